@@ -37,7 +37,8 @@ const serverName = "server"
 var certsInit = &command{
 	name: "certs init", args: "", min: 0, max: 0,
 	summary: "Makes an authority: a key, and a certificate of its own.",
-	about:   "\nThe key, ca.key, never leaves the folder; ca.crt goes to the server and all agents.\n\nExample:\n\n  fed certs init --authority ca",
+	about: "\nThe key, ca.key, never leaves the folder; ca.crt goes to the server and all " +
+		"agents.\n\nExample:\n\n  fed certs init --authority ca",
 	setup: func(fs *flags.Set) func(*call) error {
 		dir := fs.String("authority", "", "Folder of the authority; needed")
 		days := fs.Int("days", 32, 3650, "Days until the authority's certificate expires")

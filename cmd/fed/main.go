@@ -114,7 +114,8 @@ func execute(ctx context.Context, words []string, std cli.Streams) int {
 		}
 		return 0
 	}
-	return std.Fail("fed", fmt.Errorf("there is no command %q; `fed help` lists them", strings.Join(words[:min(2, len(words))], " ")))
+	return std.Fail("fed", fmt.Errorf("there is no command %q; `fed help` lists them",
+		strings.Join(words[:min(2, len(words))], " ")))
 }
 
 func isHelp(w string) bool { return w == "--help" || w == "-h" || w == "-help" }

@@ -54,7 +54,8 @@ Example:
 		address := fs.String("address_file", "",
 			"File for the address that the server listens on, for --listen with port 0")
 		plain := fs.Bool("insecure_plain_text", false,
-			"No TLS: anyone who reaches the server can read everything and impersonate anyone. For tests within one machine")
+			"No TLS: anyone who reaches the server can read everything and impersonate anyone. For tests within "+
+				"one machine")
 		return func(c *call) error {
 			if *model == "" {
 				return errors.New("flag --model is needed: the file for the model")
@@ -174,7 +175,8 @@ func (s *server) serve(model, journal, address, addressFile string) error {
 		return err
 	}
 	if addressFile != "" {
-		if err := s.c.Output(addressFile, func(w io.Writer) error { _, err := io.WriteString(w, l.Addr().String()); return err }); err != nil {
+		if err := s.c.Output(addressFile,
+			func(w io.Writer) error { _, err := io.WriteString(w, l.Addr().String()); return err }); err != nil {
 			return err
 		}
 	}
@@ -214,7 +216,8 @@ func (s *server) serve(model, journal, address, addressFile string) error {
 	if err := r.Write(&b); err != nil {
 		return err
 	}
-	if err := s.c.Output(model, func(w io.Writer) error { _, err := w.Write(b.Bytes()); return err }); err != nil {
+	if err := s.c.Output(model,
+		func(w io.Writer) error { _, err := w.Write(b.Bytes()); return err }); err != nil {
 		return err
 	}
 	s.end(web, b.Bytes(), "")

@@ -35,7 +35,8 @@ Loading inputs, and copying those that are changed in place, is not timed. Garba
 Time: that of the operation, reps times and once more.`,
 	setup: func(fs *flags.Set) func(*call) error {
 		compare := fs.Bool("compare", false, "Print the ratios of two files of results: ours, the peer's")
-		newer := fs.String("newer", "", "With --compare: a file of a newer peer's recorded speed-ups, by which the peer's times are divided")
+		newer := fs.String("newer", "", "With --compare: a file of a newer peer's recorded speed-ups, by which "+
+			"the peer's times are divided")
 		profile := fs.String("cpuprofile", "", "Write a profile of the repetitions, in Go's format")
 		return func(c *call) error {
 			if *compare {
@@ -91,7 +92,8 @@ func findWorkload(name, id string) (*workload, error) {
 			continue
 		}
 		if len(cols) < 6 {
-			return nil, fmt.Errorf("%s, line %d: %d columns, 6 are needed: id, op, in1, in2, options, reps", name, n, len(cols))
+			return nil, fmt.Errorf("%s, line %d: %d columns, 6 are needed: id, op, in1, in2, options, reps",
+				name, n, len(cols))
 		}
 		w := &workload{id: cols[0], op: cols[1], in1: cols[2], in2: cols[3], options: map[string]string{}}
 		if w.reps, err = strconv.Atoi(cols[5]); err != nil || w.reps < 1 {

@@ -33,7 +33,8 @@ func benchLines(name string) (map[string]*benchResult, []string, error) {
 			return nil, nil, fmt.Errorf("%s, line %d: %w", name, n, err)
 		}
 		if r.Failed == nil && !(r.CPUMin > 0) {
-			return nil, nil, fmt.Errorf("%s, line %d: workload %q has no cpu_min, the seconds that it took", name, n, r.ID)
+			return nil, nil, fmt.Errorf("%s, line %d: workload %q has no cpu_min, the seconds that it took",
+				name, n, r.ID)
 		}
 		if all[r.ID] == nil {
 			ids = append(ids, r.ID)
@@ -146,7 +147,8 @@ func compareRows(w io.Writer, ids []string, mine, peer map[string]*benchResult) 
 	var times, memory, largest geometric
 	same := true
 	slower, larger := []string{}, []string{}
-	fmt.Fprintln(w, "| workload | peer cpu s | ours cpu s | ratio | peer peak MB | ours peak MB | ours/peer | results |")
+	fmt.Fprintln(w, "| workload | peer cpu s | ours cpu s | ratio | peer peak MB | ours peak MB | ours/peer "+
+		"| results |")
 	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|")
 	for _, id := range ids {
 		a, b := mine[id], peer[id]
@@ -179,7 +181,8 @@ func compareRows(w io.Writer, ids []string, mine, peer map[string]*benchResult) 
 		}
 	}
 	fmt.Fprintf(w, "\ngeometric mean of peer/ours in time: %s\n", &times)
-	fmt.Fprintf(w, "geometric mean of ours/peer in peak memory: %s; where the peer's exceeds 32 MB: %s\n", &memory, &largest)
+	fmt.Fprintf(w, "geometric mean of ours/peer in peak memory: %s; where the peer's exceeds 32 MB: %s\n",
+		&memory, &largest)
 	fmt.Fprintf(w, "slower than the peer: %s\n", orNoneOf(slower))
 	fmt.Fprintf(w, "larger than a peer above 32 MB: %s\n", orNoneOf(larger))
 	return same
@@ -193,9 +196,10 @@ func orNoneOf(list []string) string {
 }
 
 // exactSizes are the operations whose results have one size.
-var exactSizes = map[string]bool{"compile": true, "read": true, "read_const": true, "convert_const": true, "arcsort": true, "compose": true,
-	"minimize": true, "topsort": true, "connect": true, "determinize": true, "equivalent": true, "encdetmin": true,
-	"reverse": true, "union": true, "concat": true, "closure": true, "rmepsilon": true, "lat_intersect": true}
+var exactSizes = map[string]bool{"compile": true, "read": true, "read_const": true, "convert_const": true,
+	"arcsort": true, "compose": true, "minimize": true, "topsort": true, "connect": true, "determinize": true,
+	"equivalent": true, "encdetmin": true, "reverse": true, "union": true, "concat": true, "closure": true,
+	"rmepsilon": true, "lat_intersect": true}
 
 // disagreement reports differences that must not be. The value may differ by a ten-thousandth;
 // sizes must be equal where the operation has one result. For determinized lattices (residual

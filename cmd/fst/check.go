@@ -12,7 +12,8 @@ import (
 )
 
 var checkTool = &tool{name: "check", args: "[in.fst]", max: 1,
-	summary: "Tries the laws of weighted machines on a machine: whether determinize keeps its relation, for example.", about: `
+	summary: "Tries the laws of weighted machines on a machine: whether determinize keeps its relation, for " +
+		"example.", about: `
 The axioms of the semiring are tested on the weights of the machine. Operations that should keep
 the relation, or turn it (reverse, invert), are tested on pairs of strings. Pairs of up to
 --max_length labels are enumerated; longer ones, of a few hundred labels, come from random paths
@@ -32,12 +33,14 @@ many laws were not tested completely. With --law_timeout=0 the output is the sam
 	setup: func(fs *flags.Set) func(*call) error {
 		length := fs.Int("max_length", 32, 6, "Symbols of input and of output strings that are enumerated, at most")
 		pairs := fs.Int("max_pairs", 32, 300, "Pairs of strings at most")
-		steps := fs.Int("max_steps", 64, 2_000_000, "Arcs to look at for each law, once to find pairs of strings and once to weigh them, at most")
+		steps := fs.Int("max_steps", 64, 2_000_000, "Arcs to look at for each law, once to find pairs of "+
+			"strings and once to weigh them, at most")
 		lawTime := fs.Duration("law_timeout", time.Second, "Time for each law, at most; 0 is without end")
 		delta := fs.Float("delta", ops.DefaultDelta, "Difference of weights to pass over")
 		return func(c *call) error {
 			if *length < 1 || *pairs < 1 {
-				return fmt.Errorf("flags --max_length and --max_pairs: %d and %d are not both at least 1", *length, *pairs)
+				return fmt.Errorf("flags --max_length and --max_pairs: %d and %d are not both at least 1",
+					*length, *pairs)
 			}
 			if *steps < 1 {
 				return fmt.Errorf("flag --max_steps: %d is below 1", *steps)
@@ -51,7 +54,8 @@ many laws were not tested completely. With --law_timeout=0 the output is the sam
 			}
 			lim, cancel := c.lib.limits()
 			defer cancel()
-			results, err := t.Check(t.m, &ops.CheckOptions{MaxLength: int(*length), MaxPairs: int(*pairs), MaxSteps: *steps, Delta: *delta, LawTime: *lawTime, Limits: lim})
+			results, err := t.Check(t.m, &ops.CheckOptions{MaxLength: int(*length), MaxPairs: int(*pairs),
+				MaxSteps: *steps, Delta: *delta, LawTime: *lawTime, Limits: lim})
 			if err != nil {
 				return err
 			}
@@ -79,7 +83,8 @@ many laws were not tested completely. With --law_timeout=0 the output is the sam
 				return err
 			}
 			if cut > 0 {
-				c.Warn(c.prog, "%d of %d laws were not tried to the end, as they came to their bounds (--law_timeout, --max_steps, --limit_states and --limit_bytes set others)", cut, len(results))
+				c.Warn(c.prog, "%d of %d laws were not tried to the end, as they came to their bounds (--law_timeout, "+
+					"--max_steps, --limit_states and --limit_bytes set others)", cut, len(results))
 			}
 			if bad > 0 {
 				return errDifferent

@@ -71,10 +71,11 @@ at most. Beyond, it is linear but for sorting: 40000 states with two arcs each t
 			if err != nil {
 				return err
 			}
-			o := &fst.DOTOptions{Acceptor: text.Acceptor, ShowWeightOne: text.ShowWeightOne, Vertical: *vertical, Portrait: *portrait,
-				Title: *title, InputSymbols: text.InputSymbols, OutputSymbols: text.OutputSymbols, StateSymbols: text.StateSymbols,
-				Width: float32(*width), Height: float32(*height), RankSep: float32(*ranksep), NodeSep: float32(*nodesep),
-				FontSize: int(*fontsize), Exact: true, Precision: int(*precision)}
+			o := &fst.DOTOptions{Acceptor: text.Acceptor, ShowWeightOne: text.ShowWeightOne, Vertical: *vertical,
+				Portrait: *portrait, Title: *title, InputSymbols: text.InputSymbols, OutputSymbols: text.OutputSymbols,
+				StateSymbols: text.StateSymbols, Width: float32(*width), Height: float32(*height),
+				RankSep: float32(*ranksep), NodeSep: float32(*nodesep), FontSize: int(*fontsize), Exact: true,
+				Precision: int(*precision)}
 			if *format == "e" || *format == "f" { // anything else is g, as in OpenFst
 				o.Format = (*format)[0]
 			}
@@ -84,14 +85,18 @@ at most. Beyond, it is linear but for sorting: 40000 states with two arcs each t
 				}
 				lim, cancel := c.lib.limits()
 				defer cancel()
-				so := &fst.SVGOptions{DOTOptions: *o, Vertices: int(min(*c.lib.limitStates, math.MaxInt32)), Bytes: *c.lib.limitBytes, Ctx: lim.Ctx}
+				so := &fst.SVGOptions{DOTOptions: *o, Vertices: int(min(*c.lib.limitStates, math.MaxInt32)),
+					Bytes: *c.lib.limitBytes, Ctx: lim.Ctx}
 				var size counter
-				err := c.Output(c.arg(1), func(w io.Writer) error { return t.WriteSVG(io.MultiWriter(w, &size), t.m, so) })
+				err := c.Output(c.arg(1),
+					func(w io.Writer) error { return t.WriteSVG(io.MultiWriter(w, &size), t.m, so) })
 				if err == nil && size > mostShown {
-					c.Warn(c.prog, "the picture is %d MB, which viewers show slowly or not at all: fst info tells of a machine of this size, fst shortestpath and fst prune keep what is best of it", size>>20)
+					c.Warn(c.prog, "the picture is %d MB, which viewers show slowly or not at all: fst info tells of a "+
+						"machine of this size, fst shortestpath and fst prune keep what is best of it", size>>20)
 				}
 				if errors.Is(err, fst.ErrPictureSize) {
-					return fmt.Errorf("%w (a greater --limit_states or --limit_bytes allows more; Graphviz draws what --format=dot writes)", err)
+					return fmt.Errorf("%w (a greater --limit_states or --limit_bytes allows more; Graphviz draws what "+
+						"--format=dot writes)", err)
 				}
 				return err
 			}

@@ -21,13 +21,15 @@ func TestDrawSVGTooLargeToShow(t *testing.T) {
 		}
 		fmt.Fprintln(&text, n)
 		binary := filepath.Join(t.TempDir(), "binary.fst")
-		if status := run([]string{"fst", "compile", "-", binary}, cli.Streams{In: strings.NewReader(text.String())}); status != 0 {
+		if status := run([]string{"fst", "compile", "-", binary},
+			cli.Streams{In: strings.NewReader(text.String())}); status != 0 {
 			t.Fatal(status)
 		}
 		var out, errs bytes.Buffer
 		status := run([]string{"fst", "draw", "--format=svg", binary}, cli.Streams{Out: &out, Err: &errs})
 		large := out.Len() > mostShown
-		if status != 0 || large != (n > 100) || strings.Contains(errs.String(), fmt.Sprintf("WARNING: fstdraw: the picture is %d MB", out.Len()>>20)) != large {
+		if status != 0 || large != (n > 100) || strings.Contains(
+			errs.String(), fmt.Sprintf("WARNING: fstdraw: the picture is %d MB", out.Len()>>20)) != large {
 			t.Errorf("%d states, %d bytes: status %d: %s", n, out.Len(), status, errs.String())
 		}
 	}

@@ -30,7 +30,8 @@ func TestEncodeReuse(t *testing.T) {
 	call(0, "fstencode", "--encode_labels", "a.fst", "table", "encoded.fst")
 	long := time.Unix(1, 0)
 	for _, x := range []struct{ tool, same, longer, out, equal string }{
-		{"fstencode", "a.fst", "b.fst", "out.fst", "fstequal"}, {"farencode", "a.far", "b.far", "out.far", "farequal"},
+		{"fstencode", "a.fst", "b.fst", "out.fst", "fstequal"},
+		{"farencode", "a.far", "b.far", "out.far", "farequal"},
 	} {
 		must(os.WriteFile("shared", must1(os.ReadFile("table")), 0o666))
 		must(os.Chtimes("shared", long, long))

@@ -16,7 +16,8 @@ import (
 )
 
 var explainTool = &tool{name: "explain", args: "[in.fst]", max: 1,
-	summary: "Tells whether a machine is ambiguous, functional, determinizable, synchronizable, stochastic, and shows paths that prove it.", about: `
+	summary: "Tells whether a machine is ambiguous, functional, determinizable, synchronizable, stochastic, " +
+		"and shows paths that prove it.", about: `
 Prints one line for each property:
 
   ambiguous        Two accepting paths have the same input labels. ε counts as a label: run
@@ -66,7 +67,8 @@ are still computed, and the exit status is 1.`,
 				in.leave = end.Add(grace(*c.lib.timeout) / 2)
 			}
 			var stopped error
-			if err := c.deliver("", func(w io.Writer) (err error) { // the time may be over: what is known by then is the answer
+			// the time may be over: what is known by then is the answer
+			if err := c.deliver("", func(w io.Writer) (err error) {
 				stopped, err = in.report(w, questionsOf(t, *delta))
 				return err
 			}); err != nil {
@@ -79,11 +81,13 @@ are still computed, and the exit status is 1.`,
 // question is a line of what explain prints.
 type question struct {
 	name string
-	// ask returns the answer, and evidence for it if there is some. A LimitError leaves the question open.
+	// ask returns the answer, and evidence for it if there is some. A LimitError leaves the
+	// question open.
 	ask func(lim ops.Limits) (answer string, evidence, err error)
 }
 
-// questionsOf are the questions about a machine, those that take least first: what they leave of their time is for the others.
+// questionsOf are the questions about a machine, those that take least first: what they leave of
+// their time is for the others.
 func questionsOf(t *typed, delta float64) []question {
 	proved := func(evidence, err error) (string, error, error) { return yesNo(evidence == nil), evidence, err }
 	var known verdicts // of those that are asked before
@@ -127,7 +131,9 @@ const concluded = "determinizable"
 // inquiry asks questions one after the other, within limits.
 type inquiry struct {
 	ops.Limits
-	leave time.Time                    // when to leave a question that does not come to an end by itself, some time after that of the limits; zero is never
+	// when to leave a question that does not come to an end by itself, some time after that of the
+	// limits; zero is never
+	leave time.Time
 	text  func(*ops.LimitError) string // what is printed of a limit
 }
 
@@ -177,7 +183,8 @@ func (in *inquiry) report(w io.Writer, questions []question) (open, err error) {
 		var limit *ops.LimitError
 		switch {
 		case left:
-			a.text, a.err = "not known: the time was over (--timeout)", fmt.Errorf("stopped: %w", context.DeadlineExceeded)
+			a.text, a.err = "not known: the time was over (--timeout)",
+				fmt.Errorf("stopped: %w", context.DeadlineExceeded)
 		case errors.As(a.err, &limit):
 			a.text, a.evidence = "not known: "+in.text(limit), nil
 		case a.err != nil:
@@ -200,7 +207,8 @@ func (in *inquiry) report(w io.Writer, questions []question) (open, err error) {
 	return open, nil
 }
 
-// share returns the limits of the first of the questions that are left, and what releases their timer.
+// share returns the limits of the first of the questions that are left, and what releases their
+// timer.
 func (in *inquiry) share(left []question) (ops.Limits, context.CancelFunc) {
 	n := 0
 	for _, q := range left {
@@ -258,7 +266,8 @@ type verdicts struct {
 	noTwins       *ops.TwinsError // the evidence where twins fails
 }
 
-// determinizable says whether determinization of a machine ends, as far as that follows from the rest.
+// determinizable says whether determinization of a machine ends, as far as that follows from the
+// rest.
 func (v verdicts) determinizable(t *typed) string {
 	settled := v.ambiguity == holds || t.Idempotent() // the twins property is enough
 	yes := func() string {
@@ -273,9 +282,11 @@ func (v verdicts) determinizable(t *typed) string {
 	case v.functionality == notKnown:
 		return "not known"
 	case v.functionality == fails && t.Has(t.m, fst.IEpsilons):
-		return "not known: not functional, but determinization takes ε among the inputs for a label (fst epsnormalize or rmepsilon first)"
+		return "not known: not functional, but determinization takes ε among the inputs for a label (fst " +
+			"epsnormalize or rmepsilon first)"
 	case v.functionality == fails:
-		return "n: not functional (what has several outputs can be had with --det_type=nonfunctional, which keeps them, or disambiguate)"
+		return "n: not functional (what has several outputs can be had with --det_type=nonfunctional, which " +
+			"keeps them, or disambiguate)"
 	case t.Has(t.m, fst.Acyclic): // finitely many strings, whatever the weights
 		return yes()
 	case v.twins == notKnown:

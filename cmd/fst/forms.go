@@ -48,11 +48,13 @@ func setupConvert(fs *flags.Set) func(*call) error {
 	labels, modes := map[string]*int64{}, map[string]*string{}
 	for _, s := range []string{"phi", "rho", "sigma"} {
 		labels[s] = fs.Int(s+"_fst_"+s+"_label", 32, 0, "Label of the arcs to be taken for "+s)
-		modes[s] = fs.Enum(s+"_fst_rewrite_mode", "auto", []string{"auto", "always", "never"}, "Put what a "+s+" arc matches on both sides")
+		modes[s] = fs.Enum(s+"_fst_rewrite_mode", "auto", []string{"auto", "always", "never"},
+			"Put what a "+s+" arc matches on both sides")
 	}
 	loop := fs.Bool("phi_fst_phi_loop", true, "A loop of phi consumes a symbol")
 	return func(c *call) error {
-		// A file gets what the header of the other claims, as it is; the next stage of a pipeline would believe it.
+		// A file gets what the header of the other claims, as it is; the next stage of a pipeline
+		// would believe it.
 		c.plain = c.pipe == nil && (*to == "vector" || strings.HasPrefix(*to, "const"))
 		t, err := c.machine(0)
 		if err != nil {
@@ -97,8 +99,8 @@ func (c *call) lookAhead(t *typed, m machine, fstType, out string) (machine, err
 	return m, c.Output(save, func(w io.Writer) error { return fst.WriteLabelPairs(w, pairs) })
 }
 
-var compressTool = &tool{name: "compress", args: "[in.fst [out.fstz]]  or  --decode [in.fstz [out.fst]]", max: 2,
-	summary: "Makes a machine small for keeping, or gives it back with --decode.", about: `
+var compressTool = &tool{name: "compress", args: "[in.fst [out.fstz]]  or  --decode [in.fstz [out.fst]]",
+	max: 2, summary: "Makes a machine small for keeping, or gives it back with --decode.", about: `
 States are renumbered in breadth-first order, and the order of the arcs of a state changes.
 Without --arc_type, the file says what the weights are.
 

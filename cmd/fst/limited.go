@@ -18,8 +18,9 @@ import (
 // looking are the tools that make no machine of their own: --limit_states and the other limits
 // bound their input. For the others they bound the result and the work on it; fst check and fst
 // explain bound the machines that they try.
-var looking = []string{"compress", "draw", "equal", "equivalent", "farcompilestrings", "farconvert", "farcreate", "farencode", "farequal",
-	"farextract", "farinfo", "farisomorphic", "farprintstrings", "info", "isomorphic", "linear", "mpdtinfo", "pdtinfo", "print", "shortestdistance"}
+var looking = []string{"compress", "draw", "equal", "equivalent", "farcompilestrings", "farconvert",
+	"farcreate", "farencode", "farequal", "farextract", "farinfo", "farisomorphic", "farprintstrings", "info",
+	"isomorphic", "linear", "mpdtinfo", "pdtinfo", "print", "shortestdistance"}
 
 // unlimited are the tools for which a limit means nothing, with the flags that they do not take.
 var unlimited = map[string][]string{
@@ -66,14 +67,15 @@ func (c *call) finish(err error) error {
 		return fmt.Errorf("%w (--timeout=%v)", err, *c.lib.timeout)
 	}
 	if errors.Is(err, ops.ErrSymbols) && c.tool.name != "run" { // whose stages have said it
-		return fmt.Errorf("%w (fst relabel --relabel_isymbols=FILE and --relabel_osymbols=FILE renumber a machine as another table has it; --fst_compat_symbols=false goes by the numbers alone)", err)
+		return fmt.Errorf("%w (fst relabel --relabel_isymbols=FILE and --relabel_osymbols=FILE renumber a "+
+			"machine as another table has it; --fst_compat_symbols=false goes by the numbers alone)", err)
 	}
 	return err
 }
 
 // Output writes a file, a value of fst run, or standard output, through f: whole or not at all, and
-// not at all after --timeout. For that, where there is one, what goes to standard output is held until it is
-// complete.
+// not at all after --timeout. For that, where there is one, what goes to standard output is held
+// until it is complete.
 func (c *call) Output(name string, f func(io.Writer) error) error {
 	if c.lib.deadline().IsZero() {
 		return c.deliver(name, f)
@@ -166,7 +168,8 @@ func (c *call) examine(t *typed, shown string) error {
 // below, and is ignored.
 func (c *call) examineHeader(h *fst.Header, shown string) error {
 	compact := strings.HasPrefix(h.FstType, "compact")
-	if !c.tool.looks() || !compact && !strings.HasPrefix(h.FstType, "const") && !slices.Contains([]string{"vector", "edit", "ngram"}, h.FstType) {
+	if !c.tool.looks() || !compact && !strings.HasPrefix(h.FstType, "const") &&
+		!slices.Contains([]string{"vector", "edit", "ngram"}, h.FstType) {
 		return nil
 	}
 	states, arcs := *c.lib.limitStates, *c.lib.limitArcs
@@ -186,12 +189,14 @@ func (c *call) examineHeader(h *fst.Header, shown string) error {
 		if known > 0 {
 			counts += fmt.Sprintf(" and %d arcs", known)
 		}
-		return fmt.Errorf("what is read, with %s, has more than %d bytes, which --limit_bytes allows: its header tells of %s", shown, most, counts)
+		return fmt.Errorf("what is read, with %s, has more than %d bytes, which --limit_bytes allows: its "+
+			"header tells of %s", shown, most, counts)
 	}
 	return nil
 }
 
-// beyondCounts is an error where a machine has more states or arcs than limits, zero for none, allow.
+// beyondCounts is an error where a machine has more states or arcs than limits, zero for none,
+// allow.
 func beyondCounts(shown string, states, limitStates, arcs, limitArcs int64) error {
 	switch {
 	case limitStates > 0 && states > limitStates:
@@ -202,10 +207,12 @@ func beyondCounts(shown string, states, limitStates, arcs, limitArcs int64) erro
 	return nil
 }
 
-// withinBytes is an error where what a tool has read so far, with shown as the last, is beyond --limit_bytes.
+// withinBytes is an error where what a tool has read so far, with shown as the last, is beyond
+// --limit_bytes.
 func (c *call) withinBytes(shown string) error {
 	if most := *c.lib.limitBytes; most > 0 && c.read > most {
-		return fmt.Errorf("what is read, with %s, has more than %d bytes, which --limit_bytes allows: %d", shown, most, c.read)
+		return fmt.Errorf("what is read, with %s, has more than %d bytes, which --limit_bytes allows: %d",
+			shown, most, c.read)
 	}
 	return nil
 }

@@ -54,7 +54,8 @@ at each state; composition makes those that it needs.`,
 			case *delimiter == "":
 				return errors.New("flag --delimiter: one character divides lists")
 			case len(*delimiter) > 1:
-				c.Warn(c.prog, "flag --delimiter: %q divides lists, and the rest of %q does not", (*delimiter)[:1], *delimiter)
+				c.Warn(c.prog, "flag --delimiter: %q divides lists, and the rest of %q does not",
+					(*delimiter)[:1], *delimiter)
 			}
 			if err := c.distinct(result(*out), *saves[0], *saves[1], *saves[2]); err != nil {
 				return err
@@ -66,9 +67,9 @@ at each state; composition makes those that it needs.`,
 				}
 				return s
 			}
-			b := s.BuildLinear(&fst.LinearOptions{Classifier: *classifier, Delimiter: (*delimiter)[0], Empty: mark(*empty), Start: mark(*start), End: mark(*end),
-				Epsilon: *epsilon, Unknown: *unknown, Verbatim: true, Format: c.format(),
-				Warn: func(err error) { c.Warn(c.prog, "%v", err) }})
+			b := s.BuildLinear(&fst.LinearOptions{Classifier: *classifier, Delimiter: (*delimiter)[0],
+				Empty: mark(*empty), Start: mark(*start), End: mark(*end), Epsilon: *epsilon, Unknown: *unknown,
+				Verbatim: true, Format: c.format(), Warn: func(err error) { c.Warn(c.prog, "%v", err) }})
 			if err := c.readLines(*vocab, b.ReadVocabulary); err != nil {
 				return err
 			}

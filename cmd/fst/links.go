@@ -63,7 +63,8 @@ Time O(tools).`,
 				}
 			}
 			if len(taken) > 0 {
-				return fmt.Errorf("%d files are there already, and stay: %s (--force replaces files, but no directories)", len(taken), strings.Join(taken, ", "))
+				return fmt.Errorf("%d files are there already, and stay: %s (--force replaces files, but no directories)",
+					len(taken), strings.Join(taken, ", "))
 			}
 			return nil
 		}
@@ -108,10 +109,12 @@ Time O(tools · flags).`,
 
 // program describes this program to shells.
 func (c *call) program() *shell.Program {
-	p := &shell.Program{Name: "fst", Summary: "Weighted finite-state transducers, and exact gradients of losses over them.",
-		About:  overviewUsage,
-		Status: "0, 1 for any error, 2 where a comparison found a difference, and 141 where the reader of standard output closed the pipe.",
-		Extra:  []string{"flagfile", "undefok", "help", "helpshort", "version"}}
+	p := &shell.Program{Name: "fst", Summary: "Weighted finite-state transducers, and exact gradients of " +
+		"losses over them.",
+		About: overviewUsage,
+		Status: "0, 1 for any error, 2 where a comparison found a difference, and 141 where the reader of " +
+			"standard output closed the pipe.",
+		Extra: []string{"flagfile", "undefok", "help", "helpshort", "version"}}
 	for _, t := range tools {
 		x := t.newCall(c.Streams)
 		t.setup(x.flags)

@@ -60,10 +60,14 @@ Time, on the direct paths: O(l · columns · alphabet^q). An edit loss has as ma
 reference has symbols, or the band positions; a general transducer has as many as its
 determinization needs.`,
 	setup: func(fs *flags.Set) func(*call) error {
-		path := fs.Enum("path", "auto", []string{"auto", "direct", "general", "naive"}, "How to evaluate; auto is direct where that covers the case, else general")
-		only := fs.String("only", "", "Output fields to compute and print, separated by commas (default all that apply)")
-		timed := fs.Bool("time", false, "Add cold_ns and warm_ns, medians of 5: warm re-uses what depends on the reference, lengths and costs alone")
-		columns := fs.Int("budget_columns", 64, 0, "Most columns (on the general path, states) of a loss machine; 0 is as many as 2 GB hold")
+		path := fs.Enum("path", "auto", []string{"auto", "direct", "general", "naive"},
+			"How to evaluate; auto is direct where that covers the case, else general")
+		only := fs.String("only", "", "Output fields to compute and print, separated by commas (default all "+
+			"that apply)")
+		timed := fs.Bool("time", false, "Add cold_ns and warm_ns, medians of 5: warm re-uses what depends on "+
+			"the reference, lengths and costs alone")
+		columns := fs.Int("budget_columns", 64, 0, "Most columns (on the general path, states) of a loss "+
+			"machine; 0 is as many as 2 GB hold")
 		return func(c *call) error {
 			o := &lossOptions{path: *path, timed: *timed, columns: int(*columns), errs: c.Err}
 			var err error
@@ -132,8 +136,8 @@ func (o *lossOptions) budget() losses.Budget {
 	return losses.Budget{Ctx: o.limits.Ctx, Columns: o.columns, Bytes: o.limits.Bytes}
 }
 
-var lossFields = []string{"log_z", "F", "q", "grad_w", "exp_loss", "log_z0", "risk", "risk_grad", "max_aug", "argmax_aug",
-	"hvp", "columns", "exact", "log_z_error", "log_z_error_kind", "band"}
+var lossFields = []string{"log_z", "F", "q", "grad_w", "exp_loss", "log_z0", "risk", "risk_grad",
+	"max_aug", "argmax_aug", "hvp", "columns", "exact", "log_z_error", "log_z_error_kind", "band"}
 
 func parseOnly(s string) (map[string]bool, error) {
 	if s == "" {
@@ -203,7 +207,8 @@ type lossFailure struct {
 	Error string `json:"error"`
 }
 
-func evaluateLine(e *losses.Evaluator, text []byte, source string, line int, o *lossOptions) (answer []byte, ok bool) {
+func evaluateLine(e *losses.Evaluator, text []byte, source string, line int,
+	o *lossOptions) (answer []byte, ok bool) {
 	var c lossCase
 	// A defect in one case is that case's error; the others have their answers.
 	defer func() {
@@ -216,7 +221,8 @@ func evaluateLine(e *losses.Evaluator, text []byte, source string, line int, o *
 			if e != nil {
 				*e = losses.Evaluator{} // what it holds may be half done
 			}
-			answer, _ = json.Marshal(&lossFailure{c.Name, fmt.Sprintf("%s, line %d: a defect of this program: %v; the standard error has where", source, line, p)})
+			answer, _ = json.Marshal(&lossFailure{c.Name, fmt.Sprintf("%s, line %d: a defect of this program: %v; "+
+				"the standard error has where", source, line, p)})
 			ok = false
 		}
 	}()
@@ -236,17 +242,20 @@ func evaluateLine(e *losses.Evaluator, text []byte, source string, line int, o *
 		if o.errs != nil {
 			o.warning.Lock()
 			defer o.warning.Unlock()
-			fmt.Fprintf(o.errs, "WARNING: fst loss: %s, line %d: "+format+"\n", append([]any{source, line}, args...)...)
+			fmt.Fprintf(o.errs, "WARNING: fst loss: %s, line %d: "+format+"\n",
+				append([]any{source, line}, args...)...)
 		}
 	}
 	for _, field := range res.ignored {
 		warn("the loss has the field %s; it is ignored", field)
 	}
 	if res.void {
-		warn("no string has both a finite loss and a potential (or spells anything at all): sums are empty, and means are nan")
+		warn("no string has both a finite loss and a potential (or spells anything at all): sums are empty, and " +
+			"means are nan")
 	}
 	if res.widened > 0 {
-		warn("no alignment of %d with %d symbols is within the band: band %d, the least that has one, was used", c.l, len(c.yi), res.widened)
+		warn("no alignment of %d with %d symbols is within the band: band %d, the least that has one, was used",
+			c.l, len(c.yi), res.widened)
 	}
 	if answer, err = json.Marshal(res); err != nil {
 		answer, _ = json.Marshal(&lossFailure{c.Name, err.Error()})
@@ -305,9 +314,11 @@ func (c *lossCase) gamma() float64 {
 func (c *lossCase) want(o *lossOptions) losses.Want {
 	var w losses.Want
 	for field, bit := range map[string]losses.Want{
-		"q": losses.WantMarginals, "grad_w": losses.WantMarginals, "exp_loss": losses.WantExpected, "log_z0": losses.WantPlain,
-		"risk": losses.WantRisk, "risk_grad": losses.WantRiskGradient, "max_aug": losses.WantMaxAug, "argmax_aug": losses.WantMaxAug,
-		"hvp": losses.WantHVP, "log_z_error": losses.WantError, "log_z_error_kind": losses.WantError,
+		"q": losses.WantMarginals, "grad_w": losses.WantMarginals, "exp_loss": losses.WantExpected,
+		"log_z0": losses.WantPlain,
+		"risk":   losses.WantRisk, "risk_grad": losses.WantRiskGradient, "max_aug": losses.WantMaxAug,
+		"argmax_aug": losses.WantMaxAug,
+		"hvp":        losses.WantHVP, "log_z_error": losses.WantError, "log_z_error_kind": losses.WantError,
 	} {
 		if o.asks(field) && (bit != losses.WantHVP || c.V != nil) {
 			w |= bit

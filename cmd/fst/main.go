@@ -57,8 +57,10 @@ func guarded(argv []string, errs io.Writer, stop func(), do func() int) (status 
 				v, stack = worker.Value, worker.Stack
 			}
 		}
-		fmt.Fprintf(errs, "ERROR: %s: panic: %v\nThis is a bug of the program, whatever it was given; no incomplete output file was written. "+
-			"Please report it with this call, its files if they may be shown, and the lines below:\n%q\nfst %s\n%s", progName(argv[0]), v, argv, cli.Version(), stack)
+		fmt.Fprintf(errs, "ERROR: %s: panic: %v\nThis is a bug of the program, whatever it was given; no "+
+			"incomplete output file was written. "+
+			"Please report it with this call, its files if they may be shown, and the lines below:\n%q\nfst %s\n%s",
+			progName(argv[0]), v, argv, cli.Version(), stack)
 		status = 1
 	}()
 	return do()
@@ -80,8 +82,8 @@ func tuneMemory() {
 // ballast counts as live until a tool that minds its memory more than its time drops it.
 var ballast []byte
 
-// holdTo is called with --limit_bytes when a machine has been read, and with the bytes of all that were. Only the program itself
-// changes how the runtime collects, as with settle.
+// holdTo is called with --limit_bytes when a machine has been read, and with the bytes of all that
+// were. Only the program itself changes how the runtime collects, as with settle.
 var holdTo = func(limit, read int64) {}
 
 // holdMemory makes the collector run as often as it takes to stay near a limit, including the
@@ -95,8 +97,8 @@ func holdMemory(limit, read int64) {
 	}
 }
 
-// settle is called before a tool begins its work, with the number of its workers. Only the program itself
-// changes how the runtime schedules, once: not a test of many calls, nor a stage of fst run.
+// settle is called before a tool begins its work, with the number of its workers. Only the program
+// itself changes how the runtime schedules, once: not a test of many calls, nor a stage of fst run.
 var settle = func(workers int) {}
 
 // useProcessors restricts the runtime to as many processors as there are workers. A collector that
@@ -132,7 +134,9 @@ type call struct {
 	special *fst.SpecialLabel // of a phi, rho or sigma machine to be written; nil is the default
 	pipe    *pipe             // of fst run, else nil
 	models  bool              // linear models that are read stay models
-	plain   bool              // of machines that are read only states and arcs are looked at, or they are passed on: what their headers claim is not tested
+	// of machines that are read only states and arcs are looked at, or they are passed on: what their
+	// headers claim is not tested
+	plain bool
 
 	ownStates  bool // --limit_states bounds something else than what is read
 	inputTaken bool // standard input is being read
@@ -144,7 +148,8 @@ type call struct {
 	cli.Streams
 }
 
-// Warn is that of Streams, once for each text: a table that is read for both sides has its faults once.
+// Warn is that of Streams, once for each text: a table that is read for both sides has its faults
+// once.
 func (c *call) Warn(prog, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if !c.said[text] {
@@ -239,7 +244,8 @@ func (t *tool) prog() string {
 // unknownTool says that there is no such tool, and which one may be meant.
 func unknownTool(name string) error {
 	if strings.HasPrefix(name, "-") {
-		return fmt.Errorf("there is no tool %q: flags go behind the tool's name, as in `fst print %s a.fst`; `fst help` lists the tools", name, name)
+		return fmt.Errorf("there is no tool %q: flags go behind the tool's name, as in `fst print %s a.fst`; "+
+			"`fst help` lists the tools", name, name)
 	}
 	var names []string
 	for _, t := range tools {
@@ -319,7 +325,8 @@ func (c *call) watch() (stop func()) {
 	}
 	t := time.AfterFunc(limit+grace(limit), func() {
 		output.Stop()
-		exit(c.Fail(c.prog, fmt.Errorf("stopped: --timeout=%v is over; no incomplete output file was written", limit)))
+		exit(c.Fail(c.prog, fmt.Errorf("stopped: --timeout=%v is over; no incomplete output file was written",
+			limit)))
 	})
 	return func() { t.Stop() }
 }
@@ -347,7 +354,8 @@ func (t *tool) usage(w io.Writer) {
 }
 
 func (t *tool) help(w io.Writer, c *call, library bool) {
-	if len(c.flags.Flags()) == 0 || !slices.ContainsFunc(c.flags.Flags(), func(f *flags.Flag) bool { return !f.Library }) {
+	if len(c.flags.Flags()) == 0 || !slices.ContainsFunc(c.flags.Flags(),
+		func(f *flags.Flag) bool { return !f.Library }) {
 		t.setup(c.flags)
 	}
 	t.usage(w)
@@ -362,7 +370,8 @@ func (t *tool) help(w io.Writer, c *call, library bool) {
 				common = append(common, "--"+name)
 			}
 		}
-		fmt.Fprintf(w, "Besides, as all tools take them: %s and others; fst %s --help tells what they mean.\n", strings.Join(common, ", "), t.name)
+		fmt.Fprintf(w, "Besides, as all tools take them: %s and others; fst %s --help tells what they mean.\n",
+			strings.Join(common, ", "), t.name)
 	}
 }
 

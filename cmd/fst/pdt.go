@@ -30,7 +30,8 @@ func defineParens(fs *flags.Set, multi bool) *parenFile {
 	p := &parenFile{multi: multi}
 	what := "File with a line for each pair of parentheses: the label that opens, and the one that closes"
 	if multi {
-		what = "File with a line for each pair of parentheses: the label that opens, the one that closes, and their stack, 1 or 2"
+		what = "File with a line for each pair of parentheses: the label that opens, the one that closes, and " +
+			"their stack, 1 or 2"
 	}
 	p.name = fs.String(p.kind()+"_parentheses", "", what)
 	return p
@@ -140,105 +141,109 @@ Time O(states + arcs).`)
 )
 
 func composePDT(multi bool, summary, about string) *tool {
-	return pushdown(multi, tool{name: "pdtcompose", args: "in1.fst in2.fst [out.fst]", min: 2, max: 3, summary: summary, about: about},
-		func(fs *flags.Set, p *parenFile) func(*call) error {
-			filter := fs.String("compose_filter", "paren", "What becomes of parentheses: paren keeps them, expand expands, expand_paren expands and keeps them")
-			fs.Choose("compose_filter", "paren", "expand", "expand_paren")
-			connect := fs.Bool("connect", true, "Trim the result")
-			left := fs.Bool("left_"+p.kind(), true, "The first machine has the parentheses; else the second")
-			return func(c *call) error {
-				f, err := pdt.ParseFilter(*filter)
-				if err != nil {
-					return fmt.Errorf("flag --compose_filter: %w", err)
-				}
-				parens, err := p.read(c)
-				if err != nil {
-					return err
-				}
-				a, b, err := c.twoMachines()
-				if err != nil {
-					return err
-				}
-				if !*c.lib.compatSymbols {
-					c.forgetOutputSymbols(a)
-				}
-				lim, cancel := c.lib.limits()
-				defer cancel()
-				m, err := a.ComposePDT(a.m, b.m, parens, &pdt.ComposeOptions{Filter: f, Right: !*left, KeepDead: !*connect, Limits: lim})
-				if err != nil {
-					return err
-				}
-				return c.writeMachine(2, a, m, "")
+	return pushdown(multi, tool{name: "pdtcompose", args: "in1.fst in2.fst [out.fst]", min: 2, max: 3,
+		summary: summary, about: about}, func(fs *flags.Set, p *parenFile) func(*call) error {
+		filter := fs.String("compose_filter", "paren", "What becomes of parentheses: paren keeps them, expand "+
+			"expands, expand_paren expands and keeps them")
+		fs.Choose("compose_filter", "paren", "expand", "expand_paren")
+		connect := fs.Bool("connect", true, "Trim the result")
+		left := fs.Bool("left_"+p.kind(), true, "The first machine has the parentheses; else the second")
+		return func(c *call) error {
+			f, err := pdt.ParseFilter(*filter)
+			if err != nil {
+				return fmt.Errorf("flag --compose_filter: %w", err)
 			}
-		})
+			parens, err := p.read(c)
+			if err != nil {
+				return err
+			}
+			a, b, err := c.twoMachines()
+			if err != nil {
+				return err
+			}
+			if !*c.lib.compatSymbols {
+				c.forgetOutputSymbols(a)
+			}
+			lim, cancel := c.lib.limits()
+			defer cancel()
+			m, err := a.ComposePDT(a.m, b.m, parens, &pdt.ComposeOptions{Filter: f, Right: !*left,
+				KeepDead: !*connect, Limits: lim})
+			if err != nil {
+				return err
+			}
+			return c.writeMachine(2, a, m, "")
+		}
+	})
 }
 
 func expandPDT(multi bool, summary, about string) *tool {
-	return pushdown(multi, tool{name: "pdtexpand", args: "in.pdt [out.fst]", max: 2, summary: summary, about: about},
-		func(fs *flags.Set, p *parenFile) func(*call) error {
-			connect := fs.Bool("connect", true, "Trim the result")
-			keep := fs.Bool("keep_parentheses", false, "Leave parentheses on the arcs")
-			weight := new(string)
-			if !multi {
-				weight = fs.String("weight", "", "Leave out what is worse than the best path by more than this; the weights need the path property")
+	return pushdown(multi, tool{name: "pdtexpand", args: "in.pdt [out.fst]", max: 2,
+		summary: summary, about: about}, func(fs *flags.Set, p *parenFile) func(*call) error {
+		connect := fs.Bool("connect", true, "Trim the result")
+		keep := fs.Bool("keep_parentheses", false, "Leave parentheses on the arcs")
+		weight := new(string)
+		if !multi {
+			weight = fs.String("weight", "", "Leave out what is worse than the best path by more than this; the "+
+				"weights need the path property")
+		}
+		return func(c *call) error {
+			parens, err := p.read(c)
+			if err != nil {
+				return err
 			}
-			return func(c *call) error {
-				parens, err := p.read(c)
-				if err != nil {
-					return err
-				}
-				t, err := c.machine(0)
-				if err != nil {
-					return err
-				}
-				lim, cancel := c.lib.limits()
-				defer cancel()
-				m, err := t.ExpandPDT(t.m, parens, *weight, c.format(), &pdt.ExpandOptions{KeepParens: *keep, KeepDead: !*connect, Limits: lim})
-				if err != nil {
-					return err
-				}
-				return c.writeMachine(1, t, m, "")
+			t, err := c.machine(0)
+			if err != nil {
+				return err
 			}
-		})
+			lim, cancel := c.lib.limits()
+			defer cancel()
+			m, err := t.ExpandPDT(t.m, parens, *weight, c.format(),
+				&pdt.ExpandOptions{KeepParens: *keep, KeepDead: !*connect, Limits: lim})
+			if err != nil {
+				return err
+			}
+			return c.writeMachine(1, t, m, "")
+		}
+	})
 }
 
 func reversePDT(multi bool, summary, about string) *tool {
-	return pushdown(multi, tool{name: "pdtreverse", args: "in.pdt [out.pdt]", max: 2, summary: summary, about: about},
-		func(fs *flags.Set, p *parenFile) func(*call) error {
-			turned := new(string)
+	return pushdown(multi, tool{name: "pdtreverse", args: "in.pdt [out.pdt]", max: 2,
+		summary: summary, about: about}, func(fs *flags.Set, p *parenFile) func(*call) error {
+		turned := new(string)
+		if multi {
+			turned = fs.String("mpdt_new_parentheses", "", "File for the pairs with their new stacks")
+		}
+		return func(c *call) error {
+			parens, err := p.read(c)
+			if err != nil {
+				return err
+			}
+			if multi && *turned == "" {
+				return errors.New("no file for the new stacks is given: --mpdt_new_parentheses=FILE")
+			}
+			if err := c.distinct(*turned, result(c.arg(1))); err != nil {
+				return err
+			}
+			t, err := c.machine(0)
+			if err != nil {
+				return err
+			}
+			lim, cancel := c.lib.limits()
+			defer cancel()
+			m, stacks, err := t.ReversePDT(t.m, parens, lim)
+			if err != nil {
+				return err
+			}
 			if multi {
-				turned = fs.String("mpdt_new_parentheses", "", "File for the pairs with their new stacks")
+				err := c.Output(*turned, func(w io.Writer) error { return fst.WriteLabelStacks(w, parens.Pairs, stacks) })
+				if err != nil {
+					return err
+				}
 			}
-			return func(c *call) error {
-				parens, err := p.read(c)
-				if err != nil {
-					return err
-				}
-				if multi && *turned == "" {
-					return errors.New("no file for the new stacks is given: --mpdt_new_parentheses=FILE")
-				}
-				if err := c.distinct(*turned, result(c.arg(1))); err != nil {
-					return err
-				}
-				t, err := c.machine(0)
-				if err != nil {
-					return err
-				}
-				lim, cancel := c.lib.limits()
-				defer cancel()
-				m, stacks, err := t.ReversePDT(t.m, parens, lim)
-				if err != nil {
-					return err
-				}
-				if multi {
-					err := c.Output(*turned, func(w io.Writer) error { return fst.WriteLabelStacks(w, parens.Pairs, stacks) })
-					if err != nil {
-						return err
-					}
-				}
-				return c.writeMachine(1, t, m, "")
-			}
-		})
+			return c.writeMachine(1, t, m, "")
+		}
+	})
 }
 
 func infoPDT(multi bool, summary, about string) *tool {
@@ -278,7 +283,8 @@ func infoPDT(multi bool, summary, about string) *tool {
 						}{
 							{"# of open parentheses", x.Open}, {"# of close parentheses", x.Close},
 							{"# of unique open parentheses", x.UniqueOpen}, {"# of unique close parentheses", x.UniqueClose},
-							{"# of open parenthesis dest. states", x.OpenStates}, {"# of close parenthesis source states", x.CloseStates},
+							{"# of open parenthesis dest. states", x.OpenStates},
+							{"# of close parenthesis source states", x.CloseStates},
 						} {
 							infoLine(w, l.what+at, fmt.Sprint(level, l.n))
 						}
@@ -306,9 +312,11 @@ their arcs.`},
 		keep := fs.Bool("keep_parentheses", false, "Leave parentheses on the arcs")
 		queue := fs.String("queue_type", "fifo", "Queue: fifo, lifo or state")
 		fs.Choose("queue_type", "fifo", "lifo", "state")
-		fs.Bool("path_gc", true, "No effect here: the search keeps the distances alone, and the path is found from them")
+		fs.Bool("path_gc", true, "No effect here: the search keeps the distances alone, and the path is found "+
+			"from them")
 		return func(c *call) error {
-			q, ok := map[string]ops.Queue{"fifo": ops.QueueFIFO, "lifo": ops.QueueLIFO, "state": ops.QueueStateOrder}[*queue]
+			q, ok := map[string]ops.Queue{"fifo": ops.QueueFIFO, "lifo": ops.QueueLIFO,
+				"state": ops.QueueStateOrder}[*queue]
 			if !ok {
 				return fmt.Errorf("flag --queue_type: %q is none of fifo, lifo, state", *queue)
 			}
@@ -322,7 +330,8 @@ their arcs.`},
 			}
 			lim, cancel := c.lib.limits()
 			defer cancel()
-			m, err := t.ShortestPathPDT(t.m, parens, &pdt.ShortestPathOptions{Queue: q, KeepParens: *keep, Limits: lim})
+			m, err := t.ShortestPathPDT(t.m, parens, &pdt.ShortestPathOptions{
+				Queue: q, KeepParens: *keep, Limits: lim})
 			if err != nil {
 				return err
 			}
@@ -330,7 +339,8 @@ their arcs.`},
 		}
 	})
 
-var pdtreplaceTool = &tool{name: "pdtreplace", args: "root.fst rootlabel [rule1.fst label1 ...] [out.pdt]", min: 3, max: -1,
+var pdtreplaceTool = &tool{name: "pdtreplace",
+	args: "root.fst rootlabel [rule1.fst label1 ...] [out.pdt]", min: 3, max: -1,
 	summary: "Makes a pushdown transducer of rules that call one another.", about: `
 Each rule is a machine and its label. An arc with the output label of a rule calls it. Rules may be
 recursive, as those of a context-free grammar are. Calls become parentheses, whose pairs go to
@@ -347,7 +357,8 @@ Time O(states + arcs), and an arc for each final state of each call.`,
 		pairsFile := fs.String("pdt_parentheses", "", "File for the pairs of parentheses")
 		parser := fs.String("pdt_parser_type", "left", "Construction: left or left_sr")
 		fs.Choose("pdt_parser_type", "left", "left_sr")
-		first := fs.Int("start_paren_labels", 64, -1, "First label for parentheses; -1 is one more than the highest output label")
+		first := fs.Int("start_paren_labels", 64, -1, "First label for parentheses; -1 is one more than the "+
+			"highest output label")
 		return func(c *call) error {
 			o := &pdt.ReplaceOptions{Open: *open, Close: *closing}
 			var err error
@@ -374,7 +385,8 @@ Time O(states + arcs), and an arc for each final state of each call.`,
 				return err
 			}
 			if *pairsFile != "" {
-				if err := c.Output(*pairsFile, func(w io.Writer) error { return fst.WriteLabelPairs(w, pairs) }); err != nil {
+				if err := c.Output(*pairsFile,
+					func(w io.Writer) error { return fst.WriteLabelPairs(w, pairs) }); err != nil {
 					return err
 				}
 			}

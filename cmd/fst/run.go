@@ -65,7 +65,8 @@ Time: that of the tools.`,
 			if err != nil {
 				return err
 			}
-			s := &runState{std: c.Streams, variables: map[string]*value{}, files: map[string]*value{}, several: len(statements) > 1}
+			s := &runState{std: c.Streams, variables: map[string]*value{}, files: map[string]*value{},
+				several: len(statements) > 1}
 			for i := range statements {
 				if err := c.statement(s, &statements[i]); err != nil {
 					return err
@@ -88,7 +89,8 @@ func (c *call) statement(s *runState, st *runStatement) error {
 	stages := st.stages
 	in, source := (*value)(nil), ""
 	if len(stages) > 0 && st.in == "" {
-		if w := stages[0].words; len(w) == 1 && findTool(w[0]) == nil && (w[0] == "-" || !strings.HasPrefix(w[0], "-")) {
+		if w := stages[0].words; len(w) == 1 && findTool(w[0]) == nil &&
+			(w[0] == "-" || !strings.HasPrefix(w[0], "-")) {
 			st.in, st.before, stages = w[0], 1, stages[1:]
 		}
 	}

@@ -27,7 +27,8 @@ is better than one, O(states · arcs) at worst over the tropical semiring.`,
 		nstate := fs.Int("nstate", 64, -1, "State to measure from; -1 is the start")
 		queue := queueFlag(fs)
 		reverse := fs.Bool("reverse", false, "Distances to the final states")
-		digits := fs.Int("digits", 32, 9, "Significant digits of 64-bit weights, and, beyond 9, of sums over log; 17 read back to the same number")
+		digits := fs.Int("digits", 32, 9, "Significant digits of 64-bit weights, and, beyond 9, of sums over "+
+			"log; 17 read back to the same number")
 		truncation := sumFlags(fs)
 		return func(c *call) error {
 			q, err := queue()
@@ -47,7 +48,8 @@ is better than one, O(states · arcs) at worst over the tropical semiring.`,
 			}
 			lim, cancel := c.lib.limits()
 			defer cancel()
-			o := &ops.ShortestDistanceOptions{Queue: q, Reverse: *reverse, Delta: settled(*delta), Truncation: truncated, Limits: ops.Limits{Ctx: lim.Ctx}}
+			o := &ops.ShortestDistanceOptions{Queue: q, Reverse: *reverse, Delta: settled(*delta),
+				Truncation: truncated, Limits: ops.Limits{Ctx: lim.Ctx}}
 			if *nstate != -1 && !*reverse {
 				if *nstate != int64(fst.StateID(*nstate)) || *nstate < 0 {
 					return fmt.Errorf("flag --nstate: there is no state %d", *nstate)
@@ -62,7 +64,8 @@ is better than one, O(states · arcs) at worst over the tropical semiring.`,
 				return err
 			}
 			return c.Output(c.arg(1), func(w io.Writer) error {
-				// Between tabs, whatever --fst_field_separator says of other text, as in OpenFst and as fst reweight reads it.
+				// Between tabs, whatever --fst_field_separator says of other text, as in OpenFst
+				// and as fst reweight reads it.
 				format := c.format()
 				format.Digits = int(*digits)
 				return d(w, &fst.PotentialOptions{Format: format})
@@ -86,7 +89,8 @@ Time: a shortest distance, and O(n · states · log) for n paths at worst.`,
 		pruned := pruneFlags(fs, ops.ShortestDelta)
 		n := fs.Int("nshortest", 32, 1, "How many paths")
 		queue := queueFlag(fs)
-		unique := fs.Bool("unique", false, "Of an acceptor, one path for each sequence of labels, ε being one (fst rmepsilon first)")
+		unique := fs.Bool("unique", false, "Of an acceptor, one path for each sequence of labels, ε being one "+
+			"(fst rmepsilon first)")
 		return func(c *call) error {
 			q, err := queue()
 			if err != nil {
@@ -137,8 +141,9 @@ func (d *drawFlags) rng(c *call) *rand.Rand {
 	return rand.New(rand.NewPCG(mix(seed), mix(^seed)))
 }
 
-// mix spreads a seed over all bits, so that near seeds begin draws that have nothing to do with one another: the finalizer of SplitMix64
-// (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
+// mix spreads a seed over all bits, so that near seeds begin draws that have nothing to do with one
+// another: the finalizer of SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number
+// generators", OOPSLA 2014).
 func mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -189,8 +194,8 @@ Time O(arcs drawn).`,
 			}
 			lim, cancel := c.lib.limits()
 			defer cancel()
-			m, err := t.RandGen(t.m, d.rng(c), &ops.RandGenOptions{Select: sel, NPath: orNone(*d.npath), MaxLength: orNone(*d.maxLength),
-				Weighted: *weighted, RemoveTotalWeight: *total, Limits: lim})
+			m, err := t.RandGen(t.m, d.rng(c), &ops.RandGenOptions{Select: sel, NPath: orNone(*d.npath),
+				MaxLength: orNone(*d.maxLength), Weighted: *weighted, RemoveTotalWeight: *total, Limits: lim})
 			if err != nil {
 				return err
 			}

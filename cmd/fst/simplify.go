@@ -40,18 +40,21 @@ func pruneFlags(fs *flags.Set, delta float64) func(*call, ops.Limits) *suite.Pru
 	}
 }
 
-// divergentVariable is the environment's answer where --divergent is not given, for scripts that call the tools as OpenFst's.
+// divergentVariable is the environment's answer where --divergent is not given, for scripts that
+// call the tools as OpenFst's.
 const divergentVariable = "TROPICA_DIVERGENT"
 
 // sumFlags defines --divergent, beside --delta, for tools that sum over paths.
 func sumFlags(fs *flags.Set) func() (ops.Truncation, error) {
 	values := []string{"error", "truncate"}
-	divergent := fs.Enum("divergent", "error", values, "What a sum that diverges is, over weights such as log; without the flag $"+divergentVariable+" says it")
+	divergent := fs.Enum("divergent", "error", values, "What a sum that diverges is, over weights such as "+
+		"log; without the flag $"+divergentVariable+" says it")
 	return func() (ops.Truncation, error) {
 		mode := *divergent
 		if v := os.Getenv(divergentVariable); v != "" && !fs.Given("divergent") {
 			if mode = v; !slices.Contains(values, v) {
-				return ops.Truncation{}, fmt.Errorf("environment variable %s: %q is none of %s", divergentVariable, v, strings.Join(values, ", "))
+				return ops.Truncation{}, fmt.Errorf("environment variable %s: %q is none of %s", divergentVariable, v,
+					strings.Join(values, ", "))
 			}
 		}
 		return ops.Truncation{Truncate: fs.Given("delta"), Divergent: mode == "truncate"}, nil
@@ -102,9 +105,12 @@ its best part, and need the path property.
 Time: exponential in the states of the input at worst; linear in the result.`,
 	setup: func(fs *flags.Set) func(*call) error {
 		pruned := pruneFlags(fs, ops.DefaultDelta)
-		kind := fs.Enum("det_type", "functional", []string{"functional", "nonfunctional", "disambiguate"}, "What a transducer may be")
-		increment := fs.Bool("increment_subsequential_label", false, "Give the final arcs of a state different labels")
-		label := fs.Int("subsequential_label", 64, 0, "Input label of the arcs that put out what is left at a final state")
+		kind := fs.Enum("det_type", "functional", []string{"functional", "nonfunctional", "disambiguate"},
+			"What a transducer may be")
+		increment := fs.Bool("increment_subsequential_label", false,
+			"Give the final arcs of a state different labels")
+		label := fs.Int("subsequential_label", 64, 0, "Input label of the arcs that put out what is left at a "+
+			"final state")
 		return func(c *call) error {
 			t, err := c.machine(0)
 			if err != nil {
@@ -116,7 +122,8 @@ Time: exponential in the states of the input at worst; linear in the result.`,
 			if *label != int64(fst.Label(*label)) {
 				return fmt.Errorf("flag --subsequential_label: %d is not a label", *label)
 			}
-			o := &ops.DeterminizeOptions{Delta: closeDelta(fs, t, max(p.Delta, 0)), SubsequentialLabel: fst.Label(*label), IncrementSubsequentialLabel: *increment, Limits: lim}
+			o := &ops.DeterminizeOptions{Delta: closeDelta(fs, t, max(p.Delta, 0)),
+				SubsequentialLabel: fst.Label(*label), IncrementSubsequentialLabel: *increment, Limits: lim}
 			switch *kind {
 			case "nonfunctional":
 				o.Type = ops.DeterminizeNonFunctional
@@ -144,7 +151,8 @@ the path property.
 Time: exponential in the states of the input at worst.`,
 	setup: func(fs *flags.Set) func(*call) error {
 		pruned := pruneFlags(fs, ops.DefaultDelta)
-		label := fs.Int("subsequential_label", 64, 0, "Input label of the arcs that put out what is left at a final state")
+		label := fs.Int("subsequential_label", 64, 0, "Input label of the arcs that put out what is left at a "+
+			"final state")
 		return func(c *call) error {
 			t, err := c.machine(0)
 			if err != nil {
@@ -156,7 +164,8 @@ Time: exponential in the states of the input at worst.`,
 			if *label != int64(fst.Label(*label)) {
 				return fmt.Errorf("flag --subsequential_label: %d is not a label", *label)
 			}
-			m, err := t.Disambiguate(t.m, &ops.DisambiguateOptions{Delta: closeDelta(fs, t, max(p.Delta, 0)), SubsequentialLabel: fst.Label(*label), Limits: lim}, p)
+			m, err := t.Disambiguate(t.m, &ops.DisambiguateOptions{Delta: closeDelta(fs, t, max(p.Delta, 0)),
+				SubsequentialLabel: fst.Label(*label), Limits: lim}, p)
 			if err != nil {
 				return err
 			}
@@ -188,7 +197,8 @@ out: their composition is the transducer.
 
 Time O(arcs · log states), linear for acyclic machines.`,
 	setup: func(fs *flags.Set) func(*call) error {
-		nondet := fs.Bool("allow_nondet", false, "Take machines that are not deterministic, over idempotent semirings; the result need not be the smallest")
+		nondet := fs.Bool("allow_nondet", false, "Take machines that are not deterministic, over idempotent "+
+			"semirings; the result need not be the smallest")
 		delta := fs.Float32("delta", ops.ShortestDelta, "What weights are rounded to before they are compared")
 		truncation := sumFlags(fs)
 		return func(c *call) error {
@@ -205,7 +215,8 @@ Time O(arcs · log states), linear for acyclic machines.`,
 			}
 			lim, cancel := c.lib.limits()
 			defer cancel()
-			o := &ops.MinimizeOptions{Delta: closeDelta(fs, t, *delta), AllowNondet: *nondet, ArcOrder: true, Truncation: truncated, Limits: lim}
+			o := &ops.MinimizeOptions{Delta: closeDelta(fs, t, *delta), AllowNondet: *nondet, ArcOrder: true,
+				Truncation: truncated, Limits: lim}
 			if len(c.args) < 3 {
 				m, err := t.Minimize(t.m, o)
 				if err != nil {
@@ -267,7 +278,8 @@ Time O(states · ε-arcs) at worst, O(states + arcs of the result) where ε-path
 			lim, cancel := c.lib.limits()
 			defer cancel()
 			p := pruned(c, lim)
-			return t.RmEpsilon(t.m, &ops.RmEpsilonOptions{Queue: q, KeepDead: !*connect, Delta: p.Delta, Truncation: truncated, Limits: lim}, p)
+			return t.RmEpsilon(t.m, &ops.RmEpsilonOptions{Queue: q, KeepDead: !*connect, Delta: p.Delta,
+				Truncation: truncated, Limits: lim}, p)
 		}
 	})
 
@@ -321,7 +333,8 @@ Time: a shortest distance, and O(states + arcs).`,
 			lim, cancel := c.lib.limits()
 			defer cancel()
 			m, err := t.Push(t.m, &ops.PushOptions{Labels: *labels, KeepWeights: !*weights, ToFinal: toFinal(),
-				RemoveTotalWeight: *total, RemoveCommonAffix: *affix, Delta: settled(*delta), Truncation: truncated, Limits: lim})
+				RemoveTotalWeight: *total, RemoveCommonAffix: *affix, Delta: settled(*delta),
+				Truncation: truncated, Limits: lim})
 			t.m = m
 			return err
 		}

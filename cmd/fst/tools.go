@@ -240,7 +240,8 @@ Time O(states + arcs).`,
 			if err != nil {
 				return err
 			}
-			m, err := t.MapWeights(t.m, *kind, &suite.MapOptions{Delta: *delta, Power: *power, Weight: *weight, Format: c.format()})
+			m, err := t.MapWeights(t.m, *kind, &suite.MapOptions{Delta: *delta, Power: *power, Weight: *weight,
+				Format: c.format()})
 			if err != nil {
 				return err
 			}
@@ -254,10 +255,12 @@ Time O(states + arcs).`,
 	}}
 
 // composition makes the two tools that compose.
-func composition(name, summary, about string, do func(c *call, a, b *typed, o *ops.ComposeOptions) (machine, error)) *tool {
+func composition(name, summary, about string, do func(c *call, a, b *typed, o *ops.ComposeOptions) (machine,
+	error)) *tool {
 	return &tool{name: name, args: "in1.fst in2.fst [out.fst]", min: 2, max: 3, summary: summary, about: about,
 		setup: func(fs *flags.Set) func(*call) error {
-			filter := fs.String("compose_filter", "auto", "Composition filter: alt_sequence, auto, match, no_match, null, sequence, trivial")
+			filter := fs.String("compose_filter", "auto", "Composition filter: alt_sequence, auto, match, "+
+				"no_match, null, sequence, trivial")
 			fs.Choose("compose_filter", "alt_sequence", "auto", "match", "no_match", "null", "sequence", "trivial")
 			connect := fs.Bool("connect", true, "Trim the result")
 			options := matcherFlags(fs)
@@ -385,7 +388,8 @@ Time O(states + arcs).`,
 	}}
 
 var isomorphicTool = &tool{name: "isomorphic", args: "in1.fst in2.fst", min: 2, max: 2,
-	summary: "Tells whether two machines are equal up to the numbers of their states and the order of arcs.", about: `
+	summary: "Tells whether two machines are equal up to the numbers of their states and the order of arcs.",
+	about: `
 Exit status 0 if they are, 2 if not.
 
   fst isomorphic a.fst b.fst

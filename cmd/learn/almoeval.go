@@ -149,7 +149,8 @@ Examples:
 				return errors.New("flag --against is of --pareto")
 			}
 			if *against != "" && (len(c.args) == 0 || cli.IsStandard(c.args[0])) {
-				return errors.New("flag --against: the rows are read for each model: name a file of them, not standard input")
+				return errors.New("flag --against: the rows are read for each model: name a file of them, not " +
+					"standard input")
 			}
 			o, err := read()
 			if err != nil {
@@ -201,7 +202,8 @@ Examples:
 			return c.Output("", func(w io.Writer) error {
 				fmt.Fprintf(w, "%d rows; units: %s\n", d.Rows, m.Normalized)
 				for k, u := range m.Objectives {
-					fmt.Fprintf(w, "%-16s %.6f  in units of training %.6f  λ %.4f\n", u.Name, s.Raw[k], s.Values[k], m.Lambda[k])
+					fmt.Fprintf(w, "%-16s %.6f  in units of training %.6f  λ %.4f\n", u.Name, s.Raw[k],
+						s.Values[k], m.Lambda[k])
 				}
 				fmt.Fprintf(w, "%-16s %.6f\n", "worst", s.Worst)
 				if s.Largest != s.Worst {
@@ -212,11 +214,14 @@ Examples:
 					if !math.IsNaN(s.AUC) {
 						auc = fmt.Sprintf("%.6f", s.AUC)
 					}
-					fmt.Fprintf(w, "%-16s %.6f\n%-16s %.6f\n%-16s %s\n", "error", s.Error, "1-norm of prob", s.Prob, "AUC", auc)
+					fmt.Fprintf(w, "%-16s %.6f\n%-16s %.6f\n%-16s %s\n", "error", s.Error, "1-norm of prob",
+						s.Prob, "AUC", auc)
 				}
 				if b != nil {
-					fmt.Fprintf(w, "With probability %g, if the model was trained on these rows, the worst on new ones is at most %.6f\n", 1-b.Delta, b.Vertex)
-					fmt.Fprintf(w, "(%.6f as theorem 5.3 of the thesis has it; the scores' Rademacher complexity is at most %.6f).\n", b.Cover, b.Rademacher)
+					fmt.Fprintf(w, "With probability %g, if the model was trained on these rows, the worst on new ones "+
+						"is at most %.6f\n", 1-b.Delta, b.Vertex)
+					fmt.Fprintf(w, "(%.6f as theorem 5.3 of the thesis has it; the scores' Rademacher complexity is at "+
+						"most %.6f).\n", b.Cover, b.Rademacher)
 				}
 				if check != nil {
 					writePareto(w, check)
@@ -251,12 +256,15 @@ func writePareto(w io.Writer, p *minimax.ParetoCheck) {
 	case !p.Certified:
 		fmt.Fprintf(w, "  the model is not certified: there may be better ones in all losses\n")
 	case len(p.Weightless) == 0:
-		fmt.Fprintf(w, "  certified, and all λ are positive: the best model for them is dominated by none, penalties counted\n")
+		fmt.Fprintf(w, "  certified, and all λ are positive: the best model for them is dominated by none, "+
+			"penalties counted\n")
 	default:
-		fmt.Fprintf(w, "  certified, no λ for %s: the best model for the others is bettered by none in all losses, penalties counted, but may be dominated\n", strings.Join(p.Weightless, ", "))
+		fmt.Fprintf(w, "  certified, no λ for %s: the best model for the others is bettered by none in all "+
+			"losses, penalties counted, but may be dominated\n", strings.Join(p.Weightless, ", "))
 	}
 	if p.Slack != nil {
-		fmt.Fprintf(w, "  complementarity is missed by %.3g (by which the mixture λ is below the worst one that it was robust to)\n", *p.Slack)
+		fmt.Fprintf(w, "  complementarity is missed by %.3g (by which the mixture λ is below the worst one that "+
+			"it was robust to)\n", *p.Slack)
 	}
 	for _, r := range p.Rivals {
 		how := "neither dominates the other"
@@ -268,7 +276,8 @@ func writePareto(w io.Writer, p *minimax.ParetoCheck) {
 		}
 		fmt.Fprintf(w, "  %s: %s (%.4f)\n", r.Name, how, r.Values)
 	}
-	fmt.Fprintf(w, "  of %d changes of the parameters, %d dominate this model, %d are better in all losses, penalties counted\n", p.Changes, p.Dominating, p.Better)
+	fmt.Fprintf(w, "  of %d changes of the parameters, %d dominate this model, %d are better in all losses, "+
+		"penalties counted\n", p.Changes, p.Dominating, p.Better)
 }
 
 // scoredJSON leaves out the rates that regression has not; one that these rows do not determine,
@@ -290,7 +299,8 @@ func scoredJSON(m *almo.Model, s *minimax.Scored, b *minimax.Bound, p *minimax.P
 		Rates  map[string]json.RawMessage `json:"rates,omitempty"`
 		Bound  *minimax.Bound             `json:"bound,omitempty"`
 		Pareto *minimax.ParetoCheck       `json:"pareto,omitempty"`
-	}{Bound: b, Pareto: p, Rows: rows, Units: m.Normalized, Worst: s.Worst, Most: s.Largest, Mixed: s.Mixed, Rates: map[string]json.RawMessage{}}
+	}{Bound: b, Pareto: p, Rows: rows, Units: m.Normalized, Worst: s.Worst, Most: s.Largest, Mixed: s.Mixed,
+		Rates: map[string]json.RawMessage{}}
 	for k, u := range m.Objectives {
 		out.Losses = append(out.Losses, loss{u.Name, s.Raw[k], s.Values[k], m.Lambda[k]})
 	}

@@ -36,7 +36,8 @@ given, it has the number of rounds with the least loss on held-out rows.`},
 func boostCommands() []*command {
 	var out []*command
 	for _, g := range boostGroups {
-		out = append(out, boostTrain(g.name, g.title, g.about), boostPredict(g.name, g.title), boostEval(g.name, g.title), boostCV(g.name, g.title), boostExplain(g.name, g.title))
+		out = append(out, boostTrain(g.name, g.title, g.about), boostPredict(g.name, g.title),
+			boostEval(g.name, g.title), boostCV(g.name, g.title), boostExplain(g.name, g.title))
 		if g.name == "gb" {
 			out = append(out, boostImport, boostExport)
 		}
@@ -107,15 +108,17 @@ Example:
 
 // boostReport is what training reports.
 type boostReport struct {
-	Model     string  `json:"model"`
-	Algorithm string  `json:"algorithm"`
-	Loss      string  `json:"loss"`
-	Rows      int     `json:"rows"`
-	Columns   int     `json:"columns"`
-	Rounds    int     `json:"rounds"`
-	Chosen    bool    `json:"rounds_chosen"` // on held-out rows, --rounds being 0 and --valid not given
-	Terms     int     `json:"terms"`
-	Objective any     `json:"objective"` // null where the rounds of the model were made before it was resumed from a checkpoint of an earlier program
+	Model     string `json:"model"`
+	Algorithm string `json:"algorithm"`
+	Loss      string `json:"loss"`
+	Rows      int    `json:"rows"`
+	Columns   int    `json:"columns"`
+	Rounds    int    `json:"rounds"`
+	Chosen    bool   `json:"rounds_chosen"` // on held-out rows, --rounds being 0 and --valid not given
+	Terms     int    `json:"terms"`
+	// null where the rounds of the model were made before it was resumed from a checkpoint of an
+	// earlier program
+	Objective any     `json:"objective"`
 	Training  float64 `json:"training_loss"`
 	Error     float64 `json:"training_error"`   // per cent; root of the mean squared error for regression
 	Valid     any     `json:"validation_loss"`  // of the model; null without validation rows
@@ -124,7 +127,8 @@ type boostReport struct {
 }
 
 // boost trains a booster, with all its files.
-func (f *roundFlags) boost(c *call, b *booster, x *table.Table, d *boost.Data, control boost.Control, picture string) error {
+func (f *roundFlags) boost(c *call, b *booster, x *table.Table, d *boost.Data, control boost.Control,
+	picture string) error {
 	var err error
 	if control.Resume, err = earlier(f, boost.ReadCheckpoint); err != nil {
 		return err
@@ -150,7 +154,8 @@ func (f *roundFlags) boost(c *call, b *booster, x *table.Table, d *boost.Data, c
 		}
 		r.total = p.Of
 		round, seconds, history = p.Round, p.Seconds, append(history, *p)
-		return r.watch(p.Round, boostHistoryHeader, func() []string { return boostHistoryLine(p) }, fmt.Sprintf("loss %.5g", p.Loss))
+		return r.watch(p.Round, boostHistoryHeader, func() []string { return boostHistoryLine(p) },
+			fmt.Sprintf("loss %.5g", p.Loss))
 	}
 	var said []string // when the progress line is gone
 	control.Warn = func(s string) { said = append(said, s) }
@@ -172,7 +177,8 @@ func (f *roundFlags) boost(c *call, b *booster, x *table.Table, d *boost.Data, c
 	if err != nil {
 		return err
 	}
-	report := boostReport{Model: r.out.Name(), Algorithm: e.Algorithm, Loss: e.Loss.Name(), Rows: d.Rows(), Columns: len(x.Columns), Rounds: e.Rounds(), Chosen: b.open() && control.Valid == nil, Terms: len(e.Terms),
+	report := boostReport{Model: r.out.Name(), Algorithm: e.Algorithm, Loss: e.Loss.Name(), Rows: d.Rows(),
+		Columns: len(x.Columns), Rounds: e.Rounds(), Chosen: b.open() && control.Valid == nil, Terms: len(e.Terms),
 		Training: m.Loss, Error: m.Error, Seconds: seconds, Choosing: chosenIn}
 	for _, p := range history {
 		if p.Round == e.Rounds() { // early stopping leaves out the last rounds
@@ -197,7 +203,8 @@ func (f *roundFlags) boost(c *call, b *booster, x *table.Table, d *boost.Data, c
 			chosen = fmt.Sprintf(" (chosen on held-out rows in %.1f s)", chosenIn)
 		}
 	}
-	fmt.Fprintf(w, "%s: %d rows, %d columns; %d rounds%s, %d terms, %.1f s\n", report.Algorithm, report.Rows, report.Columns, report.Rounds, chosen, report.Terms, report.Seconds)
+	fmt.Fprintf(w, "%s: %d rows, %d columns; %d rounds%s, %d terms, %.1f s\n", report.Algorithm, report.Rows,
+		report.Columns, report.Rounds, chosen, report.Terms, report.Seconds)
 	fmt.Fprintf(w, "training: loss (%s) %.5g, %s\n", report.Loss, report.Training, m.errorText())
 	if report.Valid != nil {
 		fmt.Fprintf(w, "validation: loss %.5g after the best %d of %d rounds\n", report.Valid, report.Rounds, round)
@@ -207,11 +214,13 @@ func (f *roundFlags) boost(c *call, b *booster, x *table.Table, d *boost.Data, c
 }
 
 func boostHistoryHeader() []string {
-	return []string{"round", "loss", "objective", "validation_loss", "derivative", "curvature", "step", "family", "splits", "seconds"}
+	return []string{"round", "loss", "objective", "validation_loss", "derivative", "curvature", "step", "family",
+		"splits", "seconds"}
 }
 
 func boostHistoryLine(p *boost.Progress) []string {
 	g := cellOf
-	return []string{strconv.Itoa(p.Round), g(p.Loss), g(p.Objective), g(p.Valid), g(p.Derivative), g(p.Curvature), g(p.Step),
-		strconv.Itoa(p.Family), strconv.Itoa(p.Splits), strconv.FormatFloat(p.Seconds, 'f', 6, 64)}
+	return []string{strconv.Itoa(p.Round), g(p.Loss), g(p.Objective), g(p.Valid), g(p.Derivative),
+		g(p.Curvature), g(p.Step), strconv.Itoa(p.Family), strconv.Itoa(p.Splits),
+		strconv.FormatFloat(p.Seconds, 'f', 6, 64)}
 }

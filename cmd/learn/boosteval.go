@@ -94,7 +94,8 @@ func measure(ctx context.Context, e *boost.Ensemble, d *boost.Data, workers int)
 	if err != nil {
 		return nil, err
 	}
-	m := &boostMeasure{Rows: d.Rows(), Rounds: e.Rounds(), LossOf: e.Loss.Name(), Loss: score.Mean(e.Loss, d.Y, d.W, f, 1), classify: score.HasMargin(e.Loss) || e.Outputs() > 1}
+	m := &boostMeasure{Rows: d.Rows(), Rounds: e.Rounds(), LossOf: e.Loss.Name(),
+		Loss: score.Mean(e.Loss, d.Y, d.W, f, 1), classify: score.HasMargin(e.Loss) || e.Outputs() > 1}
 	if d.X.Source != nil {
 		m.bySource(e, d, f)
 	}
@@ -122,7 +123,8 @@ func measure(ctx context.Context, e *boost.Ensemble, d *boost.Data, workers int)
 		}
 		m.LogLoss = &loss
 		if !l.Calibrated() {
-			m.Note = fmt.Sprintf("the %s loss is no likelihood: its probabilities order rows, and are not calibrated", e.Loss.Name())
+			m.Note = fmt.Sprintf("the %s loss is no likelihood: its probabilities order rows, and are not calibrated",
+				e.Loss.Name())
 		}
 	}
 	return m, nil
@@ -159,7 +161,8 @@ Example:
 			to := fs.String("predictions", "", "File for the predictions; standard output when not given")
 			rounds := fs.Int("rounds", 32, 0, "Use the terms of this many rounds; 0 is all")
 			return func(c *call) error {
-				if err := apart([]place{{"the data", c.arg(0)}, {"the model", *name}}, places("the output", *to)); err != nil {
+				if err := apart([]place{{"the data", c.arg(0)}, {"the model", *name}},
+					places("the output", *to)); err != nil {
 					return err
 				}
 				m, err := c.boostModel(group, *name)

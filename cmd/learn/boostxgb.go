@@ -54,7 +54,9 @@ Example:
 				}
 				s := boost.SchemaOf(x)
 				schema = &s
-			} else if err := c.idle("it is about the table of --like", append([]string{"target", "source", "weight", "categorical", "drop", "format", "task"}, tables.ReadingFlags...)...); err != nil {
+			} else if err := c.idle("it is about the table of --like",
+				append([]string{"target", "source", "weight", "categorical", "drop", "format", "task"},
+					tables.ReadingFlags...)...); err != nil {
 				return err
 			}
 			f, shown, err := c.Open(c.arg(0))
@@ -69,7 +71,8 @@ Example:
 			nameless := nameless(e)
 			if *t.noHeader && *like == "" {
 				if !nameless {
-					return fmt.Errorf("flag --no_header: %s has names of columns (%q is the first), by which tables are read; leave the flag out", shown, e.Schema.Columns[0].Name)
+					return fmt.Errorf("flag --no_header: %s has names of columns (%q is the first), by which tables are "+
+						"read; leave the flag out", shown, e.Schema.Columns[0].Name)
 				}
 				for j := range e.Schema.Columns {
 					e.Schema.Columns[j].Name = fmt.Sprintf("#%d", j+1)
@@ -90,12 +93,16 @@ Example:
 			if cli.IsStandard(*name) {
 				w = c.Err
 			}
-			fmt.Fprintf(w, "%s: %s loss, %d columns; %d rounds, %d trees\n", shown, e.Loss.Name(), len(e.Schema.Columns), e.Rounds(), len(e.Terms))
+			fmt.Fprintf(w, "%s: %s loss, %d columns; %d rounds, %d trees\n", shown, e.Loss.Name(),
+				len(e.Schema.Columns), e.Rounds(), len(e.Terms))
 			if rounds, ok := boost.XGBoostBest(e); ok {
-				fmt.Fprintf(w, "note: XGBoost stopped early and found %d of the %d rounds best; all are kept, and --rounds=%d predicts as its scikit-learn wrapper does\n", rounds, e.Rounds(), rounds)
+				fmt.Fprintf(w, "note: XGBoost stopped early and found %d of the %d rounds best; all are kept, and "+
+					"--rounds=%d predicts as its scikit-learn wrapper does\n", rounds, e.Rounds(), rounds)
 			}
 			if nameless && *like == "" && !*t.noHeader {
-				fmt.Fprintln(w, "note: the columns have no names in the file and are called f0, f1, ...; give --no_header to call them #1, #2, ..., as in tables without a header, or name a table with --like, such as a LIBSVM file")
+				fmt.Fprintln(w, "note: the columns have no names in the file and are called f0, f1, ...; give "+
+					"--no_header to call them #1, #2, ..., as in tables without a header, or name a table with --like, "+
+					"such as a LIBSVM file")
 			}
 			fmt.Fprintf(w, "model: %s\n", out.Name())
 			return nil

@@ -38,7 +38,8 @@ Example:
 		methods := fs.String("methods", "", "Rows of the table, separated by semicolons; all when not given")
 		seed := fs.Uint("seed", 1, "Seed of folds and draws")
 		checkpoint := fs.String("checkpoint", "",
-			"File that keeps fits as they come; if it exists, its fits are not made again. Remove it when the program changed")
+			"File that keeps fits as they come; if it exists, its fits are not made again. Remove it when the "+
+				"program changed")
 		options := learnerFlags(fs, func() any { return &boostFlags{} })
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		workersOf := workersFlag(fs)

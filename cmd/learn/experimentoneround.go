@@ -30,11 +30,13 @@ Example:
 	setup: func(fs *flags.Set) func(*call) error {
 		data := fs.String("data", "", "Folder with the data; needed")
 		sets := fs.String("sets", "",
-			"Sets, separated by commas: ellipses N, ellipses gamma G, walking 3 rows, walking 3 people, walking 43 rows, walking 43 people; all when not given")
+			"Sets, separated by commas: ellipses N, ellipses gamma G, walking 3 rows, walking 3 people, walking 43 "+
+				"rows, walking 43 people; all when not given")
 		trials := fs.Int("trials", 32, 10, "Divisions")
 		seed := fs.Uint("seed", 1, "Seed of the divisions")
 		checkpoint := fs.String("checkpoint", "",
-			"File that keeps results as they come; if it exists, its results are not made again. Remove it when the program changed")
+			"File that keeps results as they come; if it exists, its results are not made again. Remove it when "+
+				"the program changed")
 		picture := fs.String("plot", "", "File for a picture of accuracy against bytes (SVG), of one set")
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		workersOf := workersFlag(fs)
@@ -83,7 +85,8 @@ Example:
 				}
 			}
 			if *picture != "" {
-				if err := c.Output(*picture, func(w io.Writer) error { return roundChart(reports[0]).Write(w) }); err != nil {
+				if err := c.Output(*picture,
+					func(w io.Writer) error { return roundChart(reports[0]).Write(w) }); err != nil {
 					return err
 				}
 			}

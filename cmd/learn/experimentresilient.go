@@ -39,7 +39,8 @@ Example:
 			"Tasks, separated by commas, of "+strings.Join(experiment.CorruptedTasks(),
 				", ")+"; those that are there when not given")
 		kinds := fs.String("corruptions", "",
-			"Corruptions, separated by commas: flips, derangement, blur 0.7, blur 1.5, annotation; all that a task has when not given")
+			"Corruptions, separated by commas: flips, derangement, blur 0.7, blur 1.5, annotation; all that a task "+
+				"has when not given")
 		repeats := fs.Int("repeats", 32, 8, "Draws of the data")
 		train := fs.Int("train", 32, 0, "Examples to train on; 0 is 2000 images, 800 sentences, 1500 words")
 		test := fs.Int("test", 32, 2000, "Examples to test on, at most")
@@ -47,7 +48,8 @@ Example:
 		plots := fs.String("plots", "",
 			"Beginning of the names of files for box plots: X gives X-fashion-flips.svg")
 		checkpoint := fs.String("checkpoint", "",
-			"File that keeps draws as they come; if it exists, its draws are not made again. Remove it when the program changed")
+			"File that keeps draws as they come; if it exists, its draws are not made again. Remove it when the "+
+				"program changed")
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		table, writeTable := tableFlag(fs)
 		workersOf := workersFlag(fs)

@@ -36,13 +36,17 @@ Examples:
   learn experiment table41
   learn experiment table41 --data DIR --sets adult,fashion-sub --folds 3`,
 	setup: func(fs *flags.Set) func(*call) error {
-		data := fs.String("data", "", "Folder with the data; without it testdata/tables, --folds 3 and --max_rows 500")
-		names := fs.String("sets", "", "Data sets, separated by commas: sentiment, digits49, digits17, fashion, adult, adult-noedu, fashion-sub; those of the thesis that are there when not given")
+		data := fs.String("data", "", "Folder with the data; without it testdata/tables, --folds 3 and "+
+			"--max_rows 500")
+		names := fs.String("sets", "", "Data sets, separated by commas: sentiment, digits49, digits17, fashion, "+
+			"adult, adult-noedu, fashion-sub; those of the thesis that are there when not given")
 		folds := fs.Int("folds", 32, 0, "Run only this many trials, the first ones; 0 is all ten")
 		fresh := fs.String("fresh", "", "Seed of other trials, made by the same rule")
 		literal := fs.Bool("figure", false, "Run the literal algorithm of figure 4.1 too")
-		limit := fs.Int("max_rows", 32, 0, "Use only this many rows of each source, the first ones, for a quick test; 0 is all")
-		checkpoint := fs.String("checkpoint", "", "File that keeps trials as they come; if it exists, its trials are not made again. Remove it when the program changed")
+		limit := fs.Int("max_rows", 32, 0, "Use only this many rows of each source, the first ones, for a quick "+
+			"test; 0 is all")
+		checkpoint := fs.String("checkpoint", "", "File that keeps trials as they come; if it exists, its "+
+			"trials are not made again. Remove it when the program changed")
 		apply := multiSettings(fs)
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		workersOf := workersFlag(fs)
@@ -68,7 +72,8 @@ Examples:
 			if *folds < 0 || *limit < 0 {
 				return errors.New("flags --folds and --max_rows must not be negative")
 			}
-			o := &experiment.SourceOptions{Ctx: c.ctx, Folds: int(*folds), Fresh: *fresh, Literal: *literal, MaxRows: int(*limit)}
+			o := &experiment.SourceOptions{Ctx: c.ctx, Folds: int(*folds), Fresh: *fresh, Literal: *literal,
+				MaxRows: int(*limit)}
 			if err := apply(&o.Options); err != nil {
 				return err
 			}
@@ -118,7 +123,8 @@ Examples:
 				}
 			}
 			if len(reports) == 0 {
-				return fmt.Errorf("%s: it has the files of none of the data sets; see Table41Sets in cmd/learn/internal/experiment", *data)
+				return fmt.Errorf("%s: it has the files of none of the data sets; see Table41Sets in "+
+					"cmd/learn/internal/experiment", *data)
 			}
 			if *asJSON {
 				return c.json(reports)

@@ -47,7 +47,8 @@ Example, a federated model in three commands:
 		domain := fs.String("domain", "", "Column that names each row's domain, one for all rows of an agent")
 		target := fs.String("target", "", "Column to predict; needed")
 		classes := fs.String("classes", "",
-			"Classes, separated by commas, the positive one last; rows of others are an error. All of the table, sorted, when not given")
+			"Classes, separated by commas, the positive one last; rows of others are an error. All of the table, "+
+				"sorted, when not given")
 		drop := fs.String("drop", "", "Columns to leave out, separated by commas")
 		algorithm := fs.Enum("algorithm", "multiboost", []string{"multiboost", "adaboost", "oneround",
 			"average"}, "What is computed")
@@ -383,7 +384,8 @@ func fileRun(cfg *federated.Config, folder string) error {
 		return errors.New("flag --folder is needed: where requests and answers are")
 	}
 	if cfg.Secure {
-		return &federated.Error{Code: federated.BadConfig, Msg: "secure: sums through masks need agents that stay; `fed` has them"}
+		return &federated.Error{Code: federated.BadConfig, Msg: "secure: sums through masks need agents that " +
+			"stay; `fed` has them"}
 	}
 	return nil
 }
@@ -426,7 +428,8 @@ func (x *folderExchange) Ask(_ context.Context, call *federated.Call) (*federate
 			if old, err := os.ReadFile(base + ".request"); err == nil && bytes.Equal(old, b) {
 				continue
 			}
-			if err := x.c.Output(base+".request", func(w io.Writer) error { _, err := w.Write(b); return err }); err != nil {
+			if err := x.c.Output(base+".request",
+				func(w io.Writer) error { _, err := w.Write(b); return err }); err != nil {
 				return nil, err
 			}
 			x.wrote++

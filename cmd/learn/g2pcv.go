@@ -33,8 +33,10 @@ Example:
   learn g2p cv --data testdata/g2p --languages ice,gre,ady`,
 	setup: func(fs *flags.Set) func(*call) error {
 		data := fs.String("data", "testdata/g2p", "Folder with the words")
-		languages := fs.String("languages", "", "Languages, separated by commas; all that the folder has when not given")
-		objectives := fs.String("objectives", "cross-entropy,hamming,latent", "Objectives; the table compares the others with the first")
+		languages := fs.String("languages", "", "Languages, separated by commas; all that the folder has when "+
+			"not given")
+		objectives := fs.String("objectives", "cross-entropy,hamming,latent",
+			"Objectives; the table compares the others with the first")
 		folds := fs.Int("folds", 32, 5, "Folds")
 		use := fs.Int("use", 32, 0, "Folds to hold out in turn; 0 is all")
 		limit := fs.Int("limit", 32, 0, "Words of each language, from the first; 0 is all")
@@ -43,7 +45,8 @@ Example:
 		inner := fs.Int("inner_folds", 32, 3, "Folds of the training words on which constants are chosen")
 		innerUse := fs.Int("inner_use", 32, 0, "Inner folds to hold out in turn; 0 is all")
 		iterations := fs.Int("iterations", 32, 1000, "Most iterations of a fit")
-		relative := fs.Float("stop", 2e-4, "Stop a fit when the objective fell by at most this fraction over five iterations")
+		relative := fs.Float("stop", 2e-4, "Stop a fit when the objective fell by at most this fraction over "+
+			"five iterations")
 		seed := fs.Uint("seed", 1, "Seed of the folds")
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		table, writeTable := tableFlag(fs)
@@ -57,8 +60,10 @@ Example:
 			if o.Workers, err = workersOf(); err != nil {
 				return err
 			}
-			if *folds < 2 || *use < 0 || *use > *folds || *limit < 0 || *inner < 2 || *innerUse < 0 || *innerUse > *inner || *iterations < 1 {
-				return errors.New("flags --folds and --inner_folds must be at least 2, --use and --inner_use at most these, --iterations at least 1, none negative")
+			if *folds < 2 || *use < 0 || *use > *folds || *limit < 0 || *inner < 2 || *innerUse < 0 ||
+				*innerUse > *inner || *iterations < 1 {
+				return errors.New("flags --folds and --inner_folds must be at least 2, --use and --inner_use at most " +
+					"these, --iterations at least 1, none negative")
 			}
 			for _, name := range list(*objectives) {
 				kind, err := kindOf(name)
@@ -105,7 +110,8 @@ Example:
 						o.Objectives[i].Gamma = grid.Gamma[0]
 					}
 				}
-				if err := c.idle("there is one value of --l2 and of --gamma, and nothing to choose", "inner_folds", "inner_use"); err != nil {
+				if err := c.idle("there is one value of --l2 and of --gamma, and nothing to choose", "inner_folds",
+					"inner_use"); err != nil {
 					return err
 				}
 			} else {
@@ -123,7 +129,8 @@ Example:
 			r, err := g2p.CrossValidate(c.ctx, sets, o)
 			bar.Stop()
 			if c.ctx.Err() != nil {
-				return &stopped{"cross-validation has no state to keep; start it again, with --limit, --use or fewer --languages if it takes too long"}
+				return &stopped{"cross-validation has no state to keep; start it again, with --limit, --use or fewer " +
+					"--languages if it takes too long"}
 			}
 			if err != nil {
 				return err
@@ -152,7 +159,8 @@ Example:
 
 // languages reads the words of languages; none given are all of the folder.
 // It returns the names of the files, too.
-func (c *call) languages(folder string, names []string, limit int) (sets []g2p.Dataset, read []string, err error) {
+func (c *call) languages(folder string, names []string, limit int) (sets []g2p.Dataset,
+	read []string, err error) {
 	parts := []string{"train", "dev", "test"}
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -178,7 +186,8 @@ func (c *call) languages(folder string, names []string, limit int) (sets []g2p.D
 	}
 	for i, language := range names {
 		if slices.Contains(names[:i], language) {
-			return nil, nil, fmt.Errorf("flag --languages: %s is there twice: its words would count double, in every test", language)
+			return nil, nil, fmt.Errorf("flag --languages: %s is there twice: its words would count double, in "+
+				"every test", language)
 		}
 		if len(files[language]) == 0 {
 			return nil, nil, fmt.Errorf("flag --languages: %s has no %s_train.tsv", folder, language)

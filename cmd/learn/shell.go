@@ -41,7 +41,8 @@ func program() *shell.Program {
 	for _, c := range commands {
 		fs := newFlags()
 		c.setup(fs)
-		one := shell.Command{Words: strings.Fields(c.name), Args: c.args, Summary: c.summary, About: c.about, Flags: fs.Flags()}
+		one := shell.Command{Words: strings.Fields(c.name), Args: c.args, Summary: c.summary, About: c.about,
+			Flags: fs.Flags()}
 		if c.name == "completion" {
 			one.Values = shell.Shells
 		}

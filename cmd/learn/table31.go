@@ -45,20 +45,26 @@ Examples:
   learn experiment table31 --data DIR --fresh 1 --boosters rgb,gb`,
 	setup: func(fs *flags.Set) func(*call) error {
 		data := fs.String("data", "", "Folder with the tables; without it testdata/tables, and --quick")
-		names := fs.String("sets", "", "Data sets, separated by commas: "+strings.Join(experiment.Table31Names, ", ")+", semeion-even; all of table 3.1 when not given")
-		boosters := fs.String("boosters", strings.Join(experiment.BoosterNames, ","), "Boosters; the first is compared with the others")
-		trials := fs.String("trials", "", "Numbers of trials, separated by commas, with ranges such as 0-4 (the first shuffle: the thesis' protocol); all ten when not given")
+		names := fs.String("sets", "", "Data sets, separated by commas: "+strings.Join(experiment.Table31Names,
+			", ")+", semeion-even; all of table 3.1 when not given")
+		boosters := fs.String("boosters", strings.Join(experiment.BoosterNames, ","),
+			"Boosters; the first is compared with the others")
+		trials := fs.String("trials", "", "Numbers of trials, separated by commas, with ranges such as 0-4 (the "+
+			"first shuffle: the thesis' protocol); all ten when not given")
 		fresh := fs.String("fresh", "", "Draw other trials, by the same rule with this seed")
 		seed := fs.Uint("seed", 1, "Seed of the boosters' draws")
 		quick := fs.Bool("quick", false, "Small grids and trials 0,1, to see that it runs")
 		hindsight := fs.Bool("hindsight", false, "Test every setting, for the figure that is not nested")
-		checkpoint := fs.String("checkpoint", "", "File that keeps results as they come; if it exists, its results are not made again. Remove it when the program or the data changed")
-		peers := fs.String("peers", "", "File with errors of other programs by trial, to compare with beside those on record: testdata/bench/boost/trials.py of the source tree makes one with XGBoost for any --fresh")
+		checkpoint := fs.String("checkpoint", "", "File that keeps results as they come; if it exists, its "+
+			"results are not made again. Remove it when the program or the data changed")
+		peers := fs.String("peers", "", "File with errors of other programs by trial, to compare with beside "+
+			"those on record: testdata/bench/boost/trials.py of the source tree makes one with XGBoost for any --fresh")
 		csvName := fs.String("csv", "", "File for all results: a line for each set, trial and booster")
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		workersOf := workersFlag(fs)
 		return func(c *call) error {
-			o := &experiment.AccuracyOptions{Boosters: list(*boosters), Fresh: *fresh, Seed: *seed, Quick: *quick, Hindsight: *hindsight}
+			o := &experiment.AccuracyOptions{Boosters: list(*boosters), Fresh: *fresh, Seed: *seed, Quick: *quick,
+				Hindsight: *hindsight}
 			var err error
 			if o.Workers, err = workersOf(); err != nil {
 				return err
@@ -66,7 +72,8 @@ Examples:
 			if *seed == 0 {
 				return errors.New("flag --seed must be at least 1")
 			}
-			if err := apart(places("the errors of others", *peers), []place{{"the table", *csvName}, {"the checkpoint", *checkpoint}}); err != nil {
+			if err := apart(places("the errors of others", *peers),
+				[]place{{"the table", *csvName}, {"the checkpoint", *checkpoint}}); err != nil {
 				return err
 			}
 			folder, wanted := *data, list(*names)
@@ -134,7 +141,8 @@ Examples:
 				return err
 			}
 			if *csvName != "" {
-				if err := c.Output(*csvName, func(w io.Writer) error { return experiment.WriteAccuracyCSV(w, out) }); err != nil {
+				if err := c.Output(*csvName,
+					func(w io.Writer) error { return experiment.WriteAccuracyCSV(w, out) }); err != nil {
 					return err
 				}
 			}
@@ -143,7 +151,8 @@ Examples:
 				if err != nil {
 					return err
 				}
-				return c.json(map[string]any{"fresh": *fresh, "seed": *seed, "quick": o.Quick, "sets": out, "tests": versus, "seconds": time.Since(begun).Seconds()})
+				return c.json(map[string]any{"fresh": *fresh, "seed": *seed, "quick": o.Quick, "sets": out,
+					"tests": versus, "seconds": time.Since(begun).Seconds()})
 			}
 			if err := experiment.WriteAccuracy(c.Out, out); err != nil {
 				return err
@@ -165,7 +174,9 @@ func isFolder(name string, given bool) error {
 	if given {
 		return fmt.Errorf("flag --data: %s is not a folder", name)
 	}
-	return fmt.Errorf("flag --data is needed here: without it the small tables of the source tree are used, and there is no folder %s below the current one; run the command from the top of the source tree, or name a folder of data (the package comments of cmd/learn/internal/experiment describe it)", name)
+	return fmt.Errorf("flag --data is needed here: without it the small tables of the source tree are used, "+
+		"and there is no folder %s below the current one; run the command from the top of the source tree, or "+
+		"name a folder of data (the package comments of cmd/learn/internal/experiment describe it)", name)
 }
 
 // present leaves sets out whose files are not there, with a warning; those that were

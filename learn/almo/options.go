@@ -64,11 +64,11 @@ func (o *Options) Minimax() (*minimax.Options, error) {
 	if err := learner.Complete(&full, o); err != nil {
 		return nil, err
 	}
-	m := &minimax.Options{Normalization: full.Units, ZeroOne: full.ZeroOne, MultiClass: full.Classes, Penalty: full.Penalty,
-		Beta1: learner.Amount(full.L2), Beta2: full.Beta2, Norm: full.Norm, Radius: full.Radius, StepW: full.Rate,
-		StepLambda: full.LambdaRate, Entropic: full.Entropic, All: full.All, Batch: full.Batch, Gap: full.Gap,
-		Seed: uint64(max(full.Seed, 0)), ScoreBound: full.ScoreBound, Bias: full.Bias, NoPolish: full.NoPolish,
-		Offsets: full.Offsets, Hidden: full.Hidden}
+	m := &minimax.Options{Normalization: full.Units, ZeroOne: full.ZeroOne, MultiClass: full.Classes,
+		Penalty: full.Penalty, Beta1: learner.Amount(full.L2), Beta2: full.Beta2, Norm: full.Norm,
+		Radius: full.Radius, StepW: full.Rate, StepLambda: full.LambdaRate, Entropic: full.Entropic, All: full.All,
+		Batch: full.Batch, Gap: full.Gap, Seed: uint64(max(full.Seed, 0)), ScoreBound: full.ScoreBound,
+		Bias: full.Bias, NoPolish: full.NoPolish, Offsets: full.Offsets, Hidden: full.Hidden}
 	if full.Solver != "auto" {
 		m.Solver = minimax.Solver(full.Solver)
 	}
@@ -153,7 +153,8 @@ func (o *Options) steps(m *minimax.Options) (err error) {
 		if o.Steps == "auto" {
 			return nil
 		}
-		if m.Steps, err = saddle.ParseStepRule(o.Steps); err == nil && m.Steps == saddle.ConstantSteps && m.StepW == 0 {
+		if m.Steps, err = saddle.ParseStepRule(o.Steps); err == nil &&
+			m.Steps == saddle.ConstantSteps && m.StepW == 0 {
 			err = errors.New("steps: constant steps need a --rate")
 		}
 		return err
@@ -165,7 +166,8 @@ func (o *Options) steps(m *minimax.Options) (err error) {
 	default:
 		return fmt.Errorf("steps: those of networks (--hidden) are constant or decreasing, not %s", o.Steps)
 	}
-	m.Network.Method = map[string]optim.Method{"sgd": optim.SGD, "adagrad": optim.AdaGrad, "adam": optim.Adam}[o.Method]
+	m.Network.Method = map[string]optim.Method{"sgd": optim.SGD, "adagrad": optim.AdaGrad,
+		"adam": optim.Adam}[o.Method]
 	if m.Network.Method == optim.SGD {
 		m.Network.Momentum = o.Momentum
 	}

@@ -151,7 +151,8 @@ func Bounds(e *Ensemble, d *Data, o *BoundOptions) (*BoundReport, error) {
 	if err := checkFamilies(o.Grid); err != nil {
 		return nil, err
 	}
-	r := &BoundReport{Rows: d.Rows(), Features: len(d.X.Columns), GridSize: len(o.Grid), Range: 1, Delta: o.Delta}
+	r := &BoundReport{Rows: d.Rows(), Features: len(d.X.Columns), GridSize: len(o.Grid),
+		Range: 1, Delta: o.Delta}
 	for k, f := range o.Grid {
 		if math.IsInf(f.Lambda, 1) {
 			return nil, fmt.Errorf("boost: bounds: %w: family %d (%s) has no bound on its leaves", ErrBound, k, f)
@@ -160,7 +161,8 @@ func Bounds(e *Ensemble, d *Data, o *BoundOptions) (*BoundReport, error) {
 	}
 	for _, rho := range o.Rho {
 		if !(rho > 0 && rho <= r.Range) {
-			return nil, fmt.Errorf("boost: bounds: rho is %v; margins y F/Σ|alpha| of this grid lie between 0 and %v", rho, r.Range)
+			return nil, fmt.Errorf("boost: bounds: rho is %v; margins y F/Σ|alpha| of this grid lie between 0 and %v",
+				rho, r.Range)
 		}
 	}
 	complexity, err := r.charge(e, d.X, o)
@@ -291,7 +293,8 @@ func (r *BoundReport) charge(e *Ensemble, x *table.Table, o *BoundOptions) (floa
 		best := -1
 		for k, f := range o.Grid {
 			// The last bits of a norm that was projected onto the ball do not matter.
-			if f.Learner == nil && splits <= f.Splits && norm <= f.Lambda*(1+1e-12) && (best < 0 || omega[k] < omega[best]) {
+			if f.Learner == nil && splits <= f.Splits && norm <= f.Lambda*(1+1e-12) &&
+				(best < 0 || omega[k] < omega[best]) {
 				best = k
 			}
 		}
@@ -373,21 +376,25 @@ func quantiles(values, at []float64) []float64 {
 func (r *BoundReport) Write(w io.Writer) error {
 	var b strings.Builder
 	t := r.Terms[r.Best]
-	fmt.Fprintf(&b, "Generalisation bound (Theorem 3.2): with probability %.4g the error on new rows is at most %.4g", 1-r.Delta, r.Bound)
+	fmt.Fprintf(&b, "Generalisation bound (Theorem 3.2): with probability %.4g the error on new rows is at "+
+		"most %.4g", 1-r.Delta, r.Bound)
 	if r.Vacuous {
 		fmt.Fprintf(&b, " (the parts add up to %.4g)", t.Sum)
 	}
-	fmt.Fprintf(&b, ".\nTraining error %.4g on %d rows of %d features; %d families, |h| at most %.4g, Σ|alpha| = %.4g.\n\n", r.TrainError, r.Rows, r.Features, r.GridSize, r.Range, r.WeightSum)
+	fmt.Fprintf(&b, ".\nTraining error %.4g on %d rows of %d features; %d families, |h| at most %.4g, "+
+		"Σ|alpha| = %.4g.\n\n", r.TrainError, r.Rows, r.Features, r.GridSize, r.Range, r.WeightSum)
 	fmt.Fprintf(&b, "%10s %12s %12s %12s %12s\n", "rho", "margin<=rho", "complexity", "confidence", "sum")
 	for i, t := range r.Terms {
 		mark := ""
 		if i == r.Best {
 			mark = "  <- least"
 		}
-		fmt.Fprintf(&b, "%10.4g %12.4g %12.4g %12.4g %12.4g%s\n", t.Rho, t.Empirical, t.Complexity, t.Confidence, t.Sum, mark)
+		fmt.Fprintf(&b, "%10.4g %12.4g %12.4g %12.4g %12.4g%s\n", t.Rho, t.Empirical, t.Complexity,
+			t.Confidence, t.Sum, mark)
 	}
 	if slices.ContainsFunc(r.Terms, func(t BoundTerms) bool { return t.Rho > 1 }) {
-		fmt.Fprintf(&b, "Margins reach B = %.4g here, the largest |h| of the families, and so does rho: both are not divided by B.\n", r.Range)
+		fmt.Fprintf(&b, "Margins reach B = %.4g here, the largest |h| of the families, and so does rho: both "+
+			"are not divided by B.\n", r.Range)
 	}
 	b.WriteString("\nMargins y F(x)/Σ|alpha|, quantiles:\n")
 	for i, p := range []int{0, 5, 10, 25, 50, 75, 90, 95, 100} {

@@ -96,7 +96,8 @@ func openRounds(d *Data, seed uint64, c Control, start begin) (int, Control, err
 		own := Control{Ctx: c.Ctx, Workers: c.Workers, Valid: valid}
 		if single {
 			// A single long run: it stops by itself, and can be taken up again.
-			own.Patience, own.Checkpoint, own.CheckpointEvery, own.Resume = c.Patience, c.Checkpoint, c.CheckpointEvery, c.Resume
+			own.Patience, own.Checkpoint, own.CheckpointEvery, own.Resume = c.Patience, c.Checkpoint,
+				c.CheckpointEvery, c.Resume
 		}
 		b, err := start(train, own)
 		if err != nil {
@@ -148,7 +149,8 @@ func leastHeldOut(runs []*booster, c Control) (int, error) {
 			best, at = v, round
 		}
 		if c.Watch != nil {
-			p := &Progress{Round: round, Of: MostRounds, Trial: true, Loss: math.NaN(), Objective: math.NaN(), Valid: mean(), Derivative: math.NaN(), Family: -1, Seconds: runs[0].run.Seconds()}
+			p := &Progress{Round: round, Of: MostRounds, Trial: true, Loss: math.NaN(), Objective: math.NaN(),
+				Valid: mean(), Derivative: math.NaN(), Family: -1, Seconds: runs[0].run.Seconds()}
 			if err := c.Watch(p); err != nil {
 				return at, err
 			}

@@ -62,7 +62,8 @@ type Progress struct {
 // Record makes a Watch of an optimiser's Recorder.
 func Record(r run.Recorder) func(*Progress) error {
 	return func(p *Progress) error {
-		return r.Record(run.Row{Iteration: p.Round, Objective: p.Objective, GradNorm: math.Abs(p.Derivative), Step: p.Step, Evaluations: p.Round, Seconds: p.Seconds})
+		return r.Record(run.Row{Iteration: p.Round, Objective: p.Objective, GradNorm: math.Abs(p.Derivative),
+			Step: p.Step, Evaluations: p.Round, Seconds: p.Seconds})
 	}
 }
 
@@ -96,7 +97,8 @@ func newRun(algorithm, settings string, d *Data, l Loss, start []float64, c *Con
 	if len(start) != k {
 		return nil, fmt.Errorf("boost: %s: %d start scores for a loss of %d", algorithm, len(start), k)
 	}
-	r.e = &Ensemble{Algorithm: algorithm, Settings: settings, Loss: l, Schema: SchemaOf(d.X), Start: start, Rows: d.Rows()}
+	r.e = &Ensemble{Algorithm: algorithm, Settings: settings, Loss: l, Schema: SchemaOf(d.X),
+		Start: start, Rows: d.Rows()}
 	if r.Valid != nil {
 		if err := r.Valid.check(l); err != nil {
 			return nil, fmt.Errorf("validation rows: %w", err)
@@ -166,8 +168,9 @@ func (r *training) addValid(t *Term) {
 	})
 }
 
-// rounds learns round by round while more says so, or until a round or the control ends the
-// run. one returns nil where there is nothing to learn. The ensemble is what there is by then, with the error if there was one.
+// rounds learns round by round while more says so, or until a round or the control ends the run.
+// one returns nil where there is nothing to learn. The ensemble is what there is by then, with the
+// error if there was one.
 func (r *training) rounds(more func() bool, one func() (*Progress, error)) (*Ensemble, error) {
 	for more() {
 		if stop, err := r.next(one); stop || err != nil {
@@ -228,7 +231,9 @@ func (r *training) result() *Ensemble {
 		s, ok := t.Predictor.(Sized)
 		return !ok || s.Splits() > 0
 	}) {
-		r.Warn("no tree has a split, and the model gives every row the same score: no column predicts the target, or no split satisfies the limits on a leaf (rows, sum of second derivatives) and on the gain of a split")
+		r.Warn("no tree has a split, and the model gives every row the same score: no column predicts the " +
+			"target, or no split satisfies the limits on a leaf (rows, sum of second derivatives) and on the gain " +
+			"of a split")
 	}
 	return r.e
 }

@@ -116,7 +116,8 @@ func TrainAdaBoost(d *Data, o *AdaBoostOptions) (*Ensemble, error) {
 	if o.Variant == LogitCD {
 		loss = Logistic{}
 	}
-	if c.training, err = newRun("adaboost-"+string(o.Variant), string(settings), d, loss, []float64{0}, &o.Control); err != nil {
+	if c.training, err = newRun("adaboost-"+string(o.Variant), string(settings), d, loss, []float64{0},
+		&o.Control); err != nil {
 		return nil, err
 	}
 	return c.train()
@@ -334,11 +335,13 @@ func (c *coordinateRun) fit(k int) (*coordinate, error) {
 		co.family = k
 	}
 	if len(fit.Values) != c.d.Rows() {
-		return nil, fmt.Errorf("boost: %s: round %d: the base predictor has %d values for %d rows", c.e.Algorithm, c.run.Steps()+1, len(fit.Values), c.d.Rows())
+		return nil, fmt.Errorf("boost: %s: round %d: the base predictor has %d values for %d rows", c.e.Algorithm,
+			c.run.Steps()+1, len(fit.Values), c.d.Rows())
 	}
 	for i, v := range fit.Values {
 		if !(v >= -1 && v <= 1) {
-			return nil, fmt.Errorf("boost: %s: round %d: %w: it is %v at %s, and must be in [-1, 1]", c.e.Algorithm, c.run.Steps()+1, ErrRange, v, c.d.X.At(i))
+			return nil, fmt.Errorf("boost: %s: round %d: %w: it is %v at %s, and must be in [-1, 1]", c.e.Algorithm,
+				c.run.Steps()+1, ErrRange, v, c.d.X.At(i))
 		}
 		if v != 1 && v != -1 {
 			co.binary = false
@@ -459,7 +462,8 @@ func (c *coordinateRun) penalised(p *Progress) (stop bool, err error) {
 			p.Step = math.Copysign(c.o.AlphaMax, p.Step) - co.alpha
 		}
 	} else {
-		p.Step = lineMin(c.e.Loss, c.d.Y, c.d.W, c.scores, co.unpacked(c.buffer), co.c, co.alpha, math.Abs(co.alpha)+c.o.AlphaMax, c.Workers)
+		p.Step = lineMin(c.e.Loss, c.d.Y, c.d.W, c.scores, co.unpacked(c.buffer), co.c, co.alpha,
+			math.Abs(co.alpha)+c.o.AlphaMax, c.Workers)
 	}
 	if p.Step == 0 {
 		c.sweep()
@@ -523,14 +527,16 @@ func (c *coordinateRun) terms() {
 	c.e.Terms = c.e.Terms[:0:0]
 	for i := range c.coords {
 		co := &c.coords[i]
-		c.e.Terms = append(c.e.Terms, Term{Weight: co.alpha, Predictor: co.predictor, Family: co.family, Round: c.run.Steps()})
+		c.e.Terms = append(c.e.Terms, Term{Weight: co.alpha, Predictor: co.predictor, Family: co.family,
+			Round: c.run.Steps()})
 	}
 }
 
 // restore makes coordinates of the terms of a checkpoint.
 func (c *coordinateRun) restore() {
 	for _, t := range c.e.Terms {
-		co := coordinate{alpha: t.Weight, c: c.penalty[max(t.Family, 0)], values: make([]float64, c.d.Rows()), family: t.Family, predictor: t.Predictor, binary: true}
+		co := coordinate{alpha: t.Weight, c: c.penalty[max(t.Family, 0)], values: make([]float64, c.d.Rows()),
+			family: t.Family, predictor: t.Predictor, binary: true}
 		t.Predictor.Predict(co.values, c.d.X, 0)
 		for _, v := range co.values {
 			co.binary = co.binary && (v == 1 || v == -1)

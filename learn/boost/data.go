@@ -33,7 +33,8 @@ func NewData(t *table.Table, l Loss) (*Data, error) {
 		return nil, fmt.Errorf("boost: %w: there is no table", ErrData)
 	}
 	if t.Rows == 0 || len(t.Columns) == 0 {
-		return nil, fmt.Errorf("boost: %s: %w: %d rows and %d columns of features", t.Title(), ErrData, t.Rows, len(t.Columns))
+		return nil, fmt.Errorf("boost: %s: %w: %d rows and %d columns of features", t.Title(), ErrData,
+			t.Rows, len(t.Columns))
 	}
 	if t.Target == nil {
 		return nil, fmt.Errorf("boost: %s: %w: there is no target column", t.Title(), ErrData)
@@ -51,7 +52,8 @@ func NewData(t *table.Table, l Loss) (*Data, error) {
 		}
 	}
 	if len(keep) == 0 || !usableWeights(total, len(keep)) {
-		return nil, fmt.Errorf("boost: %s: %w: the weights sum to %v; their mean must lie between %v and %v", t.Title(), ErrData, total, leastWeight, 1/leastWeight)
+		return nil, fmt.Errorf("boost: %s: %w: the weights sum to %v; their mean must lie between %v and %v",
+			t.Title(), ErrData, total, leastWeight, 1/leastWeight)
 	}
 	if len(keep) < t.Rows {
 		t = t.Subset(keep)
@@ -74,7 +76,8 @@ func Labels(t *table.Table, l Loss) ([]float64, error) {
 	y := make([]float64, t.Rows)
 	sign := score.HasMargin(l)
 	if sign && t.Classes != nil && len(t.Classes) != 2 {
-		return nil, fmt.Errorf("boost: %s: %w: the target %q has %d classes, the %s loss separates two", t.Title(), ErrLabel, t.TargetName, len(t.Classes), l.Name())
+		return nil, fmt.Errorf("boost: %s: %w: the target %q has %d classes, the %s loss separates two", t.Title(),
+			ErrLabel, t.TargetName, len(t.Classes), l.Name())
 	}
 	for i, v := range t.Target {
 		if sign && t.Classes != nil {
@@ -103,7 +106,9 @@ func ColumnWarnings(d *Data, bins int) []string {
 		}
 		levels, rows := tree.DroppedLevels(c.Values, d.W, bins)
 		if levels > 0 {
-			out = append(out, fmt.Sprintf("column %q has %d levels and trees tell %d apart: the %d of least weight, in %d rows, count as missing; join rare levels, or drop the column if it is an identifier", c.Name, levels+bins, bins, levels, rows))
+			out = append(out, fmt.Sprintf("column %q has %d levels and trees tell %d apart: the %d of least "+
+				"weight, in %d rows, count as missing; join rare levels, or drop the column if it is an identifier",
+				c.Name, levels+bins, bins, levels, rows))
 		}
 	}
 	return out
@@ -155,16 +160,19 @@ func (d *Data) check(l Loss) error {
 	}
 	for c := range d.X.Columns {
 		if n := len(d.X.Columns[c].Values); n != d.X.Rows && d.X.Sparse == nil {
-			return fmt.Errorf("boost: %w: column %q has %d values for %d rows", ErrData, d.X.Columns[c].Name, n, d.X.Rows)
+			return fmt.Errorf("boost: %w: column %q has %d values for %d rows", ErrData,
+				d.X.Columns[c].Name, n, d.X.Rows)
 		}
 	}
 	for i, w := range d.W {
 		if !(w > 0) || math.IsInf(w, 1) {
-			return fmt.Errorf("boost: %s: %w: the weight %v is not positive and finite (NewData leaves rows of weight 0 out)", d.X.At(i), ErrData, w)
+			return fmt.Errorf("boost: %s: %w: the weight %v is not positive and finite (NewData leaves rows of "+
+				"weight 0 out)", d.X.At(i), ErrData, w)
 		}
 	}
 	if total := d.total(); !usableWeights(total, d.X.Rows) {
-		return fmt.Errorf("boost: %s: %w: the weights sum to %v; their mean must lie between %v and %v", d.X.Title(), ErrData, total, leastWeight, 1/leastWeight)
+		return fmt.Errorf("boost: %s: %w: the weights sum to %v; their mean must lie between %v and %v",
+			d.X.Title(), ErrData, total, leastWeight, 1/leastWeight)
 	}
 	for i, v := range d.Y {
 		if err := l.Check(v); err != nil {

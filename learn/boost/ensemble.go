@@ -60,7 +60,8 @@ var ErrPrefix = errors.New("the model has no prefixes: its rounds changed the we
 // it is Joint, another for a negative number.
 func (e *Ensemble) CheckRounds(rounds int) error {
 	if rounds < 0 {
-		return fmt.Errorf("boost: %s: the model after %d rounds: the number must not be negative", e.Algorithm, rounds)
+		return fmt.Errorf("boost: %s: the model after %d rounds: the number must not be negative",
+			e.Algorithm, rounds)
 	}
 	if e.Joint && rounds < e.Rounds() {
 		return fmt.Errorf("boost: %s: %d rounds of %d: %w", e.Algorithm, rounds, e.Rounds(), ErrPrefix)

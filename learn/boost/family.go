@@ -118,8 +118,10 @@ func NormalisedOmega(families []Family, how Normalisation, b ComplexityBound, d,
 type Sampling string
 
 const (
-	ByLambda        Sampling = ""               // p_k ~ lambda_k: Lemma A.1 as printed, and the thesis' experiments
-	ByLambdaSquared Sampling = "lambda-squared" // p_k ~ lambda_k², the bound that holds for all trees of the family
+	// p_k ~ lambda_k: Lemma A.1 as printed, and the thesis' experiments
+	ByLambda Sampling = ""
+	// p_k ~ lambda_k², the bound that holds for all trees of the family
+	ByLambdaSquared Sampling = "lambda-squared"
 	Uniformly       Sampling = "uniform"
 )
 
@@ -181,11 +183,13 @@ func checkFamilies(families []Family) error {
 	for k, f := range families {
 		switch {
 		case f.Splits < 0 || f.Splits > MaxSplits:
-			return fmt.Errorf("boost: %w: family %d has %d internal nodes; 0 to %d are possible", ErrFamily, k, f.Splits, MaxSplits)
+			return fmt.Errorf("boost: %w: family %d has %d internal nodes; 0 to %d are possible", ErrFamily, k,
+				f.Splits, MaxSplits)
 		case !(f.Lambda > 0):
 			return fmt.Errorf("boost: %w: family %d has lambda %v, which is not positive", ErrFamily, k, f.Lambda)
 		case f.Learner != nil && f.Complexity == nil:
-			return fmt.Errorf("boost: %w: family %d has the learner %s but no complexity", ErrFamily, k, f.Learner.Name())
+			return fmt.Errorf("boost: %w: family %d has the learner %s but no complexity", ErrFamily, k,
+				f.Learner.Name())
 		}
 	}
 	return nil

@@ -38,10 +38,12 @@ func TrainGradient(d *Data, o *GradientOptions) (*Ensemble, error) {
 		return nil, err
 	}
 	trees := o.tree(d.weightScale())
-	if err := trees.Check(len(d.X.Columns), func(j int) bool { return d.X.Columns[j].Kind == table.Categorical }); err != nil {
+	if err := trees.Check(len(d.X.Columns),
+		func(j int) bool { return d.X.Columns[j].Kind == table.Categorical }); err != nil {
 		return nil, fmt.Errorf("boost: gb: %w", err)
 	}
-	e, err := trainRounds("gb", d, &o.Rounds, o.Seed, &o.Control, func(d *Data, c Control) (*booster, error) { return o.begin(d, c) })
+	e, err := trainRounds("gb", d, &o.Rounds, o.Seed, &o.Control,
+		func(d *Data, c Control) (*booster, error) { return o.begin(d, c) })
 	if err == nil && o.Relax != nil {
 		e.Hard, err = e.difficulty(o.Relax, d, o.Workers)
 	}
@@ -135,7 +137,8 @@ func (r *gradientRun) oneRound() (*Progress, error) {
 			}
 		})
 		r.sampleColumns(c)
-		target := &tree.Target{G: r.g, W: r.rowWeights(), Rows: r.rows, Columns: r.columns, Sample: r.o.Seed ^ uint64(r.run.Steps()*k+c)<<20}
+		target := &tree.Target{G: r.g, W: r.rowWeights(), Rows: r.rows, Columns: r.columns,
+			Sample: r.o.Seed ^ uint64(r.run.Steps()*k+c)<<20}
 		if !r.o.LeastSquares {
 			target.H = r.h
 		}
@@ -145,7 +148,8 @@ func (r *gradientRun) oneRound() (*Progress, error) {
 		}
 		n := r.grower.Splits()
 		p.Splits += n
-		t := Term{Weight: r.o.LearningRate, Predictor: r.grower.Tree(n), Output: c, Family: -1, Round: r.run.Steps()}
+		t := Term{Weight: r.o.LearningRate, Predictor: r.grower.Tree(n), Output: c, Family: -1,
+			Round: r.run.Steps()}
 		r.e.Terms = append(r.e.Terms, t)
 		r.update(&t)
 		r.addValid(&t)

@@ -28,7 +28,8 @@ func (g *growth) splits() int { return len(g.parent) }
 func collect(g *tree.Grower, rows int, in []bool, workers int, earlier *growth) *growth {
 	n := g.Splits()
 	nodes := g.Nodes()
-	out := &growth{full: g.Tree(n), parent: make([]int32, n), node: make([]int32, n), low: make([]float64, 2*n+1), high: make([]float64, 2*n+1)}
+	out := &growth{full: g.Tree(n), parent: make([]int32, n), node: make([]int32, n),
+		low: make([]float64, 2*n+1), high: make([]float64, 2*n+1)}
 	if earlier != nil {
 		out.slot = earlier.slot // every row's is written
 	} else {
@@ -109,7 +110,8 @@ func (g *growth) tree(n int, leaves []float64) *tree.Tree {
 	t := &tree.Tree{
 		Feature: slices.Clone(f.Feature[:size]), Threshold: slices.Clone(f.Threshold[:size]),
 		Left: slices.Clone(f.Left[:size]), Right: slices.Clone(f.Right[:size]), Flags: slices.Clone(f.Flags[:size]),
-		Value: make([]float64, size), Gain: slices.Clone(f.Gain[:size]), Cover: slices.Clone(f.Cover[:size]), Count: slices.Clone(f.Count[:size]),
+		Value: make([]float64, size), Gain: slices.Clone(f.Gain[:size]), Cover: slices.Clone(f.Cover[:size]),
+		Count: slices.Clone(f.Count[:size]),
 	}
 	for i := range size {
 		if int(t.Left[i]) >= size {

@@ -27,7 +27,8 @@ func leveled(seed uint64, rows, levels int, effects []float64) *Data {
 		}
 	}
 	if levels > 0 {
-		d.X.Columns = append(d.X.Columns, table.Column{Name: "level", Kind: table.Categorical, Values: level, Levels: make([]string, levels)})
+		d.X.Columns = append(d.X.Columns, table.Column{Name: "level", Kind: table.Categorical, Values: level,
+			Levels: make([]string, levels)})
 	}
 	return d
 }

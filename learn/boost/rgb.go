@@ -86,7 +86,8 @@ type RGBOptions struct {
 	Sampling Sampling        `json:"sampling"` // of families
 	Scale    Normalisation   `json:"scale"`    // of complexities to [0, 1]
 	Bound    ComplexityBound `json:"bound"`    // of complexities
-	Tight    bool            `json:"tight"`    // charge the smallest family that holds the tree, not the one drawn
+	// charge the smallest family that holds the tree, not the one drawn
+	Tight bool `json:"tight"`
 
 	RowSample    float64 `json:"rowSample"`    // share of rows a round, without replacement; 0 is 0.6
 	ColumnSample float64 `json:"columnSample"` // share of columns a round; 0 is 1 up to 50 columns, else 0.3
@@ -99,18 +100,20 @@ type RGBOptions struct {
 	MinHessian float64 `json:"minHessian"`
 	MinGain    float64 `json:"minGain"` // of a split, relative to the gradients' size; 0 is 1e-12
 
-	Exact    bool   `json:"exact"`              // search all thresholds; by default those of histograms
-	Bins     int    `json:"bins"`               // of a histogram; 0 is 255, which is also the most
-	Monotone []int8 `json:"monotone,omitempty"` // -1, 0 or +1 a column; nil is none. Leaves are then scaled radially
+	Exact bool `json:"exact"` // search all thresholds; by default those of histograms
+	Bins  int  `json:"bins"`  // of a histogram; 0 is 255, which is also the most
+	// -1, 0 or +1 a column; nil is none. Leaves are then scaled radially
+	Monotone []int8 `json:"monotone,omitempty"`
 
 	// ZeroStart begins at 0, and takes Lambda of families and Beta as they are. By default a run
 	// begins at the best constant. For Squared and Huber these are then in units of the spread of
 	// the targets around it, sqrt(2·mean loss). Multiplying the targets by a constant multiplies
 	// the model by it.
-	ZeroStart bool    `json:"-"`
-	IdleStop  int     `json:"idleStop"` // stop after this many rounds in a row without a step; 0 is 10
-	AlphaMax  float64 `json:"alphaMax"` // largest step for losses without a curvature bound, and of StepLine; 0 is 16 for StepLine, else 1
-	Seed      uint64  `json:"seed"`
+	ZeroStart bool `json:"-"`
+	IdleStop  int  `json:"idleStop"` // stop after this many rounds in a row without a step; 0 is 10
+	// largest step for losses without a curvature bound, and of StepLine; 0 is 16 for StepLine, else 1
+	AlphaMax float64 `json:"alphaMax"`
+	Seed     uint64  `json:"seed"`
 
 	Control `json:"-"`
 }
@@ -130,7 +133,8 @@ func Thesis() *RGBOptions {
 	return &RGBOptions{
 		Rounds: 100, Candidates: 5, Families: Grid(ThesisSplits, ThesisLambdas), Q: 2, Beta: 0.1,
 		Mode: Select, LearningRate: 1, Leaf: LeafWeighted, Step: StepSafe,
-		RowSample: 1, ColumnSample: 1, Score: Training, StepRows: Training, MinRows: 1, MinHessian: -1, ZeroStart: true,
+		RowSample: 1, ColumnSample: 1, Score: Training, StepRows: Training, MinRows: 1,
+		MinHessian: -1, ZeroStart: true,
 	}
 }
 
@@ -216,13 +220,16 @@ func (o *RGBOptions) check(columns int) error {
 		{"IdleStop", float64(o.IdleStop), o.IdleStop >= 1, "at least 1"},
 		{"MinRows", float64(o.MinRows), o.MinRows >= 1, "at least 1"},
 		{"Beta", o.Beta, !math.IsNaN(o.Beta) && !math.IsInf(o.Beta, 1), "finite (negative is none)"},
-		{"LearningRate", o.LearningRate, o.LearningRate > 0 && !math.IsInf(o.LearningRate, 1), "positive and finite"},
+		{"LearningRate", o.LearningRate, o.LearningRate > 0 && !math.IsInf(o.LearningRate, 1),
+			"positive and finite"},
 		{"RowSample", o.RowSample, isShare(o.RowSample), "a share, above 0 and at most 1"},
 		{"ColumnSample", o.ColumnSample, isShare(o.ColumnSample), "a share, above 0 and at most 1"},
-		{"MinHessian", o.MinHessian, !math.IsNaN(o.MinHessian) && !math.IsInf(o.MinHessian, 1), "finite (negative is none)"},
+		{"MinHessian", o.MinHessian, !math.IsNaN(o.MinHessian) && !math.IsInf(o.MinHessian, 1),
+			"finite (negative is none)"},
 		{"MinGain", o.MinGain, o.MinGain >= 0 && !math.IsInf(o.MinGain, 1), "finite and not negative"},
 		{"AlphaMax", o.AlphaMax, o.AlphaMax > 0 && !math.IsInf(o.AlphaMax, 1), "positive and finite"},
-		{"Bins", float64(o.Bins), o.Bins >= 2 && o.Bins <= tree.MaxBins, fmt.Sprintf("between 2 and %d", tree.MaxBins)},
+		{"Bins", float64(o.Bins), o.Bins >= 2 && o.Bins <= tree.MaxBins,
+			fmt.Sprintf("between 2 and %d", tree.MaxBins)},
 	}); err != nil {
 		return err
 	}
@@ -236,19 +243,25 @@ func (o *RGBOptions) check(columns int) error {
 	case !slices.Contains([]Hoelder{HoelderExact, HoelderOneInf, HoelderInfOne, HoelderTwoTwo}, o.Hoelder):
 		return fmt.Errorf("boost: rgb: Hoelder pair %q is none of 1,inf; inf,1; 2,2", o.Hoelder)
 	case !slices.Contains([]Sampling{ByLambda, ByLambdaSquared, Uniformly}, o.Sampling):
-		return fmt.Errorf("boost: rgb: sampling %q is none of lambda-squared, uniform, or empty for lambda", o.Sampling)
+		return fmt.Errorf("boost: rgb: sampling %q is none of lambda-squared, uniform, or empty for lambda",
+			o.Sampling)
 	case o.Scale != ByMaximum && o.Scale != MinMax || o.Bound != VCBound && o.Bound != CountBound:
 		return fmt.Errorf("boost: rgb: scale %q is not minmax, or bound %q not count", o.Scale, o.Bound)
-	case !slices.Contains([]Rows{HeldOut, Training}, o.Score) || !slices.Contains([]Rows{HeldOut, Training}, o.StepRows):
-		return fmt.Errorf("boost: rgb: score rows %q or step rows %q are neither held-out nor training", o.Score, o.StepRows)
+	case !slices.Contains([]Rows{HeldOut, Training}, o.Score) ||
+		!slices.Contains([]Rows{HeldOut, Training}, o.StepRows):
+		return fmt.Errorf("boost: rgb: score rows %q or step rows %q are neither held-out nor training",
+			o.Score, o.StepRows)
 	case o.StepRows == HeldOut && o.RowSample == 1:
-		return fmt.Errorf("boost: rgb: the step is to come from left-out rows, and a row sample of 1 leaves none out")
+		return fmt.Errorf("boost: rgb: the step is to come from left-out rows, and a row sample of 1 leaves " +
+			"none out")
 	case o.Leaf == LeafSteepest && o.Step == StepLambda:
-		return fmt.Errorf("boost: rgb: steepest leaves lie on the sphere of radius lambda, where lambda Cmax does not bound the curvature once lambda > 1; take step safe, tree, lambda2, hess or line")
+		return fmt.Errorf("boost: rgb: steepest leaves lie on the sphere of radius lambda, where lambda Cmax " +
+			"does not bound the curvature once lambda > 1; take step safe, tree, lambda2, hess or line")
 	case o.Monotone != nil && len(o.Monotone) != columns:
 		return fmt.Errorf("boost: rgb: %d monotone constraints for %d columns", len(o.Monotone), columns)
 	case o.Monotone != nil && o.Leaf == LeafSteepest:
-		return fmt.Errorf("boost: rgb: steepest leaves cannot keep monotone constraints; take weighted, radial or newton")
+		return fmt.Errorf("boost: rgb: steepest leaves cannot keep monotone constraints; take weighted, radial " +
+			"or newton")
 	}
 	if err := checkNorm(o.Q); err != nil {
 		return err
@@ -260,11 +273,14 @@ func (o *RGBOptions) check(columns int) error {
 	for k, f := range o.Families {
 		switch {
 		case !finite && (o.Step == StepLambda || o.Step == StepLambda2):
-			return fmt.Errorf("boost: rgb: step %s divides by lambda times the curvature bound of the loss, and the %s loss has none: its second derivative grows without limit; take line, hess, tree or safe", o.Step, o.Loss.Name())
+			return fmt.Errorf("boost: rgb: step %s divides by lambda times the curvature bound of the loss, and "+
+				"the %s loss has none: its second derivative grows without limit; take line, hess, tree or safe",
+				o.Step, o.Loss.Name())
 		case math.IsInf(f.Lambda, 1) && (o.Leaf == LeafSteepest || o.Step == StepLambda || o.Step == StepLambda2):
 			return fmt.Errorf("boost: rgb: %w: family %d has no bound lambda, which leaf rule %s with step rule %s needs", ErrFamily, k, o.Leaf, o.Step)
 		case f.Learner != nil && o.Monotone != nil:
-			return fmt.Errorf("boost: rgb: %w: family %d has the learner %s, which knows nothing of monotone constraints", ErrFamily, k, f.Learner.Name())
+			return fmt.Errorf("boost: rgb: %w: family %d has the learner %s, which knows nothing of monotone "+
+				"constraints", ErrFamily, k, f.Learner.Name())
 		}
 	}
 	for j, v := range o.Monotone {
@@ -290,7 +306,8 @@ type rgbSettings struct {
 func (o *RGBOptions) settings(unit float64) (string, error) {
 	used := *o
 	used.Beta, used.MinHessian = max(o.Beta, 0), max(o.MinHessian, 0) // negative is none
-	b, err := json.Marshal(rgbSettings{&used, familyTexts(o.Families), fmt.Sprint(o.Q), o.Loss.Name(), !o.ZeroStart, unit})
+	b, err := json.Marshal(rgbSettings{&used, familyTexts(o.Families), fmt.Sprint(o.Q), o.Loss.Name(),
+		!o.ZeroStart, unit})
 	if err != nil {
 		return "", fmt.Errorf("boost: rgb: settings: %w", err)
 	}
@@ -342,7 +359,8 @@ func TrainRGB(d *Data, o *RGBOptions) (*Ensemble, error) {
 	if err := d.check(o.Loss); err != nil {
 		return nil, err
 	}
-	return trainRounds("rgb", d, &o.Rounds, o.Seed, &o.Control, func(d *Data, c Control) (*booster, error) { return o.begin(d, c) })
+	return trainRounds("rgb", d, &o.Rounds, o.Seed, &o.Control,
+		func(d *Data, c Control) (*booster, error) { return o.begin(d, c) })
 }
 
 // begin sets up a run on rows that were checked; it makes MostRounds rounds where their number
@@ -372,7 +390,8 @@ func (o RGBOptions) begin(d *Data, c Control) (*booster, error) {
 	if err := r.prepare(); err != nil {
 		return nil, err
 	}
-	return &booster{r.training, func() bool { return r.run.Steps() < o.Rounds && r.idle < o.IdleStop }, r.oneRound}, nil
+	return &booster{r.training, func() bool { return r.run.Steps() < o.Rounds && r.idle < o.IdleStop },
+		r.oneRound}, nil
 }
 
 // spread is the unit of scores. It is that of the targets for losses that are quadratic in the

@@ -96,7 +96,8 @@ func (r *rgbRun) prepare() error {
 	for i, y := range d.Y {
 		c := o.Loss.Curvature(y)
 		if !(c > 0) {
-			return fmt.Errorf("boost: rgb: the %s loss has curvature %v at label %v; it must be positive", o.Loss.Name(), c, y)
+			return fmt.Errorf("boost: rgb: the %s loss has curvature %v at label %v; it must be positive",
+				o.Loss.Name(), c, y)
 		}
 		r.curvature[i] = c
 		v := score.Weight(d.W, i)
@@ -126,7 +127,8 @@ func (r *rgbRun) prepare() error {
 
 // newGrower prepares the features for the trees of all rounds.
 func (r *rgbRun) newGrower() (*tree.Grower, error) {
-	o := tree.Options{MinRows: r.o.MinRows, MinGain: r.o.MinGain, Monotone: r.o.Monotone, Smooth: r.d.weightScale(), Workers: r.Workers, Ctx: r.Ctx}
+	o := tree.Options{MinRows: r.o.MinRows, MinGain: r.o.MinGain, Monotone: r.o.Monotone,
+		Smooth: r.d.weightScale(), Workers: r.Workers, Ctx: r.Ctx}
 	switch r.o.Leaf {
 	case LeafSteepest:
 		// Structure and leaves must want the same thing: the increase of the norm
@@ -192,7 +194,8 @@ func (r *rgbRun) oneRound() (*Progress, error) {
 		losses := r.scorer.losses([]*proposal{&still, best}, r.o.StepRows)
 		r.halve(best, losses[0], losses[1])
 	}
-	progress := &Progress{Family: best.family, Derivative: best.derivative, Curvature: best.curvature, Step: best.step}
+	progress := &Progress{Family: best.family, Derivative: best.derivative,
+		Curvature: best.curvature, Step: best.step}
 	if best.step == 0 {
 		r.idle++
 	} else {
@@ -427,11 +430,13 @@ func (r *rgbRun) ask(p *proposal) error {
 			return fmt.Errorf("boost: rgb: round %d: learner %s: %w", r.run.Steps()+1, f.Learner.Name(), err)
 		}
 		if len(fit.Values) != m {
-			return fmt.Errorf("boost: rgb: round %d: learner %s returned %d values for %d rows", r.run.Steps()+1, f.Learner.Name(), len(fit.Values), m)
+			return fmt.Errorf("boost: rgb: round %d: learner %s returned %d values for %d rows", r.run.Steps()+1,
+				f.Learner.Name(), len(fit.Values), m)
 		}
 		size := Norm(fit.Values, math.Inf(1))
 		if i := slices.IndexFunc(fit.Values, func(v float64) bool { return v-v != 0 }); i >= 0 {
-			return fmt.Errorf("boost: rgb: round %d: %w: learner %s gives %v at %s", r.run.Steps()+1, ErrRange, f.Learner.Name(), fit.Values[i], r.d.X.At(i))
+			return fmt.Errorf("boost: rgb: round %d: %w: learner %s gives %v at %s", r.run.Steps()+1, ErrRange,
+				f.Learner.Name(), fit.Values[i], r.d.X.At(i))
 		}
 		p.parts[c] = fit.Predictor
 		scale := 1.0

@@ -96,7 +96,8 @@ func newGrower(d *Data, exact bool, bins int, o tree.Options) (*tree.Grower, err
 		g, err := tree.NewExactGrower(d.X, o)
 		var e *table.Error
 		if errors.As(err, &e) && d.X.Sparse != nil {
-			e.Fixes = append(e.Fixes, table.Fix{Option: "Bins", Value: "255", Effect: "to split at the thresholds of histograms, which need no cell without a value"})
+			e.Fixes = append(e.Fixes, table.Fix{Option: "Bins", Value: "255",
+				Effect: "to split at the thresholds of histograms, which need no cell without a value"})
 		}
 		return g, err
 	}

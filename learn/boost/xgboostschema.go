@@ -9,7 +9,8 @@ import (
 )
 
 // xgbSchema describes the columns of an XGBoost model.
-func xgbSchema(names, types []string, columns int, like *Schema, outputs int, classifies bool, trees []*tree.Tree) (Schema, error) {
+func xgbSchema(names, types []string, columns int, like *Schema, outputs int, classifies bool,
+	trees []*tree.Tree) (Schema, error) {
 	if columns == 0 || len(names) != 0 && len(names) != columns || len(types) != 0 && len(types) != columns {
 		return Schema{}, badXGBoost("%d columns, %d names and %d types of them", columns, len(names), len(types))
 	}

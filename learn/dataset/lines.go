@@ -83,7 +83,8 @@ func (l *lines) next() ([]byte, error) {
 			}
 			at += n
 		}
-		return nil, l.failAt(b, at, "byte %#02x is not UTF-8; convert the input first, as with iconv -f latin1 -t utf-8", b[at])
+		return nil, l.failAt(b, at, "byte %#02x is not UTF-8; convert the input first, as with iconv -f latin1 "+
+			"-t utf-8", b[at])
 	}
 	return b, nil
 }

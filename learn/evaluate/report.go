@@ -49,7 +49,8 @@ func (r *planned) report() (*Report, error) {
 		train, test = train+float64(len(r.Trials[i].Train)), test+float64(len(r.Trials[i].Test))
 	}
 	for c, k := range r.Contestants {
-		s := Standing{Name: k.Name, Values: make([][]float64, len(r.Measures)), Inner: make([][]float64, len(r.Measures))}
+		s := Standing{Name: k.Name, Values: make([][]float64, len(r.Measures)),
+			Inner: make([][]float64, len(r.Measures))}
 		for t, chosen := range r.chosen[c] {
 			s.Chosen = append(s.Chosen, r.grid(c)[chosen].Name)
 			inner := r.sums(c, t, chosen)

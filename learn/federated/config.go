@@ -196,7 +196,8 @@ func (c *Config) Check() error {
 		for _, k := range c.Domains() {
 			if n := len(c.of(k)); n < leastSecure || c.MultiBoost.Clients > 0 &&
 				c.MultiBoost.Clients < leastSecure {
-				return bad("secure: domain %q has %d agents, of which %d are asked in a round; sums of fewer than %d say too much of one",
+				return bad("secure: domain %q has %d agents, of which %d are asked in a round; sums of fewer than %d "+
+					"say too much of one",
 					k, n, c.MultiBoost.Clients, leastSecure)
 			}
 		}

@@ -33,12 +33,15 @@ const (
 )
 
 var mends = map[Code]string{
-	BadConfig:    "correct the field that is named; `learn federated config` writes a file to begin with",
-	UnknownAgent: "add the agent to the field agents of the configuration, the same for everyone, or use the certificate of a listed one",
-	OtherDomain:  "the configuration says which domain an agent speaks for: ask for a certificate of that domain",
-	BadTable:     "correct the file at the place that is named",
-	FewRows:      "collect more rows, join two agents into one, or lower min_rows everywhere: sums of few rows reveal them",
-	OtherColumns: "give all agents the same columns, by name and in the same order; the field drop leaves columns out",
+	BadConfig: "correct the field that is named; `learn federated config` writes a file to begin with",
+	UnknownAgent: "add the agent to the field agents of the configuration, the same for everyone, or use the " +
+		"certificate of a listed one",
+	OtherDomain: "the configuration says which domain an agent speaks for: ask for a certificate of that domain",
+	BadTable:    "correct the file at the place that is named",
+	FewRows: "collect more rows, join two agents into one, or lower min_rows everywhere: sums of few " +
+		"rows reveal them",
+	OtherColumns: "give all agents the same columns, by name and in the same order; the field drop leaves " +
+		"columns out",
 	NewerVersion: "update the program that reads the message",
 	Malformed:    "send the file again; if that does not help, both sides are of different programs",
 	OtherRun:     "give all sides the same configuration, and the files of one run",
@@ -49,10 +52,13 @@ var mends = map[Code]string{
 	AnsweredElse: "run each agent once: two programs answer under one name",
 	LostState:    "nothing: the server sends the agent what it has lost",
 	NoQuorum:     "start the missing agents and the server again; it goes on from its journal",
-	NoSecureSum:  "start the missing agents again; secure sums need a majority of each domain's agents, three or more",
-	OtherJournal: "remove the journal to begin anew, or restore it, and the configuration that it was written with",
-	Infeasible:   "use cost hinge or total-hinge in place of margin, which asks for all samples on their side; allow more by a lower price or a larger hinge",
-	NotSolved:    "allow more by a lower price or a larger hinge, or change the fields accuracy and max_steps",
+	NoSecureSum: "start the missing agents again; secure sums need a majority of each domain's agents, " +
+		"three or more",
+	OtherJournal: "remove the journal to begin anew, or restore it, and the configuration that it was " +
+		"written with",
+	Infeasible: "use cost hinge or total-hinge in place of margin, which asks for all samples on their side; " +
+		"allow more by a lower price or a larger hinge",
+	NotSolved: "allow more by a lower price or a larger hinge, or change the fields accuracy and max_steps",
 }
 
 // Mend says in a line what to do about errors of that kind.

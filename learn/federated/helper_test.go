@@ -31,7 +31,8 @@ func people(seed uint64, rows, agents, columns int) (*table.Table, *Config, map[
 			t.Columns[j].Values[i] = float32(rng.NormFloat64())
 		}
 		t.Columns[0].Values[i] += float32(3*k) - 1.5
-		if z := float64(t.Columns[1+k].Values[i]) + 0.5*float64(t.Columns[3].Values[i]) + 0.3*rng.NormFloat64(); z > 0 {
+		if z := float64(t.Columns[1+k].Values[i]) + 0.5*float64(t.Columns[3].Values[i]) +
+			0.3*rng.NormFloat64(); z > 0 {
 			t.Target[i] = 1
 		}
 		name := fmt.Sprintf("%s%02d", t.Sources[k], i/2%agents)

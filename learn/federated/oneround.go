@@ -88,7 +88,8 @@ func (s *server) oneround() (*KernelModel, error) {
 		s.rep.Violations = append(s.rep.Violations, n)
 		if n == 0 || try >= o.Repair {
 			if n > 0 {
-				s.warn("%d samples of agents violate the model's constraints: it is not that of the centralised problem; repair has them sent",
+				s.warn("%d samples of agents violate the model's constraints: it is not that of the centralised "+
+					"problem; repair has them sent",
 					n)
 			}
 			break

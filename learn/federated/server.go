@@ -68,10 +68,11 @@ type Report struct {
 	Missing   []Absence    `json:"missing,omitempty"`
 
 	// Of classification in one round.
-	Samples    int      `json:"samples,omitempty"`    // of all agents
-	Uploaded   int      `json:"uploaded,omitempty"`   // sent, those of repair included
-	Kernels    int      `json:"kernels,omitempty"`    // in the model
-	Violations []int    `json:"violations,omitempty"` // of the model's constraints: of the first model, and after each repair; none asked is absent
+	Samples  int `json:"samples,omitempty"`  // of all agents
+	Uploaded int `json:"uploaded,omitempty"` // sent, those of repair included
+	Kernels  int `json:"kernels,omitempty"`  // in the model
+	// of the model's constraints: of the first model, and after each repair; none asked is absent
+	Violations []int    `json:"violations,omitempty"`
 	Warnings   []string `json:"warnings,omitempty"`
 }
 

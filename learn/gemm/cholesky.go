@@ -69,7 +69,8 @@ func TriangularSolveRows[T Float](workers, m, n int, a []T, lda int, b []T, ldb 
 	triangular[T](workers, blas.Right, blas.Trans, m, n, a, lda, b, ldb)
 }
 
-func triangular[T Float](workers int, side blas.Side, t blas.Transpose, m, n int, a []T, lda int, b []T, ldb int) {
+func triangular[T Float](workers int, side blas.Side, t blas.Transpose, m, n int, a []T, lda int,
+	b []T, ldb int) {
 	if m == 0 || n == 0 {
 		return
 	}

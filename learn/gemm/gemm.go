@@ -28,12 +28,14 @@ const (
 // It panics as gonum's routine does on dimensions, strides and slices that do not
 // fit. Cost: O(m·n·k) operations, and O(workers) blocks of at most 1 MB that are
 // kept for the next call.
-func Gemm[T Float](workers int, tA, tB blas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
+func Gemm[T Float](workers int, tA, tB blas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int,
+	beta T, c []T, ldc int) {
 	check(tA, tB, m, n, k, len(a), lda, len(b), ldb, len(c), ldc)
 	best[T]().gemm(workers, tA != blas.NoTrans, tB != blas.NoTrans, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 }
 
-func (p *path[T]) gemm(workers int, tA, tB bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
+func (p *path[T]) gemm(workers int, tA, tB bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T,
+	c []T, ldc int) {
 	if m == 0 || n == 0 {
 		return
 	}

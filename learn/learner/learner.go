@@ -46,7 +46,8 @@ type Model[D, P any] interface {
 func TrainWith[D, P, O any, M interface {
 	comparable
 	Model[D, P]
-}](train func(D, *O, *run.Control) (M, *optim.Result, error), examples D, options any, c *run.Control) (Model[D, P], *optim.Result, error) {
+}](train func(D, *O, *run.Control) (M, *optim.Result, error), examples D, options any,
+	c *run.Control) (Model[D, P], *optim.Result, error) {
 	o, ok := options.(*O)
 	if !ok && options != nil {
 		return nil, nil, fmt.Errorf("learner: options of type %T, not %T", options, o)

@@ -61,7 +61,8 @@ func optionsOf(v reflect.Value) []*Option {
 		if !ok {
 			continue
 		}
-		p := &Option{Name: name, Help: f.Tag.Get("help"), Topic: f.Tag.Get("topic"), Default: f.Tag.Get("default"), value: v.Field(i)}
+		p := &Option{Name: name, Help: f.Tag.Get("help"), Topic: f.Tag.Get("topic"), Default: f.Tag.Get("default"),
+			value: v.Field(i)}
 		if list := f.Tag.Get("values"); list != "" {
 			p.Values = strings.Split(list, ",")
 		}
@@ -81,7 +82,8 @@ func optionsOf(v reflect.Value) []*Option {
 		number := p.Type == "int" || p.Type == "number"
 		p.none = number && f.Type.Kind() != reflect.Uint64 && p.Default != "" && p.min != nil && *p.min <= 0
 		if p.Default != "" {
-			if err := (&Option{Name: name, Values: p.Values, Type: p.Type, min: p.min, max: p.max, above: p.above, value: reflect.New(f.Type).Elem()}).Set(p.Default); err != nil {
+			if err := (&Option{Name: name, Values: p.Values, Type: p.Type, min: p.min, max: p.max, above: p.above,
+				value: reflect.New(f.Type).Elem()}).Set(p.Default); err != nil {
 				panic(fmt.Sprintf("learner: the default of %v", err))
 			}
 		}
@@ -204,7 +206,8 @@ func (p *Option) setList(text string) error {
 // within refuses numbers out of range. Infinity is in range only if max says so.
 func (p *Option) within(x float64, text string) error {
 	low := p.min != nil && x < *p.min || p.above != nil && x <= *p.above
-	high := p.max != nil && x > *p.max || p.max == nil && math.IsInf(x, 1) || p.min == nil && p.above == nil && math.IsInf(x, -1)
+	high := p.max != nil && x > *p.max || p.max == nil && math.IsInf(x, 1) || p.min == nil && p.above == nil &&
+		math.IsInf(x, -1)
 	if !low && !high {
 		return nil
 	}

@@ -43,7 +43,8 @@ func chunkEnds(a, b, typeA, typeB string) bool {
 	case "BB", "BO", "IB", "IO", "EE", "EI", "EO", "EB":
 		return true
 	}
-	return a == "[" || a == "]" || !outside(a) && typeA != typeB || !outside(a) && (outside(b) || b == "[" || b == "]")
+	return a == "[" || a == "]" || !outside(a) && typeA != typeB || !outside(a) &&
+		(outside(b) || b == "[" || b == "]")
 }
 
 func chunkStarts(a, b, typeA, typeB string) bool {

@@ -43,7 +43,8 @@ func FormatMeanSD(xs []float64, scale float64, digits int) string {
 // test/train instead of 1/n.
 func CorrectedT(a, b []float64, test, train float64) (TTest, error) {
 	if !(test > 0 && train > 0) || math.IsInf(test/train, 0) {
-		return TTest{}, fmt.Errorf("metrics: CorrectedT: impossible: %v test rows for %v training rows", test, train)
+		return TTest{}, fmt.Errorf("metrics: CorrectedT: impossible: %v test rows for %v training rows",
+			test, train)
 	}
 	r, err := PairedT(a, b)
 	if err != nil {

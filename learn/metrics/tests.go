@@ -21,14 +21,17 @@ type TTest struct {
 	SE   float64 // its standard error
 	T    Maybe   // Mean/SE; 0 when all differences are 0
 	DF   int     // degrees of freedom
-	P    Maybe   // two-sided: probability under no difference of a |T| at least this large; 1 when all differences are 0
+	// two-sided: probability under no difference of a |T| at least this large; 1 when all differences
+	// are 0
+	P Maybe
 }
 
 // PairedT tests whether the mean of a_i - b_i is zero: a and b are the errors of
 // two models on the same examples, or folds.
 func PairedT(a, b []float64) (TTest, error) {
 	if len(a) != len(b) || len(a) < 2 {
-		return TTest{}, fmt.Errorf("metrics: PairedT: %d and %d values; two or more pairs are needed", len(a), len(b))
+		return TTest{}, fmt.Errorf("metrics: PairedT: %d and %d values; two or more pairs are needed",
+			len(a), len(b))
 	}
 	n := float64(len(a))
 	mean, largest := 0.0, 0.0
@@ -74,8 +77,9 @@ func (t *TTest) judge() {
 type McNemarTest struct {
 	OnlyA, OnlyB int     // right by A alone, by B alone
 	Exact        float64 // two-sided binomial P
-	ChiSquare    float64 // (|OnlyA-OnlyB|-1)²/(OnlyA+OnlyB), with Yates' correction; 0 without discordant examples
-	P            float64 // of ChiSquare with one degree of freedom; prefer Exact below 25 discordant examples
+	// (|OnlyA-OnlyB|-1)²/(OnlyA+OnlyB), with Yates' correction; 0 without discordant examples
+	ChiSquare float64
+	P         float64 // of ChiSquare with one degree of freedom; prefer Exact below 25 discordant examples
 }
 
 // McNemar tests whether both models are right equally often. The slices say, by
@@ -115,9 +119,11 @@ type Interval struct{ Low, High float64 }
 // examples. It draws the given number of samples with replacement from rng. stat receives the
 // numbers of the examples in a sample, which it must not keep (B. Efron, "Bootstrap methods:
 // another look at the jackknife", 1979).
-func Bootstrap(n, rounds int, level float64, rng *rand.Rand, stat func(sample []int) float64) (Interval, error) {
+func Bootstrap(n, rounds int, level float64, rng *rand.Rand,
+	stat func(sample []int) float64) (Interval, error) {
 	if n < 1 || rounds < 1 || !(level > 0 && level < 1) {
-		return Interval{}, fmt.Errorf("metrics: Bootstrap: impossible: %d examples, %d rounds, level %v", n, rounds, level)
+		return Interval{}, fmt.Errorf("metrics: Bootstrap: impossible: %d examples, %d rounds, level %v",
+			n, rounds, level)
 	}
 	sample, values := make([]int, n), make([]float64, rounds)
 	for r := range values {

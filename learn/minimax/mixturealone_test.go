@@ -27,10 +27,12 @@ func TestMixtureRegretsGoOn(t *testing.T) {
 		var rows []string
 		var list []saved
 		live := 0
-		o := &minimax.MixtureOptions{Beta1: 1e-4, Gap: 1e-7, Absolute: true, Inner: 2, Normalization: minimax.Regret}
+		o := &minimax.MixtureOptions{Beta1: 1e-4, Gap: 1e-7, Absolute: true, Inner: 2,
+			Normalization: minimax.Regret}
 		o.Control = run.Control{CheckpointEvery: 1,
 			Recorder: run.RecorderFunc(func(r run.Row) error {
-				rows = append(rows, fmt.Sprint(r.Stage, minimax.Alone(r), r.Iteration, r.Evaluations, r.Objective, *saddle.RowOf(r)))
+				rows = append(rows, fmt.Sprint(r.Stage, minimax.Alone(r), r.Iteration, r.Evaluations, r.Objective,
+					*saddle.RowOf(r)))
 				return nil
 			}),
 			Live: run.RecorderFunc(func(r run.Row) error {

@@ -230,7 +230,8 @@ func (r *radialRun) move(norm float64) bool {
 	return true
 }
 
-// penalized returns the part of v, as long as w, whose norm counts: without biases that have a bound.
+// penalized returns the part of v, as long as w, whose norm counts: without biases that have a
+// bound.
 func (r *radialRun) penalized(v []float64) []float64 {
 	s := r.g.spans[0]
 	return v[s.From:s.To]

@@ -55,10 +55,9 @@ func (f *Fit) Gap() float64 {
 // an error, divergence or a cancelled context, Train returns the last finite state beside the
 // error. There is none before training began, or for networks that diverge in their last step.
 //
-// Linear models with convex losses are certified: Fit.Gap proves how far the
-// model's worst mixture plus the penalty is from the least possible. Results are the same for any number
-// of workers. Memory beside the data: 10·Rows·Outputs numbers, some twenty times the
-// parameters.
+// Linear models with convex losses are certified: Fit.Gap proves how far the model's worst mixture
+// plus the penalty is from the least possible. Results are the same for any number of workers.
+// Memory beside the data: 10·Rows·Outputs numbers, some twenty times the parameters.
 func Train(data *Data, opts *Options) (*Fit, error) {
 	t, err := prepared(data, opts)
 	if err != nil {

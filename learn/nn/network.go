@@ -39,7 +39,8 @@ func New(sizes ...int) (*Network, error) {
 		}
 		from := n.at[l-1]
 		if size > (maxParameters-from)/(sizes[l-1]+1) || size > maxParameters {
-			return nil, fmt.Errorf("nn: layer %d of %d by %d brings the network to more than %d parameters", l, sizes[l-1], size, maxParameters)
+			return nil, fmt.Errorf("nn: layer %d of %d by %d brings the network to more than %d parameters", l,
+				sizes[l-1], size, maxParameters)
 		}
 		n.at = append(n.at, from+(sizes[l-1]+1)*size)
 	}

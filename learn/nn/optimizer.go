@@ -62,8 +62,10 @@ func NewOptimizer[T Float](dim int, opts *OptimizerOptions) (*Optimizer[T], erro
 	switch {
 	case opts.Method < optim.SGD || opts.Method > optim.Adam:
 		return nil, fmt.Errorf("nn: unknown method %v", opts.Method)
-	case !(o.opts.Rate > 0) || !(opts.L2 >= 0) || !(opts.Decay >= 0) || math.IsInf(o.opts.Rate+opts.L2+opts.Decay, 0):
-		return nil, fmt.Errorf("nn: rate %v, decay %v and penalty %v must be finite and not negative", o.opts.Rate, opts.Decay, opts.L2)
+	case !(o.opts.Rate > 0) || !(opts.L2 >= 0) || !(opts.Decay >= 0) ||
+		math.IsInf(o.opts.Rate+opts.L2+opts.Decay, 0):
+		return nil, fmt.Errorf("nn: rate %v, decay %v and penalty %v must be finite and not negative", o.opts.Rate,
+			opts.Decay, opts.L2)
 	case !(opts.Momentum >= 0 && opts.Momentum < 1):
 		return nil, fmt.Errorf("nn: momentum %v is not in [0,1)", opts.Momentum)
 	case opts.Method != optim.SGD && (opts.Momentum != 0 || opts.Decay != 0):
@@ -97,7 +99,8 @@ func (o *Optimizer[T]) cut() error {
 		at := 0
 		for _, s := range o.opts.Penalised {
 			if s.From < at || s.To < s.From || s.To > o.dim {
-				return fmt.Errorf("nn: penalised coordinates %d to %d are out of order, or beyond %d", s.From, s.To, o.dim)
+				return fmt.Errorf("nn: penalised coordinates %d to %d are out of order, or beyond %d",
+					s.From, s.To, o.dim)
 			}
 			add(Span{at, s.From}, false)
 			add(s, true)
@@ -121,7 +124,8 @@ func (o *Optimizer[T]) Rate() float64 {
 // error is optim.ErrNotFinite, with the coordinate, and nothing has changed.
 func (o *Optimizer[T]) Step(w, g []T) error {
 	if len(w) != o.dim || len(g) != o.dim {
-		return fmt.Errorf("nn: step on %d parameters with a gradient of %d, the optimizer has %d", len(w), len(g), o.dim)
+		return fmt.Errorf("nn: step on %d parameters with a gradient of %d, the optimizer has %d",
+			len(w), len(g), o.dim)
 	}
 	o.w, o.g = w, g
 	defer func() { o.w, o.g = nil, nil }()

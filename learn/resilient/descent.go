@@ -224,7 +224,8 @@ func (s *descending) check() error {
 		return err
 	}
 	if c := s.h.At(nil, nil).Curvature(); s.RateSlack > 0 && s.RateSlack*c > 1 {
-		return fmt.Errorf("resilient: rate of u: %v is above %v, the inverse curvature of the relaxation %s, and u would oscillate; give at most that, or 0 for the exact step",
+		return fmt.Errorf("resilient: rate of u: %v is above %v, the inverse curvature of the relaxation %s, "+
+			"and u would oscillate; give at most that, or 0 for the exact step",
 			s.RateSlack, 1/c, s.h.Name())
 	}
 	return nil

@@ -17,8 +17,10 @@ type Difficulty struct {
 	Relaxation string  // Name of the relaxation
 	Examples   int     // of the training
 	Mean       float64 // multiplier of them all
-	Folds      int     // multipliers are of models trained without the example's fold of so many; 0 is of the model itself
-	Top        []Hard
+	// multipliers are of models trained without the example's fold of so many; 0 is of the model
+	// itself
+	Folds int
+	Top   []Hard
 }
 
 // Hard is an example with its multiplier.
@@ -89,7 +91,8 @@ func (d *Difficulty) Section() []learner.Section {
 	}
 	s := learner.Section{Title: "hardest examples",
 		Columns: []string{"place", "example", "loss", "multiplier"},
-		Note: fmt.Sprintf("of %d training examples, relaxation %s, mean multiplier %.4g: large ones are hard, rare, or wrong",
+		Note: fmt.Sprintf("of %d training examples, relaxation %s, mean multiplier %.4g: large ones are hard, "+
+			"rare, or wrong",
 			d.Examples, d.Relaxation, d.Mean)}
 	if d.Folds > 0 {
 		s.Note += fmt.Sprintf("; each by a model of the other %d of %d folds", d.Folds-1, d.Folds)

@@ -25,7 +25,8 @@ func OutOfSample(e Examples, h Relaxation, folds int, seed uint64, group func(i 
 	fold, most := Folds(n, folds, seed, group)
 	if folds < 2 || most < folds {
 		return nil, nil,
-			fmt.Errorf("resilient: folds: %d of %d examples that belong together; there are at least 2, and no more than these",
+			fmt.Errorf("resilient: folds: %d of %d examples that belong together; there are at least 2, and no "+
+				"more than these",
 				folds, most)
 	}
 	losses = make([]float64, n)

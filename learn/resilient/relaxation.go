@@ -302,7 +302,8 @@ func Parse(name string) (Relaxation, error) {
 }
 
 func unknown(name string) error {
-	return fmt.Errorf("resilient: relaxation %q is none of linear, quadratic[:SCALE], huber:DELTA[:SCALE], cvar:TAIL[:RAMP], level:U",
+	return fmt.Errorf("resilient: relaxation %q is none of linear, quadratic[:SCALE], huber:DELTA[:SCALE], "+
+		"cvar:TAIL[:RAMP], level:U",
 		name)
 }
 
@@ -325,7 +326,8 @@ func Usable(r Relaxation) error {
 		}
 	case CVaR:
 		if !(r.Tail > 0 && r.Tail <= 1) || !scaled(r.Ramp) {
-			return fmt.Errorf("resilient: CVaR has tail %v and ramp %v; the tail is a share above 0 and at most 1, the ramp positive and finite",
+			return fmt.Errorf("resilient: CVaR has tail %v and ramp %v; the tail is a share above 0 and at most 1, "+
+				"the ramp positive and finite",
 				r.Tail, r.ramp())
 		}
 	case Level:

@@ -70,7 +70,8 @@ func ofMachine(ctx context.Context, v *fst.Vector[semiring.Tropical64], alphabet
 	if err := ops.RmEpsilon(v, nil); err != nil {
 		return fail(err)
 	}
-	d, err := ops.Determinize(v, &ops.DeterminizeOptions{Limits: ops.Limits{Ctx: ctx, States: DefaultLatticeStates}})
+	d, err := ops.Determinize(v, &ops.DeterminizeOptions{
+		Limits: ops.Limits{Ctx: ctx, States: DefaultLatticeStates}})
 	if err != nil {
 		return fail(err)
 	}
@@ -229,7 +230,8 @@ func Near(ctx context.Context, x []int, edits, alphabet int, allowed *Grams) (*L
 	if err := ops.RmEpsilon(v, nil); err != nil {
 		return nil, fmt.Errorf("structured: lattice: %w", err)
 	}
-	both, err := ops.Intersect(v, allowed.machine, &ops.ComposeOptions{Limits: ops.Limits{Ctx: ctx, States: DefaultLatticeStates}})
+	both, err := ops.Intersect(v, allowed.machine,
+		&ops.ComposeOptions{Limits: ops.Limits{Ctx: ctx, States: DefaultLatticeStates}})
 	if err != nil {
 		return nil, fmt.Errorf("structured: lattice: %w", err)
 	}
@@ -270,7 +272,8 @@ func NewGrams(strings [][]int, n int) (*Grams, error) {
 			to := state(s[max(0, i-n+2) : i+1])
 			if e := [3]int{int(from), s[i], int(to)}; !seen[e] {
 				seen[e] = true
-				v.AddArc(from, fst.Arc[semiring.Tropical64]{ILabel: fst.Label(s[i] + 1), OLabel: fst.Label(s[i] + 1), NextState: to})
+				v.AddArc(from, fst.Arc[semiring.Tropical64]{ILabel: fst.Label(s[i] + 1),
+					OLabel: fst.Label(s[i] + 1), NextState: to})
 			}
 		}
 	}

@@ -210,7 +210,10 @@ func (k *Sketch) Shortlist(alpha []float64, count int) [][]int {
 	var best []scored // sorted, at most twice as many as are asked for
 	limit := float32(math.Inf(1))
 	tidy := func() {
-		slices.SortFunc(best, func(a, b scored) int { return cmp.Or(cmp.Compare(a.f, b.f), cmp.Compare(a.word, b.word)) })
+		slices.SortFunc(best, func(a,
+			b scored) int {
+			return cmp.Or(cmp.Compare(a.f, b.f), cmp.Compare(a.word, b.word))
+		})
 		if len(best) > count {
 			best = best[:count]
 			limit = best[count-1].f

@@ -82,12 +82,13 @@ func (m *Model) prepare(text string) (*inputs, string, error) {
 			return nil, "", err
 		}
 		train := kernel.Strings(m.spelling.all(m.data.Text))
-		return inputsOf(kernel.Kernel[kernel.Strings](k), train, func(x *Data, from, to int) (kernel.Strings, error) {
-			if x.Text == nil {
-				return nil, fmt.Errorf("%w: the model's inputs are strings", ErrData)
-			}
-			return m.spelling.all(x.Text[from:to]), nil
-		}, func(p kernel.Strings, rows []int) kernel.Strings { return dataset.Pick(p, rows) }), text, nil
+		return inputsOf(kernel.Kernel[kernel.Strings](k), train,
+			func(x *Data, from, to int) (kernel.Strings, error) {
+				if x.Text == nil {
+					return nil, fmt.Errorf("%w: the model's inputs are strings", ErrData)
+				}
+				return m.spelling.all(x.Text[from:to]), nil
+			}, func(p kernel.Strings, rows []int) kernel.Strings { return dataset.Pick(p, rows) }), text, nil
 	}
 	if text == "auto" {
 		text = "gaussian"
@@ -106,16 +107,18 @@ func (m *Model) prepare(text string) (*inputs, string, error) {
 		}
 		k.Width = m.o.Width * median
 	}
-	return inputsOf(kernel.Kernel[*kernel.Matrix](k), m.points, func(x *Data, from, to int) (*kernel.Matrix, error) {
-		rows := make([]int, to-from)
-		for r := range rows {
-			rows[r] = from + r
-		}
-		return kernel.Rows[float64](x.X.Subset(rows), m.features, 1), nil
-	}, (*kernel.Matrix).Subset), k.Name(), nil
+	return inputsOf(kernel.Kernel[*kernel.Matrix](k), m.points,
+		func(x *Data, from, to int) (*kernel.Matrix, error) {
+			rows := make([]int, to-from)
+			for r := range rows {
+				rows[r] = from + r
+			}
+			return kernel.Rows[float64](x.X.Subset(rows), m.features, 1), nil
+		}, (*kernel.Matrix).Subset), k.Name(), nil
 }
 
-func inputsOf[P any](k kernel.Kernel[P], train P, of func(*Data, int, int) (P, error), subset func(P, []int) P) *inputs {
+func inputsOf[P any](k kernel.Kernel[P], train P, of func(*Data, int, int) (P, error),
+	subset func(P, []int) P) *inputs {
 	return &inputs{
 		gram: func(o *kernel.Options) ([]float64, error) { return kernel.Gram(k, train, o) },
 		weights: func(gram []float64, lambda float64, o *WeightOptions) (weigher, error) {
@@ -129,8 +132,8 @@ func inputsOf[P any](k kernel.Kernel[P], train P, of func(*Data, int, int) (P, e
 }
 
 func (o *Options) weightOptions(ctx context.Context, workers int) *WeightOptions {
-	return &WeightOptions{Estimator: Estimator(o.Estimator), Landmarks: o.Landmarks, Neighbours: o.Neighbours, Seed: o.Seed, Clip: o.Clip,
-		Options: kernel.Options{Ctx: ctx, Workers: workers}}
+	return &WeightOptions{Estimator: Estimator(o.Estimator), Landmarks: o.Landmarks, Neighbours: o.Neighbours,
+		Seed: o.Seed, Clip: o.Clip, Options: kernel.Options{Ctx: ctx, Workers: workers}}
 }
 
 // Train fits weights to inputs, chooses lambda by the loss of examples left out, and makes the
@@ -146,7 +149,8 @@ func Train(d *Data, opts *Options, c *run.Control) (*Model, *optim.Result, error
 		return nil, nil, fmt.Errorf("structured: %w", err)
 	}
 	if o.Folds == 1 {
-		return nil, nil, errors.New("structured: choice_folds is 1, which would leave out all examples: take 0 or at least 2")
+		return nil, nil, errors.New("structured: choice_folds is 1, which would leave out all examples: take 0 " +
+			"or at least 2")
 	}
 	d, err := d.withTable()
 	if err != nil {
@@ -190,10 +194,13 @@ func Train(d *Data, opts *Options, c *run.Control) (*Model, *optim.Result, error
 		return nil, result, err
 	}
 	if m.jitter = m.weights.jitter(); m.jitter > 0 && o.Estimator == string(Ridge) {
-		control.Warning(fmt.Sprintf("the kernel matrix is nearly singular: %.3g was added to its diagonal", m.jitter))
+		control.Warning(fmt.Sprintf("the kernel matrix is nearly singular: %.3g was added to its diagonal",
+			m.jitter))
 	}
-	if n := len(m.tried); n > 1 && (m.lambda == m.tried[0].Lambda && m.tried[0].Loss < m.tried[1].Loss || m.lambda == m.tried[n-1].Lambda && m.tried[n-1].Loss < m.tried[n-2].Loss) {
-		control.Warning(fmt.Sprintf("the penalty %.3g is at an end of the values tried; others may do better", m.lambda))
+	if n := len(m.tried); n > 1 && (m.lambda == m.tried[0].Lambda && m.tried[0].Loss < m.tried[1].Loss ||
+		m.lambda == m.tried[n-1].Lambda && m.tried[n-1].Loss < m.tried[n-2].Loss) {
+		control.Warning(fmt.Sprintf("the penalty %.3g is at an end of the values tried; others may do better",
+			m.lambda))
 	}
 	return m, result, nil
 }
@@ -298,7 +305,8 @@ func (m *Model) choose(r *run.Run) (*optim.Result, error) {
 		}
 		for i, v := range losses {
 			if v-v != 0 {
-				return nil, "", fmt.Errorf("%w: %s: left out, its loss is %v: outputs or loss_scale are too large or too small; scale them",
+				return nil, "", fmt.Errorf("%w: %s: left out, its loss is %v: outputs or loss_scale are too large or "+
+					"too small; scale them",
 					ErrData, m.data.X.At(i), v)
 			}
 		}
@@ -378,15 +386,17 @@ func (m *Model) Predict(ctx context.Context, d *Data, workers int) (*Predictions
 	}
 	n, w := d.Rows(), m.task.width()
 	if (d.Text == nil) != (m.data.Text == nil) {
-		return nil, fmt.Errorf("%w: inputs of the model and of the data are not both strings, or both rows", ErrData)
+		return nil, fmt.Errorf("%w: inputs of the model and of the data are not both strings, or both rows",
+			ErrData)
 	}
 	if d.Text == nil {
 		if err := m.form.Match(d.X); err != nil {
 			return nil, err
 		}
 	}
-	p := &Predictions{Kind: m.data.Kind, Width: w, Y: make([]float64, n*w), F: make([]float64, n), Bound: make([]float64, n), Margin: make([]float64, n),
-		Exact: make([]Exactness, n), Degenerate: make([]bool, n), Influences: make([][]Influence, n)}
+	p := &Predictions{Kind: m.data.Kind, Width: w, Y: make([]float64, n*w), F: make([]float64, n),
+		Bound: make([]float64, n), Margin: make([]float64, n), Exact: make([]Exactness, n),
+		Degenerate: make([]bool, n), Influences: make([][]Influence, n)}
 	if p.Kind == StringY {
 		p.Text = make([]string, n)
 	}
@@ -423,13 +433,16 @@ func (m *Model) Predict(ctx context.Context, d *Data, workers int) (*Predictions
 // Explain says what was chosen, and which training examples the others do not predict.
 func (m *Model) Explain() []learner.Section {
 	facts := learner.Section{Title: "model", Columns: []string{"what", "value"}, Rows: [][]any{
-		{"outputs", string(m.data.Kind)}, {"columns of outputs", len(m.data.Names)}, {"training examples", m.data.Rows()},
+		{"outputs", string(m.data.Kind)}, {"columns of outputs", len(m.data.Names)},
+		{"training examples", m.data.Rows()},
 		{"settings", cmp.Or(learner.Settings(&m.o), "defaults")}, {"kernel", m.kernel}, {"weights", m.o.Estimator},
-		{"lambda", m.lambda}, {"n·lambda", m.lambda * float64(m.data.Rows())}, {"added to the diagonal beside it", m.jitter},
+		{"lambda", m.lambda}, {"n·lambda", m.lambda * float64(m.data.Rows())},
+		{"added to the diagonal beside it", m.jitter},
 	}}
 	out := []learner.Section{facts}
 	if len(m.tried) > 0 {
-		s := learner.Section{Title: "lambda", Columns: []string{"lambda", "loss left out", "standard error", "chosen"}}
+		s := learner.Section{Title: "lambda", Columns: []string{"lambda", "loss left out",
+			"standard error", "chosen"}}
 		for _, t := range m.tried {
 			mark := ""
 			if t.Lambda == m.lambda {
@@ -440,7 +453,8 @@ func (m *Model) Explain() []learner.Section {
 		out = append(out, s)
 	}
 	if m.held != nil {
-		s := learner.Section{Title: "difficult examples", Columns: []string{"training row", "loss left out"}, Note: "losses of each example predicted from the others"}
+		s := learner.Section{Title: "difficult examples", Columns: []string{"training row", "loss left out"},
+			Note: "losses of each example predicted from the others"}
 		all := make([]int, len(m.held))
 		for i := range all {
 			all[i] = i
@@ -477,7 +491,8 @@ type modelMeta struct {
 func (m *Model) Write(w io.Writer) error {
 	f := model.New(modelKind, modelVersion)
 	d := m.data
-	meta := modelMeta{d.Kind, m.form, m.o, m.kernel, m.lambda, m.jitter, d.Rows(), 0, d.Text != nil, false, d.Lexicon != nil}
+	meta := modelMeta{d.Kind, m.form, m.o, m.kernel, m.lambda, m.jitter, d.Rows(), 0, d.Text != nil, false,
+		d.Lexicon != nil}
 	text := func(name string, list []string) error {
 		if list == nil {
 			return nil
@@ -500,7 +515,8 @@ func (m *Model) Write(w io.Writer) error {
 	for _, t := range []struct {
 		name string
 		list []string
-	}{{"text", d.Text}, {"output text", d.YText}, {"lexicon", d.Lexicon}, {"names", d.Names}, {"classes", d.Classes}} {
+	}{{"text", d.Text}, {"output text", d.YText}, {"lexicon", d.Lexicon}, {"names", d.Names},
+		{"classes", d.Classes}} {
 		if err := text(t.name, t.list); err != nil {
 			return fmt.Errorf("structured: %w", err)
 		}
@@ -546,7 +562,8 @@ func Read(r io.Reader) (*Model, error) {
 	d := &Data{Kind: meta.Kind, X: m.form.Table()}
 	m.data = d
 	d.Text, d.YText = strings("text", meta.Text), strings("output text", meta.Kind == StringY)
-	d.Lexicon, d.Names, d.Classes = strings("lexicon", meta.Lexicon), strings("names", names), strings("classes", classes)
+	d.Lexicon, d.Names, d.Classes = strings("lexicon", meta.Lexicon), strings("names", names),
+		strings("classes", classes)
 	if err == nil && outputs {
 		d.Y, err = model.Get[float64](f, "outputs")
 	}

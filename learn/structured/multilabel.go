@@ -282,7 +282,8 @@ func (s *Sets) search(ctx context.Context, alpha []float64) (Decoded[[]bool], er
 		return f
 	}
 	var from [][]bool
-	for _, i := range bestOf(used, starts, func(i int) float64 { return Risk(s.loss.Of, s.truths[i], s.truths, alpha) }) {
+	for _, i := range bestOf(
+		used, starts, func(i int) float64 { return Risk(s.loss.Of, s.truths[i], s.truths, alpha) }) {
 		from = append(from, s.truths[i])
 	}
 	from = append(from, make([]bool, s.labels))

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Options adjusts Train; zero fields are the defaults. Which losses there are depends on the
-// kind of outputs: class: zero-one, costs. number: squared, absolute, pinball,
-// eps-insensitive, huber, cauchy, geman-mcclure, fair, l2-l1, welsch, hinge, logistic. labels:
-// hamming, f1, precision, recall, jaccard. histogram: hellinger, hellinger-l1, chi2. vector:
-// squared, gaussian. ranking: rank, rank-normal, kendall. string: edit, smith-waterman, local, hamming, ngram-log,
+// Options adjusts Train; zero fields are the defaults. Which losses there are depends on the kind
+// of outputs: class: zero-one, costs. number: squared, absolute, pinball, eps-insensitive, huber,
+// cauchy, geman-mcclure, fair, l2-l1, welsch, hinge, logistic. labels: hamming, f1, precision,
+// recall, jaccard. histogram: hellinger, hellinger-l1, chi2. vector: squared, gaussian. ranking:
+// rank, rank-normal, kendall. string: edit, smith-waterman, local, hamming, ngram-log,
 // ngram-product, ngram-squared, ngram-cosine.
 type Options struct {
 	Loss       string    `flag:"loss" default:"auto" help:"Loss that predictions are to minimise: by kind of outputs, zero-one, squared, hamming, hellinger, squared, rank or edit, or another of that kind; see above"`
@@ -50,5 +50,6 @@ func (o *Options) only(names ...string) error {
 	if o.Loss == "auto" || o.Loss == "" || slices.Contains(names, o.Loss) {
 		return nil
 	}
-	return fmt.Errorf("structured: loss: %q is none of these outputs, which have %s", o.Loss, strings.Join(names, ", "))
+	return fmt.Errorf("structured: loss: %q is none of these outputs, which have %s", o.Loss,
+		strings.Join(names, ", "))
 }

@@ -121,7 +121,8 @@ func NewRanking(truths []Ratings, items int, opts *RankingOptions) (*Ranking, er
 		o = *opts
 	}
 	if items < 1 || items > MaxItems || len(truths) == 0 {
-		return nil, fmt.Errorf("%w: ratings of %d examples of %d items; there must be examples, and 1 to %d items", ErrOutputs, len(truths), items, MaxItems)
+		return nil, fmt.Errorf("%w: ratings of %d examples of %d items; there must be examples, and 1 to %d items",
+			ErrOutputs, len(truths), items, MaxItems)
 	}
 	switch o.Method {
 	case "":
@@ -133,12 +134,14 @@ func NewRanking(truths []Ratings, items int, opts *RankingOptions) (*Ranking, er
 	r := &Ranking{items: items, truths: truths, o: o, full: !o.Kendall}
 	for t, y := range truths {
 		if len(y.Item) != len(y.Value) {
-			return nil, fmt.Errorf("%w: example %d has %d items and %d ratings", ErrOutputs, t+1, len(y.Item), len(y.Value))
+			return nil, fmt.Errorf("%w: example %d has %d items and %d ratings", ErrOutputs, t+1,
+				len(y.Item), len(y.Value))
 		}
 		for k, i := range y.Item {
 			switch {
 			case i < 0 || int(i) >= items || k > 0 && i <= y.Item[k-1]:
-				return nil, fmt.Errorf("%w: example %d rates item %d of %d, out of range or out of order", ErrOutputs, t+1, i+1, items)
+				return nil, fmt.Errorf("%w: example %d rates item %d of %d, out of range or out of order",
+					ErrOutputs, t+1, i+1, items)
 			case y.Value[k]-y.Value[k] != 0:
 				return nil, fmt.Errorf("%w: example %d rates item %d %v", ErrOutputs, t+1, i+1, y.Value[k])
 			}

@@ -16,7 +16,8 @@ func Truncate(alpha []float64, drop float64) (dropped float64) {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(math.Abs(alpha[a]), math.Abs(alpha[b])) })
+	slices.SortStableFunc(order,
+		func(a, b int) int { return cmp.Compare(math.Abs(alpha[a]), math.Abs(alpha[b])) })
 	budget := drop * norm1(alpha)
 	for _, i := range order {
 		a := math.Abs(alpha[i])
@@ -40,7 +41,8 @@ type Influence struct {
 // of a prediction against them: why it was made. O(n log n) and top losses.
 func Influences(alpha []float64, top int, loss func(training int) float64) []Influence {
 	order := support(alpha)
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(math.Abs(alpha[b]), math.Abs(alpha[a])) })
+	slices.SortStableFunc(order,
+		func(a, b int) int { return cmp.Compare(math.Abs(alpha[b]), math.Abs(alpha[a])) })
 	if top > 0 && len(order) > top {
 		order = order[:top]
 	}

@@ -39,7 +39,8 @@
 //
 // # References
 //
-// X. Lou and F. Hamprecht, "Structured learning for cell tracking", NIPS 2011. P. Matula et al., "Cell
-// tracking accuracy measurement based on comparison of acyclic oriented graphs", PLoS ONE 10, 2015.
-// V. Ulman et al., "An objective comparison of cell-tracking algorithms", Nature Methods 14, 2017.
+// X. Lou and F. Hamprecht, "Structured learning for cell tracking", NIPS 2011. P. Matula et al.,
+// "Cell tracking accuracy measurement based on comparison of acyclic oriented graphs", PLoS ONE 10,
+// 2015. V. Ulman et al., "An objective comparison of cell-tracking algorithms", Nature Methods 14,
+// 2017.
 package tracking

@@ -114,7 +114,8 @@ func (p *Pair) Scores(w []float64) []float64 {
 }
 
 // solve solves a pair by scores, and reports what is infeasible by names.
-func (s *Space) solve(ctx context.Context, p *Pair, score []float64, within bool) (space.Solution[[]int], error) {
+func (s *Space) solve(ctx context.Context, p *Pair, score []float64,
+	within bool) (space.Solution[[]int], error) {
 	r, err := p.cover.Solve(ctx, score, &partition.Options{Nodes: s.Nodes})
 	if err != nil {
 		return space.Solution[[]int]{}, p.failed(err, within)
@@ -164,7 +165,8 @@ func (s *Space) Argmin(ctx context.Context, p *Pair, w []float64) (space.Solutio
 const preference = 1e-8
 
 // ArgmaxLoss implements space.Space.
-func (s *Space) ArgmaxLoss(ctx context.Context, p *Pair, w []float64, a *Annotation) (space.Solution[[]int], error) {
+func (s *Space) ArgmaxLoss(ctx context.Context, p *Pair, w []float64,
+	a *Annotation) (space.Solution[[]int], error) {
 	score := p.Scores(s.Weights(w))
 	z := 1 / math.Max(1, float64(len(a.Chosen)))
 	miss, extra := s.costs()
@@ -203,7 +205,8 @@ func marks(n int, list []int) []bool {
 }
 
 // ArgmaxWithin implements space.Space.
-func (s *Space) ArgmaxWithin(ctx context.Context, p *Pair, w []float64, a *Annotation) (space.Solution[[]int], error) {
+func (s *Space) ArgmaxWithin(ctx context.Context, p *Pair, w []float64,
+	a *Annotation) (space.Solution[[]int], error) {
 	score := p.Scores(s.Weights(w))
 	s.restrict(score, p, a)
 	return s.solve(ctx, p, score, true)

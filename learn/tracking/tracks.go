@@ -93,8 +93,8 @@ func WriteTracks(w io.Writer, movies []*Movie, predictions []*Prediction) error 
 // exact writes a number with as many digits as it takes to read the same again.
 func exact(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// WriteChallenge writes tracks as a res_track.txt of the Cell Tracking Challenge: track, first frame,
-// last frame and parent.
+// WriteChallenge writes tracks as a res_track.txt of the Cell Tracking Challenge: track, first
+// frame, last frame and parent.
 func WriteChallenge(w io.Writer, m *Movie, tracks []*Track) error {
 	b := bufio.NewWriter(w)
 	sorted := slices.Clone(tracks)

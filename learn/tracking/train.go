@@ -33,8 +33,8 @@ type Options struct {
 // Train learns to link from labelled movies. Movies that are Partial, or have events that no
 // hypothesis expresses, are learnt from as far as they are known, by margin.Partial.
 //
-// Errors: no labels, unusable options, features that are not finite, and those of the run. Cost of a
-// step of margin: one assignment of every frame pair.
+// Errors: no labels, unusable options, features that are not finite, and those of the run. Cost of
+// a step of margin: one assignment of every frame pair.
 func Train(movies []*Movie, opts *Options, c *run.Control) (*Model, *optim.Result, error) {
 	t, err := begin(movies, opts, c)
 	if err != nil {
@@ -87,7 +87,8 @@ func begin(movies []*Movie, opts *Options, c *run.Control) (*trainer, error) {
 // Samples makes the assignment problems of labelled movies as Train does, for learners of package
 // margin. It also returns the space of their outputs, and a model whose weights are all 0.
 // WithWeights sets the weights that a learner found.
-func Samples(movies []*Movie, opts *Options, workers int) ([]space.Sample[*Pair, *Annotation], *Space, *Model, error) {
+func Samples(movies []*Movie, opts *Options, workers int) ([]space.Sample[*Pair, *Annotation],
+	*Space, *Model, error) {
 	t, err := begin(movies, opts, &run.Control{Workers: workers})
 	if err != nil {
 		return nil, nil, nil, err
@@ -163,7 +164,8 @@ func (t *trainer) prepare(movies []*Movie) error {
 		m, f := jobs[i].m, jobs[i].f
 		truth := m.Events[f]
 		if t.Events == "moves" || t.Events == "divide" {
-			truth = slices.DeleteFunc(slices.Clone(truth), func(e Event) bool { return !slices.Contains(t.model.kinds(), e.Kind) })
+			truth = slices.DeleteFunc(slices.Clone(truth),
+				func(e Event) bool { return !slices.Contains(t.model.kinds(), e.Kind) })
 		}
 		p, err := m.pair(f, t.model.Candidates(m), nil, truth, true)
 		if err != nil {
@@ -249,7 +251,8 @@ const priorScale = 10
 // prior returns the weights of the best assignment by distance. Splits and merges score there as
 // divisions do.
 func (t *trainer) prior(movies []*Movie) ([]float64, error) {
-	d := &trainer{Options: t.Options, model: &Model{method: Distance, candidates: t.model.candidates}, control: t.control, reach: t.reach}
+	d := &trainer{Options: t.Options, model: &Model{method: Distance, candidates: t.model.candidates},
+		control: t.control, reach: t.reach}
 	if _, err := d.distance(movies); err != nil {
 		return nil, err
 	}
@@ -398,9 +401,12 @@ func handWeights() []float64 {
 		}
 	}
 	set(Move, map[string]float64{"bias": 3, "distance": -1.5, "area change": -1, "intensity change": -0.3})
-	set(Divide, map[string]float64{"bias": 3, "midpoint distance": -2, "cosine": -2, "area sum": -0.5, "intensity of one": 0.3, "part distance": -0.5})
-	set(Split, map[string]float64{"bias": 3, "midpoint distance": -2, "area sum": -0.5, "intensity change": -0.3, "part distance": -0.5})
-	set(Merge, map[string]float64{"bias": 3, "midpoint distance": -2, "area sum": -0.5, "intensity change": -0.3, "part distance": -0.5})
+	set(Divide, map[string]float64{"bias": 3, "midpoint distance": -2, "cosine": -2, "area sum": -0.5,
+		"intensity of one": 0.3, "part distance": -0.5})
+	set(Split, map[string]float64{"bias": 3, "midpoint distance": -2, "area sum": -0.5, "intensity change": -0.3,
+		"part distance": -0.5})
+	set(Merge, map[string]float64{"bias": 3, "midpoint distance": -2, "area sum": -0.5, "intensity change": -0.3,
+		"part distance": -0.5})
 	set(Appear, map[string]float64{"bias": -1, "border": -0.5})
 	set(Disappear, map[string]float64{"bias": -1, "border": -0.5})
 	return w
@@ -483,7 +489,8 @@ func (r *Report) confuse(truth, got []Event) {
 
 // ConfusionTable returns the confusion as a table, true kinds in rows.
 func (r *Report) ConfusionTable() learner.Section {
-	s := learner.Section{Title: "events", Columns: []string{"true"}, Note: "columns are the events found for the first detection of a true one"}
+	s := learner.Section{Title: "events", Columns: []string{"true"},
+		Note: "columns are the events found for the first detection of a true one"}
 	for _, k := range Kinds {
 		s.Columns = append(s.Columns, string(k))
 	}

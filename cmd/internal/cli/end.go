@@ -10,8 +10,8 @@ import (
 	"github.com/tropica-fst/tropica/cmd/internal/output"
 )
 
-// StatusPipe is the exit status after writing to a pipe whose reader has closed it. It is what shells report of a process
-// that SIGPIPE ended: 128 plus the number of the signal.
+// StatusPipe is the exit status after writing to a pipe whose reader has closed it. It is what
+// shells report of a process that SIGPIPE ended: 128 plus the number of the signal.
 const StatusPipe = 141
 
 // End ends the process with a status. A status of 0 becomes 1, with a message, where standard
@@ -29,8 +29,8 @@ func (s Streams) End(prog string, status int) {
 	os.Exit(status)
 }
 
-// endByPipe ends the process as Unix tools end when their reader has gone: in silence, and without files that are
-// half-written.
+// endByPipe ends the process as Unix tools end when their reader has gone: in silence, and without
+// files that are half-written.
 func endByPipe() {
 	output.Stop()
 	raisePipe()

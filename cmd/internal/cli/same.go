@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// SameFile reports whether two names lead to one regular file, or to the place where one would appear: links and
-// other spellings count. Standard streams and devices are never the same.
+// SameFile reports whether two names lead to one regular file, or to the place where one would
+// appear: links and other spellings count. Standard streams and devices are never the same.
 func SameFile(a, b string) bool {
 	if IsStandard(a) || IsStandard(b) {
 		return false

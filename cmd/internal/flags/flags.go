@@ -54,31 +54,33 @@ func (s *Set) add(f *Flag) {
 // Bool defines a boolean flag.
 func (s *Set) Bool(name string, def bool, usage string) *bool {
 	p := &def
-	s.add(&Flag{Name: name, Type: "bool", Default: strconv.FormatBool(def), Usage: usage, set: func(v string) error {
-		switch strings.ToLower(v) {
-		case "true", "1", "t", "yes", "y", "": // --f= is --f in OpenFst 1.7.9
-			*p = true
-		case "false", "0", "f", "no", "n":
-			*p = false
-		default:
-			return fmt.Errorf("%q is not true or false, and the flag takes no other value", v)
-		}
-		return nil
-	}})
+	s.add(&Flag{Name: name, Type: "bool", Default: strconv.FormatBool(def), Usage: usage,
+		set: func(v string) error {
+			switch strings.ToLower(v) {
+			case "true", "1", "t", "yes", "y", "": // --f= is --f in OpenFst 1.7.9
+				*p = true
+			case "false", "0", "f", "no", "n":
+				*p = false
+			default:
+				return fmt.Errorf("%q is not true or false, and the flag takes no other value", v)
+			}
+			return nil
+		}})
 	return p
 }
 
 // Int defines an integer flag of the given width in bits, 32 or 64.
 func (s *Set) Int(name string, bits int, def int64, usage string) *int64 {
 	p := &def
-	s.add(&Flag{Name: name, Type: "int" + strconv.Itoa(bits), Default: strconv.FormatInt(def, 10), Usage: usage, set: func(v string) error {
-		n, err := integer(v)
-		if err != nil || bits == 32 && n != int64(int32(n)) {
-			return fmt.Errorf("%q is not an integer of %d bits", v, bits)
-		}
-		*p = n
-		return nil
-	}})
+	s.add(&Flag{Name: name, Type: "int" + strconv.Itoa(bits), Default: strconv.FormatInt(def, 10), Usage: usage,
+		set: func(v string) error {
+			n, err := integer(v)
+			if err != nil || bits == 32 && n != int64(int32(n)) {
+				return fmt.Errorf("%q is not an integer of %d bits", v, bits)
+			}
+			*p = n
+			return nil
+		}})
 	return p
 }
 
@@ -86,20 +88,21 @@ func (s *Set) Int(name string, bits int, def int64, usage string) *int64 {
 // followed by K, M, G or T for 1024, 1024² and so on.
 func (s *Set) Bytes(name string, def int64, usage string) *int64 {
 	p := &def
-	s.add(&Flag{Name: name, Type: "int64", Default: strconv.FormatInt(def, 10), Usage: usage, set: func(v string) error {
-		digits, shift := v, 0
-		if k := len(v) - 1; k > 0 {
-			if i := strings.IndexByte("KMGT", v[k]&^('a'-'A')); i >= 0 {
-				digits, shift = v[:k], 10*(i+1)
+	s.add(&Flag{Name: name, Type: "int64", Default: strconv.FormatInt(def, 10), Usage: usage,
+		set: func(v string) error {
+			digits, shift := v, 0
+			if k := len(v) - 1; k > 0 {
+				if i := strings.IndexByte("KMGT", v[k]&^('a'-'A')); i >= 0 {
+					digits, shift = v[:k], 10*(i+1)
+				}
 			}
-		}
-		n, err := integer(digits)
-		if err != nil || n<<shift>>shift != n {
-			return fmt.Errorf("%q is not a number of bytes such as 500000000, 500M or 2G", v)
-		}
-		*p = n << shift
-		return nil
-	}})
+			n, err := integer(digits)
+			if err != nil || n<<shift>>shift != n {
+				return fmt.Errorf("%q is not a number of bytes such as 500000000, 500M or 2G", v)
+			}
+			*p = n << shift
+			return nil
+		}})
 	return p
 }
 
@@ -163,7 +166,8 @@ func real(v string) (float64, error) {
 	if strings.Contains(v, "_") {
 		return 0, strconv.ErrSyntax
 	}
-	if digits := strings.ToLower(strings.TrimLeft(v, "+-")); strings.HasPrefix(digits, "0x") && !strings.Contains(digits, "p") {
+	if digits := strings.ToLower(strings.TrimLeft(v, "+-")); strings.HasPrefix(digits, "0x") &&
+		!strings.Contains(digits, "p") {
 		v += "p0"
 	}
 	x, err := strconv.ParseFloat(v, 64)
@@ -176,28 +180,30 @@ func real(v string) (float64, error) {
 // Uint defines an unsigned 64-bit flag.
 func (s *Set) Uint(name string, def uint64, usage string) *uint64 {
 	p := &def
-	s.add(&Flag{Name: name, Type: "uint64", Default: strconv.FormatUint(def, 10), Usage: usage, set: func(v string) error {
-		n, err := unsigned(v)
-		if err != nil {
-			return fmt.Errorf("%q is not an unsigned integer", v)
-		}
-		*p = n
-		return nil
-	}})
+	s.add(&Flag{Name: name, Type: "uint64", Default: strconv.FormatUint(def, 10), Usage: usage,
+		set: func(v string) error {
+			n, err := unsigned(v)
+			if err != nil {
+				return fmt.Errorf("%q is not an unsigned integer", v)
+			}
+			*p = n
+			return nil
+		}})
 	return p
 }
 
 // Float defines a floating-point flag.
 func (s *Set) Float(name string, def float64, usage string) *float64 {
 	p := &def
-	s.add(&Flag{Name: name, Type: "double", Default: strconv.FormatFloat(def, 'g', -1, 64), Usage: usage, set: func(v string) error {
-		x, err := real(v)
-		if err != nil || x != x {
-			return fmt.Errorf("%q is not a number", v)
-		}
-		*p = x
-		return nil
-	}})
+	s.add(&Flag{Name: name, Type: "double", Default: strconv.FormatFloat(def, 'g', -1, 64), Usage: usage,
+		set: func(v string) error {
+			x, err := real(v)
+			if err != nil || x != x {
+				return fmt.Errorf("%q is not a number", v)
+			}
+			*p = x
+			return nil
+		}})
 	return p
 }
 
@@ -219,28 +225,31 @@ func (s *Set) Float32(name string, def float64, usage string) *float64 {
 // String defines a string flag.
 func (s *Set) String(name, def, usage string) *string {
 	p := &def
-	s.add(&Flag{Name: name, Type: "string", Default: strconv.Quote(def), Usage: usage, set: func(v string) error {
-		*p = v
-		return nil
-	}})
+	s.add(&Flag{Name: name, Type: "string", Default: strconv.Quote(def), Usage: usage,
+		set: func(v string) error {
+			*p = v
+			return nil
+		}})
 	return p
 }
 
-// Enum defines a string flag that takes one of the given values; the hyphens of a value may be left out.
+// Enum defines a string flag that takes one of the given values; the hyphens of a value may be left
+// out.
 func (s *Set) Enum(name, def string, values []string, usage string) *string {
 	p := &def
 	named := strings.TrimPrefix(strings.Join(values, ", "), ", ") // the empty value is for the default to say
-	s.add(&Flag{Name: name, Type: "string", Default: strconv.Quote(def), Usage: usage + ": " + named, Values: values, set: func(v string) error {
-		i := slices.Index(values, v)
-		if i < 0 {
-			i = slices.IndexFunc(values, func(s string) bool { return strings.ReplaceAll(s, "-", "") == v })
-		}
-		if i < 0 {
-			return fmt.Errorf("%q is none of %s", v, named)
-		}
-		*p = values[i]
-		return nil
-	}})
+	s.add(&Flag{Name: name, Type: "string", Default: strconv.Quote(def), Usage: usage + ": " + named,
+		Values: values, set: func(v string) error {
+			i := slices.Index(values, v)
+			if i < 0 {
+				i = slices.IndexFunc(values, func(s string) bool { return strings.ReplaceAll(s, "-", "") == v })
+			}
+			if i < 0 {
+				return fmt.Errorf("%q is none of %s", v, named)
+			}
+			*p = values[i]
+			return nil
+		}})
 	return p
 }
 
@@ -249,7 +258,8 @@ func (s *Set) Func(name, typ, def, usage string, values []string, set func(strin
 	s.add(&Flag{Name: name, Type: typ, Default: def, Usage: usage, Values: values, set: set})
 }
 
-// Choose says what values a flag that was defined has to choose from, where it is the caller who refuses others.
+// Choose says what values a flag that was defined has to choose from, where it is the caller who
+// refuses others.
 func (s *Set) Choose(name string, values ...string) { s.flags[name].Values = values }
 
 // Duration defines a flag that takes a duration such as 90s or 5m; a bare
@@ -331,7 +341,8 @@ func (s *Set) Parse(words []string) (args []string, err error) {
 		if w == "--" {
 			return append(args, words[i+1:]...), nil
 		}
-		if len(w) < 2 || w[0] != '-' || strings.ContainsRune(" \t\n|>;", rune(w[1])) { // a program of fst run may begin with standard input
+		// a program of fst run may begin with standard input
+		if len(w) < 2 || w[0] != '-' || strings.ContainsRune(" \t\n|>;", rune(w[1])) {
 			args = append(args, w)
 			continue
 		}

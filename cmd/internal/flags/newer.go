@@ -42,7 +42,8 @@ func expand(words []string) (out, undefined []string, err error) {
 			continue
 		}
 		if files += len(list); files > most {
-			return nil, nil, fmt.Errorf("flag --flagfile=%s: more than %d files: do they name one another?", value, most)
+			return nil, nil, fmt.Errorf("flag --flagfile=%s: more than %d files: do they name one another?",
+				value, most)
 		}
 		var lines []string
 		for _, file := range list {
@@ -88,7 +89,8 @@ func readFlagFile(name string) ([]string, error) {
 	return words, nil
 }
 
-// passedOver reports whether a flag that the command does not have is one of those that --undefok names.
+// passedOver reports whether a flag that the command does not have is one of those that --undefok
+// names.
 func passedOver(undefined []string, name string) bool {
 	name = Underscores(name)
 	positive := strings.TrimPrefix(strings.TrimPrefix(name, "no"), "_")

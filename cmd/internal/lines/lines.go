@@ -28,7 +28,8 @@ type Worker func(text []byte, number int) (answer []byte, ok bool)
 // are answered and counted all the same. A panic of a worker continues in the goroutine of the
 // caller as an ops.WorkerPanic. The other workers are abandoned, since the process is expected to
 // end.
-func Answer(r io.Reader, name string, w io.Writer, workers int, worker func() Worker) (failed int, err error) {
+func Answer(r io.Reader, name string, w io.Writer, workers int,
+	worker func() Worker) (failed int, err error) {
 	type job struct {
 		number int
 		text   []byte

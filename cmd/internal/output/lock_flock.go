@@ -42,7 +42,8 @@ func lock(f *os.File) (unlock func(), err error) {
 // out that a regular file needs no polling: five of some twenty for a file.
 func openNew(name string, perm fs.FileMode) (*os.File, error) {
 	for {
-		fd, err := syscall.Open(name, syscall.O_WRONLY|syscall.O_CREAT|syscall.O_EXCL|syscall.O_CLOEXEC, uint32(perm.Perm()))
+		fd, err := syscall.Open(name, syscall.O_WRONLY|syscall.O_CREAT|syscall.O_EXCL|syscall.O_CLOEXEC,
+			uint32(perm.Perm()))
 		if err == nil {
 			return os.NewFile(uintptr(fd), name), nil
 		}

@@ -77,9 +77,9 @@ func create(temp string, perm fs.FileMode) (*os.File, error) {
 	return f, err
 }
 
-// settle ends what create began: it does what is left to do, if anything, and removes temp where that has not
-// given it another name. Stop waits for
-// it, so that the end of the process does not come in the middle of an overwriting.
+// settle ends what create began: it does what is left to do, if anything, and removes temp where
+// that has not given it another name. Stop waits for it, so that the end of the process does not
+// come in the middle of an overwriting.
 func settle(temp string, do func() (renamed bool, err error)) error {
 	unfinished.Lock()
 	defer unfinished.Unlock()
@@ -143,7 +143,8 @@ func Create(name string, stdout io.Writer) (*File, error) {
 	return f, nil
 }
 
-// descriptor returns which descriptor of this process a name stands for, where the system has such names.
+// descriptor returns which descriptor of this process a name stands for, where the system has such
+// names.
 func descriptor(name string) (fd uintptr, ok bool) {
 	if runtime.GOOS == "windows" {
 		return 0, false
@@ -163,7 +164,8 @@ func descriptor(name string) (fd uintptr, ok bool) {
 	return 0, false
 }
 
-// descriptors are those that have been written to by their numbers. They stay open: a second result may go there.
+// descriptors are those that have been written to by their numbers. They stay open: a second result
+// may go there.
 var descriptors struct {
 	sync.Mutex
 	files map[uintptr]*os.File
@@ -274,8 +276,8 @@ func (f *File) Write(p []byte) (int, error) {
 	return n, f.err
 }
 
-// named is err under the name of the file that is wanted, not of the temporary one, or what the system calls
-// standard output.
+// named is err under the name of the file that is wanted, not of the temporary one, or what the
+// system calls standard output.
 func (f *File) named(err error) error {
 	var pe *fs.PathError
 	if errors.As(err, &pe) && (f.temp == "" || pe.Path == f.temp) {
@@ -376,7 +378,8 @@ func (f *File) overwrite() error {
 		err = e
 	}
 	if err != nil {
-		return fmt.Errorf("%w; the file is incomplete, as it could only be written over: repeat it, or write elsewhere", err)
+		return fmt.Errorf("%w; the file is incomplete, as it could only be written over: repeat it, or write "+
+			"elsewhere", err)
 	}
 	return nil
 }

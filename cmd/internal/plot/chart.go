@@ -102,15 +102,19 @@ func (c *Chart) check() error {
 		cells += n
 		switch {
 		case c.Categories != nil && (s.X != nil || n != len(c.Categories)):
-			return fmt.Errorf("plot: series %q: %d values of Y (and %d of X) for %d categories", s.Name, n, len(s.X), len(c.Categories))
+			return fmt.Errorf("plot: series %q: %d values of Y (and %d of X) for %d categories", s.Name, n, len(s.X),
+				len(c.Categories))
 		case c.Categories == nil && s.Kind == Bars && len(s.X) != n+1:
-			return fmt.Errorf("plot: series %q: %d edges for %d bars; there is one more edge than bars", s.Name, len(s.X), n)
+			return fmt.Errorf("plot: series %q: %d edges for %d bars; there is one more edge than bars",
+				s.Name, len(s.X), n)
 		case c.Categories == nil && s.Kind != Bars && len(s.X) != n:
 			return fmt.Errorf("plot: series %q: %d values of X, %d of Y", s.Name, len(s.X), n)
-		case s.Kind == Boxes && (c.Categories == nil || c.Horizontal || len(s.from) != n || len(s.to) != n || len(s.beyond) != n):
+		case s.Kind == Boxes && (c.Categories == nil || c.Horizontal || len(s.from) != n || len(s.to) != n ||
+			len(s.beyond) != n):
 			return fmt.Errorf("plot: series %q: boxes are made by Box, and stand upright over categories", s.Name)
 		case (s.Low == nil) != (s.High == nil) || s.Low != nil && (len(s.Low) != n || len(s.High) != n):
-			return fmt.Errorf("plot: series %q: %d lower and %d upper limits for %d values", s.Name, len(s.Low), len(s.High), n)
+			return fmt.Errorf("plot: series %q: %d lower and %d upper limits for %d values", s.Name,
+				len(s.Low), len(s.High), n)
 		}
 	}
 	if c.Categories != nil && len(c.Categories)*max(1, len(c.Series)) > maxCells {

@@ -92,7 +92,8 @@ func commands(block string) []command {
 // uses reports whether a line runs the program, at its beginning or behind a pipe.
 func uses(line, program string) bool {
 	for part := range strings.SplitSeq(line, "|") {
-		if word, _, _ := strings.Cut(strings.TrimSpace(part), " "); word == program || strings.HasPrefix(word, program) && program == "fst" {
+		if word, _, _ := strings.Cut(strings.TrimSpace(part), " "); word == program ||
+			strings.HasPrefix(word, program) && program == "fst" {
 			return true
 		}
 	}

@@ -21,7 +21,9 @@ type Program struct {
 	Commands []Command
 	Library  []*flags.Flag // flags that all commands take
 	Extra    []string      // names of flags that all commands take beside, such as help
-	Own      []string      // commands that are programs, too, by the name of the program with the command's behind it, or by the command's
+	// commands that are programs, too, by the name of the program with the command's behind it, or by
+	// the command's
+	Own []string
 }
 
 // Command is one command of a program.
@@ -34,7 +36,8 @@ type Command struct {
 	Flags   []*flags.Flag
 }
 
-// next returns what may stand behind the words of path: words of commands and values of a first argument.
+// next returns what may stand behind the words of path: words of commands and values of a first
+// argument.
 func (p *Program) next(path []string) []string {
 	var out []string
 	for _, c := range p.Commands {
@@ -42,14 +45,16 @@ func (p *Program) next(path []string) []string {
 		if c.Values != nil && slices.Equal(words, path) {
 			out = append(out, c.Values...)
 		}
-		if len(words) > len(path) && slices.Equal(words[:len(path)], path) && !slices.Contains(out, words[len(path)]) {
+		if len(words) > len(path) && slices.Equal(words[:len(path)], path) &&
+			!slices.Contains(out, words[len(path)]) {
 			out = append(out, words[len(path)])
 		}
 	}
 	return out
 }
 
-// paths returns the beginnings of commands behind which next has something to say, that of the empty path first.
+// paths returns the beginnings of commands behind which next has something to say, that of the
+// empty path first.
 func (p *Program) paths() [][]string {
 	out := [][]string{{}}
 	for _, c := range p.Commands {

@@ -25,8 +25,10 @@ func Flags(fs *flags.Set, predict bool) func() (*table.Options, error) {
 	var categorical *string
 	var keep *bool
 	if !predict {
-		task = fs.Enum("task", "auto", []string{"auto", "classification", "regression"}, "What the target is; auto: classification for words and for at most 32 different integers")
-		categorical = fs.String("categorical", "", "Columns to read as categories though they look like numbers, separated by commas")
+		task = fs.Enum("task", "auto", []string{"auto", "classification", "regression"},
+			"What the target is; auto: classification for words and for at most 32 different integers")
+		categorical = fs.String("categorical", "", "Columns to read as categories though they look like "+
+			"numbers, separated by commas")
 		keep = fs.Bool("keep_source", false, "The source column is a feature as well")
 	}
 	target := fs.String("target", "", "Column to predict")
@@ -34,7 +36,8 @@ func Flags(fs *flags.Set, predict bool) func() (*table.Options, error) {
 	weight := fs.String("weight", "", "Column with the weights of the rows")
 	drop := fs.String("drop", "", "Columns to leave out, separated by commas")
 	header := fs.Bool("header", true, "The first line names the columns; without it they are #1, #2, ...")
-	format := fs.Enum("format", "auto", []string{"auto", "csv", "tsv", "libsvm", "idx"}, "Form of the table; auto: by name and content")
+	format := fs.Enum("format", "auto", []string{"auto", "csv", "tsv", "libsvm", "idx"},
+		"Form of the table; auto: by name and content")
 	reading := Reading(fs)
 	return func() (*table.Options, error) {
 		o := &table.Options{Target: *target, Source: *source, Weight: *weight, NoHeader: !*header}
@@ -59,7 +62,8 @@ func Flags(fs *flags.Set, predict bool) func() (*table.Options, error) {
 			if o.KeepSource && o.Source == "" {
 				return nil, errors.New("flag --keep_source: no --source is given")
 			}
-			o.Task = map[string]table.Task{"auto": table.AutoTask, "classification": table.Classification, "regression": table.Regression}[*task]
+			o.Task = map[string]table.Task{"auto": table.AutoTask, "classification": table.Classification,
+				"regression": table.Regression}[*task]
 		}
 		for f := table.Auto; f <= table.IDX; f++ {
 			if f.String() == *format {

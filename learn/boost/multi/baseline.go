@@ -8,7 +8,8 @@ import (
 
 // TrainBaseline trains AdaBoost with the exponential loss on the rows of one source, or of all
 // (source < 0). Section 4.6 compares MULTIBOOST with these. learner nil is Stumps.
-func TrainBaseline(d *boost.Data, source, rounds int, learner boost.Learner, c boost.Control) (*boost.Ensemble, error) {
+func TrainBaseline(d *boost.Data, source, rounds int, learner boost.Learner,
+	c boost.Control) (*boost.Ensemble, error) {
 	if learner == nil {
 		learner = Stumps{}
 	}

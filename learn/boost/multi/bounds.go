@@ -48,7 +48,8 @@ type DomainTerms struct {
 	Union      float64 `json:"union"`      // (2/rho) sqrt(2 ln p/m_k), or 4/rho, which the thesis does not have
 	Confidence float64 `json:"confidence"`
 	Sum        float64 `json:"sum"`
-	AsStated   float64 `json:"as_stated"` // as the thesis prints it: without Union, and Theorem B.2 with less elsewhere too
+	// as the thesis prints it: without Union, and Theorem B.2 with less elsewhere too
+	AsStated float64 `json:"as_stated"`
 }
 
 // MixtureBound are the bounds at one rho.
@@ -71,20 +72,21 @@ type MixtureBound struct {
 // BoundReport is Theorems 4.4 and 4.5 evaluated for a trained model. With probability at least 1 -
 // Delta the error on the mixture is at most the bound.
 type BoundReport struct {
-	Sources  []string       `json:"sources"`
-	Rows     []int          `json:"rows"`
-	Columns  int            `json:"columns"`
-	Norm     float64        `json:"weight_sum"`
-	Delta    float64        `json:"delta"`
-	AnyRho   bool           `json:"any_rho"` // the bounds are those for all rho at once
-	Lambda   []float64      `json:"lambda"`
-	Cover    int            `json:"cover"`
-	Radius   float64        `json:"radius"`
-	Errors   []float64      `json:"training_errors"`
-	Margins  [][]float64    `json:"margin_quantiles"` // of each domain, at 0, 5, 10, 25, 50, 75, 90, 95 and 100 %
-	At       []MixtureBound `json:"at"`               // one for each rho
-	Best     int            `json:"best"`             // the one with the least agnostic bound
-	Bound    float64        `json:"bound"`            // min(1, At[Best].Agnostic)
+	Sources []string  `json:"sources"`
+	Rows    []int     `json:"rows"`
+	Columns int       `json:"columns"`
+	Norm    float64   `json:"weight_sum"`
+	Delta   float64   `json:"delta"`
+	AnyRho  bool      `json:"any_rho"` // the bounds are those for all rho at once
+	Lambda  []float64 `json:"lambda"`
+	Cover   int       `json:"cover"`
+	Radius  float64   `json:"radius"`
+	Errors  []float64 `json:"training_errors"`
+	// of each domain, at 0, 5, 10, 25, 50, 75, 90, 95 and 100 %
+	Margins  [][]float64    `json:"margin_quantiles"`
+	At       []MixtureBound `json:"at"`    // one for each rho
+	Best     int            `json:"best"`  // the one with the least agnostic bound
+	Bound    float64        `json:"bound"` // min(1, At[Best].Agnostic)
 	Vacuous  bool           `json:"vacuous"`
 	Warnings []string       `json:"warnings,omitempty"`
 
@@ -134,7 +136,8 @@ func Massart(logN float64, m int) float64 { return math.Sqrt(2 * logN / float64(
 // is a contraction row by row, so Rad(G_l) <= Rad(H_l).
 func Theorem44(rad, rho, delta float64, p, m int) DomainTerms {
 	rows := float64(m)
-	return DomainTerms{Complexity: 2 / rho * rad, Union: 2 / rho * math.Sqrt(2*math.Log(float64(p))/rows), Confidence: math.Sqrt(math.Log(float64(p)/delta) / (2 * rows))}
+	return DomainTerms{Complexity: 2 / rho * rad, Union: 2 / rho * math.Sqrt(2*math.Log(float64(p))/rows),
+		Confidence: math.Sqrt(math.Log(float64(p)/delta) / (2 * rows))}
 }
 
 // TheoremB2 is Theorem44 for all rho in (0, 1] at once:
@@ -201,7 +204,8 @@ func Bounds(m *Model, d *boost.Data, opts *BoundOptions) (*BoundReport, error) {
 	if err := o.complexities(m, d.X); err != nil {
 		return nil, err
 	}
-	r := &BoundReport{Sources: d.X.Sources, Rows: d.X.SourceCounts(), Columns: len(d.X.Columns), Norm: m.Norm(), Delta: o.Delta, AnyRho: o.AnyRho, Lambda: o.Lambda, Cover: len(o.Cover), Radius: o.Radius}
+	r := &BoundReport{Sources: d.X.Sources, Rows: d.X.SourceCounts(), Columns: len(d.X.Columns), Norm: m.Norm(),
+		Delta: o.Delta, AnyRho: o.AnyRho, Lambda: o.Lambda, Cover: len(o.Cover), Radius: o.Radius}
 	if r.Norm == 0 {
 		return nil, fmt.Errorf("multi: bounds: %w: the model has no terms", ErrBound)
 	}
@@ -229,7 +233,8 @@ func (o *BoundOptions) check(p int) error {
 		return fmt.Errorf("multi: bounds: delta is %v; it must lie between 0 and 1", o.Delta)
 	}
 	if !(o.Radius >= 0) || math.IsInf(o.Radius, 1) {
-		return fmt.Errorf("multi: bounds: the radius of the cover is %v; it must be finite and not negative", o.Radius)
+		return fmt.Errorf("multi: bounds: the radius of the cover is %v; it must be finite and not negative",
+			o.Radius)
 	}
 	for _, rho := range o.Rho {
 		if !(rho > 0 && rho <= 1) {
@@ -268,7 +273,8 @@ func (o *BoundOptions) complexities(m *Model, x *table.Table) error {
 			}
 			t, ok := p.(boost.Sized)
 			if !ok {
-				return fmt.Errorf("multi: bounds: %w: the base predictors of slot %d (%s) are no trees; give Complexity and Count", ErrBound, s+1, m.Learners[s])
+				return fmt.Errorf("multi: bounds: %w: the base predictors of slot %d (%s) are no trees; give "+
+					"Complexity and Count", ErrBound, s+1, m.Learners[s])
 			}
 			used = max(used, t.Splits())
 		}
@@ -444,7 +450,8 @@ func mixtureOf(points [][]float64, x []float64) []float64 {
 func (r *BoundReport) warn(m *Model, d *boost.Data, o *BoundOptions, best float64) {
 	add := func(format string, v ...any) { r.Warnings = append(r.Warnings, fmt.Sprintf(format, v...)) }
 	if r.Vacuous {
-		add("the bound is vacuous: its parts add up to %.3g, and no error exceeds 1; more rows in the smallest source would lower it most", best)
+		add("the bound is vacuous: its parts add up to %.3g, and no error exceeds 1; more rows in the smallest "+
+			"source would lower it most", best)
 	}
 	if !o.IndependentQ && !m.Apart && r.Cover+len(r.Sources) > 2 && len(r.Sources) > 1 {
 		switch m.Q.(type) {
@@ -460,12 +467,14 @@ func (r *BoundReport) warn(m *Model, d *boost.Data, o *BoundOptions, best float6
 		}
 	}
 	if len(o.fitted) > 0 {
-		add("what the learners of slots %v may return is not known here, and was taken from the trained trees: the theorems want the class chosen before it saw the data (give Complexity and Count)", o.fitted)
+		add("what the learners of slots %v may return is not known here, and was taken from the trained trees: "+
+			"the theorems want the class chosen before it saw the data (give Complexity and Count)", o.fitted)
 	}
 	if d.W != nil {
 		add("rows are weighted: the theorems are about rows drawn independently from each source, each counted once")
 	}
 	if !slices.Equal(m.Rows, r.Rows) {
-		add("the model was trained on %v rows of the sources and these are %v: the bounds hold for the rows that it was trained on", m.Rows, r.Rows)
+		add("the model was trained on %v rows of the sources and these are %v: the bounds hold for the rows "+
+			"that it was trained on", m.Rows, r.Rows)
 	}
 }

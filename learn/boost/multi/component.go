@@ -27,7 +27,8 @@ func FirstComponent(x *table.Table, workers int) (projection []float64, share fl
 	}
 	fs := linear.Features(x, w, workers)
 	if len(fs) == 0 {
-		return nil, 0, fmt.Errorf("multi: principal component: %s: %w: all columns are constant", x.Title(), boost.ErrData)
+		return nil, 0, fmt.Errorf("multi: principal component: %s: %w: all columns are constant",
+			x.Title(), boost.ErrData)
 	}
 	total := 0.0
 	for j := range fs {

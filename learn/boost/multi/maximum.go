@@ -33,7 +33,9 @@ func (r *training) maximum(p *Progress) error {
 		r.addTerm(p, cands[0], eta)
 		return nil
 	}
-	r.stalled = fmt.Sprintf("the step in round %d is 0: the largest loss is that of %d of %d domains, and no predictor of theirs lowers it (the literal algorithm stalls; the default objective does not)", r.run.Steps()+1, len(active), s.p)
+	r.stalled = fmt.Sprintf("the step in round %d is 0: the largest loss is that of %d of %d domains, and no "+
+		"predictor of theirs lowers it (the literal algorithm stalls; the default objective does not)",
+		r.run.Steps()+1, len(active), s.p)
 	if r.o.Literal {
 		return nil
 	}
@@ -187,7 +189,8 @@ func (r *training) common(p *Progress, a *aggregate, cands []*candidate, active 
 	v := shortest(grads)
 	size := math.Sqrt(dot(v, v))
 	if !(size > noSlope) {
-		r.stalled = fmt.Sprintf("round %d: no direction among these predictors lowers all of the largest losses: their maximum is least here", r.run.Steps()+1)
+		r.stalled = fmt.Sprintf("round %d: no direction among these predictors lowers all of the largest "+
+			"losses: their maximum is least here", r.run.Steps()+1)
 		return nil
 	}
 	joint := &ray{z: make([]float64, len(s.f))}

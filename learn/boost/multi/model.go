@@ -146,7 +146,8 @@ func (m *Model) QOf(x *table.Table, workers int) ([]float64, error) {
 		return nil, err
 	}
 	if m.Q == nil {
-		return nil, fmt.Errorf("multi: %s: %w: it was trained with a matrix of Q for its training rows; give one for these rows (PredictOptions.Q)", x.Title(), ErrNoQ)
+		return nil, fmt.Errorf("multi: %s: %w: it was trained with a matrix of Q for its training rows; give "+
+			"one for these rows (PredictOptions.Q)", x.Title(), ErrNoQ)
 	}
 	return qMatrix(m.Q, x, m.Domains(), workers)
 }
@@ -195,7 +196,8 @@ func (m *Model) Scores(x *table.Table, o *PredictOptions) ([]float64, error) {
 
 // Staged calls see with the scores of all rows after each round, which it may read until
 // it returns; false ends the walk. q is as in PredictOptions.
-func (m *Model) Staged(x *table.Table, q []float64, workers int, see func(rounds int, scores []float64) bool) error {
+func (m *Model) Staged(x *table.Table, q []float64, workers int,
+	see func(rounds int, scores []float64) bool) error {
 	x, err := m.dense(x)
 	if err != nil {
 		return err
@@ -271,7 +273,8 @@ type Errors struct {
 // without do not count.
 func ErrorRates(d *boost.Data, scores []float64, target *TargetSet) (*Errors, error) {
 	if len(scores) != len(d.Y) || len(d.X.Source) != len(d.Y) {
-		return nil, fmt.Errorf("multi: %d scores and %d sources for %d rows", len(scores), len(d.X.Source), len(d.Y))
+		return nil, fmt.Errorf("multi: %d scores and %d sources for %d rows", len(scores),
+			len(d.X.Source), len(d.Y))
 	}
 	p := len(d.X.Sources)
 	wrong, total := make([]float64, p), make([]float64, p)

@@ -114,7 +114,10 @@ func (a *aggregate) weights(f []float64) []float64 {
 	top := maxOf(g)
 	// lambda_k = clip(exp(mu F_k - tau)). With tau from the largest exponent the shares are at most
 	// 1; with log p subtracted their sum is at least p times that.
-	return a.set.clipped(p, top-1e4, top+1e4, func(k int, tau float64) float64 { return math.Exp(min(g[k]-tau, 1)) })
+	return a.set.clipped(p, top-1e4, top+1e4, func(k int,
+		tau float64) float64 {
+		return math.Exp(min(g[k]-tau, 1))
+	})
 }
 
 // waterFilling returns the maximiser of Σ lambda_k F_k - beta Σ lambda_k²/m_k over
@@ -129,7 +132,10 @@ func (a *aggregate) waterFilling(f []float64) []float64 {
 		low = min(low, v-2*a.beta/a.m[k])
 		high = max(high, v)
 	}
-	return a.set.clipped(len(f), low, high, func(k int, tau float64) float64 { return a.m[k] / (2 * a.beta) * (f[k] - tau) })
+	return a.set.clipped(len(f), low, high, func(k int,
+		tau float64) float64 {
+		return a.m[k] / (2 * a.beta) * (f[k] - tau)
+	})
 }
 
 // slope is the right derivative of the objective along a ray on which the losses are f

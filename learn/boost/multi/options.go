@@ -173,7 +173,8 @@ func TreeFamilies(x *table.Table, splits []int, bins int) []Family {
 // Thesis returns the literal algorithm of figure 4.1 with the given step: the maximum,
 // each slot trained on its own domain, one term a round.
 func Thesis(step Step) *Options {
-	return &Options{Objective: Max, Directions: Own, Slots: DomainsOnly, Round: Greedy, Step: step, Literal: true}
+	return &Options{Objective: Max, Directions: Own, Slots: DomainsOnly, Round: Greedy,
+		Step: step, Literal: true}
 }
 
 // EqualTerms returns the setting that adds one term a round: as many as AdaBoost in as
@@ -195,7 +196,8 @@ func (o Options) withDefaults(p int, m []float64) (Options, error) {
 		name string
 		v    *float64
 		zero float64
-	}{{"Mu", &o.Mu, 5}, {"DomainFactor", &o.DomainFactor, 1}, {"StepC", &o.StepC, 0.3}, {"EtaMax", &o.EtaMax, 10}} {
+	}{{"Mu", &o.Mu, 5}, {"DomainFactor", &o.DomainFactor, 1}, {"StepC", &o.StepC, 0.3},
+		{"EtaMax", &o.EtaMax, 10}} {
 		if *d.v == 0 {
 			*d.v = d.zero
 			if d.v == &o.EtaMax && (o.Step == Closed || o.Step == Bound) {
@@ -258,7 +260,8 @@ func (o Options) withDefaults(p int, m []float64) (Options, error) {
 		}
 	}
 	if o.Families != nil && (o.Learner != nil || o.Learners != nil) {
-		return o, fmt.Errorf("multi: both families and a learner are given; Families are in place of Learner and Learners")
+		return o, fmt.Errorf("multi: both families and a learner are given; Families are in place of Learner " +
+			"and Learners")
 	}
 	if o.Families != nil && len(o.Families) == 0 {
 		return o, fmt.Errorf("multi: Families is empty; nil is none")
@@ -270,7 +273,8 @@ func (o Options) withDefaults(p int, m []float64) (Options, error) {
 	}
 	for j, f := range o.Families {
 		if f.Learner == nil || !(f.Charge >= 0) || math.IsInf(f.Charge, 1) {
-			return o, fmt.Errorf("multi: family %d needs a learner, and its charge is %v; it must be finite and not negative", j+1, f.Charge)
+			return o, fmt.Errorf("multi: family %d needs a learner, and its charge is %v; it must be finite and "+
+				"not negative", j+1, f.Charge)
 		}
 	}
 	if o.L1 > 0 {

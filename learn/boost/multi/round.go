@@ -59,7 +59,8 @@ func (r *training) smooth(p *Progress) error {
 	for _, v := range s.onAll(0, cands[0].values) {
 		slope = max(slope, v.z)
 	}
-	cands = slices.DeleteFunc(cands, func(x *candidate) bool { return !(x.score > 0) || !(x.g < -noSlope*slope) })
+	cands = slices.DeleteFunc(
+		cands, func(x *candidate) bool { return !(x.score > 0) || !(x.g < -noSlope*slope) })
 	slices.SortStableFunc(cands, func(a, b *candidate) int { return cmp.Compare(b.score, a.score) })
 	cands = firstOfSlots(cands)
 	if r.o.Round == Greedy && len(cands) > 1 {

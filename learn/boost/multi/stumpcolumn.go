@@ -36,8 +36,10 @@ func (c *stumpColumn) prepare(x *table.Table, j int) error {
 	in := &x.Columns[j]
 	c.categorical = in.Kind == table.Categorical
 	for i, v := range in.Values {
-		if math.IsInf(float64(v), 0) || c.categorical && v == v && !(v >= 0 && v == float32(int32(v)) && v < tree.MaxLevel) {
-			return fmt.Errorf("multi: %s: %w: column %q has %v, which is neither a finite number nor a level", x.At(i), boost.ErrData, in.Name, v)
+		if math.IsInf(float64(v), 0) || c.categorical && v == v &&
+			!(v >= 0 && v == float32(int32(v)) && v < tree.MaxLevel) {
+			return fmt.Errorf("multi: %s: %w: column %q has %v, which is neither a finite number nor a level", x.At(i),
+				boost.ErrData, in.Name, v)
 		}
 	}
 	c.distinct = distinctValues(in.Values)

@@ -188,8 +188,9 @@ func (t *stumpFitter) fit(ctx context.Context, u [][]float64, in []bool) ([]*boo
 func (t *stumpFitter) make(b stump, rows int, constant float64) *boost.Fit {
 	fit := &boost.Fit{Values: make([]float64, t.rows), Complexity: math.NaN()}
 	if b.column < 0 {
-		fit.Predictor = &tree.Tree{Feature: []int32{-1}, Threshold: []float64{0}, Left: []int32{-1}, Right: []int32{-1}, Flags: []uint8{0},
-			Value: []float64{b.sign}, Gain: []float64{0}, Cover: []float64{float64(rows)}, Count: []int32{int32(rows)}}
+		fit.Predictor = &tree.Tree{Feature: []int32{-1}, Threshold: []float64{0}, Left: []int32{-1},
+			Right: []int32{-1}, Flags: []uint8{0}, Value: []float64{b.sign}, Gain: []float64{0},
+			Cover: []float64{float64(rows)}, Count: []int32{int32(rows)}}
 		for i := range fit.Values {
 			fit.Values[i] = b.sign
 		}
@@ -223,9 +224,11 @@ func (t *stumpFitter) make(b stump, rows int, constant float64) *boost.Fit {
 
 // tree writes the split as a tree of three nodes.
 func (c *stumpColumn) tree(b stump, rows, left int32, gain float64) *tree.Tree {
-	out := &tree.Tree{Feature: []int32{int32(b.column), -1, -1}, Threshold: []float64{0, 0, 0}, Left: []int32{1, -1, -1}, Right: []int32{2, -1, -1}, Flags: []uint8{0, 0, 0},
+	out := &tree.Tree{Feature: []int32{int32(b.column), -1, -1}, Threshold: []float64{0, 0, 0},
+		Left: []int32{1, -1, -1}, Right: []int32{2, -1, -1}, Flags: []uint8{0, 0, 0},
 		Value: []float64{0, b.sign, -b.sign}, Gain: []float64{gain, 0, 0},
-		Cover: []float64{float64(rows), float64(left), float64(rows - left)}, Count: []int32{rows, left, rows - left}}
+		Cover: []float64{float64(rows), float64(left), float64(rows - left)},
+		Count: []int32{rows, left, rows - left}}
 	if b.missingLeft {
 		out.Flags[0] |= tree.MissingLeft
 	}

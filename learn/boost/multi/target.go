@@ -64,7 +64,8 @@ func (t *TargetSet) Check(p int) error {
 	for k := range p {
 		lo, hi := t.bounds(k)
 		if !(lo >= 0 && lo <= hi && hi <= 1) {
-			return bad("the share of domain %d is bounded by %v and %v; it must be 0 <= lower <= upper <= 1", k+1, lo, hi)
+			return bad("the share of domain %d is bounded by %v and %v; it must be 0 <= lower <= upper <= 1",
+				k+1, lo, hi)
 		}
 		low, high = low+lo, high+hi
 	}

@@ -21,8 +21,10 @@ const MaxBins = 255
 
 // BinOptions adjusts NewBins; nil is the zero value.
 type BinOptions struct {
-	Max        int             // bins of a column; 0 is MaxBins
-	Weights    []float64       // of the rows, for the quantiles; nil is all 1. Rows of weight 0 leave no trace in bins and thresholds
+	Max int // bins of a column; 0 is MaxBins
+	// of the rows, for the quantiles; nil is all 1. Rows of weight 0 leave no trace in bins and
+	// thresholds
+	Weights    []float64
 	SketchSize int             // entries of a quantile sketch; 0 is 2048
 	Workers    int             // goroutines; 0 is one a processor. The bins do not depend on it
 	Ctx        context.Context // when it is cancelled, the next column is an error; nil is never
@@ -141,7 +143,8 @@ func checkTable(x *table.Table) error {
 	}
 	for j := range x.Columns {
 		if c := &x.Columns[j]; len(c.Values) != x.Rows {
-			return fmt.Errorf("tree: %s: %w: column %q has %d values for %d rows", x.Title(), ErrData, c.Name, len(c.Values), x.Rows)
+			return fmt.Errorf("tree: %s: %w: column %q has %d values for %d rows", x.Title(), ErrData, c.Name,
+				len(c.Values), x.Rows)
 		}
 	}
 	return nil
@@ -155,7 +158,8 @@ func checkValue(x *table.Table, j, i int) error {
 		return fmt.Errorf("tree: %s: %w: column %q is infinite", x.At(i), ErrData, c.Name)
 	}
 	if c.Kind == table.Categorical && v == v && (v < 0 || v != float32(int32(v)) || v >= MaxLevel) {
-		return fmt.Errorf("tree: %s: %w: column %q has %v, which is not a level's index", x.At(i), ErrData, c.Name, v)
+		return fmt.Errorf("tree: %s: %w: column %q has %v, which is not a level's index", x.At(i),
+			ErrData, c.Name, v)
 	}
 	return nil
 }
@@ -415,17 +419,21 @@ func (b *Bins) With(x *table.Table, workers int) (*Bins, error) {
 		return nil, err
 	}
 	if len(x.Columns) != len(b.columns) {
-		return nil, fmt.Errorf("tree: %s: %w: %d columns, the bins have %d", x.Title(), ErrData, len(x.Columns), len(b.columns))
+		return nil, fmt.Errorf("tree: %s: %w: %d columns, the bins have %d", x.Title(), ErrData,
+			len(x.Columns), len(b.columns))
 	}
 	if (x.Sparse != nil) != (b.sparse != nil) {
-		return nil, fmt.Errorf("tree: %s: %w: the table is sparse or the bins are, and the other is not", x.Title(), ErrData)
+		return nil, fmt.Errorf("tree: %s: %w: the table is sparse or the bins are, and the other is not",
+			x.Title(), ErrData)
 	}
 	if x.Sparse != nil {
 		return b.withSparse(x, workers)
 	}
 	for j := range x.Columns {
-		if c := &b.columns[j]; x.Columns[j].Name != c.name || (x.Columns[j].Kind == table.Categorical) != c.categorical {
-			return nil, fmt.Errorf("tree: %s: %w: column %d is %q (%v), the bins have %q there", x.Title(), ErrData, j+1, x.Columns[j].Name, x.Columns[j].Kind, c.name)
+		if c := &b.columns[j]; x.Columns[j].Name != c.name ||
+			(x.Columns[j].Kind == table.Categorical) != c.categorical {
+			return nil, fmt.Errorf("tree: %s: %w: column %d is %q (%v), the bins have %q there", x.Title(), ErrData,
+				j+1, x.Columns[j].Name, x.Columns[j].Kind, c.name)
 		}
 		for i, v := range x.Columns[j].Values {
 			if v-v != 0 || b.columns[j].categorical {

@@ -54,7 +54,8 @@ func (t *Target) check(rows, columns int) error {
 		return fmt.Errorf("tree: %w: %d gradients for %d rows", ErrData, len(t.G), rows)
 	}
 	if t.H != nil && len(t.H) != rows || t.W != nil && len(t.W) != rows {
-		return fmt.Errorf("tree: %w: %d second derivatives and %d weights for %d rows", ErrData, len(t.H), len(t.W), rows)
+		return fmt.Errorf("tree: %w: %d second derivatives and %d weights for %d rows", ErrData,
+			len(t.H), len(t.W), rows)
 	}
 	last := int32(-1)
 	for _, i := range t.Rows {
@@ -69,7 +70,8 @@ func (t *Target) check(rows, columns int) error {
 	last = -1
 	for _, j := range t.Columns {
 		if j <= last || int(j) >= columns {
-			return fmt.Errorf("tree: %w: columns must ascend within 0 to %d; %d follows %d", ErrData, columns-1, j, last)
+			return fmt.Errorf("tree: %w: columns must ascend within 0 to %d; %d follows %d", ErrData,
+				columns-1, j, last)
 		}
 		last = j
 	}
@@ -119,10 +121,12 @@ func (t *Target) fixed(rows []int32, cells []Cell, count bool, workers int) (Sca
 	if !(sg < math.Inf(1)) || !(sh < math.Inf(1)) {
 		for _, i := range rows {
 			if g, h := t.at(i); !(math.Abs(g) < math.Inf(1)) || !(h >= 0) || !(h < math.Inf(1)) {
-				return Scale{}, Cell{}, fmt.Errorf("tree: row %d: %w: derivatives %v and %v; the first must be finite, the second finite and not negative", i, ErrData, g, h)
+				return Scale{}, Cell{}, fmt.Errorf("tree: row %d: %w: derivatives %v and %v; the first must be "+
+					"finite, the second finite and not negative", i, ErrData, g, h)
 			}
 		}
-		return Scale{}, Cell{}, fmt.Errorf("tree: %w: the derivatives of %d rows sum to %v and %v", ErrData, len(rows), sg, sh)
+		return Scale{}, Cell{}, fmt.Errorf("tree: %w: the derivatives of %d rows sum to %v and %v", ErrData,
+			len(rows), sg, sh)
 	}
 	s := Scale{G: unit(sg, 61)}
 	if v := squares / sh; v < math.Inf(1) {

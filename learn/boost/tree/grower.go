@@ -99,7 +99,8 @@ func newGrower(f finder, o Options) (*Grower, error) {
 	if err := o.Check(columns, f.categorical); err != nil {
 		return nil, err
 	}
-	return &Grower{ctx: o.Ctx, o: o.withDefaults(), f: f, cells: make([]Cell, rows), rows: make([]int32, 0, rows), buffer: make([]int32, rows), usable: make([]bool, columns)}, nil
+	return &Grower{ctx: o.Ctx, o: o.withDefaults(), f: f, cells: make([]Cell, rows),
+		rows: make([]int32, 0, rows), buffer: make([]int32, rows), usable: make([]bool, columns)}, nil
 }
 
 // Options returns the options in force, defaults filled in.
@@ -147,7 +148,8 @@ func (g *Grower) Start(t *Target) error {
 	if err := g.f.start(g); err != nil {
 		return err
 	}
-	root := Node{Parent: -1, Left: -1, Right: -1, Column: -1, Low: math.Inf(-1), High: math.Inf(1), to: int32(len(g.rows)), sum: sum, variance: g.scale.variance}
+	root := Node{Parent: -1, Left: -1, Right: -1, Column: -1, Low: math.Inf(-1), High: math.Inf(1),
+		to: int32(len(g.rows)), sum: sum, variance: g.scale.variance}
 	root.G, root.H = g.scale.Float(root.sum)
 	g.nodes = append(g.nodes, root)
 	g.unknown = append(g.unknown, -1)

@@ -93,7 +93,8 @@ func (h *histogram) start(g *Grower) error {
 		}
 	}
 	for len(h.scratch) < workerCount(g.o.Workers) {
-		h.scratch = append(h.scratch, bench{small: make([]Cell, min(panelBlocks, len(h.b.blocks))*blockColumns*256)})
+		h.scratch = append(h.scratch,
+			bench{small: make([]Cell, min(panelBlocks, len(h.b.blocks))*blockColumns*256)})
 	}
 	return nil
 }
@@ -187,7 +188,8 @@ func (h *histogram) evaluate(g *Grower, parents []int32) {
 				}
 				// All scores of a node are in the same units; spans ascend, so that
 				// among equals the first column stays.
-				if f := &h.found[2*(t*spans+span)+side]; f.found() && (!g.nodes[at].best.found() || f.score > g.nodes[at].best.score) {
+				if f := &h.found[2*(t*spans+span)+side]; f.found() &&
+					(!g.nodes[at].best.found() || f.score > g.nodes[at].best.score) {
 					g.nodes[at].best = *f
 				}
 			}
@@ -291,8 +293,8 @@ func (h *histogram) task(g *Grower, w *bench, t *task, s span, out []best) {
 // whole reports whether the tree is a root of all rows, whose numbers need no list.
 func (h *histogram) whole(g *Grower) bool { return g.splits == 0 && len(g.rows) == h.b.rows }
 
-// cells are the derivatives of the rows from … to-1 of Grower.rows, in their order: at most tileRows,
-// valid until the worker's next call.
+// cells are the derivatives of the rows from … to-1 of Grower.rows, in their order: at most
+// tileRows, valid until the worker's next call.
 func (h *histogram) cells(g *Grower, w *bench, from, to int32) []Cell {
 	if h.whole(g) {
 		return g.cells[from:to]
@@ -382,7 +384,8 @@ func (h *histogram) scan(g *Grower, w *bench, at int32, block int, hist []Cell, 
 	}
 }
 
-func (h *histogram) search(g *Grower, s *gains, w *bench, j int, occupied []uint8, cells []Cell, missing Cell, out *best) {
+func (h *histogram) search(g *Grower, s *gains, w *bench, j int, occupied []uint8, cells []Cell,
+	missing Cell, out *best) {
 	if h.b.columns[j].categorical {
 		if w.order == nil {
 			w.order = make([]uint8, 0, 256)

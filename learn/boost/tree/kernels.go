@@ -1,8 +1,8 @@
 package tree
 
-// addBlockGo adds cells[k] to the histograms of a block's first columns, at the codes
-// of row rows[k]; rows nil is 0, 1, …. The word of row i is codes[i·step]. hist holds eight histograms of stride cells,
-// and what becomes of those beyond columns does not matter.
+// addBlockGo adds cells[k] to the histograms of a block's first columns, at the codes of row
+// rows[k]; rows nil is 0, 1, …. The word of row i is codes[i·step]. hist holds eight histograms of
+// stride cells, and what becomes of those beyond columns does not matter.
 //
 // The assembly of kernels_amd64.s computes the same, and this runs elsewhere. The assembly replaces
 // two additions by one of 128 bits, and prefetches rows.

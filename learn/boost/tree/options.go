@@ -39,7 +39,8 @@ type Options struct {
 	Criterion Criterion
 	R         float64 // of DualNorm; 0 is 2; may be infinite
 
-	Monotone []int8 // by column: +1 for values that must not fall as it grows, -1 not rise, 0 free; nil is all free
+	// by column: +1 for values that must not fall as it grows, -1 not rise, 0 free; nil is all free
+	Monotone []int8
 
 	// Categorical columns with up to OneHot levels in a node split off one level;
 	// with more, levels are ordered by G/(H+Smooth) and cut once, which finds the
@@ -113,7 +114,8 @@ func (o *Options) Check(columns int, categorical func(int) bool) error {
 	for _, n := range []struct {
 		name string
 		v    int
-	}{{"MaxDepth", o.MaxDepth}, {"MaxLeaves", o.MaxLeaves}, {"MinRows", o.MinRows}, {"OneHot", o.OneHot}, {"Workers", o.Workers}} {
+	}{{"MaxDepth", o.MaxDepth}, {"MaxLeaves", o.MaxLeaves}, {"MinRows", o.MinRows}, {"OneHot", o.OneHot},
+		{"Workers", o.Workers}} {
 		if n.v < 0 {
 			return bad(n.name, n.v, "it must not be negative")
 		}
@@ -150,7 +152,8 @@ func (o *Options) Check(columns int, categorical func(int) bool) error {
 		return nil
 	}
 	if len(o.Monotone) != columns {
-		return bad("Monotone", fmt.Sprintf("of %d columns", len(o.Monotone)), fmt.Sprintf("the table has %d", columns))
+		return bad("Monotone", fmt.Sprintf("of %d columns", len(o.Monotone)),
+			fmt.Sprintf("the table has %d", columns))
 	}
 	for j, d := range o.Monotone {
 		if d < -1 || d > 1 {

@@ -36,7 +36,8 @@ type flat struct {
 
 // flatten packs t level by level; leaf values are multiplied by weight.
 func flatten(t *Tree, weight float64) flat {
-	f := flat{nodes: make([]packed, 1, len(t.Feature)), values: make([]float64, len(t.Feature)), origin: make([]int32, 1, len(t.Feature))}
+	f := flat{nodes: make([]packed, 1, len(t.Feature)), values: make([]float64, len(t.Feature)),
+		origin: make([]int32, 1, len(t.Feature))}
 	depth := make([]int, 1, len(t.Feature))
 	mean, leaves := 0, 0
 	for at := 0; at < len(f.nodes); at++ {
@@ -122,11 +123,13 @@ const predictRows = 8 * forestRows
 // goroutines, 0 for one a processor; results do not depend on it.
 func (f *Forest) Predict(dst []float64, x *table.Table, workers int) error {
 	if len(dst) != x.Rows*f.outputs {
-		return fmt.Errorf("tree: %w: room for %d scores, %d rows have %d each", ErrData, len(dst), x.Rows, f.outputs)
+		return fmt.Errorf("tree: %w: room for %d scores, %d rows have %d each", ErrData, len(dst),
+			x.Rows, f.outputs)
 	}
 	for _, j := range f.columns {
 		if int(j) >= len(x.Columns) || x.Sparse == nil && len(x.Columns[j].Values) != x.Rows {
-			return fmt.Errorf("tree: %s: %w: the trees read column %d of %d, with a value for each of %d rows", x.Title(), ErrData, j, len(x.Columns), x.Rows)
+			return fmt.Errorf("tree: %s: %w: the trees read column %d of %d, with a value for each of %d rows",
+				x.Title(), ErrData, j, len(x.Columns), x.Rows)
 		}
 	}
 	tasks := (x.Rows + predictRows - 1) / predictRows
@@ -240,7 +243,8 @@ func (s *walk) missing(t *flat, stride, n int) {
 		for t.nodes[at].child != at {
 			p := &t.nodes[at]
 			at = p.child
-			if v := s.features[i*stride+int(p.feature&featureMask)]; v > p.bound || v != v && p.feature&missingRight != 0 {
+			if v := s.features[i*stride+int(p.feature&featureMask)]; v > p.bound || v != v &&
+				p.feature&missingRight != 0 {
 				at++
 			}
 		}

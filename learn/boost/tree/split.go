@@ -152,7 +152,8 @@ func (s *gains) numeric(b *best, column int, occupied []uint8, cells []Cell, mis
 	}
 }
 
-func (s *gains) cut(b *best, column int, occupied []uint8, cells []Cell, left, missing Cell, missingLeft bool) {
+func (s *gains) cut(b *best, column int, occupied []uint8, cells []Cell, left, missing Cell,
+	missingLeft bool) {
 	direction := int8(0)
 	if s.o.Monotone != nil {
 		direction = s.o.Monotone[column]
@@ -198,7 +199,8 @@ func (s *gains) cut(b *best, column int, occupied []uint8, cells []Cell, left, m
 	if at < 0 {
 		return
 	}
-	*b = best{gain: (need - s.parent) * s.unit, score: need, column: int32(column), code: occupied[at], missingLeft: missingLeft, left: atLeft}
+	*b = best{gain: (need - s.parent) * s.unit, score: need, column: int32(column), code: occupied[at],
+		missingLeft: missingLeft, left: atLeft}
 	b.next = b.code
 	if at+1 < len(occupied) {
 		b.next = occupied[at+1]
@@ -352,7 +354,8 @@ func (s *gains) division(b *best, column int, left, occupied []uint8, cells []Ce
 		if score <= s.need(b) {
 			continue
 		}
-		*b = best{gain: (score - s.parent) * s.unit, score: score, column: int32(column), categorical: true, missingLeft: missingLeft, left: sum}
+		*b = best{gain: (score - s.parent) * s.unit, score: score, column: int32(column), categorical: true,
+			missingLeft: missingLeft, left: sum}
 		for _, code := range left {
 			b.set[code>>6] |= 1 << (code & 63)
 		}

@@ -39,8 +39,10 @@ type Tree struct {
 
 func newTree(nodes int) *Tree {
 	t := &Tree{
-		Feature: make([]int32, nodes), Threshold: make([]float64, nodes), Left: make([]int32, nodes), Right: make([]int32, nodes),
-		Flags: make([]uint8, nodes), Value: make([]float64, nodes), Gain: make([]float64, nodes), Cover: make([]float64, nodes), Count: make([]int32, nodes),
+		Feature: make([]int32, nodes), Threshold: make([]float64, nodes), Left: make([]int32, nodes),
+		Right: make([]int32, nodes),
+		Flags: make([]uint8, nodes), Value: make([]float64, nodes), Gain: make([]float64, nodes),
+		Cover: make([]float64, nodes), Count: make([]int32, nodes),
 	}
 	for i := range t.Feature {
 		t.Feature[i], t.Left[i], t.Right[i] = -1, -1, -1
@@ -88,7 +90,8 @@ func (t *Tree) Check(columns int) error {
 	if n == 0 || n%2 == 0 || n > math.MaxInt32 {
 		return fmt.Errorf("tree: %w: %d nodes; a binary tree has an odd number", ErrData, n)
 	}
-	for i, got := range []int{len(t.Threshold), len(t.Left), len(t.Right), len(t.Flags), len(t.Value), len(t.Gain), len(t.Cover), len(t.Count)} {
+	for i, got := range []int{len(t.Threshold), len(t.Left), len(t.Right), len(t.Flags), len(t.Value),
+		len(t.Gain), len(t.Cover), len(t.Count)} {
 		if got != n {
 			name := []string{"Threshold", "Left", "Right", "Flags", "Value", "Gain", "Cover", "Count"}[i]
 			return fmt.Errorf("tree: %w: %s has %d entries for %d nodes", ErrData, name, got, n)

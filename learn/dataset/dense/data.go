@@ -67,7 +67,8 @@ func (d *Data) Check() error {
 			sum += v
 		}
 		if len(d.Weight) != d.Rows || !(sum > 0) || math.IsInf(sum, 1) {
-			return fmt.Errorf("dense: %d weights for %d examples, of sum %v: they must be as many, and their sum positive", len(d.Weight), d.Rows, sum)
+			return fmt.Errorf("dense: %d weights for %d examples, of sum %v: they must be as many, and their sum "+
+				"positive", len(d.Weight), d.Rows, sum)
 		}
 	}
 	for i, v := range d.Y {
@@ -80,7 +81,8 @@ func (d *Data) Check() error {
 
 // Subset returns copies of the given rows.
 func (d *Data) Subset(rows []int) *Data {
-	s := &Data{Rows: len(rows), Features: d.Features, Classes: d.Classes, X: make([]float64, 0, len(rows)*d.Features)}
+	s := &Data{Rows: len(rows), Features: d.Features, Classes: d.Classes,
+		X: make([]float64, 0, len(rows)*d.Features)}
 	for _, i := range rows {
 		s.X = append(s.X, d.X[i*d.Features:(i+1)*d.Features]...)
 		if d.Y != nil {

@@ -144,7 +144,8 @@ func (e *Encoder) Data(t *table.Table, classes []string) (*Data, error) {
 		}
 		c := &t.Columns[i]
 		if (c.Kind == table.Categorical) != (len(k.Levels) > 0) {
-			return nil, fmt.Errorf("dense: column %q of %s is %v, which it was not in training", k.Name, t.Title(), c.Kind)
+			return nil, fmt.Errorf("dense: column %q of %s is %v, which it was not in training", k.Name,
+				t.Title(), c.Kind)
 		}
 		if len(k.Levels) == 0 {
 			for r, v := range c.Values {

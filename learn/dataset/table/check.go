@@ -18,11 +18,13 @@ func (t *Table) usable(known bool) error {
 			return &Error{Name: t.Name, Column: t.WeightName, Msg: "all weights are 0", Err: ErrUseless}
 		}
 		if sum > maxWeight {
-			return &Error{Name: t.Name, Column: t.WeightName, Msg: "the sum of the weights is too large to compute with; scale them", Err: ErrValue}
+			return &Error{Name: t.Name, Column: t.WeightName, Msg: "the sum of the weights is too large to compute " +
+				"with; scale them", Err: ErrValue}
 		}
 	}
 	if !known && len(t.Classes) == 1 {
-		return &Error{Name: t.Name, Column: t.TargetName, Msg: fmt.Sprintf("all rows are of one class, %s; a classifier needs two", quote(t.Classes[0])), Err: ErrUseless}
+		return &Error{Name: t.Name, Column: t.TargetName, Msg: fmt.Sprintf("all rows are of one class, %s; a "+
+			"classifier needs two", quote(t.Classes[0])), Err: ErrUseless}
 	}
 	return nil
 }
@@ -74,7 +76,8 @@ func (t *Table) identifies(c *Column) {
 	if t.Rows < identifierRows || len(c.Values) != t.Rows {
 		return
 	}
-	fix := []Fix{{Option: "ID", Value: c.Name, Effect: "to carry it along and learn nothing from it"}, {Option: "Drop", Value: c.Name, Effect: "to leave it out"}}
+	fix := []Fix{{Option: "ID", Value: c.Name, Effect: "to carry it along and learn nothing from it"},
+		{Option: "Drop", Value: c.Name, Effect: "to leave it out"}}
 	if c.Kind == Categorical {
 		if len(c.Levels) == t.Rows {
 			t.warnFix(fix, "column %s: every row has another level, as identifiers and free text have", quote(c.Name))
@@ -105,7 +108,8 @@ func (t *Table) identifies(c *Column) {
 	t.warnFix(fix, "column %s has another number in every row, and the name of an identifier", quote(c.Name))
 }
 
-var identifierName = regexp.MustCompile(`^(?i:id|index|key|row|nr|no|number|.*[_ .-](id|index|key|nr|no))$|[a-z](ID|Id)$`)
+var identifierName = regexp.MustCompile(
+	`^(?i:id|index|key|row|nr|no|number|.*[_ .-](id|index|key|nr|no))$|[a-z](ID|Id)$`)
 
 // CheckFolds tells whether the table can be divided into k folds: an error names
 // what there is too little of. A class with fewer rows than folds is a warning,
@@ -115,18 +119,21 @@ func (t *Table) CheckFolds(k int) (warnings []string, err error) {
 		return nil, &Error{Name: t.Name, Msg: fmt.Sprintf("%d folds; two or more are needed", k), Err: ErrUseless}
 	}
 	if t.Rows < k {
-		return nil, &Error{Name: t.Name, Msg: fmt.Sprintf("%d rows are fewer than %d folds", t.Rows, k), Err: ErrUseless}
+		return nil, &Error{Name: t.Name, Msg: fmt.Sprintf("%d rows are fewer than %d folds", t.Rows, k),
+			Err: ErrUseless}
 	}
 	if t.Source != nil {
 		for s, n := range t.SourceCounts() {
 			if n < k {
-				return nil, &Error{Name: t.Name, Column: t.SourceName, Msg: fmt.Sprintf("source %s has %d rows, fewer than %d folds", quote(t.Sources[s]), n, k), Err: ErrUseless}
+				return nil, &Error{Name: t.Name, Column: t.SourceName, Msg: fmt.Sprintf("source %s has %d rows, fewer "+
+					"than %d folds", quote(t.Sources[s]), n, k), Err: ErrUseless}
 			}
 		}
 	}
 	for c, n := range t.ClassCounts() {
 		if n < k {
-			warnings = append(warnings, fmt.Sprintf("class %s has %d rows, fewer than %d folds", quote(t.Classes[c]), n, k))
+			warnings = append(warnings, fmt.Sprintf("class %s has %d rows, fewer than %d folds",
+				quote(t.Classes[c]), n, k))
 		}
 	}
 	return warnings, nil
@@ -148,10 +155,12 @@ func (t *Table) CheckSources() error {
 	}
 	for s, n := range t.SourceCounts() {
 		if n == 0 {
-			return &Error{Name: t.Name, Column: t.SourceName, Msg: fmt.Sprintf("source %s has no rows", quote(t.Sources[s])), Err: ErrUseless}
+			return &Error{Name: t.Name, Column: t.SourceName,
+				Msg: fmt.Sprintf("source %s has no rows", quote(t.Sources[s])), Err: ErrUseless}
 		}
 		if weight[s] == 0 {
-			return &Error{Name: t.Name, Column: t.SourceName, Msg: fmt.Sprintf("all rows of source %s have weight 0", quote(t.Sources[s])), Err: ErrUseless}
+			return &Error{Name: t.Name, Column: t.SourceName,
+				Msg: fmt.Sprintf("all rows of source %s have weight 0", quote(t.Sources[s])), Err: ErrUseless}
 		}
 	}
 	return nil

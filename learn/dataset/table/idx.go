@@ -54,7 +54,8 @@ func readIDXHeader(r io.Reader, name string, maxCells int64) (h idxHeader, err e
 		return h, short(err)
 	}
 	if magic[0] != 0 || magic[1] != 0 || idxSize(magic[2]) == 0 || magic[3] == 0 {
-		return h, &Error{Name: name, Msg: fmt.Sprintf("does not begin as an IDX file does (% x)", magic), Err: ErrSyntax}
+		return h, &Error{Name: name, Msg: fmt.Sprintf("does not begin as an IDX file does (% x)", magic),
+			Err: ErrSyntax}
 	}
 	h.kind, h.each = magic[2], 1
 	cells := int64(1)
@@ -83,13 +84,15 @@ func readIDXHeader(r io.Reader, name string, maxCells int64) (h idxHeader, err e
 // any, are classes.
 func readIDX(r *bufio.Reader, name string, o *Options) (*Table, error) {
 	if len(o.Drop) > 0 || o.Source != "" || o.Weight != "" || len(o.Categorical) > 0 {
-		return nil, &Error{Name: name, Msg: "an IDX file has pixels only: no sources, weights, categorical columns, or columns to drop", Err: ErrColumns}
+		return nil, &Error{Name: name, Msg: "an IDX file has pixels only: no sources, weights, categorical " +
+			"columns, or columns to drop", Err: ErrColumns}
 	}
 	if err := o.plainForm(name, "an IDX file"); err != nil {
 		return nil, err
 	}
 	if o.Target != "" && (o.Target != IDXTarget || o.Labels == nil) {
-		return nil, &Error{Name: name, Column: o.Target, Msg: fmt.Sprintf("the target of an IDX file comes from a file of labels, and is called %q", IDXTarget), Err: ErrColumns}
+		return nil, &Error{Name: name, Column: o.Target, Msg: fmt.Sprintf("the target of an IDX file comes from "+
+			"a file of labels, and is called %q", IDXTarget), Err: ErrColumns}
 	}
 	h, err := readIDXHeader(r, name, o.MaxCells)
 	if err != nil {
@@ -103,7 +106,8 @@ func readIDX(r *bufio.Reader, name string, o *Options) (*Table, error) {
 		return nil, &Error{Name: name, Msg: fmt.Sprintf("more than %d bytes", o.MaxBytes), Err: ErrTooLarge}
 	}
 	if h.each > maxColumns {
-		return nil, &Error{Name: name, Msg: fmt.Sprintf("rows of %d elements are more than %d", h.each, maxColumns), Err: ErrTooLarge}
+		return nil, &Error{Name: name, Msg: fmt.Sprintf("rows of %d elements are more than %d", h.each, maxColumns),
+			Err: ErrTooLarge}
 	}
 	// A first row, before there are as many columns as the header promises.
 	var row bytes.Buffer
@@ -120,7 +124,8 @@ func readIDX(r *bufio.Reader, name string, o *Options) (*Table, error) {
 			same = l.Columns[j].Name == t.Columns[j].Name && l.Columns[j].Kind == Numeric
 		}
 		if !same {
-			return nil, &Error{Name: name, Msg: fmt.Sprintf("%d elements a row; the model was trained on %d columns, or on others", h.each, len(l.Columns)), Err: ErrColumns}
+			return nil, &Error{Name: name, Msg: fmt.Sprintf("%d elements a row; the model was trained on %d "+
+				"columns, or on others", h.each, len(l.Columns)), Err: ErrColumns}
 		}
 	}
 	if err := t.readPixels(io.MultiReader(&row, r), h, o); err != nil {
@@ -144,7 +149,9 @@ func readIDX(r *bufio.Reader, name string, o *Options) (*Table, error) {
 // short is the error of an input that ends within a row, or cannot be read there.
 func (t *Table) short(row int, err error) error {
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		return &Error{Name: t.Name, Row: row + 1, Msg: fmt.Sprintf("the input ends here, but the header promises %d rows; is the file cut short?", t.Rows), Err: io.ErrUnexpectedEOF}
+		return &Error{Name: t.Name, Row: row + 1, Msg: fmt.Sprintf(
+			"the input ends here, but the header promises %d rows; is the file cut short?", t.Rows),
+			Err: io.ErrUnexpectedEOF}
 	}
 	return &Error{Name: t.Name, Row: row + 1, Msg: "reading: " + err.Error(), Err: err}
 }
@@ -190,11 +197,13 @@ func (t *Table) readPixels(r io.Reader, h idxHeader, o *Options) error {
 			}
 		}
 		if first >= 0 {
-			return &Error{Name: t.Name, Row: from + first/h.each + 1, Column: t.Columns[first%h.each].Name, Msg: "the value is infinite, or beyond the range of float32", Err: ErrValue}
+			return &Error{Name: t.Name, Row: from + first/h.each + 1, Column: t.Columns[first%h.each].Name,
+				Msg: "the value is infinite, or beyond the range of float32", Err: ErrValue}
 		}
 	}
 	if n, _ := io.CopyN(io.Discard, r, 1); n > 0 {
-		return &Error{Name: t.Name, Msg: fmt.Sprintf("there is more after the %d rows that the header promises", t.Rows), Err: ErrSyntax}
+		return &Error{Name: t.Name, Msg: fmt.Sprintf("there is more after the %d rows that the header promises",
+			t.Rows), Err: ErrSyntax}
 	}
 	return nil
 }
@@ -260,7 +269,8 @@ func (t *Table) readLabels(o *Options) error {
 		return &Error{Name: name, Msg: fmt.Sprintf("%d dimensions; labels have one", len(h.dims)), Err: ErrSyntax}
 	}
 	if h.dims[0] != t.Rows {
-		return &Error{Name: name, Msg: fmt.Sprintf("%d labels for the %d rows of %s", h.dims[0], t.Rows, t.Name), Err: ErrColumns}
+		return &Error{Name: name, Msg: fmt.Sprintf("%d labels for the %d rows of %s", h.dims[0], t.Rows, t.Name),
+			Err: ErrColumns}
 	}
 	size := idxSize(h.kind)
 	b, err := io.ReadAll(io.LimitReader(in, int64(t.Rows*size)+1))
@@ -268,10 +278,12 @@ func (t *Table) readLabels(o *Options) error {
 		return &Error{Name: name, Msg: "reading: " + err.Error(), Err: err}
 	}
 	if len(b) < t.Rows*size || err != nil {
-		return &Error{Name: name, Row: len(b)/size + 1, Msg: fmt.Sprintf("the input ends here, but the header promises %d labels; is the file cut short?", t.Rows), Err: io.ErrUnexpectedEOF}
+		return &Error{Name: name, Row: len(b)/size + 1, Msg: fmt.Sprintf("the input ends here, but the header "+
+			"promises %d labels; is the file cut short?", t.Rows), Err: io.ErrUnexpectedEOF}
 	}
 	if len(b) > t.Rows*size {
-		return &Error{Name: name, Msg: fmt.Sprintf("there is more after the %d labels that the header promises", t.Rows), Err: ErrSyntax}
+		return &Error{Name: name, Msg: fmt.Sprintf("there is more after the %d labels that the header promises",
+			t.Rows), Err: ErrSyntax}
 	}
 	t.TargetName = IDXTarget
 	t.Target = make([]float64, t.Rows)
@@ -289,7 +301,8 @@ func (t *Table) readLabels(o *Options) error {
 		t.Target, t.Classes = c.numbers, classes
 		return nil
 	}
-	d := &builder{layout: &layout{out: t}, o: o, rule: rule, classes: c.classes, classOf: c.classOf, over: c.overflow}
+	d := &builder{layout: &layout{out: t}, o: o, rule: rule, classes: c.classes, classOf: c.classOf,
+		over: c.overflow}
 	t.Target = append(t.Target[:0], c.numbers...)
 	return d.decideTarget()
 }

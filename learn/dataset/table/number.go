@@ -87,7 +87,8 @@ func (d decimal) float32() (float32, bool) {
 	const tie, near = 1 << 28, 4
 	low := math.Float64bits(x) & (1<<29 - 1)
 	// Below 2⁻¹²⁶ a float32 has fewer bits; above MaxFloat32 there is none.
-	if low-(tie-near) <= 2*near && !(d.exp == 0 && d.m <= 1<<53) || x > math.MaxFloat32 || x < 0x1p-126 && x != 0 {
+	if low-(tie-near) <= 2*near && !(d.exp == 0 && d.m <= 1<<53) || x > math.MaxFloat32 ||
+		x < 0x1p-126 && x != 0 {
 		return 0, false
 	}
 	if d.neg {

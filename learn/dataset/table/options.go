@@ -44,14 +44,17 @@ type Options struct {
 	Weight      string   // the column of row weights; "" for none
 	Categorical []string // columns to read as levels even where they look like numbers
 	Drop        []string // columns to leave out
-	Unread      []string // columns to leave out where they are there: no error where not, or in a format that has none of the name
-	Task        Task     // what the target is for
-	KeepSource  bool     // the source column is a feature as well
+	// columns to leave out where they are there: no error where not, or in a format that has none of
+	// the name
+	Unread     []string
+	Task       Task // what the target is for
+	KeepSource bool // the source column is a feature as well
 	// AbsentMissing has what lines of LIBSVM leave out read as missing, as XGBoost reads it, not
 	// as 0. With Like, its field of that name decides.
 	AbsentMissing bool
 	NoHeader      bool // the first line is data; columns are then called "#1", "#2", ...
-	Separator     byte // between fields; zero: the format's (a comma; a semicolon if the first line has no comma)
+	// between fields; zero: the format's (a comma; a semicolon if the first line has no comma)
+	Separator byte
 
 	// Missing lists the texts that stand for a missing value, beside blanks; nil is
 	// "", "?", "NA", "N/A", "null", "NULL", "nan", "NaN", "NAN".
@@ -63,7 +66,9 @@ type Options struct {
 	Decimal   string   // the decimal mark: "." or ","; "" is "."
 	Thousands string   // the mark between groups of three digits: one of , . ' _ and a blank; "" is None
 	Symbols   []string // texts before or after numbers that are not read: $, €, %, kg
-	Dates     string   // the order of dates: "ymd", "dmy" or "mdy"; "" is None. Dates are days since 1970-01-01, times fractions of a day
+	// the order of dates: "ymd", "dmy" or "mdy"; "" is None. Dates are days since 1970-01-01, times
+	// fractions of a day
+	Dates string
 
 	ID []string // columns that are carried along in Table.ID and are no features
 

@@ -71,7 +71,8 @@ func (b *builder) mergeLarge(c *chunk) {
 func (b *builder) warnMerged() {
 	for j, m := range b.merged {
 		if m.line > 0 && b.out.Columns[j].Kind == Numeric {
-			b.out.warn("column %s: features are float32, in which %s and %s (line %d) are one number, and so perhaps are others: subtract a constant or divide the column first, or drop it if it is an identifier",
+			b.out.warn("column %s: features are float32, in which %s and %s (line %d) are one number, and so "+
+				"perhaps are others: subtract a constant or divide the column first, or drop it if it is an identifier",
 				quote(b.out.Columns[j].Name), plain(m.values[0]), plain(m.values[1]), m.line)
 		}
 	}

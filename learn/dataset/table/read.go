@@ -67,8 +67,10 @@ func Read(r io.Reader, name string, opts *Options) (*Table, error) {
 			}
 		}
 	}
-	if sep == '"' || sep == '\n' || sep == '\r' || sep >= 0x80 || sep-'0' <= 9 || sep == '.' || sep == '-' || sep == '+' || sep|0x20 == 'e' {
-		return nil, &Error{Name: name, Msg: fmt.Sprintf("%q cannot separate fields", sep), Option: "Separator", Err: ErrSyntax}
+	if sep == '"' || sep == '\n' || sep == '\r' || sep >= 0x80 || sep-'0' <= 9 || sep == '.' || sep == '-' ||
+		sep == '+' || sep|0x20 == 'e' {
+		return nil, &Error{Name: name, Msg: fmt.Sprintf("%q cannot separate fields", sep),
+			Option: "Separator", Err: ErrSyntax}
 	}
 	return readDelimited(in, name, &o, dialect{sep: sep, quotes: true})
 }
@@ -83,7 +85,8 @@ func Open(fsys fs.FS, name string, opts *Options) (*Table, error) {
 	}
 	defer f.Close()
 	if base := path.Base(name); o.Labels == nil && strings.Contains(base, "images-idx") {
-		labels := path.Join(path.Dir(name), strings.NewReplacer("images-idx3", "labels-idx1", "images-idx4", "labels-idx1").Replace(base))
+		labels := path.Join(path.Dir(name), strings.NewReplacer("images-idx3", "labels-idx1", "images-idx4",
+			"labels-idx1").Replace(base))
 		if labels != name {
 			g, err := fsys.Open(labels)
 			if err == nil {
@@ -101,10 +104,12 @@ func Open(fsys fs.FS, name string, opts *Options) (*Table, error) {
 func open(r io.Reader, name string) (*bufio.Reader, error) {
 	in := bufio.NewReaderSize(r, 1<<16)
 	magic, _ := in.Peek(6)
-	for _, m := range []struct{ magic, what string }{{"PK\x03\x04", "a zip archive"}, {"\xfd7zXZ\x00", "compressed with xz"},
-		{"\x28\xb5\x2f\xfd", "compressed with zstd"}, {"BZh", "compressed with bzip2"}, {"PAR1", "a Parquet file"}, {"ARROW1", "an Arrow file"}} {
+	for _, m := range []struct{ magic, what string }{{"PK\x03\x04", "a zip archive"},
+		{"\xfd7zXZ\x00", "compressed with xz"}, {"\x28\xb5\x2f\xfd", "compressed with zstd"},
+		{"BZh", "compressed with bzip2"}, {"PAR1", "a Parquet file"}, {"ARROW1", "an Arrow file"}} {
 		if bytes.HasPrefix(magic, []byte(m.magic)) {
-			return nil, &Error{Name: name, Msg: "is " + m.what + "; of the compressed forms only gzip is read", Err: ErrSyntax}
+			return nil, &Error{Name: name, Msg: "is " + m.what +
+				"; of the compressed forms only gzip is read", Err: ErrSyntax}
 		}
 	}
 	if len(magic) < 2 || magic[0] != 0x1f || magic[1] != 0x8b {

@@ -55,7 +55,8 @@ func (d dialect) field(b []byte, i int, scratch *[]byte) (f []byte, end, lines i
 		f = *scratch
 	}
 	lines = bytes.Count(f, newline)
-	for i++; i < len(b) && (b[i] == ' ' || b[i] == '\t' && d.sep != '\t' || b[i] == '\r' && i+1 < len(b) && b[i+1] == '\n'); {
+	for i++; i < len(b) && (b[i] == ' ' || b[i] == '\t' && d.sep != '\t' || b[i] == '\r' && i+1 < len(b) &&
+		b[i+1] == '\n'); {
 		i++
 	}
 	if i == len(b) || b[i] != d.sep && b[i] != '\n' {
@@ -184,7 +185,8 @@ func (p *rowParser) parse(b []byte) *chunk {
 	// never exceeds the block, whatever the header says.
 	stride := min(bytes.Count(b, newline), len(b)/nf+1)
 	cols := len(p.out.Columns)
-	c := &chunk{stride: stride, vals: make([]float32, stride*cols), lines: make([]int32, 0, stride), dicts: make([]dictionary, cols)}
+	c := &chunk{stride: stride, vals: make([]float32, stride*cols), lines: make([]int32, 0, stride),
+		dicts: make([]dictionary, cols)}
 	if p.like {
 		c.unseen = make([]unseen, cols)
 	}
@@ -382,7 +384,8 @@ func (p *rowParser) notNumber(c *chunk, r, f int, text []byte, fault numberFault
 		if d, ok := p.reading.unmask([][]byte{text}); ok {
 			fixes = d.fixes(string(text))
 		}
-		fixes = append(fixes, Fix{Option: "Missing", Value: string(text), Effect: "if it means that the value is missing"})
+		fixes = append(fixes, Fix{Option: "Missing", Value: string(text),
+			Effect: "if it means that the value is missing"})
 		if !p.like {
 			fixes = append(fixes, Fix{Option: "Categorical", Value: p.names[f], Effect: "if these are names"})
 		}

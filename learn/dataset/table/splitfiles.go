@@ -69,7 +69,8 @@ func checkTrials(trials []Trial, name string, got, rows int) error {
 	}
 	for k, t := range trials {
 		if len(t.Test) == 0 || len(t.Train) == 0 {
-			return &Error{Name: name, Msg: fmt.Sprintf("trial %d has %d rows to train on and %d to test on", k+1, len(t.Train), len(t.Test)), Err: ErrUseless}
+			return &Error{Name: name, Msg: fmt.Sprintf("trial %d has %d rows to train on and %d to test on", k+1,
+				len(t.Train), len(t.Test)), Err: ErrUseless}
 		}
 	}
 	return nil

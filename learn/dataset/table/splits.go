@@ -99,8 +99,8 @@ func (t *Table) Labels() []int {
 // weight 0 are in no trial, and the others are divided as they are without them.
 func (t *Table) Stratified(k, inner, repeats int, seed uint64) ([]Trial, error) {
 	if rows := t.weighted(); len(rows) < t.Rows {
-		labels := &Table{Name: t.Name, Rows: len(rows), Target: pick(t.Target, rows), TargetName: t.TargetName, Classes: t.Classes,
-			Source: pick(t.Source, rows), SourceName: t.SourceName, Sources: t.Sources}
+		labels := &Table{Name: t.Name, Rows: len(rows), Target: pick(t.Target, rows), TargetName: t.TargetName,
+			Classes: t.Classes, Source: pick(t.Source, rows), SourceName: t.SourceName, Sources: t.Sources}
 		trials, err := labels.Stratified(k, inner, repeats, seed)
 		for n := range trials {
 			trials[n].Train, trials[n].Test = pick(rows, trials[n].Train), pick(rows, trials[n].Test)
@@ -123,7 +123,8 @@ func (t *Table) Stratified(k, inner, repeats int, seed uint64) ([]Trial, error) 
 			trial := divide(outer, f)
 			if inner > 0 {
 				if len(trial.Train) < inner {
-					return nil, &Error{Name: t.Name, Msg: fmt.Sprintf("%d training rows are fewer than %d inner folds", len(trial.Train), inner), Err: ErrUseless}
+					return nil, &Error{Name: t.Name, Msg: fmt.Sprintf("%d training rows are fewer than %d inner folds",
+						len(trial.Train), inner), Err: ErrUseless}
 				}
 				order := slices.Clone(trial.Train)
 				rng := rand.New(rand.NewPCG(seed, uint64(r)<<32|uint64(f+1)))
@@ -158,7 +159,8 @@ func (t *Table) Usable(trials []Trial, choice bool) ([]Trial, error) {
 		}
 		u := &out[n]
 		fail := func(what string, train, test int) error {
-			return &Error{Name: t.Name, Msg: fmt.Sprintf("%s has %d rows to train on and %d to test on, rows of weight 0 left out", what, train, test), Err: ErrUseless}
+			return &Error{Name: t.Name, Msg: fmt.Sprintf("%s has %d rows to train on and %d to test on, rows of "+
+				"weight 0 left out", what, train, test), Err: ErrUseless}
 		}
 		if len(u.Train) == 0 || len(u.Test) == 0 {
 			return nil, fail(fmt.Sprintf("trial %d", n+1), len(u.Train), len(u.Test))

@@ -209,7 +209,8 @@ func pick[T any](xs []T, rows []int) []T {
 // Schema returns the table without its rows: what Options.Like needs to read
 // further data of the same form, and what a model should keep.
 func (t *Table) Schema() *Table {
-	s := &Table{TargetName: t.TargetName, Classes: t.Classes, Sources: t.Sources, SourceName: t.SourceName, WeightName: t.WeightName, Name: t.Name, AbsentMissing: t.AbsentMissing, Reading: t.Reading}
+	s := &Table{TargetName: t.TargetName, Classes: t.Classes, Sources: t.Sources, SourceName: t.SourceName,
+		WeightName: t.WeightName, Name: t.Name, AbsentMissing: t.AbsentMissing, Reading: t.Reading}
 	s.Columns = make([]Column, len(t.Columns))
 	for j, c := range t.Columns {
 		s.Columns[j] = Column{Name: c.Name, Kind: c.Kind, Levels: c.Levels}

@@ -98,7 +98,8 @@ func (t target) tile(nv int, masks Mem) {
 	SHLQ(Imm(shift), ldb)
 	ldb3 := GP64()
 	LEAQ(Mem{Base: ldb, Index: ldb, Scale: 2}, ldb3)
-	rows := []Mem{{Base: b}, {Base: b, Index: ldb, Scale: 1}, {Base: b, Index: ldb, Scale: 2}, {Base: b, Index: ldb3, Scale: 1}}
+	rows := []Mem{{Base: b}, {Base: b, Index: ldb, Scale: 1}, {Base: b, Index: ldb, Scale: 2},
+		{Base: b, Index: ldb3, Scale: 1}}
 	acc := make([][]reg.VecVirtual, t.mr)
 	for i := range acc {
 		for range nv {
@@ -227,7 +228,8 @@ func (t target) done() {
 }
 
 // rows visits the tile row by row, until the number of rows is reached.
-func (t target) rows(acc [][]reg.VecVirtual, rows, c, ldc reg.Register, f func(at Mem, v reg.VecVirtual, partial bool)) {
+func (t target) rows(acc [][]reg.VecVirtual, rows, c, ldc reg.Register,
+	f func(at Mem, v reg.VecVirtual, partial bool)) {
 	for i := range acc {
 		for j, v := range acc[i] {
 			f(Mem{Base: c, Disp: j * t.bytes()}, v, j == len(acc[i])-1)
@@ -296,7 +298,8 @@ func transpose(lanes, size int, block func(in []Mem, out []Mem)) {
 	TEXT(fmt.Sprintf("transpose%dx%d", lanes, 8*size), NOSPLIT,
 		fmt.Sprintf("func(dst *%s, w int, src *%s, ld, k int)", typ, typ))
 	Pragma("noescape")
-	Doc(fmt.Sprintf("stores dst[p*w+i] = src[i*ld+p] for i < %d and p < k, k being a multiple of %d.", lanes, lanes))
+	Doc(fmt.Sprintf("stores dst[p*w+i] = src[i*ld+p] for i < %d and p < k, k being a multiple of %d.",
+		lanes, lanes))
 	dst := Load(Param("dst"), GP64())
 	w := Load(Param("w"), GP64())
 	src := Load(Param("src"), GP64())
@@ -309,9 +312,11 @@ func transpose(lanes, size int, block func(in []Mem, out []Mem)) {
 	SHLQ(Imm(shift), w)
 	SHLQ(Imm(shift), ld)
 	at := func(base, stride, triple reg.Register, far reg.Register) []Mem {
-		m := []Mem{{Base: base}, {Base: base, Index: stride, Scale: 1}, {Base: base, Index: stride, Scale: 2}, {Base: base, Index: triple, Scale: 1}}
+		m := []Mem{{Base: base}, {Base: base, Index: stride, Scale: 1}, {Base: base, Index: stride, Scale: 2},
+			{Base: base, Index: triple, Scale: 1}}
 		if lanes == 8 {
-			m = append(m, Mem{Base: far}, Mem{Base: far, Index: stride, Scale: 1}, Mem{Base: far, Index: stride, Scale: 2}, Mem{Base: far, Index: triple, Scale: 1})
+			m = append(m, Mem{Base: far}, Mem{Base: far, Index: stride, Scale: 1},
+				Mem{Base: far, Index: stride, Scale: 2}, Mem{Base: far, Index: triple, Scale: 1})
 		}
 		return m
 	}

@@ -134,7 +134,8 @@ func (d *dual) better(r result, need float64) result {
 }
 
 // eliminate tells which sets a cover better than the target, or the best one itself, may have. A
-// set of negative reduced score costs as much when it is taken, one of positive score when it is not.
+// set of negative reduced score costs as much when it is taken, one of positive score when it is
+// not.
 func (d *dual) eliminate(need float64) (alive []bool, fewer int) {
 	target := d.target(need)
 	alive = make([]bool, d.p.sets())

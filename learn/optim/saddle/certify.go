@@ -61,8 +61,9 @@ type CertifyOptions struct {
 	// which L-BFGS can minimise where the original has kinks.
 	Relaxed Convex
 	Scale   []float64 // preconditions L-BFGS, as in Smoothed; nil is none
-	Enough  float64   // nothing is refined when the gap is at most this times max(Least, |Upper|); zero refines always
-	Least   float64   // zero is 1
+	// nothing is refined when the gap is at most this times max(Least, |Upper|); zero refines always
+	Enough float64
+	Least  float64 // zero is 1
 }
 
 // Certify bounds the value of the game with the sets W (nil is all space) and
@@ -84,12 +85,14 @@ type CertifyOptions struct {
 // Product blocks stays where it is.
 //
 // A problem that is not convex, or a w outside W, gives an error.
-func Certify(p Convex, w, lambda []float64, setW, setLambda optim.Set, opts *CertifyOptions) (Certificate, error) {
+func Certify(p Convex, w, lambda []float64, setW, setLambda optim.Set,
+	opts *CertifyOptions) (Certificate, error) {
 	c, _, err := certify(p, w, lambda, setW, setLambda, opts)
 	return c, err
 }
 
-func certify(p Convex, w, lambda []float64, setW, setLambda optim.Set, opts *CertifyOptions) (c Certificate, evaluations int, err error) {
+func certify(p Convex, w, lambda []float64, setW, setLambda optim.Set, opts *CertifyOptions) (c Certificate,
+	evaluations int, err error) {
 	if opts == nil {
 		opts = &CertifyOptions{}
 	}
@@ -98,7 +101,8 @@ func certify(p Convex, w, lambda []float64, setW, setLambda optim.Set, opts *Cer
 	}
 	n, p2 := p.Dims()
 	if len(w) != n || len(lambda) != p2 {
-		return c, 0, fmt.Errorf("saddle: Certify: %d and %d coordinates for a problem of %d and %d", len(w), len(lambda), n, p2)
+		return c, 0, fmt.Errorf("saddle: Certify: %d and %d coordinates for a problem of %d and %d", len(w),
+			len(lambda), n, p2)
 	}
 	mu := make([]float64, n)
 	if !p.Curvature(mu) {
@@ -171,7 +175,9 @@ func certify(p Convex, w, lambda []float64, setW, setLambda optim.Set, opts *Cer
 				z[j] /= opts.Scale[j]
 			}
 		}
-		r, err := optim.OWLQN{Memory: 20, Workers: 1}.Minimize(f, z, &run.Control{Stop: run.Stop{Iterations: refine, Evaluations: 3 * refine, Relative: -1, Gradient: 1e-12}})
+		r, err := optim.OWLQN{Memory: 20, Workers: 1}.Minimize(
+			f, z, &run.Control{Stop: run.Stop{Iterations: refine, Evaluations: 3 * refine, Relative: -1,
+				Gradient: 1e-12}})
 		if err == nil {
 			if opts.Scale != nil {
 				for j := range r.X {
@@ -188,7 +194,8 @@ func certify(p Convex, w, lambda []float64, setW, setLambda optim.Set, opts *Cer
 		}
 	}
 	if math.IsNaN(c.Upper) || math.IsNaN(c.Lower) {
-		return c, evaluations, fmt.Errorf("saddle: Certify: bounds %v and %v: %w", c.Lower, c.Upper, optim.ErrNotFinite)
+		return c, evaluations, fmt.Errorf("saddle: Certify: bounds %v and %v: %w", c.Lower, c.Upper,
+			optim.ErrNotFinite)
 	}
 	return c, evaluations, nil
 }

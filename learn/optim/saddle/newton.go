@@ -18,7 +18,8 @@ const NewtonSolver = "newton"
 type Minimizer interface {
 	// Minimize moves w to the minimum of below, the game or what relaxes it, to within about tol.
 	// bend is minus the second derivative of the minimum by λ, row by row; steps tell the work.
-	Minimize(ctx context.Context, below Convex, w, lambda []float64, tol float64) (bend []float64, steps int, e error)
+	Minimize(ctx context.Context, below Convex, w, lambda []float64, tol float64) (bend []float64,
+		steps int, e error)
 }
 
 // Newton finds saddle points by Newton's method in both players. For each λ, Inner finds w(λ). This
@@ -143,8 +144,8 @@ func (r *newtonRun) astray(v float64) (*run.Row, run.Reason, error) {
 	if r.Lenient {
 		return nil, run.NoProgress, nil
 	}
-	return nil, "", &DivergenceError{Solver: NewtonSolver, Step: r.Run.Steps() + 1, StepW: 1, StepLambda: r.share,
-		Value: v, First: r.first, Norm: optim.MaxAbs(r.w), Err: optim.ErrNotFinite}
+	return nil, "", &DivergenceError{Solver: NewtonSolver, Step: r.Run.Steps() + 1, StepW: 1,
+		StepLambda: r.share, Value: v, First: r.first, Norm: optim.MaxAbs(r.w), Err: optim.ErrNotFinite}
 }
 
 // move chooses the next λ and width; false when there is nothing left to try.

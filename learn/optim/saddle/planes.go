@@ -185,8 +185,9 @@ func (r *planesRun) overflows(v float64) (run.Reason, error) {
 	if r.Lenient {
 		return run.NoProgress, nil
 	}
-	return run.Interrupted, fmt.Errorf("saddle: %s: pass %d: a bound or value is %v: %w; the losses are too steep "+
-		"for this solver: choose smoothed, or other units, or a smaller scale of features",
+	return run.Interrupted, fmt.Errorf(
+		"saddle: %s: pass %d: a bound or value is %v: %w; the losses are too steep "+"for this solver: choose "+
+			"smoothed, or other units, or a smaller scale of features",
 		PlanesSolver, r.Inner.Passes(), v, optim.ErrNotFinite)
 }
 

@@ -176,7 +176,8 @@ type DivergenceError struct {
 }
 
 func (e *DivergenceError) Error() string {
-	return fmt.Sprintf("saddle: %s: step %d (of length %.3g for w, %.3g for λ) led to the value %.6g, from %.6g at the start, and to weights up to %.3g: %v; take shorter steps, or a bounded set for w",
+	return fmt.Sprintf("saddle: %s: step %d (of length %.3g for w, %.3g for λ) led to the value %.6g, from "+
+		"%.6g at the start, and to weights up to %.3g: %v; take shorter steps, or a bounded set for w",
 		e.Solver, e.Step, e.StepW, e.StepLambda, e.Value, e.First, e.Norm, e.Err)
 }
 
@@ -184,8 +185,10 @@ func (e *DivergenceError) Unwrap() error { return e.Err }
 
 // Row is what a saddle-point solver adds to a Row.
 type Row struct {
-	Names  []string  // of the objectives; nil from solvers, which do not know them
-	Values []float64 // gradient with respect to λ: of objectives that λ mixes, their values; means over the pass where there are minibatches
+	Names []string // of the objectives; nil from solvers, which do not know them
+	// gradient with respect to λ: of objectives that λ mixes, their values; means over the pass where
+	// there are minibatches
+	Values []float64
 	Lambda []float64 // of now
 	Mean   []float64 // λ averaged so far
 	Upper  float64   // best certified bounds on the value of the game so far; infinite when there are none

@@ -111,7 +111,8 @@ func (m Smoothed) withDefaults(n, k int) (Smoothed, error) {
 	m.Inner = cmp.Or(m.Inner, 200)
 	m.Memory = cmp.Or(m.Memory, 20)
 	if !(m.Factor > 0 && m.Factor < 1) || !(m.Start > 0) || k < 1 {
-		return m, errors.New("saddle: smoothed: Factor must be between 0 and 1, Start positive, and λ have coordinates")
+		return m, errors.New("saddle: smoothed: Factor must be between 0 and 1, Start positive, and λ have " +
+			"coordinates")
 	}
 	if m.Scale != nil && len(m.Scale) != n {
 		return m, fmt.Errorf("saddle: smoothed: %d scales for %d coordinates", len(m.Scale), n)

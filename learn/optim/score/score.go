@@ -355,7 +355,8 @@ func Parse(name string) (Loss, error) {
 	case scan(name, "softmax:%d", &classes) && classes >= 2 && classes <= MaxClasses:
 		return SoftMax{Classes: classes}, nil
 	}
-	return nil, fmt.Errorf("score: loss %q is none of logistic, logistic2, exponential, squared, huber:DELTA (positive), softmax:CLASSES (2 to %d)", name, MaxClasses)
+	return nil, fmt.Errorf("score: loss %q is none of logistic, logistic2, exponential, squared, huber:DELTA "+
+		"(positive), softmax:CLASSES (2 to %d)", name, MaxClasses)
 }
 
 // Usable refuses a loss of this package whose parameter has no meaning: it would train, to
@@ -500,8 +501,8 @@ func HasMargin(l Loss) bool {
 }
 
 // Distribution returns a probability for every class of every row, and whether l is a likelihood.
-// It returns nil for a loss that is not Probabilistic. With one score a row the classes are two, and
-// the second has the probability of the score.
+// It returns nil for a loss that is not Probabilistic. With one score a row the classes are two,
+// and the second has the probability of the score.
 func Distribution(l Loss, scores []float64) (p []float64, calibrated bool) {
 	q, ok := l.(Probabilistic)
 	if !ok {

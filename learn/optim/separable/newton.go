@@ -135,8 +135,8 @@ func (o *newtonOutput) penalized(v []float64) []float64 {
 	return v
 }
 
-// excess bounds how far the value at w is above the minimum: |g|²/2β_1 for penalised coordinates, and
-// the largest fall of a linear function for a bounded bias.
+// excess bounds how far the value at w is above the minimum: |g|²/2β_1 for penalised coordinates,
+// and the largest fall of a linear function for a bounded bias.
 func (o *newtonOutput) excess() float64 {
 	g := o.penalized(o.grad)
 	rest := floats.Dot(g, g) / (2 * o.p.Beta)

@@ -78,7 +78,8 @@ type Suite interface {
 	RmEpsilon(m Machine, o *ops.RmEpsilonOptions, p *Pruning) error
 	Prune(m Machine, p *Pruning) error
 	Push(m Machine, o *ops.PushOptions) (Machine, error)
-	ShortestDistance(m Machine, o *ops.ShortestDistanceOptions, double bool) (func(io.Writer, *fst.PotentialOptions) error, error)
+	ShortestDistance(m Machine, o *ops.ShortestDistanceOptions,
+		double bool) (func(io.Writer, *fst.PotentialOptions) error, error)
 	ShortestPath(m Machine, o *PathOptions, p *Pruning) (Machine, error)
 	RandGen(m Machine, rng *rand.Rand, o *ops.RandGenOptions) (Machine, error)
 
@@ -100,7 +101,8 @@ type Suite interface {
 	Stochastic(m Machine, delta float64, lim ops.Limits) (*ops.StochasticError, error)
 	Describe(m Machine, o *ops.DescribeOptions) *ops.Description
 	Verify(m Machine) error
-	NonMember(m Machine) string // where a log machine has a weight that is none; "" where it has not, and for others
+	// where a log machine has a weight that is none; "" where it has not, and for others
+	NonMember(m Machine) string
 	Check(m Machine, o *ops.CheckOptions) ([]ops.CheckResult, error)
 	WriteDOT(w io.Writer, m Machine, o *fst.DOTOptions) error
 	WriteD2(w io.Writer, m Machine, o *fst.DOTOptions) error
@@ -221,8 +223,9 @@ type MapOptions struct {
 	Format       semiring.TextFormat
 }
 
-var MapTypes = []string{"arc_sum", "arc_unique", "identity", "input_epsilon", "invert", "output_epsilon", "plus", "power",
-	"quantize", "rmweight", "superfinal", "times", "to_log", "to_log64", "to_standard", "to_std", "to_tropical64", "to_real64", "to_probability"}
+var MapTypes = []string{"arc_sum", "arc_unique", "identity", "input_epsilon", "invert",
+	"output_epsilon", "plus", "power", "quantize", "rmweight", "superfinal", "times", "to_log", "to_log64",
+	"to_standard", "to_std", "to_tropical64", "to_real64", "to_probability"}
 
 func (c Component[W]) MapWeights(m Machine, kind string, o *MapOptions) (Machine, error) {
 	v := m.(*fst.Vector[W])
@@ -289,11 +292,13 @@ func members[W semiring.Component[W]](v *fst.Vector[W], kind string) error {
 	for q := range v.NumStates() {
 		q := fst.StateID(q)
 		if w := v.Final(q); !w.Member() {
-			return &ops.StateError{Op: "MapWeights", State: q, Err: fmt.Errorf("%s makes %v of the final weight, which is no weight of %s", kind, w, w.ArcType())}
+			return &ops.StateError{Op: "MapWeights", State: q, Err: fmt.Errorf("%s makes %v of the final weight, "+
+				"which is no weight of %s", kind, w, w.ArcType())}
 		}
 		for i, a := range v.Arcs(q) {
 			if !a.Weight.Member() {
-				return &ops.StateError{Op: "MapWeights", State: q, Err: fmt.Errorf("%s makes %v of the weight of arc %d, %d:%d, which is no weight of %s", kind, a.Weight, i, a.ILabel, a.OLabel, a.Weight.ArcType())}
+				return &ops.StateError{Op: "MapWeights", State: q, Err: fmt.Errorf("%s makes %v of the weight of arc "+
+					"%d, %d:%d, which is no weight of %s", kind, a.Weight, i, a.ILabel, a.OLabel, a.Weight.ArcType())}
 			}
 		}
 	}

@@ -100,7 +100,8 @@ func Accuracy(ctx context.Context, sets []Set, o *AccuracyOptions) ([]AccuracySe
 			return nil, err
 		}
 		if len(t.Classes) != 2 {
-			return nil, fmt.Errorf("experiment: %s: %d classes; the boosters here separate two", s.Name, len(t.Classes))
+			return nil, fmt.Errorf("experiment: %s: %d classes; the boosters here separate two",
+				s.Name, len(t.Classes))
 		}
 		if o.Fresh != "" {
 			trials = s.Fresh(t, o.Fresh)
@@ -117,7 +118,8 @@ func Accuracy(ctx context.Context, sets []Set, o *AccuracyOptions) ([]AccuracySe
 		}
 		for j, i := range w.numbers {
 			if i < 0 || i >= len(trials) || slices.Contains(w.numbers[:j], i) {
-				return nil, fmt.Errorf("experiment: %s: trial %d is named twice or is not one of 0 to %d", s.Name, i, len(trials)-1)
+				return nil, fmt.Errorf("experiment: %s: trial %d is named twice or is not one of 0 to %d", s.Name,
+					i, len(trials)-1)
 			}
 			w.divisions = append(w.divisions, Fingerprint(&trials[i], t.Rows))
 			for c := range w.contestants {
@@ -134,7 +136,8 @@ func Accuracy(ctx context.Context, sets []Set, o *AccuracyOptions) ([]AccuracySe
 	var out []AccuracySet
 	for k, s := range sets {
 		w := &works[k]
-		set := AccuracySet{Name: s.Name, Note: s.Note, Rows: w.table.Rows, Columns: len(w.table.Columns), Inner: w.inner}
+		set := AccuracySet{Name: s.Name, Note: s.Note, Rows: w.table.Rows,
+			Columns: len(w.table.Columns), Inner: w.inner}
 		for _, c := range w.contestants {
 			set.Contestants = append(set.Contestants, AccuracyContestant{Name: c.Name, Settings: len(c.Grid)})
 		}
@@ -142,7 +145,8 @@ func Accuracy(ctx context.Context, sets []Set, o *AccuracyOptions) ([]AccuracySe
 		for j, i := range w.numbers {
 			for c := range w.contestants {
 				booster := &w.contestants[c]
-				want := Nested{Set: s.Name, Contestant: booster.Name, Trial: i, Division: w.divisions[j], Grid: gridPrint(booster, seed, w.inner)}
+				want := Nested{Set: s.Name, Contestant: booster.Name, Trial: i, Division: w.divisions[j],
+					Grid: gridPrint(booster, seed, w.inner)}
 				most := fits(booster, w.inner, o.Hindsight)
 				r := known[want.key()]
 				if r != nil && (!o.Hindsight || len(r.Hindsight) == len(booster.Grid)) {

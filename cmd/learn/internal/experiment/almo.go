@@ -61,7 +61,8 @@ func (o *AlmoOptions) withDefaults() (AlmoOptions, error) {
 		return p, errors.New("experiment: seeds, passes and examples of a minibatch must be positive")
 	}
 	if !(p.Validation >= 0 && p.Validation < 1) || p.Trials < 0 {
-		return p, errors.New("experiment: the share of rows to choose hyper-parameters on is from 0 to below 1, and the settings tried are at least 1")
+		return p, errors.New("experiment: the share of rows to choose hyper-parameters on is from 0 to below 1, " +
+			"and the settings tried are at least 1")
 	}
 	if p.Trials == 0 {
 		p.Trials = 50
@@ -207,7 +208,8 @@ func (o *AlmoOptions) set(ctx context.Context, s SplitSet, r *AlmoReport) (*Almo
 	for seed := range o.Seeds {
 		var offsets []float64
 		for _, name := range names {
-			key := AlmoCell{Table: r.Table, Set: s.Name, Model: name, Seed: o.Seed + uint64(seed), Settings: o.settings(name)}
+			key := AlmoCell{Table: r.Table, Set: s.Name, Model: name, Seed: o.Seed + uint64(seed),
+				Settings: o.settings(name)}
 			cell := o.known(&key)
 			if cell == nil {
 				if data == nil {
@@ -260,7 +262,8 @@ func (o *AlmoOptions) set(ctx context.Context, s SplitSet, r *AlmoReport) (*Almo
 
 // summary is a model over its seeds.
 func summary(name string, cells []*AlmoCell) AlmoModel {
-	m := AlmoModel{Name: name, Chosen: cells[0].Chosen, Test: map[string]Mean{}, Train: make([]float64, len(almoLosses)), Lambda: make([]float64, len(almoLosses))}
+	m := AlmoModel{Name: name, Chosen: cells[0].Chosen, Test: map[string]Mean{},
+		Train: make([]float64, len(almoLosses)), Lambda: make([]float64, len(almoLosses))}
 	tests := map[string][]float64{}
 	n := float64(len(cells))
 	for _, c := range cells {
@@ -296,7 +299,8 @@ func (s *AlmoSet) Reached() bool {
 		}
 	}
 	for k := range s.Models {
-		if b := &s.Models[k]; b.Name != modelAlmo && b.Name != modelRegret && !(b.Worst.Mean-a.Worst.Mean > 2*math.Hypot(a.Worst.SD, b.Worst.SD)) {
+		if b := &s.Models[k]; b.Name != modelAlmo && b.Name != modelRegret &&
+			!(b.Worst.Mean-a.Worst.Mean > 2*math.Hypot(a.Worst.SD, b.Worst.SD)) {
 			return false
 		}
 	}

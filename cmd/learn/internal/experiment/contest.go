@@ -196,7 +196,8 @@ func (c *Contest) refit(ctx context.Context, trials []Trial, out [][]Outcome, fi
 				chosen.Values, chosen.Predictions, err = test(f.model, trial.Test, c.Measure)
 			}
 			if err != nil {
-				return fmt.Errorf("experiment: trial %d, %s with %v, on all training examples: %w", t+1, e.Name, chosen.Chosen, err)
+				return fmt.Errorf("experiment: trial %d, %s with %v, on all training examples: %w", t+1, e.Name,
+					chosen.Chosen, err)
 			}
 			if c.Fitted != nil {
 				c.Fitted(t, e, chosen.Chosen, chosen.Heldout, all)
@@ -217,7 +218,8 @@ type fit struct {
 	converged bool
 }
 
-func (f *fit) fit(ctx context.Context, t *Trial, o sequence.TrainOptions, k Constants, measure Measure) error {
+func (f *fit) fit(ctx context.Context, t *Trial, o sequence.TrainOptions, k Constants,
+	measure Measure) error {
 	o.L2, o.Gamma, o.Workers = k.L2, k.Gamma, 1
 	if o.L2 == 0 {
 		o.L2 = -1

@@ -174,8 +174,8 @@
 //     substitutions, and shifts by one, but must guess where a column has lost its step. There it
 //     can stay close to the native position by position (cross-entropy), or in alignment.
 //   - The score of a prediction counts 1 for a match and -1/2 for a mismatch or a gap, which is
-//     losses.SmithWaterman with the sign reversed. The native itself has 50. It is computed exactly,
-//     without a band.
+//     losses.SmithWaterman with the sign reversed. The native itself has 50. It is computed
+//     exactly, without a band.
 //
 // Training uses losses.SmithWaterman within a band of 1 at length 50. Alignments then stay within
 // one position of the diagonal, which gives an upper bound on the loss. The report states the cost

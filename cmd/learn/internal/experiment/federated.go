@@ -32,9 +32,11 @@ type ClientSet struct {
 func ClientSets(data fs.FS, names ...string) ([]ClientSet, error) {
 	d := folder{data}
 	sets := []ClientSet{
-		{"4v9", "EMNIST of the thesis is not to be had; MNIST with its writers stands in", func() (*table.Table, []string, error) { return d.writers('4', '9') }},
+		{"4v9", "EMNIST of the thesis is not to be had; MNIST with its writers stands in",
+			func() (*table.Table, []string, error) { return d.writers('4', '9') }},
 		{"1v7", "as 4v9", func() (*table.Table, []string, error) { return d.writers('1', '7') }},
-		{"3v8", "as 4v9; not of the thesis: settings were chosen on it", func() (*table.Table, []string, error) { return d.writers('3', '8') }},
+		{"3v8", "as 4v9; not of the thesis: settings were chosen on it",
+			func() (*table.Table, []string, error) { return d.writers('3', '8') }},
 		{"activity", "WISDM by person; not of the thesis", d.activityDomains},
 	}
 	if len(names) == 0 {

@@ -58,7 +58,8 @@ func (d folder) lacks(files []string) []string {
 // need is an error that names what is not there.
 func (d folder) need(set string, files []string) error {
 	if l := d.lacks(files); len(l) > 0 {
-		return fmt.Errorf("experiment: %s: the data folder has no %s: %w", set, strings.Join(l, ", "), fs.ErrNotExist)
+		return fmt.Errorf("experiment: %s: the data folder has no %s: %w", set,
+			strings.Join(l, ", "), fs.ErrNotExist)
 	}
 	return nil
 }
@@ -98,14 +99,16 @@ func (d folder) images(images, labels string) (pixels [][]byte, height, width in
 		return nil, 0, 0, nil, err
 	}
 	if len(dims) < 3 {
-		return nil, 0, 0, nil, fmt.Errorf("experiment: %s: %d dimensions; images have three or more", images, len(dims))
+		return nil, 0, 0, nil, fmt.Errorf("experiment: %s: %d dimensions; images have three or more",
+			images, len(dims))
 	}
 	ldims, label, err := d.bytes(labels)
 	if err != nil {
 		return nil, 0, 0, nil, err
 	}
 	if len(ldims) != 1 || ldims[0] != dims[0] {
-		return nil, 0, 0, nil, fmt.Errorf("experiment: %s: %d labels for the %d images of %s", labels, ldims[0], dims[0], images)
+		return nil, 0, 0, nil, fmt.Errorf("experiment: %s: %d labels for the %d images of %s", labels,
+			ldims[0], dims[0], images)
 	}
 	each := len(data) / dims[0]
 	for i := range dims[0] {

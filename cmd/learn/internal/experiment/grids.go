@@ -64,7 +64,8 @@ func Boosters(names []string, rows, columns int, seed uint64, quick bool) ([]boo
 		case "adaboost":
 			grid = adaGrid(size, quick)
 		default:
-			return nil, 0, fmt.Errorf("experiment: there is no booster %q; there are %s", name, strings.Join(BoosterNames, ", "))
+			return nil, 0, fmt.Errorf("experiment: there is no booster %q; there are %s", name,
+				strings.Join(BoosterNames, ", "))
 		}
 		out = append(out, boost.Contestant{Name: name, Grid: grid})
 	}
@@ -101,15 +102,19 @@ type rgbAxes struct {
 //   - sizes: stumps are best on diabetes (22.9), and bad elsewhere.
 //   - lambda, S, the sampling of families, beta: nothing beyond noise.
 var rgbGrids = [...]rgbAxes{
-	smallTable:  {rates: []float64{0.03, 0.1, 0.3}, columns: []float64{0.3, 1}, rows: []float64{0.6, 0.9}, hessians: []float64{1, 5}, splits: [][]int{{4, 8, 16, 32}, {1}}},
-	mediumTable: {rates: []float64{0.1, 0.2, 0.3}, columns: []float64{0.3, 0.6, 1}, rows: []float64{0.9}, hessians: []float64{0.1, 20}, splits: [][]int{{4, 8, 16, 32}}},
-	largeTable:  {rates: []float64{0.2, 0.3, 0.5}, columns: []float64{0.3, 0.6}, rows: []float64{0.9}, hessians: []float64{0.1}, splits: [][]int{{4, 8, 16, 32}}},
+	smallTable: {rates: []float64{0.03, 0.1, 0.3}, columns: []float64{0.3, 1}, rows: []float64{0.6, 0.9},
+		hessians: []float64{1, 5}, splits: [][]int{{4, 8, 16, 32}, {1}}},
+	mediumTable: {rates: []float64{0.1, 0.2, 0.3}, columns: []float64{0.3, 0.6, 1}, rows: []float64{0.9},
+		hessians: []float64{0.1, 20}, splits: [][]int{{4, 8, 16, 32}}},
+	largeTable: {rates: []float64{0.2, 0.3, 0.5}, columns: []float64{0.3, 0.6}, rows: []float64{0.9},
+		hessians: []float64{0.1}, splits: [][]int{{4, 8, 16, 32}}},
 }
 
 func rgbGrid(size sizeClass, seed uint64, quick bool) []boost.Trainer {
 	a := rgbGrids[size]
 	if quick {
-		a = rgbAxes{rates: []float64{0.1, 0.3}, columns: []float64{0.3, 1}, rows: a.rows[:1], hessians: a.hessians[:1], splits: a.splits[:1]}
+		a = rgbAxes{rates: []float64{0.1, 0.3}, columns: []float64{0.3, 1}, rows: a.rows[:1],
+			hessians: a.hessians[:1], splits: a.splits[:1]}
 	}
 	var grid []boost.Trainer
 	for _, n := range a.splits {
@@ -117,8 +122,10 @@ func rgbGrid(size sizeClass, seed uint64, quick bool) []boost.Trainer {
 			for _, m := range a.rows {
 				for _, c := range a.columns {
 					for _, r := range a.rates {
-						o := boost.RGBOptions{Rounds: 100, ZeroStart: true, LearningRate: r, ColumnSample: c, RowSample: m, MinHessian: h, Families: boost.Grid(n, boost.ThesisLambdas), Seed: seed}
-						grid = append(grid, rgbTrainer(fmt.Sprintf("rate=%v columns=%v rows=%v min_hessian=%v splits=%s", r, c, m, h, commas(n)), o))
+						o := boost.RGBOptions{Rounds: 100, ZeroStart: true, LearningRate: r, ColumnSample: c, RowSample: m,
+							MinHessian: h, Families: boost.Grid(n, boost.ThesisLambdas), Seed: seed}
+						grid = append(grid, rgbTrainer(fmt.Sprintf("rate=%v columns=%v rows=%v min_hessian=%v splits=%s", r, c,
+							m, h, commas(n)), o))
 					}
 				}
 			}
@@ -168,12 +175,14 @@ func gbGrid(size sizeClass, seed uint64, quick bool) []boost.Trainer {
 	for _, depth := range depths {
 		for _, l2 := range l2s {
 			for _, rate := range rates {
-				o := boost.GradientOptions{Rounds: 100, LearningRate: rate, Depth: depth, MinRows: 1, L2: l2, Exact: size == smallTable, Start: []float64{0}, Seed: seed}
-				grid = append(grid, boost.Trainer{Name: fmt.Sprintf("depth=%d l2=%v rate=%v", depth, l2, rate), Train: func(d *boost.Data, c boost.Control) (*boost.Ensemble, error) {
-					o := o
-					o.Control = c
-					return boost.TrainGradient(d, &o)
-				}})
+				o := boost.GradientOptions{Rounds: 100, LearningRate: rate, Depth: depth, MinRows: 1, L2: l2,
+					Exact: size == smallTable, Start: []float64{0}, Seed: seed}
+				grid = append(grid, boost.Trainer{Name: fmt.Sprintf("depth=%d l2=%v rate=%v", depth, l2, rate),
+					Train: func(d *boost.Data, c boost.Control) (*boost.Ensemble, error) {
+						o := o
+						o.Control = c
+						return boost.TrainGradient(d, &o)
+					}})
 			}
 		}
 	}
@@ -193,11 +202,12 @@ func adaGrid(size sizeClass, quick bool) []boost.Trainer {
 	var grid []boost.Trainer
 	for _, n := range splits {
 		o := boost.AdaBoostOptions{Rounds: 100, Learner: boost.SignTrees{Splits: n, Bins: bins}}
-		grid = append(grid, boost.Trainer{Name: fmt.Sprintf("splits=%d", n), Train: func(d *boost.Data, c boost.Control) (*boost.Ensemble, error) {
-			o := o
-			o.Control = c
-			return boost.TrainAdaBoost(d, &o)
-		}})
+		grid = append(grid, boost.Trainer{Name: fmt.Sprintf("splits=%d", n),
+			Train: func(d *boost.Data, c boost.Control) (*boost.Ensemble, error) {
+				o := o
+				o.Control = c
+				return boost.TrainAdaBoost(d, &o)
+			}})
 	}
 	return grid
 }

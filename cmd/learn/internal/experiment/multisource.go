@@ -129,15 +129,19 @@ func Sources(set Set, opts *SourceOptions) (*SourceReport, error) {
 	}
 	if o.MaxRows > 0 {
 		for i := range trials {
-			trials[i].Train, trials[i].Test = firstRows(t, trials[i].Train, o.MaxRows), firstRows(t, trials[i].Test, o.MaxRows)
+			trials[i].Train, trials[i].Test = firstRows(t, trials[i].Train, o.MaxRows),
+				firstRows(t, trials[i].Test, o.MaxRows)
 		}
 	}
-	r := &SourceReport{Name: set.Name, Note: set.Note, Sources: t.Sources, Rows: t.SourceCounts(), Columns: len(t.Columns), Rounds: o.Rounds, Folds: len(trials), Fresh: o.Fresh, MaxRows: o.MaxRows}
+	r := &SourceReport{Name: set.Name, Note: set.Note, Sources: t.Sources, Rows: t.SourceCounts(),
+		Columns: len(t.Columns), Rounds: o.Rounds, Folds: len(trials), Fresh: o.Fresh, MaxRows: o.MaxRows}
 	p := len(t.Sources)
 	for k := range p {
 		r.Models = append(r.Models, &SourceModel{Name: fmt.Sprintf("AdaBoost-%d", k+1), Versus: AdaBoostAll})
 	}
-	r.Models = append(r.Models, &SourceModel{Name: AdaBoostAll}, &SourceModel{Name: MultiBoost, Versus: AdaBoostAll}, &SourceModel{Name: AdaBoostTerms, Versus: AdaBoostAll}, &SourceModel{Name: MultiEqual, Versus: AdaBoostAll})
+	r.Models = append(r.Models, &SourceModel{Name: AdaBoostAll},
+		&SourceModel{Name: MultiBoost, Versus: AdaBoostAll}, &SourceModel{Name: AdaBoostTerms, Versus: AdaBoostAll},
+		&SourceModel{Name: MultiEqual, Versus: AdaBoostAll})
 	if o.Literal {
 		r.Models = append(r.Models, &SourceModel{Name: MultiLiteral, Versus: AdaBoostAll})
 	}
@@ -147,7 +151,8 @@ func Sources(set Set, opts *SourceOptions) (*SourceReport, error) {
 	}
 	data := fmt.Sprintf("%016x", t.Fingerprint(t.Target, t.Weight))
 	for f, trial := range trials {
-		one := &SourceTrial{Set: set.Name, Trial: f, Data: data, Division: Fingerprint(&trial, t.Rows), Settings: settings}
+		one := &SourceTrial{Set: set.Name, Trial: f, Data: data, Division: Fingerprint(&trial, t.Rows),
+			Settings: settings}
 		x := &sourceTrial{o: &o, fold: f, all: len(trials) * (len(r.Models) - 1)}
 		if was := known[one.key()]; was != nil && len(was.Models) == len(r.Models) {
 			one = was
@@ -183,8 +188,10 @@ func (o *SourceOptions) kept() (string, map[string]*SourceTrial, error) {
 		return "", nil, nil
 	}
 	m := o.Options
-	if m.Loss != nil && m.Loss != (boost.Exponential{}) || m.Learner != nil || m.Learners != nil || m.Families != nil || m.Q != nil || m.QTrain != nil || m.Unlabelled != nil {
-		return "", nil, errors.New("trials are kept by their settings, and a loss, learners, families, Q or unlabelled rows of one's own are none")
+	if m.Loss != nil && m.Loss != (boost.Exponential{}) || m.Learner != nil || m.Learners != nil ||
+		m.Families != nil || m.Q != nil || m.QTrain != nil || m.Unlabelled != nil {
+		return "", nil, errors.New("trials are kept by their settings, and a loss, learners, families, Q or " +
+			"unlabelled rows of one's own are none")
 	}
 	m.Rounds = o.Rounds
 	text, err := json.Marshal(&m)
@@ -205,10 +212,12 @@ func (r *SourceReport) add(t *SourceTrial) error {
 	for k := range t.Models {
 		one := &t.Models[k]
 		m := r.Model(one.Name)
-		if m == nil || len(one.Domain) != 1 || len(one.Domain[0]) != len(r.Sources) || len(one.Uniform) != 1 || len(one.Agnostic) != 1 || len(one.Terms) != 1 {
+		if m == nil || len(one.Domain) != 1 || len(one.Domain[0]) != len(r.Sources) || len(one.Uniform) != 1 ||
+			len(one.Agnostic) != 1 || len(one.Terms) != 1 {
 			return fmt.Errorf("the result of %q is not one of a trial of %d sources", one.Name, len(r.Sources))
 		}
-		m.Domain, m.Uniform, m.Agnostic = append(m.Domain, one.Domain...), append(m.Uniform, one.Uniform...), append(m.Agnostic, one.Agnostic...)
+		m.Domain, m.Uniform, m.Agnostic = append(m.Domain, one.Domain...), append(m.Uniform, one.Uniform...),
+			append(m.Agnostic, one.Agnostic...)
 		m.Terms, m.OfQ = append(m.Terms, one.Terms...), append(m.OfQ, one.OfQ...)
 		m.Seconds += one.Seconds
 	}
@@ -380,10 +389,11 @@ type Comparison struct {
 
 // Paired is a difference of errors with its tests.
 type Paired struct {
-	Difference float64       `json:"difference"`  // mean; negative is better
-	P          metrics.Maybe `json:"p"`           // two-sided: plain paired t-test over folds, which finds too much: training parts overlap
-	Corrected  metrics.Maybe `json:"p_corrected"` // two-sided: corrected resampled one
-	Won        int           `json:"won"`         // folds with a strictly smaller error
+	Difference float64 `json:"difference"` // mean; negative is better
+	// two-sided: plain paired t-test over folds, which finds too much: training parts overlap
+	P         metrics.Maybe `json:"p"`
+	Corrected metrics.Maybe `json:"p_corrected"` // two-sided: corrected resampled one
+	Won       int           `json:"won"`         // folds with a strictly smaller error
 }
 
 // Compare compares two models of the report.

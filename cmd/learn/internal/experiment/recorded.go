@@ -71,7 +71,8 @@ func ReadRecord(r io.Reader) (Record, error) {
 	out := Record{}
 	for _, s := range file.Sets {
 		if len(s.Divisions) != len(s.Tested) {
-			return nil, fmt.Errorf("no record of errors by trial: %s: %d divisions, %d numbers of test rows", s.Name, len(s.Divisions), len(s.Tested))
+			return nil, fmt.Errorf("no record of errors by trial: %s: %d divisions, %d numbers of test rows", s.Name,
+				len(s.Divisions), len(s.Tested))
 		}
 		for _, n := range s.Tested {
 			if n < 1 {
@@ -80,11 +81,13 @@ func ReadRecord(r io.Reader) (Record, error) {
 		}
 		for _, p := range s.Peers {
 			if len(p.Wrong) > len(s.Tested) {
-				return nil, fmt.Errorf("no record of errors by trial: %s: %s has errors of %d trials, of %d", s.Name, p.Name, len(p.Wrong), len(s.Tested))
+				return nil, fmt.Errorf("no record of errors by trial: %s: %s has errors of %d trials, of %d", s.Name,
+					p.Name, len(p.Wrong), len(s.Tested))
 			}
 			for k, n := range p.Wrong {
 				if n < 0 || n > s.Tested[k] {
-					return nil, fmt.Errorf("no record of errors by trial: %s: %s is wrong on %d of %d test rows of trial %d", s.Name, p.Name, n, s.Tested[k], k)
+					return nil, fmt.Errorf("no record of errors by trial: %s: %s is wrong on %d of %d test rows of trial %d",
+						s.Name, p.Name, n, s.Tested[k], k)
 				}
 			}
 		}

@@ -141,7 +141,8 @@ func Corrupted(ctx context.Context, data fs.FS, o *CorruptedOptions) (*Corrupted
 	p.Repeats, p.Test = cmp.Or(p.Repeats, 8), cmp.Or(p.Test, 2000)
 	if p.Repeats < 1 || p.Train < 0 || p.Test < 1 || p.Train > 0 && p.Train < 50 {
 		return nil,
-			fmt.Errorf("experiment: %d repetitions, %d examples to train on and %d to test on: there must be at least 1, 50 and 1",
+			fmt.Errorf("experiment: %d repetitions, %d examples to train on and %d to test on: there must be at "+
+				"least 1, 50 and 1",
 				p.Repeats, p.Train, p.Test)
 	}
 	d := folder{data}

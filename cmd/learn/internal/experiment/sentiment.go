@@ -29,7 +29,8 @@ func (d folder) sentiment() (*mixture, error) {
 		}
 		for i, r := range records {
 			if len(r.Fields) < 5 || r.Fields[0] != "+1" && r.Fields[0] != "-1" {
-				return nil, fmt.Errorf("experiment: %s:%d: not a label, a rating, an identifier, a title and a text", found, r.Line)
+				return nil, fmt.Errorf("experiment: %s:%d: not a label, a rating, an identifier, a title and a text",
+					found, r.Line)
 			}
 			label := 1
 			if r.Fields[0] == "-1" {

@@ -82,14 +82,16 @@ func (o *StructuredOptions) known(key *StructuredCell, objectives, dim int) *min
 	for i := range o.Known {
 		c := &o.Known[i]
 		if c.Problem != key.Problem || c.Model != key.Model || c.Settings != key.Settings ||
-			len(c.Weights) != 8*dim || len(c.Lambda) != objectives || len(c.Raw) != objectives || len(c.Values) != objectives {
+			len(c.Weights) != 8*dim || len(c.Lambda) != objectives || len(c.Raw) != objectives ||
+			len(c.Values) != objectives {
 			continue
 		}
 		f := &minimax.MixtureFit{W: make([]float64, dim), Lambda: c.Lambda, Raw: c.Raw, Values: c.Values}
 		for j := range f.W {
 			f.W[j] = math.Float64frombits(binary.LittleEndian.Uint64(c.Weights[8*j:]))
 		}
-		f.Result = &saddle.Result{W: f.W, Lambda: f.Lambda, Certified: true, Certificate: saddle.Certificate{Upper: c.Upper, Lower: c.Lower}}
+		f.Result = &saddle.Result{W: f.W, Lambda: f.Lambda, Certified: true,
+			Certificate: saddle.Certificate{Upper: c.Upper, Lower: c.Lower}}
 		return f
 	}
 	return nil

@@ -53,13 +53,15 @@ func Sushi(ctx context.Context, data fs.FS, o *PredictionOptions) (*PredictionRe
 		parts = append(parts, part)
 		number[part] = v
 	}
-	return o.repeat(ctx, "Sushi: orders of small samples of voters", []string{"cost above the least, %", "least, %", "proved, %"}, parts, repetitions,
+	return o.repeat(ctx, "Sushi: orders of small samples of voters",
+		[]string{"cost above the least, %", "least, %", "proved, %"}, parts, repetitions,
 		func(ctx context.Context, part string, rng *rand.Rand) ([]PredictionMethod, error) {
 			return sushiTrial(ctx, orders, items, number[part], samples, rng)
 		})
 }
 
-func sushiTrial(ctx context.Context, orders [][]int, items, voters, samples int, rng *rand.Rand) ([]PredictionMethod, error) {
+func sushiTrial(ctx context.Context, orders [][]int, items, voters, samples int,
+	rng *rand.Rand) ([]PredictionMethod, error) {
 	methods := []structured.FAS{structured.FASExact, structured.FASSift, structured.FASHeuristic}
 	out := make([]PredictionMethod, len(methods)+1)
 	for m := range methods {

@@ -18,12 +18,13 @@ func Table5Sets(data fs.FS, names ...string) ([]SplitSet, error) {
 	d := folder{data}
 	var sets []SplitSet
 	add := func(name string, files []string, load func() (train, test *table.Table, err error)) {
-		sets = append(sets, SplitSet{Name: name, Lacks: d.lacks(files), Load: func() (*table.Table, *table.Table, error) {
-			if err := d.need(name, files); err != nil {
-				return nil, nil, err
-			}
-			return load()
-		}})
+		sets = append(sets, SplitSet{Name: name, Lacks: d.lacks(files),
+			Load: func() (*table.Table, *table.Table, error) {
+				if err := d.need(name, files); err != nil {
+					return nil, nil, err
+				}
+				return load()
+			}})
 	}
 	for _, n := range Table5Names[:2] {
 		add(n, mnistFiles(n), func() (train, test *table.Table, err error) { return d.tenClasses(n) })
@@ -59,7 +60,8 @@ func (d folder) tenClasses(dir string) (train, test *table.Table, err error) {
 		*out = t
 	}
 	if len(train.Columns) != len(test.Columns) {
-		return nil, nil, fmt.Errorf("experiment: %s: images of %d pixels to train on, of %d to test on", dir, len(train.Columns), len(test.Columns))
+		return nil, nil, fmt.Errorf("experiment: %s: images of %d pixels to train on, of %d to test on", dir,
+			len(train.Columns), len(test.Columns))
 	}
 	return train, test, nil
 }
