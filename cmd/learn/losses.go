@@ -36,7 +36,7 @@ func (l *lossFlags) constants(fs *flags.Set) {
 	l.sub = fs.Float("sub", 1, "Cost of two different labels (1), gain in local (-1)")
 	l.ins = fs.Float("ins", 1, "Cost of a label of the truth that the prediction lacks (1), gain in local (-1)")
 	l.del = fs.Float("del", 1, "Cost of a label of the prediction that the truth lacks (1), gain in local (-1)")
-	l.band = fs.Int("band", 32, 2, "Alignments of edit, smith-waterman and local losses stay within so many "+
+	l.band = fs.Int("band", 32, 2, "Alignments of edit, smith-waterman and local losses stay within this many "+
 		"positions of the diagonal, where a sequence is longer than --exact (local: or fewer, where that would "+
 		"exceed its budget); 0 is exact for all, which grows exponentially with the length")
 	l.exact = fs.Int("exact", 32, 8, "Sequences up to this length have the exact loss")

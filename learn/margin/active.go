@@ -46,7 +46,7 @@ type ActiveOptions struct {
 	Alike     float64 `flag:"alike" default:"0.98" above:"0" max:"1" help:"Cosine of features from which two inputs are too alike for one batch"`
 	Normalise bool    `flag:"normalise" help:"Divide scores by the norm of the weights, which perceptrons do not bound, before they are measured"`
 	Averaged  bool    `flag:"averaged" help:"Return the mean of the perceptron's weights in place of the last ones"`
-	Retrain   int     `flag:"retrain" min:"0" help:"Train with margins on what is annotated after every so many queries, and go on from there; 0 is never"`
+	Retrain   int     `flag:"retrain" min:"0" help:"Train with margins on the annotated inputs after every N queries, and continue from there; 0 is never"`
 	Combine   bool    `flag:"combine" help:"Train with margins on what was annotated, at the end"`
 	Seed      uint64  `flag:"seed" default:"1" help:"Seed of random choices"`
 	Margin    PartialOptions

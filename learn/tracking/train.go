@@ -19,11 +19,11 @@ import (
 
 // Options adjusts Train; zero fields are the defaults.
 type Options struct {
-	Method     string  `flag:"method" default:"margin" values:"margin,perceptron,local,distance,hand,nearest" help:"How to learn: margin for whole frames at once, perceptron likewise and quicker, local by logistic regression of single events; distance, hand and nearest are there to compare with"`
+	Method     string  `flag:"method" default:"margin" values:"margin,perceptron,local,distance,hand,nearest" help:"How to learn: margin for whole frames at once, perceptron likewise and quicker, local by logistic regression of single events; distance, hand and nearest are baselines"`
 	Neighbours int     `flag:"neighbours" default:"3" min:"1" max:"50" help:"Nearest detections of the other frame that may be linked"`
-	Gate       float64 `flag:"gate" min:"0" help:"Pixels beyond which nothing is linked; 0 is a quarter more than the longest true link"`
+	Gate       float64 `flag:"gate" min:"0" help:"Largest distance of a link in pixels; 0 is a quarter more than the longest true link"`
 	Events     string  `flag:"events" default:"auto" values:"auto,moves,divide,all" help:"Events beside moves, appearing and disappearing: auto is those of the training data, moves none, divide divisions, all divisions, splits and merges"`
-	Prior      string  `flag:"prior" default:"distance" values:"distance,none" help:"What margin starts from and is pulled towards: the best assignment by distance, or weights of 0"`
+	Prior      string  `flag:"prior" default:"distance" values:"distance,none" help:"Weights that margin starts from and is pulled towards: those of the best assignment by distance, or 0"`
 	Miss       float64 `flag:"miss_cost" default:"1" above:"0" help:"Loss of a missed event" topic:"loss"`
 	Extra      float64 `flag:"extra_cost" default:"1" above:"0" help:"Loss of a false event" topic:"loss"`
 	Nodes      int     `flag:"nodes" default:"2000" min:"1" help:"Most subproblems of branch and bound for a component of a frame pair while learning" topic:"solver"`
