@@ -1,5 +1,12 @@
-// Package metrics counts errors and tells whether a difference between two
-// models is more than chance.
+// Package metrics counts errors, and tests whether a difference between two models is more than
+// chance.
+//
+//	var rate metrics.Rate
+//	for i, p := range predictions {
+//		rate = rate.Add(metrics.Edits(p, references[i]))
+//	}
+//	fmt.Println(rate) // pooled over all examples
+//	t, err := metrics.PairedT(errorsOfA, errorsOfB)
 //
 // Error rates: Rate holds errors and their base. Symbols, Strings and Edits make one of predictions
 // and references. Chunks counts chunks as the conlleval script of the CoNLL shared tasks does.

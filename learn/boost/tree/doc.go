@@ -6,6 +6,19 @@
 // NewExactGrower splits at every threshold instead of at those between bins. Start reading at
 // Grower.
 //
+//	bins, err := tree.NewBins(x, nil) // x is a *table.Table
+//	if err != nil {
+//		return err
+//	}
+//	g, err := tree.NewGrower(bins, tree.Options{MaxLeaves: 31})
+//	if err != nil {
+//		return err
+//	}
+//	if err := g.Grow(ctx, &tree.Target{G: gradients}); err != nil {
+//		return err
+//	}
+//	g.Tree(g.Splits()).Predict(out, x, 0) // from row 0 on
+//
 // # What may be relied on
 //
 //   - A numeric split sends x <= threshold left, as real numbers. Features are float32, thresholds
