@@ -12,7 +12,7 @@ import (
 // Budget bounds what the construction of a loss machine, or an evaluation, may
 // take. The zero value allows DefaultBytes and any time.
 type Budget struct {
-	Ctx     context.Context // looked at while columns are made and between layers of sweeps; nil is none
+	Ctx     context.Context // checked while columns are made and between layers of sweeps; nil is none
 	Columns int             // most columns of a machine, all layers together; 0 is as many as Bytes hold
 	Bytes   int64           // most bytes, as estimated while building; 0 is DefaultBytes, or none where Columns is set
 }

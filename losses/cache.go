@@ -127,8 +127,8 @@ type CacheStats struct {
 	Hits, Misses int64
 }
 
-// Stats returns the numbers of the moment. Machines that grew since they were
-// last asked for are counted anew.
+// Stats returns the numbers of the moment. Machines that have grown since their last use are
+// counted anew.
 func (c *Cache) Stats() CacheStats {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -15,9 +15,9 @@ import (
 //
 //	F = log Σ_u exp(θ(u) + γ L(u, reference)) - θ(reference),
 //
-// and its gradient with respect to θ: what a training step needs, in one call. The zero value but
-// for Alphabet and Order is the plain conditional random field. It keeps machines and working
-// memory from one call to the next, and serves one goroutine.
+// and its gradient with respect to θ: what a training step needs, in one call. The zero value,
+// except for Alphabet and Order, is the plain conditional random field. It keeps machines and
+// working memory from one call to the next, and serves one goroutine.
 //
 //	obj := losses.SoftmaxMargin[float32]{Loss: losses.Unit, Alphabet: 30, Order: 2}
 //	err := obj.Eval(ctx, references, theta, values, &grad)

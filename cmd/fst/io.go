@@ -25,7 +25,7 @@ func (c *call) arg(i int) string {
 }
 
 // Open opens a file, or within fst run a value, for reading; "" and "-" are standard input, which
-// can be one input alone.
+// can be only one input.
 func (c *call) Open(name string) (r io.ReadCloser, shown string, err error) {
 	if c.pipe != nil {
 		return c.pipe.open(name)

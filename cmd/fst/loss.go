@@ -175,7 +175,7 @@ type lossCase struct {
 	yi             []int
 }
 
-// lossResult is one line of output; nil fields do not apply or were not asked for.
+// lossResult is one line of output; nil fields do not apply or were not requested.
 type lossResult struct {
 	Name          string              `json:"name"`
 	LogZ          *lossspec.Number    `json:"log_z,omitempty"`

@@ -11,8 +11,8 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// evaluation is one case on its way: prepare makes what depends on the
-// reference, lengths and costs alone, run the rest.
+// evaluation is one case in progress. prepare makes what depends only on the reference, lengths and
+// costs; run does the rest.
 type evaluation struct {
 	c    *lossCase
 	o    *lossOptions

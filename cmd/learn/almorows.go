@@ -11,8 +11,8 @@ import (
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
-// gameRows are the rows of a game that pictures are drawn from. They go into checkpoints, so
-// that the picture of a run that goes on begins where the run began.
+// gameRows are the rows of a game that pictures are drawn from. They go into checkpoints, so that
+// the picture of a resumed run begins where the run began.
 type gameRows struct {
 	names []string // of the objectives
 	rows  []run.Row

@@ -28,12 +28,12 @@
 //	learn --version                              the module's version, and the commit of the build
 //
 // `learn help GROUP VERB` lists flags with their defaults, and gives an example. Flags of both
-// generations (-model m, --model=m, --nojson) may stand anywhere, and a hyphen in a name is as good
-// as an underscore. The exit status is 0, or 1 for any error. A line ERROR: on standard error then
-// says what is wrong, where (file, line, column), and what to do. When a reader closes the pipe the
-// program ends silently, by SIGPIPE. Output files appear whole or not at all. Inputs may be
-// compressed by gzip; - is standard input or output. Results depend on the data, the flags and
-// --seed, not on --workers.
+// generations (-model m, --model=m, --nojson) may stand anywhere, and a hyphen in a name is
+// equivalent to an underscore. The exit status is 0, or 1 for any error. A line ERROR: on standard
+// error then says what is wrong, where (file, line, column), and what to do. When a reader closes
+// the pipe the program ends silently, by SIGPIPE. Output files appear whole or not at all. Inputs
+// may be compressed by gzip; - is standard input or output. Results depend on the data, the flags
+// and --seed, not on --workers.
 //
 // # The main job
 //

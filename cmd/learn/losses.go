@@ -50,7 +50,7 @@ func (l *lossFlags) constants(fs *flags.Set) {
 		"transducer's); 0 is as many as 2 GB hold (32 MB for local). Beyond, the error names a band that fits")
 }
 
-// lossUses says which flags a loss looks at.
+// lossUses lists the flags that a loss reads.
 var lossUses = map[string][]string{
 	"edit":           {"match", "sub", "ins", "del", "band", "exact", "columns"},
 	"smith-waterman": {"match", "sub", "ins", "del", "band", "exact", "columns"},

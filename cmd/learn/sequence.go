@@ -12,7 +12,7 @@ import (
 	"github.com/tropica-fst/tropica/learn/sequence"
 )
 
-// scored holds the flags that say what a sequence model looks at.
+// scored holds the flags for the features of a sequence model.
 type scored struct {
 	templates       *string
 	order, minCount *int64

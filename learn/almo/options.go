@@ -174,8 +174,8 @@ func (o *Options) steps(m *minimax.Options) (err error) {
 	return nil
 }
 
-// OwnRounds reports whether a solver has no steps and minibatches, and as many rounds as it makes
-// progress by where no iterations are asked for.
+// OwnRounds reports whether a solver has no steps and minibatches. Without a number of iterations
+// it then runs as many rounds as make progress.
 func OwnRounds(s minimax.Solver) bool {
 	return s == minimax.DualAscent || s == minimax.Newton || s == minimax.Smoothed
 }

@@ -43,7 +43,7 @@ type Fitter interface {
 // scores it is called once for each.
 type Direction struct {
 	G    []float64 // derivative of the loss, one a row
-	H    []float64 // second derivative; nil unless asked for by Newton fits
+	H    []float64 // second derivative; nil unless Newton fits need it
 	W    []float64 // sample weights; nil is all 1
 	Rows []int32   // rows to learn from, ascending; nil is all
 

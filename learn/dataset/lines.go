@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// SyntaxError reports input that does not have the form asked for.
+// SyntaxError reports input that violates the format.
 type SyntaxError struct {
 	Name   string // of the input, as given by the caller
 	Line   int    // from 1

@@ -1,6 +1,6 @@
 // Package evaluate compares ways to learn on the same divisions of the same examples: nested
-// cross-validation with grids, warm starts, known fits, and paired tests. Every cv, compare
-// and experiment of this module uses it, whatever the examples are: it sees their numbers only.
+// cross-validation with grids, warm starts, known fits, and paired tests. Every cv, compare and
+// experiment of this module uses it, for any kind of examples: it handles only their numbers.
 //
 //	plan := evaluate.Plan{
 //		Measures: []string{"error", "loss"}, // what Fit returns; settings are chosen by the first

@@ -48,7 +48,7 @@ type Setting struct {
 // Contestant takes part in a comparison.
 type Contestant struct {
 	Name string
-	Grid []Setting // at least one, but for a contestant with As
+	Grid []Setting // at least one, except for a contestant with As
 	// By are the measures that settings are chosen by, by number: the second decides where the
 	// first is equal, and so on. nil is all, in their order.
 	By []int
@@ -84,7 +84,7 @@ type Plan struct {
 	Trials      []Trial
 	// Weight returns the weight of an example in means over inner folds; nil is 1.
 	Weight func(example int) float64
-	// EqualFolds lets inner folds count the same, whatever they weigh.
+	// EqualFolds gives all inner folds the same weight.
 	EqualFolds bool
 	// Hindsight fits every setting to every training part, not only the chosen ones. Standing.Best
 	// then says which choice would have been best, by measure BestBy.

@@ -16,8 +16,8 @@ import (
 	"github.com/tropica-fst/tropica/learn/optim"
 )
 
-// Agent is where data are: it answers requests, and its rows never leave it but for what the
-// package comment says. It is safe for use by several goroutines.
+// Agent holds data and answers requests. Its rows never leave it, except as the package comment
+// says. It is safe for use by several goroutines.
 type Agent struct {
 	c       *Config
 	run     string

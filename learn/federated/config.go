@@ -44,7 +44,8 @@ type Config struct {
 	// Zero is 5.
 	MinRows int    `json:"min_rows,omitempty"`
 	Seed    uint64 `json:"seed,omitempty"`
-	// Secure asks for the sums of multiboost through masks: the server learns no agent's own.
+	// Secure collects the sums of multiboost through masks, so that the server does not learn those
+	// of one agent.
 	Secure bool `json:"secure,omitempty"`
 
 	MultiBoost BoostOptions   `json:"multiboost,omitzero"` // adaboost too

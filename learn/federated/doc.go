@@ -17,8 +17,8 @@
 //   - Train is the server: a plain sequence of exchanges over an Exchange, which reaches
 //     agents; Local reaches those of this process. Call is one exchange, with requests to
 //     make and a judge of answers.
-//   - Journal keeps every exchange before the run goes on. A run that was interrupted is run again
-//     from the start; exchanges in the journal are not repeated.
+//   - Journal keeps every exchange before the run continues. A run that was interrupted is run
+//     again from the start; exchanges in the journal are not repeated.
 //   - Message is the unit of communication: a file of package model, with a JSON header, arrays and
 //     a checksum.
 //   - Error has a number that never changes its meaning, and a line on how to fix it.

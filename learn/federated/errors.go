@@ -29,7 +29,7 @@ const (
 	NoSecureSum  Code = 402 // a secure sum could not be opened
 	OtherJournal Code = 403 // a journal of another run, or a damaged one
 	Infeasible   Code = 501 // no function separates the samples
-	NotSolved    Code = 502 // the solver stopped before the accuracy that was asked for
+	NotSolved    Code = 502 // the solver stopped before the requested accuracy
 )
 
 var mends = map[Code]string{

@@ -30,8 +30,8 @@ func Cholesky[T Float](workers, n int, a []T, lda int) bool {
 }
 
 // Syrk stores alpha·A·Aᵀ + beta·C in the lower triangle of C, n×n, for A n×k; when transposed
-// alpha·Aᵀ·A + beta·C, for A k×n. The upper triangle is left alone. Cost: n²·k/2
-// multiplications and additions.
+// alpha·Aᵀ·A + beta·C, for A k×n. The upper triangle is not touched. Cost: n²·k/2 multiplications
+// and additions.
 func Syrk[T Float](workers int, transposed bool, n, k int, alpha T, a []T, lda int, beta T, c []T, ldc int) {
 	t := blas.NoTrans
 	if transposed {

@@ -100,8 +100,8 @@ type task[T Float] struct {
 	help            func() // t.work and a Done, bound once: `go t.help()` then allocates nothing
 }
 
-// tasks and spaces keep what calls need, as a sync.Pool would but for losing it
-// at every collection.
+// tasks and spaces keep what calls need, as a sync.Pool would, but not only until the next
+// collection.
 type stack[E any] struct {
 	mu   sync.Mutex
 	free []E

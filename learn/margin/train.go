@@ -51,9 +51,10 @@ type Report struct {
 	Calls  int // of inference, one a sample
 	Planes int // in the model, at the end
 	// the objective is nowhere below; -Inf where that is not known, as with partial annotations
-	Lower     float64
-	Satisfied float64 // share of samples whose output of largest score and loss has no loss, when last looked at
-	Inexact   bool    // some inference was not proved optimal
+	Lower float64
+	// share of samples whose output of largest score and loss had no loss when last evaluated
+	Satisfied float64
+	Inexact   bool // some inference was not proved optimal
 	// Uncertified says that some inference had no bound: the objective may be larger than told,
 	// and the gap is not certified.
 	Uncertified bool

@@ -198,9 +198,9 @@ func (e *examples[T]) means(parts []float64) []float64 {
 //
 //	φ(w, λ) = Σ_k λ_k (a_k L_k(w) - b_k ± β_2 M_k) + β_1 R(w),
 //
-// as a problem for the solvers of package optim; w are the parameters of a network,
-// which without hidden layers is a linear model. All of its gradient costs one
-// backward pass, whatever the number of objectives.
+// as a problem for the solvers of package optim; w are the parameters of a network, which without
+// hidden layers is a linear model. Its gradient costs one backward pass for any number of
+// objectives.
 //
 // It is not for use by several goroutines at once, but uses several itself; results
 // do not depend on their number.

@@ -14,8 +14,8 @@ import (
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
-// stage is a solver that takes its turn on a linear model: it goes on from where those before it
-// ended. A run that is resumed begins at the stage that wrote the checkpoint.
+// stage is one solver of a linear model; it continues from where the previous ones ended. A run
+// that is resumed begins at the stage that wrote the checkpoint.
 type stage struct {
 	name string // in rows and checkpoints; "" is that of Solver
 	// due reports whether the stage is asked for, and something is left to do.

@@ -32,8 +32,8 @@ const (
 	// DualAscent is saddle.Planes with separable.Ascent: the quickest to a certificate where losses
 	// have kinks and the data are many.
 	DualAscent Solver = "dual-ascent"
-	// Newton is saddle.Newton with separable.Newton: the quickest to a close certificate, whatever
-	// the kinks and powers, where Outputs·Rows·Features² multiplications are cheap. Biases may have
+	// Newton is saddle.Newton with separable.Newton. It is the fastest to a tight certificate, for
+	// any kinks and powers, where Outputs·Rows·Features² multiplications are cheap. Biases may have
 	// a bound.
 	Newton Solver = "newton"
 )

@@ -38,8 +38,8 @@ type ParetoCheck struct {
 	Certified  bool     `json:"certified"`  // the gap was proved in training: what theory says holds, up to it
 	Weightless []string `json:"weightless"` // objectives with no weight in λ
 	// Slack is how far the model's mixture is below the worst one of its preferences. At a saddle
-	// point it is zero, whatever the preferences (on the simplex: see Slack). It is nil where the
-	// mixture was fixed.
+	// point it is zero for any preferences (on the simplex: see Slack). It is nil where the mixture
+	// was fixed.
 	Slack     *float64 `json:"slack,omitempty"`
 	Tolerance float64  `json:"tolerance"`
 

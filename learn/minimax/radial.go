@@ -35,8 +35,8 @@ const radialRounds = 40
 // A linearisation of the losses proves little for these: a remaining gradient g counts D times. At
 // the minimum of the game with the square, g = -νw. The radius, or the line of Game.Minorant for
 // the norm, turns this into a bound, where the part of g across w counts by its square only. The
-// largest τ of a radius is one that costs a quarter of the gap asked for, since without any
-// curvature nothing is proved.
+// largest τ of a radius costs a quarter of the requested gap, since without any curvature nothing
+// is proved.
 //
 // State is what a checkpoint holds, at the end of any round.
 type radialRun struct {

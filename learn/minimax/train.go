@@ -29,9 +29,9 @@ type Fit struct {
 	Certificate saddle.Certificate
 	Certified   bool
 	Shared      float64
-	// OffsetGap, of Regret, is what the least of an objective alone may be below where it was
-	// found: Certificate takes offsets for what they are. It is +Inf where nothing is proved,
-	// zero where offsets were given.
+	// OffsetGap, of Regret, bounds how far the minimum of a single objective is below the value
+	// found. Certificate treats offsets as exact. It is +Inf where nothing is proved, zero where
+	// offsets were given.
 	OffsetGap float64
 
 	Radii       saddle.Radii // of TheoremSteps

@@ -178,8 +178,8 @@ func (o *Optimizer[T]) stepSegment(job int) {
 	}
 }
 
-// OptimizerState is what a run needs besides its parameters to go on from a checkpoint
-// to the same result.
+// OptimizerState is what a run needs besides its parameters to continue from a checkpoint to the
+// same result.
 type OptimizerState[T Float] struct {
 	Step int
 	A, B []T // as Optimizer keeps them; nil where the method has none

@@ -37,8 +37,8 @@ type CCCP struct {
 	Pull float64
 }
 
-// CCCPResult is where a run of CCCP ended. F is J, and Lower a bound of the last convex problem
-// alone, not of J.
+// CCCPResult is where a run of CCCP ended. F is J; Lower is a bound of the last convex problem
+// only, not of J.
 type CCCPResult struct {
 	BundleResult
 	Outer []OuterStep

@@ -109,8 +109,7 @@ func (m LBFGS) Minimize(f Objective, x0 []float64, c *run.Control) (*Result, err
 	return finish(run.IterationLimit, nil)
 }
 
-// point remembers the last evaluation, because gonum asks for value and gradient
-// in two calls.
+// point remembers the last evaluation, because gonum requests value and gradient in two calls.
 type point struct {
 	r     *solving
 	f     Objective

@@ -39,8 +39,8 @@ func (s Simplex) sum() float64 {
 	return s.Sum
 }
 
-// Maximize implements Maximizer. Where g_i is zero the bound is not looked at; an
-// infinite bound elsewhere gives an infinite maximum.
+// Maximize implements Maximizer. Where g_i is zero the bound is not read; an infinite bound
+// elsewhere gives an infinite maximum.
 func (b Box) Maximize(g, x []float64) float64 {
 	at := func(bound []float64, i int, none float64) float64 {
 		if bound == nil {

@@ -14,7 +14,7 @@ type SimplexQP struct {
 	Blocks []int // sizes of the blocks, one after the other; nil is one block of all
 }
 
-// ErrSteps reports a limit of steps that was met before the accuracy asked for.
+// ErrSteps reports that the limit of steps was reached before the requested accuracy.
 var ErrSteps = errors.New("too many steps")
 
 func (q *SimplexQP) h(i, j int) float64 {

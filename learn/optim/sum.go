@@ -24,8 +24,8 @@ type Worker interface {
 	Eval(i int, x []float64, g *Gradient) (float64, error)
 }
 
-// Supported is met by Terms that know which coordinates each term reads and
-// adds to; the stochastic solvers then leave the others alone.
+// Supported is implemented by Terms that know which coordinates each term reads and adds to. The
+// stochastic solvers then skip the others.
 type Supported interface {
 	// Support calls visit(at, n) for runs of coordinates that cover those of f_i.
 	Support(i int, visit func(at, n int))

@@ -23,7 +23,8 @@ type Program interface {
 	Constraints() (pointwise, mean int)
 	// Weights are those of the examples in means, of mean 1; nil is all 1.
 	Weights() []float64
-	// Eval looks at some examples. It fills v and, unless grad is nil, stores there the gradient of
+	// Eval evaluates some examples. It fills v and, unless grad is nil, stores there the gradient
+	// of
 	//
 	//	mean over rows of ( l_0n + Σ_j lambda_jn l_jn ) + Σ_i mu_i mean over rows of l_in + penalty,
 	//

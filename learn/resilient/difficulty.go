@@ -111,8 +111,7 @@ const (
 	arrayNumbers = "resilient/numbers" // examples, mean multiplier, folds; then losses and multipliers
 )
 
-// Put adds the list to a model file. Nil adds nothing; readers of earlier programs do not look
-// at it.
+// Put adds the list to a model file. Nil adds nothing; readers of earlier programs ignore it.
 func (d *Difficulty) Put(c *model.Container) error {
 	if d == nil {
 		return nil

@@ -30,8 +30,8 @@ type Relaxation interface {
 	Name() string
 	// At returns the curve at losses, whose weights are w (nil: all 1).
 	At(losses, w []float64) Curve
-	// Shared reports whether At looks at the losses: all examples must then be evaluated before
-	// the weight of one is known.
+	// Shared reports whether At depends on the losses of all examples, which must then be evaluated
+	// before the weight of one is known.
 	Shared() bool
 }
 

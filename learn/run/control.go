@@ -110,8 +110,8 @@ type Control struct {
 	// error stops the run.
 	Checkpoint      func(*Checkpoint) error
 	CheckpointEvery int
-	// Resume, if not nil, is where to go on; the start given is then not used. Settings and
-	// data must be as they were, but for Workers and Stop.
+	// Resume, if not nil, is the checkpoint to continue from; the start given is then not used.
+	// Settings and data must be unchanged, except for Workers and Stop.
 	Resume *Checkpoint
 	// Problem says what is learnt from what: words key=value with blanks between them. It
 	// is written into checkpoints, and Resume must have the same. Learners set it for the
@@ -165,7 +165,7 @@ func (r Reason) Converged() bool {
 
 // The reasons of solvers that prove a gap.
 const (
-	GapSmall  Reason = "gap small"                              // as small as was asked for
+	GapSmall  Reason = "gap small"                              // as small as requested
 	GapMissed Reason = "stopped without reaching the gap asked" // it made no progress before
 	// RoundLimit is where it took all the rounds that it ever takes.
 	RoundLimit Reason = "rounds exhausted"

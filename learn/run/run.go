@@ -67,8 +67,8 @@ func WorkersOf(workers int) int {
 	return workers
 }
 
-// Taken returns the checkpoint to go on from, nil for a run from the beginning. Steps,
-// evaluations, seconds and the best held-out loss go on from it. It is an error if another
+// Taken returns the checkpoint to resume from, nil for a run from the beginning. Steps,
+// evaluations, seconds and the best held-out loss continue from it. It is an error if another
 // learner wrote it, or, where the control has a Problem, if it is of another.
 func (r *Run) Taken() (*Checkpoint, error) {
 	k := r.Resume
@@ -143,9 +143,9 @@ func (r *Run) Record(row Row) error {
 	return nil
 }
 
-// Step closes a step: it records the row, whose Iteration is the number of steps, and returns
-// the reason to stop, "" to go on. gradNorm is negative when it is not known. A context that
-// was cancelled is the last reason to be looked at: its error is an *InterruptedError.
+// Step closes a step: it records the row, whose Iteration is the number of steps, and returns the
+// reason to stop, "" to go on. gradNorm is negative when it is not known. A cancelled context is
+// the last reason checked; its error is an *InterruptedError.
 func (r *Run) Step(row Row, gradNorm float64) (Reason, error) {
 	r.done = row.Iteration
 	row.GradNorm = max(gradNorm, 0)

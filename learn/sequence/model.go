@@ -27,7 +27,7 @@ type Model struct {
 // resilient.
 func (m *Model) Difficulty() *resilient.Difficulty { return m.hard }
 
-// Order returns q: scores look at windows of up to q labels.
+// Order returns q: scores depend on windows of up to q labels.
 func (m *Model) Order() int { return m.layout.order }
 
 // Labels returns the labels; their numbers are their places.

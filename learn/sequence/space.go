@@ -24,8 +24,8 @@ type Space struct {
 var _ space.Summing[int, []int, []int] = (*Space)(nil)
 
 // Space returns the space of the problem's labellings. With mean, losses are divided by the number
-// of labels that are known. It is an error where scores look at three labels, or at attributes
-// of label pairs.
+// of labels that are known. It is an error if scores depend on three labels, or on attributes of
+// label pairs.
 func (p *Problem) Space(mean bool) (*Space, error) {
 	if l := p.model.layout; l.order > 2 || l.pair > 0 {
 		return nil, errors.New("sequence: a space of labellings needs order 1 or 2, and no B templates")

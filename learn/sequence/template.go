@@ -21,8 +21,8 @@ import (
 //
 // The whole line, with the macros replaced, is the name of an attribute of the position. The part
 // before the colon therefore keeps templates apart. An attribute of U is combined with the label of
-// the position; one of B with the labels of the position and the one before. A lone B asks for the
-// label bigram itself, which every model of order 2 or more has anyway.
+// the position; one of B with the labels of the position and the one before. A B without text is
+// the label bigram itself, which every model of order 2 or more has anyway.
 //
 // Macros take a row relative to the position and a column, both counted from 0,
 // a negative column from the end:
@@ -52,8 +52,7 @@ type part struct {
 	column  int
 }
 
-// maxOffset bounds the rows of macros: a template looks at a window, not at the
-// whole input.
+// maxOffset bounds the rows of macros: a template reads a window, not the whole input.
 const maxOffset = 100
 
 // String returns the line that the template was parsed from.

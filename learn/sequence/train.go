@@ -182,9 +182,9 @@ func finite(values ...float64) bool {
 // then replaced by log Σ exp over all labellings that agree with those known. For max-margin itself
 // it is the best of them. Then no objective is convex, and max-margin by Bundle is margin.Partial.
 //
-// The objective is convex but for Risk and partial labels, so that solvers agree up to where they
-// stop. Results are the same for any number of workers. Memory, beside the examples, is 8 bytes a
-// label (their number rounded up to a multiple of 8) and position, and 16 an attribute of a
+// The objective is convex except for Risk and partial labels, so that solvers agree up to their
+// tolerance. Results are the same for any number of workers. Memory, beside the examples, is 8
+// bytes a label (their number rounded up to a multiple of 8) and position, and 16 an attribute of a
 // position. L-BFGS with 10 pairs takes about 19 floats a weight, 29 for fewer than 65536 weights.
 // Loss machines take what MachineBytes allows.
 func Train(examples []Example, opts *TrainOptions) (*Model, *optim.Result, error) {

@@ -21,8 +21,8 @@ const (
 	GramCosine  GramLoss = "cosine"  // 2 - 2 cos(φ(y), φ(y')); a string without n-grams is orthogonal to all
 )
 
-// GramStrings decodes strings of a lattice under a loss of n-gram counts. F depends on the
-// training outputs through v = Σ_i α_i φ(y_i) alone.
+// GramStrings decodes strings of a lattice under a loss of n-gram counts. F depends on the training
+// outputs only through v = Σ_i α_i φ(y_i).
 //
 // The product is additive over arcs of the lattice with histories of n-1 symbols: exact. The
 // squared distance is bounded by linear functions for Σα > 0, tightened by subgradient steps;

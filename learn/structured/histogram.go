@@ -56,8 +56,8 @@ type Histogram struct {
 // simplexSlack is by how much the sum of a histogram may differ from 1.
 const simplexSlack = 1e-9
 
-// OnSimplex brings y to sum 1, in place, where rounding alone kept it from that. Other sums,
-// and negative or missing entries, are errors that name the bin.
+// OnSimplex scales y to sum 1, in place, if only rounding kept it from that. Other sums, and
+// negative or missing entries, are errors that name the bin.
 func OnSimplex(y []float64) error {
 	sum := 0.0
 	for j, v := range y {

@@ -32,9 +32,9 @@ type Lattice struct {
 // ErrEmpty reports a set of candidates without any string.
 var ErrEmpty = errors.New("structured: there is no candidate string")
 
-// NewLattice makes a lattice of the strings that an acyclic acceptor accepts, whatever their
-// weights. Label k+1 is symbol k, and ε is no symbol. The acceptor is determinized and
-// minimized, within DefaultLatticeStates states.
+// NewLattice makes a lattice of the strings that an acyclic acceptor accepts, ignoring their
+// weights. Label k+1 is symbol k, and ε is no symbol. The acceptor is determinized and minimized,
+// within DefaultLatticeStates states.
 func NewLattice(ctx context.Context, f fst.Expanded[semiring.Log64], alphabet int) (*Lattice, error) {
 	if err := losses.CheckLattice(f); err != nil {
 		return nil, fmt.Errorf("structured: lattice: %w", err)

@@ -137,8 +137,8 @@ func (o *Options) weightOptions(ctx context.Context, workers int) *WeightOptions
 }
 
 // Train fits weights to inputs, chooses lambda by the loss of examples left out, and makes the
-// decoder of the loss. A step of the run is a value of lambda; a run that is interrupted goes
-// on from its checkpoint.
+// decoder of the loss. A step of the run is a value of lambda; an interrupted run continues from
+// its checkpoint.
 //
 // Errors: unusable options or data, a kernel that is not positive semidefinite, too much
 // memory (then take Nystrom), and those of the run. Per value of lambda it takes 7n³/3

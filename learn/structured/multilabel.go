@@ -121,7 +121,7 @@ func (h *Hamming) Decode(_ context.Context, alpha []float64) (Decoded[[]bool], e
 	return d, nil
 }
 
-// SetLoss is a loss of sets that depends on them through |y ∧ y'|, |y| and |y'| alone.
+// SetLoss is a loss of sets that depends only on |y ∧ y'|, |y| and |y'|.
 type SetLoss struct {
 	Name  string
 	Value func(both, prediction, truth int) float64

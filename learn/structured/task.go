@@ -11,7 +11,7 @@ import (
 	"github.com/tropica-fst/tropica/losses"
 )
 
-// task is a decoder with what examples are made of, whatever the type of its outputs.
+// task is a decoder with what examples are made of, for any type of outputs.
 type task interface {
 	// decode decodes the weights for row i of x into prediction i.
 	decode(ctx context.Context, x *Data, i int, alpha []float64, p *Predictions) error

@@ -43,7 +43,7 @@ func (m *Model) Weights() []float64 { return m.w }
 // Method returns how the model links.
 func (m *Model) Method() Method { return m.method }
 
-// Candidates returns what hypotheses the model looks at in frames of a movie.
+// Candidates returns the hypotheses that the model considers in frames of a movie.
 func (m *Model) Candidates(movie *Movie) *Candidates {
 	c := m.candidates
 	c.Field[0], c.Field[1], c.Field[2], c.Field[3] = movie.field()

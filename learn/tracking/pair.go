@@ -82,7 +82,7 @@ type Candidates struct {
 	Kinds      []Kind  // of Divide, Split and Merge; the others always are
 	// Field of the frames: left, top, right, bottom.
 	Field [4]float64
-	// Include has links that are candidates whatever their length, by places in the two frames.
+	// Include has links that are candidates at any length, by places in the two frames.
 	Include [][2]int
 }
 

@@ -135,7 +135,7 @@ type located struct {
 // track does, and otherwise their order. track joins detections of one object, and makes a movie
 // labelled; parent names the track that a track came from, 0 for none. area, intensity, var_x,
 // var_y and cov_xy describe the object. sequence and series tell movies in one file apart. Other
-// columns are left alone.
+// columns are not changed.
 //
 // Errors name the line, or the movie and the frame.
 func ReadMovies(r io.Reader, name string, opts *ReadOptions) ([]*Movie, error) {

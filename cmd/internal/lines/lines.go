@@ -12,9 +12,9 @@ import (
 	"github.com/tropica-fst/tropica/ops"
 )
 
-// Worker answers one line, which has no space at its ends and is not empty; number counts
-// all lines from 1. ok says whether the answer is one that was asked for: the others are
-// written, too, and counted.
+// Worker answers one line, which has no space at its ends and is not empty; number counts all lines
+// from 1. ok reports whether the answer is as requested; other answers are written, too, and
+// counted.
 type Worker func(text []byte, number int) (answer []byte, ok bool)
 
 // Answer writes the answer to each line of r as a line of w, in order. Empty lines have none, and a

@@ -21,8 +21,8 @@ import (
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
-// Bar is a line with a bar, a percentage, the time since Start and a message. The line fits the
-// terminal, whatever its width, and is gone after Stop.
+// Bar is a line with a bar, a percentage, the time since Start and a message. The line fits a
+// terminal of any width, and is removed by Stop.
 type Bar struct {
 	w     io.Writer
 	width func() int // of the terminal, in columns

@@ -12,8 +12,8 @@ import (
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
-// Checkpoint is the state of a run between two rounds: going on gives the bits of the
-// unbroken run.
+// Checkpoint is the state of a run between two rounds. A resumed run gives the bits of the unbroken
+// one.
 type Checkpoint struct {
 	Model   *Model
 	Round   int

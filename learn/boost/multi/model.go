@@ -138,8 +138,8 @@ func (m *Model) dense(x *table.Table) (*table.Table, error) {
 	return x.Dense(0)
 }
 
-// QOf returns Q of the rows, by row and domain. Sources of the table are not looked at,
-// unless Q is TrueSource.
+// QOf returns Q of the rows, by row and domain. Sources of the table are not read, unless Q is
+// TrueSource.
 func (m *Model) QOf(x *table.Table, workers int) ([]float64, error) {
 	x, err := m.dense(x)
 	if err != nil {

@@ -31,8 +31,8 @@ type QOptions struct {
 	// folds. Boosting would otherwise use a Q that is overconfident on its training rows. New rows
 	// get a Q trained on everything. 0 is 5; 1 is none.
 	Folds int `json:"folds"`
-	// OnlyUnlabelled trains Q on the unlabelled rows alone: it is then independent of
-	// the labelled sample, as the bounds want it, and needs no cross-fitting.
+	// OnlyUnlabelled trains Q on the unlabelled rows only. Q is then independent of the labelled
+	// sample, as the bounds require, and needs no cross-fitting.
 	OnlyUnlabelled bool    `json:"only_unlabelled"`
 	Temperature    float64 `json:"temperature"` // scores are divided by it; 0 is 1
 	// choose Temperature by the log loss of rows held out by cross-fitting

@@ -106,10 +106,9 @@ func newGrower(f finder, o Options) (*Grower, error) {
 // Options returns the options in force, defaults filled in.
 func (g *Grower) Options() Options { return g.o }
 
-// Start begins a new tree: a single leaf. The target's slices are read until Start
-// returns, but for Rows, Columns and Sample, which must stay as they are while the
-// tree grows. Derivatives that are not finite and samples out of order are
-// errors.
+// Start begins a new tree: a single leaf. The target's slices are read until Start returns, except
+// Rows, Columns and Sample, which must not change while the tree grows. Derivatives that are not
+// finite and samples out of order are errors.
 func (g *Grower) Start(t *Target) error {
 	for i := range g.nodes {
 		g.release(&g.nodes[i])

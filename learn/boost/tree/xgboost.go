@@ -92,11 +92,10 @@ var (
 // noParent is XGBoost's mark at the root.
 const noParent = math.MaxInt32
 
-// XGBoost returns the tree in XGBoost's form, leaf values multiplied by weight. Levels
-// gives the number of levels of a categorical column; one beyond them that occurs
-// later goes left in XGBoost, whatever the tree here does. Every threshold on
-// float32 features has an equivalent, except above the largest float32: an error
-// names the node.
+// XGBoost returns the tree in XGBoost's form, leaf values multiplied by weight. Levels gives the
+// number of levels of a categorical column; a new level that occurs later goes left in XGBoost,
+// unlike here. Every threshold on float32 features has an equivalent, except above the largest
+// float32: an error names the node.
 func (t *Tree) XGBoost(id, columns int, weight float64, levels func(column int) int) (*XGBoostTree, error) {
 	n := len(t.Feature)
 	x := &XGBoostTree{ID: id, Categories: []int32{}, CategoriesNodes: []int32{}, CategoriesSegments: []int64{},

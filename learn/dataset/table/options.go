@@ -85,9 +85,9 @@ type Options struct {
 	// get an error where it would take too much memory.
 	Storage Storage
 
-	// Classes, if not nil, are those that the target may have: the codes are their places in
-	// this list, and another one is an error. Rows of one class alone are then as good as
-	// any. Like, where given, has its own.
+	// Classes, if not nil, are those that the target may have: the codes are their places in this
+	// list, and another one is an error. Rows of a single class are then acceptable. Like, where
+	// given, has its own.
 	Classes []string
 
 	// Labels is the file of labels that belongs to an IDX file of images (it may be

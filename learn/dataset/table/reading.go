@@ -20,7 +20,7 @@ type Reading struct {
 	DateOf    []string `json:"date_of,omitempty"`   // the columns that hold dates, found in training
 	// texts for a missing value, beside blanks; nil is DefaultMissing
 	Missing   []string `json:"missing"`
-	Separator string   `json:"separator,omitempty"` // between fields, where it was asked for
+	Separator string   `json:"separator,omitempty"` // between fields, if requested
 	NoHeader  bool     `json:"no_header,omitempty"`
 	ID        []string `json:"id,omitempty"` // columns that are carried along and are no features
 }

@@ -86,8 +86,8 @@ type SourceSplits struct {
 	// Fold is by name of the column: "fold", "fold_sub". -1: the row is not used. Trial
 	// t tests on fold t and trains on the others.
 	Fold map[string][]int
-	// Trials is what a column "trials" has, as in ReadTrials but for rows that are
-	// of source 0, which take no part.
+	// Trials is the content of a column "trials", as in ReadTrials, except for rows of source 0,
+	// which are excluded.
 	Trials []Trial
 }
 

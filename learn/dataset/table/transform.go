@@ -155,7 +155,7 @@ func (t *Table) OneHot() *Table {
 
 // Standardizer shifts and scales numeric columns to mean 0 and standard deviation 1.
 type Standardizer struct {
-	Mean, SD []float64 // by column; SD is 1 where the column is constant or left alone
+	Mean, SD []float64 // by column; SD is 1 where the column is constant or not scaled
 }
 
 // NewStandardizer computes means and standard deviations (dividing by n) of the given columns, of

@@ -68,7 +68,7 @@ type Party struct {
 }
 
 // NewParty makes a party of a secret of at least 32 bytes, which must be random and its own.
-// Everything else is derived from it, so that an answer that is asked for twice is the same.
+// Everything else is derived from it, so that repeating a request gives the same answer.
 func NewParty(name string, secret []byte) (*Party, error) {
 	if len(secret) < secretBytes {
 		return nil, fmt.Errorf("mask: a secret of %d bytes; %d are needed", len(secret), secretBytes)

@@ -199,7 +199,7 @@ func (c *Cover) Solve(ctx context.Context, score []float64, o *Options) (*Soluti
 }
 
 // Bound returns the Lagrangian bound for multipliers u, one for each element: no cover of the
-// allowed sets has a larger score, whatever u is.
+// allowed sets has a larger score, for any u.
 func (c *Cover) Bound(score, u []float64) float64 {
 	b := 0.0
 	for _, v := range u {

@@ -17,7 +17,7 @@ type Certificate struct {
 	W, Lambda    []float64
 }
 
-// Gap is Upper - Lower: not negative but for rounding.
+// Gap is Upper - Lower, which is not negative except by rounding.
 func (c Certificate) Gap() float64 { return c.Upper - c.Lower }
 
 // within reports whether the gap is at most tol·max(least, |Upper|).

@@ -13,7 +13,7 @@ import (
 type Proof struct {
 	Run   *run.Run
 	Best  Certificate
-	Mix   []float64 // the λ to be looked at next
+	Mix   []float64 // the λ to evaluate next
 	Least float64   // gaps are relative to max(Least, |value|)
 }
 
@@ -81,8 +81,8 @@ func (p *Proof) Save(k *run.Checkpoint) (*run.Checkpoint, error) {
 	return k, nil
 }
 
-// Taken returns the checkpoint to go on from, nil for none, and takes what Save added to it,
-// for a problem of n weights.
+// Taken returns the checkpoint to resume from, nil for none, and reads the state that Save added to
+// it, for a problem of n weights.
 func (p *Proof) Taken(n int) (*run.Checkpoint, error) {
 	k, err := p.Run.Point(n)
 	if k == nil || err != nil {

@@ -46,7 +46,7 @@ type Smoothed struct {
 	// curvature along each coordinate of w (see Scaled).
 	Scale []float64
 
-	// Known, if its W is not nil, are bounds proved before: the run goes on from them.
+	// Known, if its W is not nil, are bounds proved before, from which the run continues.
 	Known Certificate
 
 	// Relaxed, if not nil, gives problems with a continuous gradient that never exceed the problem,

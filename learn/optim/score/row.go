@@ -42,8 +42,8 @@ func (l *Pointwise) RowConstants(outputs int, b float64) (lipschitz, bound float
 }
 
 // Row returns the loss of a row of class y, and adds a times its derivative to d unless that is
-// nil. under asks for the line below what was relaxed; see Pointwise.Under. space has room for two
-// rows.
+// nil. under selects the line below the loss that was relaxed; see Pointwise.Under. space has room
+// for two rows.
 func (l *Pointwise) Row(kind RowKind, row []float64, y int, a float64, d []float64, under bool,
 	space []float64) float64 {
 	switch kind {

@@ -296,8 +296,8 @@ func (l SoftMax) Gradients(g, h, y, f []float64) {
 	}
 }
 
-// Curvature is ½, the largest eigenvalue that diag(p) - ppᵀ can have: along one
-// score alone ¼ would do, but the trees of all classes are added together.
+// Curvature is ½, the largest eigenvalue that diag(p) - ppᵀ can have: ¼ would suffice along a
+// single score, but the trees of all classes are added together.
 func (l SoftMax) Curvature(float64) float64 { return 0.5 }
 func (l SoftMax) Start(y, w []float64) []float64 {
 	f := make([]float64, l.Classes)

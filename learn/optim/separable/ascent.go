@@ -146,8 +146,8 @@ func (a *Ascent) sum() {
 	}
 }
 
-// settlings is how often a pass looks at β', and settleRows how many examples there are
-// between at least: that is one norm of w.
+// settlings is how often a pass updates β', and settleRows the least number of examples between
+// updates; each takes one norm of w.
 const (
 	settlings  = 16
 	settleRows = 32

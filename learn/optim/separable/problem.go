@@ -4,7 +4,7 @@ import (
 	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
-// Problem is φ but for the mixture of its terms. It is read-only for the solvers.
+// Problem is φ without the mixture of its terms. It is read-only for the solvers.
 type Problem struct {
 	X                       []float64 // a row of Features each
 	Y                       []float64 // a target for each row and output

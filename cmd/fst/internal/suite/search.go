@@ -233,7 +233,7 @@ func (c Component[W]) ShortestDistance(m Machine, o *ops.ShortestDistanceOptions
 	return func(w io.Writer, o *fst.PotentialOptions) error { return fst.WritePotentials(w, d[:n], o) }, nil
 }
 
-// PathOptions are what fstshortestpath's flags gave, but for the pruning.
+// PathOptions are the values of fstshortestpath's flags, except for pruning.
 type PathOptions struct {
 	N      int
 	Queue  ops.Queue

@@ -1,4 +1,4 @@
-// Package clitest holds what the tests of both commands look at from outside: how a process ends.
+// Package clitest holds tests, shared by both commands, of how a process ends.
 package clitest
 
 import (
@@ -12,8 +12,7 @@ import (
 )
 
 // ClosedPipe runs a command line whose standard output is a pipe whose reader has closed it. It
-// must end in silence, and in a shell, which tells of an end by a signal, with the status of
-// SIGPIPE.
+// must end silently, and in a shell, which reports an end by a signal, with the status of SIGPIPE.
 func ClosedPipe(t *testing.T, words ...string) {
 	t.Helper()
 	if runtime.GOOS == "windows" || runtime.GOOS == "plan9" {

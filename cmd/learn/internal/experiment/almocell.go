@@ -20,7 +20,7 @@ type AlmoCell struct {
 	Set      string `json:"set"`
 	Model    string `json:"model"`
 	Seed     uint64 `json:"seed"`
-	Settings string `json:"settings"` // all else that its result depends on, but for the data
+	Settings string `json:"settings"` // all else that its result depends on, except the data
 
 	TrainRows int       `json:"train_rows"`
 	TestRows  int       `json:"test_rows"`

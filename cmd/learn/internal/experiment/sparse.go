@@ -112,8 +112,7 @@ func sparsely(ctx context.Context, p *sparse.Problem, cells *sparse.Cells, eps, 
 }
 
 // signalShare is the price: what is below this share of the peak is zero. signalL2 is the ridge of
-// the refits. Both were looked at on draws of seed 1 of the growing frequency; other seeds are
-// fresh.
+// the refits. Both were chosen on draws of seed 1 of the growing frequency; other seeds are fresh.
 const (
 	signalShare = 0.3
 	signalL2    = 1e-4
