@@ -55,7 +55,7 @@ type Result struct {
 	LogZError     float64
 	LogZErrorKind ErrorKind
 
-	// LogSpace tells that LogZ and the marginals came from the log-space sweep.
+	// LogSpace reports that LogZ and the marginals came from the log-space sweep.
 	LogSpace bool
 }
 

@@ -218,8 +218,8 @@ func (b *Builder) fail(err error) {
 	}
 }
 
-// Layer adds the next position. It copies what it is given. Errors are kept
-// and returned by Finish as well.
+// Layer adds the next position. It copies its argument. Errors are kept and returned by Finish as
+// well.
 func (b *Builder) Layer(s Layer) error {
 	b.Value(0) // make sure of the table
 	t := len(b.m.layers)

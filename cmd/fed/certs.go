@@ -428,7 +428,7 @@ func keyHash(public any) (string, error) {
 	return hex.EncodeToString(h[:]), nil
 }
 
-// void tells whether a list has a serial number.
+// void reports whether a list has a serial number.
 func void(list []x509.RevocationListEntry, serial *big.Int) bool {
 	return slices.ContainsFunc(list,
 		func(e x509.RevocationListEntry) bool { return e.SerialNumber.Cmp(serial) == 0 })

@@ -266,7 +266,7 @@ type verdicts struct {
 	noTwins       *ops.TwinsError // the evidence where twins fails
 }
 
-// determinizable says whether determinization of a machine ends, as far as that follows from the
+// determinizable reports whether determinization of a machine ends, as far as that follows from the
 // rest.
 func (v verdicts) determinizable(t *typed) string {
 	settled := v.ambiguity == holds || t.Idempotent() // the twins property is enough

@@ -270,7 +270,7 @@ func (a *archive) arcType() (string, error) {
 	return a.suite.ArcType(), nil
 }
 
-// answers tells whether e, which seek returned for key, is what the archive has under it.
+// answers reports whether e, which seek returned for key, is what the archive has under it.
 func (a *archive) answers(e *archived, key string) bool {
 	return e != nil && (e.key == key || a.ftype == fst.ArchiveSingle)
 }

@@ -197,7 +197,7 @@ func isNameByte(c byte) bool {
 	return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
-// isRunName says whether s is a name: letters, digits and _, no digit first.
+// isRunName reports whether s is a name: letters, digits and _, no digit first.
 func isRunName(s string) bool {
 	for i := range len(s) {
 		if !isNameByte(s[i]) {

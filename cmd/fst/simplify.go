@@ -61,7 +61,7 @@ func sumFlags(fs *flags.Set) func() (ops.Truncation, error) {
 	}
 }
 
-// sumsAbout is what the help of these tools says of it.
+// sumsAbout is its description in the help of these tools.
 const sumsAbout = `
 Over weights such as log, where ⊕ adds, sums are exact unless --delta is given: then each change of
 at most so much is dropped, as OpenFst does. A sum that diverges is an error that shows the
@@ -78,7 +78,7 @@ func closeDelta(fs *flags.Set, t *typed, value float64) float64 {
 	return value
 }
 
-// closenessAbout is what the help of these tools says of it.
+// closenessAbout is its description in the help of these tools.
 const closenessAbout = `
 Where weights are multiplied (real64, expectation), --delta is a factor less 1, and 1e-9 unless it is given.
 `

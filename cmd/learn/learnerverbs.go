@@ -174,7 +174,7 @@ Example:
 	}
 }
 
-// judged is what eval says of one file.
+// judged is the result of eval for one file.
 type judged struct {
 	Data    string     `json:"data"`
 	Size    string     `json:"size"`

@@ -282,7 +282,7 @@ func (s *sentences) fit(u *unlabelled) error {
 	return nil
 }
 
-// partSize is how much of an input is labelled at a time, when there is so much.
+// partSize is the largest part of an input that is labelled at a time.
 const partSize = 1 << 16
 
 // eachPart reads an input for prediction, and calls do for its sentences, some at a time. A part is

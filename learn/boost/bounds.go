@@ -30,8 +30,8 @@ type BoundOptions struct {
 	// that of the learner named in its settings. It must not depend on the data.
 	Grid []Family
 
-	// What the model's settings do not say of its training; what they do say is warned
-	// of anyway.
+	// Facts of training that the model's settings do not contain; those that they contain cause
+	// warnings anyway.
 	Sampled      bool // the model was trained on weighted or selected rows
 	LabelledBins bool // features were chosen or binned with the help of labels
 }

@@ -32,9 +32,8 @@ type Control struct {
 	Valid    *Data
 	Patience int
 
-	// Checkpoint, if not nil, is called every CheckpointEvery rounds (0 is 10) and
-	// when the context was cancelled. It may keep what it is given. An error stops
-	// the run.
+	// Checkpoint, if not nil, is called every CheckpointEvery rounds (0 is 10) and when the context
+	// was cancelled. It may keep its arguments. An error stops the run.
 	Checkpoint      func(*Checkpoint) error
 	CheckpointEvery int
 	// Resume, if not nil, is the checkpoint to continue from. Data and settings must be unchanged,

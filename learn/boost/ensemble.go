@@ -69,9 +69,8 @@ func (e *Ensemble) CheckRounds(rounds int) error {
 	return nil
 }
 
-// Prefix returns the ensemble after the given number of rounds, sharing its
-// predictors. CheckRounds says whether there is one; of a Joint ensemble all terms
-// belong to the last round.
+// Prefix returns the ensemble after the given number of rounds, sharing its predictors. CheckRounds
+// reports whether there is one; of a Joint ensemble all terms belong to the last round.
 func (e *Ensemble) Prefix(rounds int) *Ensemble {
 	p := *e
 	n, _ := slices.BinarySearchFunc(e.Terms, rounds, func(t Term, r int) int { return t.Round - r })

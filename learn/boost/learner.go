@@ -15,7 +15,7 @@ type Predictor interface {
 	Predict(dst []float64, x *table.Table, from int)
 }
 
-// Sized is met by predictors whose complexity can be read off: trees.
+// Sized is implemented by predictors of known complexity: trees.
 type Sized interface {
 	Predictor
 	Splits() int       // internal nodes

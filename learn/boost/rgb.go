@@ -63,8 +63,8 @@ const (
 type Rows string
 
 const (
-	HeldOut  Rows = "held-out" // those that the round's sample left out
-	Training Rows = "training" // those that the round's trees are grown on
+	HeldOut  Rows = "held-out" // rows that the round's sample left out
+	Training Rows = "training" // rows that the round's trees are grown on
 )
 
 // RGBOptions adjusts TrainRGB. The zero value is the recommended setting (Newton leaves
@@ -291,8 +291,7 @@ func (o *RGBOptions) check(columns int) error {
 	return nil
 }
 
-// rgbSettings is what a model file says of a run. Infinite numbers, which JSON
-// lacks, are text.
+// rgbSettings is the record of a run in a model file. Infinite numbers, which JSON lacks, are text.
 type rgbSettings struct {
 	*RGBOptions
 	Families any    `json:"families"`

@@ -36,7 +36,7 @@ type Agent struct {
 	prepared   boost.Fitter
 }
 
-// TableOptions say how an agent's file is to be read.
+// TableOptions say how to read an agent's file.
 func (c *Config) TableOptions(m Member) *table.Options {
 	o := &table.Options{Target: c.Target, Classes: c.Classes, Task: table.Classification, Unread: c.Drop}
 	if column, _, ok := strings.Cut(m.Where, "="); ok {
@@ -150,14 +150,14 @@ func (a *Agent) Columns() []string { return a.join().Columns }
 // KernelModel.Violations.
 func (a *Agent) Violations(m *KernelModel) (int, error) { return m.Violations(a.x) }
 
-// What an agent has, as Have tells it.
+// The state of an agent, as reported in Have.
 const (
 	hasNothing  = 0
 	hasFeatures = 1 // how inputs are standardised
 	hasQ        = 2 // the domain classifier; each term of the ensemble counts 1 more
 )
 
-// Have tells what the agent knows of the run already, so that it need not be sent again: 0 is
+// Have is the part of the run that the agent has already, so that it is not sent again; 0 is
 // nothing, as after a restart.
 func (a *Agent) Have() int {
 	a.mu.Lock()
@@ -242,7 +242,7 @@ func (a *Agent) answer(ctx context.Context, m *Message, h Head) (*Message, error
 	return out, nil
 }
 
-// joined is what an agent says of its table.
+// joined is an agent's description of its table.
 type joined struct {
 	Columns []string `json:"columns"`
 	Domain  string   `json:"domain,omitempty"`

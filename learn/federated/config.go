@@ -255,7 +255,7 @@ func (c *Config) names() []string {
 	return out
 }
 
-// Member returns the agent of that name; ok tells whether there is one.
+// Member returns the agent of that name; ok reports whether it exists.
 func (c *Config) Member(name string) (m Member, ok bool) {
 	i, ok := slices.BinarySearchFunc(c.Agents, name, func(m Member,
 		n string) int {

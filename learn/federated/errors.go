@@ -64,7 +64,7 @@ var mends = map[Code]string{
 // Mend says in a line what to do about errors of that kind.
 func (c Code) Mend() string { return mends[c] }
 
-// String is the number as messages have it: "FED-202".
+// String returns the number as in messages: "FED-202".
 func (c Code) String() string { return fmt.Sprintf("FED-%d", int(c)) }
 
 // Codes lists all kinds in the order of their numbers.

@@ -25,7 +25,7 @@ type Call struct {
 	// Request makes the request of an agent that has the terms up to have; see Agent.Have. It
 	// may be called again, for an agent that has lost what it had.
 	Request func(name string, have int) (*Message, error)
-	// Accept returns an *Error for an answer that cannot be used. It is as if none had come.
+	// Accept returns an *Error for an answer that cannot be used. It counts as missing.
 	Accept func(answer *Message) error
 	Limit  int64 // of the bytes of an answer; larger ones are not read
 }
@@ -49,7 +49,7 @@ type Exchange interface {
 type Local struct {
 	Agents  map[string]*Agent
 	Workers int // goroutines; zero is GOMAXPROCS. Results do not depend on it
-	// Lose, if not nil, tells which answers are lost: by agent, phase and round.
+	// Lose, if not nil, reports which answers are lost, by agent, phase and round.
 	Lose func(agent, phase string, round int) bool
 }
 

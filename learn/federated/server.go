@@ -407,7 +407,7 @@ func acceptSum(m *Message, dim int, whole bool) ([]int64, error) {
 // mostWhole is the largest sum of an agent's rows in fixed point.
 const mostWhole = 1 << 62
 
-// chain tells whether two sides have the same terms.
+// chain reports whether two sides have the same terms.
 type chain uint64
 
 func (c chain) add(words ...uint64) chain {

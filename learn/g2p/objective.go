@@ -13,10 +13,9 @@ type Kind string
 const (
 	// CrossEntropy is log Z_0 - θ(u*): the conditional random field. Convex.
 	CrossEntropy Kind = "ce"
-	// HammingMargin is softmax-margin with the number of labels that differ from
-	// u* in place of L: a plain chain with γ added to every wrong label. It is
-	// the control that tells what the margin does from what the edit distance
-	// does. Convex.
+	// HammingMargin is softmax-margin with the number of labels that differ from u* in place of L:
+	// a plain chain with γ added to every wrong label. It is the control that separates the effect
+	// of the margin from that of the edit distance. Convex.
 	HammingMargin Kind = "hamming"
 	// SoftmaxMargin is log Z_γ - θ(u*). Convex. K. Gimpel and N. A. Smith,
 	// "Softmax-margin CRFs: training log-linear models with cost functions",
@@ -71,7 +70,7 @@ func (k Kind) usesGamma() bool {
 	return k == HammingMargin || k == SoftmaxMargin || k == NGramMargin || k == LatentMargin || k == MaxMargin
 }
 
-// usesLoss says whether an objective needs the loss machines of the edit distance.
+// usesLoss reports whether an objective needs the loss machines of the edit distance.
 func (k Kind) usesLoss() bool {
 	return k == SoftmaxMargin || k == LatentMargin || k == MaxMargin || k == RiskMix
 }

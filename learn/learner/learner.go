@@ -14,7 +14,7 @@ import (
 type Learner[D, P any] interface {
 	// Name is one lower-case word: the group of its commands.
 	Name() string
-	// Title says what it is in a few words, without a full stop.
+	// Title describes it in a few words, without a full stop.
 	Title() string
 	// About says in some lines when to use it and what it needs.
 	About() string

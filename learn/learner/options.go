@@ -267,9 +267,9 @@ func (p *Option) Text() string {
 	return strings.Join(words, ",")
 }
 
-// Complete copies the options that from points to, nil for none, to those that to points to,
-// and puts defaults in the place of zeros. A value that is out of range is an error that
-// names it. None stays as it is: see Amount.
+// Complete copies the options at from, nil for none, to those at to, and replaces zeros by
+// defaults. A value that is out of range is an error that names it. None stays as it is: see
+// Amount.
 func Complete[O any](to, from *O) error {
 	if from != nil {
 		*to = *from

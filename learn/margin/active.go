@@ -19,9 +19,9 @@ import (
 // Annotator answers what is right for inputs of a pool: a person behind a queue, or a
 // simulation that knows.
 type Annotator[A any] interface {
-	// Annotate returns the annotation of input i, complete or partial. It may wait, and obeys
-	// the context. known is false for an input that is to be skipped. Asked again for the same
-	// input, it answers the same: a run that is resumed asks again for what it had.
+	// Annotate returns the annotation of input i, complete or partial. It may wait, and obeys the
+	// context. known is false for an input to skip. Asked again for the same input, it answers the
+	// same: a run that is resumed asks again for what it had.
 	Annotate(ctx context.Context, i int) (a A, known bool, err error)
 	// Ask announces inputs that Annotate will be called for, in that order.
 	Ask(batch []int) error

@@ -55,8 +55,8 @@ type Report struct {
 	// share of samples whose output of largest score and loss had no loss when last evaluated
 	Satisfied float64
 	Inexact   bool // some inference was not proved optimal
-	// Uncertified says that some inference had no bound: the objective may be larger than told,
-	// and the gap is not certified.
+	// Uncertified reports that some inference had no bound: the objective may be larger than
+	// reported, and the gap is not certified.
 	Uncertified bool
 	Outer       []optim.OuterStep
 }

@@ -91,7 +91,7 @@ type Options struct {
 	// networks, 10 for linear models, and for DualAscent and the rounds of Newton and Smoothed as
 	// many as make progress. For Auto they limit the first part.
 	Passes   int
-	All      bool    // averages are of all steps, as Theorem 5.4 has it; by default of the last half
+	All      bool    // averages are of all steps, as in Theorem 5.4; by default of the last half
 	Gap      float64 // to stop at, times max(leastValue, value); zero is 1e-3, negative as near as it gets
 	NoPolish bool    // Auto: leave the second part out
 

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Element is met by the numbers that an array may hold.
+// Element is implemented by the numbers that an array may hold.
 type Element interface {
 	float64 | float32 | int64 | int32 | uint64 | uint32 | uint8
 }

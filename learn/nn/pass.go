@@ -8,7 +8,7 @@ import (
 	"github.com/tropica-fst/tropica/learn/gemm"
 )
 
-// Product stores op(A)·op(B) + beta·C in C, as BLAS has it, for matrices in rows.
+// Product stores op(A)·op(B) + beta·C in C, as in BLAS, for matrices in rows.
 type Product[T Float] func(tA, tB blas.Transpose, m, n, k int, a []T, lda int, b []T, ldb int,
 	beta T, c []T, ldc int)
 

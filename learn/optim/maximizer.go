@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Maximizer is met by bounded sets on which a linear function can be maximised.
+// Maximizer is implemented by bounded sets on which a linear function can be maximised.
 type Maximizer interface {
 	Set
 	// Maximize returns the maximum of ⟨g, ·⟩ over the set, or a bound just above it. Unless x is

@@ -60,8 +60,8 @@ func NewBoxSimplex(n int, lo, hi []float64, sum float64) (*BoxSimplex, error) {
 	return s, nil
 }
 
-// Project implements Set. Entries are only ever compared and subtracted from one another: of
-// 1e16 - τ nothing of a sum of 1 would be left.
+// Project implements Set. Entries are only compared and subtracted from one another: 1e16 - τ would
+// lose a sum of 1.
 func (s *BoxSimplex) Project(x []float64) {
 	// The values of τ at which coordinate i leaves Hi (τ = v_i - Hi_i) or reaches Lo as τ grows.
 	// Each is an exact sum of two floats (D. Knuth, The Art of Computer Programming 2, 4.2.2).

@@ -33,7 +33,7 @@ type Program interface {
 	Eval(x []float64, rows []int, lambda, mu []float64, v *Values, grad []float64) error
 }
 
-// Values is what Program.Eval says of some examples.
+// Values is the result of Program.Eval for some examples.
 type Values struct {
 	Objective float64   // mean l_0 plus the penalty
 	Point     []float64 // l_jn, a row of them for each example

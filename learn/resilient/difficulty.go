@@ -39,7 +39,7 @@ func NewDifficulty(h Relaxation, losses, lambda []float64,
 	return listed(h.Name(), losses, lambda, Rank(losses, lambda), show)
 }
 
-// ByLoss lists examples by their losses, for methods whose weights say nothing of how hard an
+// ByLoss lists examples by their losses, for methods whose weights do not measure how hard an
 // example is: ITLM's are least for the hardest. name stands in the place of the relaxation.
 func ByLoss(name string, losses, weights []float64, show func(i int) (place, what string)) *Difficulty {
 	return listed(name, losses, weights, Rank(losses, losses), show)

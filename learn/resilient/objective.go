@@ -61,7 +61,7 @@ func NewObjective(e Examples, h Relaxation) (*Objective, error) {
 // Dim implements optim.Objective.
 func (o *Objective) Dim() int { return o.e.Dim() }
 
-// Examples tells solvers how many examples an evaluation visits.
+// Examples returns how many examples an evaluation visits.
 func (o *Objective) Examples() int { return o.e.Len() }
 
 // Eval implements optim.Objective. CVaR needs the losses before it knows a weight, and costs a

@@ -66,7 +66,7 @@ func (t *Template) Reads(column, columns int) bool {
 	})
 }
 
-// Pair tells whether the attributes are combined with two labels.
+// Pair reports whether the attributes are combined with two labels.
 func (t *Template) Pair() bool { return t.pair }
 
 // ParseTemplate reads one line.

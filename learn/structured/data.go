@@ -84,7 +84,7 @@ func (d *Data) Subset(rows []int) *Data {
 	return &out
 }
 
-// Fingerprint tells the examples from others: 64 bits in hexadecimal.
+// Fingerprint identifies the examples by 64 bits in hexadecimal.
 func (d *Data) Fingerprint() string {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%016x %s %q %q %d %d", d.X.Fingerprint(d.Y), d.Kind, d.Names, d.Classes,

@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// Ratings are what one person said of some items: higher is better. Items are in ascending
-// order, without repeats.
+// Ratings are one person's ratings of some items: higher is better. Items are in ascending order,
+// without repeats.
 type Ratings struct {
 	Item  []int32
 	Value []float64

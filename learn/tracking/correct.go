@@ -13,7 +13,7 @@ import (
 	"github.com/tropica-fst/tropica/learn/space"
 )
 
-// Correction is what a user says of a link: it must be there, or must not.
+// Correction is a user's constraint on a link: it must exist, or must not.
 type Correction struct {
 	Sequence string // of the movie, "" for any
 	Frame    int    // number of the first of two frames

@@ -269,8 +269,9 @@ func (c *Counts) divisions(computed, reference *Graph, to map[Node]Node, toleran
 	}
 }
 
-// sameDivision tells whether the computed division of m is that of r. Of the two frames of mothers
-// the earlier one has the mother, and the frame after the later one the daughters: both must match.
+// sameDivision reports whether the computed division of m is that of r. Of the two frames of
+// mothers the earlier one has the mother, and the frame after the later one the daughters: both
+// must match.
 func sameDivision(m, r Node, got, want *families, to map[Node]Node) bool {
 	early, late := min(m.Frame, r.Frame), max(m.Frame, r.Frame)
 	a, ok := along(got.before, m, early)

@@ -50,12 +50,12 @@ func (m *Model) Candidates(movie *Movie) *Candidates {
 	return &c
 }
 
-// Prediction is what a model says of a movie.
+// Prediction is the output of a model for a movie.
 type Prediction struct {
 	Events [][]Event   // of each frame and the next
 	Scores [][]float64 // of the events; nil for Nearest
 	// Gap is how much more the best assignments may score, in all frames together. Open counts the
-	// frame pairs that were not proved optimal, Solved those that were solved, and not taken over.
+	// frame pairs that were not proved optimal, Solved those that were solved rather than copied.
 	Gap          float64
 	Open, Solved int
 }

@@ -20,7 +20,7 @@ type Annotation struct {
 // Annotation returns what is known of a pair's events: all of them, or those of some detections.
 func (p *Pair) Annotation() *Annotation { return &Annotation{Chosen: p.Truth(), Known: p.known} }
 
-// judged tells whether a hypothesis touches a detection whose event is told: the loss counts it.
+// judged reports whether a hypothesis touches a detection whose event is told: the loss counts it.
 func (a *Annotation) judged(p *Pair, h int) bool {
 	if a.Known == nil {
 		return true
@@ -59,7 +59,7 @@ func (p *Pair) Reveal(marked []bool) *Annotation {
 // true events. It counts only hypotheses that touch an annotated detection.
 type Space struct {
 	Miss, Extra float64 // 0 is 1
-	Nodes       int     // of branch and bound, as partition.Options has it
+	Nodes       int     // of branch and bound, as in partition.Options
 	// Prior, if not nil, is weights that are known: one more weight multiplies their score. Where that
 	// weight is not penalised, what is learnt is how the others differ from the prior.
 	Prior []float64

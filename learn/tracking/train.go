@@ -412,7 +412,7 @@ func handWeights() []float64 {
 	return w
 }
 
-// Fingerprint tells labelled movies from others.
+// Fingerprint identifies labelled movies.
 func Fingerprint(movies []*Movie) uint64 {
 	h := fnv.New64a()
 	for _, m := range movies {
@@ -458,7 +458,7 @@ func equalEvents(a, b Event) bool { return compareEvents(a, b) == 0 }
 type Report struct {
 	Counts
 	Pairs  int
-	Loss   float64 // the loss of Space with both costs 1, in the mean over frame pairs
+	Loss   float64 // the mean over frame pairs of the loss of Space with both costs 1
 	Events int     // true ones
 	Missed int     // of them
 	// Confusion counts true events by their kind and that of the events found: the same event, or

@@ -50,7 +50,7 @@ func target(name string) string {
 	return filepath.Join(dir, base)
 }
 
-// Place is a file that a command reads or writes, with what it is to the command: "the model".
+// Place is a file that a command reads or writes, with its role: "the model".
 type Place struct{ What, Name string }
 
 // Apart returns an error when an output would overwrite an input or another output. Call it before

@@ -1,7 +1,7 @@
 // Package flags parses command lines as both generations of OpenFst's tools do. Go's flag package
 // cannot: it stops at the first argument and exits with status 2.
 //
-// Accepted are -f, --f (or, as OpenFst 1.7.9 has it, any number of hyphens), --f=v, --f v and, for
+// Accepted are -f, --f (or, as in OpenFst 1.7.9, any number of hyphens), --f=v, --f v and, for
 // booleans, --nof, before and after arguments. In a name a hyphen is equivalent to an underscore:
 // --arc-type is --arc_type. A boolean takes the next word as its value only if that is true or
 // false, since files may follow (write ./true for a file of that name). After -- all words are

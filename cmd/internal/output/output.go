@@ -295,11 +295,11 @@ type writeError struct {
 func (e *writeError) Error() string { return "writing " + e.name + ": " + e.err.Error() }
 func (e *writeError) Unwrap() error { return e.err }
 
-// Whole tells whether the file appears whole, on Commit. Others (standard output,
-// devices, pipes) get what is written when the buffer is full, or Flush is called.
+// Whole reports whether the file appears whole, on Commit. Others (standard output, devices, pipes)
+// get what is written when the buffer is full, or Flush is called.
 func (f *File) Whole() bool { return f.whole }
 
-// Flush hands over what was written to a file that does not appear whole.
+// Flush passes on what was written, for a file that does not appear whole.
 func (f *File) Flush() error {
 	if f.err == nil && !f.Whole() {
 		f.err = f.written(f.named(f.w.Flush()))

@@ -17,9 +17,8 @@ numbers or dates that are written in another way (1,5 $12 45% 31.12.2024) is an
 error that says which flag reads it: --decimal, --thousands, --symbols, --dates. The
 model keeps these flags, and later tables are read as the first was.`
 
-// Flags defines the flags that say what the columns of a table are. The function it
-// returns makes options of them when they are parsed. predict leaves out those that
-// a model knows for itself.
+// Flags defines the flags that say what the columns of a table are. The function it returns makes
+// options of them when they are parsed. predict leaves out those that a model contains.
 func Flags(fs *flags.Set, predict bool) func() (*table.Options, error) {
 	var task *string
 	var categorical *string

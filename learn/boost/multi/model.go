@@ -83,8 +83,8 @@ func (m *Model) Mass() []float64 {
 	return out
 }
 
-// Shares is each domain's part of ||alpha||_1, as figure B.3 has it; a shared term is
-// one in every domain.
+// Shares is each domain's part of ||alpha||_1, as in figure B.3; a shared term counts in every
+// domain.
 func (m *Model) Shares() []float64 {
 	mass := m.Mass()
 	out := slices.Clone(mass[:m.Domains()])

@@ -16,7 +16,7 @@ type Directions string
 
 const (
 	Pooled Directions = ""    // on the rows of all domains, which sees the harm to others
-	Own    Directions = "own" // on the rows of that domain, as figure 4.1 has it
+	Own    Directions = "own" // on the rows of that domain, as in figure 4.1
 )
 
 // Slots says which slots a model has.
@@ -129,8 +129,8 @@ type Control struct {
 	Valid    *boost.Data
 	Patience int
 
-	// Checkpoint, if not nil, is called every CheckpointEvery rounds (0 is 10) and when
-	// the context was cancelled. It may keep what it is given. An error stops the run.
+	// Checkpoint, if not nil, is called every CheckpointEvery rounds (0 is 10) and when the context
+	// was cancelled. It may keep its arguments. An error stops the run.
 	Checkpoint      func(*Checkpoint) error
 	CheckpointEvery int
 	// Resume, if not nil, is where to go on. Data and settings must be what they were,

@@ -16,7 +16,7 @@ type Prior string
 
 const (
 	Balanced  Prior = ""          // all domains the same, since the target mixture is not known
-	Empirical Prior = "empirical" // as many as there are rows
+	Empirical Prior = "empirical" // one for each row
 )
 
 // QOptions adjusts the default domain classifier, multinomial logistic regression. The
@@ -174,7 +174,7 @@ func (l *Logistic) finish(s []float64) {
 	}
 }
 
-// FittedQ is a trained domain classifier and what it says of the training rows.
+// FittedQ is a trained domain classifier and its values on the training rows.
 type FittedQ struct {
 	Classifier Classifier
 	Train      []float64 // Q of the labelled rows, by row and domain, cross-fitted where that was asked for

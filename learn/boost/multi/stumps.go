@@ -26,9 +26,9 @@ type Stumps struct{}
 // Name is "multi.stumps": on categorical columns they are others than boost.Stumps.
 func (Stumps) Name() string { return "multi.stumps" }
 
-// SlotFitter is met by fitters that fit several directions in one pass: u[s] are the
-// signed weights (-w g, see boost.Direction) of slot s. The result has a fit a slot, as
-// separate calls of Fit would give.
+// SlotFitter is implemented by fitters that fit several directions in one pass: u[s] are the signed
+// weights (-w g, see boost.Direction) of slot s. The result has a fit a slot, as separate calls of
+// Fit would give.
 type SlotFitter interface {
 	boost.Fitter
 	FitSlots(ctx context.Context, u [][]float64, round int) ([]*boost.Fit, error)

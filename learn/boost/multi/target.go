@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// TargetSet is Lambda, the set of mixtures of the domains that the model is to be good
-// on. The zero value is the whole simplex.
+// TargetSet is Lambda, the set of mixtures of the domains that the model must suit. The zero value
+// is the whole simplex.
 type TargetSet struct {
 	// Lo and Hi bound the share of each domain: Lo_k <= lambda_k <= Hi_k. nil is 0 and
 	// 1. There must be a mixture between them: Σ Lo <= 1 <= Σ Hi.

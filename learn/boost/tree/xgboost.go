@@ -184,9 +184,9 @@ func (t *Tree) means() []float64 {
 	return out
 }
 
-// Tree returns the tree in this package's form, on that many columns. Nodes are
-// numbered anew, level by level, and those that XGBoost has deleted left out. It
-// trusts nothing: what is not a tree is an error that names the node.
+// Tree returns the tree in this package's form, on that many columns. Nodes are renumbered level by
+// level, without those that XGBoost has deleted. It trusts nothing: what is not a tree is an error
+// that names the node.
 func (x *XGBoostTree) Tree(columns int) (*Tree, error) {
 	n := len(x.LeftChildren)
 	for _, a := range []struct {

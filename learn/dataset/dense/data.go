@@ -114,8 +114,8 @@ func (d *Data) Weights() []float64 {
 	return out
 }
 
-// Fingerprint tells data apart that a checkpoint must not be taken to: FNV-1a over all numbers,
-// eight bytes at a time.
+// Fingerprint identifies data, so that a checkpoint is not applied to others. It is FNV-1a over all
+// numbers, eight bytes at a time.
 func (d *Data) Fingerprint() uint64 {
 	h := uint64(14695981039346656037)
 	add := func(v uint64) { h = (h ^ v) * 1099511628211 }

@@ -111,9 +111,8 @@ func (t *Table) identifies(c *Column) {
 var identifierName = regexp.MustCompile(
 	`^(?i:id|index|key|row|nr|no|number|.*[_ .-](id|index|key|nr|no))$|[a-z](ID|Id)$`)
 
-// CheckFolds tells whether the table can be divided into k folds: an error names
-// what there is too little of. A class with fewer rows than folds is a warning,
-// since some fold will have none of it.
+// CheckFolds returns an error that names what is lacking unless the table can be divided into k
+// folds. A class with fewer rows than folds is a warning, since some fold will have none of it.
 func (t *Table) CheckFolds(k int) (warnings []string, err error) {
 	if k < 2 {
 		return nil, &Error{Name: t.Name, Msg: fmt.Sprintf("%d folds; two or more are needed", k), Err: ErrUseless}

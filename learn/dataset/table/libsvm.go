@@ -16,14 +16,12 @@ const (
 	LibSVMWeight = "weight"
 )
 
-// readLibSVM reads lines "label index:value index:value ... # comment", after the
-// tools of C.-C. Chang and C.-J. Lin, "LIBSVM: a library for support vector
-// machines", 2011. Indices increase along a line. A feature that a line leaves out
-// is 0, not missing, as LIBSVM has it, unless Options, or their Like, have AbsentMissing; "nan" is
-// missing.
-// The columns are named by
-// their indices, "1" (or "0", if one line has it) to the largest that occurs. Options.Storage
-// says whether they are stored in full, rows·columns·4 bytes, or as a Sparse.
+// readLibSVM reads lines "label index:value index:value ... # comment", after the tools of C.-C.
+// Chang and C.-J. Lin, "LIBSVM: a library for support vector machines", 2011. Indices increase
+// along a line. A feature that a line leaves out is 0, not missing, as LIBSVM has it, unless
+// Options, or their Like, have AbsentMissing; "nan" is missing. The columns are named by their
+// indices, "1" (or "0", if one line has it) to the largest that occurs. Options.Storage reports
+// whether they are stored in full, rows·columns·4 bytes, or as a Sparse.
 //
 // "label:weight", as XGBoost writes it, gives the row a weight; it must be on all lines or on none.
 // "qid:n" is the source if Options.Source says "qid", and skipped otherwise.

@@ -86,8 +86,8 @@ func (o *Options) plainForm(name, format string) error {
 	return nil
 }
 
-// thousandsMarks are the marks that may stand between groups of digits. A blank stands for those
-// that do not break a line as well.
+// thousandsMarks are the marks that may stand between groups of digits. A blank stands for no-break
+// spaces as well.
 var thousandsMarks = []string{",", ".", "'", "_", " "}
 
 // check refuses marks that cannot be what they are said to be.

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Kind says how the values of a column are to be understood.
+// Kind says how to interpret the values of a column.
 type Kind uint8
 
 const (
@@ -46,7 +46,7 @@ type Text struct {
 // Warning is something odd in a table that can be used all the same.
 type Warning struct {
 	Msg   string
-	Fixes []Fix // options that would have it read otherwise
+	Fixes []Fix // options that would read it differently
 }
 
 // String is the message, with the fields of Options that would help.
@@ -74,7 +74,7 @@ type Table struct {
 	// reads them, not as 0. In Options.Like it requires reading them so.
 	AbsentMissing bool
 
-	Reading Reading // how texts were read; of Options.Like, how they are to be read
+	Reading Reading // how texts were read; of Options.Like, how to read them
 	ID      []Text  // columns that are carried along and are no features
 
 	Name     string    // of the input, for messages

@@ -21,7 +21,7 @@ type assignment struct {
 	err   error
 }
 
-// assignment tells whether the part is one.
+// assignment reports whether the part is one.
 func (p *part) assignment(ctx context.Context) (*assignment, bool) {
 	n := p.elements()
 	for h := range p.sets() {

@@ -43,8 +43,8 @@ func (c *Certificate) merge(d Certificate) {
 	}
 }
 
-// Minorized is met by relaxed problems that know more of what they relax than that they
-// lie below it.
+// Minorized is implemented by relaxed problems with more than the fact that they lie below the
+// original.
 type Minorized interface {
 	Convex
 	// Minorant returns v, and stores g in gw, such that the problem that was relaxed is at least v

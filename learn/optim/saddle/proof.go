@@ -48,7 +48,7 @@ func (p *Proof) Proved(lower float64, lambda []float64) {
 // Certain reports whether there are both bounds.
 func (p *Proof) Certain() bool { return p.Best.W != nil && p.Best.Lambda != nil }
 
-// Within reports whether the gap is at most so much times max(Least, value).
+// Within reports whether the gap is at most a factor times max(Least, value).
 func (p *Proof) Within(gap float64) bool { return p.Certain() && p.Best.within(gap, p.Least) }
 
 // Result returns the result of a run that ended at w after the given number of steps: what is

@@ -20,8 +20,7 @@ type Problem interface {
 	Eval(w, lambda, gw, gl []float64) (float64, error)
 }
 
-// Sampled is met by a mean over examples that can be estimated on some of
-// them.
+// Sampled is implemented by a mean over examples that can be estimated on some of them.
 type Sampled interface {
 	Problem
 	Len() int
@@ -30,8 +29,8 @@ type Sampled interface {
 	EvalBatch(batch []int, w, lambda, gw, gl []float64) (float64, error)
 }
 
-// Convex is met by functions that are convex in w for every λ of the set, and
-// concave in λ. Only for these is there a certificate.
+// Convex is implemented by functions that are convex in w for every λ of the set, and concave in λ.
+// Only for these is there a certificate.
 type Convex interface {
 	Problem
 	// Curvature stores μ ≥ 0 such that φ(·, λ) - Σ_j μ_j w_j²/2 is convex for every

@@ -154,7 +154,7 @@ func (s *smoothedRun) guessPenalty() error {
 	return nil
 }
 
-// within tells whether the gap is the one asked for.
+// within reports whether the gap is the one asked for.
 func (s *smoothedRun) within(c *Certificate) bool {
 	if s.Absolute {
 		return c.Gap() <= s.Gap

@@ -1,5 +1,5 @@
-// Package score holds the losses of a score: functions of a label and of what a model says of
-// one example. Boosting, linear models, networks and structured learners share this one set.
+// Package score holds the losses of a score: functions of a label and of a model's output for one
+// example. Boosting, linear models, networks and structured learners share this one set.
 //
 //	l, err := score.Parse("huber:1")
 //	l.Gradients(g, h, y, f)                  // of many rows at once
@@ -48,9 +48,9 @@ type Loss interface {
 	Start(y, w []float64) []float64
 }
 
-// Probabilistic is met by losses whose minimiser determines class
-// probabilities. Probabilities stores P(y=+1) of each row in p when Outputs is 1,
-// else all classes' probabilities, laid out as the scores are.
+// Probabilistic is implemented by losses whose minimiser determines class probabilities.
+// Probabilities stores P(y=+1) of each row in p when Outputs is 1, else all classes' probabilities,
+// laid out as the scores are.
 type Probabilistic interface {
 	Loss
 	Probabilities(p, f []float64)

@@ -17,8 +17,8 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// Machine is an fst.Expanded over some weight type: what a suite reads, and
-// hands on to its own methods only.
+// Machine is an fst.Expanded over some weight type. A suite reads it and passes it to its own
+// methods only.
 type Machine any
 
 // Suite is what the tools can do with machines over one weight type, which is

@@ -21,7 +21,7 @@ type AccuracyOptions struct {
 	Hindsight bool   // test every setting, for the figure that is not nested
 	Workers   int    // fits at the same time; 0 is one a processor. Results do not depend on it
 
-	// Record has errors of other programs beside those that came with this one.
+	// Record has errors of other programs, in addition to those that came with this one.
 	Record Record
 
 	// Known are results of an earlier run; those of the same set, trial,

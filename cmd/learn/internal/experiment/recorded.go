@@ -23,8 +23,8 @@ type ThesisFigures struct {
 	Level string     `json:"level"` // of the one-tailed paired t-test; "" is none
 }
 
-// table31JSON has the thesis' figures and the errors of XGBoost and scikit-learn by trial;
-// it says of itself how they were made.
+// table31JSON has the thesis' figures and the errors of XGBoost and scikit-learn by trial; it
+// contains a note on how they were made.
 //
 //go:embed testdata/table31.json
 var table31JSON []byte
