@@ -11,7 +11,7 @@ import (
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
 )
 
-// Whoever draws what no viewer shows is told so, and has the picture all the same.
+// A picture that no viewer shows is written all the same, with a warning.
 func TestDrawSVGTooLargeToShow(t *testing.T) {
 	for _, n := range []int{100, 15000} {
 		rng := rand.New(rand.NewPCG(1, 1))

@@ -10,8 +10,8 @@ import (
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
 )
 
-// With --encode_reuse the table is written again only where it has become longer, so that jobs
-// may share one that has all their labels, also where nobody may write.
+// With --encode_reuse the table is written again only where it has become longer. Jobs may
+// therefore share a table that has all their labels, even a read-only one.
 func TestEncodeReuse(t *testing.T) {
 	t.Chdir(t.TempDir())
 	call := func(want int, words ...string) {

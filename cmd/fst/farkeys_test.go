@@ -85,7 +85,7 @@ func TestFarKeys(t *testing.T) {
 			t.Errorf("%s: from zz on\n%s", typ, out)
 		}
 	}
-	// The start state of the first machine is none of its own: who reads it is told.
+	// The start state of the first machine is not one of its states: readers get an error.
 	data := archiveOfKeys(fst.ArchiveTable, n)
 	at := bytes.Index(data, []byte("standard")) + len("standard") + 16
 	binary.LittleEndian.PutUint64(data[at:], 99)

@@ -152,7 +152,7 @@ func hostileInputs(t *testing.T) {
 	must(os.MkdirAll("in/dir", 0o777))
 }
 
-// isText tells text inputs, of which a part may be good.
+// isText reports text inputs, where a part may be valid.
 func isText(name string) bool {
 	return strings.HasSuffix(name, ".txt") || strings.HasSuffix(name, ".run") ||
 		strings.HasSuffix(name, ".tsv") || strings.HasSuffix(name, ".jsonl")
@@ -262,7 +262,7 @@ func TestHostileInputs(t *testing.T) {
 	t.Chdir(t.TempDir())
 	hostileInputs(t)
 	covered := map[string]bool{}
-	done := map[string]bool{} // inputs of which a tool has got all
+	done := map[string]bool{} // inputs that a tool has read completely
 	calls := 0
 	for _, h := range hostileTools {
 		words := strings.Fields(h.words)

@@ -74,7 +74,7 @@ func TestLimitBytesBoundsMemory(t *testing.T) {
 	for i := range 2000 { // 4·10⁶ pairs
 		fmt.Fprintf(&many, "%d %d 1 1\n%d %d 1 1\n%d\n", i, (i+1)%2000, i, (7*i+3)%2000, i)
 	}
-	for i := range 30000 { // one output is ahead of the other by up to so many labels
+	for i := range 30000 { // one output is ahead of the other by up to this many labels
 		fmt.Fprintf(&leads, "%d %d 1 1\n%d %d 1 0\n", i+1, i+2, i+40001, i+40002)
 	}
 	for i := range 40 { // ways into each component with as many delays as there are strings

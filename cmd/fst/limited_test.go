@@ -296,8 +296,8 @@ func TestOutputAfterTimeout(t *testing.T) {
 	}
 }
 
-// A file that is beyond a limit by its header is refused there: the machine behind the header, of
-// which nothing is left here, is not read.
+// A file that exceeds a limit by its header is rejected there. The machine after the header, which
+// is missing here, is not read.
 func TestLimitsHoldAtHeaders(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var text strings.Builder

@@ -400,7 +400,7 @@ func FuzzLossLine(f *testing.F) {
 		first := []string{"direct", "general"}[path%2]
 		answer, ok := evaluate(first)
 		if !ok {
-			return // in time or not, it is told why
+			return // in time or not, the reason is given
 		}
 		if again, ok := evaluate(first); ok && !bytes.Equal(again, answer) {
 			t.Fatalf("%s: first %s\nthen %s", first, answer, again)
@@ -423,7 +423,7 @@ func FuzzLossLine(f *testing.F) {
 	})
 }
 
-// What a band costs is told on every path, and is the same.
+// Every path reports the cost of a band, and it is the same.
 func TestLossBandErrorOnEveryPath(t *testing.T) {
 	const line = `{"name":"b","alphabet":2,"l":5,"q":1,"gamma":1,"yi":[0,1,0,1,1,0],"loss":{"kind":"edit","match":0,"sub":1,"ins":1,"del":1,"band":1},"theta":[[0.3,0],[0,1],[0,-1],[2,0],[0,0.5]]}`
 	var want map[string]any

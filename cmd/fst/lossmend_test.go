@@ -261,7 +261,7 @@ func TestLossNamesDivergentCycle(t *testing.T) {
 	}
 }
 
-// A field that the loss does not have would be a cost that nobody counts: it is named, and the case
+// A field that the loss does not have would be a cost without effect: it is named, and the case
 // answered.
 func TestLossFieldsThatAreIgnored(t *testing.T) {
 	const of = `{"alphabet":2,"l":1,"q":1,"yi":[0],"theta":[[0,0]],"loss":%s}`

@@ -654,9 +654,9 @@ func (m *model) distancesAcyclic(source int, reverse bool) []float64 {
 	return out
 }
 
-// unordered reports whether arcs of a state with the same labels have weights of which a is
-// within delta of b, and b of c, but not a of c. Then "less by more than delta, or the lower
-// next state" is no order, and what std::sort makes of it is undefined.
+// unordered reports whether arcs of a state with the same labels have weights a, b and c where a is
+// within delta of b, and b of c, but not a of c. Then "less by more than delta, or the lower next
+// state" is no order, and what std::sort makes of it is undefined.
 func (m *model) unordered(delta float32) bool {
 	near := func(x, y modelArc) bool {
 		v, w := float32(x.weight), float32(y.weight)

@@ -84,7 +84,7 @@ func strs(rng *rand.Rand, arcType string) (ms []*model) {
 	return ms
 }
 
-// oneString is a machine of one path, of which fstrandgen has no choice.
+// oneString is a machine of one path, which leaves fstrandgen no choice.
 func oneString(rng *rand.Rand, arcType string) []*model {
 	return []*model{drawString(rng, &model{arcType: arcType}, rng.IntN(5), 1+rng.IntN(4))}
 }

@@ -73,7 +73,7 @@ func two(rng *rand.Rand, arcType string) []*model {
 	return []*model{a, b}
 }
 
-// toCompose are two machines of which one is sorted, mostly.
+// toCompose are two machines; mostly one is sorted.
 func toCompose(acceptors bool) func(*rand.Rand, string) []*model {
 	return func(rng *rand.Rand, arcType string) []*model {
 		t := traits{acceptor: acceptors && rng.IntN(10) != 0}
@@ -202,7 +202,7 @@ func choose(groups ...[]string) func(*rand.Rand) []string {
 
 func words(s string) []string { return strings.Fields(s) }
 
-// libraryFlags are those of every tool, of which most mean something to some.
+// libraryFlags are the flags of every tool; most matter to some tools only.
 var libraryFlags = []string{"--fst_align", "--fst_default_cache_gc=false", "--fst_default_cache_gc_limit=0",
 	"--fst_read_mode=map", "--fst_read_mode=foo", "--fst_verify_properties",
 	"--save_relabel_ipairs=OUT/pairs-in", "--save_relabel_opairs=OUT/pairs-out", "--fst_compat_symbols=false",
@@ -932,9 +932,9 @@ var rounds uint64
 // without, of fstlinear the files are compared with ours, and fstloglinearapply is given the models
 // as machines.
 //
-// TROPICA_CASES sets how many, TROPICA_SEED which, TROPICA_CASE one of them alone, TROPICA_TOOL of
-// which tool alone; with -count=N the N rounds have cases of their own. A million take some hours
-// of two cores, and so go test's -timeout=0.
+// TROPICA_CASES sets how many, TROPICA_SEED which, TROPICA_CASE only one of them, TROPICA_TOOL only
+// one tool. With -count=N the N rounds have cases of their own. A million take some hours of two
+// cores, and so go test's -timeout=0.
 func TestAsOpenFst(t *testing.T) {
 	o := fsttest.OpenFst(t) // or skip
 	exit = func(int) { panic("a call went on after its --timeout; the stacks below say which") }
@@ -1075,8 +1075,8 @@ func (p *peers) writeTables() {
 }
 
 // drawCase draws a tool, machines and options. The arc types are all that OpenFst's packaged tools
-// know: any other, also tropical and real64, they look for in a library NAME-arc.so, of which none
-// is installed with them.
+// know: for any other, also tropical and real64, they need a library NAME-arc.so, and none is
+// installed with them.
 func drawCase(rng *rand.Rand, tools []peerTool) *peerCase {
 	arcType := []string{"standard", "standard", "log", "log64"}[rng.IntN(4)]
 	tool := &tools[rng.IntN(len(tools))]

@@ -84,8 +84,7 @@ func TestLearner(t *testing.T) {
 	}
 }
 
-// Zero options are the documented defaults, None is nothing at all, and what is wrong is told with
-// the option's name.
+// Zero options are the documented defaults, None is nothing at all, and errors name the option.
 func TestOptions(t *testing.T) {
 	o, err := (&almo.Options{}).Minimax()
 	if err != nil {

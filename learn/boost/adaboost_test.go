@@ -266,9 +266,9 @@ func TestL1ReturnsToZero(t *testing.T) {
 	}
 }
 
-// TestLogitFirstStep: the minimiser along the first stump, log((1-e)/e), is taken whole, also
-// where it is longer than AdaBoost's weight of a perfect stump. (One row of 40 is wrong.) And an
-// integer weight is a row that occurs so many times.
+// TestLogitFirstStep: the minimiser along the first stump, log((1-e)/e), is taken whole, also where
+// it is longer than AdaBoost's weight of a perfect stump. (One row of 40 is wrong.) And an integer
+// weight n is equivalent to n copies of the row.
 func TestLogitFirstStep(t *testing.T) {
 	var x, x2 []float32
 	var y, y2, w []float64

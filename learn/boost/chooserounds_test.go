@@ -152,8 +152,8 @@ func openRuns(rgb RGBOptions, gb GradientOptions) map[string]func(*Data, Control
 	}
 }
 
-// The number of rounds is that of the least mean loss of the parts held out, found here by runs
-// of the same length on each; the model is that of so many rounds on all rows.
+// The number of rounds is that of the least mean loss of the parts held out, found here by runs of
+// the same length on each. The model is that of as many rounds on all rows.
 func TestRoundsAreChosen(t *testing.T) {
 	d := mixed(rand.New(rand.NewPCG(6, 9)), 240)
 	const patience = 15

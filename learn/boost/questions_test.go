@@ -9,8 +9,8 @@ import (
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 )
 
-// gappy is a table of m rows with a column of numbers, one of which values are missing,
-// and a categorical one, with missing values where gaps is set.
+// gappy is a table of m rows with a numeric column that has missing values, and a categorical one
+// that has them where gaps is set.
 func gappy(rng *rand.Rand, m, levels int, gaps bool) *table.Table {
 	x := numeric(make([]float32, m), make([]float32, m), make([]float32, m))
 	c := &x.Columns[2]

@@ -87,8 +87,8 @@ func TestResumedRunKeepsItsIdleRounds(t *testing.T) {
 	}
 }
 
-// overshooting is a table of which a Newton step from the best constant goes far beyond the
-// least loss: where the second derivative is smallest, labels are half and half.
+// overshooting is a table for which a Newton step from the best constant goes far beyond the
+// minimum: where the second derivative is smallest, half the labels are of each class.
 func overshooting(copies int) *Data {
 	n := 200 * copies
 	d := &Data{X: numeric(make([]float32, n)), Y: make([]float64, n)}
@@ -296,7 +296,7 @@ func TestNewtonStepsDescendWithTheirPenalty(t *testing.T) {
 	}
 }
 
-// A run ends after so many idle rounds in a row, not in all.
+// A run ends after that many idle rounds in a row, not in all.
 func TestIdleRoundsCountInARow(t *testing.T) {
 	const most = 3
 	scattered := false

@@ -11,8 +11,8 @@ import (
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
-// people draws a table of rows of two domains whose labels depend on different columns, of
-// which only the first tells the domain, dealt to agents of each domain.
+// people draws a table of two domains whose labels depend on different columns, dealt to agents of
+// each domain. Only the first column reveals the domain.
 func people(seed uint64, rows, agents, columns int) (*table.Table, *Config, map[string][]int) {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	t := &table.Table{Name: "people", Rows: rows, Classes: []string{"no", "yes"}, TargetName: "y",

@@ -150,8 +150,8 @@ func TestAnyPartition(t *testing.T) {
 	}
 }
 
-// Bytes are those of the formula: s+2 numbers of eight bytes up, by agent and round; candidates
-// and new terms of so many bytes each down. And nothing of a row is in them.
+// Bytes are those of the formula: s+2 numbers of eight bytes up, by agent and round; candidates and
+// new terms of a fixed size each down. And nothing of a row is in them.
 func TestBytes(t *testing.T) {
 	x, c, of := people(7, 160, 4, 4)
 	for i := range x.Rows { // values that can be found in bytes
@@ -274,8 +274,8 @@ func TestDropOut(t *testing.T) {
 	if len(r.Report.Missing) < 20 {
 		t.Fatalf("only %d exchanges with answers missing", len(r.Report.Missing))
 	}
-	// The same set of answers from agents that answer twice, late and in another order, and of
-	// which some restart in the middle.
+	// The same set of answers from agents that answer twice, late and in another order, and some of
+	// which restart in the middle.
 	again := local(t, c, x, of)
 	again.Workers = 3
 	twice := &restarting{Local: again, c: c, x: func(name string) *Agent {

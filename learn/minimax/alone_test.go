@@ -265,7 +265,7 @@ func TestRegretsGoOn(t *testing.T) {
 					cmp.Diff(rows[at.rows:], more))
 			}
 		}
-		// What a checkpoint is of is told, also before all offsets are known.
+		// A checkpoint names its problem, also before all offsets are known.
 		o.Beta1 = 0.2
 		for _, at := range []saved{list[0], list[len(list)-1]} {
 			if _, _, _, err := train(at.k); err == nil ||

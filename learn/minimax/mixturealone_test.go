@@ -14,9 +14,9 @@ import (
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
-// A mixture by regrets goes on from every checkpoint, those of and between the runs on one
-// objective alone among them, through a file, to the rows and the weights of a run that was
-// not stopped; what runs alone is told as it goes.
+// A mixture by regrets resumes from every checkpoint, through a file, to the rows and the weights
+// of an unbroken run. That includes checkpoints of, and between, the runs on single objectives,
+// which are announced as they start.
 func TestMixtureRegretsGoOn(t *testing.T) {
 	type saved struct {
 		file string

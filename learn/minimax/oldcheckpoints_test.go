@@ -11,8 +11,8 @@ import (
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
-// oldRuns are the runs of which testdata/old has a checkpoint each, written by the program
-// before these solvers trained under run.Loop.
+// oldRuns are runs with a checkpoint in testdata/old, written by the program before these solvers
+// trained under run.Loop.
 func oldRuns() (*Data, map[string]Options) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	d := &Data{Rows: 90, Features: 7, Classes: 2}

@@ -9,9 +9,8 @@ import (
 	"github.com/tropica-fst/tropica/learn/minimax"
 )
 
-// A certified model has nothing near it that is better in all objectives, half of it has much;
-// rivals that are better or worse by the tolerance are told, and those of other objectives
-// refused.
+// Nothing near a certified model is better in all objectives; near half of it much is. Rivals that
+// are better or worse by the tolerance are reported, and those of other objectives rejected.
 func TestCheckPareto(t *testing.T) {
 	d := blobs(80, 3, 2, 9)
 	f, err := minimax.Train(d, &minimax.Options{Losses: all(t, "hinge", "1-norm", "cross-entropy"),

@@ -141,7 +141,7 @@ func TestFitDualInterpolates(t *testing.T) {
 	}
 }
 
-// A bound that nothing meets is told, with its samples.
+// An unsatisfiable bound is reported, with its samples.
 func TestFitDualInfeasible(t *testing.T) {
 	k := []float64{1, 0.5, 1, 0.5, 0.3, 1}
 	for _, gamma := range []float64{0, 0.1} {

@@ -113,7 +113,7 @@ func TestDivisionsWithTolerance(t *testing.T) {
 	}
 }
 
-// Links from an end to a beginning are told from other false ones.
+// Links from an end to a beginning are distinguished from other false ones.
 func TestFalseJoins(t *testing.T) {
 	reference := &Graph{Vertices: []int{2, 2}, Edges: line(false, Node{0, 0}, Node{1, 0})}
 	n, err := Compare(&Graph{Vertices: []int{2, 2},

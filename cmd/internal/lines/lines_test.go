@@ -132,7 +132,7 @@ func TestAnswerErrors(t *testing.T) {
 	}
 }
 
-// fullWriter takes so many lines.
+// fullWriter accepts a number of lines.
 type fullWriter struct {
 	after, calls int
 	err          error

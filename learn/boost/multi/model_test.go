@@ -290,7 +290,7 @@ func TestLoadHostile(t *testing.T) {
 			t.Errorf("a model with other %s was read", name)
 		}
 	}
-	// Kinds are told apart.
+	// Kinds are distinguished.
 	var e boost.Ensemble
 	if _, err := boost.Load(bytes.NewReader(file)); err == nil {
 		t.Error(e, "a model of MULTIBOOST was read as one of boost")

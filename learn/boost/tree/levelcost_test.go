@@ -104,7 +104,7 @@ func TestLevelCost(t *testing.T) {
 		if n := firstSplit(t, x, target, free); n.Column != 0 {
 			t.Errorf("%+v without cost: column %d", o, n.Column)
 		}
-		// Six levels of many rows, two of which are different, and 200 of one row.
+		// Six levels of many rows, where two differ, and 200 of one row.
 		x = levelTable(func(i int) int {
 			if i < 200 {
 				return 10 + i

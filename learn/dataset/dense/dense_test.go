@@ -78,7 +78,7 @@ func TestEncoder(t *testing.T) {
 	}
 }
 
-// What is wrong is told with its place, and what differs has another fingerprint.
+// Errors name their place, and different data have different fingerprints.
 func TestData(t *testing.T) {
 	good := func() *dense.Data {
 		return &dense.Data{X: []float64{1, 2, 3, 4}, Rows: 2, Features: 2, Class: []int32{0, 1}, Classes: 2,

@@ -48,7 +48,7 @@ func every(c *Cover, score []float64, found func(sets []int, value float64)) {
 }
 
 // random draws a cover problem of frames of m and n detections: moves, pairs on either side, and
-// singletons, each of which may be missing.
+// singletons; each may be missing.
 func random(rng *rand.Rand, m, n int, pairs bool, density, missing float64) (*Cover, []float64) {
 	var sets [][]int32
 	for i := range m {

@@ -116,7 +116,7 @@ func TestLosses(t *testing.T) {
 	}
 }
 
-// The losses of which a right answer can be too confident are those of differences.
+// Only losses of differences grow with the confidence of a right answer.
 func TestPunishesConfidence(t *testing.T) {
 	for name, want := range map[string]bool{
 		"zero-one": false, "hinge": false, "cross-entropy": false, "smooth-hinge": false, "squared-hinge": false,
