@@ -3,8 +3,8 @@
 // the links). `fst help` lists the tools, `fst help compose` explains one and its cost.
 //
 // It replaces OpenFst's command line tools, with the same files, flags, exit statuses, printed text
-// and results, down to the numbers of states and the order of arcs. It accepts the flags of 1.7.9
-// and of the newer releases, before or after arguments. Exit status 1 is any error, and 2 a
+// and results. Even the numbers of states and the order of arcs agree. It accepts the flags of
+// 1.7.9 and of the newer releases, before or after arguments. Exit status 1 is any error, and 2 a
 // difference that a comparison found. When a reader closes the pipe, the tool ends silently, by
 // SIGPIPE. `fst --version` prints the module's version and the commit. TestAsOpenFst draws machines
 // and options and compares both programs on them.
@@ -228,42 +228,42 @@
 //
 // More is accepted, which is an error there or has no meaning:
 //
-//	where                       OpenFst 1.7.9                       here
-//	--------------------------  ----------------------------------  ----------------------------------
-//	flags                       of 1.7.9                            of both generations, --flag value,
-//	                                                                  --flag true and --flag false of
-//	                                                                  booleans, --noflag, --flagfile, --undefok,
-//	                                                                  - for _ in names of flags,
-//	                                                                  --version; --help with definition,
-//	                                                                  cost and an example; True, t, yes, y
-//	                                                                  and the like, as newer ones do
-//	arc types                   standard, log, log64                also tropical64, real64 (probability),
-//	                                                                  boolean, minmax, two products, a
-//	                                                                  lexicographic pair, expectation
-//	linear models               second machines of fstcompose       also the first, and of any weights
-//	                              alone, over standard and log
-//	- or nothing as a file      fstprint makes a file called -;     a standard stream, everywhere; of
+//		where                       OpenFst 1.7.9                       here
+//		--------------------------  ----------------------------------  ----------------------------------
+//		flags                       of 1.7.9                            of both generations, --flag value,
+//		                                                                  --flag true and --flag false of
+//		                                                                  booleans, --noflag, --flagfile, --undefok,
+//		                                                                  - for _ in names of flags,
+//		                                                                  --version; --help with definition,
+//		                                                                  cost and an example; True, t, yes, y
+//		                                                                  and the like, as newer ones do
+//		arc types                   standard, log, log64                also tropical64, real64 (probability),
+//		                                                                  boolean, minmax, two products, a
+//		                                                                  lexicographic pair, expectation
+//		linear models               second machines of fstcompose       also the first, and of any weights
+//		                              alone, over standard and log
+//		- or nothing as a file      fstprint makes a file called -;     a standard stream, everywhere; of
 //	  name                        fstreplace and fstreweight          inputs, one
-//	                              cannot read -; as a table or
-//	                              pairs of labels, a file called -
-//	fstpush of an affix or a    an error                            the machine as it is
-//	  total of no path at all
-//	fstinfo                     says only what the header says      also what has no exception in a
-//	  --test_properties=false                                         machine without states or arcs
-//	--fst_align on standard     an error                            works
-//	  output
-//	archives of no machine      an error, but on standard input     are taken
-//	archives of several types   an error                            are read together
-//	archives on standard input  are lists over tropical weights     of any weights
-//	--keys                      an error in archives of type        in all archives
-//	                              stlist
-//	--begin_key                 an error in archives of type        in all archives; behind the last
-//	                              stlist; behind the last key means   key there is nothing
-//	                              the last machine
-//	--file_list_input, no       takes the list for an input         reads the list
-//	  output
-//	archives of type fst of no  are not made                        are empty files
-//	  machine
+//	  cannot read -; as a table or
+//	  pairs of labels, a file called -
+//		fstpush of an affix or a    an error                            the machine as it is
+//		  total of no path at all
+//		fstinfo                     says only what the header says      also what has no exception in a
+//		  --test_properties=false                                         machine without states or arcs
+//		--fst_align on standard     an error                            works
+//		  output
+//		archives of no machine      an error, but on standard input     are taken
+//		archives of several types   an error                            are read together
+//		archives on standard input  are lists over tropical weights     of any weights
+//		--keys                      an error in archives of type        in all archives
+//		                              stlist
+//		--begin_key                 an error in archives of type        in all archives; behind the last
+//		                              stlist; behind the last key means   key there is nothing
+//		                              the last machine
+//		--file_list_input, no       takes the list for an input         reads the list
+//		  output
+//		archives of type fst of no  are not made                        are empty files
+//		  machine
 //
 // Differences because the program is another:
 //

@@ -57,8 +57,8 @@
 //
 // # Train your own
 //
-// Labels of tokens come from a file with one token a line, its columns separated by blanks, the
-// label last, and a blank line after each sentence:
+// Labels of tokens come from a file with one token a line and a blank line after each sentence.
+// Columns are separated by blanks, and the label is last:
 //
 //	learn sequence train train.conll --model my.model --l2 1
 //	learn sequence eval test.conll --model my.model

@@ -20,15 +20,14 @@ import (
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
-// kind is what examples D with predictions P are to the verbs of their learners: how they are
-// read, divided, judged and written.
+// kind tells the verbs of learners how to read, divide, judge and write examples D with predictions
+// P.
 type kind[D, P any] interface {
 	// data names the examples in usage lines: "table".
 	data() string
-	// about describes what files may look like.
+	// about describes the files.
 	about() string
-	// define defines the flags that say how examples are read; training ones too where they
-	// are to be learnt from.
+	// define defines the flags for reading examples, with training also those for training ones.
 	define(fs *flags.Set, training bool)
 	// defineWriting defines the flags that say what predict writes.
 	defineWriting(fs *flags.Set)
@@ -127,6 +126,23 @@ func learnt[D, P any](c *call, l learner.Learner[D, P], name string) (learner.Mo
 	return m, err
 }
 
+// applied reads the examples of argument 0, in the form of a model's and perhaps without labels. It
+// returns them with the result of do.
+func applied[D, P, R any](c *call, k kind[D, P], form D,
+	do func(ctx context.Context, x D, workers int) (R, error)) (x D, r R, err error) {
+	workers, err := k.workers()
+	if err != nil {
+		return x, r, err
+	}
+	if x, err = k.like(c, c.arg(0), form, false); err != nil {
+		return x, r, err
+	}
+	if r, err = do(c.ctx, x, workers); c.ctx.Err() != nil {
+		err = &stopped{"nothing was written"}
+	}
+	return x, r, err
+}
+
 func learnerPredict[D, P any](l learner.Learner[D, P], fresh func() kind[D, P]) *command {
 	k := fresh()
 	return &command{
@@ -153,18 +169,7 @@ Example:
 				if err != nil {
 					return err
 				}
-				workers, err := k.workers()
-				if err != nil {
-					return err
-				}
-				x, err := k.like(c, c.arg(0), m.Form(), false)
-				if err != nil {
-					return err
-				}
-				p, err := m.Predict(c.ctx, x, workers)
-				if c.ctx.Err() != nil {
-					return &stopped{"nothing was written"}
-				}
+				x, p, err := applied(c, k, m.Form(), m.Predict)
 				if err != nil {
 					return err
 				}

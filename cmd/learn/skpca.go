@@ -49,18 +49,7 @@ Examples:
 			if *file != "" && *picture == "spectrum" && len(c.args) == 0 {
 				return c.Output(*file, spectrumChart(m).Write)
 			}
-			workers, err := k.workers()
-			if err != nil {
-				return err
-			}
-			x, err := k.like(c, c.arg(0), m.Form(), false)
-			if err != nil {
-				return err
-			}
-			z, err := m.Transform(c.ctx, x, workers)
-			if c.ctx.Err() != nil {
-				return &stopped{"nothing was written"}
-			}
+			x, z, err := applied(c, &k, m.Form(), m.Transform)
 			if err != nil {
 				return err
 			}

@@ -82,7 +82,7 @@
 // # Speed
 //
 // All candidates of a round are prefixes of one tree, so five cost little more than one. RGB's
-// extra time over gradient boosting is growing best split first: it evaluates both children of
+// extra time over gradient boosting is growing best split first. It evaluates both children of
 // every split, 125 nodes for 63 splits, where growth level by level evaluates 63. Bounds on a
 // node's gain rule out too few of those nodes to help. testdata/bench/boost/run.sh times gradient
 // boosting and RGB beside XGBoost; figures are in testdata/bench/NOTES.md.
@@ -90,9 +90,9 @@
 // # How many rounds
 //
 // Where Rounds is 0, RGB and gradient boosting use the number of rounds with the least loss on
-// held-out rows. The rows are divided in five, and one part after the other is held out of a run of
-// its own until 2,000 rows have been. The model is then trained on all rows. With Control.Valid the
-// run stops by those rows instead.
+// held-out rows. The rows are divided in five. One part after the other is held out of a run of its
+// own until 2,000 rows have been. The model is then trained on all rows. With Control.Valid the run
+// stops by those rows instead.
 //
 // References: Y. Freund, R. Schapire, "A decision-theoretic generalization of on-line
 // learning and an application to boosting", JCSS 55:119–139, 1997; J. Friedman, T. Hastie,

@@ -11,8 +11,8 @@ import (
 	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
-// TrainGradient is gradient boosting. Each round grows a tree on the derivatives of the loss at the
-// current scores, one for each score, and adds it times the learning rate.
+// TrainGradient is gradient boosting. Each round grows one tree for each score, on the derivatives
+// of the loss at the current scores, and adds it times the learning rate.
 //
 // With Newton leaves (the default) a tree minimises the second-order model Σ v (g h + ½ Phi” h²)
 // with the penalties on its leaf values (J. Friedman, T. Hastie, R. Tibshirani, "Additive logistic

@@ -125,10 +125,10 @@ var (
 	ThesisBetas   = []float64{0.001, 0.01, 0.1, 0.3, 1}
 )
 
-// Thesis returns the literal setting of the thesis' experiments: the full grid of families, the
-// selection of figure 3.1, least-squares leaves and the Lipschitz step, without sampling or
-// learning rate. beta is chosen by cross-validation there, from ThesisBetas; S is not reported, and
-// 5 here.
+// Thesis returns the literal setting of the thesis' experiments, without sampling or learning rate.
+// It has the full grid of families, the selection of figure 3.1, least-squares leaves and the
+// Lipschitz step. beta is chosen by cross-validation there, from ThesisBetas; S is not reported,
+// and 5 here.
 func Thesis() *RGBOptions {
 	return &RGBOptions{
 		Rounds: 100, Candidates: 5, Families: Grid(ThesisSplits, ThesisLambdas), Q: 2, Beta: 0.1,

@@ -14,7 +14,7 @@
 // Tables: Signs, WeightedError, LogLoss, AUC, MeanAUC, RMSE, MAE and Confusion judge predictions
 // for rows; MeanSD is for the figures of several trials.
 //
-// Comparisons of two models on the same examples: PairedT (means of differences), CorrectedT (the
-// same for trials whose training parts overlap), McNemar (right or wrong), and Bootstrap (an
-// interval for any statistic).
+// Comparisons of two models on the same examples: PairedT tests means of differences, CorrectedT
+// the same for trials whose training parts overlap. McNemar compares right and wrong, and Bootstrap
+// gives an interval for any statistic.
 package metrics

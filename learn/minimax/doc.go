@@ -28,10 +28,10 @@
 //
 // # What may be relied on
 //
-//   - For linear models and convex losses, with a penalty or a radius, Fit.Gap is proved: no
-//     weights have a worst mixture plus penalty that is lower by more than it. Networks, losses
-//     that are not convex, and a zero-one loss shown to the players in two ways have no proof;
-//     Fit.Guarantee says so.
+//   - For linear models and convex losses, with a penalty or a radius, Fit.Gap is proved. No
+//     weights have a worst mixture plus penalty that is lower by more. Networks, losses that are
+//     not convex, and a zero-one loss shown to the players in two ways have no proof; Fit.Guarantee
+//     says so.
 //   - Results have the same bits for any number of workers, and after an interruption.
 //   - A run that diverges returns a *saddle.DivergenceError with the step. When only Auto's own
 //     choice of steps diverged, it continues from the start with other solvers. No model with a

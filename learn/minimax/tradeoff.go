@@ -61,8 +61,8 @@ type TradePoint struct {
 	Fit    *Fit
 }
 
-// TradeOff trains models on mixtures of two objectives, from the second only to the first only in
-// the given number of even steps, and the robust model. It is figure 5.1 on data. For convex
+// TradeOff trains the robust model, and models on mixtures of two objectives, from the second only
+// to the first only in the given number of even steps. It is figure 5.1 on data. For convex
 // problems the curve bounds what is attainable. The robust model is where it meets the diagonal,
 // unless one objective is larger everywhere.
 func TradeOff(data *Data, opts *Options, first, second, steps int) (curve []TradePoint, robust TradePoint,

@@ -37,7 +37,7 @@
 //
 // # What may be relied on
 //
-//   - The same inputs give the same iterates, bit for bit, for any number of workers: floats are
+//   - The same inputs give the same iterates, bit for bit, for any number of workers. Floats are
 //     added in an order that depends only on the problem.
 //   - Eval never changes x, and does not touch grad when it is nil.
 //   - An error inside Eval, a cancelled context or an error of the Recorder stops the solver within
@@ -46,12 +46,12 @@
 //
 // # Why it is so
 //
-// One dense gradient per worker would be the fast way to a parallel sum, but the bits would then
-// depend on how examples are assigned to workers. Fixed blocks with one dense gradient each take
-// blocks·dim floats, 128 MB for 16 blocks and a million weights; Sum keeps that for dense gradients
-// (SumOptions.Dense). For sparse gradients it logs the additions and replays them stripe by stripe,
-// which gives the bits of the serial loop. A learner with structure can do better: package sequence
-// has an Objective of its own.
+// One dense gradient per worker would be fast, but the bits would then depend on how examples are
+// assigned to workers. Fixed blocks with one dense gradient each take blocks·dim floats, 128 MB for
+// 16 blocks and a million weights. Sum does that for dense gradients (SumOptions.Dense). For sparse
+// gradients it logs the additions and replays them stripe by stripe, which gives the bits of the
+// serial loop. A learner with structure can do better: package sequence has an Objective of its
+// own.
 //
 // LBFGS is gonum's. OWLQN is our own, since gonum has no l1. With L1 = 0 it is an L-BFGS whose
 // vector work runs on all workers and reads each stored vector twice an iteration instead of four

@@ -44,11 +44,10 @@ func (m Method) String() string {
 // Runs are determined by Seed, for any number of workers. A run resumed from a checkpoint continues
 // exactly as if it had not been interrupted.
 //
-// In rows and Result, Objective is the sum of the minibatch values during the pass, each at the
-// point of its time, plus the penalties at the end of the pass. GradNorm is zero. Exact values
-// would take a further pass. With a constant rate these values may never settle within
-// Stop.Relative: the run then ends at its limit of passes, and has not converged. One whose values
-// rise has diverged.
+// In rows and Result, Objective is the sum of the minibatch values met during the pass, plus the
+// penalties at its end. GradNorm is zero. Exact values would take a further pass. With a constant
+// rate these values may never settle within Stop.Relative: the run then ends at its limit of
+// passes, and has not converged. One whose values rise has diverged.
 type Stochastic struct {
 	Method  Method
 	Rate    float64 // zero is 0.1 for SGD and AdaGrad, 0.001 for Adam

@@ -29,14 +29,14 @@
 //
 // # What may be relied on
 //
-// Results have the same bits for any number of workers, because gradients come in two phases: first
-// residuals by position, then sums over a transposed corpus (objective.go). Processors with and
-// without AVX2 or AVX-512 may differ in the last digits.
+// Results have the same bits for any number of workers. For this, gradients come in two phases:
+// first residuals by position, then sums over a transposed corpus (objective.go). Processors with
+// and without AVX2 or AVX-512 may differ in the last digits.
 //
 // # How it computes
 //
-// When the loss is a sum over positions and there are no label triples and no attributes of label
-// pairs, forward-backward runs on exponentiated scores (chain.go). On amd64 its inner loops are in
+// Forward-backward runs on exponentiated scores (chain.go) when the loss is a sum over positions
+// and there are no label triples and no attributes of label pairs. On amd64 its inner loops are in
 // assembly (kernels.go), with whole sequences of at most 32 labels at a time (chain_amd64.s). All
 // other cases lay their scores out as losses.Potentials, which package losses evaluates
 // (general.go).

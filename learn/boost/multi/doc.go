@@ -49,10 +49,10 @@
 //
 // The figure minimises max_k F_k by coordinate descent, one term at a time on a source of largest
 // loss. That stalls at the first step. At alpha = 0 all losses are Phi(0), so every source has the
-// largest one, and a step lowers the maximum only if it lowers all of them. Section 4.3 shows only
+// largest one. A step then lowers the maximum only if it lowers all of them. Section 4.3 shows only
 // that a step lowers its own.
 //
-// An example (TestStallA) has twenty rows a source, Q = 1/2, and a predictor that is right on one
+// An example (TestStallA) has twenty rows a source and Q = 1/2. Its predictor is right on one
 // source and, except for one row, wrong on the other. The derivatives are -0.5 and +0.45. An exact
 // line search never moves, although both predictors together lower both losses. Closed-form steps,
 // which consider one source only, do move, and may raise the maximum.
@@ -94,7 +94,7 @@
 //
 // Correction steps, which decrease an existing weight, are optional in the specification (section
 // 5) and not implemented. Because terms are only ever added, the first n rounds of a model are the
-// model of n rounds; early stopping, Best, predictions by prefix and resuming rely on this. Without
+// model of n rounds. Early stopping, Best, predictions by prefix and resuming rely on this. Without
 // a penalty nothing is lost, since a step along -h is a smaller weight of h. With a penalty the
 // norm counts both, and so exceeds the least norm of the same function.
 //

@@ -1,5 +1,5 @@
-// Package partition finds the best exact cover: among sets with scores, it chooses those that
-// contain every element exactly once and whose scores have the largest sum. It is weighted set
+// Package partition finds the best exact cover. Among sets with scores it chooses those that
+// contain every element exactly once and have the largest sum of scores. It is weighted set
 // partitioning, the integer program behind tracking by assignment, and it needs no other solver.
 //
 //	c, err := partition.New(3, [][]int32{{0}, {1}, {2}, {0, 2}, {1, 2}})

@@ -19,8 +19,9 @@ import (
 // workers of the problem. A run resumed from a checkpoint continues exactly as if it had not been
 // interrupted.
 //
-// A value or gradient that is not finite, or a value or weight beyond 1e8 times those of the start,
-// ends the run with a *DivergenceError. The result holds the state before the step that caused it.
+// The run ends with a *DivergenceError at a value or gradient that is not finite, or a value or
+// weight beyond 1e8 times those of the start. The result holds the state before the step that
+// caused it.
 //
 // A step costs one evaluation or two (see Method) and the projections.
 type FirstOrder struct {
