@@ -270,9 +270,16 @@ func (p *interior) step() (*run.Row, run.Reason, error) {
 		p.evaluate()
 		return p.row(0), "", nil
 	}
+	before := slices.Clone(p.now.x)
 	p.advance(length)
 	p.run.Evaluations++
 	if i := FirstNotFinite(p.now.x); i >= 0 {
+		if p.excess > p.tolerance() { // the system broke down on the way to infinity
+			copy(p.now.x, before)
+			p.transposeSigned(before, p.t)
+			p.lost = true
+			return p.row(0), run.NoProgress, nil
+		}
 		return nil, "", fmt.Errorf("fit dual: multiplier of sample %d: %w", i, ErrNotFinite)
 	}
 	p.evaluate()

@@ -26,6 +26,9 @@
 //   - The gap is a certificate: no function on the cells within the bound is less complex than
 //     Solution.Dual. On a grid a cell at the edge of the support may be partly in use. Primal and
 //     dual then meet to any accuracy.
+//   - Train without an Eps always has a function. Noisy rows exceed the bound at a price, or the
+//     total hinge is what a ridge regression with the same kernels has. An Eps that is given is
+//     kept, or is an error.
 //   - Eps of a tube is a bound on squared errors, that of a hinge on the sum over all samples.
 //   - The measure is Lebesgue's: a domain that reaches further leaves the function as it is, but a
 //     normalised measure has another Gamma. Candidates measure widths only.

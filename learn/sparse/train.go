@@ -525,7 +525,7 @@ func (tr *training) located(err error, which []int) error {
 	for _, i := range e.Samples {
 		places = append(places, tr.at(tr.rows[which[i]]))
 	}
-	return fmt.Errorf("sparse: %w: the rows hardest to fit are %s; allow a larger --eps, more --centres, smaller --widths, or correct them", optim.ErrInfeasible, strings.Join(places, ", "))
+	return fmt.Errorf("sparse: %w: the rows hardest to fit are %s; leave --eps out for a bound within reach, allow a larger one, more --centres, smaller --widths, or correct them", optim.ErrInfeasible, strings.Join(places, ", "))
 }
 
 // finish makes the kernels of a function.
