@@ -50,8 +50,9 @@
 //
 // columns.go tells how columns of alignments become states, ngram.go how counts do, graph.go and
 // sweep.go how they are swept, whiten.go why nothing overflows, costgrid.go how the general path
-// rounds costs, generalclamp.go why its machines are no larger than others. A newcomer reads machine.go, then columns.go, then sweep.go. What was tried and
-// what it cost is in testdata/bench/NOTES.md.
+// rounds costs, generalclamp.go and generalquotient.go why its machines are no larger than others.
+// A newcomer reads machine.go, then columns.go, then sweep.go. What was tried and what it cost is
+// in testdata/bench/NOTES.md.
 //
 // To add a loss, give it Machine and AppendKey; Machine unfolds it layer by layer into a
 // Builder, and puts what a state has in common on the arcs. Test it against [Naive] as
