@@ -52,9 +52,9 @@
 //
 // columns.go explains how columns of alignments become states, ngram.go how counts do, graph.go and
 // sweep.go how they are swept. whiten.go explains why nothing overflows, costgrid.go how the
-// general path rounds costs, and generalclamp.go why its machines are no larger than others. Start
-// reading at machine.go, then columns.go, then sweep.go. What was tried and what it cost is in
-// testdata/bench/NOTES.md.
+// general path rounds costs, generalclamp.go and generalquotient.go why its machines are no larger
+// than others. Start reading at machine.go, then columns.go, then sweep.go. What was tried and what
+// it cost is in testdata/bench/NOTES.md.
 //
 // To add a loss, give it Machine and AppendKey. Machine unfolds it layer by layer into a Builder,
 // and puts the common part of a state on the arcs. Test it against [Naive] as random_test.go does.

@@ -29,11 +29,11 @@ func unclampedAutomaton(y fst.Expanded[semiring.Log64], u fst.Expanded[semiring.
 			return nil, err
 		}
 	}
-	det, err := determinizeLoss(s, m, grid.step, opts)
+	det, err := determinizePlainly(s, m, grid.step, opts)
 	if err != nil {
 		return nil, err
 	}
-	return &Automaton{L: ops.MapInto(det, func(w semiring.Tropical64) semiring.Log64 { return semiring.Log64(w) })}, nil
+	return &Automaton{L: det}, nil
 }
 
 // randomTransducer is any transducer over symbols, with cycles of ε that cost nothing or more, and costs of a kind:
@@ -227,7 +227,7 @@ func TestClampBound(t *testing.T) {
 			continue
 		}
 		ops.ArcSort(m, ops.Input)
-		a, err := clampAcceptor(m, 1<<30, func(int64) error { return nil })
+		a, err := layers(m, &clampedCosts{matrices: 1 << 30}, func(int64) error { return nil })
 		if err != nil {
 			t.Fatal(err)
 		}
