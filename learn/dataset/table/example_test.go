@@ -21,10 +21,10 @@ func ExampleRead() {
 	// Data to predict on may have their columns in any order, and levels of their own.
 	_, err = table.Read(strings.NewReader("job,agee\nclerk,3x\n"), "new.csv", &table.Options{Like: t})
 	fmt.Println(err)
-	// Output: 3 [high low] [1 0 1] [north south] [0 1 0] categorical [clerk farmer] [0 NaN 1]
-	// new.csv: the columns are not those of training.csv that the model was trained on; missing:
-	// "age" (the nearest is "agee"); unknown: "agee"; use Options.Drop "COLUMNS" (to leave out what
-	// is no feature)
+	// Output:
+	// 3 [high low] [1 0 1] [north south] [0 1 0]
+	// categorical [clerk farmer] [0 NaN 1]
+	// new.csv: the columns are not those of training.csv that the model was trained on; missing: "age" (the nearest is "agee"); unknown: "agee"; use Options.Drop "COLUMNS" (to leave out what is no feature)
 }
 
 func ExampleTable_Stratified() {
