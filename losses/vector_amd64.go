@@ -29,6 +29,19 @@ func haveVectors() bool {
 	return b&(avx2|bmi2) == avx2|bmi2
 }
 
+// useLanes tells that the processor has what moveWords of AVX-512 needs too: F, DQ, CD, BW, VL and
+// counting of bits, and that the system keeps the registers.
+var useLanes = useVectors && haveLanes()
+
+func haveLanes() bool {
+	if lo, _ := xgetbv(); lo&0xe6 != 0xe6 {
+		return false
+	}
+	const f, dq, cd, bw, vl, counts = 1 << 16, 1 << 17, 1 << 28, 1 << 30, 1 << 31, 1 << 14
+	_, b, c, _ := cpuid(7, 0)
+	return b&(f|dq|cd|bw|vl) == f|dq|cd|bw|vl && c&counts != 0
+}
+
 //go:noescape
 func cpuid(leaf, sub uint32) (a, b, c, d uint32)
 
@@ -67,6 +80,23 @@ func countBackwardVector(x, beta, betaN, alpha, p *float64, gain *int32, d, stri
 
 //go:noescape
 func moveWords(a *wordArgs)
+
+//go:noescape
+func moveWords10(a *laneArgs)
+
+//go:noescape
+func moveWords21(a *laneArgs)
+
+//go:noescape
+func moveWords41(a *laneArgs)
+
+//go:noescape
+func moveWords43(a *laneArgs)
+
+// prefetchSlots asks for the slots where the search for each of n keys begins.
+//
+//go:noescape
+func prefetchSlots(keys *uint64, n int, slots *wordSlot, shift uint)
 
 //go:noescape
 func expVector(dst, src *float64, n int, shift float64)

@@ -141,9 +141,9 @@ func (b *columnBuilder) words() *wordBuilder {
 
 // wordSlot is a slot of the table of one layer's columns.
 type wordSlot struct {
-	key   uint64
-	id    uint32
-	layer uint32 // slots of other layers are free
+	key uint64
+	id  uint32
+	in  uint32 // the classes that lead here, 1 where they are more than 32; 0 in a free slot
 }
 
 // wordScratch is what a build needs beside its result.
@@ -151,13 +151,13 @@ type wordScratch struct {
 	mover      wordMover
 	slots      []wordSlot
 	keys, next []uint64
-	stamp      uint32
+	ways       []uint32
 }
 
 // pooled is the most slots, and keys, of what waits for the next build.
 const pooled = 1 << 18
 
-var wordScratches = sync.Pool{New: func() any { return &wordScratch{slots: make([]wordSlot, 1<<10)} }}
+var wordScratches = sync.Pool{New: func() any { return &wordScratch{slots: make([]wordSlot, 1<<8)} }}
 
 func (w *wordBuilder) build() (*Machine, error) {
 	b := w.columnBuilder
@@ -175,6 +175,7 @@ func (w *wordBuilder) build() (*Machine, error) {
 	}
 	shift := uint8(bits.Len(uint(len(m.values) - 1)))
 	classes := len(b.gain)
+	ways := s.waysOf(classes)
 
 	first, raised := w.clampWord(w.limits(0), 0)
 	m.base = float64(b.fixed-int64(raised)*b.scale) * b.unit
@@ -190,48 +191,52 @@ func (w *wordBuilder) build() (*Machine, error) {
 			return nil, err
 		}
 		arcs := make([]uint32, n*classes)
-		lim := w.limits(t + 1)
-		mv := w.mover(s, t, lim)
+		mv := w.mover(s, t, w.limits(t+1))
 		s.next = s.next[:0]
-		s.begin(n)
-		mask := uint64(len(s.slots) - 1)
-		slots, stamp := s.slots, s.stamp
-		hashShift := uint(64 - bits.Len64(mask))
+		s.begin(n, classes)
+		slots, mask, hashShift := s.slots, uint64(len(s.slots)-1), hashShiftOf(len(s.slots))
 		for c := 0; c < n; c += wordPiece {
 			piece := s.keys[c:min(c+wordPiece, n)]
 			mv.move(piece)
-			row := arcs[c*classes:][:len(piece)*classes]
-			offs := mv.off[:len(row)]
-			for k, key := range mv.out[:len(row)] {
-				// Number the column.
-				id := uint32(len(s.next))
-				for i := (key * 0x9e3779b97f4a7c15) >> (hashShift & 63); ; i++ {
-					e := &slots[i&mask]
-					if e.layer != stamp {
-						*e = wordSlot{key, id, stamp}
-						s.next = append(s.next, key)
-						break
-					}
-					if e.key == key {
-						id = e.id
-						break
-					}
-				}
-				if int(offs[k]) > 2*hi {
-					return b.generic()
-				}
-				row[k] = id<<(shift&31) | (uint32(offs[k]) + 1)
+			if len(slots) > cachedSlots && useVectors {
+				prefetchSlots(&mv.out[0], mv.step*(classes-1)+mv.next*(len(piece)-1)+1, &slots[0], hashShift)
 			}
-			if uint64(len(s.next)+wordPiece*classes)*2 > mask {
+			row := arcs[c*classes:][:len(piece)*classes]
+			most := uint8(0)
+			for i := range piece {
+				for k := range classes {
+					at := i*mv.next + k*mv.step
+					key := mv.out[at]
+					// Number the column.
+					id := uint32(len(s.next))
+					for i := (key * 0x9e3779b97f4a7c15) >> (hashShift & 63); ; i++ {
+						e := &slots[i&mask]
+						if e.in == 0 {
+							*e = wordSlot{key, id, ways[k]}
+							s.next = append(s.next, key)
+							break
+						}
+						if e.key == key {
+							e.in |= ways[k]
+							id = e.id
+							break
+						}
+					}
+					most = max(most, mv.off[at])
+					row[i*classes+k] = id<<(shift&31) | (uint32(mv.off[at]) + 1)
+				}
+			}
+			if int(most) > 2*hi {
+				return b.generic()
+			}
+			if more := min(wordPiece, n-c-len(piece)); uint64(len(s.next)+more*classes)*2 > mask {
 				// The old table and the one of twice its size stand side by side.
 				bytes := m.bytes + withGraph(len(arcs), n) + s.held(3*len(slots))
 				if err := b.budget.over(b.l, t, total+len(s.next), bytes); err != nil {
 					return nil, err
 				}
 				s.grow()
-				slots, stamp = s.slots, s.stamp
-				mask = uint64(len(slots) - 1)
-				hashShift = uint(64 - bits.Len64(mask))
+				slots, mask, hashShift = s.slots, uint64(len(s.slots)-1), hashShiftOf(len(s.slots))
 			}
 		}
 		if err := b.budget.over(b.l, t, total+len(s.next), m.bytes+withGraph(len(arcs), n)); err != nil {
@@ -265,8 +270,11 @@ func (w *wordBuilder) build() (*Machine, error) {
 	return m, nil
 }
 
-// wordPiece is the number of columns moved at a time.
+// wordPiece is the number of columns moved at a time, a multiple of 8.
 const wordPiece = 32
+
+// cachedSlots is how many slots the second level of caches holds with what else is at hand.
+const cachedSlots = 1 << 13
 
 // wordMover moves columns of one layer over all classes.
 type wordMover struct {
@@ -280,6 +288,13 @@ type wordMover struct {
 	all     uint64 // bits of the steps before they leave
 	out     []uint64
 	off     []uint8
+	// out and off have an entry every next for each key, every step for each class
+	next, step int
+
+	lanes    func(*laneArgs) // moves eight columns at a time; may be nil
+	laneArgs laneArgs
+	match    []uint64 // by class
+	eight    [8]uint64
 }
 
 // wordArgs is what the assembly reads; vector_amd64.go checks the layout that is known there.
@@ -313,6 +328,11 @@ func (w *wordBuilder) mover(s *wordScratch, t int, lim *wordLimits) *wordMover {
 	mv.blocks = (groups + tab.steps - 1) / tab.steps
 	mv.drop, mv.all = uint(f1-f)*uint(w.hi), ones(groups*w.hi)
 	mv.out, mv.off = resize(mv.out, wordPiece*mv.classes), resize(mv.off, wordPiece*mv.classes)
+	mv.next, mv.step = mv.classes, 1
+	if mv.lanes = lanesFor(w.hi, w.lo); mv.lanes != nil && mv.classes > 0 {
+		mv.setLanes(f)
+		return mv
+	}
 	mv.planes(f)
 	if useVectors && mv.blocks > 0 && mv.classes > 0 {
 		mv.args = wordArgs{
@@ -326,8 +346,43 @@ func (w *wordBuilder) mover(s *wordScratch, t int, lim *wordLimits) *wordMover {
 	return mv
 }
 
+// setLanes sets up lanes for columns that begin at cell first.
+func (mv *wordMover) setLanes(first int) {
+	w, lim := mv.w, mv.lim
+	mv.next, mv.step = 1, wordPiece
+	mv.match = resize(mv.match, mv.classes)
+	for k, g := range w.gain {
+		mv.match[k] = 0
+		for j := first; j < min(w.m, first+64/w.hi); j++ {
+			if g[j] == w.most {
+				mv.match[k] |= 1 << ((j - first) * w.hi)
+			}
+		}
+	}
+	mv.laneArgs = laneArgs{
+		out: &mv.out[0], off: &mv.off[0], match: &mv.match[0], classes: mv.classes, stride: wordPiece,
+		dropped: ones(int(mv.drop)), drop: int(mv.drop), all: mv.all, before: lim.before, sure: lim.sure,
+		turn: int(lim.turn), low: lim.low, high: lim.high, limAll: lim.all,
+	}
+}
+
 // move fills out and off for each key and class.
 func (mv *wordMover) move(keys []uint64) {
+	if mv.lanes != nil && mv.classes > 0 {
+		a := &mv.laneArgs
+		if a.n = len(keys) &^ 7; a.n > 0 {
+			a.keys = &keys[0]
+			mv.lanes(a)
+		}
+		if rest := keys[a.n:]; len(rest) > 0 {
+			clear(mv.eight[copy(mv.eight[:], rest):])
+			b := *a
+			b.keys, b.n, b.out, b.off = &mv.eight[0], 8, &mv.out[a.n], &mv.off[a.n]
+			mv.lanes(&b)
+		}
+		a.keys = nil
+		return
+	}
 	if useVectors && mv.blocks > 0 && mv.classes > 0 {
 		mv.args.keys, mv.args.n = &keys[0], len(keys)
 		moveWords(&mv.args)
@@ -444,35 +499,51 @@ func (s *wordScratch) held(slots int) int64 {
 	return n
 }
 
-// begin frees the table for a new layer of about n columns.
-func (s *wordScratch) begin(n int) {
+// waysOf returns what a slot notes of each class.
+func (s *wordScratch) waysOf(classes int) []uint32 {
+	s.ways = resize(s.ways, classes)
+	for k := range s.ways {
+		s.ways[k] = 1
+		if classes <= 32 {
+			s.ways[k] = 1 << k
+		}
+	}
+	return s.ways
+}
+
+// hashShiftOf returns the shift that leaves a slot of a hash.
+func hashShiftOf(slots int) uint { return uint(64 - bits.Len(uint(slots-1))) }
+
+// begin frees the table for a layer behind one of n columns, with room for what the first piece
+// of it leads to.
+func (s *wordScratch) begin(n, classes int) {
 	// Small tables have three free slots in four: they stay in cache, and
 	// most probes end at once.
-	size := 1 << max(10, bits.Len(uint(2*n)))
+	size := 1 << max(6, bits.Len(uint(2*max(n, min(n, wordPiece)*classes))))
 	if size < 1<<15 {
 		size *= 2
 	}
-	if len(s.slots) < size {
+	if cap(s.slots) < size {
 		s.slots = make([]wordSlot, size)
-		s.stamp = 0
+		return
 	}
-	if s.stamp++; s.stamp == 0 {
-		clear(s.slots)
-		s.stamp = 1
-	}
+	s.slots = s.slots[:size]
+	clear(s.slots)
 }
 
 // grow doubles the table.
 func (s *wordScratch) grow() {
-	s.slots = make([]wordSlot, 2*len(s.slots))
-	s.stamp = 1
-	mask := uint64(len(s.slots) - 1)
-	shift := uint(64 - bits.Len64(mask))
-	for id, key := range s.next {
-		i := (key * 0x9e3779b97f4a7c15) >> shift
-		for s.slots[i].layer != 0 {
-			i = (i + 1) & mask
+	old := s.slots
+	s.slots = make([]wordSlot, 2*len(old))
+	mask, shift := uint64(len(s.slots)-1), hashShiftOf(len(s.slots))
+	for _, e := range old {
+		if e.in == 0 {
+			continue
 		}
-		s.slots[i] = wordSlot{key, uint32(id), 1}
+		i := (e.key * 0x9e3779b97f4a7c15) >> (shift & 63)
+		for s.slots[i&mask].in != 0 {
+			i++
+		}
+		s.slots[i&mask] = e
 	}
 }
