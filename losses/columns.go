@@ -348,3 +348,6 @@ func (b *columnBuilder) build() (*Machine, error) {
 // withGraph estimates the bytes of a layer with its graph of order 2 and the
 // values of one sweep, which the budget is to hold as well.
 func withGraph(arcs, columns int) int64 { return 8*int64(arcs) + 32*int64(columns) }
+
+// withOwnGraph is withGraph for a machine whose arcs are those of its graph.
+func withOwnGraph(arcs, columns int) int64 { return 4*int64(arcs) + 32*int64(columns) }

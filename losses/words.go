@@ -143,7 +143,7 @@ func (b *columnBuilder) words() *wordBuilder {
 type wordSlot struct {
 	key uint64
 	id  uint32
-	in  uint32 // the classes that lead here, 1 where they are more than 32; 0 in a free slot
+	in  uint32 // the ranks of the classes that lead here, or 1 for any; 0 in a free slot
 }
 
 // wordScratch is what a build needs beside its result.
@@ -175,7 +175,13 @@ func (w *wordBuilder) build() (*Machine, error) {
 	}
 	shift := uint8(bits.Len(uint(len(m.values) - 1)))
 	classes := len(b.gain)
-	ways := s.waysOf(classes)
+	fused := newFusing(l, b.class, classes)
+	ways := s.waysOf(classes, fused)
+	// Bytes of a layer with its graph, and the values of a sweep.
+	size := withGraph
+	if fused != nil {
+		size = withOwnGraph
+	}
 
 	first, raised := w.clampWord(w.limits(0), 0)
 	m.base = float64(b.fixed-int64(raised)*b.scale) * b.unit
@@ -187,7 +193,7 @@ func (w *wordBuilder) build() (*Machine, error) {
 			// Columns of the next layer might not fit beside their values.
 			return b.generic()
 		}
-		if err := b.budget.over(l, t, total, m.bytes+withGraph(n*classes, n)+s.held(len(s.slots))); err != nil {
+		if err := b.budget.over(l, t, total, m.bytes+size(n*classes, n)+s.held(len(s.slots))); err != nil {
 			return nil, err
 		}
 		arcs := make([]uint32, n*classes)
@@ -231,7 +237,7 @@ func (w *wordBuilder) build() (*Machine, error) {
 			}
 			if more := min(wordPiece, n-c-len(piece)); uint64(len(s.next)+more*classes)*2 > mask {
 				// The old table and the one of twice its size stand side by side.
-				bytes := m.bytes + withGraph(len(arcs), n) + s.held(3*len(slots))
+				bytes := m.bytes + size(len(arcs), n) + s.held(3*len(slots))
 				if err := b.budget.over(b.l, t, total+len(s.next), bytes); err != nil {
 					return nil, err
 				}
@@ -239,16 +245,23 @@ func (w *wordBuilder) build() (*Machine, error) {
 				slots, mask, hashShift = s.slots, uint64(len(s.slots)-1), hashShiftOf(len(s.slots))
 			}
 		}
-		if err := b.budget.over(b.l, t, total+len(s.next), m.bytes+withGraph(len(arcs), n)); err != nil {
+		if err := b.budget.over(b.l, t, total+len(s.next), m.bytes+size(len(arcs), n)); err != nil {
 			return nil, err
 		}
 		ly := &m.layers[t]
 		*ly = layer{columns: n, classes: classes, class: b.class, narrow: arcs, shift: shift}
 		ly.lo, ly.hi = m.values[1+2*hi], 0
-		m.bytes += withGraph(len(arcs), n)
+		if fused != nil {
+			if fused.layer(t, arcs, shift, s.slots, len(s.next)) {
+				ly.enter = fused.graph.layers[t+1].start
+			} else {
+				fused = nil // the layers so far are as good as the others
+			}
+		}
+		m.bytes += size(len(arcs), n)
 		total += len(s.next)
 		if b.whole {
-			if err := b.budget.outgrown(l, b.m, classes, t, n, len(s.next), total, withGraph(classes, 1)); err != nil {
+			if err := b.budget.outgrown(l, b.m, classes, t, n, len(s.next), total, size(classes, 1)); err != nil {
 				return nil, err
 			}
 		}
@@ -263,6 +276,14 @@ func (w *wordBuilder) build() (*Machine, error) {
 		m.final[c] = 1
 	}
 	m.count()
+	if fused != nil && l > 0 {
+		m.fused = fused.finish(len(m.final))
+		if err := m.fused.layOut(); err != nil {
+			return nil, err
+		}
+		m.graphs[2] = m.fused
+		m.bytes += m.fused.bytes
+	}
 	if m.cancels > 0 {
 		b.budget.Ctx = nil // it may be done when the machine is used
 		m.careful = &careful{builder: b}
@@ -500,12 +521,12 @@ func (s *wordScratch) held(slots int) int64 {
 }
 
 // waysOf returns what a slot notes of each class.
-func (s *wordScratch) waysOf(classes int) []uint32 {
+func (s *wordScratch) waysOf(classes int, fused *fusing) []uint32 {
 	s.ways = resize(s.ways, classes)
 	for k := range s.ways {
 		s.ways[k] = 1
-		if classes <= 32 {
-			s.ways[k] = 1 << k
+		if fused != nil {
+			s.ways[k] = 1 << fused.num.rank[k]
 		}
 	}
 	return s.ways
