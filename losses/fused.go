@@ -77,6 +77,7 @@ func (f *fusing) layer(t int, arcs []uint32, shift uint8, slots []wordSlot, colu
 	}
 	f.connect(arcs, shift)
 	gl.numbering, gl.narrow, gl.shift = *n, arcs, shift
+	gl.tails = newTails(gl)
 	next.start, next.ctx, next.contexts = start, ctx, n.labels
 	return true
 }

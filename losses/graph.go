@@ -61,6 +61,7 @@ type graphLayer struct {
 	narrow []uint32
 	wide   []uint64
 	shift  uint8
+	tails  *tails // for products of matrices over large alphabets; may be nil
 
 	numbering
 	contexts int      // rows of P_t
@@ -235,6 +236,9 @@ func (g *graph) layOut() error {
 		g.total += entries + room
 		g.widest = max(g.widest, entries+room)
 		g.bytes += 4*int64(len(gl.start)+len(gl.ctx)+len(gl.width)+len(gl.column)) + 300
+		if gl.tails != nil {
+			g.bytes += gl.tails.bytes()
+		}
 		if !g.shared {
 			g.bytes += 4*int64(len(gl.narrow)) + 8*int64(len(gl.wide))
 		}
@@ -282,6 +286,7 @@ func (g *graph) order2(m *Machine) {
 		gl.pack(uint32(len(next.ctx)), ml.top(), len(ml.narrow)+len(ml.wide))
 		if ml.narrow != nil && gl.narrow != nil && in.words == 1 {
 			in.connect(ml, gl, next)
+			gl.tails = newTails(gl)
 			continue
 		}
 		for i := range ml.columns * ml.classes {

@@ -93,6 +93,9 @@ func moveWords41(a *laneArgs)
 //go:noescape
 func moveWords43(a *laneArgs)
 
+//go:noescape
+func tile512(a *tileArgs)
+
 // prefetchSlots asks for the slots where the search for each of n keys begins.
 //
 //go:noescape

@@ -30,6 +30,8 @@ func moveWords21(*laneArgs) { panic("losses: no vectors") }
 func moveWords41(*laneArgs) { panic("losses: no vectors") }
 func moveWords43(*laneArgs) { panic("losses: no vectors") }
 
+func tile512(*tileArgs) { panic("losses: no vectors") }
+
 func prefetchSlots(*uint64, int, *wordSlot, uint) {}
 
 func expVector(dst, src *float64, n int, shift float64) { panic("losses: no vectors") }
