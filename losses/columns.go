@@ -339,8 +339,13 @@ func (b *columnBuilder) bounds() {
 }
 
 func (b *columnBuilder) build() (*Machine, error) {
-	if w := b.words(); w != nil && !b.noWords && !b.noClamp {
-		return w.build()
+	if !b.noWords && !b.noClamp {
+		if w := b.words(); w != nil {
+			return w.build()
+		}
+		if p := b.pairs(); p != nil {
+			return p.build()
+		}
 	}
 	return b.generic()
 }

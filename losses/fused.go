@@ -33,16 +33,17 @@ func newFusing(l int, class []uint32, classes int) *fusing {
 	return f
 }
 
-// layer takes the arcs of layer t, column << shift | value, and the table of the columns behind it.
-// It reports whether entries fit beside the values; if not, arcs are as they were.
-func (f *fusing) layer(t int, arcs []uint32, shift uint8, slots []wordSlot, columns int) bool {
-	f.info = resize(f.info, columns)
-	info := f.info
-	for i := range slots {
-		if e := &slots[i]; e.in != 0 {
-			info[e.id] = uint64(e.in)
-		}
-	}
+// columns returns what layer reads: for each column of the next layer, the ranks of the classes that
+// lead in.
+func (f *fusing) columns(n int) []uint64 {
+	f.info = resize(f.info, n)
+	return f.info
+}
+
+// layer takes the arcs of layer t, column << shift | value, after columns was filled. It reports
+// whether entries fit beside the values; if not, arcs are as they were.
+func (f *fusing) layer(t int, arcs []uint32, shift uint8) bool {
+	info, columns := f.info, len(f.info)
 	n, gl, next := &f.num, &f.graph.layers[t], &f.graph.layers[t+1]
 	singles := uint32(ones(n.single))
 	start := make([]uint32, columns+1)

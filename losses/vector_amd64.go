@@ -6,6 +6,11 @@ import "unsafe"
 var (
 	_ = [1]struct{}{}[unsafe.Offsetof(rowArgs{}.stride)-120]
 	_ = [1]struct{}{}[unsafe.Offsetof(wordArgs{}.at)-168]
+	_ = [1]struct{}{}[unsafe.Sizeof(wordSlot{})-16]
+	_ = [1]struct{}{}[unsafe.Sizeof(pairSlot{})-24]
+	_ = [1]struct{}{}[unsafe.Sizeof(movedPair{})-32]
+	_ = [1]struct{}{}[unsafe.Offsetof(laneArgs{}.limAll)-120]
+	_ = [1]struct{}{}[unsafe.Offsetof(tileArgs{}.add)-64]
 )
 
 // useVectors tells that the processor has AVX2, FMA and BMI2, and the system
@@ -100,6 +105,11 @@ func tile512(a *tileArgs)
 //
 //go:noescape
 func prefetchSlots(keys *uint64, n int, slots *wordSlot, shift uint)
+
+// prefetchPairs is prefetchSlots for columns of two words.
+//
+//go:noescape
+func prefetchPairs(moved *movedPair, n int, slots *pairSlot, shift uint)
 
 //go:noescape
 func expVector(dst, src *float64, n int, shift float64)

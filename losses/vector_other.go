@@ -32,7 +32,8 @@ func moveWords43(*laneArgs) { panic("losses: no vectors") }
 
 func tile512(*tileArgs) { panic("losses: no vectors") }
 
-func prefetchSlots(*uint64, int, *wordSlot, uint) {}
+func prefetchSlots(*uint64, int, *wordSlot, uint)    {}
+func prefetchPairs(*movedPair, int, *pairSlot, uint) {}
 
 func expVector(dst, src *float64, n int, shift float64) { panic("losses: no vectors") }
 

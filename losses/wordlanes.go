@@ -1,7 +1,5 @@
 package losses
 
-import "unsafe"
-
 // laneArgs is what moveWords of AVX-512 reads; its layout is known there.
 type laneArgs struct {
 	keys            *uint64
@@ -17,8 +15,6 @@ type laneArgs struct {
 	low, high       int
 	limAll          uint64
 }
-
-var _ = [1]struct{}{}[unsafe.Offsetof(laneArgs{}.limAll)-120]
 
 // lanesFor returns the move of eight columns at a time for gains hi and lo; nil where there is none.
 func lanesFor(hi, lo int) func(*laneArgs) {

@@ -100,43 +100,56 @@ func (t *wordTables) step(block, i int) int {
 
 // words returns the one-word builder when it covers the case, else nil.
 func (b *columnBuilder) words() *wordBuilder {
+	hi, lo, ok := b.twoGains()
+	if !ok {
+		return nil
+	}
+	for t := range b.first {
+		f, n := b.first[t], b.last[t]
+		if (n-f)*hi > 64 || t > 0 && (n-b.first[t-1])*hi > 64 {
+			return nil
+		}
+	}
+	return &wordBuilder{columnBuilder: b, hi: hi, lo: lo, tables: tablesFor(hi, lo)}
+}
+
+// twoGains returns the two gains of a machine that has no others, and whether its bounds are as
+// simple as those of constant costs.
+func (b *columnBuilder) twoGains() (hi, lo int, ok bool) {
 	// Values are subtracted from the constant: its units must be few, for then the
 	// rounding of that is far below the least loss that is not 0.
 	if b.up == nil || b.most < 1 || b.most > 8 || b.scale > 1<<12 || max(b.fixed, -b.fixed) > int64(1<<12)*int64(b.l+b.m) {
-		return nil
+		return 0, 0, false
 	}
-	hi, lo := b.most, b.most
+	most, least := b.most, b.most
 	for _, row := range b.gain {
 		for _, g := range row {
-			lo = min(lo, g)
+			least = min(least, g)
 		}
 	}
-	if lo < 0 {
-		return nil
+	if least < 0 {
+		return 0, 0, false
 	}
 	for _, row := range b.gain {
 		for _, g := range row {
-			if g != hi && g != lo {
-				return nil
+			if g != most && g != least {
+				return 0, 0, false
 			}
 		}
 	}
 	for t := range b.first {
 		f, n := b.first[t], b.last[t]
-		if (n-f)*int(hi) > 64 {
-			return nil
-		}
-		if t > 0 && (f-b.first[t-1] > 1 || n-b.last[t-1] > 1 || (n-b.first[t-1])*int(hi) > 64) {
-			return nil
+		if t > 0 && (f-b.first[t-1] > 1 || n-b.last[t-1] > 1) {
+			return 0, 0, false
 		}
 		for j := f; j <= n; j++ {
 			k := int64(min(b.l-t, b.m-j))
-			if b.up[t][j-f] != hi*k || b.low[t][j-f] != lo*k {
-				return nil
+			if b.up[t][j-f] != most*k || b.low[t][j-f] != least*k {
+				return 0, 0, false
 			}
 		}
 	}
-	return &wordBuilder{columnBuilder: b, hi: int(hi), lo: int(lo), tables: tablesFor(int(hi), int(lo))}
+	return int(most), int(least), true
 }
 
 // wordSlot is a slot of the table of one layer's columns.
@@ -176,7 +189,8 @@ func (w *wordBuilder) build() (*Machine, error) {
 	shift := uint8(bits.Len(uint(len(m.values) - 1)))
 	classes := len(b.gain)
 	fused := newFusing(l, b.class, classes)
-	ways := s.waysOf(classes, fused)
+	s.ways = waysOf(s.ways, classes, fused)
+	ways := s.ways
 	// Bytes of a layer with its graph, and the values of a sweep.
 	size := withGraph
 	if fused != nil {
@@ -252,7 +266,13 @@ func (w *wordBuilder) build() (*Machine, error) {
 		*ly = layer{columns: n, classes: classes, class: b.class, narrow: arcs, shift: shift}
 		ly.lo, ly.hi = m.values[1+2*hi], 0
 		if fused != nil {
-			if fused.layer(t, arcs, shift, s.slots, len(s.next)) {
+			info := fused.columns(len(s.next))
+			for i := range s.slots {
+				if e := &s.slots[i]; e.in != 0 {
+					info[e.id] = uint64(e.in)
+				}
+			}
+			if fused.layer(t, arcs, shift) {
 				ly.enter = fused.graph.layers[t+1].start
 			} else {
 				fused = nil // the layers so far are as good as the others
@@ -275,8 +295,13 @@ func (w *wordBuilder) build() (*Machine, error) {
 		}
 		m.final[c] = 1
 	}
+	return b.finish(m, fused)
+}
+
+// finish completes a machine of gains.
+func (b *columnBuilder) finish(m *Machine, fused *fusing) (*Machine, error) {
 	m.count()
-	if fused != nil && l > 0 {
+	if fused != nil && len(m.layers) > 0 {
 		m.fused = fused.finish(len(m.final))
 		if err := m.fused.layOut(); err != nil {
 			return nil, err
@@ -521,15 +546,15 @@ func (s *wordScratch) held(slots int) int64 {
 }
 
 // waysOf returns what a slot notes of each class.
-func (s *wordScratch) waysOf(classes int, fused *fusing) []uint32 {
-	s.ways = resize(s.ways, classes)
-	for k := range s.ways {
-		s.ways[k] = 1
+func waysOf(ways []uint32, classes int, fused *fusing) []uint32 {
+	ways = resize(ways, classes)
+	for k := range ways {
+		ways[k] = 1
 		if fused != nil {
-			s.ways[k] = 1 << fused.num.rank[k]
+			ways[k] = 1 << fused.num.rank[k]
 		}
 	}
-	return s.ways
+	return ways
 }
 
 // hashShiftOf returns the shift that leaves a slot of a hash.
