@@ -22,7 +22,8 @@ import (
 //     it rose (0 … hi); as in the method of four Russians.
 //
 // Moving and clamping is a dozen instructions a block and twenty more in
-// assembly (moveWords), where PDEP finds the lowest ones and highest zeros.
+// assembly (moveWords), where PDEP finds the lowest ones and highest zeros. With
+// AVX-512 eight columns move at a time, without tables: see asm/words.go.
 //
 // Tried: cells in byte lanes (prefix maxima in four shift-and-max rounds a
 // word) needs 40 operations a word of eight cells; the tables need 6 a block
