@@ -55,7 +55,8 @@ func TestWordsEqualGeneric(t *testing.T) {
 // enough and where it is.
 func TestPairsEqualGeneric(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
-	for i := range 200 {
+	used := 0
+	for i := range 400 {
 		alphabet, l, m := 1+rng.IntN(3), rng.IntN(10), 1+rng.IntN(10)
 		if i%5 == 0 {
 			alphabet, l, m = 2, 3+rng.IntN(6), 33+rng.IntN(32)
@@ -63,6 +64,12 @@ func TestPairsEqualGeneric(t *testing.T) {
 		ref := make([]int, m)
 		for j := range ref {
 			ref[j] = rng.IntN(alphabet + 1)
+		}
+		if i%7 == 0 { // long strings, whose columns are few
+			l, ref = 20+rng.IntN(60), make([]int, 33+rng.IntN(32))
+			if alphabet > 1 {
+				l = 34
+			}
 		}
 		e := Edit{Sub: 1, Ins: 1, Del: 1}
 		if i%3 == 0 {
@@ -73,6 +80,7 @@ func TestPairsEqualGeneric(t *testing.T) {
 		if p == nil {
 			continue
 		}
+		used++
 		got, err := p.build()
 		if err != nil {
 			t.Fatal(err)
@@ -100,5 +108,8 @@ func TestPairsEqualGeneric(t *testing.T) {
 				t.Fatalf("ref %v: loss of %v is %v, generic %v, by definition %v", ref, u, a, b, e.Value(u, ref))
 			}
 		}
+	}
+	if used < 100 {
+		t.Errorf("the two-word builder served only %d of 400 cases", used)
 	}
 }
