@@ -162,7 +162,7 @@ func (m *Machine) greatest() float64 {
 		}
 	}
 	for t := len(m.layers) - 1; t >= 0; t-- {
-		l := &m.layers[t]
+		l := m.layers[t].columned()
 		own := make([]float64, l.columns)
 		for c := range own {
 			own[c] = math.Inf(-1)

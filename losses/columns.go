@@ -339,8 +339,13 @@ func (b *columnBuilder) bounds() {
 }
 
 func (b *columnBuilder) build() (*Machine, error) {
-	if w := b.words(); w != nil && !b.noWords && !b.noClamp {
-		return w.build()
+	if !b.noWords && !b.noClamp {
+		if w := b.words(); w != nil {
+			return w.build()
+		}
+		if p := b.pairs(); p != nil {
+			return p.build()
+		}
 	}
 	return b.generic()
 }
@@ -348,3 +353,6 @@ func (b *columnBuilder) build() (*Machine, error) {
 // withGraph estimates the bytes of a layer with its graph of order 2 and the
 // values of one sweep, which the budget is to hold as well.
 func withGraph(arcs, columns int) int64 { return 8*int64(arcs) + 32*int64(columns) }
+
+// withOwnGraph is withGraph for a machine whose arcs are those of its graph.
+func withOwnGraph(arcs, columns int) int64 { return 4*int64(arcs) + 32*int64(columns) }

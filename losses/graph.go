@@ -34,6 +34,7 @@ type graph struct {
 	total  int  // entries of all layers, with that room in each
 	most   int  // most labels at a position
 	plain  bool // labels keep their numbers
+	shared bool // arcs are the machine's own
 
 	budget Budget // while it is built
 	spent  int64
@@ -60,6 +61,7 @@ type graphLayer struct {
 	narrow []uint32
 	wide   []uint64
 	shift  uint8
+	tails  *tails // for products of matrices over large alphabets; may be nil
 
 	numbering
 	contexts int      // rows of P_t
@@ -184,7 +186,12 @@ func (m *Machine) graph(order int, budget Budget) (*graph, error) {
 }
 
 func newGraph(m *Machine, order int, budget Budget) (*graph, error) {
-	g := &graph{order: order, budget: budget, spent: m.bytes, layers: make([]graphLayer, len(m.layers)+1), plain: true}
+	if order == 2 && m.fused != nil {
+		return m.fused, nil
+	}
+	shared := order == 1 && m.fused == nil
+	m = m.columned()
+	g := &graph{order: order, shared: shared, budget: budget, spent: m.bytes, layers: make([]graphLayer, len(m.layers)+1), plain: true}
 	for t := range m.layers {
 		ml, gl := &m.layers[t], &g.layers[t]
 		if t > 0 && sameClasses(ml, &m.layers[t-1]) {
@@ -210,22 +217,33 @@ func newGraph(m *Machine, order int, budget Budget) (*graph, error) {
 		return nil, g.err
 	}
 	g.budget = Budget{}
+	if err := g.layOut(); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// layOut gives each layer its entries among those of all, when all are known.
+func (g *graph) layOut() error {
 	room := g.most // an excluded arc points at entry 0 and a class beyond it
 	for t := range g.layers {
 		gl := &g.layers[t]
 		entries := len(gl.ctx)
 		if int64(entries) > math.MaxUint32-int64(room) {
-			return nil, fmt.Errorf("losses: order %d: layer %d has %d columns with contexts; use a band or a lower order", order, t, entries)
+			return fmt.Errorf("losses: order %d: layer %d has %d columns with contexts; use a band or a lower order", g.order, t, entries)
 		}
 		gl.at = g.total
 		g.total += entries + room
 		g.widest = max(g.widest, entries+room)
 		g.bytes += 4*int64(len(gl.start)+len(gl.ctx)+len(gl.width)+len(gl.column)) + 300
-		if order > 1 { // for order 1 the arcs are the machine's own
+		if gl.tails != nil {
+			g.bytes += gl.tails.bytes()
+		}
+		if !g.shared {
 			g.bytes += 4*int64(len(gl.narrow)) + 8*int64(len(gl.wide))
 		}
 	}
-	return g, nil
+	return nil
 }
 
 func sameClasses(a, b *layer) bool {
@@ -268,6 +286,7 @@ func (g *graph) order2(m *Machine) {
 		gl.pack(uint32(len(next.ctx)), ml.top(), len(ml.narrow)+len(ml.wide))
 		if ml.narrow != nil && gl.narrow != nil && in.words == 1 {
 			in.connect(ml, gl, next)
+			gl.tails = newTails(gl)
 			continue
 		}
 		for i := range ml.columns * ml.classes {

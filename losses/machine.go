@@ -49,6 +49,7 @@ type Machine struct {
 
 	mu     sync.Mutex
 	graphs [4]*graph // node layouts by order, built when first asked for
+	fused  *graph    // that of order 2 where it was made with the machine
 
 	leanOnce sync.Once
 	lean     *lean // for factored potentials; nil where there is none
@@ -62,8 +63,9 @@ type layer struct {
 	narrow  []uint32 // columns × classes of next<<shift | value, or nil
 	wide    []uint64 // the same when 32 bits do not suffice
 	shift   uint8
-	lo, hi  float64 // least and greatest finite value on the arcs
-	partial bool    // some arc is excluded
+	enter   []uint32 // if not nil, arcs lead to entries of the graph of order 2, and these are the first of each column
+	lo, hi  float64  // least and greatest finite value on the arcs
+	partial bool     // some arc is excluded
 }
 
 // Len returns l, the number of positions.
@@ -106,7 +108,15 @@ func (m *Machine) Arc(t int, column uint32, class int) (next, value uint32) {
 func (l *layer) arc(i int) (next, value uint32) {
 	if l.narrow != nil {
 		e := l.narrow[i]
-		return e >> l.shift, e & (1<<l.shift - 1)
+		next, value = e>>l.shift, e&(1<<l.shift-1)
+		if l.enter != nil {
+			c, found := slices.BinarySearch(l.enter, next)
+			if !found {
+				c--
+			}
+			next = uint32(c)
+		}
+		return next, value
 	}
 	e := l.wide[i]
 	return uint32(e >> 32), uint32(e)

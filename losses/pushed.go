@@ -45,6 +45,7 @@ func (m *Machine) push(least bool) *Machine {
 	if least {
 		worst, better = math.Inf(1), math.Min
 	}
+	layers := m.columned().layers
 	exact := true
 	sum := func(a, b float64) float64 {
 		if math.IsInf(a, 0) || math.IsInf(b, 0) {
@@ -67,7 +68,7 @@ func (m *Machine) push(least bool) *Machine {
 	}
 	ahead[len(m.layers)] = last
 	for t := len(m.layers) - 1; t >= 0; t-- {
-		l := &m.layers[t]
+		l := &layers[t]
 		own := make([]float64, l.columns)
 		for c := range own {
 			own[c] = worst
@@ -85,7 +86,7 @@ func (m *Machine) push(least bool) *Machine {
 	var b Builder
 	b.SetBase(sum(m.base, ahead[0][0]))
 	for t := range m.layers {
-		l := &m.layers[t]
+		l := &layers[t]
 		next, off := make([]uint32, l.columns*l.classes), make([]uint32, l.columns*l.classes)
 		for i := range next {
 			to, v := l.arc(i)

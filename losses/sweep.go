@@ -21,6 +21,7 @@ type sweeper struct {
 	beta1, beta1N []float64
 	x, x1         []float64
 	rows          rowKernels
+	tails         tailKernels
 	v, v1         []float64
 	keep          []float64 // if not empty, receives the backward values of all layers
 	ctx           context.Context
@@ -133,7 +134,9 @@ func (s *sweeper) forward(m *Machine, g *graph, w *whitening, j *job, scaled boo
 		}
 		b := s.alpha[next.at:end]
 		if j.tangent == noTangent {
-			if s.rows.fits(gl) {
+			if s.tails.fits(gl) {
+				s.tails.forward(&s.rows, gl, w.fold[t], a, b, s.w)
+			} else if s.rows.fits(gl) {
 				s.rows.forward(gl, w.fold[t], a, b, s.w)
 			} else if gl.narrow != nil {
 				forward(gl, gl.narrow, w.fold[t], a, b, s.w, s.v)
@@ -264,7 +267,9 @@ func (s *sweeper) backward(m *Machine, g *graph, w *whitening, j *job, z, z1 flo
 			rescale(s.betaN, s.beta1N)
 		}
 		if !tan {
-			if s.rows.fits(gl) {
+			if s.tails.fits(gl) {
+				s.tails.backward(&s.rows, gl, p, a, s.beta, s.betaN, s.w, s.x)
+			} else if s.rows.fits(gl) {
 				s.rows.backward(gl, p, a, s.beta, s.betaN, s.w, s.x)
 			} else if gl.narrow != nil {
 				backward(gl, gl.narrow, p, a, s.beta, s.betaN, s.w, s.v, s.x)

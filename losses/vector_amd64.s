@@ -1104,6 +1104,49 @@ some:
 done:
 	RET
 
+// func prefetchSlots(keys *uint64, n int, slots *wordSlot, shift uint)
+TEXT ·prefetchSlots(SB), NOSPLIT, $0-32
+	MOVQ keys+0(FP), SI
+	MOVQ n+8(FP), BX
+	MOVQ slots+16(FP), DI
+	MOVQ shift+24(FP), CX
+	MOVQ $0x9e3779b97f4a7c15, DX
+	LEAQ (SI)(BX*8), BX
+	CMPQ SI, BX
+	JEQ fetched
+fetch:
+	MOVQ (SI), AX
+	IMULQ DX, AX
+	SHRXQ CX, AX, AX
+	SHLQ $4, AX
+	PREFETCHT0 (DI)(AX*1)
+	ADDQ $8, SI
+	CMPQ SI, BX
+	JNE fetch
+fetched:
+	RET
+
+// func prefetchPairs(moved *movedPair, n int, slots *pairSlot, shift uint)
+TEXT ·prefetchPairs(SB), NOSPLIT, $0-32
+	MOVQ moved+0(FP), SI
+	MOVQ n+8(FP), BX
+	MOVQ slots+16(FP), DI
+	MOVQ shift+24(FP), CX
+	SHLQ $5, BX
+	ADDQ SI, BX
+	CMPQ SI, BX
+	JEQ fetched
+fetch:
+	MOVQ 16(SI), AX
+	SHRXQ CX, AX, AX
+	LEAQ (AX)(AX*2), AX
+	PREFETCHT0 (DI)(AX*8)
+	ADDQ $32, SI
+	CMPQ SI, BX
+	JNE fetch
+fetched:
+	RET
+
 DATA ·expLog2e+0(SB)/8, $1.4426950408889634
 GLOBL ·expLog2e(SB), RODATA|NOPTR, $8
 DATA ·expLn2hi+0(SB)/8, $6.93147180369123816490e-01

@@ -22,7 +22,8 @@ import (
 //     it rose (0 … hi); as in the method of four Russians.
 //
 // Moving and clamping is a dozen instructions a block and twenty more in
-// assembly (moveWords), where PDEP finds the lowest ones and highest zeros.
+// assembly (moveWords), where PDEP finds the lowest ones and highest zeros. With
+// AVX-512 eight columns move at a time, without tables: see asm/words.go.
 //
 // Tried: cells in byte lanes (prefix maxima in four shift-and-max rounds a
 // word) needs 40 operations a word of eight cells; the tables need 6 a block
@@ -100,50 +101,63 @@ func (t *wordTables) step(block, i int) int {
 
 // words returns the one-word builder when it covers the case, else nil.
 func (b *columnBuilder) words() *wordBuilder {
+	hi, lo, ok := b.twoGains()
+	if !ok {
+		return nil
+	}
+	for t := range b.first {
+		f, n := b.first[t], b.last[t]
+		if (n-f)*hi > 64 || t > 0 && (n-b.first[t-1])*hi > 64 {
+			return nil
+		}
+	}
+	return &wordBuilder{columnBuilder: b, hi: hi, lo: lo, tables: tablesFor(hi, lo)}
+}
+
+// twoGains returns the two gains of a machine that has no others, and whether its bounds are as
+// simple as those of constant costs.
+func (b *columnBuilder) twoGains() (hi, lo int, ok bool) {
 	// Values are subtracted from the constant: its units must be few, for then the
 	// rounding of that is far below the least loss that is not 0.
 	if b.up == nil || b.most < 1 || b.most > 8 || b.scale > 1<<12 || max(b.fixed, -b.fixed) > int64(1<<12)*int64(b.l+b.m) {
-		return nil
+		return 0, 0, false
 	}
-	hi, lo := b.most, b.most
+	most, least := b.most, b.most
 	for _, row := range b.gain {
 		for _, g := range row {
-			lo = min(lo, g)
+			least = min(least, g)
 		}
 	}
-	if lo < 0 {
-		return nil
+	if least < 0 {
+		return 0, 0, false
 	}
 	for _, row := range b.gain {
 		for _, g := range row {
-			if g != hi && g != lo {
-				return nil
+			if g != most && g != least {
+				return 0, 0, false
 			}
 		}
 	}
 	for t := range b.first {
 		f, n := b.first[t], b.last[t]
-		if (n-f)*int(hi) > 64 {
-			return nil
-		}
-		if t > 0 && (f-b.first[t-1] > 1 || n-b.last[t-1] > 1 || (n-b.first[t-1])*int(hi) > 64) {
-			return nil
+		if t > 0 && (f-b.first[t-1] > 1 || n-b.last[t-1] > 1) {
+			return 0, 0, false
 		}
 		for j := f; j <= n; j++ {
 			k := int64(min(b.l-t, b.m-j))
-			if b.up[t][j-f] != hi*k || b.low[t][j-f] != lo*k {
-				return nil
+			if b.up[t][j-f] != most*k || b.low[t][j-f] != least*k {
+				return 0, 0, false
 			}
 		}
 	}
-	return &wordBuilder{columnBuilder: b, hi: int(hi), lo: int(lo), tables: tablesFor(int(hi), int(lo))}
+	return int(most), int(least), true
 }
 
 // wordSlot is a slot of the table of one layer's columns.
 type wordSlot struct {
-	key   uint64
-	id    uint32
-	layer uint32 // slots of other layers are free
+	key uint64
+	id  uint32
+	in  uint32 // the ranks of the classes that lead here, or 1 for any; 0 in a free slot
 }
 
 // wordScratch is what a build needs beside its result.
@@ -151,13 +165,13 @@ type wordScratch struct {
 	mover      wordMover
 	slots      []wordSlot
 	keys, next []uint64
-	stamp      uint32
+	ways       []uint32
 }
 
 // pooled is the most slots, and keys, of what waits for the next build.
 const pooled = 1 << 18
 
-var wordScratches = sync.Pool{New: func() any { return &wordScratch{slots: make([]wordSlot, 1<<10)} }}
+var wordScratches = sync.Pool{New: func() any { return &wordScratch{slots: make([]wordSlot, 1<<8)} }}
 
 func (w *wordBuilder) build() (*Machine, error) {
 	b := w.columnBuilder
@@ -175,6 +189,14 @@ func (w *wordBuilder) build() (*Machine, error) {
 	}
 	shift := uint8(bits.Len(uint(len(m.values) - 1)))
 	classes := len(b.gain)
+	fused := newFusing(l, b.class, classes)
+	s.ways = waysOf(s.ways, classes, fused)
+	ways := s.ways
+	// Bytes of a layer with its graph, and the values of a sweep.
+	size := withGraph
+	if fused != nil {
+		size = withOwnGraph
+	}
 
 	first, raised := w.clampWord(w.limits(0), 0)
 	m.base = float64(b.fixed-int64(raised)*b.scale) * b.unit
@@ -186,64 +208,81 @@ func (w *wordBuilder) build() (*Machine, error) {
 			// Columns of the next layer might not fit beside their values.
 			return b.generic()
 		}
-		if err := b.budget.over(l, t, total, m.bytes+withGraph(n*classes, n)+s.held(len(s.slots))); err != nil {
+		if err := b.budget.over(l, t, total, m.bytes+size(n*classes, n)+s.held(len(s.slots))); err != nil {
 			return nil, err
 		}
 		arcs := make([]uint32, n*classes)
-		lim := w.limits(t + 1)
-		mv := w.mover(s, t, lim)
+		mv := w.mover(s, t, w.limits(t+1))
 		s.next = s.next[:0]
-		s.begin(n)
-		mask := uint64(len(s.slots) - 1)
-		slots, stamp := s.slots, s.stamp
-		hashShift := uint(64 - bits.Len64(mask))
+		s.begin(n, classes)
+		slots, mask, hashShift := s.slots, uint64(len(s.slots)-1), hashShiftOf(len(s.slots))
 		for c := 0; c < n; c += wordPiece {
 			piece := s.keys[c:min(c+wordPiece, n)]
 			mv.move(piece)
-			row := arcs[c*classes:][:len(piece)*classes]
-			offs := mv.off[:len(row)]
-			for k, key := range mv.out[:len(row)] {
-				// Number the column.
-				id := uint32(len(s.next))
-				for i := (key * 0x9e3779b97f4a7c15) >> (hashShift & 63); ; i++ {
-					e := &slots[i&mask]
-					if e.layer != stamp {
-						*e = wordSlot{key, id, stamp}
-						s.next = append(s.next, key)
-						break
-					}
-					if e.key == key {
-						id = e.id
-						break
-					}
-				}
-				if int(offs[k]) > 2*hi {
-					return b.generic()
-				}
-				row[k] = id<<(shift&31) | (uint32(offs[k]) + 1)
+			if len(slots) > cachedSlots && useVectors {
+				prefetchSlots(&mv.out[0], mv.step*(classes-1)+mv.next*(len(piece)-1)+1, &slots[0], hashShift)
 			}
-			if uint64(len(s.next)+wordPiece*classes)*2 > mask {
+			row := arcs[c*classes:][:len(piece)*classes]
+			most := uint8(0)
+			for i := range piece {
+				for k := range classes {
+					at := i*mv.next + k*mv.step
+					key := mv.out[at]
+					// Number the column.
+					id := uint32(len(s.next))
+					for i := (key * 0x9e3779b97f4a7c15) >> (hashShift & 63); ; i++ {
+						e := &slots[i&mask]
+						if e.in == 0 {
+							*e = wordSlot{key, id, ways[k]}
+							s.next = append(s.next, key)
+							break
+						}
+						if e.key == key {
+							e.in |= ways[k]
+							id = e.id
+							break
+						}
+					}
+					most = max(most, mv.off[at])
+					row[i*classes+k] = id<<(shift&31) | (uint32(mv.off[at]) + 1)
+				}
+			}
+			if int(most) > 2*hi {
+				return b.generic()
+			}
+			if more := min(wordPiece, n-c-len(piece)); uint64(len(s.next)+more*classes)*2 > mask {
 				// The old table and the one of twice its size stand side by side.
-				bytes := m.bytes + withGraph(len(arcs), n) + s.held(3*len(slots))
+				bytes := m.bytes + size(len(arcs), n) + s.held(3*len(slots))
 				if err := b.budget.over(b.l, t, total+len(s.next), bytes); err != nil {
 					return nil, err
 				}
 				s.grow()
-				slots, stamp = s.slots, s.stamp
-				mask = uint64(len(slots) - 1)
-				hashShift = uint(64 - bits.Len64(mask))
+				slots, mask, hashShift = s.slots, uint64(len(s.slots)-1), hashShiftOf(len(s.slots))
 			}
 		}
-		if err := b.budget.over(b.l, t, total+len(s.next), m.bytes+withGraph(len(arcs), n)); err != nil {
+		if err := b.budget.over(b.l, t, total+len(s.next), m.bytes+size(len(arcs), n)); err != nil {
 			return nil, err
 		}
 		ly := &m.layers[t]
 		*ly = layer{columns: n, classes: classes, class: b.class, narrow: arcs, shift: shift}
 		ly.lo, ly.hi = m.values[1+2*hi], 0
-		m.bytes += withGraph(len(arcs), n)
+		if fused != nil {
+			info := fused.columns(len(s.next))
+			for i := range s.slots {
+				if e := &s.slots[i]; e.in != 0 {
+					info[e.id] = uint64(e.in)
+				}
+			}
+			if fused.layer(t, arcs, shift) {
+				ly.enter = fused.graph.layers[t+1].start
+			} else {
+				fused = nil // the layers so far are as good as the others
+			}
+		}
+		m.bytes += size(len(arcs), n)
 		total += len(s.next)
 		if b.whole {
-			if err := b.budget.outgrown(l, b.m, classes, t, n, len(s.next), total, withGraph(classes, 1)); err != nil {
+			if err := b.budget.outgrown(l, b.m, classes, t, n, len(s.next), total, size(classes, 1)); err != nil {
 				return nil, err
 			}
 		}
@@ -257,7 +296,20 @@ func (w *wordBuilder) build() (*Machine, error) {
 		}
 		m.final[c] = 1
 	}
+	return b.finish(m, fused)
+}
+
+// finish completes a machine of gains.
+func (b *columnBuilder) finish(m *Machine, fused *fusing) (*Machine, error) {
 	m.count()
+	if fused != nil && len(m.layers) > 0 {
+		m.fused = fused.finish(len(m.final))
+		if err := m.fused.layOut(); err != nil {
+			return nil, err
+		}
+		m.graphs[2] = m.fused
+		m.bytes += m.fused.bytes
+	}
 	if m.cancels > 0 {
 		b.budget.Ctx = nil // it may be done when the machine is used
 		m.careful = &careful{builder: b}
@@ -265,8 +317,11 @@ func (w *wordBuilder) build() (*Machine, error) {
 	return m, nil
 }
 
-// wordPiece is the number of columns moved at a time.
+// wordPiece is the number of columns moved at a time, a multiple of 8.
 const wordPiece = 32
+
+// cachedSlots is how many slots the second level of caches holds with what else is at hand.
+const cachedSlots = 1 << 13
 
 // wordMover moves columns of one layer over all classes.
 type wordMover struct {
@@ -280,6 +335,13 @@ type wordMover struct {
 	all     uint64 // bits of the steps before they leave
 	out     []uint64
 	off     []uint8
+	// out and off have an entry every next for each key, every step for each class
+	next, step int
+
+	lanes    func(*laneArgs) // moves eight columns at a time; may be nil
+	laneArgs laneArgs
+	match    []uint64 // by class
+	eight    [8]uint64
 }
 
 // wordArgs is what the assembly reads; vector_amd64.go checks the layout that is known there.
@@ -313,6 +375,11 @@ func (w *wordBuilder) mover(s *wordScratch, t int, lim *wordLimits) *wordMover {
 	mv.blocks = (groups + tab.steps - 1) / tab.steps
 	mv.drop, mv.all = uint(f1-f)*uint(w.hi), ones(groups*w.hi)
 	mv.out, mv.off = resize(mv.out, wordPiece*mv.classes), resize(mv.off, wordPiece*mv.classes)
+	mv.next, mv.step = mv.classes, 1
+	if mv.lanes = lanesFor(w.hi, w.lo); mv.lanes != nil && mv.classes > 0 {
+		mv.setLanes(f)
+		return mv
+	}
 	mv.planes(f)
 	if useVectors && mv.blocks > 0 && mv.classes > 0 {
 		mv.args = wordArgs{
@@ -326,8 +393,43 @@ func (w *wordBuilder) mover(s *wordScratch, t int, lim *wordLimits) *wordMover {
 	return mv
 }
 
+// setLanes sets up lanes for columns that begin at cell first.
+func (mv *wordMover) setLanes(first int) {
+	w, lim := mv.w, mv.lim
+	mv.next, mv.step = 1, wordPiece
+	mv.match = resize(mv.match, mv.classes)
+	for k, g := range w.gain {
+		mv.match[k] = 0
+		for j := first; j < min(w.m, first+64/w.hi); j++ {
+			if g[j] == w.most {
+				mv.match[k] |= 1 << ((j - first) * w.hi)
+			}
+		}
+	}
+	mv.laneArgs = laneArgs{
+		out: &mv.out[0], off: &mv.off[0], match: &mv.match[0], classes: mv.classes, stride: wordPiece,
+		dropped: ones(int(mv.drop)), drop: int(mv.drop), all: mv.all, before: lim.before, sure: lim.sure,
+		turn: int(lim.turn), low: lim.low, high: lim.high, limAll: lim.all,
+	}
+}
+
 // move fills out and off for each key and class.
 func (mv *wordMover) move(keys []uint64) {
+	if mv.lanes != nil && mv.classes > 0 {
+		a := &mv.laneArgs
+		if a.n = len(keys) &^ 7; a.n > 0 {
+			a.keys = &keys[0]
+			mv.lanes(a)
+		}
+		if rest := keys[a.n:]; len(rest) > 0 {
+			clear(mv.eight[copy(mv.eight[:], rest):])
+			b := *a
+			b.keys, b.n, b.out, b.off = &mv.eight[0], 8, &mv.out[a.n], &mv.off[a.n]
+			mv.lanes(&b)
+		}
+		a.keys = nil
+		return
+	}
 	if useVectors && mv.blocks > 0 && mv.classes > 0 {
 		mv.args.keys, mv.args.n = &keys[0], len(keys)
 		moveWords(&mv.args)
@@ -444,35 +546,51 @@ func (s *wordScratch) held(slots int) int64 {
 	return n
 }
 
-// begin frees the table for a new layer of about n columns.
-func (s *wordScratch) begin(n int) {
+// waysOf returns what a slot notes of each class.
+func waysOf(ways []uint32, classes int, fused *fusing) []uint32 {
+	ways = resize(ways, classes)
+	for k := range ways {
+		ways[k] = 1
+		if fused != nil {
+			ways[k] = 1 << fused.num.rank[k]
+		}
+	}
+	return ways
+}
+
+// hashShiftOf returns the shift that leaves a slot of a hash.
+func hashShiftOf(slots int) uint { return uint(64 - bits.Len(uint(slots-1))) }
+
+// begin frees the table for a layer behind one of n columns, with room for what the first piece
+// of it leads to.
+func (s *wordScratch) begin(n, classes int) {
 	// Small tables have three free slots in four: they stay in cache, and
 	// most probes end at once.
-	size := 1 << max(10, bits.Len(uint(2*n)))
+	size := 1 << max(6, bits.Len(uint(2*max(n, min(n, wordPiece)*classes))))
 	if size < 1<<15 {
 		size *= 2
 	}
-	if len(s.slots) < size {
+	if cap(s.slots) < size {
 		s.slots = make([]wordSlot, size)
-		s.stamp = 0
+		return
 	}
-	if s.stamp++; s.stamp == 0 {
-		clear(s.slots)
-		s.stamp = 1
-	}
+	s.slots = s.slots[:size]
+	clear(s.slots)
 }
 
 // grow doubles the table.
 func (s *wordScratch) grow() {
-	s.slots = make([]wordSlot, 2*len(s.slots))
-	s.stamp = 1
-	mask := uint64(len(s.slots) - 1)
-	shift := uint(64 - bits.Len64(mask))
-	for id, key := range s.next {
-		i := (key * 0x9e3779b97f4a7c15) >> shift
-		for s.slots[i].layer != 0 {
-			i = (i + 1) & mask
+	old := s.slots
+	s.slots = make([]wordSlot, 2*len(old))
+	mask, shift := uint64(len(s.slots)-1), hashShiftOf(len(s.slots))
+	for _, e := range old {
+		if e.in == 0 {
+			continue
 		}
-		s.slots[i] = wordSlot{key, uint32(id), 1}
+		i := (e.key * 0x9e3779b97f4a7c15) >> (shift & 63)
+		for s.slots[i&mask].in != 0 {
+			i++
+		}
+		s.slots[i&mask] = e
 	}
 }

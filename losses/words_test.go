@@ -50,3 +50,66 @@ func TestWordsEqualGeneric(t *testing.T) {
 		t.Errorf("the one-word builder served only %d of 600 cases", used)
 	}
 }
+
+// The two-word builder makes machines of the same losses as the generic one, where one word is not
+// enough and where it is.
+func TestPairsEqualGeneric(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	used := 0
+	for i := range 400 {
+		alphabet, l, m := 1+rng.IntN(3), rng.IntN(10), 1+rng.IntN(10)
+		if i%5 == 0 {
+			alphabet, l, m = 2, 3+rng.IntN(6), 33+rng.IntN(32)
+		}
+		ref := make([]int, m)
+		for j := range ref {
+			ref[j] = rng.IntN(alphabet + 1)
+		}
+		if i%7 == 0 { // long strings, whose columns are few
+			l, ref = 20+rng.IntN(60), make([]int, 33+rng.IntN(32))
+			if alphabet > 1 {
+				l = 34
+			}
+		}
+		e := Edit{Sub: 1, Ins: 1, Del: 1}
+		if i%3 == 0 {
+			e = Edit{Match: -.5, Sub: 1, Ins: 1.75, Del: .75} // gains of 3 and 1.5
+		}
+		b := e.columns(ref, alphabet, l)
+		p := b.pairs()
+		if p == nil {
+			continue
+		}
+		used++
+		got, err := p.build()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l > 0 && got.fused == nil {
+			t.Fatalf("ref %v alphabet %d l %d: the two-word builder gave up", ref, alphabet, l)
+		}
+		b = e.columns(ref, alphabet, l)
+		b.noWords = true
+		want, err := b.build()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for s := range l + 1 {
+			if got.Columns(s) > want.Columns(s) {
+				t.Fatalf("ref %v alphabet %d l %d: %d columns at %d, generic %d", ref, alphabet, l, got.Columns(s), s, want.Columns(s))
+			}
+		}
+		u := make([]int, l)
+		for range 20 {
+			for i := range u {
+				u[i] = rng.IntN(alphabet)
+			}
+			if a, b := got.Loss(u), want.Loss(u); !near(a, b) || !near(a, e.Value(u, ref)) {
+				t.Fatalf("ref %v: loss of %v is %v, generic %v, by definition %v", ref, u, a, b, e.Value(u, ref))
+			}
+		}
+	}
+	if used < 100 {
+		t.Errorf("the two-word builder served only %d of 400 cases", used)
+	}
+}
