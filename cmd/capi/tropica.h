@@ -22,7 +22,7 @@
 extern "C" {
 #endif
 
-#define TROPICA_ABI_VERSION 1
+#define TROPICA_ABI_VERSION 2
 
 /* How a call ended. */
 enum {
@@ -104,6 +104,7 @@ typedef struct {
 	int32_t *viterbi;    /* the string of max_score */
 	double *log_z_error; /* how far log_z of a banded loss may be off */
 	tropica_tensor marginals, risk_gradient, hvp;
+	tropica_tensor risk_hvp; /* derivative of risk_gradient along direction, as hvp is of marginals */
 	int64_t less_reference; /* 1: marginals are less 1 at the windows of the reference */
 } tropica_evaluate_args;
 
@@ -145,7 +146,7 @@ typedef struct {
 	int64_t reference_count;
 	const double *direction;        /* by arc */
 	double log_z, log_z0, expected, risk, max_aug;   /* out */
-	double *marginals, *risk_gradient, *hvp;         /* out, by arc */
+	double *marginals, *risk_gradient, *hvp, *risk_hvp; /* out, by arc */
 	int32_t *argmax;                                 /* out */
 	int64_t argmax_room, argmax_count;               /* in, out */
 } tropica_lattice_args;

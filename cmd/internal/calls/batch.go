@@ -379,12 +379,13 @@ func (s *Server) evaluate(a *EvaluateArgs, m Memory) error {
 	if viterbi != nil {
 		want |= losses.WantViterbi
 	}
-	var out [3]*rows
+	var out [4]*rows
 	for i, x := range []struct {
 		name string
 		t    *Tensor
 		want losses.Want
-	}{{"marginals", &a.Marginals, losses.WantMarginals}, {"risk_gradient", &a.RiskGradient, losses.WantRiskGradient}, {"hvp", &a.HVP, losses.WantHVP}} {
+	}{{"marginals", &a.Marginals, losses.WantMarginals}, {"risk_gradient", &a.RiskGradient, losses.WantRiskGradient}, {"hvp", &a.HVP, losses.WantHVP},
+		{"risk_hvp", &a.RiskHVP, losses.WantRiskHVP}} {
 		if out[i], err = tensor(m, x.name, x.t, b.n, b.length, b.windows); err != nil {
 			return err
 		}
@@ -396,7 +397,8 @@ func (s *Server) evaluate(a *EvaluateArgs, m Memory) error {
 	if err != nil {
 		return err
 	}
-	if out[2] != nil && direction == nil && cells > 0 {
+	directed := out[2] != nil || out[3] != nil
+	if directed && direction == nil && cells > 0 {
 		return errors.New("hvp: the direction is missing")
 	}
 	if a.Score != 0 || a.LessReference != 0 {
@@ -412,7 +414,7 @@ func (s *Server) evaluate(a *EvaluateArgs, m Memory) error {
 	}
 	err = b.each(func(w *worker, i int, machine *losses.Machine) error {
 		w.e.Direction = nil
-		if out[2] != nil {
+		if directed {
 			w.v = b.copied(w.v, direction, i, b.len(i))
 			w.e.Direction = w.v
 		}
@@ -431,7 +433,7 @@ func (s *Server) evaluate(a *EvaluateArgs, m Memory) error {
 				row[w.p.Window(w.ref, t)]--
 			}
 		}
-		for k, r := range [][][]float64{w.r.Marginals, w.r.RiskGradient, w.r.HVP} {
+		for k, r := range [][][]float64{w.r.Marginals, w.r.RiskGradient, w.r.HVP, w.r.RiskHVP} {
 			if out[k] == nil {
 				continue
 			}

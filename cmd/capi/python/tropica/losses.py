@@ -19,7 +19,7 @@ from ._backend import Array, Held, InvalidError, backend, interruptible
 
 NUMBERS = ("log_z", "log_z0", "expected", "risk", "score", "max_aug", "max_score", "log_z_error")
 STRINGS = ("argmax", "viterbi")
-TENSORS = ("marginals", "risk_gradient", "hvp")
+TENSORS = ("marginals", "risk_gradient", "hvp", "risk_hvp")
 
 
 # Strings one after the other, and where each begins.
@@ -233,7 +233,8 @@ def evaluate(loss, references, theta, *, gamma=1.0, order=1, alphabet=None, refe
 
     want names what to compute: log_z, log_z0, expected, risk, score, max_aug, max_score,
     log_z_error (numbers), argmax, viterbi (strings, -1 behind their ends), marginals,
-    risk_gradient, hvp (of the shape and type of theta; hvp needs direction). less_reference
+    risk_gradient, hvp, risk_hvp (of the shape and type of theta; hvp and risk_hvp, products of the Hessians
+    of log_z and of risk, need direction). less_reference
     subtracts 1 from the marginals at the reference's windows, which makes them the gradient of
     log_z - score.
 
@@ -318,7 +319,7 @@ def min_risk(loss, candidates, alphabet, log_weights=None):
 
 class LatticeResult:
     """What lattice computed: log_z, log_z0, expected, risk, max_aug, argmax, and by arc marginals,
-    risk_gradient and hvp."""
+    risk_gradient, hvp and risk_hvp."""
 
 
 def lattice(loss, arcs, final, reference, *, alphabet, gamma=1.0, direction=None):
@@ -334,17 +335,18 @@ def lattice(loss, arcs, final, reference, *, alphabet, gamma=1.0, direction=None
     if loss is not None:
         a.loss = loss.handle()
     r = LatticeResult()
-    r.marginals, r.risk_gradient, r.hvp, r.argmax = np.empty(n), np.empty(n), None, np.empty(len(ends), np.int32)
+    r.marginals, r.risk_gradient, r.hvp, r.risk_hvp, r.argmax = np.empty(n), np.empty(n), None, None, np.empty(len(ends), np.int32)
     arrays = {"from": Array(column[0]), "to": Array(column[1]), "label": Array(column[2]), "score": Array(column[3]),
               "final": Array(ends), "reference": Array(ref), "marginals": Array(r.marginals, out=True),
               "risk_gradient": Array(r.risk_gradient, out=True), "argmax": Array(r.argmax, out=True)}
     if direction is not None:
-        r.hvp = np.empty(n)
+        r.hvp, r.risk_hvp = np.empty(n), np.empty(n)
         arrays["direction"] = Array(numbers("direction", direction, (n,)))
         arrays["hvp"] = Array(r.hvp, out=True)
+        arrays["risk_hvp"] = Array(r.risk_hvp, out=True)
     interruptible("lattice", a, arrays)
     r.log_z, r.log_z0, r.expected, r.risk, r.max_aug = a.log_z, a.log_z0, a.expected, a.risk, a.max_aug
     r.argmax = r.argmax[:a.argmax_count]
     if loss is None:
-        r.risk = r.expected = r.risk_gradient = None
+        r.risk = r.expected = r.risk_gradient = r.risk_hvp = None
     return r
