@@ -4,7 +4,7 @@ import ctypes as c
 
 ABI = 2
 
-OK, INVALID, OVER_LIMIT, CANCELLED, FORKED, OLD_ABI, BAD_HANDLE, BUG = range(8)
+OK, INVALID, OVER_LIMIT, CANCELLED, FORKED, OLD_ABI, BAD_HANDLE, BUG, RUNNING = range(9)
 
 # Numbers of calls, as entry.c has them.
 CALLS = {name: i + 1 for i, name in enumerate(

@@ -9,7 +9,6 @@
     loss.backward()
 """
 
-import time
 import warnings
 
 import numpy as np
@@ -46,13 +45,13 @@ def _windows(strings, lengths, order, alphabet):
 class _Case:
     """One call of a SequenceLoss, which its functions share."""
 
-    def __init__(self, module, references, lengths, alphabet, slow, gradient):
-        self.m, self.references, self.lengths, self.alphabet, self.slow = module, references, lengths, alphabet, slow
+    def __init__(self, module, references, lengths, alphabet, gradient):
+        self.m, self.references, self.lengths, self.alphabet = module, references, lengths, alphabet
         self.gradient = gradient
 
     def run(self, loss, x, gamma, want, **more):
         return evaluate(loss, self.references, x, gamma=gamma, order=self.m.order, alphabet=self.alphabet, lengths=self.lengths,
-                        workers=self.m.workers, session=self.m.session, want=want, slow=self.slow, **more)
+                        workers=self.m.workers, session=self.m.session, want=want, **more)
 
     def padded(self, length):
         """References as an array [batch, length] with their lengths."""
@@ -158,7 +157,6 @@ class SequenceLoss(torch.nn.Module):
         self.loss = Loss(loss) if isinstance(loss, str) else loss
         self.gamma, self.order, self.objective, self.reduction = float(gamma), int(order), objective, reduction
         self.alphabet, self.workers, self.session = alphabet, int(workers), Session()
-        self._quick = {}
 
     def extra_repr(self):
         return "%s, %s, gamma=%g, order=%d, reduction=%s" % (self.objective, self.loss, self.gamma, self.order, self.reduction)
@@ -189,24 +187,11 @@ class SequenceLoss(torch.nn.Module):
         if len(packed[1]) - 1 != theta.shape[0]:
             raise InvalidError("%d references for a batch of %d" % (len(packed[1]) - 1, theta.shape[0]))
         alphabet = self.alphabet or round(theta.shape[2] ** (1.0 / self.order))
-        # A call that may take long runs where Ctrl-C can end it, which costs a tenth of a millisecond.
-        # Machines depend on the references, so that only a call with the same ones is known to be quick.
-        n = None if lengths is None else np.asarray(lengths).tobytes()
-        key = hash((tuple(theta.shape), packed.symbols.tobytes(), packed.offsets.tobytes(), n))
-        begin = time.perf_counter()
-        case = _Case(self, packed, lengths, alphabet, self._quick.get(key, 1.0) > 0.02,
-                     theta.requires_grad and torch.is_grad_enabled())
+        case = _Case(self, packed, lengths, alphabet, theta.requires_grad and torch.is_grad_enabled())
         values = _Value.apply(theta, case)
-        if len(self._quick) > 4096:
-            self._quick.clear()
-        self._quick[key] = time.perf_counter() - begin
         if self.reduction == "none":
             return values
         if self.reduction == "sum":
             return values.sum()
         return values.mean() if len(values) else values.sum()
 
-    def __getstate__(self):
-        state = dict(self.__dict__)
-        state["_quick"] = {}
-        return state
