@@ -20,11 +20,6 @@ if "${CC:-gcc}" -std=gnu11 -fsanitize=address,undefined -fno-sanitize-recover -W
 else
 	skip "address sanitizer, which this compiler has not"
 fi
-if command -v valgrind >/dev/null && [ -n "${TROPICA_LONG:-}" ]; then
-	LD_LIBRARY_PATH=$built valgrind --quiet --error-exitcode=1 --undef-value-errors=no "$built/test"
-else
-	skip "valgrind, which runs where it is installed and TROPICA_LONG is set"
-fi
 python=${PYTHON:-/usr/bin/python3}
 if ! "$python" -c 'import numpy, pytest' 2>/dev/null; then
 	skip "no numpy or pytest (Debian: python3-numpy, python3-pytest)"

@@ -78,9 +78,15 @@ type worker struct {
 	p     losses.Potentials
 	r     losses.Result
 	ref   []int
-	theta [][]float64 // of float32 elements, converted
-	v     [][]float64
+	theta views
+	v     views
+	out   [4]views
 	drawn [][]int
+}
+
+// views are rows of an example: the caller's own where they are float64, else in memory of their own.
+type views struct {
+	own, caller [][]float64
 }
 
 func newSession() *session { return &session{cache: losses.NewCache(0)} }
@@ -162,7 +168,10 @@ func (r *rows) into(dst []float64, b, t int) {
 func (r *rows) set(b, t int, src []float64) {
 	at := b*r.batch + t*r.row
 	if r.f64 != nil {
-		n := copy(r.f64[at:at+r.within], src)
+		n := len(src)
+		if n > 0 && &src[0] != &r.f64[at] {
+			copy(r.f64[at:at+r.within], src)
+		}
 		clear(r.f64[at+n : at+r.within])
 		return
 	}
@@ -286,6 +295,7 @@ func (b *batch) each(want losses.Want, f func(w *worker, i int, m *losses.Machin
 	one := func(w *worker, i int) (err error) {
 		defer func() {
 			if p := recover(); p != nil {
+				*w = worker{} // of which nothing is known now; it may hold the caller's memory
 				err = &Error{Bug, int64(i), fmt.Errorf("element %d: a bug of the library, please report it: %v", i, p)}
 			}
 		}()
@@ -340,17 +350,33 @@ func (b *batch) potentials(w *worker, i int) {
 	for range l {
 		w.p.Sizes = append(w.p.Sizes, b.alphabet)
 	}
-	w.theta = b.copied(w.theta, &b.theta, i, l)
-	w.p.Theta = w.theta
+	w.p.Theta = b.read(&w.theta, &b.theta, i, l)
 }
 
-// copied copies the rows of example i, each with the windows that its position has.
-func (b *batch) copied(dst [][]float64, from *rows, i, l int) [][]float64 {
-	if cap(dst) < l {
-		dst = append(dst[:cap(dst)], make([][]float64, l-cap(dst))...)
-	}
-	dst = dst[:l]
+// place sets v.caller to the caller's rows of example i, each with the windows that its position has.
+func (b *batch) place(v *views, of *rows, i, l int) [][]float64 {
+	v.caller = v.caller[:0]
 	n := 1
+	for t := range l {
+		if t < b.order {
+			n *= b.alphabet
+		}
+		at := i*of.batch + t*of.row
+		v.caller = append(v.caller, of.f64[at:at+n:at+n])
+	}
+	return v.caller
+}
+
+// read returns the rows of example i, each with the windows that its position has.
+func (b *batch) read(v *views, from *rows, i, l int) [][]float64 {
+	if from.f64 != nil {
+		return b.place(v, from, i, l)
+	}
+	if cap(v.own) < l {
+		v.own = append(v.own[:cap(v.own)], make([][]float64, l-cap(v.own))...)
+	}
+	v.own = v.own[:l]
+	dst, n := v.own, 1
 	for t := range l {
 		if t < b.order {
 			n *= b.alphabet
@@ -513,8 +539,14 @@ func (s *Server) evaluate(a *EvaluateArgs, m Memory) error {
 	err = b.each(want, func(w *worker, i int, machine *losses.Machine) error {
 		w.e.Direction = nil
 		if directed {
-			w.v = b.copied(w.v, direction, i, b.len(i))
-			w.e.Direction = w.v
+			w.e.Direction = b.read(&w.v, direction, i, b.len(i))
+		}
+		results := [4]*[][]float64{&w.r.Marginals, &w.r.RiskGradient, &w.r.HVP, &w.r.RiskHVP}
+		for k, r := range results { // float64 results are made where they are to go
+			if out[k] != nil && out[k].f64 != nil {
+				w.out[k].own, *r = *r, b.place(&w.out[k], out[k], i, b.len(i))
+				defer func() { *r = w.out[k].own }()
+			}
 		}
 		if err := w.e.Eval(machine, &w.p, gamma, want, &w.r); err != nil {
 			return err
@@ -531,13 +563,13 @@ func (s *Server) evaluate(a *EvaluateArgs, m Memory) error {
 				row[w.p.Window(w.ref, t)]--
 			}
 		}
-		for k, r := range [][][]float64{w.r.Marginals, w.r.RiskGradient, w.r.HVP, w.r.RiskHVP} {
+		for k, r := range results {
 			if out[k] == nil {
 				continue
 			}
 			for t := range b.length {
-				if t < len(r) {
-					out[k].set(i, t, r[t])
+				if t < len(*r) {
+					out[k].set(i, t, (*r)[t])
 				} else {
 					out[k].set(i, t, nil)
 				}

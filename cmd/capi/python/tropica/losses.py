@@ -229,7 +229,7 @@ def _lengths(lengths, batch):
 
 
 def evaluate(loss, references, theta, *, gamma=1.0, order=1, alphabet=None, reference_lengths=None, lengths=None, workers=0,
-             session=None, want=("log_z", "marginals"), direction=None, less_reference=False):
+             session=None, want=("log_z", "marginals"), direction=None, less_reference=False, out=None):
     """Evaluates a batch and returns a Result.
 
     theta is an array [batch, length, alphabet ** order] of float32 or float64, row t the scores of the
@@ -242,7 +242,7 @@ def evaluate(loss, references, theta, *, gamma=1.0, order=1, alphabet=None, refe
     risk_gradient, hvp, risk_hvp (of the shape and type of theta; hvp and risk_hvp, products of the Hessians
     of log_z and of risk, need direction). less_reference
     subtracts 1 from the marginals at the reference's windows, which makes them the gradient of
-    log_z - score.
+    log_z - score. out may give dense arrays, by these names, in which to store them.
 
     Raises InvalidError, LimitError, CancelledError; their element is the example at fault.
     """
@@ -264,16 +264,21 @@ def evaluate(loss, references, theta, *, gamma=1.0, order=1, alphabet=None, refe
     r = Result()
     for name in want:
         if name in NUMBERS:
-            out = np.empty(batch)
+            shape, kind = (batch,), np.float64
         elif name in STRINGS:
-            out = np.empty((batch, length), np.int32)
+            shape, kind = (batch, length), np.int32
         elif name in TENSORS:
-            out = np.empty(x.shape, x.dtype)
+            shape, kind = x.shape, x.dtype
             setattr(a, name, s.Tensor(type=t.type))
         else:
             raise InvalidError("there is no output %r; there are %s" % (name, ", ".join(NUMBERS + STRINGS + TENSORS)))
-        setattr(r, name, out)
-        arrays[name] = Array(out, out=True)
+        to = out.get(name) if out else None
+        if to is None:
+            to = np.empty(shape, kind)
+        elif to.shape != shape or to.dtype != kind or not to.flags.c_contiguous or not to.flags.writeable:
+            raise InvalidError("out: %s is to be a dense %s array of shape %s" % (name, np.dtype(kind), shape))
+        setattr(r, name, to)
+        arrays[name] = Array(to, out=True)
     if direction is not None:
         v, vt = _tensor("direction", np.asarray(direction, x.dtype))
         if v.shape != x.shape:

@@ -9,6 +9,7 @@
     loss.backward()
 """
 
+import sys
 import warnings
 
 import numpy as np
@@ -62,14 +63,24 @@ class _Case:
             out[i, :n[i]] = symbols[offsets[i]:offsets[i + 1]]
         return out, n
 
+    def room(self, name, x):
+        """Memory for a gradient: that of the step before, if nobody has it. Fresh memory would be asked from the
+        system in each step, which takes longer than to fill it."""
+        a = self.m._spare
+        if a is None or a.shape != x.shape or a.dtype != x.dtype or sys.getrefcount(a) > 3:
+            a = self.m._spare = np.empty(x.shape, x.dtype)
+        return {name: a}
+
     def value(self, x, gradient):
         """Returns values by example, and the gradient with respect to theta if it is asked for."""
         m, gamma = self.m, self.m.gamma
         if m.objective == "softmax_margin":
-            r = self.run(m.loss, x, gamma, ("log_z", "score") + (("marginals",) if gradient else ()), less_reference=True)
+            r = self.run(m.loss, x, gamma, ("log_z", "score") + (("marginals",) if gradient else ()), less_reference=True,
+                         out=self.room("marginals", x) if gradient else None)
             return r.log_z - r.score, r.marginals
         if m.objective == "risk":
-            r = self.run(m.loss, x, 0.0, ("risk",) + (("risk_gradient",) if gradient else ()))
+            r = self.run(m.loss, x, 0.0, ("risk",) + (("risk_gradient",) if gradient else ()),
+                         out=self.room("risk_gradient", x) if gradient else None)
             return r.risk, r.risk_gradient
         if m.objective == "reward_augmented":
             target = self.run(m.loss, np.zeros(x.shape), gamma, ("marginals",)).marginals
@@ -157,6 +168,7 @@ class SequenceLoss(torch.nn.Module):
         self.loss = Loss(loss) if isinstance(loss, str) else loss
         self.gamma, self.order, self.objective, self.reduction = float(gamma), int(order), objective, reduction
         self.alphabet, self.workers, self.session = alphabet, int(workers), Session()
+        self._spare = None
 
     def extra_repr(self):
         return "%s, %s, gamma=%g, order=%d, reduction=%s" % (self.objective, self.loss, self.gamma, self.order, self.reduction)
@@ -195,3 +207,5 @@ class SequenceLoss(torch.nn.Module):
             return values.sum()
         return values.mean() if len(values) else values.sum()
 
+    def __getstate__(self):
+        return dict(self.__dict__, _spare=None)
