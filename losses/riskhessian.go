@@ -12,9 +12,9 @@ import (
 //
 //	E[(L - E L) (V - E V) ([window] - Q)].
 //
-// A path carries its weight, and that times L, V and L·V: two dual numbers in one (Z. Li,
-// J. Eisner, "First- and second-order expectation semirings", EMNLP 2009). Constants added to L or V change nothing, so
-// each layer is centred: no mean is subtracted that is larger than what is left.
+// A path carries its weight, and that times L, V and L·V: two dual numbers in one (Z. Li, J. Eisner,
+// "First- and second-order expectation semirings", EMNLP 2009). Constants added to L or V change
+// nothing, so each layer is centred: no mean is subtracted that is larger than what is left.
 
 // moment is the sum over paths of their weights, and of weights times L, V and L·V.
 type moment struct{ w, l, v, lv float64 }
@@ -335,7 +335,8 @@ func (s *riskSweeper) inLogs(m *Machine, g *graph, w *whitening, logs *logSweepe
 
 // back fills logBeta, and x with the flows of a position: in l the probability times how far L is
 // beyond its mean, in lv that with the product of L and V, less the window's own V.
-func (s *riskSweeper) back(m *Machine, gl *graphLayer, w *whitening, logs *logSweeper, along *job, t int, total logMoment) {
+func (s *riskSweeper) back(m *Machine, gl *graphLayer, w *whitening, logs *logSweeper, along *job, t int,
+	total logMoment) {
 	th, dir := logs.potentials(gl, w, along, t)
 	n := gl.labels
 	s.x = resize(s.x, len(th))
@@ -376,8 +377,8 @@ func (s *riskSweeper) back(m *Machine, gl *graphLayer, w *whitening, logs *logSw
 	}
 }
 
-// cumulants adds, for each arc of A, the third joint cumulant of two functionals with passing it. Given
-// that a path passes an arc, what is before and what is behind it are independent.
+// cumulants adds, for each arc of A, the third joint cumulant of two functionals with passing it.
+// Given that a path passes an arc, what is before and what is behind it are independent.
 func (c *product) cumulants(rows [][]float64, p *pass, x, y *expectation) {
 	n := c.f.NumStates()
 	before, after := make([]float64, n), make([]float64, n) // covariances, given the state
@@ -389,7 +390,8 @@ func (c *product) cumulants(rows [][]float64, p *pass, x, y *expectation) {
 		for i, a := range c.f.Arcs(q) {
 			if post := p.post[c.offset[q]+i]; post > 0 {
 				r := a.NextState
-				before[r] += post / p.at[r] * (before[q] + (x.before[q]+x.arc(&o, i)-x.before[r])*(y.before[q]+y.arc(&o, i)-y.before[r]))
+				dx, dy := x.before[q]+x.arc(&o, i)-x.before[r], y.before[q]+y.arc(&o, i)-y.before[r]
+				before[r] += post / p.at[r] * (before[q] + dx*dy)
 			}
 		}
 	}
@@ -407,7 +409,8 @@ func (c *product) cumulants(rows [][]float64, p *pass, x, y *expectation) {
 		for i, a := range c.f.Arcs(q) {
 			if post := p.post[c.offset[q]+i]; post > 0 {
 				r := a.NextState
-				sum += post * (after[r] + (x.arc(&o, i)+x.after[r]-x.after[q])*(y.arc(&o, i)+y.after[r]-y.after[q]))
+				dx, dy := x.arc(&o, i)+x.after[r]-x.after[q], y.arc(&o, i)+y.after[r]-y.after[q]
+				sum += post * (after[r] + dx*dy)
 			}
 		}
 		after[q] = sum / p.at[q]
@@ -420,8 +423,9 @@ func (c *product) cumulants(rows [][]float64, p *pass, x, y *expectation) {
 		for i, a := range c.f.Arcs(q) {
 			if post := p.post[c.offset[q]+i]; post > 0 {
 				r := a.NextState
-				rows[o.qa][o.pos(i)] += post * (before[q] + after[r] - total +
-					(x.before[q]+x.arc(&o, i)+x.after[r]-x.total)*(y.before[q]+y.arc(&o, i)+y.after[r]-y.total))
+				dx := x.before[q] + x.arc(&o, i) + x.after[r] - x.total
+				dy := y.before[q] + y.arc(&o, i) + y.after[r] - y.total
+				rows[o.qa][o.pos(i)] += post * (before[q] + after[r] - total + dx*dy)
 			}
 		}
 	}

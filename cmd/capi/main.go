@@ -46,7 +46,8 @@ var running = struct {
 // it then has a number, for tropicaWait.
 //
 //export tropicaStart
-func tropicaStart(number C.uint32_t, args unsafe.Pointer, size C.uint64_t, microseconds C.int64_t, handle *C.uint64_t, fault unsafe.Pointer) C.int32_t {
+func tropicaStart(number C.uint32_t, args unsafe.Pointer, size C.uint64_t, microseconds C.int64_t,
+	handle *C.uint64_t, fault unsafe.Pointer) C.int32_t {
 	if of := unsafe.Slice((*byte)(args), uint64(size)); server.Quick(uint32(number), of, calls.Process{}) {
 		return report(call(number, args, size), fault)
 	}
@@ -71,7 +72,8 @@ func tropicaWait(handle C.uint64_t, microseconds C.int64_t, fault unsafe.Pointer
 	done, ok := running.of[uint64(handle)]
 	running.mu.Unlock()
 	if !ok {
-		return report(&calls.Error{Status: calls.BadHandle, Element: -1, Err: fmt.Errorf("wait: no call %d is running; was it waited for before?", handle)}, fault)
+		err := fmt.Errorf("wait: no call %d is running; was it waited for before?", handle)
+		return report(&calls.Error{Status: calls.BadHandle, Element: -1, Err: err}, fault)
 	}
 	err, ended := within(done, int64(microseconds))
 	if !ended {

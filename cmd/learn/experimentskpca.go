@@ -32,10 +32,11 @@ Examples:
   learn experiment skpca --data DIR --sets sonar,ocr49 --ranks 2,5,10,20`,
 	setup: func(fs *flags.Set) func(*call) error {
 		data := fs.String("data", "", "Folder with the data; without it testdata/tables")
-		names := fs.String("sets", "", "Data sets, separated by commas: sonar, cancer, diabetes, semeion-even, ocr49, nuisance-1, nuisance-2, nuisance-5, nuisance-10, mnist49-patch; all when not given")
+		names := fs.String("sets", "", "Data sets, separated by commas: sonar, cancer, diabetes, semeion-even, "+
+			"ocr49, nuisance-1, nuisance-2, nuisance-5, nuisance-10, mnist49-patch; all when not given")
 		ranks := fs.String("ranks", "2,5,10,20", "Numbers of features")
 		nus := fs.String("nu", "Inf", "Bounds on the inverse weights to choose from, see learn skpca train")
-		trials := fs.Int("trials", 32, 0, "Run the first so many trials; 0 is all")
+		trials := fs.Int("trials", 32, 0, "Run only this many trials, the first ones; 0 is all")
 		fresh := fs.String("fresh", "", "Seed of other trials, made by the same rule")
 		limit := fs.Int("max_rows", 32, 0, "Rows of each training part at most; 0 is all")
 		whole := fs.Bool("whole", false, "Compare with machines of all features too: of the best single kernel, and of all kernels with weights that fit the labels")

@@ -70,12 +70,11 @@ const residualFloor = 1e-6
 // Top returns the r largest eigenpairs of the symmetric n×n matrix k, all of them where r
 // is n or more.
 //
-// Small matrices, and most of the pairs of greater ones, are left to LAPACK's tridiagonal QR,
-// O(n³). Else it is the block Lanczos method with full orthogonalisation and thick restarts
-// (G. Golub and R. Underwood, 1977; K. Wu and H. Simon, SIAM J. Matrix Analysis 22, 2000):
-// a few dozen products of k with blocks of vectors, and 16nr bytes or so. The residual of
-// every pair is measured; one above 1e-6 of its eigenvalue, or above 1e-12 of the largest where
-// that is more, is an error.
+// Small matrices, and most of the pairs of greater ones, use LAPACK's tridiagonal QR, O(n³).
+// Otherwise it uses the block Lanczos method with full orthogonalisation and thick restarts (G.
+// Golub and R. Underwood, 1977; K. Wu and H. Simon, SIAM J. Matrix Analysis 22, 2000). That takes a
+// few dozen products of k with blocks of vectors, and about 16nr bytes. It measures the residual of
+// every pair. A residual above 1e-6 of its eigenvalue and above 1e-12 of the largest is an error.
 func Top(k []float64, n, r int, opts *Options) (*Spectrum, error) {
 	o := opts.filled()
 	if len(k) != n*n {
@@ -485,8 +484,8 @@ func (l *krylov) restart(theta, y []float64, keep int) {
 	l.size = keep
 }
 
-// Extremes returns the smallest and the largest eigenvalue of the symmetric n×n matrix k, up
-// to 1e-7 of its norm, and far closer where they stand apart from the others.
+// Extremes returns the smallest and the largest eigenvalue of the symmetric n×n matrix k. Their
+// error is at most 1e-7 of its norm, and far less when they are isolated.
 func Extremes(k []float64, n int, opts *Options) (smallest, largest float64, err error) {
 	o := opts.filled()
 	if n <= denseSide {

@@ -200,8 +200,8 @@ func (r *Ridge) InverseDiagonal() ([]float64, error) {
 	return out, nil
 }
 
-// LeaveOneOut returns what each example's labels are predicted as by the other examples,
-// n×m: y_i - α_i/(G⁻¹)_ii, exactly the n fits without one example each and the same c.
+// LeaveOneOut returns the prediction of each example's labels from the other examples, n×m: y_i -
+// α_i/(G⁻¹)_ii. It equals n fits without one example each and with the same c.
 func (r *Ridge) LeaveOneOut(y []float64, m int) ([]float64, error) {
 	d, err := r.InverseDiagonal()
 	if err != nil {

@@ -207,10 +207,10 @@ func (d *FitDual) Excess(f []float64) float64 {
 	return worst
 }
 
-// Minimize runs a primal-dual interior-point method with Mehrotra's correction
-// (Nocedal and Wright, Numerical Optimization, 2nd ed., algorithm 16.4) from multipliers start,
-// nil for none, by default for at most 200 steps. The cells are eliminated from its linear
-// systems, so that a step costs O(samples²·cells + samples³/3) with the cells in use.
+// Minimize runs a primal-dual interior-point method with Mehrotra's correction (Nocedal and Wright,
+// Numerical Optimization, 2nd ed., algorithm 16.4). It starts from the multipliers start, nil for
+// none, and by default takes at most 200 steps. The cells are eliminated from its linear systems,
+// so that a step costs O(samples²·cells + samples³/3) with the cells in use.
 //
 // Errors: unusable problems, an *InfeasibleError, and those of the run.
 func (d *FitDual) Minimize(start []float64, c *run.Control) (*FitDualResult, error) {

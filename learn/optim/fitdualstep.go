@@ -17,7 +17,7 @@ import (
 //
 // on the central path; α = θ·t. Rows are those of K times y_n for classes, so that multipliers are
 // not negative. The slacks of a row are r = f - y within ±√Eps (Tube), or m = y f - 1 + Eps
-// (Margin), or m - ξ = y f - 1 with the total of w·ξ bounded (Hinge).
+// (Margin), or m - ξ = y f - 1 with a bounded total of w·ξ (Hinge).
 type interior struct {
 	*FitDual
 	run   *run.Run

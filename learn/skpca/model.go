@@ -64,8 +64,8 @@ func (m *Model) Kernels() []string {
 	return out
 }
 
-// Eigenvalues returns those of kernel k over the number of rows, without its weight: as many as
-// could be kept, and one more where there is one.
+// Eigenvalues returns the eigenvalues of kernel k over the number of rows, without its weight. It
+// returns as many as were kept, and one more if there is one.
 func (m *Model) Eigenvalues(k int) []float64 { return slices.Clone(m.spectrum[k]) }
 
 // Bounds returns what the theory says of the fit; nil but for two classes.

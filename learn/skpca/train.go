@@ -610,10 +610,10 @@ func (s *Spectra) Features(kernels []int) int {
 // Kernels returns the names of the kernels, by number.
 func (s *Spectra) Kernels() []string { return s.names }
 
-// Path fits a model for each combination of rank, lambda, nu and gamma of opts, gamma from
-// large to small, each from where the one before it ended, and hands them over in this
-// order. kernels are the numbers of those that take part; nil is all. Options that eigenfunctions
-// depend on are those of Decompose, as are those of the classifier.
+// Path fits a model for each combination of rank, lambda, nu and gamma of opts, gamma from large to
+// small. Each fit starts from where the one before it ended, and models are passed on in this
+// order. kernels are the numbers of those to use; nil is all. Options that affect eigenfunctions
+// are those of Decompose, as are those of the classifier.
 func (s *Spectra) Path(opts *Options, kernels []int, use func(*Model) error) error {
 	o := s.o
 	var given Options

@@ -20,8 +20,9 @@ import (
 type DiscreteOptions struct {
 	// Fixed leaves peaks at the cells where they were found.
 	Fixed bool
-	// Joint moves centres, and widths unless the domain has one alone, together with the
-	// coefficients to the best fit: peaks alone are too narrow, since a wide bump costs least as a spread of narrower kernels.
+	// Joint moves centres, and widths unless the domain has only one, together with the
+	// coefficients to the best fit. Peaks themselves are too narrow, since a wide bump costs least
+	// as a spread of narrower kernels.
 	Joint bool
 	// Kernels is the most there may be; zero is no limit. Beyond it the kernels go whose
 	// absence is least felt.
@@ -51,9 +52,9 @@ type Discrete struct {
 	Error  float64 // mean squared error at the samples; of classes the share of wrong signs
 }
 
-// Discretize makes a model of few kernels of a solution of p: its peaks, with coefficients fitted
-// anew, by least squares with a tiny ridge or for classes by logistic regression. O(peaks³)
-// beside the refits, each of O(samples·kernels) a step.
+// Discretize makes a model of few kernels from a solution of p. It takes the peaks, with
+// coefficients fitted anew by least squares with a tiny ridge, or for classes by logistic
+// regression. O(peaks³) beside the refits, each of O(samples·kernels) a step.
 func Discretize(p *Problem, s *Solution, bound optim.FitBound, eps float64, opts *DiscreteOptions, c *run.Control) (*Discrete, error) {
 	var o DiscreteOptions
 	if opts != nil {

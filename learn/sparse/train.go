@@ -49,8 +49,8 @@ type Options struct {
 // Train fits a sparse function of the columns of t to the numbers of its target, or one to every pair of
 // its classes. The result says how the last of the runs ended.
 //
-// Errors: unusable options, targets or columns; equal rows that no function within the bound
-// can tell apart, by their places; *optim.InfeasibleError; and those of the run. See Solve and
+// Errors: unusable options, targets or columns; equal rows that no function within the bound can
+// separate, by their positions; *optim.InfeasibleError; and those of the run. See Solve and
 // Discretize for the cost of each function.
 func Train(t *table.Table, opts *Options, c *run.Control) (*Model, *optim.Result, error) {
 	tr, err := newTraining(t, opts, c)

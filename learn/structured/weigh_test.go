@@ -181,7 +181,8 @@ func TestConjugate(t *testing.T) {
 	cross := must(kernel.Cross(gauss, z, x, nil))(t)
 	for _, relative := range []float64{1e-12, 1e-3} {
 		for _, limit := range []int64{0, 8*n*n - 1} {
-			o := &WeightOptions{Estimator: Conjugate, Landmarks: 20, Relative: relative, Options: kernel.Options{MaxBytes: limit}}
+			o := &WeightOptions{Estimator: Conjugate, Landmarks: 20, Relative: relative,
+				Options: kernel.Options{MaxBytes: limit}}
 			w := fit(t, gauss, x, 1e-3, o)
 			if (w.gram == nil) != (limit > 0) {
 				t.Error("the matrix is kept beyond the limit, or not within")
@@ -211,7 +212,8 @@ func TestOtherEstimators(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 1))
 	x, q := points(rng, 20, 2), points(rng, 4, 2)
 	cross := must(kernel.Cross(gauss, q, x, nil))(t)
-	if got := must(fit(t, gauss, x, 1, &WeightOptions{Estimator: NadarayaWatson}).Weights(ctx, q, 1))(t); !slices.Equal(got, cross) {
+	if got := must(fit(t, gauss, x, 1, &WeightOptions{Estimator: NadarayaWatson}).Weights(
+		ctx, q, 1))(t); !slices.Equal(got, cross) {
 		t.Error("Nadaraya-Watson weights are no kernel values")
 	}
 	got := must(fit(t, gauss, x, 1, &WeightOptions{Estimator: Neighbours, Neighbours: 3}).Weights(ctx, q, 1))(t)

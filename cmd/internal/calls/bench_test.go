@@ -36,7 +36,8 @@ func BenchmarkEvaluate(b *testing.B) {
 		for t := range ref {
 			copy(p.Theta[t], theta[(i*length+t)*alphabet:])
 		}
-		cases[i] = losses.Case{Machine: m, Potentials: p, Gamma: 1, Want: losses.WantMarginals, Result: &losses.Result{}}
+		cases[i] = losses.Case{Machine: m, Potentials: p, Gamma: 1, Want: losses.WantMarginals,
+			Result: &losses.Result{}}
 	}
 	b.Run("by=batch", func(b *testing.B) {
 		of := losses.Batch{Workers: 1}
@@ -49,7 +50,8 @@ func BenchmarkEvaluate(b *testing.B) {
 	b.Run("by=call", func(b *testing.B) {
 		s := calls.NewServer()
 		spec := []byte(`{"kind":"edit","band":3}`)
-		l := calls.LossArgs{Size: uint64(unsafe.Sizeof(calls.LossArgs{})), Spec: at(spec), SpecBytes: int64(len(spec))}
+		l := calls.LossArgs{Size: uint64(unsafe.Sizeof(calls.LossArgs{})), Spec: at(spec),
+			SpecBytes: int64(len(spec))}
 		h := calls.HandleArgs{Size: uint64(unsafe.Sizeof(calls.HandleArgs{}))}
 		c := h
 		values := make([]float64, batch)
@@ -61,8 +63,9 @@ func BenchmarkEvaluate(b *testing.B) {
 		call(calls.CallLoss, bytesOf(&l))
 		call(calls.CallSession, bytesOf(&h))
 		call(calls.CallCancelNew, bytesOf(&c))
-		a := calls.EvaluateArgs{Size: uint64(unsafe.Sizeof(calls.EvaluateArgs{})), Session: h.Handle, Cancel: c.Handle, Loss: l.Loss, Gamma: 1, Batch: batch,
-			Length: length, Window: alphabet, Alphabet: alphabet, Order: 1, Workers: 1, References: at(symbols), Offsets: at(offsets),
+		a := calls.EvaluateArgs{Size: uint64(unsafe.Sizeof(calls.EvaluateArgs{})), Session: h.Handle,
+			Cancel: c.Handle, Loss: l.Loss, Gamma: 1, Batch: batch, Length: length, Window: alphabet,
+			Alphabet: alphabet, Order: 1, Workers: 1, References: at(symbols), Offsets: at(offsets),
 			Theta: calls.Tensor{Data: at(theta)}, LogZ: at(values), Marginals: calls.Tensor{Data: at(grad)}}
 		for b.Loop() {
 			call(calls.CallEvaluate, bytesOf(&a))

@@ -26,11 +26,11 @@ import (
 // SKPCANames are the data sets of the comparison of projections.
 var SKPCANames = []string{"sonar", "cancer", "diabetes", "semeion-even", "ocr49", "nuisance-1", "nuisance-2", "nuisance-5", "nuisance-10", "mnist49-patch"}
 
-// SKPCASets returns the data sets of the comparison of projections in a data folder, those named
-// or all. Five are those of table 3.1. nuisance-S are 500 rows drawn: two columns decide the
-// class, four say nothing and have S times their standard deviation. mnist49-patch are 3000
-// images of 4 and 9 from MNIST's training file, each with a square of 6 by 6 pixels at full
-// brightness in a place drawn at random.
+// SKPCASets returns the data sets of the comparison of projections in a data folder, those named or
+// all. Five are those of table 3.1. nuisance-S are 500 rows drawn: two columns decide the class,
+// four say nothing and have S times their standard deviation. mnist49-patch are 3000 images of 4
+// and 9 from MNIST's training file, each with a square of 6 by 6 pixels at full brightness at a
+// random position.
 func SKPCASets(data fs.FS, names ...string) ([]Set, error) {
 	sets, err := Table31Sets(data, "sonar", "cancer", "diabetes", "semeion-even", "ocr49")
 	if err != nil {
@@ -116,7 +116,7 @@ type SKPCAOptions struct {
 	Ctx     context.Context
 	Ranks   []int
 	Nu      []float64 // bounds on Σ 1/μ to choose from, in squares of the number of kernels
-	Trials  int       // the first so many; 0 is all
+	Trials  int       // the first ones only; 0 is all
 	Fresh   string    // seed of other trials
 	MaxRows int       // of each training part; 0 is all
 	Whole   bool      // compare with kernel machines without a projection too
@@ -224,8 +224,9 @@ type decomposed struct {
 }
 
 // Projections compares projections to the same number of features on a set, each with its own
-// choice on inner folds: unsupervised ones by any kernel and by those of all columns, uniform weights, coupled ones, and these with the
-// single kernels to choose from too, which are the corners of the set of weights.
+// choice on inner folds. They are unsupervised ones by any kernel and by those of all columns,
+// uniform weights, and coupled ones. Coupled ones are also run with the single kernels, the corners
+// of the set of weights, to choose from.
 func Projections(s Set, o *SKPCAOptions) (*SKPCAReport, error) {
 	t, trials, err := s.Load()
 	if err != nil {
@@ -315,7 +316,7 @@ func (c *projections) kernelNames(f int) ([]string, error) {
 	return s.Kernels(), nil
 }
 
-// unsupervised are the projections of every single kernel of the first so many families.
+// unsupervised are the projections of every single kernel of the first families.
 func (c *projections) unsupervised(families int) []candidate {
 	var out []candidate
 	for f := range families {
@@ -481,8 +482,8 @@ func (c *projections) spectra(ctx context.Context, f int, fold dataset.Fold, who
 	return d.s, d.err
 }
 
-// WriteSKPCA writes the tables of a report: test errors in per cent, and how the coupled
-// projection compares with the best unsupervised one, paired over trials.
+// WriteSKPCA writes the tables of a report: test errors in per cent, and a comparison of the
+// coupled projection with the best unsupervised one, paired over trials.
 func WriteSKPCA(w io.Writer, r *SKPCAReport) error {
 	note := ""
 	if r.Note != "" {
