@@ -13,7 +13,7 @@ type Case struct {
 	Potentials *Potentials
 	Gamma      float64 // 0 is γ = 0: the plain model, under which Expected is the risk of Machine's loss
 	Want       Want
-	Direction  [][]float64 // for WantHVP
+	Direction  [][]float64 // for WantHVP and WantRiskHVP
 	Result     *Result     // receives the outcome; one for each case
 }
 

@@ -432,7 +432,7 @@ func TestMachineKeepsNoContext(t *testing.T) {
 		}
 		e := Evaluator{Direction: p.Theta}
 		var r Result
-		if err := e.Eval(m, p, 1, everything|WantHVP|WantError, &r); err != nil {
+		if err := e.Eval(m, p, 1, everything|WantHVP|WantRiskHVP|WantError, &r); err != nil {
 			t.Errorf("%+v: %v", loss(Budget{}), err)
 		}
 	}

@@ -21,6 +21,7 @@ const (
 	WantViterbi                       // the best θ(u), and its u
 	WantHVP                           // Hessian of log Z times Evaluator.Direction
 	WantError                         // for a surrogate loss: how far LogZ is off; tens to hundreds of times the cost of all else, see LogZError
+	WantRiskHVP                       // Hessian of the risk times Evaluator.Direction
 )
 
 // Result holds what one evaluation computed. Slices belong to the Result and
@@ -37,6 +38,7 @@ type Result struct {
 	Marginals    [][]float64 // Q_t(z) = P_aug(window at t is z) = d LogZ / d θ_t(z); zero when no u is allowed
 	RiskGradient [][]float64 // d Risk / d θ_t(z) = Cov_0(L, [window at t is z])
 	HVP          [][]float64 // Cov_aug([window at t is z], V)
+	RiskHVP      [][]float64 // derivative of RiskGradient along V: E_0[(L - E L) (V - E V) ([window at t is z] - Q_t(z))]
 
 	MaxAug      float64 // max_u θ(u) + γ L(u); -Inf when no u is allowed
 	ArgmaxAug   []int   // its u; empty when no u is allowed
@@ -78,7 +80,7 @@ func (k ErrorKind) String() string {
 // Evaluator serves one goroutine; machines may be shared. The zero value is
 // ready for use.
 type Evaluator struct {
-	// Direction is V of WantHVP, shaped as the potentials.
+	// Direction is V of WantHVP and WantRiskHVP, shaped as the potentials.
 	Direction [][]float64
 
 	// Nodes > 0 evaluates n-gram losses with γ = 1, C > 0 and N, q ≤ 2 by quadrature with that many
@@ -98,6 +100,7 @@ type Evaluator struct {
 	sweep sweeper
 	logs  logSweeper
 	maxes maxSweeper
+	risk  riskSweeper
 	ngram ngramSweeper
 	band  bandSweeper
 	given factored // of SetFactored
@@ -111,7 +114,7 @@ type Evaluator struct {
 // Exact up to rounding: each output is within about 1e-13 of its scale. Cost: one forward and one
 // backward pass over the graph of the machine and the order of p, which is built at the first call.
 // Outputs beyond log Z and Marginals cost about two passes more for each of Expected, Risk with its
-// gradient, and HVP, and one for each maximum.
+// gradient, and HVP, one for each maximum, and about four for RiskHVP.
 func (e *Evaluator) Eval(m *Machine, p *Potentials, gamma float64, want Want, r *Result) error {
 	if r == nil {
 		return errors.New("losses: Eval: the result is nil; give a *Result to fill")
@@ -132,7 +135,7 @@ func (e *Evaluator) eval(m *Machine, p *Potentials, gamma float64, want Want, r 
 	if err := e.white.check(p); err != nil {
 		return err
 	}
-	if want&WantHVP != 0 {
+	if want&(WantHVP|WantRiskHVP) != 0 {
 		if err := checkShapeOf(e.Direction, p); err != nil {
 			return err
 		}
@@ -201,6 +204,9 @@ func (e *Evaluator) begin(m *Machine, g *graph, want Want) error {
 	if want&(WantExpected|WantRisk|WantRiskGradient|WantHVP) != 0 {
 		vectors += 2
 	}
+	if want&WantRiskHVP != 0 {
+		vectors += 6
+	}
 	if want&(WantMaxAug|WantViterbi) != 0 {
 		vectors++
 	}
@@ -223,6 +229,9 @@ func (e *Evaluator) jobs(m *Machine, g *graph, p *Potentials, gamma float64, wan
 	}
 	if want&WantHVP != 0 {
 		r.HVP = shapeLike(r.HVP, p)
+	}
+	if want&WantRiskHVP != 0 {
+		r.RiskHVP = shapeLike(r.RiskHVP, p)
 	}
 
 	r.LogZ0 = w.logZ0
@@ -279,6 +288,12 @@ func (e *Evaluator) jobs(m *Machine, g *graph, p *Potentials, gamma float64, wan
 		}
 	}
 
+	if want&WantRiskHVP != 0 {
+		e.riskHessian(m, g, p, r)
+		if err := e.failed(m); err != nil {
+			return err
+		}
+	}
 	if want&WantMaxAug != 0 {
 		r.MaxAug, r.MaxAugGap, r.ArgmaxAug = e.maxes.run(m, g, w, gamma, r.ArgmaxAug[:0])
 	}
@@ -400,7 +415,7 @@ func (r *Result) clear() {
 
 // reset leaves nothing in r but the memory of its slices.
 func (r *Result) reset() {
-	*r = Result{Marginals: r.Marginals[:0], RiskGradient: r.RiskGradient[:0], HVP: r.HVP[:0],
+	*r = Result{Marginals: r.Marginals[:0], RiskGradient: r.RiskGradient[:0], HVP: r.HVP[:0], RiskHVP: r.RiskHVP[:0],
 		ArgmaxAug: r.ArgmaxAug[:0], Viterbi: r.Viterbi[:0]}
 }
 
@@ -409,7 +424,7 @@ func (r *Result) nothing() {
 	inf := math.Inf(1)
 	r.LogZ, r.LogZ0, r.MaxAug, r.MaxScore = -inf, -inf, -inf, -inf
 	r.MaxAugGap, r.MaxScoreGap = inf, inf
-	for _, rows := range [][][]float64{r.Marginals, r.RiskGradient, r.HVP} {
+	for _, rows := range [][][]float64{r.Marginals, r.RiskGradient, r.HVP, r.RiskHVP} {
 		for _, row := range rows {
 			clear(row)
 		}

@@ -30,7 +30,7 @@ func TestFiniteDifferences(t *testing.T) {
 			e := Evaluator{Direction: v}
 			const gamma, h = 0.8, 1e-4
 			var r, a, b Result
-			if err := e.Eval(m, p, gamma, everything|WantHVP, &r); err != nil {
+			if err := e.Eval(m, p, gamma, everything|WantHVP|WantRiskHVP, &r); err != nil {
 				t.Fatal(err)
 			}
 			moved := func(s float64) *Potentials {
@@ -51,8 +51,8 @@ func TestFiniteDifferences(t *testing.T) {
 				}
 				return s
 			}
-			e.Eval(m, moved(h), gamma, WantMarginals|WantRisk, &a)
-			e.Eval(m, moved(-h), gamma, WantMarginals|WantRisk, &b)
+			e.Eval(m, moved(h), gamma, WantMarginals|WantRisk|WantRiskGradient, &a)
+			e.Eval(m, moved(-h), gamma, WantMarginals|WantRisk|WantRiskGradient, &b)
 			check := func(name string, got, want float64) {
 				t.Helper()
 				if math.Abs(got-want) > 1e-6*max(1, math.Abs(want)) {
@@ -64,6 +64,7 @@ func TestFiniteDifferences(t *testing.T) {
 			for t := range v {
 				for i := range v[t] {
 					check("Hessian·v", r.HVP[t][i], (a.Marginals[t][i]-b.Marginals[t][i])/(2*h))
+					check("risk Hessian·v", r.RiskHVP[t][i], (a.RiskGradient[t][i]-b.RiskGradient[t][i])/(2*h))
 				}
 			}
 			e.Eval(m, p, gamma+h, 0, &a)
@@ -235,7 +236,7 @@ func TestAllocationFree(t *testing.T) {
 			}
 			e := Evaluator{Direction: p.Theta}
 			var r Result
-			for _, want := range []Want{0, WantMarginals, everything | WantHVP} {
+			for _, want := range []Want{0, WantMarginals, everything | WantHVP | WantRiskHVP} {
 				if n := testing.AllocsPerRun(3, func() {
 					if err := e.Eval(m, p, 1, want, &r); err != nil {
 						t.Fatal(err)

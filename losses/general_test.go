@@ -61,7 +61,7 @@ func TestGoldenGeneral(t *testing.T) {
 // against enumeration.
 func TestGeneralAgainstNaive(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
-	const all = everything | WantHVP
+	const all = everything | WantHVP | WantRiskHVP
 	for i := range 250 {
 		alphabet, l, m := 1+rng.IntN(3), rng.IntN(5), rng.IntN(6)
 		loss := randomLoss(rng, alphabet)
@@ -265,7 +265,7 @@ func latticePaths(a *fst.Vector[semiring.Log64]) []latticePath {
 // one or several symbols, against the enumeration of their paths.
 func TestLatticeAgainstPaths(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
-	const all = everything | WantHVP
+	const all = everything | WantHVP | WantRiskHVP
 	evaluated := 0
 	for i := range 200 {
 		const labels, alphabet = 4, 3
@@ -371,7 +371,7 @@ func pathSums(a *fst.Vector[semiring.Log64], gamma float64, v [][]float64, loss 
 		}
 		return out
 	}
-	r.Marginals, r.RiskGradient, r.HVP = rows(), rows(), rows()
+	r.Marginals, r.RiskGradient, r.HVP, r.RiskHVP = rows(), rows(), rows(), rows()
 	type scored struct {
 		latticePath
 		aug, l, along float64
@@ -398,7 +398,7 @@ func pathSums(a *fst.Vector[semiring.Log64], gamma float64, v [][]float64, loss 
 		offer(s.aug, &r.MaxAug, &r.MaxAugGap, &r.ArgmaxAug)
 		offer(s.theta, &r.MaxScore, &r.MaxScoreGap, &r.Viterbi)
 	}
-	var z, z0, mean, mean0, along float64
+	var z, z0, mean, mean0, along, along0, cov float64
 	for _, p := range ps {
 		z += math.Exp(p.aug - r.MaxAug)
 		z0 += math.Exp(p.theta - r.MaxScore)
@@ -408,6 +408,10 @@ func pathSums(a *fst.Vector[semiring.Log64], gamma float64, v [][]float64, loss 
 		mean += math.Exp(p.aug-r.LogZ) * p.l
 		mean0 += math.Exp(p.theta-r.LogZ0) * p.l
 		along += math.Exp(p.aug-r.LogZ) * p.along
+		along0 += math.Exp(p.theta-r.LogZ0) * p.along
+	}
+	for _, p := range ps {
+		cov += math.Exp(p.theta-r.LogZ0) * (p.l - mean0) * (p.along - along0)
 	}
 	r.Expected, r.Risk = mean, mean0
 	for _, p := range ps {
@@ -416,6 +420,7 @@ func pathSums(a *fst.Vector[semiring.Log64], gamma float64, v [][]float64, loss 
 			r.Marginals[e[0]][e[1]] += w
 			r.RiskGradient[e[0]][e[1]] += w0 * (p.l - mean0)
 			r.HVP[e[0]][e[1]] += w * (p.along - along)
+			r.RiskHVP[e[0]][e[1]] += w0 * ((p.l-mean0)*(p.along-along0) - cov)
 		}
 	}
 	return r, len(ps)

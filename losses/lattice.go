@@ -25,13 +25,13 @@ var ErrNotPotential = errors.New("not a negated potential, a number or Infinity"
 type Lattice struct {
 	A fst.Expanded[semiring.Log64]
 
-	// V is a direction for WantHVP, in the shape of Arcs: V[q][i] belongs to
+	// V is a direction for WantHVP and WantRiskHVP, in the shape of Arcs: V[q][i] belongs to
 	// arc i of state q. nil is none.
 	V [][]float64
 }
 
-// LatticeResult is a Result for a lattice. Its Marginals, RiskGradient and HVP have a row for each
-// state and a value for each arc, and its strings are label strings.
+// LatticeResult is a Result for a lattice. Its Marginals, RiskGradient, HVP and RiskHVP have a row
+// for each state and a value for each arc, and its strings are label strings.
 type LatticeResult struct {
 	Result
 
@@ -120,7 +120,7 @@ func (l *Lattice) eval(b *Automaton, gamma float64, want Want, lim ops.Limits, h
 	if math.IsNaN(gamma) || math.IsInf(gamma, 0) {
 		return nil, fmt.Errorf("losses: gamma = %v is not a finite number", gamma)
 	}
-	if b == nil && (gamma != 0 || want&(WantExpected|WantRisk|WantRiskGradient) != 0) {
+	if b == nil && (gamma != 0 || want&(WantExpected|WantRisk|WantRiskGradient|WantRiskHVP) != 0) {
 		return nil, fmt.Errorf("losses: lattice: there is no loss automaton: nil is for gamma = 0, not %v, and where neither expected loss nor risk is wanted", gamma)
 	}
 	c, err := l.product(b, lim)
@@ -158,28 +158,35 @@ func (l *Lattice) eval(b *Automaton, gamma float64, want Want, lim ops.Limits, h
 	if want&WantExpected != 0 {
 		res.Expected = c.expect(aug, ofLoss).total
 	}
-	if want&WantHVP != 0 {
+	ofDirection := functional{
+		arc: func(o *origin, i int) float64 { return l.V[o.qa][o.pos(i)] },
+		end: func(fst.StateID, *origin) float64 { return 0 },
+	}
+	if want&(WantHVP|WantRiskHVP) != 0 {
 		if err := l.checkDirection(); err != nil {
 			return nil, err
 		}
-		res.HVP = rows()
-		c.covariances(res.HVP, aug, c.expect(aug, functional{
-			arc: func(o *origin, i int) float64 { return l.V[o.qa][o.pos(i)] },
-			end: func(fst.StateID, *origin) float64 { return 0 },
-		}))
 	}
-	if want&(WantPlain|WantRisk|WantRiskGradient) != 0 {
+	if want&WantHVP != 0 {
+		res.HVP = rows()
+		c.covariances(res.HVP, aug, c.expect(aug, ofDirection))
+	}
+	if want&(WantPlain|WantRisk|WantRiskGradient|WantRiskHVP) != 0 {
 		plain, err := c.pass(0)
 		if err != nil {
 			return nil, err
 		}
 		res.LogZ0 = plain.logZ
-		if want&(WantRisk|WantRiskGradient) != 0 {
+		if want&(WantRisk|WantRiskGradient|WantRiskHVP) != 0 {
 			e := c.expect(plain, ofLoss)
 			res.Risk = e.total
 			if want&WantRiskGradient != 0 {
 				res.RiskGradient = rows()
 				c.covariances(res.RiskGradient, plain, e)
+			}
+			if want&WantRiskHVP != 0 {
+				res.RiskHVP = rows()
+				c.cumulants(res.RiskHVP, plain, e, c.expect(plain, ofDirection))
 			}
 		}
 	}

@@ -170,6 +170,9 @@ func TestErrorsClearTheResult(t *testing.T) {
 		"NaN as potential": func(e *Evaluator, r *Result) error { return e.Eval(m, bad, 1, want, r) },
 		"another length":   func(e *Evaluator, r *Result) error { return e.Eval(m, NewPotentials(2, 4, 2), 1, want, r) },
 		"no direction":     func(e *Evaluator, r *Result) error { return e.Eval(m, NewPotentials(2, 3, 2), 1, want|WantHVP, r) },
+		"no direction for the risk": func(e *Evaluator, r *Result) error {
+			return e.Eval(m, NewPotentials(2, 3, 2), 1, want|WantRiskHVP, r)
+		},
 		"beyond the budget": func(e *Evaluator, r *Result) error {
 			e.Budget.Bytes = 1
 			fresh, err := Unit.Machine([]int{0, 1, 1}, 2, 3)

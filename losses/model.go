@@ -93,7 +93,7 @@ func (m *model) windows(p *Potentials, rows [][]float64) [][]float64 {
 
 // EvalGeneral evaluates potentials under the loss automaton b along the general
 // path: the reference for the direct one, which it agrees with to rounding.
-// direction is for WantHVP, shaped as the potentials. b may be nil when γ = 0
+// direction is for WantHVP and WantRiskHVP, shaped as the potentials. b may be nil when γ = 0
 // and nothing of the loss is wanted; otherwise that is an error.
 //
 // Cost: O(|C|) for the composition C of Model(p) with b, several hundred times
@@ -104,7 +104,7 @@ func EvalGeneral(p *Potentials, b *Automaton, gamma float64, want Want, directio
 		return nil, err
 	}
 	lat := &Lattice{A: m.a}
-	if want&WantHVP != 0 {
+	if want&(WantHVP|WantRiskHVP) != 0 {
 		if err := checkShapeOf(direction, p); err != nil {
 			return nil, err
 		}
@@ -129,6 +129,7 @@ func EvalGeneral(p *Potentials, b *Automaton, gamma float64, want Want, directio
 	res.Marginals = m.windows(p, res.Marginals)
 	res.RiskGradient = m.windows(p, res.RiskGradient)
 	res.HVP = m.windows(p, res.HVP)
+	res.RiskHVP = m.windows(p, res.RiskHVP)
 	return res, nil
 }
 

@@ -8,7 +8,8 @@ import (
 
 // Naive computes what Eval does by enumerating all strings: GRAD-NAIVE of the
 // thesis, the baseline that the other methods are compared with. loss gives
-// L(u), +Inf for an excluded u; it must not keep u. direction is V of WantHVP.
+// L(u), +Inf for an excluded u; it must not keep u. direction is V of WantHVP and
+// WantRiskHVP.
 //
 // Cost: the product of all label counts times the cost of loss. Of equally
 // good strings the lexicographically first is the best. With an error r is cleared, as Eval does.
@@ -32,7 +33,7 @@ func naive(loss func(u []int) float64, p *Potentials, gamma float64, want Want, 
 	if err := w.check(p); err != nil {
 		return err
 	}
-	if want&WantHVP != 0 {
+	if want&(WantHVP|WantRiskHVP) != 0 {
 		if err := checkShapeOf(direction, p); err != nil {
 			return err
 		}
@@ -49,6 +50,13 @@ func naive(loss func(u []int) float64, p *Potentials, gamma float64, want Want, 
 	if want&WantRiskGradient != 0 {
 		plain.window, plain.product = shapeLike(nil, p), shapeLike(nil, p)
 	}
+	var along3 [3]*tally // of the plain distribution: for F = L, V, L V
+	if want&WantRiskHVP != 0 {
+		for i := range along3 {
+			along3[i] = &tally{window: shapeLike(nil, p), product: shapeLike(nil, p)}
+			along3[i].clear()
+		}
+	}
 	needPlain := want&(WantPlain|WantRisk|WantRiskGradient|WantViterbi) != 0
 	aug.clear()
 	plain.clear()
@@ -60,6 +68,9 @@ func naive(loss func(u []int) float64, p *Potentials, gamma float64, want Want, 
 	for t := range u {
 		if p.Sizes[t] == 0 {
 			r.Marginals, r.RiskGradient, r.HVP = aug.window, plain.product, aug.product
+			if want&WantRiskHVP != 0 {
+				r.RiskHVP = along3[0].product
+			}
 			r.nothing()
 			return nil
 		}
@@ -69,7 +80,7 @@ func naive(loss func(u []int) float64, p *Potentials, gamma float64, want Want, 
 		for ; t < l; t++ {
 			at[t] = p.Window(u, t)
 			score[t+1] = score[t] + p.Theta[t][at[t]]
-			if want&WantHVP != 0 {
+			if want&(WantHVP|WantRiskHVP) != 0 {
 				along[t+1] = along[t] + direction[t][at[t]]
 			}
 		}
@@ -78,6 +89,11 @@ func naive(loss func(u []int) float64, p *Potentials, gamma float64, want Want, 
 				aug.add(theta+gamma*x, x, along[l], at, u)
 				if needPlain {
 					plain.add(theta, x, x, at, u)
+				}
+				if want&WantRiskHVP != 0 {
+					for i, f := range [3]float64{x, along[l], x * along[l]} {
+						along3[i].add(theta, x, f, at, u)
+					}
 				}
 			}
 		}
@@ -100,6 +116,9 @@ func naive(loss func(u []int) float64, p *Potentials, gamma float64, want Want, 
 	aug.finish()
 	plain.finish()
 	r.Marginals, r.HVP, r.RiskGradient = aug.window, aug.product, plain.product
+	if want&WantRiskHVP != 0 {
+		r.RiskHVP = thirdCumulants(along3)
+	}
 	if math.IsInf(r.LogZ, -1) {
 		r.nothing()
 		if aug.lost {
@@ -177,4 +196,22 @@ func (a *tally) finish() {
 			}
 		}
 	}
+}
+
+// thirdCumulants returns those of L, V and each window, from tallies for F = L, V and L V.
+func thirdCumulants(of [3]*tally) [][]float64 {
+	l, v, lv := of[0], of[1], of[2]
+	for _, a := range of {
+		a.finish()
+	}
+	if lv.sum == 0 {
+		return lv.product
+	}
+	meanL, meanV := l.f/l.sum, v.f/v.sum
+	for t, row := range lv.product {
+		for i := range row {
+			row[i] -= meanL*v.product[t][i] + meanV*l.product[t][i]
+		}
+	}
+	return lv.product
 }

@@ -38,7 +38,7 @@ func lanes(k int) int { return (k + 8) &^ 7 }
 
 func (s *ngramSweeper) covers(n *ngramPlan, p *Potentials, want Want) bool {
 	return n.loss.N <= 2 && p.Order <= 2 && n.length > 0 && n.alphabet > 0 && n.alphabet <= 512 &&
-		want&(WantMaxAug|WantViterbi|WantHVP) == 0
+		want&(WantMaxAug|WantViterbi|WantHVP|WantRiskHVP) == 0
 }
 
 // fits reports whether the values that a pass keeps are within the budget of the

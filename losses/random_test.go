@@ -34,6 +34,7 @@ func compareResults(got, ref *Result, want Want) error {
 		{WantMarginals, "marginals", got.Marginals, ref.Marginals},
 		{WantRiskGradient, "risk gradient", got.RiskGradient, ref.RiskGradient},
 		{WantHVP, "Hessian product", got.HVP, ref.HVP},
+		{WantRiskHVP, "Hessian product of the risk", got.RiskHVP, ref.RiskHVP},
 	} {
 		if want&x.bit != 0 {
 			if err := compareRows(x.name, x.got, x.want); err != nil {
@@ -204,7 +205,7 @@ func TestRandomAgainstNaive(t *testing.T) {
 // that fell back to logarithms by themselves.
 func checkAgainstNaive(t *testing.T, rng *rand.Rand, name string, m *Machine, loss func([]int) float64, p *Potentials, gamma float64) (inLogs int) {
 	t.Helper()
-	const all = everything | WantHVP
+	const all = everything | WantHVP | WantRiskHVP
 	v := NewLatticePotentials(p.Sizes, p.Order).Theta
 	for _, row := range v {
 		for i := range row {
@@ -219,7 +220,7 @@ func checkAgainstNaive(t *testing.T, rng *rand.Rand, name string, m *Machine, lo
 		e := Evaluator{Direction: v, scaleOnly: mode == "scaled", logOnly: mode == "logs"}
 		ask := all
 		if mode == "few" {
-			ask &^= WantHVP | WantMaxAug | WantViterbi
+			ask &^= WantHVP | WantRiskHVP | WantMaxAug | WantViterbi
 		}
 		if err := e.Eval(m, p, gamma, ask, &got); err != nil {
 			t.Fatalf("%s: %v", name, err)

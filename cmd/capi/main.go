@@ -14,6 +14,9 @@ import "C"
 
 import (
 	"errors"
+	"fmt"
+	"sync"
+	"time"
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/cmd/internal/calls"
@@ -25,7 +28,81 @@ var server = calls.NewServer()
 //
 //export tropicaCall
 func tropicaCall(number C.uint32_t, args unsafe.Pointer, size C.uint64_t, fault unsafe.Pointer) C.int32_t {
-	err := server.Call(uint32(number), unsafe.Slice((*byte)(args), uint64(size)), calls.Process{})
+	return report(call(number, args, size), fault)
+}
+
+func call(number C.uint32_t, args unsafe.Pointer, size C.uint64_t) error {
+	return server.Call(uint32(number), unsafe.Slice((*byte)(args), uint64(size)), calls.Process{})
+}
+
+// running are the calls that go on behind tropicaStart, and those that nobody has waited for.
+var running = struct {
+	mu   sync.Mutex
+	of   map[uint64]chan error
+	last uint64
+}{of: map[uint64]chan error{}}
+
+// tropicaStart is tropicaCall that returns after some time, by which the call may not have ended:
+// it then has a number, for tropicaWait.
+//
+//export tropicaStart
+func tropicaStart(number C.uint32_t, args unsafe.Pointer, size C.uint64_t, microseconds C.int64_t,
+	handle *C.uint64_t, fault unsafe.Pointer) C.int32_t {
+	if of := unsafe.Slice((*byte)(args), uint64(size)); server.Quick(uint32(number), of, calls.Process{}) {
+		return report(call(number, args, size), fault)
+	}
+	done := make(chan error, 1)
+	go func() { done <- call(number, args, size) }()
+	if err, ended := within(done, int64(microseconds)); ended {
+		return report(err, fault)
+	}
+	running.mu.Lock()
+	defer running.mu.Unlock()
+	running.last++
+	running.of[running.last] = done
+	*handle = C.uint64_t(running.last)
+	return C.TROPICA_RUNNING
+}
+
+// tropicaWait waits for a call that tropicaStart began.
+//
+//export tropicaWait
+func tropicaWait(handle C.uint64_t, microseconds C.int64_t, fault unsafe.Pointer) C.int32_t {
+	running.mu.Lock()
+	done, ok := running.of[uint64(handle)]
+	running.mu.Unlock()
+	if !ok {
+		err := fmt.Errorf("wait: no call %d is running; was it waited for before?", handle)
+		return report(&calls.Error{Status: calls.BadHandle, Element: -1, Err: err}, fault)
+	}
+	err, ended := within(done, int64(microseconds))
+	if !ended {
+		return C.TROPICA_RUNNING
+	}
+	running.mu.Lock()
+	delete(running.of, uint64(handle))
+	running.mu.Unlock()
+	return report(err, fault)
+}
+
+// within waits for the end of a call, but no longer than so many microseconds; below 0 is no bound.
+func within(done <-chan error, microseconds int64) (err error, ended bool) {
+	if microseconds < 0 {
+		return <-done, true
+	}
+	const most = int64(time.Hour / time.Microsecond)
+	timer := time.NewTimer(time.Duration(min(microseconds, most)) * time.Microsecond)
+	defer timer.Stop()
+	select {
+	case err := <-done:
+		return err, true
+	case <-timer.C:
+		return nil, false
+	}
+}
+
+// report stores how a call ended in its error struct, which may be null, and returns the status.
+func report(err error, fault unsafe.Pointer) C.int32_t {
 	e := (*C.tropica_error)(fault)
 	if e != nil {
 		e.status, e.element = C.TROPICA_OK, -1

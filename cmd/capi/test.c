@@ -182,13 +182,57 @@ static void cancelling(tropica_handle loss) {
 	free_handle(stop.handle);
 }
 
+/* A call that goes on behind tropica_start has its results when tropica_wait says that it ended. */
+static void waiting(tropica_handle loss) {
+	double value, want;
+	tropica_evaluate_args a = batch_of(loss, &want, NULL);
+	ok(tropica_evaluate(&a, &err));
+	tropica_handle running = 7;
+	a = batch_of(loss, &value, NULL);
+	int32_t status = tropica_start(TROPICA_CALL_EVALUATE, &a, 0, &running, &err);
+	check((status == TROPICA_RUNNING) == (running != 0), "the handle of a call that goes on");
+	if (status == TROPICA_RUNNING)
+		status = tropica_wait(running, -1, &err);
+	ok(status);
+	check(value == want, "a call that was waited for");
+	check(tropica_wait(running, -1, &err) == TROPICA_BAD_HANDLE && strstr(text, "waited"), "waiting twice");
+
+	enum { N = 23, D = 10 };
+	static double scores[N * D];
+	int32_t ref[N];
+	for (int t = 0; t < N; t++)
+		ref[t] = (t * 7 + t / 3) % D;
+	int64_t ends[2] = { 0, N };
+	tropica_handle_args stop = { .size = sizeof stop };
+	ok(tropica_cancel_new(&stop, &err));
+	tropica_evaluate_args b = { .size = sizeof b, .loss = loss, .cancel = stop.handle, .gamma = 1, .batch = 1, .length = N, .window = D,
+		.alphabet = D, .order = 1, .references = ref, .offsets = ends, .theta = { .data = scores }, .log_z = &value };
+	status = tropica_start(TROPICA_CALL_EVALUATE, &b, 1000, &running, &err);
+	check(status == TROPICA_RUNNING, "a machine of 23 symbols in a millisecond");
+	check(tropica_wait(running, 1000, &err) == TROPICA_RUNNING, "two milliseconds");
+	ok(tropica_cancel(&stop, &err));
+	check(tropica_wait(running, -1, &err) == TROPICA_CANCELLED, "cancelled behind its back");
+	free_handle(stop.handle);
+
+	a = batch_of(loss, &value, NULL);
+	a.size = 8;
+	check(tropica_start(TROPICA_CALL_EVALUATE, &a, -1, &running, &err) == TROPICA_OLD_ABI && running == 0, "another size");
+	a.size = UINT64_MAX;
+	check(tropica_start(TROPICA_CALL_EVALUATE, &a, -1, &running, &err) == TROPICA_OLD_ABI, "no size");
+	check(tropica_start(TROPICA_CALL_EVALUATE, NULL, -1, &running, &err) == TROPICA_INVALID, "no arguments");
+	check(tropica_start(99, &b, -1, &running, &err) == TROPICA_OLD_ABI, "no such call");
+}
+
 static void forking(tropica_handle loss) {
 	pid_t pid = fork();
 	if (pid == 0) {
 		double value;
 		tropica_evaluate_args a = batch_of(loss, &value, NULL);
 		alarm(5); /* a call that hangs ends the child, which is seen */
-		_exit(tropica_evaluate(&a, &err) == TROPICA_FORKED && strstr(text, "fst serve") ? 0 : 1);
+		tropica_handle running;
+		int fine = tropica_evaluate(&a, &err) == TROPICA_FORKED && strstr(text, "fst serve") &&
+			tropica_start(TROPICA_CALL_EVALUATE, &a, 0, &running, &err) == TROPICA_FORKED && tropica_wait(1, -1, &err) == TROPICA_FORKED;
+		_exit(fine ? 0 : 1);
 	}
 	int status;
 	waitpid(pid, &status, 0);
@@ -204,6 +248,7 @@ int main(void) {
 	mistakes(loss);
 	machines();
 	cancelling(loss);
+	waiting(loss);
 	forking(loss);
 	values_and_gradients(loss);
 	free_handle(loss);

@@ -7,7 +7,7 @@
  *
  * Every function takes one struct of arguments, with inputs and outputs, and an error, which may
  * be null. Set `size` to sizeof the struct, and what is not used to 0. Every field has eight
- * bytes. The library keeps no pointer after a call has returned, and copies no input that it
+ * bytes. The library keeps no pointer after a call has ended, and copies no input that it
  * does not need.
  *
  * Functions may be called by several threads. Calls with one session wait for each other. After
@@ -22,7 +22,7 @@
 extern "C" {
 #endif
 
-#define TROPICA_ABI_VERSION 1
+#define TROPICA_ABI_VERSION 2
 
 /* How a call ended. */
 enum {
@@ -33,7 +33,8 @@ enum {
 	TROPICA_FORKED = 4,     /* in a child of fork */
 	TROPICA_OLD_ABI = 5,    /* another version of the structs */
 	TROPICA_BAD_HANDLE = 6, /* a handle that stands for nothing, or for something else */
-	TROPICA_BUG = 7         /* please report it */
+	TROPICA_BUG = 7,        /* please report it */
+	TROPICA_RUNNING = 8     /* of tropica_start and tropica_wait: the call goes on */
 };
 
 /* Stands for something that the library holds; 0 is none. Free it with tropica_free. */
@@ -104,6 +105,7 @@ typedef struct {
 	int32_t *viterbi;    /* the string of max_score */
 	double *log_z_error; /* how far log_z of a banded loss may be off */
 	tropica_tensor marginals, risk_gradient, hvp;
+	tropica_tensor risk_hvp; /* derivative of risk_gradient along direction, as hvp is of marginals */
 	int64_t less_reference; /* 1: marginals are less 1 at the windows of the reference */
 } tropica_evaluate_args;
 
@@ -145,7 +147,7 @@ typedef struct {
 	int64_t reference_count;
 	const double *direction;        /* by arc */
 	double log_z, log_z0, expected, risk, max_aug;   /* out */
-	double *marginals, *risk_gradient, *hvp;         /* out, by arc */
+	double *marginals, *risk_gradient, *hvp, *risk_hvp; /* out, by arc */
 	int32_t *argmax;                                 /* out */
 	int64_t argmax_room, argmax_count;               /* in, out */
 } tropica_lattice_args;
@@ -232,6 +234,33 @@ TROPICA_CALL(machine_sizes, tropica_machine_sizes_args)
 TROPICA_CALL(machine_copy, tropica_machine_copy_args)
 
 #undef TROPICA_CALL
+
+/* The numbers of calls, for tropica_start. */
+enum {
+	TROPICA_CALL_VERSION = 1,
+	TROPICA_CALL_FREE,
+	TROPICA_CALL_CANCEL_NEW,
+	TROPICA_CALL_CANCEL,
+	TROPICA_CALL_LOSS,
+	TROPICA_CALL_SESSION,
+	TROPICA_CALL_EVALUATE,
+	TROPICA_CALL_SAMPLE,
+	TROPICA_CALL_MIN_RISK,
+	TROPICA_CALL_LATTICE,
+	TROPICA_CALL_MACHINE_READ,
+	TROPICA_CALL_MACHINE_ARCS,
+	TROPICA_CALL_MACHINE_OPERATE,
+	TROPICA_CALL_MACHINE_WRITE,
+	TROPICA_CALL_MACHINE_SIZES,
+	TROPICA_CALL_MACHINE_COPY
+};
+
+/* Begins a call that may take long, so that the caller can look after other things, such as
+ * signals. It returns the call's status; or after so many microseconds, below 0 for no bound, TROPICA_RUNNING
+ * and a handle in *running, which is 0 otherwise. The arguments, and all that they point to, belong to the call until
+ * tropica_wait has returned another status than TROPICA_RUNNING, which ends the handle. */
+int32_t tropica_start(uint32_t call, void *args, int64_t microseconds, tropica_handle *running, tropica_error *e);
+int32_t tropica_wait(tropica_handle running, int64_t microseconds, tropica_error *e);
 
 #ifdef __cplusplus
 }

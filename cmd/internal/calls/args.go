@@ -85,7 +85,7 @@ type EvaluateArgs struct {
 	Offsets    Address // int64, Batch+1: where each reference begins
 	Lengths    Address // int64 lengths of the strings; 0 is those of the references
 
-	Theta, Direction Tensor // Direction is V of a Hessian-vector product
+	Theta, Direction Tensor // Direction is V of Hessian-vector products
 
 	LogZ, LogZ0, Expected, Risk  Address
 	Score                        Address // θ of the references, which need the strings' lengths
@@ -93,7 +93,8 @@ type EvaluateArgs struct {
 	Argmax, Viterbi              Address
 	LogZError                    Address // how far LogZ of a banded loss may be off
 	Marginals, RiskGradient, HVP Tensor
-	LessReference                int64 // 1: Marginals are less 1 at the references' windows
+	RiskHVP                      Tensor // Hessian of the risk times Direction
+	LessReference                int64  // 1: Marginals are less 1 at the references' windows
 }
 
 // SampleArgs draw strings of a batch, under exp(θ + γL).
@@ -141,6 +142,7 @@ type LatticeArgs struct {
 
 	LogZ, LogZ0, Expected, Risk, MaxAug float64 // out
 	Marginals, RiskGradient, HVP        Address // out: float64 by arc
+	RiskHVP                             Address
 	Argmax                              Address // out: int32, room for ArgmaxRoom
 	ArgmaxRoom, ArgmaxCount             int64   // in, out
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/tropica-fst/tropica/losses"
 )
@@ -29,6 +30,48 @@ type slot struct {
 	length  int
 	symbols int
 	machine *losses.Machine
+
+	order int
+	want  losses.Want
+	took  time.Duration // of the last evaluation at that order, for that want
+}
+
+// wantStrings stands for samples among what slots remember.
+const wantStrings losses.Want = 1 << 31
+
+// quick bounds what runs at once, and parallel is the least work that another thread is worth.
+const quick, parallel = 20 * time.Millisecond, 50 * time.Microsecond
+
+// forecast returns how long an evaluation will take on one worker, if the last one of the session had
+// the same examples, or no machine is needed.
+func (b *batch) forecast(want losses.Want) (d time.Duration, known bool) {
+	if b.loss == nil {
+		const each = 100 * time.Nanosecond // a window takes; more than measured
+		windows := min(float64(b.n)*float64(b.length)*float64(b.windows), 1e9)
+		return time.Duration(windows) * each, want&losses.WantError == 0
+	}
+	if len(b.s.slots) < b.n {
+		return 0, false
+	}
+	for i := range b.n {
+		k := &b.s.slots[i]
+		ref := b.symbols[b.offsets[i]:b.offsets[i+1]]
+		if !k.has(b, i) || k.order != b.order || want&^k.want != 0 || len(ref) != len(k.ref) {
+			return 0, false
+		}
+		for t, x := range ref {
+			if k.ref[t] != int(x) {
+				return 0, false
+			}
+		}
+		d += k.took
+	}
+	return d, true
+}
+
+// has reports whether the machine of a slot is that of example i, if the references are the same.
+func (k *slot) has(b *batch, i int) bool {
+	return k.machine != nil && k.loss == b.loss && k.length == b.len(i) && k.symbols == b.alphabet
 }
 
 type worker struct {
@@ -36,9 +79,15 @@ type worker struct {
 	p     losses.Potentials
 	r     losses.Result
 	ref   []int
-	theta [][]float64 // of float32 elements, converted
-	v     [][]float64
+	theta views
+	v     views
+	out   [4]views
 	drawn [][]int
+}
+
+// views are rows of an example: the caller's own where they are float64, else in memory of their own.
+type views struct {
+	own, caller [][]float64
 }
 
 func newSession() *session { return &session{cache: losses.NewCache(0)} }
@@ -122,7 +171,10 @@ func (r *rows) into(dst []float64, b, t int) {
 func (r *rows) set(b, t int, src []float64) {
 	at := b*r.batch + t*r.row
 	if r.f64 != nil {
-		n := copy(r.f64[at:at+r.within], src)
+		n := len(src)
+		if n > 0 && &src[0] != &r.f64[at] {
+			copy(r.f64[at:at+r.within], src)
+		}
 		clear(r.f64[at+n : at+r.within])
 		return
 	}
@@ -227,7 +279,8 @@ func (b *batch) len(i int) int {
 }
 
 // each calls f for every example, side by side, and returns the error of the first that has one.
-func (b *batch) each(f func(w *worker, i int, m *losses.Machine) error) error {
+// want is what f evaluates.
+func (b *batch) each(want losses.Want, f func(w *worker, i int, m *losses.Machine) error) error {
 	s := b.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -236,6 +289,9 @@ func (b *batch) each(f func(w *worker, i int, m *losses.Machine) error) error {
 		workers = runtime.GOMAXPROCS(0)
 	}
 	workers = max(1, min(workers, b.n))
+	if d, known := b.forecast(want); known {
+		workers = int(min(time.Duration(workers), 1+d/parallel))
+	}
 	for len(s.workers) < workers {
 		s.workers = append(s.workers, &worker{})
 	}
@@ -246,6 +302,7 @@ func (b *batch) each(f func(w *worker, i int, m *losses.Machine) error) error {
 	one := func(w *worker, i int) (err error) {
 		defer func() {
 			if p := recover(); p != nil {
+				*w = worker{} // of which nothing is known now; it may hold the caller's memory
 				err = &Error{Bug, int64(i), fmt.Errorf("element %d: a bug of the library, please report it: %v", i, p)}
 			}
 		}()
@@ -258,7 +315,11 @@ func (b *batch) each(f func(w *worker, i int, m *losses.Machine) error) error {
 			return err
 		}
 		w.e.Budget.Ctx = b.ctx
-		return f(w, i, m)
+		begin := time.Now()
+		err = f(w, i, m)
+		k := &s.slots[i]
+		k.order, k.want, k.took = b.order, want, time.Since(begin)
+		return err
 	}
 	if workers == 1 {
 		for i := range b.n {
@@ -296,17 +357,33 @@ func (b *batch) potentials(w *worker, i int) {
 	for range l {
 		w.p.Sizes = append(w.p.Sizes, b.alphabet)
 	}
-	w.theta = b.copied(w.theta, &b.theta, i, l)
-	w.p.Theta = w.theta
+	w.p.Theta = b.read(&w.theta, &b.theta, i, l)
 }
 
-// copied copies the rows of example i, each with the windows that its position has.
-func (b *batch) copied(dst [][]float64, from *rows, i, l int) [][]float64 {
-	if cap(dst) < l {
-		dst = append(dst[:cap(dst)], make([][]float64, l-cap(dst))...)
-	}
-	dst = dst[:l]
+// place sets v.caller to the caller's rows of example i, each with the windows that its position has.
+func (b *batch) place(v *views, of *rows, i, l int) [][]float64 {
+	v.caller = v.caller[:0]
 	n := 1
+	for t := range l {
+		if t < b.order {
+			n *= b.alphabet
+		}
+		at := i*of.batch + t*of.row
+		v.caller = append(v.caller, of.f64[at:at+n:at+n])
+	}
+	return v.caller
+}
+
+// read returns the rows of example i, each with the windows that its position has.
+func (b *batch) read(v *views, from *rows, i, l int) [][]float64 {
+	if from.f64 != nil {
+		return b.place(v, from, i, l)
+	}
+	if cap(v.own) < l {
+		v.own = append(v.own[:cap(v.own)], make([][]float64, l-cap(v.own))...)
+	}
+	v.own = v.own[:l]
+	dst, n := v.own, 1
 	for t := range l {
 		if t < b.order {
 			n *= b.alphabet
@@ -326,8 +403,7 @@ func (b *batch) machine(w *worker, i int) (*losses.Machine, error) {
 		return nil, nil
 	}
 	k, l := &b.s.slots[i], b.len(i)
-	if k.machine != nil && k.loss == b.loss && k.length == l && slices.Equal(k.ref, w.ref) &&
-		k.symbols == b.alphabet {
+	if k.has(b, i) && slices.Equal(k.ref, w.ref) {
 		return k.machine, nil
 	}
 	k.machine = nil
@@ -339,37 +415,98 @@ func (b *batch) machine(w *worker, i int) (*losses.Machine, error) {
 	return m, nil
 }
 
+// Quick reports whether a call is known to take little time, so that nobody needs to be able to
+// interrupt it: a call that failed its checks, or a batch that was evaluated before.
+func (s *Server) Quick(number uint32, args []byte, m Memory) bool {
+	var of *batchOf
+	want := wantStrings
+	var err error
+	switch number {
+	case CallEvaluate:
+		err = with(args, func(a *EvaluateArgs) error { of, want = a.of(), a.want(); return nil })
+	case CallSample:
+		err = with(args, func(a *SampleArgs) error {
+			of = a.of()
+			if a.Count > 100 {
+				want |= losses.WantError // nothing is known of so many
+			}
+			return nil
+		})
+	case CallLattice, CallMinRisk, CallMachineOperate:
+		return false
+	default:
+		return true
+	}
+	if err != nil {
+		return true
+	}
+	b, err := s.batch(of, m)
+	if err != nil {
+		return true
+	}
+	if !b.s.mu.TryLock() {
+		return false
+	}
+	defer b.s.mu.Unlock()
+	d, known := b.forecast(want)
+	return known && d < quick
+}
+
+func (a *EvaluateArgs) of() *batchOf {
+	return &batchOf{a.Session, a.Cancel, a.Loss, a.Gamma, a.Batch, a.Length, a.Window, a.Alphabet, a.Order,
+		a.Workers, a.References, a.Offsets, a.Lengths, &a.Theta}
+}
+
+func (a *SampleArgs) of() *batchOf {
+	return &batchOf{a.Session, a.Cancel, a.Loss, a.Gamma, a.Batch, a.Length, a.Window, a.Alphabet, a.Order,
+		a.Workers, a.References, a.Offsets, a.Lengths, &a.Theta}
+}
+
+// want is what the outputs that are asked for take.
+func (a *EvaluateArgs) want() (want losses.Want) {
+	for _, o := range []struct {
+		at   Address
+		want losses.Want
+	}{
+		{a.LogZ0, losses.WantPlain}, {a.Expected, losses.WantExpected}, {a.Risk, losses.WantRisk},
+		{a.MaxAug, losses.WantMaxAug}, {a.Argmax, losses.WantMaxAug},
+		{a.MaxScore, losses.WantViterbi}, {a.Viterbi, losses.WantViterbi}, {a.LogZError, losses.WantError},
+		{a.Marginals.Data, losses.WantMarginals}, {a.RiskGradient.Data, losses.WantRiskGradient},
+		{a.HVP.Data, losses.WantHVP}, {a.RiskHVP.Data, losses.WantRiskHVP},
+	} {
+		if o.at != 0 {
+			want |= o.want
+		}
+	}
+	return want
+}
+
 func (s *Server) evaluate(a *EvaluateArgs, m Memory) error {
-	b, err := s.batch(&batchOf{a.Session, a.Cancel, a.Loss, a.Gamma, a.Batch, a.Length, a.Window, a.Alphabet,
-		a.Order, a.Workers, a.References, a.Offsets, a.Lengths, &a.Theta}, m)
+	b, err := s.batch(a.of(), m)
 	if err != nil {
 		return err
 	}
 	type number struct {
 		name string
 		at   Address
-		want losses.Want
 		of   func(w *worker) float64
 		to   []float64
 	}
 	numbers := []number{
-		{"log_z", a.LogZ, 0, func(w *worker) float64 { return w.r.LogZ }, nil},
-		{"log_z0", a.LogZ0, losses.WantPlain, func(w *worker) float64 { return w.r.LogZ0 }, nil},
-		{"expected", a.Expected, losses.WantExpected, func(w *worker) float64 { return w.r.Expected }, nil},
-		{"risk", a.Risk, losses.WantRisk, func(w *worker) float64 { return w.r.Risk }, nil},
-		{"score", a.Score, 0, func(w *worker) float64 { return w.p.Score(w.ref) }, nil},
-		{"max_aug", a.MaxAug, losses.WantMaxAug, func(w *worker) float64 { return w.r.MaxAug }, nil},
-		{"max_score", a.MaxScore, losses.WantViterbi, func(w *worker) float64 { return w.r.MaxScore }, nil},
-		{"log_z_error", a.LogZError, losses.WantError, func(w *worker) float64 { return w.r.LogZError }, nil},
+		{"log_z", a.LogZ, func(w *worker) float64 { return w.r.LogZ }, nil},
+		{"log_z0", a.LogZ0, func(w *worker) float64 { return w.r.LogZ0 }, nil},
+		{"expected", a.Expected, func(w *worker) float64 { return w.r.Expected }, nil},
+		{"risk", a.Risk, func(w *worker) float64 { return w.r.Risk }, nil},
+		{"score", a.Score, func(w *worker) float64 { return w.p.Score(w.ref) }, nil},
+		{"max_aug", a.MaxAug, func(w *worker) float64 { return w.r.MaxAug }, nil},
+		{"max_score", a.MaxScore, func(w *worker) float64 { return w.r.MaxScore }, nil},
+		{"log_z_error", a.LogZError, func(w *worker) float64 { return w.r.LogZError }, nil},
 	}
-	want := losses.Want(0)
+	want := a.want()
 	for i := range numbers {
 		o := &numbers[i]
 		if o.to, err = optional[float64](m, o.name, o.at, a.Batch); err != nil {
 			return err
-		}
-		if o.at != 0 {
-			want |= o.want
 		}
 	}
 	cells := a.Batch * a.Length
@@ -381,31 +518,22 @@ func (s *Server) evaluate(a *EvaluateArgs, m Memory) error {
 	if err != nil {
 		return err
 	}
-	if argmax != nil {
-		want |= losses.WantMaxAug
-	}
-	if viterbi != nil {
-		want |= losses.WantViterbi
-	}
-	var out [3]*rows
+	var out [4]*rows
 	for i, x := range []struct {
 		name string
 		t    *Tensor
-		want losses.Want
-	}{{"marginals", &a.Marginals, losses.WantMarginals},
-		{"risk_gradient", &a.RiskGradient, losses.WantRiskGradient}, {"hvp", &a.HVP, losses.WantHVP}} {
+	}{{"marginals", &a.Marginals}, {"risk_gradient", &a.RiskGradient}, {"hvp", &a.HVP},
+		{"risk_hvp", &a.RiskHVP}} {
 		if out[i], err = tensor(m, x.name, x.t, b.n, b.length, b.windows); err != nil {
 			return err
-		}
-		if out[i] != nil {
-			want |= x.want
 		}
 	}
 	direction, err := tensor(m, "direction", &a.Direction, b.n, b.length, b.windows)
 	if err != nil {
 		return err
 	}
-	if out[2] != nil && direction == nil && cells > 0 {
+	directed := out[2] != nil || out[3] != nil
+	if directed && direction == nil && cells > 0 {
 		return errors.New("hvp: the direction is missing")
 	}
 	if a.Score != 0 || a.LessReference != 0 {
@@ -420,11 +548,17 @@ func (s *Server) evaluate(a *EvaluateArgs, m Memory) error {
 	if b.loss == nil {
 		gamma = 0
 	}
-	err = b.each(func(w *worker, i int, machine *losses.Machine) error {
+	err = b.each(want, func(w *worker, i int, machine *losses.Machine) error {
 		w.e.Direction = nil
-		if out[2] != nil {
-			w.v = b.copied(w.v, direction, i, b.len(i))
-			w.e.Direction = w.v
+		if directed {
+			w.e.Direction = b.read(&w.v, direction, i, b.len(i))
+		}
+		results := [4]*[][]float64{&w.r.Marginals, &w.r.RiskGradient, &w.r.HVP, &w.r.RiskHVP}
+		for k, r := range results { // float64 results are made where they are to go
+			if out[k] != nil && out[k].f64 != nil {
+				w.out[k].own, *r = *r, b.place(&w.out[k], out[k], i, b.len(i))
+				defer func() { *r = w.out[k].own }()
+			}
 		}
 		if err := w.e.Eval(machine, &w.p, gamma, want, &w.r); err != nil {
 			return err
@@ -441,13 +575,13 @@ func (s *Server) evaluate(a *EvaluateArgs, m Memory) error {
 				row[w.p.Window(w.ref, t)]--
 			}
 		}
-		for k, r := range [][][]float64{w.r.Marginals, w.r.RiskGradient, w.r.HVP} {
+		for k, r := range results {
 			if out[k] == nil {
 				continue
 			}
 			for t := range b.length {
-				if t < len(r) {
-					out[k].set(i, t, r[t])
+				if t < len(*r) {
+					out[k].set(i, t, (*r)[t])
 				} else {
 					out[k].set(i, t, nil)
 				}
@@ -480,8 +614,7 @@ func setString(to []int32, i, length int, u []int) {
 }
 
 func (s *Server) sample(a *SampleArgs, m Memory) error {
-	b, err := s.batch(&batchOf{a.Session, a.Cancel, a.Loss, a.Gamma, a.Batch, a.Length, a.Window, a.Alphabet,
-		a.Order, a.Workers, a.References, a.Offsets, a.Lengths, &a.Theta}, m)
+	b, err := s.batch(a.of(), m)
 	if err != nil {
 		return err
 	}
@@ -497,7 +630,7 @@ func (s *Server) sample(a *SampleArgs, m Memory) error {
 	if b.loss == nil {
 		gamma = 0
 	}
-	return b.each(func(w *worker, i int, machine *losses.Machine) error {
+	return b.each(wantStrings, func(w *worker, i int, machine *losses.Machine) error {
 		l := b.len(i)
 		if len(w.drawn) < n {
 			w.drawn = append(w.drawn, make([][]int, n-len(w.drawn))...)

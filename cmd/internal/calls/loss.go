@@ -278,13 +278,14 @@ func (s *Server) lattice(a *LatticeArgs, m Memory) error {
 	}
 	lat := &losses.Lattice{A: v}
 	want := losses.WantExpected | losses.WantPlain | losses.WantRisk | losses.WantMaxAug
-	var out [3][]float64
+	var out [4][]float64
 	for i, x := range []struct {
 		name string
 		at   Address
 		want losses.Want
 	}{{"marginals", a.Marginals, losses.WantMarginals},
-		{"risk_gradient", a.RiskGradient, losses.WantRiskGradient}, {"hvp", a.HVP, losses.WantHVP}} {
+		{"risk_gradient", a.RiskGradient, losses.WantRiskGradient}, {"hvp", a.HVP, losses.WantHVP},
+		{"risk_hvp", a.RiskHVP, losses.WantRiskHVP}} {
 		if out[i], err = optional[float64](m, x.name, x.at, a.Arcs); err != nil {
 			return err
 		}
@@ -292,7 +293,7 @@ func (s *Server) lattice(a *LatticeArgs, m Memory) error {
 			want |= x.want
 		}
 	}
-	if a.HVP != 0 {
+	if a.HVP != 0 || a.RiskHVP != 0 {
 		d, err := view[float64](m, "direction", a.Direction, a.Arcs)
 		if err != nil {
 			return err
@@ -306,7 +307,7 @@ func (s *Server) lattice(a *LatticeArgs, m Memory) error {
 	var automaton *losses.Automaton
 	gamma := a.Gamma
 	if a.Loss == 0 {
-		gamma, want = 0, want&^(losses.WantExpected|losses.WantRisk|losses.WantRiskGradient)
+		gamma, want = 0, want&^(losses.WantExpected|losses.WantRisk|losses.WantRiskGradient|losses.WantRiskHVP)
 	} else {
 		l, err := get[*loss](s, a.Loss, "loss")
 		if err != nil {
@@ -322,7 +323,7 @@ func (s *Server) lattice(a *LatticeArgs, m Memory) error {
 		return err
 	}
 	a.LogZ, a.LogZ0, a.Expected, a.Risk, a.MaxAug = r.LogZ, r.LogZ0, r.Expected, r.Risk, r.MaxAug
-	for k, rows := range [][][]float64{r.Marginals, r.RiskGradient, r.HVP} {
+	for k, rows := range [][][]float64{r.Marginals, r.RiskGradient, r.HVP, r.RiskHVP} {
 		if len(rows) == 0 {
 			clear(out[k])
 			continue

@@ -13,7 +13,7 @@ import (
 )
 
 // ABI is the version of the interface: of the structs of arguments and what they mean.
-const ABI = 1
+const ABI = 2
 
 // Status is how a call ended.
 type Status int32

@@ -60,9 +60,9 @@ def test_lattice_is_potentials(where):
     loss = tropica.Loss("edit")
     a = tropica.lattice(loss, arcs, [-np.inf] * 3 + [0.0], [0, 1], alphabet=2, gamma=0.5, direction=v)
     b = tropica.evaluate(loss, [[0, 1]], theta, lengths=[3], gamma=0.5, direction=v.reshape(1, 3, 2),
-                         want=("log_z", "risk", "marginals", "risk_gradient", "hvp", "argmax"))
+                         want=("log_z", "risk", "marginals", "risk_gradient", "hvp", "risk_hvp", "argmax"))
     assert a.log_z == pytest.approx(b.log_z[0], rel=1e-12) and a.risk == pytest.approx(b.risk[0], rel=1e-12)
-    for x, y in ((a.marginals, b.marginals), (a.risk_gradient, b.risk_gradient), (a.hvp, b.hvp)):
+    for x, y in ((a.marginals, b.marginals), (a.risk_gradient, b.risk_gradient), (a.hvp, b.hvp), (a.risk_hvp, b.risk_hvp)):
         np.testing.assert_allclose(x, y.reshape(-1), rtol=1e-9, atol=1e-12)
     assert a.argmax.tolist() == b.argmax[0].tolist()
 
@@ -243,6 +243,33 @@ def test_shapes_are_checked(where):
     ):
         with pytest.raises(tropica.InvalidError, match=words):
             call()
+
+
+def test_out(where):
+    """Results are stored in given arrays, in place of new ones, and padding is cleared in them."""
+    theta = np.random.default_rng(8).standard_normal((3, 4, 3))
+    refs = [[0], [], [1, 2, 0, 1]]
+    for t in (theta, theta.astype(np.float32)):
+        want = tropica.evaluate(tropica.Loss("edit"), refs, t)
+        to = np.full(t.shape, 7, t.dtype)
+        got = tropica.evaluate(tropica.Loss("edit"), refs, t, out=dict(marginals=to))
+        assert got.marginals is to and np.array_equal(to, want.marginals)
+        for bad in (np.empty(t.shape, np.int32), np.empty((3, 4, 6), t.dtype)[:, :, ::2], np.empty((2, 4, 3), t.dtype)):
+            with pytest.raises(tropica.InvalidError, match="dense"):
+                tropica.evaluate(tropica.Loss("edit"), refs, t, out=dict(marginals=bad))
+
+
+def test_types_take_turns(where):
+    """Rows of float64 are the caller's: a session that has seen them writes to none of them later."""
+    rng = np.random.default_rng(9)
+    a, refs, session, loss = rng.standard_normal((2, 4, 3)), [[0, 1, 2, 1], [2, 0]], tropica.Session(), tropica.Loss("edit")
+    first = tropica.evaluate(loss, refs, a, session=session, want=("marginals", "hvp"), direction=a)
+    kept, m, h = a.copy(), first.marginals.copy(), first.hvp.copy()
+    b = rng.standard_normal((2, 4, 3)).astype(np.float32)
+    second = tropica.evaluate(loss, refs, b, session=session, want=("marginals", "hvp"), direction=b)
+    assert np.array_equal(a, kept) and np.array_equal(first.marginals, m) and np.array_equal(first.hvp, h)
+    want = tropica.evaluate(loss, refs, b.astype(np.float64), want=("marginals",)).marginals
+    np.testing.assert_allclose(second.marginals, want, atol=1e-7)
 
 
 def test_tuple_of_references(where):

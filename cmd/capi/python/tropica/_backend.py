@@ -68,6 +68,9 @@ class Library:
             f.restype = c.c_int32
             f.argtypes = [c.c_void_p, c.c_void_p]
             self._calls[name] = f
+        self._start, self._wait = self._lib.tropica_start, self._lib.tropica_wait
+        self._start.argtypes = [c.c_uint32, c.c_void_p, c.c_int64, c.c_void_p, c.c_void_p]
+        self._wait.argtypes = [c.c_uint64, c.c_int64, c.c_void_p]
         self._local = threading.local()
         self.pid = os.getpid()
         args = s.VersionArgs(size=c.sizeof(s.VersionArgs))
@@ -84,8 +87,9 @@ class Library:
             self._local.pointer = c.c_void_p(c.addressof(e))
         return e
 
-    def call(self, name, args, arrays):
-        """Runs a call. arrays gives, by field or (field, "data"), what its addresses point to."""
+    def call(self, name, args, arrays, stop=None):
+        """Runs a call. arrays gives, by field, what its addresses point to. With stop, whose handle
+        args has, Ctrl-C ends it."""
         args.size = c.sizeof(args)
         for field, a in arrays.items():
             address = a.array.ctypes.data if a.array.size else 0
@@ -95,10 +99,32 @@ class Library:
             else:
                 setattr(args, field, address)
         e = self._error()
-        status = self._calls[name](c.addressof(args), self._local.pointer)
+        if stop is None:
+            status = self._calls[name](c.addressof(args), self._local.pointer)
+        else:
+            status = self._waited(s.CALLS[name], c.addressof(args), stop)
         if status:
             text = c.string_at(e.text).decode("utf-8", "replace")
             _raise(status, e.element, text)
+
+    def _waited(self, number, args, stop):
+        """Runs a call in another thread of the library's, and comes back now and then for signals."""
+        running = c.c_uint64()
+        try:
+            status = self._start(number, args, _PATIENCE, c.addressof(running), self._local.pointer)
+            while status == s.RUNNING:
+                status = self._wait(running.value, _PATIENCE, self._local.pointer)
+            return status
+        except BaseException:
+            while running.value:  # what the call works on is not given up before it has ended
+                try:
+                    stop.cancel()
+                    while self._wait(running.value, _PATIENCE, self._local.pointer) == s.RUNNING:
+                        pass
+                    break
+                except BaseException:
+                    pass
+            raise
 
     def discard(self, handle):
         """Frees a handle, whatever this thread is doing: a collection may come between any two steps."""
@@ -214,14 +240,14 @@ class Worker:
             _raise(status, element, text.decode("utf-8", "replace"))
         self._memory, self._size = memory, size
 
-    def call(self, name, args, arrays):
+    def call(self, name, args, arrays, stop=None):
         """As Library.call."""
         args.size = c.sizeof(args)
         while self._discarded:
             a = s.HandleArgs(size=c.sizeof(s.HandleArgs), handle=self._discarded.popleft())
             self._answer("free", a, self._send(s.CALLS["free"], bytes(a)))
         if not arrays:
-            return self._answer(name, args, self._send(s.CALLS[name], bytes(args)))
+            return self._answer(name, args, self._send(s.CALLS[name], bytes(args)), stop)
         with self._memory_lock:
             places, at = {}, 0
             for field, a in arrays.items():
@@ -240,7 +266,7 @@ class Worker:
                 else:
                     setattr(args, field, address)
             try:
-                self._answer(name, args, self._send(s.CALLS[name], bytes(args)))
+                self._answer(name, args, self._send(s.CALLS[name], bytes(args)), stop)
             finally:
                 for field, a in arrays.items():
                     n, place = a.array.nbytes, places[field]
@@ -248,13 +274,14 @@ class Worker:
                         a.array.reshape(-1).view(np.uint8)[:] = whole[place:place + n]
                 del whole
 
-    def _answer(self, name, args, ident):
+    def _answer(self, name, args, ident, stop=None):
         try:
             status, element, text, data = self._wait(ident)
         except BaseException:
             # An interrupted call goes on in the worker: end it, so that its arrays may be used again.
-            if getattr(args, "cancel", 0):
-                self._send(s.CALLS["cancel"], bytes(s.HandleArgs(size=c.sizeof(s.HandleArgs), handle=args.cancel)))
+            if stop is not None:
+                stop.used = True
+                self._send(s.CALLS["cancel"], bytes(s.HandleArgs(size=c.sizeof(s.HandleArgs), handle=stop.handle)))
                 try:
                     self._wait(ident)
                 except TropicaError:
@@ -407,45 +434,31 @@ def _free(ref, handle, pid):
     b.discard(handle)
 
 
-_QUICK = 0.02  # seconds; calls that may take longer run in a thread
+class Stop:
+    """A handle to cancel calls, of one thread and one backend."""
+
+    def __init__(self, b):
+        a = s.HandleArgs()
+        b.call("cancel_new", a, {})
+        self.handle, self._backend, self.used = a.handle, b, False
+        weakref.finalize(self, _free, weakref.ref(b), a.handle, b.pid)
+
+    def cancel(self):
+        self.used = True
+        self._backend.call("cancel", s.HandleArgs(handle=self.handle), {})
 
 
-def interruptible(name, args, arrays, slow=True):
+_PATIENCE = 20000  # microseconds between looks for signals
+_stops = threading.local()
+
+
+def interruptible(name, args, arrays):
     """Runs a call that may take long. Ctrl-C ends it within a tenth of a second."""
     b = backend()
-    if isinstance(b, Worker) or not slow or threading.current_thread() is not threading.main_thread():
-        if isinstance(b, Worker) and slow:
-            stop = s.HandleArgs()
-            b.call("cancel_new", stop, {})
-            args.cancel = stop.handle
-            try:
-                return b.call(name, args, arrays)
-            finally:
-                args.cancel = 0
-                b.call("free", s.HandleArgs(handle=stop.handle), {})
+    if threading.get_ident() != threading.main_thread().ident:  # others get no signals
         return b.call(name, args, arrays)
-    stop = s.HandleArgs()
-    b.call("cancel_new", stop, {})
+    stop = getattr(_stops, "stop", None)
+    if stop is None or stop.used or stop._backend is not b:
+        stop = _stops.stop = Stop(b)
     args.cancel = stop.handle
-    failure = []
-
-    def run():
-        try:
-            b.call(name, args, arrays)
-        except BaseException as e:
-            failure.append(e)
-
-    t = threading.Thread(target=run, daemon=True)
-    try:
-        t.start()
-        while t.is_alive():
-            t.join(_QUICK)
-    except BaseException:
-        b.call("cancel", s.HandleArgs(handle=stop.handle), {})
-        t.join()
-        raise
-    finally:
-        args.cancel = 0
-        b.call("free", s.HandleArgs(handle=stop.handle), {})
-    if failure:
-        raise failure[0]
+    b.call(name, args, arrays, stop)

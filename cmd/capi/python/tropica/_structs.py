@@ -2,9 +2,9 @@
 
 import ctypes as c
 
-ABI = 1
+ABI = 2
 
-OK, INVALID, OVER_LIMIT, CANCELLED, FORKED, OLD_ABI, BAD_HANDLE, BUG = range(8)
+OK, INVALID, OVER_LIMIT, CANCELLED, FORKED, OLD_ABI, BAD_HANDLE, BUG, RUNNING = range(9)
 
 # Numbers of calls, as entry.c has them.
 CALLS = {name: i + 1 for i, name in enumerate(
@@ -39,7 +39,7 @@ EvaluateArgs = _struct(
     "EvaluateArgs",
     "#session #cancel #loss .gamma batch length window alphabet order workers *references *offsets *lengths "
     "@theta @direction *log_z *log_z0 *expected *risk *score *max_aug *max_score *argmax *viterbi *log_z_error "
-    "@marginals @risk_gradient @hvp less_reference")
+    "@marginals @risk_gradient @hvp @risk_hvp less_reference")
 SampleArgs = _struct(
     "SampleArgs",
     "#session #cancel #loss .gamma batch length window alphabet order workers *references *offsets *lengths "
@@ -48,7 +48,7 @@ MinRiskArgs = _struct("MinRiskArgs", "#cancel #loss alphabet count *symbols *off
 LatticeArgs = _struct(
     "LatticeArgs",
     "#cancel #loss .gamma alphabet states arcs *from *to *label *score *final *reference reference_count *direction "
-    ".log_z .log_z0 .expected .risk .max_aug *marginals *risk_gradient *hvp *argmax argmax_room argmax_count")
+    ".log_z .log_z0 .expected .risk .max_aug *marginals *risk_gradient *hvp *risk_hvp *argmax argmax_room argmax_count")
 MachineReadArgs = _struct("MachineReadArgs", "*data bytes text type #machine")
 MachineArcsArgs = _struct("MachineArcsArgs", "type states arcs start *from *to *ilabel *olabel *weight *final #machine")
 MachineOperateArgs = _struct("MachineOperateArgs", "#cancel *name name_bytes *options options_bytes #a #b limit #machine .answer")

@@ -9,6 +9,7 @@
 """
 
 import collections
+import itertools
 import json
 import math
 
@@ -19,7 +20,7 @@ from ._backend import Array, Held, InvalidError, backend, interruptible
 
 NUMBERS = ("log_z", "log_z0", "expected", "risk", "score", "max_aug", "max_score", "log_z_error")
 STRINGS = ("argmax", "viterbi")
-TENSORS = ("marginals", "risk_gradient", "hvp")
+TENSORS = ("marginals", "risk_gradient", "hvp", "risk_hvp")
 
 
 # Strings one after the other, and where each begins.
@@ -162,7 +163,12 @@ def pack(strings, lengths=None):
             raise e
         strings = [row[:n] for row, n in zip(padded, lengths)]
     offsets = np.zeros(len(strings) + 1, np.int64)
-    rows = []
+    if lengths is None and all(type(u) is list for u in strings):
+        symbols = np.array(list(itertools.chain.from_iterable(strings)) or np.zeros(0, np.int32))
+        if symbols.dtype.kind == "i" and symbols.ndim == 1 and (symbols.size == 0 or -2**31 <= symbols.min() and symbols.max() < 2**31):
+            np.cumsum([len(u) for u in strings], out=offsets[1:])
+            return Packed(symbols.astype(np.int32), offsets)
+    rows = []  # what follows finds the mistake, if there is one
     for i, u in enumerate(strings):
         row = np.asarray(u)
         if row.size == 0:
@@ -223,7 +229,7 @@ def _lengths(lengths, batch):
 
 
 def evaluate(loss, references, theta, *, gamma=1.0, order=1, alphabet=None, reference_lengths=None, lengths=None, workers=0,
-             session=None, want=("log_z", "marginals"), direction=None, less_reference=False, slow=True):
+             session=None, want=("log_z", "marginals"), direction=None, less_reference=False, out=None):
     """Evaluates a batch and returns a Result.
 
     theta is an array [batch, length, alphabet ** order] of float32 or float64, row t the scores of the
@@ -233,9 +239,10 @@ def evaluate(loss, references, theta, *, gamma=1.0, order=1, alphabet=None, refe
 
     want names what to compute: log_z, log_z0, expected, risk, score, max_aug, max_score,
     log_z_error (numbers), argmax, viterbi (strings, -1 behind their ends), marginals,
-    risk_gradient, hvp (of the shape and type of theta; hvp needs direction). less_reference
+    risk_gradient, hvp, risk_hvp (of the shape and type of theta; hvp and risk_hvp, products of the Hessians
+    of log_z and of risk, need direction). less_reference
     subtracts 1 from the marginals at the reference's windows, which makes them the gradient of
-    log_z - score.
+    log_z - score. out may give dense arrays, by these names, in which to store them.
 
     Raises InvalidError, LimitError, CancelledError; their element is the example at fault.
     """
@@ -257,23 +264,28 @@ def evaluate(loss, references, theta, *, gamma=1.0, order=1, alphabet=None, refe
     r = Result()
     for name in want:
         if name in NUMBERS:
-            out = np.empty(batch)
+            shape, kind = (batch,), np.float64
         elif name in STRINGS:
-            out = np.empty((batch, length), np.int32)
+            shape, kind = (batch, length), np.int32
         elif name in TENSORS:
-            out = np.empty(x.shape, x.dtype)
+            shape, kind = x.shape, x.dtype
             setattr(a, name, s.Tensor(type=t.type))
         else:
             raise InvalidError("there is no output %r; there are %s" % (name, ", ".join(NUMBERS + STRINGS + TENSORS)))
-        setattr(r, name, out)
-        arrays[name] = Array(out, out=True)
+        to = out.get(name) if out else None
+        if to is None:
+            to = np.empty(shape, kind)
+        elif to.shape != shape or to.dtype != kind or not to.flags.c_contiguous or not to.flags.writeable:
+            raise InvalidError("out: %s is to be a dense %s array of shape %s" % (name, np.dtype(kind), shape))
+        setattr(r, name, to)
+        arrays[name] = Array(to, out=True)
     if direction is not None:
         v, vt = _tensor("direction", np.asarray(direction, x.dtype))
         if v.shape != x.shape:
             raise InvalidError("the direction has the shape %s, theta %s" % (v.shape, x.shape))
         a.direction = vt
         arrays["direction"] = Array(v)
-    interruptible("evaluate", a, arrays, slow)
+    interruptible("evaluate", a, arrays)
     return r
 
 
@@ -318,7 +330,7 @@ def min_risk(loss, candidates, alphabet, log_weights=None):
 
 class LatticeResult:
     """What lattice computed: log_z, log_z0, expected, risk, max_aug, argmax, and by arc marginals,
-    risk_gradient and hvp."""
+    risk_gradient, hvp and risk_hvp."""
 
 
 def lattice(loss, arcs, final, reference, *, alphabet, gamma=1.0, direction=None):
@@ -334,17 +346,18 @@ def lattice(loss, arcs, final, reference, *, alphabet, gamma=1.0, direction=None
     if loss is not None:
         a.loss = loss.handle()
     r = LatticeResult()
-    r.marginals, r.risk_gradient, r.hvp, r.argmax = np.empty(n), np.empty(n), None, np.empty(len(ends), np.int32)
+    r.marginals, r.risk_gradient, r.hvp, r.risk_hvp, r.argmax = np.empty(n), np.empty(n), None, None, np.empty(len(ends), np.int32)
     arrays = {"from": Array(column[0]), "to": Array(column[1]), "label": Array(column[2]), "score": Array(column[3]),
               "final": Array(ends), "reference": Array(ref), "marginals": Array(r.marginals, out=True),
               "risk_gradient": Array(r.risk_gradient, out=True), "argmax": Array(r.argmax, out=True)}
     if direction is not None:
-        r.hvp = np.empty(n)
+        r.hvp, r.risk_hvp = np.empty(n), np.empty(n)
         arrays["direction"] = Array(numbers("direction", direction, (n,)))
         arrays["hvp"] = Array(r.hvp, out=True)
+        arrays["risk_hvp"] = Array(r.risk_hvp, out=True)
     interruptible("lattice", a, arrays)
     r.log_z, r.log_z0, r.expected, r.risk, r.max_aug = a.log_z, a.log_z0, a.expected, a.risk, a.max_aug
     r.argmax = r.argmax[:a.argmax_count]
     if loss is None:
-        r.risk = r.expected = r.risk_gradient = None
+        r.risk = r.expected = r.risk_gradient = r.risk_hvp = None
     return r

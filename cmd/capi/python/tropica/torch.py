@@ -9,7 +9,7 @@
     loss.backward()
 """
 
-import time
+import sys
 import warnings
 
 import numpy as np
@@ -46,13 +46,13 @@ def _windows(strings, lengths, order, alphabet):
 class _Case:
     """One call of a SequenceLoss, which its functions share."""
 
-    def __init__(self, module, references, lengths, alphabet, slow, gradient):
-        self.m, self.references, self.lengths, self.alphabet, self.slow = module, references, lengths, alphabet, slow
+    def __init__(self, module, references, lengths, alphabet, gradient):
+        self.m, self.references, self.lengths, self.alphabet = module, references, lengths, alphabet
         self.gradient = gradient
 
     def run(self, loss, x, gamma, want, **more):
         return evaluate(loss, self.references, x, gamma=gamma, order=self.m.order, alphabet=self.alphabet, lengths=self.lengths,
-                        workers=self.m.workers, session=self.m.session, want=want, slow=self.slow, **more)
+                        workers=self.m.workers, session=self.m.session, want=want, **more)
 
     def padded(self, length):
         """References as an array [batch, length] with their lengths."""
@@ -63,14 +63,24 @@ class _Case:
             out[i, :n[i]] = symbols[offsets[i]:offsets[i + 1]]
         return out, n
 
+    def room(self, name, x):
+        """Memory for a gradient: that of the step before, if nobody has it. Fresh memory would be asked from the
+        system in each step, which takes longer than to fill it."""
+        a = self.m._spare
+        if a is None or a.shape != x.shape or a.dtype != x.dtype or sys.getrefcount(a) > 3:
+            a = self.m._spare = np.empty(x.shape, x.dtype)
+        return {name: a}
+
     def value(self, x, gradient):
         """Returns values by example, and the gradient with respect to theta if it is asked for."""
         m, gamma = self.m, self.m.gamma
         if m.objective == "softmax_margin":
-            r = self.run(m.loss, x, gamma, ("log_z", "score") + (("marginals",) if gradient else ()), less_reference=True)
+            r = self.run(m.loss, x, gamma, ("log_z", "score") + (("marginals",) if gradient else ()), less_reference=True,
+                         out=self.room("marginals", x) if gradient else None)
             return r.log_z - r.score, r.marginals
         if m.objective == "risk":
-            r = self.run(m.loss, x, 0.0, ("risk",) + (("risk_gradient",) if gradient else ()))
+            r = self.run(m.loss, x, 0.0, ("risk",) + (("risk_gradient",) if gradient else ()),
+                         out=self.room("risk_gradient", x) if gradient else None)
             return r.risk, r.risk_gradient
         if m.objective == "reward_augmented":
             target = self.run(m.loss, np.zeros(x.shape), gamma, ("marginals",)).marginals
@@ -89,18 +99,13 @@ class _Case:
     def hessian(self, x, v):
         """Returns the product of each example's Hessian with v."""
         m, gamma = self.m, self.m.gamma
-        product = lambda loss, g: self.run(loss, x, g, ("hvp",), direction=v).hvp.astype(np.float64)
         if m.objective == "softmax_margin":
-            return product(m.loss, gamma)
+            return self.run(m.loss, x, gamma, ("hvp",), direction=v).hvp
         if m.objective == "reward_augmented":
-            return product(None, 0.0)
+            return self.run(None, x, 0.0, ("hvp",), direction=v).hvp
         if m.objective == "max_margin":
             return np.zeros(x.shape)
-        # The Hessian of the risk is the derivative, at gamma 0, of that of log Z: by differences of sixth order.
-        scale = 1.0 + np.abs(self.run(m.loss, x, 0.0, ("risk",)).risk).max(initial=0.0)
-        h = 0.05 / scale
-        d = lambda k: product(m.loss, k * h) - product(m.loss, -k * h)
-        return (45 * d(1) - 9 * d(2) + d(3)) / (60 * h)
+        return self.run(m.loss, x, 0.0, ("risk_hvp",), direction=v).risk_hvp
 
 
 class _Value(torch.autograd.Function):
@@ -147,8 +152,7 @@ class SequenceLoss(torch.nn.Module):
     first. reduction is "none", "sum" or "mean" over the batch. workers is the number of threads, 0 for
     all processors; results have the same bits for any number.
 
-    Gradients of gradients are exact; those of the risk are by differences, to about 1e-7 of
-    their scale. Modules pickle, with what they need to be made again.
+    Gradients of gradients are exact. Modules pickle, with what they need to be made again.
     """
 
     def __init__(self, loss="edit", gamma=1.0, order=1, objective="softmax_margin", reduction="mean", alphabet=None, workers=0):
@@ -164,7 +168,7 @@ class SequenceLoss(torch.nn.Module):
         self.loss = Loss(loss) if isinstance(loss, str) else loss
         self.gamma, self.order, self.objective, self.reduction = float(gamma), int(order), objective, reduction
         self.alphabet, self.workers, self.session = alphabet, int(workers), Session()
-        self._quick = {}
+        self._spare = None
 
     def extra_repr(self):
         return "%s, %s, gamma=%g, order=%d, reduction=%s" % (self.objective, self.loss, self.gamma, self.order, self.reduction)
@@ -195,17 +199,8 @@ class SequenceLoss(torch.nn.Module):
         if len(packed[1]) - 1 != theta.shape[0]:
             raise InvalidError("%d references for a batch of %d" % (len(packed[1]) - 1, theta.shape[0]))
         alphabet = self.alphabet or round(theta.shape[2] ** (1.0 / self.order))
-        # A call that may take long runs where Ctrl-C can end it, which costs a tenth of a millisecond.
-        # Machines depend on the references, so that only a call with the same ones is known to be quick.
-        n = None if lengths is None else np.asarray(lengths).tobytes()
-        key = hash((tuple(theta.shape), packed.symbols.tobytes(), packed.offsets.tobytes(), n))
-        begin = time.perf_counter()
-        case = _Case(self, packed, lengths, alphabet, self._quick.get(key, 1.0) > 0.02,
-                     theta.requires_grad and torch.is_grad_enabled())
+        case = _Case(self, packed, lengths, alphabet, theta.requires_grad and torch.is_grad_enabled())
         values = _Value.apply(theta, case)
-        if len(self._quick) > 4096:
-            self._quick.clear()
-        self._quick[key] = time.perf_counter() - begin
         if self.reduction == "none":
             return values
         if self.reduction == "sum":
@@ -213,6 +208,4 @@ class SequenceLoss(torch.nn.Module):
         return values.mean() if len(values) else values.sum()
 
     def __getstate__(self):
-        state = dict(self.__dict__)
-        state["_quick"] = {}
-        return state
+        return dict(self.__dict__, _spare=None)

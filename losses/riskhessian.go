@@ -1,0 +1,432 @@
+package losses
+
+import (
+	"context"
+	"math"
+
+	"github.com/tropica-fst/tropica/fst"
+)
+
+// The Hessian of the risk times a direction V is the derivative along V of the risk's gradient:
+// for each window, the third joint cumulant under the plain distribution,
+//
+//	E[(L - E L) (V - E V) ([window] - Q)].
+//
+// A path carries its weight, and that times L, V and L·V: two dual numbers in one (Z. Li, J. Eisner,
+// "First- and second-order expectation semirings", EMNLP 2009). Constants added to L or V change
+// nothing, so each layer is centred: no mean is subtracted that is larger than what is left.
+
+// moment is the sum over paths of their weights, and of weights times L, V and L·V.
+type moment struct{ w, l, v, lv float64 }
+
+// riskSweeper computes Hessian products of the risk.
+type riskSweeper struct {
+	alpha       []moment // all layers
+	beta, betaN []moment
+	v, x        []moment // by label of a context; by window
+	out         []float64
+
+	logAlpha          []logMoment
+	logBeta, logBetaN []logMoment
+	logV              []logMoment
+	ctx               context.Context
+}
+
+// riskHessian stores the product in r.RiskHVP.
+func (e *Evaluator) riskHessian(m *Machine, g *graph, p *Potentials, r *Result) {
+	e.white.setDirection(g, p, e.Direction)
+	s := &e.risk
+	s.ctx = e.Budget.Ctx
+	if !e.logOnly && s.forward(m, g, &e.white) {
+		s.backward(m, g, &e.white, r.RiskHVP)
+		return
+	}
+	if e.err = e.room(m, g, 8); e.err != nil {
+		return
+	}
+	e.logs.ctx = e.Budget.Ctx
+	s.inLogs(m, g, &e.white, &e.logs, r.RiskHVP)
+}
+
+// centre subtracts from L and V their means over moments with weights; nil weights are all 1.
+func centre(a []moment, weights []moment) {
+	var sum moment
+	for i, x := range a {
+		f := 1.0
+		if weights != nil {
+			f = weights[i].w
+		}
+		sum.w += f * x.w
+		sum.l += f * x.l
+		sum.v += f * x.v
+	}
+	if !(sum.w > 0) {
+		return
+	}
+	l, v := sum.l/sum.w, sum.v/sum.w
+	for i := range a {
+		x := &a[i]
+		x.l -= l * x.w
+		x.lv -= l * x.v
+		x.v -= v * x.w
+		x.lv -= v * x.l
+	}
+}
+
+// forward fills alpha, and reports whether the weight of all strings is certain.
+func (s *riskSweeper) forward(m *Machine, g *graph, w *whitening) bool {
+	l := len(m.layers)
+	s.alpha = resize(s.alpha, g.total)
+	clear(s.alpha)
+	s.v = resize(s.v, g.most)
+	if len(g.layers[0].ctx) > 0 {
+		s.alpha[0].w = 1
+	}
+	for t := range l {
+		if stopped(s.ctx) {
+			return true // what there is, is thrown away
+		}
+		gl, next := &g.layers[t], &g.layers[t+1]
+		a, b := s.alpha[gl.at:next.at], s.alpha[next.at:next.at+len(next.ctx)]
+		p, pv := w.fold[t], w.foldV[t]
+		n := gl.labels
+		v := s.v[:n]
+		for r := range len(gl.start) - 1 {
+			width := gl.widthOf(r)
+			for o := range width {
+				clear(v)
+				for i := gl.start[r] + o; i < gl.start[r+1]; i += width {
+					x, c := a[i], int(gl.ctx[i])*n
+					q := pv[c:][:n]
+					for d, y := range p[c:][:n] {
+						z, to := q[d], &v[d]
+						to.w += x.w * y
+						to.l += x.l * y
+						to.v += x.v*y + x.w*z
+						to.lv += x.lv*y + x.l*z
+					}
+				}
+				for k := range gl.classes {
+					to, val := gl.arc(r*gl.classes + k)
+					if val == Excluded {
+						continue
+					}
+					size, y := gl.size[k], m.values[val]
+					into := b[to+o*size:][:size]
+					for d, x := range v[gl.cut[k]:][:size] {
+						to := &into[d]
+						to.w += x.w
+						to.l += x.l + y*x.w
+						to.v += x.v
+						to.lv += x.lv + y*x.v
+					}
+				}
+			}
+		}
+		centre(b, nil)
+	}
+	z, end := 0.0, &g.layers[l]
+	for i, c := range end.column {
+		if m.final[c] != Excluded {
+			z += s.alpha[end.at+i].w
+		}
+	}
+	return z >= least
+}
+
+// backward stores the products.
+func (s *riskSweeper) backward(m *Machine, g *graph, w *whitening, out [][]float64) {
+	l := len(m.layers)
+	s.beta, s.betaN = resize(s.beta, g.widest), resize(s.betaN, g.widest)
+	for i, c := range g.layers[l].column {
+		s.betaN[i] = moment{}
+		if f := m.final[c]; f != Excluded {
+			s.betaN[i] = moment{w: 1, l: m.values[f]}
+		}
+	}
+	for t := l - 1; t >= 0; t-- {
+		if stopped(s.ctx) {
+			return
+		}
+		gl := &g.layers[t]
+		a, b := s.alpha[gl.at:][:len(gl.ctx)], s.beta[:len(gl.ctx)]
+		p, pv := w.fold[t], w.foldV[t]
+		s.x = resize(s.x, len(p))
+		clear(s.x)
+		n := gl.labels
+		v := s.v[:n]
+		if n == 0 {
+			clear(b)
+		}
+		for r := range len(gl.start) - 1 {
+			width := gl.widthOf(r)
+			for o := range width {
+				for k := range gl.classes {
+					to, val := gl.arc(r*gl.classes + k)
+					size := gl.size[k]
+					into := v[gl.cut[k]:][:size]
+					if val == Excluded {
+						clear(into)
+						continue
+					}
+					y := m.values[val]
+					for d, x := range s.betaN[to+o*size:][:size] {
+						into[d] = moment{x.w, x.l + y*x.w, x.v, x.lv + y*x.v}
+					}
+				}
+				for i := gl.start[r] + o; i < gl.start[r+1]; i += width {
+					ai, c := a[i], int(gl.ctx[i])*n
+					q, flow := pv[c:][:n], s.x[c:][:n]
+					var sum moment
+					for d, y := range p[c:][:n] {
+						z, x, to := q[d], v[d], &flow[d]
+						sum.w += y * x.w
+						sum.l += y * x.l
+						sum.v += y*x.v + z*x.w
+						sum.lv += y*x.lv + z*x.l
+						to.w += ai.w * x.w
+						to.l += ai.l*x.w + ai.w*x.l
+						to.v += ai.v*x.w + ai.w*x.v
+						to.lv += ai.lv*x.w + ai.l*x.v + ai.v*x.l + ai.w*x.lv
+					}
+					b[i] = sum
+				}
+			}
+		}
+		s.collect(g, w, t, out[t])
+		centre(b, a)
+		s.beta, s.betaN = s.betaN, s.beta
+	}
+}
+
+// collect turns the flows of position t into its products.
+func (s *riskSweeper) collect(g *graph, w *whitening, t int, out []float64) {
+	p, v := w.p[t], w.v[t]
+	class := g.layers[t].classOf
+	at := func(i int) moment {
+		k := i
+		if w.order == 1 {
+			k = int(class[i])
+		}
+		x, y := s.x[k], p[i]
+		return moment{y * x.w, y * x.l, y * (x.v + v[i]*x.w), y * (x.lv + v[i]*x.l)}
+	}
+	var sum moment
+	for i := range p {
+		x := at(i)
+		sum.w += x.w
+		sum.l += x.l
+		sum.v += x.v
+		sum.lv += x.lv
+	}
+	f := 1 / sum.w
+	meanL, meanV, meanLV := sum.l*f, sum.v*f, sum.lv*f
+	s.out = resize(s.out, len(p))
+	for i := range p {
+		x := at(i)
+		s.out[i] = f * (x.lv - meanL*x.v - meanV*x.l + (2*meanL*meanV-meanLV)*x.w)
+	}
+	restore(out, s.out, g, t, w.order)
+}
+
+// logMoment is the logarithm of the sum of weights of paths, and over these paths the means of L
+// and V and their covariance: nothing overflows, and nothing is subtracted.
+type logMoment struct{ w, l, v, c float64 }
+
+var noPaths = logMoment{w: math.Inf(-1)}
+
+// add joins the paths of b to those of a.
+func (a *logMoment) add(b logMoment) {
+	if b.w > a.w {
+		*a, b = b, *a
+	}
+	if math.IsInf(b.w, -1) {
+		return
+	}
+	r := math.Exp(b.w - a.w)
+	share := r / (1 + r)
+	l, v := b.l-a.l, b.v-a.v
+	a.w += math.Log1p(r)
+	a.c += share * (b.c - a.c + (1-share)*l*v)
+	a.l += share * l
+	a.v += share * v
+}
+
+// inLogs is forward and backward in logarithms.
+func (s *riskSweeper) inLogs(m *Machine, g *graph, w *whitening, logs *logSweeper, out [][]float64) {
+	l := len(m.layers)
+	along := &job{tangent: alongDirection}
+	s.logAlpha = resize(s.logAlpha, g.total)
+	for i := range s.logAlpha {
+		s.logAlpha[i] = noPaths
+	}
+	if len(g.layers[0].ctx) > 0 {
+		s.logAlpha[0].w = 0
+	}
+	s.logV = resize(s.logV, g.most)
+	for t := range l {
+		if stopped(s.ctx) {
+			return
+		}
+		gl, next := &g.layers[t], &g.layers[t+1]
+		th, dir := logs.potentials(gl, w, along, t)
+		n := gl.labels
+		v := s.logV[:n]
+		for r := range len(gl.start) - 1 {
+			width := gl.widthOf(r)
+			for o := range width {
+				for d := range v {
+					v[d] = noPaths
+				}
+				for i := gl.start[r] + o; i < gl.start[r+1]; i += width {
+					a, c := s.logAlpha[gl.at+int(i)], int(gl.ctx[i])*n
+					for d := range v {
+						v[d].add(logMoment{a.w + th[c+d], a.l, a.v + dir[c+d], a.c})
+					}
+				}
+				for k := range gl.classes {
+					to, val := gl.arc(r*gl.classes + k)
+					if val == Excluded {
+						continue
+					}
+					size, y := gl.size[k], m.values[val]
+					for d, x := range v[gl.cut[k]:][:size] {
+						s.logAlpha[next.at+int(to+o*size)+d].add(logMoment{x.w, x.l + y, x.v, x.c})
+					}
+				}
+			}
+		}
+	}
+	s.logBeta, s.logBetaN = resize(s.logBeta, g.widest), resize(s.logBetaN, g.widest)
+	total, end := noPaths, &g.layers[l]
+	for i, c := range end.column {
+		s.logBetaN[i] = noPaths
+		if f := m.final[c]; f != Excluded {
+			a, y := s.logAlpha[end.at+i], m.values[f]
+			s.logBetaN[i] = logMoment{l: y}
+			total.add(logMoment{a.w, a.l + y, a.v, a.c})
+		}
+	}
+	if math.IsInf(total.w, -1) {
+		clearRows(out)
+		return
+	}
+	for t := l - 1; t >= 0; t-- {
+		if stopped(s.ctx) {
+			return
+		}
+		s.back(m, &g.layers[t], w, logs, along, t, total)
+		s.out = resize(s.out, len(w.v[t]))
+		for i, v := range w.v[t] {
+			k, share := i, 1.0
+			if w.order == 1 {
+				k = int(g.layers[t].classOf[i])
+				share = 0
+				if th := w.theta[t][i]; !math.IsInf(th, -1) {
+					share = math.Exp(th - logs.fold[k])
+				}
+			}
+			s.out[i] = share * (s.x[k].lv + v*s.x[k].l)
+		}
+		restore(out[t], s.out, g, t, w.order)
+		s.logBeta, s.logBetaN = s.logBetaN, s.logBeta
+	}
+}
+
+// back fills logBeta, and x with the flows of a position: in l the probability times how far L is
+// beyond its mean, in lv that with the product of L and V, less the window's own V.
+func (s *riskSweeper) back(m *Machine, gl *graphLayer, w *whitening, logs *logSweeper, along *job, t int,
+	total logMoment) {
+	th, dir := logs.potentials(gl, w, along, t)
+	n := gl.labels
+	s.x = resize(s.x, len(th))
+	clear(s.x)
+	v := s.logV[:n]
+	for r := range len(gl.start) - 1 {
+		width := gl.widthOf(r)
+		for o := range width {
+			for k := range gl.classes {
+				to, val := gl.arc(r*gl.classes + k)
+				size := gl.size[k]
+				into := v[gl.cut[k]:][:size]
+				for d := range into {
+					into[d] = noPaths
+					if val != Excluded {
+						x := s.logBetaN[int(to+o*size)+d]
+						into[d] = logMoment{x.w, x.l + m.values[val], x.v, x.c}
+					}
+				}
+			}
+			for i := gl.start[r] + o; i < gl.start[r+1]; i += width {
+				a, c := s.logAlpha[gl.at+int(i)], int(gl.ctx[i])*n
+				sum := noPaths
+				for d, x := range v {
+					y := x.w + th[c+d]
+					if math.IsInf(y, -1) {
+						continue
+					}
+					sum.add(logMoment{y, x.l, x.v + dir[c+d], x.c})
+					e := math.Exp(a.w + y - total.w)
+					l, to := a.l+x.l-total.l, &s.x[c+d]
+					to.l += e * l
+					to.lv += e * (l*(a.v+x.v-total.v) + a.c + x.c - total.c)
+				}
+				s.logBeta[i] = sum
+			}
+		}
+	}
+}
+
+// cumulants adds, for each arc of A, the third joint cumulant of two functionals with passing it.
+// Given that a path passes an arc, what is before and what is behind it are independent.
+func (c *product) cumulants(rows [][]float64, p *pass, x, y *expectation) {
+	n := c.f.NumStates()
+	before, after := make([]float64, n), make([]float64, n) // covariances, given the state
+	for _, q := range c.order {
+		if p.at[q] == 0 {
+			continue
+		}
+		o := c.origin(q)
+		for i, a := range c.f.Arcs(q) {
+			if post := p.post[c.offset[q]+i]; post > 0 {
+				r := a.NextState
+				dx, dy := x.before[q]+x.arc(&o, i)-x.before[r], y.before[q]+y.arc(&o, i)-y.before[r]
+				before[r] += post / p.at[r] * (before[q] + dx*dy)
+			}
+		}
+	}
+	total := math.NaN()
+	for i := n - 1; i >= 0; i-- {
+		q := c.order[i]
+		if p.at[q] == 0 {
+			continue
+		}
+		o := c.origin(q)
+		sum := 0.0
+		if p.end[q] > 0 {
+			sum = p.end[q] * (x.end(q, &o) - x.after[q]) * (y.end(q, &o) - y.after[q])
+		}
+		for i, a := range c.f.Arcs(q) {
+			if post := p.post[c.offset[q]+i]; post > 0 {
+				r := a.NextState
+				dx, dy := x.arc(&o, i)+x.after[r]-x.after[q], y.arc(&o, i)+y.after[r]-y.after[q]
+				sum += post * (after[r] + dx*dy)
+			}
+		}
+		after[q] = sum / p.at[q]
+	}
+	if s := c.f.Start(); s != fst.NoState && p.at[s] > 0 {
+		total = after[s]
+	}
+	for q := range fst.StateID(n) {
+		o := c.origin(q)
+		for i, a := range c.f.Arcs(q) {
+			if post := p.post[c.offset[q]+i]; post > 0 {
+				r := a.NextState
+				dx := x.before[q] + x.arc(&o, i) + x.after[r] - x.total
+				dy := y.before[q] + y.arc(&o, i) + y.after[r] - y.total
+				rows[o.qa][o.pos(i)] += post * (before[q] + after[r] - total + dx*dy)
+			}
+		}
+	}
+}
