@@ -138,7 +138,7 @@ up to 8 tokens and within a band of 2 beyond:
 		relaxation := resilientFlags(fs)
 		return func(c *call) error {
 			inputs := slices.Concat(places("the data", c.args...), places("the model to start from", *initial), places("the loss transducer", *l.transducer))
-			if *s.templates != autoTemplates && presets[*s.templates] == "" {
+			if !sequence.IsPreset(*s.templates) {
 				inputs = append(inputs, place{"the templates", *s.templates})
 			}
 			return t.run(c, "sequence "+*objective, inputs, func(workers int, control run.Control) (*fitted, error) {
