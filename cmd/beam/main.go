@@ -97,7 +97,7 @@ func trainer(name, what string, iterations int64, relative float64, about string
 			own.define(fs)
 			var t training
 			t.define(fs, iterations, relative)
-			beamFlags(fs)
+			t.setBeam = beamFlags(fs)
 			return func(c *call) error { return t.run(c, name, fs, own) }
 		},
 	}

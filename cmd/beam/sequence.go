@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"context"
 	"encoding/gob"
+	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/cmd/internal/options"
@@ -22,6 +24,21 @@ type sequenceTask struct {
 }
 
 func (t *sequenceTask) define(fs *flags.Set) { options.Define(fs, &t.options) }
+
+// check refuses what the options cannot tell from their defaults, and flags that do nothing.
+func (t *sequenceTask) check(fs *flags.Set) error {
+	if x, err := strconv.ParseFloat(fs.Value("gamma"), 64); err == nil && x == 0 {
+		return errors.New("flag --gamma: a weight of 0 leaves no loss; use --objective cross-entropy")
+	}
+	if t.options.Objective == "" || t.options.Objective == "cross-entropy" {
+		for _, name := range []string{"loss", "gamma", "beta"} {
+			if fs.Given(name) {
+				return fmt.Errorf("flag --%s has no effect: cross-entropy has no loss; give an --objective", name)
+			}
+		}
+	}
+	return nil
+}
 
 func (t *sequenceTask) files() []string {
 	if sequence.IsPreset(t.options.Templates) || t.options.Templates == "" {

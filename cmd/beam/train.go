@@ -10,6 +10,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"slices"
 	"strings"
@@ -30,6 +31,7 @@ type training struct {
 	every, iterations, workers         *int64
 	retries, keep                      *int64
 	relative                           *float64
+	setBeam                            func() error
 }
 
 func (t *training) define(fs *flags.Set, iterations int64, relative float64) {
@@ -51,7 +53,10 @@ func (t *training) define(fs *flags.Set, iterations int64, relative float64) {
 
 // beamFlags lets the flags of Beam's own packages through, but for those of this program and of
 // workers.
-func beamFlags(fs *flags.Set) {
+//
+// They are set, by the function returned, when all else was found in order.
+func beamFlags(fs *flags.Set) func() error {
+	var given [][2]string
 	flag.CommandLine.VisitAll(func(f *flag.Flag) {
 		taken := slices.ContainsFunc(fs.Flags(), func(own *flags.Flag) bool { return own.Name == f.Name })
 		if taken || slices.Contains(workerFlags, f.Name) || strings.HasPrefix(f.Name, "test.") {
@@ -61,9 +66,29 @@ func beamFlags(fs *flags.Set) {
 		if b, ok := f.Value.(interface{ IsBoolFlag() bool }); ok && b.IsBoolFlag() {
 			kind = "bool"
 		}
-		fs.Func(f.Name, kind, f.DefValue, f.Usage, nil, func(text string) error { return flag.Set(f.Name, text) })
+		fs.Func(f.Name, kind, f.DefValue, f.Usage, nil, func(text string) error {
+			given = append(given, [2]string{f.Name, text})
+			return nil
+		})
 		fs.Library(f.Name)
 	})
+	return func() error {
+		for _, f := range given {
+			if err := flag.Set(f[0], f[1]); err != nil {
+				return fmt.Errorf("flag --%s: %w", f[0], err)
+			}
+			if f[0] != "endpoint" {
+				continue
+			}
+			// Beam itself waits for ever.
+			c, err := net.DialTimeout("tcp", f[1], 10*time.Second)
+			if err != nil {
+				return fmt.Errorf("flag --endpoint: the runner cannot be reached: %w", err)
+			}
+			c.Close()
+		}
+		return nil
+	}
 }
 
 // workerFlags are given by runners to the workers that they start.
@@ -108,6 +133,11 @@ func (t *training) run(c *call, name string, fs *flags.Set, own task) error {
 	case *t.work == "" && t.remote(fs):
 		return errors.New("flag --work is needed: workers elsewhere do not see this machine's temporary folder; name one that they see, such as gs://bucket/work or one of a shared disk")
 	}
+	if x, ok := own.(interface{ check(*flags.Set) error }); ok {
+		if err := x.check(fs); err != nil {
+			return err
+		}
+	}
 	shards, err := shardsOf(c.ctx, patterns)
 	if err != nil {
 		return err
@@ -151,6 +181,9 @@ func (t *training) run(c *call, name string, fs *flags.Set, own task) error {
 		}
 		e = &here{j, shards}
 	} else {
+		if err := t.setBeam(); err != nil {
+			return err
+		}
 		start()
 		e = &onBeam{spec: s, shards: shards, runner: *t.runner, retries: int(*t.retries), warn: func(format string, args ...any) { c.Warn(c.prog, format, args...) }}
 	}
