@@ -3,10 +3,12 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/gob"
 	"errors"
 	"fmt"
 	"strconv"
+	"sync"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/cmd/internal/options"
@@ -21,6 +23,39 @@ type sequenceTask struct {
 	settings
 	options sequence.Settings
 	made    *sequence.Plan
+
+	mu     sync.Mutex
+	opened map[string]*opening // plans of a worker, by their bytes
+}
+
+// opening is a plan as a worker has it, decoded once for all shards.
+type opening struct {
+	format sequence.Format
+	plan   *sequence.Plan
+}
+
+// decoded returns the plan that bytes hold.
+func (t *sequenceTask) decoded(plan []byte) (*opening, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	key := sha256.Sum256(plan)
+	if o := t.opened[string(key[:])]; o != nil {
+		return o, nil
+	}
+	var p planned
+	if err := decodeGob(plan, &p); err != nil {
+		return nil, err
+	}
+	o, err := t.trainOptions(p.Format)
+	if err != nil {
+		return nil, err
+	}
+	made, err := sequence.UnmarshalPlan(p.Plan, o)
+	if err != nil {
+		return nil, err
+	}
+	t.opened = map[string]*opening{string(key[:]): {p.Format, made}}
+	return t.opened[string(key[:])], nil
 }
 
 func (t *sequenceTask) define(fs *flags.Set) { options.Define(fs, &t.options) }
@@ -130,23 +165,15 @@ func (t *sequenceTask) plan(_ context.Context, _ []byte, looks [][]byte) (next [
 }
 
 func (t *sequenceTask) open(ctx context.Context, plan, _ []byte, s *reading) (optim.Objective, error) {
-	var p planned
-	if err := decodeGob(plan, &p); err != nil {
-		return nil, err
-	}
-	o, err := t.trainOptions(p.Format)
+	o, err := t.decoded(plan)
 	if err != nil {
 		return nil, err
 	}
-	made, err := sequence.UnmarshalPlan(p.Plan, o)
+	examples, _, err := t.read(ctx, s, o.format)
 	if err != nil {
 		return nil, err
 	}
-	examples, _, err := t.read(ctx, s, p.Format)
-	if err != nil {
-		return nil, err
-	}
-	return made.Shard(examples)
+	return o.plan.Shard(examples)
 }
 
 func (t *sequenceTask) dim() int { return t.made.Dim() }
