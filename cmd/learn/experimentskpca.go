@@ -38,6 +38,7 @@ Examples:
 		trials := fs.Int("trials", 32, 0, "Run the first so many trials; 0 is all")
 		fresh := fs.String("fresh", "", "Seed of other trials, made by the same rule")
 		limit := fs.Int("max_rows", 32, 0, "Rows of each training part at most; 0 is all")
+		whole := fs.Bool("whole", false, "Compare with machines of all features too: of the best single kernel, and of all kernels with weights that fit the labels")
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		workersOf := workersFlag(fs)
 		return func(c *call) error {
@@ -59,7 +60,7 @@ Examples:
 			if *trials < 0 || *limit < 0 {
 				return errors.New("flags --trials and --max_rows must not be negative")
 			}
-			o := &experiment.SKPCAOptions{Ctx: c.ctx, Trials: int(*trials), Fresh: *fresh, MaxRows: int(*limit)}
+			o := &experiment.SKPCAOptions{Ctx: c.ctx, Trials: int(*trials), Fresh: *fresh, MaxRows: int(*limit), Whole: *whole}
 			for _, word := range list(*ranks) {
 				r, err := strconv.Atoi(word)
 				if err != nil || r < 1 {

@@ -51,7 +51,10 @@ column of strings as the input, in place of the others.
 }
 
 func (k *outputsKind) define(fs *flags.Set, training bool) {
-	k.target = fs.String("target", "", "Columns to predict, separated by commas: names, #1 for the first, #-1 for the last, FIRST..LAST for a range; the last one when not given")
+	k.target = new(string) // a model says itself what it predicts
+	if training {
+		k.target = fs.String("target", "", "Columns to predict, separated by commas: names, #1 for the first, #-1 for the last, FIRST..LAST for a range; the last one when not given")
+	}
 	k.text = fs.String("text", "", "Column of strings to predict from, in place of all others")
 	k.categorical = fs.String("categorical", "", "Columns, separated by commas, whose numbers are names of levels")
 	k.drop = fs.String("drop", "", "Columns, separated by commas, to leave out")
@@ -300,9 +303,6 @@ func (k *outputsKind) like(c *call, name string, form *structured.Data, labelled
 	o, err := k.options()
 	if err != nil {
 		return nil, err
-	}
-	if *k.target != "" {
-		return nil, errors.New("flag --target: the model says which columns it predicts")
 	}
 	if *k.text == "" && form.Text != nil {
 		return nil, errors.New("flag --text is needed: the column of strings that the model predicts from")

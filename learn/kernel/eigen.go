@@ -12,6 +12,7 @@ import (
 	lapackgo "gonum.org/v1/gonum/lapack/gonum"
 
 	"github.com/tropica-fst/tropica/learn/gemm"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // Spectrum is the largest eigenvalues of a symmetric matrix with their eigenvectors.
@@ -91,7 +92,11 @@ func Top(k []float64, n, r int, opts *Options) (*Spectrum, error) {
 	if n <= denseSide || 3*r > n {
 		return all(k, n, r, trace, &o)
 	}
-	s, err := lanczos(product(k, n, &o), n, r, residualLimit, residualFloor, &o)
+	var s *Spectrum
+	var err error
+	if e := run.Breakable(o.Ctx, func() { s, err = lanczos(product(k, n, &o), n, r, residualLimit, residualFloor, &o) }); e != nil {
+		return nil, e
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +112,7 @@ func all(k []float64, n, r int, trace float64, o *Options) (*Spectrum, error) {
 	a := slices.Clone(k)
 	var values []float64
 	var err error
-	if e := breakable(o.Ctx, func() { values, err = symmetricEigen(a, n) }); e != nil {
+	if e := run.Breakable(o.Ctx, func() { values, err = symmetricEigen(a, n) }); e != nil {
 		return nil, e
 	}
 	if err != nil {
@@ -505,9 +510,14 @@ func Extremes(k []float64, n int, opts *Options) (smallest, largest float64, err
 		}
 		return sign * s.Values[0], nil
 	}
-	if largest, err = end(1); err != nil {
-		return 0, 0, err
+	var ends [2]float64
+	e := run.Breakable(o.Ctx, func() {
+		if ends[1], err = end(1); err == nil {
+			ends[0], err = end(-1)
+		}
+	})
+	if e != nil {
+		return 0, 0, e
 	}
-	smallest, err = end(-1)
-	return smallest, largest, err
+	return ends[0], ends[1], err
 }

@@ -187,7 +187,9 @@ func streamed[T gemm.Float](name string, fill func(dst []T, stride, i0, i1, j0, 
 				return fmt.Errorf("kernel: %s of example %d and landmark %d is %v", name, i0+at/m+1, at%m+1, v)
 			}
 		}
-		use(i0, i1, rows[:(i1-i0)*m])
+		if err := run.Breakable(o.Ctx, func() { use(i0, i1, rows[:(i1-i0)*m]) }); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -69,7 +69,7 @@ func KOMP(ctx context.Context, p *Problem, o *KOMPOptions) (*Sum, error) {
 		}
 		var factor []float64
 		var err error
-		if a, factor, err = leastSquares(part, p.Y, m, ridge); err != nil {
+		if a, factor, err = leastSquares(part, p.Y, m, ridge, 0); err != nil {
 			return err
 		}
 		inverse, since = make([]float64, m*m), 0
@@ -136,7 +136,7 @@ func KOMP(ctx context.Context, p *Problem, o *KOMPOptions) (*Sum, error) {
 		}
 	}
 	out := s.keep(last)
-	a, _, err := leastSquares(out.Values(1, p.X), p.Y, out.Len(), tinyRidge)
+	a, _, err := leastSquares(out.Values(1, p.X), p.Y, out.Len(), tinyRidge, 0)
 	if err != nil {
 		return nil, err
 	}

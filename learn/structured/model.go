@@ -177,6 +177,9 @@ func Train(d *Data, opts *Options, c *run.Control) (*Model, *optim.Result, error
 			}
 		}
 		m.points = kernel.Rows[float64](d.X, m.features, control.Workers)
+		if n := d.X.Missing(); n > 0 {
+			control.Warning(fmt.Sprintf("%d cells are missing, and count as the mean of their column", n))
+		}
 	}
 	if d.Text != nil || d.Kind == StringY {
 		m.spelling = newSpelling(d.Text, d.YText, d.Lexicon)

@@ -490,3 +490,54 @@ func (h *Held) Validate(ctx context.Context, blocks [][]int, workers int, loss f
 	})
 	return out, err
 }
+
+// Append adds training inputs: grown are those there were, in order, and the new ones behind them. C stays,
+// as where examples are left out. The decoder needs the new outputs too. O(n²) for each of them.
+//
+// Errors: another estimator than Ridge, or clipped eigenvalues, which ask for a new fit; and kernels
+// that are not positive semidefinite, where no example is added.
+func (w *WeightModel[P]) Append(grown P) error {
+	if w.o.Estimator != Ridge || w.o.Clip {
+		return fmt.Errorf("structured: examples are added to the estimator %s without clipping alone; fit anew", Ridge)
+	}
+	m := w.kernel.Len(grown)
+	if m < w.n {
+		return fmt.Errorf("structured: %d training inputs, and there were %d already", m, w.n)
+	}
+	// The new inputs' kernels with all others.
+	fill, err := w.kernel.Between(grown, grown)
+	if err != nil {
+		return err
+	}
+	own, err := w.kernel.Diagonal(grown)
+	if err != nil {
+		return err
+	}
+	for n := w.n; n < m; n++ {
+		row := make([]float64, n)
+		fill(row, n, n, n+1, 0, n)
+		if err := w.ridge.Append(row, own[n]); err != nil {
+			for ; n > w.n; n-- {
+				err = errors.Join(err, w.ridge.Remove(n-1))
+			}
+			return err
+		}
+	}
+	w.n, w.train = m, grown
+	return nil
+}
+
+// Remove takes training example i out: rest are the inputs without it. C stays. O(n²); see Append.
+func (w *WeightModel[P]) Remove(i int, rest P) error {
+	if w.o.Estimator != Ridge || w.o.Clip {
+		return fmt.Errorf("structured: examples are removed from the estimator %s without clipping alone; fit anew", Ridge)
+	}
+	if m := w.kernel.Len(rest); m != w.n-1 {
+		return fmt.Errorf("structured: %d training inputs are left of %d", m, w.n)
+	}
+	if err := w.ridge.Remove(i); err != nil {
+		return err
+	}
+	w.n, w.train = w.n-1, rest
+	return nil
+}

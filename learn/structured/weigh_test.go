@@ -274,3 +274,39 @@ func TestTruncate(t *testing.T) {
 		}
 	}
 }
+
+// Examples that are added or removed leave the weights of a new fit with the same C.
+func TestAppendRemove(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 9))
+	x, q := points(rng, 20, 3), points(rng, 4, 3)
+	first := make([]int, 12)
+	for i := range first {
+		first[i] = i
+	}
+	w := fit(t, gauss, x.Subset(first), 0.02, nil)
+	c := w.C
+	check := func(of *kernel.Matrix) {
+		t.Helper()
+		want := must(fit(t, gauss, of, c/float64(of.Rows), nil).Weights(ctx, q, 1))(t)
+		for i, v := range must(w.Weights(ctx, q, 1))(t) {
+			near(t, "weight", v, want[i], 1e-10)
+		}
+	}
+	if err := w.Append(x); err != nil {
+		t.Fatal(err)
+	}
+	check(x)
+	var rest []int
+	for i := range 20 {
+		if i != 5 {
+			rest = append(rest, i)
+		}
+	}
+	if err := w.Remove(5, x.Subset(rest)); err != nil {
+		t.Fatal(err)
+	}
+	check(x.Subset(rest))
+	if w.Append(x.Subset(first)) == nil || w.Remove(0, x) == nil || fit(t, gauss, x, 0, &WeightOptions{Estimator: NadarayaWatson}).Append(x) == nil {
+		t.Error("fewer inputs, too many left, or weights without a ridge: no error")
+	}
+}

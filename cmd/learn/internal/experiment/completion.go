@@ -121,8 +121,8 @@ func (c *completion) draw(rng *rand.Rand) (train, test, judge []int, err error) 
 }
 
 var (
-	completionWidths  = []float64{0.3, 0.4, 0.5, 0.7} // of the median distance of the inputs
-	completionLambdas = []float64{3e-5, 1e-4, 3e-4, 1e-3, 3e-3}
+	completionWidths  = []float64{0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7} // of the median distance of the inputs
+	completionLambdas = []float64{3e-5, 1e-4, 1.7e-4, 3e-4, 5.5e-4, 1e-3, 1.7e-3, 3e-3}
 )
 
 func (c *completion) trial(ctx context.Context, rng *rand.Rand) ([]PredictionMethod, error) {
