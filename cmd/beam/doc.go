@@ -38,21 +38,22 @@
 // Measured on the chunking task (211727 tokens in 8 shards, 20 templates, 22 labels), in processor
 // time of one core of a loaded machine, Prism in process; testdata/bench/notes-beam.md has how:
 //
-//	a pass of cross-entropy     some 1.5 µs a token, reading and numbering left out
+//	a pass of cross-entropy     at most 2.7 µs a token, with L-BFGS, and reading once
 //	a pass of Beam              some 40 ms fixed, at four shards and few weights
 //	the plan                    5.4 MB for 340000 features: 16 bytes each
 //	weights                     8 bytes each: 7.4·10^6 without --observed, 0.46·10^6 with it
 //
 // 10^9 tokens are 4700 such corpora, in 1000 shards of 10^6 tokens. A pass of cross-entropy then
-// takes 1500 s of one core: 15 s of 100 cores, beside which 40 ms are nothing. What is not nothing
+// takes 2700 s of one core: 27 s of 100 cores, beside which 40 ms are nothing. What is not nothing
 // is the data that move. With 10^7 weights (--observed, --min_count) a version of the weights is
 // 80 MB, which every worker reads: 8 GB a pass for 100 workers. A shard touches perhaps a tenth of
 // them, 8 MB of gradient: 8 GB a pass for 1000 shards, through 10 stripes, so that each adder reads
-// 0.8 GB. At 1 GB/s that is some 10 s a pass, as long as the work; more workers then do not help,
-// and larger shards do. 100 iterations take about an hour. A driver with 80 GB holds the 20
+// 0.8 GB. At 1 GB/s that is some 10 s a pass: more than 300 workers then do not help, and larger
+// shards do. 100 iterations take about an hour. That a shard touches a tenth of the weights is a
+// guess. A driver with 80 GB holds the 20
 // vectors of L-BFGS (1.6 GB) with ease; what it needs memory for is the survey, the names of all
 // features of all shards at once.
 //
-// Where a runner starts new workers for every pass, reading and numbering come on top, several
-// times the work of a pass of cross-entropy: see `beam worker`.
+// Where a runner starts new workers for every pass, reading and numbering come on top: the survey,
+// which does both, took 2.0 s where a pass took 1.1 s. See `beam worker`.
 package main

@@ -186,7 +186,7 @@ func (m *Moments) Features(raw bool) ([]Feature, error) {
 
 // Start returns the best scores without columns, or for Huber's loss those of the squared one.
 func (m *Moments) Start(loss score.Loss) []float64 {
-	if m.Class == nil || len(m.Class) == 0 {
+	if len(m.Class) == 0 {
 		return []float64{m.Target.Mean}
 	}
 	var y, w []float64
