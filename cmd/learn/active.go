@@ -309,7 +309,7 @@ func (q *queueOf) answer(i int, name string) ([]int, error) {
 			}
 		}
 		labels[t] = row[q.format.Label]
-		if slices.Contains(unlabelledWords, labels[t]) {
+		if slices.Contains(sequence.UnknownLabels, labels[t]) {
 			labels[t] = ""
 		}
 		if _, ok := q.number[labels[t]]; !ok {

@@ -241,7 +241,7 @@ Example:
 				return errors.New("flag --min_count must be at least 1")
 			}
 			inputs := places("the data", c.args...)
-			if *templates != autoTemplates && presets[*templates] == "" {
+			if !sequence.IsPreset(*templates) {
 				inputs = append(inputs, place{"the templates", *templates})
 			}
 			if err := apart(slices.Concat(inputs, places("the model", *t.model)), s.places()); err != nil {

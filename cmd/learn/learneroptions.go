@@ -1,12 +1,12 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/cmd/internal/options"
 	"github.com/tropica-fst/tropica/learn/learner"
 )
 
@@ -14,39 +14,8 @@ import (
 // options that were set on the command line. fresh makes an options struct.
 func learnerFlags(fs *flags.Set, fresh func() any) func() any {
 	o := fresh()
-	for _, p := range learner.Options(o) {
-		usage := p.Help
-		if r := p.Range(); r != "finite" {
-			usage += "; " + r
-		}
-		if p.Values != nil {
-			usage += ": " + strings.Join(p.Values, ", ")
-		}
-		def := p.Default
-		if def == "" {
-			def = map[string]string{"bool": "false", "int": "0", "number": "0"}[p.Type]
-		}
-		typ := map[string]string{"int": "int64", "number": "double", "text": "string", "names": "string",
-			"numbers": "string", "integers": "string"}[p.Type]
-		if typ == "" {
-			typ = p.Type
-		}
-		if typ == "string" {
-			def = fmt.Sprintf("%q", def)
-		}
-		fs.Func(p.Name, typ, def, usage, p.Values, func(text string) error {
-			return trimName(p.Set(text), p.Name)
-		})
-	}
+	options.Define(fs, o)
 	return func() any { return o }
-}
-
-// trimName takes the option's name off an error that stands behind it anyway.
-func trimName(err error, name string) error {
-	if err == nil {
-		return nil
-	}
-	return errors.New(strings.TrimPrefix(err.Error(), name+": "))
 }
 
 // optionNames lists the options of a learner.

@@ -17,9 +17,9 @@ import (
 // Formats of sentences.
 const (
 	autoFormat = "auto"
-	columns    = "columns"
-	tabs       = "tabs"
-	conllu     = "conllu"
+	columns    = sequence.Columns
+	tabs       = sequence.Tabs
+	conllu     = sequence.CoNLLU
 )
 
 // sentences holds the flags that say how labelled sentences are read.
@@ -70,28 +70,9 @@ func (s *sentences) formatOf(name string) string {
 
 // labelColumn returns the column of the labels out of n.
 func (s *sentences) labelColumn(format string, n int) (int, error) {
-	v := *s.label
-	if v == "" {
-		v = "-1"
-		if format == conllu {
-			v = "upos"
-		}
-	}
-	if format == conllu {
-		if k, ok := map[string]int{"upos": dataset.UPOS, "xpos": dataset.XPOS, "deprel": dataset.DepRel}[v]; ok {
-			return k, nil
-		}
-	}
-	k := 0
-	if _, err := fmt.Sscanf(v+"\n", "%d\n", &k); err != nil {
-		return 0, fmt.Errorf("flag --label: %q is no column", v)
-	}
-	if k < 0 {
-		k += n
-	}
-	if k < 0 || k >= n {
-		return 0, fmt.Errorf("flag --label: there is no column %s: tokens have %d columns, which the flag "+
-			"counts from 0, or from the end by negative numbers", v, n)
+	k, err := sequence.LabelColumn(*s.label, format, n)
+	if err != nil {
+		return 0, fmt.Errorf("flag --label: %w", err)
 	}
 	return k, nil
 }
@@ -148,22 +129,15 @@ func noSentences(shown string) error {
 
 // read reads sentences with the given number of columns; 0 is that of the first token.
 func read(r io.Reader, shown, format string, width int, empty bool) ([]dataset.Sentence, error) {
-	if format == conllu {
-		return dataset.ReadCoNLLU(r, shown, nil)
-	}
-	return dataset.ReadColumns(r, shown, &dataset.ColumnsOptions{Tabs: format == tabs,
-		Columns: width, Empty: empty})
+	return sequence.ReadSentences(r, shown, format, width, empty)
 }
 
 // some reports whether only some labels are known.
 func (s *sentences) some() bool { return s.partial != nil && *s.partial }
 
-// unlabelledWords are labels that say that there is none, where some are not known.
-var unlabelledWords = []string{"?", "_", ""}
-
-// read reads examples from files, "" and - being standard input. All must have the number of
-// columns and the label's column of the format of s, or of the first file, whose format is
-// returned.
+// read reads examples from files, "" and - being standard input. All must have the
+// number of columns and the label's column of what s is to be like, or of the first, whose
+// format is returned.
 //
 // The label's column is blanked in the inputs: a template that reads it would
 // learn the answer, and find nothing when the model is used.
@@ -197,29 +171,11 @@ func (s *sentences) read(c *call, names []string) (examples []sequence.Example,
 		if !s.like.Known() {
 			s.like, s.who = format, shown
 		}
-		for k := range list {
-			e := sequence.Example{Labels: list[k].Column(label)}
-			e.Source = fmt.Sprintf("%s:%d", shown, list[k].Line)
-			for t, row := range list[k].Tokens {
-				if s.some() {
-					if slices.Contains(unlabelledWords, e.Labels[t]) {
-						e.Labels[t] = ""
-					}
-					for c, word := range row {
-						if word == "" && c != label {
-							return nil, format, &dataset.SyntaxError{Name: shown, Line: list[k].Line + t,
-								Msg: fmt.Sprintf("column %d is empty, and only that of the label, %d, may be", c+1, label+1)}
-						}
-					}
-				} else if f == conllu && e.Labels[t] == "_" {
-					return nil, format, fmt.Errorf("%s:%d: word %d of the sentence that begins here has no label (_) in "+
-						"column %d", shown, list[k].Line, t+1, label+1)
-				}
-				row[label] = "_"
-			}
-			e.Columns = list[k].Tokens
-			examples = append(examples, e)
+		more, err := sequence.ExamplesOf(list, shown, sequence.Format{Form: f, Columns: n, Label: label}, s.some())
+		if err != nil {
+			return nil, format, err
 		}
+		examples = append(examples, more...)
 	}
 	return examples, format, nil
 }

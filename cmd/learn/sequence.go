@@ -145,9 +145,8 @@ up to 8 tokens and within a band of 2 beyond:
 		initial := fs.String("init", "", "Model whose weights to start from; needed for risk, as a rule")
 		relaxation := resilientFlags(fs)
 		return func(c *call) error {
-			inputs := slices.Concat(places("the data", c.args...), places("the model to start from", *initial),
-				places("the loss transducer", *l.transducer))
-			if *s.templates != autoTemplates && presets[*s.templates] == "" {
+			inputs := slices.Concat(places("the data", c.args...), places("the model to start from", *initial), places("the loss transducer", *l.transducer))
+			if !sequence.IsPreset(*s.templates) {
 				inputs = append(inputs, place{"the templates", *s.templates})
 			}
 			return t.run(c, "sequence "+*objective, inputs, func(workers int, control run.Control) (*fitted, error) {

@@ -2,6 +2,7 @@ package g2p
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -32,6 +33,11 @@ type FitOptions struct {
 	// resilient.OutOfSample. The pronunciations of a word are in one fold.
 	RelaxFolds int
 
+	// Sum is the sum over all words of the same Objective without its penalty, as a Reducer of
+	// Shards makes it, or others with the same bits; nil is the words of the Problem. It has the
+	// weights' own numbering, and is not for RiskMix without Init, nor with Relax.
+	Sum optim.Objective
+
 	// Checkpoint, CheckpointEvery and Resume are those of run.Control. Both stages
 	// of RiskMix have them.
 	Checkpoint      func(*run.Checkpoint) error
@@ -58,7 +64,15 @@ func (p *Problem) Fit(ctx context.Context, o Objective, opts *FitOptions) (*Mode
 	if err != nil {
 		return nil, nil, err
 	}
-	if err := p.need(ctx, o.Kind); err != nil {
+	switch {
+	case fo.Sum == nil:
+		err = p.need(ctx, o.Kind)
+	case fo.Relax != nil || fo.Init == nil && o.Kind == RiskMix:
+		err = errors.New("g2p: a sum of shards has one objective, and words that all count alike: there is no risk of it without weights to start from, and no relaxation")
+	case fo.Sum.Dim() != p.groups.dim:
+		err = fmt.Errorf("g2p: a sum over %d weights for a problem of %d", fo.Sum.Dim(), p.groups.dim)
+	}
+	if err != nil {
 		return nil, nil, err
 	}
 	if fo.Stop.Relative == 0 {
@@ -86,7 +100,10 @@ func (p *Problem) Fit(ctx context.Context, o Objective, opts *FitOptions) (*Mode
 
 // minimize fits one objective from start, with options that are complete.
 func (p *Problem) minimize(ctx context.Context, o Objective, fo *FitOptions, start []float64) (*Model, *optim.Result, error) {
-	var f optim.Objective = p.evaluation(o, fo.Workers)
+	f := optim.Ridge(fo.Sum, o.L2)
+	if fo.Sum == nil {
+		f = p.evaluation(o, fo.Workers)
+	}
 	var relaxed *resilient.Objective
 	if fo.Relax != nil {
 		var err error

@@ -209,31 +209,7 @@ func Prepare(ctx context.Context, pairs []Pair, opts *Options) (*Problem, error)
 
 // index merges features into groups, and fills groupOcc and pairOcc.
 func (p *Problem) index(ctx context.Context) error {
-	count := func(blocks int, each func(yield func(block, at int32))) occurrences {
-		o := occurrences{start: make([]int32, blocks+1)}
-		each(func(block, _ int32) { o.start[block+1]++ })
-		for i := range blocks {
-			o.start[i+1] += o.start[i]
-		}
-		o.at = make([]int32, o.start[blocks])
-		fill := slices.Clone(o.start[:blocks])
-		each(func(block, at int32) {
-			o.at[fill[block]] = at
-			fill[block]++
-		})
-		return o
-	}
-	byGram := func(yield func(block, at int32)) {
-		for i := range p.words {
-			w := &p.words[i]
-			for t := range w.x {
-				for _, id := range w.gram[w.start[t]:w.start[t+1]] {
-					yield(id, int32(w.unaryAt+w.shape.unary[t]))
-				}
-			}
-		}
-	}
-	all := count(p.Features.grams.Len(), byGram)
+	all := count(p.Features.grams.Len(), p.byGram)
 	var err error
 	if p.groups, err = p.Features.group(ctx, &all); err != nil {
 		return err
@@ -244,7 +220,13 @@ func (p *Problem) index(ctx context.Context) error {
 		}
 		p.words[i].compiled.regroup(&p.groups)
 	}
-	p.groupOcc = count(len(p.groups.at), byGram)
+	p.occur()
+	return nil
+}
+
+// occur fills groupOcc and pairOcc.
+func (p *Problem) occur() {
+	p.groupOcc = count(len(p.groups.at), p.byGram)
 	p.pairOcc = count(p.Features.pairs.Len(), func(yield func(block, at int32)) {
 		for i := range p.words {
 			w := &p.words[i]
@@ -253,7 +235,34 @@ func (p *Problem) index(ctx context.Context) error {
 			}
 		}
 	})
-	return nil
+}
+
+// byGram yields the features of all letters, or their groups, and where the letters' scores begin.
+func (p *Problem) byGram(yield func(block, at int32)) {
+	for i := range p.words {
+		w := &p.words[i]
+		for t := range w.x {
+			for _, id := range w.gram[w.start[t]:w.start[t+1]] {
+				yield(id, int32(w.unaryAt+w.shape.unary[t]))
+			}
+		}
+	}
+}
+
+// count lists what each yields, by block.
+func count(blocks int, each func(yield func(block, at int32))) occurrences {
+	o := occurrences{start: make([]int32, blocks+1)}
+	each(func(block, _ int32) { o.start[block+1]++ })
+	for i := range blocks {
+		o.start[i+1] += o.start[i]
+	}
+	o.at = make([]int32, o.start[blocks])
+	fill := slices.Clone(o.start[:blocks])
+	each(func(block, at int32) {
+		o.at[fill[block]] = at
+		fill[block]++
+	})
+	return o
 }
 
 // shape says where a word's rows lie in arrays by label and by pair of labels.

@@ -6,7 +6,6 @@ import (
 	"github.com/tropica-fst/tropica/learn/optim"
 	"github.com/tropica-fst/tropica/learn/optim/score"
 	"github.com/tropica-fst/tropica/learn/resilient"
-	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // Problem is the fit of a linear model to some rows of a design: minimise
@@ -49,19 +48,37 @@ func (p *Problem) objective() *objective {
 	}
 	k := p.Loss.Outputs()
 	o := &objective{Problem: p, n: n, k: k, parts: min(lanes, (n+1023)/1024)}
-	o.grads, o.values = make([][]float64, o.parts), make([]float64, o.parts)
 	for range o.parts {
 		o.work = append(o.work, newWork(k))
 	}
+	o.sum = optim.NewReducer((*laneSum)(o), &optim.ReducerOptions{Workers: p.Workers})
 	return o
 }
 
 type objective struct {
 	*Problem
 	n, k, parts int
-	grads       [][]float64
-	values      []float64
 	work        []*work
+	sum         *optim.Reducer // of the lanes
+
+	// Of the evaluation under way.
+	bias   []float64
+	weigh  resilient.Weigh
+	losses []float64
+}
+
+// laneSum is the sum over rows alone, cut into lanes.
+type laneSum objective
+
+// Dim implements optim.Parts.
+func (s *laneSum) Dim() int { return (*objective)(s).Dim() }
+
+// Parts implements optim.Parts.
+func (s *laneSum) Parts() int { return s.parts }
+
+// Part implements optim.Parts.
+func (s *laneSum) Part(_, k int, x, grad []float64) (float64, error) {
+	return (*objective)(s).lane(k, x, grad), nil
 }
 
 // work is room for a block of rows; by has the weights of their gradients.
@@ -108,27 +125,17 @@ func (o *objective) EvalWeighed(x []float64, weigh resilient.Weigh, losses, grad
 			}
 		}
 	}
-	err := run.Each(o.Workers, o.parts, func(_, part int) error {
-		o.lane(part, x, bias, weigh, losses, grad != nil)
-		return nil
-	})
+	o.bias, o.weigh, o.losses = bias, weigh, losses
+	value, err := o.sum.Eval(x, grad)
+	o.bias, o.weigh, o.losses = nil, nil, nil
 	if err != nil {
 		return 0, err
 	}
-	value, sq := 0.0, 0.0
-	for _, v := range o.values {
-		value += v
-	}
+	sq := 0.0
 	for _, v := range x[:d*k] {
 		sq += v * v
 	}
 	if grad != nil {
-		clear(grad)
-		for _, g := range o.grads {
-			for j, v := range g {
-				grad[j] += v
-			}
-		}
 		for j := range d {
 			s := 0.0
 			if o.Shift != nil {
@@ -142,15 +149,11 @@ func (o *objective) EvalWeighed(x []float64, weigh resilient.Weigh, losses, grad
 	return value + o.L2/2*sq, nil
 }
 
-// lane adds up one part of the rows, block by block.
-func (o *objective) lane(part int, x, bias []float64, weigh resilient.Weigh, losses []float64, gradient bool) {
+// lane returns the loss of one part of the rows, block by block, and adds its gradient to g unless
+// that is nil.
+func (o *objective) lane(part int, x, g []float64) float64 {
 	d, k := o.X.d, o.k
-	if gradient {
-		if o.grads[part] == nil {
-			o.grads[part] = make([]float64, (d+1)*k)
-		}
-		clear(o.grads[part])
-	}
+	bias, weigh, losses := o.bias, o.weigh, o.losses
 	at := func(i int) int {
 		if o.Rows != nil {
 			return int(o.Rows[i])
@@ -183,11 +186,10 @@ func (o *objective) lane(part int, x, bias []float64, weigh resilient.Weigh, los
 				total += w * v
 			}
 		}
-		if !gradient {
+		if g == nil {
 			continue
 		}
 		o.Loss.Gradients(u.g[:m*k], nil, y, f)
-		g := o.grads[part]
 		for r := range m {
 			i := at(from + r)
 			w := score.Weight(o.W, i)
@@ -207,5 +209,5 @@ func (o *objective) lane(part int, x, bias []float64, weigh resilient.Weigh, los
 			}
 		}
 	}
-	o.values[part] = total
+	return total
 }

@@ -3,7 +3,6 @@ package linear
 import (
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/tropica-fst/tropica/learn/boost"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
@@ -103,23 +102,11 @@ func Train(t *table.Table, opts *Options, c *run.Control) (*Model, *optim.Result
 	k := loss.Outputs()
 	p := Problem{X: NewDesign(d.X, m.features, control.Workers), Shift: Shifts(m.features), Loss: loss, Y: d.Y, W: w, L2: learner.Amount(o.L2), Workers: control.Workers}
 	n := (len(m.features) + 1) * k
-	start, penalty := make([]float64, n), make([]float64, n)
+	start := make([]float64, n)
 	copy(start[n-k:], loss.Start(d.Y, d.W))
-	for j := range n - k {
-		penalty[j] = 1
-	}
-	// The curvature of a standardised weight is about that of all rows; so is a constant's.
-	scale := make([]float64, n)
-	for j := range scale {
-		h := float64(d.Rows()) * loss.Curvature(1)
-		if j < n-k {
-			h += p.L2
-		}
-		scale[j] = 1 / math.Sqrt(h)
-	}
+	to := newScaling(d.Rows(), n-k, k, p.L2, loss)
 	for j := range start {
-		start[j] /= scale[j]
-		penalty[j] *= scale[j]
+		start[j] /= to.scale[j]
 	}
 	f := p.Objective()
 	var relaxed *resilient.Objective
@@ -130,10 +117,10 @@ func Train(t *table.Table, opts *Options, c *run.Control) (*Model, *optim.Result
 		f = relaxed
 	}
 	minimize := func(f optim.Objective, c *run.Control) (*optim.Result, error) {
-		r, err := optim.OWLQN{L1: o.L1, Penalty: penalty, Workers: control.Workers}.Minimize(optim.Scaled(f, scale, control.Workers), start, c)
+		r, err := optim.OWLQN{L1: o.L1, Penalty: to.penalty, Workers: control.Workers}.Minimize(optim.Scaled(f, to.scale, control.Workers), start, c)
 		if r != nil {
 			for j := range r.X {
-				r.X[j] *= scale[j]
+				r.X[j] *= to.scale[j]
 			}
 		}
 		return r, err
@@ -155,15 +142,7 @@ func Train(t *table.Table, opts *Options, c *run.Control) (*Model, *optim.Result
 			return m, r, fmt.Errorf("linear: %w", err)
 		}
 	}
-	if k > 1 { // only differences matter
-		mean := 0.0
-		for _, b := range m.bias {
-			mean += b / float64(k)
-		}
-		for c := range m.bias {
-			m.bias[c] -= mean
-		}
-	}
+	m.centre()
 	if err == nil && !finite(r.X) {
 		err = errors.New("linear: weights that are not finite")
 	}

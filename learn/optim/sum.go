@@ -59,8 +59,8 @@ type Sum struct {
 	workers []Worker
 	values  []float64
 	logs    []*gradientLog
-	round   int // blocks of a round of logged
-	lanes   [][]float64
+	round   int      // blocks of a round of logged
+	blocks  *Reducer // of a dense sum
 }
 
 // NewSum returns the sum of t as an Objective.
@@ -79,6 +79,9 @@ func NewSum(t Terms, opts *SumOptions) *Sum {
 	for range n {
 		s.workers = append(s.workers, t.Worker())
 	}
+	if s.dense {
+		s.blocks = NewReducer(denseBlocks{s}, &ReducerOptions{Workers: n, Tree: true})
+	}
 	return s
 }
 
@@ -96,7 +99,7 @@ func (s *Sum) Eval(x, grad []float64) (float64, error) {
 	case grad == nil:
 		err = s.plain(x)
 	case s.dense:
-		err = s.blocks(x, grad)
+		_, err = s.blocks.Eval(x, grad)
 	case len(s.workers) == 1:
 		err = s.serial(x, grad)
 	default:
@@ -200,39 +203,20 @@ func (s *Sum) logged(x, grad []float64) error {
 // lanes is the number of blocks with a gradient of their own in dense sums.
 const lanes = 16
 
-func (s *Sum) blocks(x, grad []float64) error {
-	n := len(s.values)
-	if s.lanes == nil {
-		s.lanes = make([][]float64, lanes)
-		for k := range s.lanes {
-			s.lanes[k] = make([]float64, len(grad))
+// denseBlocks are the blocks of a dense Sum as parts of a Reducer.
+type denseBlocks struct{ *Sum }
+
+func (b denseBlocks) Parts() int { return lanes }
+
+func (b denseBlocks) Part(w, k int, x, grad []float64) (float64, error) {
+	g := &Gradient{dense: grad}
+	n := len(b.values)
+	for i := n * k / lanes; i < n*(k+1)/lanes; i++ {
+		if err := b.one(b.workers[w], i, x, g); err != nil {
+			return 0, err
 		}
 	}
-	err := s.share(lanes, func(w, k int) error {
-		clear(s.lanes[k])
-		g := &Gradient{dense: s.lanes[k]}
-		for i := n * k / lanes; i < n*(k+1)/lanes; i++ {
-			if err := s.one(s.workers[w], i, x, g); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	vectors{len(s.workers)}.each(len(grad), func(_, lo, hi int) {
-		for step := 1; step < lanes; step *= 2 {
-			for k := 0; k < lanes; k += 2 * step {
-				d, o := s.lanes[k][lo:hi], s.lanes[k+step][lo:hi]
-				for i, v := range o {
-					d[i] += v
-				}
-			}
-		}
-		copy(grad[lo:hi], s.lanes[0][lo:hi])
-	})
-	return nil
+	return 0, nil // Sum has the values of examples
 }
 
 func (s *Sum) share(jobs int, f func(w, job int) error) error {

@@ -34,12 +34,18 @@ func (o *objective) precondition(kappa float64) []float64 {
 	return o.scale
 }
 
-// guess returns, for each weight, the root of the inverse of an estimate of the curvature along it:
-// l2, plus kappa for each position that has the attribute. Attributes occur anywhere from a few
-// times to once a position. L-BFGS starts from one scale for all weights, and needs twice the
-// iterations without this.
+// guess is layout.guess with the counts of the corpus.
 func (o *objective) guess(l2, kappa float64) []float64 {
-	l := o.layout
+	return o.layout.guess(l2, kappa, o.corpus.positions(),
+		func(a int) int { return o.byID.ptr[a+1] - o.byID.ptr[a] },
+		func(a int) int { return o.pairByID.ptr[a+1] - o.pairByID.ptr[a] })
+}
+
+// guess returns, for each weight, the root of the inverse of a guess at the
+// curvature along it: l2, plus kappa for each position that has the attribute.
+// Attributes are seen from a few times to once a position, and L-BFGS, which
+// starts from one scale for all, needs twice the iterations without this.
+func (l *layout) guess(l2, kappa float64, positions int, single, pair func(a int) int) []float64 {
 	scale := make([]float64, l.dim)
 	set := func(from, to int, count float64) {
 		v := 1 / math.Sqrt(l2+kappa*max(count, 1))
@@ -49,15 +55,15 @@ func (o *objective) guess(l2, kappa float64) []float64 {
 	}
 	for a := range l.single {
 		from, to := l.row(a)
-		set(from, to, float64(o.byID.ptr[a+1]-o.byID.ptr[a]))
+		set(from, to, float64(single(a)))
 	}
-	n, d := float64(o.corpus.positions()), float64(l.labels)
+	n, d := float64(positions), float64(l.labels)
 	set(l.at1, l.at2, n)
 	set(l.at2, l.at3, n/d)
 	set(l.at3, l.atPair, n/d/d)
 	for a := range l.pair {
 		from, to := l.pairRow(a)
-		set(from, to, float64(o.pairByID.ptr[a+1]-o.pairByID.ptr[a])/d)
+		set(from, to, float64(pair(a))/d)
 	}
 	return scale
 }

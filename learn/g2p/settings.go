@@ -1,0 +1,58 @@
+package g2p
+
+import (
+	"fmt"
+
+	"github.com/tropica-fst/tropica/learn/learner"
+)
+
+// Settings are the options of training under the contract of package learner: what words can say
+// of Options, Objective and FitOptions, so that they reach a worker elsewhere. Names, ranges and
+// defaults are those of the flags of `learn g2p train`.
+type Settings struct {
+	MaxPhones       int     `flag:"max_phones" default:"2" min:"1" max:"64" help:"Most phones that one letter may stand for"`
+	AlignIterations int     `flag:"align_iterations" default:"10" min:"1" help:"Iterations of expectation maximization"`
+	AlignMinCount   float64 `flag:"align_min_count" default:"1" min:"0" help:"Labels of a letter with a smaller expected count are dropped, but for those without which a word could not be aligned"`
+	AlignMinProb    float64 `flag:"align_min_prob" min:"0" help:"Labels of a letter with a smaller probability are never predicted; 0 is none up to 2000 words, .001 up to 20000 and .004 above"`
+	Window          int     `flag:"window" default:"3" min:"1" max:"5" help:"Letters to either side that features see"`
+	Damping         float64 `flag:"damping" default:"0.6" above:"0" max:"1" help:"Value of a feature of n letters is this to the power n-1"`
+	MinCount        int     `flag:"min_count" default:"1" min:"1" help:"Features seen less often in training are left out"`
+	MaxEdges        int     `flag:"max_edges" default:"40000" min:"0" help:"Budget of column edges for the loss machine of a word; 0 is none"`
+
+	Objective string  `flag:"objective" default:"latent" values:"cross-entropy,ce,hamming,margin,ngram,latent,maxmargin" help:"What training minimises"`
+	Gamma     float64 `flag:"gamma" default:"4" min:"0" help:"Weight of the loss"`
+	L2        float64 `flag:"l2" default:"0.3" min:"0" help:"Weight of the squares"`
+	Beta      float64 `flag:"beta" default:"6" above:"0" help:"Sharpness of maxmargin"`
+	Memory    int     `flag:"memory" default:"6" min:"1" help:"Pairs that L-BFGS keeps"`
+}
+
+// engineWords is how many pairs the engine aligns: its lattices of more take gigabytes.
+const engineWords = 20000
+
+// Options returns how so many pairs are prepared, and the objective.
+func (s *Settings) Options(pairs int) (*Options, Objective, error) {
+	var t Settings
+	if err := learner.Complete(&t, s); err != nil {
+		return nil, Objective{}, fmt.Errorf("g2p: %w", err)
+	}
+	o := &Options{MaxEdges: t.MaxEdges,
+		Align:    AlignOptions{MaxPhones: t.MaxPhones, Iterations: t.AlignIterations, MinCount: t.AlignMinCount, MinProb: t.AlignMinProb, Direct: pairs > engineWords},
+		Features: FeatureOptions{Window: t.Window, Damping: t.Damping, MinCount: t.MinCount}}
+	if o.MaxEdges == 0 {
+		o.MaxEdges = -1
+	}
+	kind := Kind(t.Objective)
+	if kind == "cross-entropy" {
+		kind = CrossEntropy
+	}
+	f := DefaultObjective(kind)
+	f.L2 = learner.Amount(t.L2)
+	if f.Gamma != 0 { // it has one
+		f.Gamma = learner.Amount(t.Gamma)
+	}
+	if kind == MaxMargin {
+		f.Beta = t.Beta
+	}
+	f, err := f.withDefaults()
+	return o, f, err
+}
