@@ -184,7 +184,7 @@ func TestWideSubsetsAreCancelled(t *testing.T) {
 		}
 	}
 	ctx = &countingContext{context.Background(), 0, 10}
-	d := &disambiguator[W]{out: out, heads: []fst.StateID{0, 1, 2, 3}, meter: meter{op: opDisambiguate, lim: Limits{Ctx: ctx}, calls: 255}}
+	d := &disambiguator[W]{out: out, heads: []fst.StateID{0, 1, 2, 3}, meter: Limits{Ctx: ctx}.meter(opDisambiguate).atOnce()}
 	if err := d.findRivals(); !errors.Is(err, context.Canceled) {
 		t.Errorf("findRivals: %v", err)
 	}

@@ -29,7 +29,7 @@ func Closure[W semiring.Weight[W]](f *fst.Vector[W], kind ClosureKind, lim Limit
 	start := f.Start()
 	one := semiring.One[W]()
 	any := false
-	size := Progress{States: f.NumStates(), Arcs: int64(f.NumArcs())}
+	size := progress{States: f.NumStates(), Arcs: int64(f.NumArcs())}
 	if start != fst.NoState {
 		size.Arcs += int64(f.NumFinals())
 	}
@@ -39,7 +39,7 @@ func Closure[W semiring.Weight[W]](f *fst.Vector[W], kind ClosureKind, lim Limit
 			size.Arcs++
 		}
 	}
-	m := meter{op: "Closure", lim: lim, calls: 255}
+	m := lim.meter("Closure").atOnce()
 	if err := m.check(sizeOf[W](size.States, size.Arcs)); err != nil {
 		return err
 	}

@@ -185,7 +185,7 @@ func newComposer[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions) (*
 		a: newSide(a, outputLabels), b: newSide(b, inputLabels),
 		filter: opts.Filter,
 		match:  match,
-		meter:  meter{op: "Compose", lim: opts.Limits},
+		meter:  opts.Limits.meter("Compose"),
 		trace:  opts.Trace,
 		zero:   semiring.Zero[W](),
 	}, nil
@@ -512,7 +512,7 @@ const wideScratch = 2 * (wideState + checkEvery)
 // at hand.
 func (c *Composer[W]) check(n int64) error {
 	arc := int64(unsafe.Sizeof(fst.Arc[W]{}))
-	p := Progress{States: c.table.len(), Arcs: c.built + n}
+	p := progress{States: c.table.len(), Arcs: c.built + n}
 	p.Bytes = p.Arcs*arc + int64(p.States)*tripleBytes + int64(cap(c.keys))*8
 	if c.trace != nil {
 		p.Bytes += p.Arcs*8 + int64(p.States)*16

@@ -103,7 +103,7 @@ func newMatchedComposer[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOpti
 	if err := errors.Join(o.First.check("first"), o.Second.check("second")); err != nil {
 		return nil, err
 	}
-	c := &matchedComposer[W]{filter: o.Filter, meter: meter{op: "Compose", lim: o.Limits}, start: fst.NoState,
+	c := &matchedComposer[W]{filter: o.Filter, meter: o.Limits.meter("Compose"), start: fst.NoState,
 		a: newMatcherSide(a, outputLabels, o.First), b: newMatcherSide(b, inputLabels, o.Second)}
 	var waiting []fst.Label
 	for _, m := range []*Matcher{o.First, o.Second} {

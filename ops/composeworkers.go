@@ -45,7 +45,7 @@ func (c *Composer[W]) ahead() *Composer[W] {
 	return &Composer[W]{
 		a: newSide(c.a.f, outputLabels), b: newSide(c.b.f, inputLabels),
 		filter: c.filter, match: c.match, zero: c.zero, later: true,
-		meter: meter{op: c.meter.op, lim: c.meter.lim},
+		meter: Limits(c.meter.lim).meter(c.meter.op),
 	}
 }
 

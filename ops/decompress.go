@@ -54,7 +54,7 @@ func Decompress[W semiring.Codec[W]](r io.Reader, name string, lim Limits) (*fst
 	}
 	at += n
 	d := &decompressor[W]{numbers: numbers, out: fst.NewVector[W](0), t: t,
-		meter: meter{op: "Decompress", lim: lim, calls: 255}}
+		meter: lim.meter("Decompress").atOnce()}
 	var weights [2][]W // of arcs, of final states
 	d.unweighted = data[at] != 0
 	at++

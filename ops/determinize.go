@@ -196,7 +196,7 @@ func newAcceptorDeterminizer[W semiring.Divisible[W]](f fst.Fst[W], o *Determini
 	var w W
 	_, common := any(w).(semiring.CommonDivisor[W])
 	d.m = subsetMachine[W, W, plainResiduals[W]]{op: "Determinize", f: f, table: newSubsetTable[W](), alg: plainResiduals[W]{common}}
-	d.m.meter = meter{op: "Determinize", lim: o.Limits}
+	d.m.meter = o.Limits.meter("Determinize")
 	d.m.guard = newTwinsGuard(f, o.Limits, false, newWeightDelays[W])
 	d.m.guard.rounds(o.Delta)
 	quantize, err := quantizer("Determinize", f, o.Delta)

@@ -115,7 +115,7 @@ type lazyPruner[W DividedPath[W]] struct {
 	alpha, beta []W // distances from the start, so far, and to the final states
 	copies      []fst.StateID
 	seen        []uint8
-	queue       *heapQueue
+	queue       *stateHeap
 }
 
 func (p *lazyPruner[W]) grow(q fst.StateID) {
@@ -143,7 +143,7 @@ func (p *lazyPruner[W]) run() (*fst.Vector[W], error) {
 		return out, err
 	}
 	limit := p.beta[start].Times(threshold)
-	p.queue = newHeapQueue(0, true, func(q, r fst.StateID) bool {
+	p.queue = newStateHeap(0, true, func(q, r fst.StateID) bool {
 		return p.alg.less(p.alpha[q].Times(p.beta[q]), p.alpha[r].Times(p.beta[r]))
 	})
 	p.queue.pos = []int32{} // moving
@@ -211,7 +211,7 @@ func findCheapTwins[W DividedPath[W]](op string, f fst.Expanded[W], beta []W, li
 		return nil, err
 	}
 	const perPair = 64 // cost, place in the queue, step, component, delay
-	s.held, s.perPair, s.meter = held, perPair, meter{op: op, lim: lim}
+	s.held, s.perPair, s.meter = held, perPair, lim.meter(op)
 	if err := s.explore(); err != nil || len(s.pairs) == 0 {
 		return nil, err
 	}
@@ -221,7 +221,7 @@ func findCheapTwins[W DividedPath[W]](op string, f fst.Expanded[W], beta []W, li
 	alpha := slices.Repeat([]W{alg.zero}, len(s.pairs))
 	via := make([]pairStep, len(s.pairs))
 	through := func(p int32, a W) W { return a.Times(beta[left(p)]) }
-	queue := newHeapQueue(len(s.pairs), true, func(p, q fst.StateID) bool {
+	queue := newStateHeap(len(s.pairs), true, func(p, q fst.StateID) bool {
 		return alg.less(through(int32(p), alpha[p]), through(int32(q), alpha[q]))
 	})
 	const (

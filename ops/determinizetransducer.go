@@ -84,7 +84,7 @@ type outputRest struct {
 func newOutputDeterminizer[W semiring.Divisible[W], R any, A outputAlgebra[W, R]](f fst.Fst[W], o *DeterminizeOptions, alg A) (fst.Expander[W], error) {
 	d := &outputDeterminizer[W, R, A]{o: o, rests: fst.NewTable[outputRest](nil), ofNothing: fst.NoState, superfinal: fst.NoState}
 	d.m = subsetMachine[W, R, A]{op: "Determinize", f: f, alg: alg, table: newSubsetTable[R]()}
-	d.m.meter = meter{op: "Determinize", lim: o.Limits}
+	d.m.meter = o.Limits.meter("Determinize")
 	d.m.guard = newTwinsGuard(f, o.Limits, false, newOutputDelays[W])
 	d.m.guard.rounds(o.Delta)
 	if o.Type == DeterminizeNonFunctional && d.m.guard != nil {
@@ -198,7 +198,7 @@ func (d *outputDeterminizer[W, R, A]) Expand(q fst.StateID, dst []fst.Arc[W]) (W
 	w, dst, limit := d.finish(d.m.alg.terms(final), dst)
 	d.count(len(dst) - before)
 	if limit != nil { // for which neither a breach of the twins property nor a large subset is a reason
-		limit.Op, limit.Built = d.m.op, d.m.built()
+		limit.Op, limit.Built = d.m.op, Progress(d.m.built())
 		return zero, dst, &DeterminizeError{Limit: limit}
 	}
 	return w, dst, d.m.check()

@@ -104,7 +104,7 @@ func disambiguate[W semiring.Divisible[W]](f fst.Expanded[W], opts *Disambiguate
 	in, original := trimmedCopy(f)
 	var s arcSorter[W]
 	sortByNext(in, &s)
-	d := &disambiguator[W]{meter: meter{op: opDisambiguate, lim: o.Limits.workspace(), calls: 255}}
+	d := &disambiguator[W]{meter: o.Limits.workspace().meter(opDisambiguate).atOnce()}
 	if err := d.construct(in, &o); err != nil {
 		return nil, inStatesOf(original, err)
 	}
@@ -249,7 +249,7 @@ func (d *disambiguator[W]) construct(in *fst.Vector[W], o *DisambiguateOptions) 
 	var expander fst.Expander[W]
 	var head func(q fst.StateID) fst.StateID
 	var leftOver func(q fst.StateID, dst []byte) []byte // of a transducer's state: all but weights
-	var built func() Progress                           // with all that is held
+	var built func() progress                           // with all that is held
 	if fst.PropertiesOf[W](in, fst.Acceptor)&fst.Acceptor != 0 {
 		a, err := newAcceptorDeterminizer[W](in, do)
 		if err != nil {
@@ -297,7 +297,7 @@ func (d *disambiguator[W]) construct(in *fst.Vector[W], o *DisambiguateOptions) 
 
 // compareLeftOver sets alike. A label at most leaves a step, so that of what has gone two ways to one head different strings may be left;
 // the weights are those of all ways together. The keys of one head are held at a time, beside what was built.
-func (d *disambiguator[W]) compareLeftOver(leftOver func(q fst.StateID, dst []byte) []byte, built Progress) error {
+func (d *disambiguator[W]) compareLeftOver(leftOver func(q fst.StateID, dst []byte) []byte, built progress) error {
 	since := 0
 	d.alike = make([]int32, len(d.heads))
 	of := map[fst.StateID][]fst.StateID{}
@@ -398,7 +398,7 @@ func (d *disambiguator[W]) findRivals() error {
 	return nil
 }
 
-func (d *disambiguator[W]) built(queue []uint64) Progress {
+func (d *disambiguator[W]) built(queue []uint64) progress {
 	p := sizeOf[W](d.out.NumStates(), int64(d.out.NumArcs()))
 	p.Bytes += d.input + 4*int64(cap(d.heads)+cap(d.alike)+cap(d.merge)) + int64(len(d.rank)) + 8*int64(cap(queue)) + d.seen.Bytes() + int64(cap(d.rival))*int64(unsafe.Sizeof(rivals{}))
 	return p

@@ -20,15 +20,15 @@ func edgeMachine[W semiring.Codec[W]](text string) *fst.Vector[W] {
 // A meter looks at the context when a megabyte more is held, however few calls there were.
 func TestMeterLooksWithEachMegabyte(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
-	m := meter{op: "Test", lim: Limits{Ctx: ctx}}
-	if err := m.check(Progress{}); err != nil {
+	m := Limits{Ctx: ctx}.meter("Test")
+	if err := m.check(progress{}); err != nil {
 		t.Fatal(err)
 	}
 	cancel()
-	if err := m.check(Progress{Bytes: 1000}); err != nil {
+	if err := m.check(progress{Bytes: 1000}); err != nil {
 		t.Errorf("with a little more: %v", err)
 	}
-	if err := m.check(Progress{Bytes: 2 << 20}); !isCancelled(err) {
+	if err := m.check(progress{Bytes: 2 << 20}); !isCancelled(err) {
 		t.Errorf("with two megabytes more: %v", err)
 	}
 }

@@ -250,7 +250,7 @@ func gainingCycle[W semiring.Weight[W]](f fst.Expanded[W], gain func(fst.StateID
 	if len(round) == 0 {
 		return nil, nil
 	}
-	m := meter{op: "EpsNormalize", lim: Limits{Ctx: lim.Ctx}}
+	m := Limits{Ctx: lim.Ctx}.meter("EpsNormalize")
 	value := make([]int64, n)
 	by := make([]ArcRef, n) // the arc that gave the value
 	for q := range by {
@@ -262,7 +262,7 @@ func gainingCycle[W semiring.Weight[W]](f fst.Expanded[W], gain func(fst.StateID
 		next = next[:0]
 		for _, q := range round {
 			waiting[q] = false
-			if err := m.check(Progress{}); err != nil {
+			if err := m.check(progress{}); err != nil {
 				return nil, err
 			}
 			arcs := f.Arcs(q)

@@ -136,7 +136,7 @@ func newFactorer[W semiring.Weight[W]](f fst.Fst[W], factor func(W) []Factors[W]
 	if opts != nil {
 		x.o = *opts
 	}
-	x.meter = meter{op: "FactorWeight", lim: x.o.Limits}
+	x.meter = x.o.Limits.meter("FactorWeight")
 	if x.o.Bytes > 0 {
 		x.heap = heapOf[W]()
 	}
@@ -250,9 +250,9 @@ func (x *factorer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (W, []fst.Arc[W], 
 }
 
 // built is what has been made.
-func (x *factorer[W]) built() Progress {
+func (x *factorer[W]) built() progress {
 	bytes := x.arcs*int64(unsafe.Sizeof(fst.Arc[W]{})) + int64(len(x.states))*(24+int64(unsafe.Sizeof(owed[W]{}))) + x.held
-	return Progress{States: len(x.states), Arcs: x.arcs, Bytes: bytes}
+	return progress{States: len(x.states), Arcs: x.arcs, Bytes: bytes}
 }
 
 // enoughLabels returns a LimitError when n arcs that a final weight becomes ask for labels beyond the last.
@@ -266,7 +266,7 @@ func (x *factorer[W]) enoughLabels(n int) error {
 	}
 	err := enoughLabels(first, n, hintFinal)
 	if err != nil {
-		err.Op, err.Built = "FactorWeight", x.built()
+		err.Op, err.Built = "FactorWeight", Progress(x.built())
 		return err
 	}
 	return nil

@@ -28,7 +28,7 @@ func newSearch[W semiring.Weight[W]](op string, f fst.Expanded[W], opts *SearchO
 	if err != nil {
 		return nil, err
 	}
-	s.meter = meter{op: op, lim: opts.Limits}
+	s.meter = opts.Limits.meter(op)
 	return s, nil
 }
 

@@ -33,7 +33,7 @@ func ComposeLinear[W semiring.Weight[W]](a fst.Expanded[W], m *fst.LinearModel[W
 		fst.OutputSymbols(a), m.InputSymbols()); err != nil {
 		return nil, err
 	}
-	c := &linearComposer[W]{filter: o.Filter, a: newSide[W](a, outputLabels), m: m.Expander(), meter: meter{op: "ComposeLinear", lim: o.Limits}}
+	c := &linearComposer[W]{filter: o.Filter, a: newSide[W](a, outputLabels), m: m.Expander(), meter: o.Limits.meter("ComposeLinear")}
 	out, err := Materialize[W](c, Limits{})
 	if err != nil {
 		return nil, err

@@ -29,13 +29,13 @@ import (
 // After C. Allauzen, M. Riley and J. Schalkwyk, "A generalized composition algorithm for
 // weighted finite-state transducers", Interspeech 2009.
 func LabelLookAhead[W semiring.Weight[W]](f fst.Expanded[W], side Side, lim Limits) (*fst.Const[W], []fst.LabelPair, error) {
-	m := meter{op: "LabelLookAhead", lim: lim, calls: 255}
+	m := lim.meter("LabelLookAhead").atOnce()
 	size := sizeOf[W](f.NumStates(), int64(fst.NumArcs(f)))
 	size.Bytes *= 2
 	if err := m.check(size); err != nil {
 		return nil, nil, err
 	}
-	m = meter{op: m.op, lim: lim.workspace(), calls: 255}
+	m = lim.workspace().meter(m.op).atOnce()
 	w := &stopwatch{op: m.op, ctx: lim.Ctx}
 	g, labels, err := reachGraph(f, side, w)
 	if err != nil {
@@ -53,7 +53,7 @@ func LabelLookAhead[W semiring.Weight[W]](f fst.Expanded[W], side Side, lim Limi
 	for _, s := range sets {
 		size.Bytes += int64(cap(s)) * int64(unsafe.Sizeof(fst.Interval{}))
 	}
-	m = meter{op: m.op, lim: lim}
+	m = lim.meter(m.op)
 	if err := m.look(size); err != nil {
 		return nil, nil, err
 	}
@@ -202,7 +202,7 @@ func reachIntervals(g *fst.Vector[semiring.Boolean], m *meter, w *stopwatch) (se
 			s = unite(s)
 			s = slices.Grow(s, len(s)+len(sets[t]))
 			held += int64(cap(s) - had)
-			if err := m.check(Progress{States: n, Bytes: 8 * held}); err != nil {
+			if err := m.check(progress{States: n, Bytes: 8 * held}); err != nil {
 				return err
 			}
 		}
@@ -232,7 +232,7 @@ func reachIntervals(g *fst.Vector[semiring.Boolean], m *meter, w *stopwatch) (se
 				continue
 			}
 			sets[q] = unite(sets[q])
-			if err := m.check(Progress{States: n, Bytes: 8 * held}); err != nil {
+			if err := m.check(progress{States: n, Bytes: 8 * held}); err != nil {
 				return nil, nil, nil, err
 			}
 			if path = path[:len(path)-1]; len(path) > 0 {

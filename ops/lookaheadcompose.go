@@ -110,7 +110,7 @@ func newLookAhead[W semiring.Weight[W]](a, b fst.Fst[W], o *LookAhead, lim Limit
 		}
 		l.divide = func(by, w W) W { return any(by).(semiring.Divisible[W]).DivideLeft(w) }
 	}
-	m := meter{op: "Compose", lim: lim.workspace(), calls: 255}
+	m := lim.workspace().meter("Compose").atOnce()
 	w := &stopwatch{op: m.op, ctx: lim.Ctx}
 	g, labels, err := reachGraph(looks, by, w)
 	if err != nil {

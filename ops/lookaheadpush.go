@@ -106,7 +106,7 @@ func newPushComposer[W semiring.Weight[W]](a, b fst.Fst[W], first bool, o *LookA
 		fst.OutputSymbols(a), fst.InputSymbols(b)); err != nil {
 		return nil, err
 	}
-	c := &pushComposer[W]{first: first, filter: SequenceFilter, one: semiring.One[W](), meter: meter{op: "Compose", lim: lim},
+	c := &pushComposer[W]{first: first, filter: SequenceFilter, one: semiring.One[W](), meter: lim.meter("Compose"),
 		table: fst.NewTable(hashPushState),
 		taken: fst.NewTable[string](nil)}
 	c.looks, c.other = newSide(b, inputLabels), newSide(a, outputLabels)

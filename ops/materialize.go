@@ -16,7 +16,7 @@ import (
 // error is a LimitError. What e itself holds counts for Limits.Bytes if it says so, by a
 // method Bytes() int64. A machine that is infinite ends only so.
 func Materialize[W semiring.Weight[W]](e fst.Expander[W], lim Limits) (*fst.Vector[W], error) {
-	m := meter{op: "Materialize", lim: lim}
+	m := lim.meter("Materialize")
 	out := fst.NewVector[W](0)
 	start, err := e.Start()
 	if err != nil {
@@ -38,7 +38,7 @@ func Materialize[W semiring.Weight[W]](e fst.Expander[W], lim Limits) (*fst.Vect
 			known = max(known, arcs[i].NextState)
 		}
 		out.PushState(final, arcs)
-		p := Progress{States: int(known) + 1, Arcs: int64(out.NumArcs())}
+		p := progress{States: int(known) + 1, Arcs: int64(out.NumArcs())}
 		p.Bytes = p.Arcs*int64(unsafe.Sizeof(fst.Arc[W]{})) + int64(p.States)*24
 		if held != nil {
 			p.Bytes += held.Bytes()
@@ -57,7 +57,7 @@ func Materialize[W semiring.Weight[W]](e fst.Expander[W], lim Limits) (*fst.Vect
 // Cost: O(states + arcs) and what f takes to compute them. Errors are those of f, and a LimitError; a
 // machine that is infinite ends only so.
 func Collect[W semiring.Weight[W]](f fst.Fst[W], lim Limits) (*fst.Vector[W], error) {
-	m := meter{op: "Collect", lim: lim}
+	m := lim.meter("Collect")
 	out := fst.NewVector[W](0)
 	out.CopySymbols(f)
 	start := f.Start()
@@ -103,7 +103,7 @@ func Collect[W semiring.Weight[W]](f fst.Fst[W], lim Limits) (*fst.Vector[W], er
 			mention(arcs[i].NextState)
 		}
 		arcsSoFar := int64(out.NumArcs())
-		if err := m.check(Progress{States: len(mentioned), Arcs: arcsSoFar, Bytes: arcsSoFar*int64(unsafe.Sizeof(fst.Arc[W]{})) + int64(len(mentioned))*24}); err != nil {
+		if err := m.check(progress{States: len(mentioned), Arcs: arcsSoFar, Bytes: arcsSoFar*int64(unsafe.Sizeof(fst.Arc[W]{})) + int64(len(mentioned))*24}); err != nil {
 			return nil, err
 		}
 	}

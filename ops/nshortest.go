@@ -58,15 +58,16 @@ func nShortest[W PathWeight[W]](f any, o *ShortestPathOptions[W], in *nBestInput
 		limit = whole.Times(*o.Threshold)
 	}
 	h := &pathHeap[W]{less: alg.less, near: nearOf[W](o.distances().delta(true))}
+	h.heap = newHeap(func(x, y int32) bool { return h.worse(y, x) })
 	h.add(partial[W]{state: in.start, next: -1, weight: alg.one, key: whole})
-	h.push(0)
+	h.heap.push(0)
 	var complete []int32
-	m := meter{op: in.op, lim: o.Limits, calls: 255}
+	m := o.Limits.meter(in.op).atOnce()
 	bounded := o.Limits.any()
 	since := int64(0)              // states looked at for the first time since a path was complete
 	visits := make([]int32, 0, 64) // of each state; complete paths are counted by complete
-	for len(h.heap) > 0 {
-		k := h.pop()
+	for h.heap.len() > 0 {
+		k := h.heap.pop()
 		p := *h.at(k)
 		if bounded {
 			size := sizeOf[W](0, 0)
@@ -153,11 +154,11 @@ func (h *pathHeap[W]) bytes() int64 {
 	if len(h.blocks) == 1 {
 		room = int64(cap(h.blocks[0]))
 	}
-	return room*int64(unsafe.Sizeof(partial[W]{})) + int64(cap(h.heap))*4 + int64(cap(h.on)) + int64(h.n)*4
+	return room*int64(unsafe.Sizeof(partial[W]{})) + int64(h.heap.room())*4 + int64(cap(h.on)) + int64(h.n)*4
 }
 
 func (h *pathHeap[W]) extend(p partial[W]) {
-	h.push(h.add(p))
+	h.heap.push(h.add(p))
 }
 
 // A block of partial paths: 8192, of which the first begins with few.
@@ -224,15 +225,13 @@ func (h *pathHeap[W]) build(out *fst.Vector[W], complete []int32) {
 // partial ones of about the same key, so that rounding in the distances cannot
 // put a complete path before a better one that is still partial.
 //
-// Ties are popped in the order that the heap of the C++ library in common use
-// happens to give, which is OpenFst's: pop moves the hole at the root to a
-// leaf, always to the better child, and then the last element up from there.
+// Ties are popped in OpenFst's order: see heap.
 type pathHeap[W semiring.Weight[W]] struct {
 	// Partial paths are in blocks that stay where they are: of one array that grows, the old and the new are there at once, and
 	// the ones before them wait for the collector.
 	blocks [][]partial[W]
 	n      int // partial paths
-	heap   []int32
+	heap   *heap[int32]
 	on     []bool // of each partial path: it is on a complete one; see keep
 	kept   int    // how many are
 	less   func(a, b W) bool
@@ -249,47 +248,4 @@ func (h *pathHeap[W]) worse(x, y int32) bool {
 		return h.less(py.key, px.key) && !h.near(px.key, py.key)
 	}
 	return h.less(py.key, px.key)
-}
-
-func (h *pathHeap[W]) push(x int32) {
-	h.heap = append(h.heap, x)
-	h.up(len(h.heap)-1, x)
-}
-
-// up puts x at i and lifts it above all that are worse.
-func (h *pathHeap[W]) up(i int, x int32) {
-	for i > 0 {
-		p := (i - 1) / 2
-		if !h.worse(h.heap[p], x) {
-			break
-		}
-		h.heap[i] = h.heap[p]
-		i = p
-	}
-	h.heap[i] = x
-}
-
-func (h *pathHeap[W]) pop() int32 {
-	top := h.heap[0]
-	n := len(h.heap) - 1
-	last := h.heap[n]
-	h.heap = h.heap[:n]
-	if n == 0 {
-		return top
-	}
-	i := 0
-	for 2*i+2 < n {
-		c := 2*i + 2
-		if h.worse(h.heap[c], h.heap[c-1]) {
-			c--
-		}
-		h.heap[i] = h.heap[c]
-		i = c
-	}
-	if c := 2*i + 1; c < n { // a child without sibling
-		h.heap[i] = h.heap[c]
-		i = c
-	}
-	h.up(i, last)
-	return top
 }

@@ -404,19 +404,19 @@ func (p *partition) refine(list []inArc, first []int64, w *stopwatch) error {
 	for c := range queue {
 		queue[c] = int32(c)
 	}
-	var heap cursorHeap
+	lists := newHeap(func(a, b cursor) bool { return a.label < b.label })
 	push := func(c int32) { queue = append(queue, c) }
 	for len(queue) > 0 {
 		c := queue[len(queue)-1]
 		queue = queue[:len(queue)-1]
 		for q := p.head[c]; q >= 0; q = p.next[q] {
 			if first[q] < first[q+1] {
-				heap.push(cursor{list[first[q]].label, first[q], first[q+1]})
+				lists.push(cursor{list[first[q]].label, first[q], first[q+1]})
 			}
 		}
 		label, begun := fst.Label(0), false
-		for len(heap) > 0 {
-			k := heap.pop()
+		for lists.len() > 0 {
+			k := lists.pop()
 			if err := w.did(4); err != nil {
 				return err
 			}
@@ -430,11 +430,11 @@ func (p *partition) refine(list []inArc, first []int64, w *stopwatch) error {
 			}
 			if k.at++; k.at < k.end {
 				k.label = list[k.at].label
-				heap.push(k)
+				lists.push(k)
 			}
 		}
 		p.split(push)
-		if err := w.holds(p.bytes() + 4*int64(cap(queue)) + int64(unsafe.Sizeof(cursor{}))*int64(cap(heap))); err != nil {
+		if err := w.holds(p.bytes() + 4*int64(cap(queue)) + int64(unsafe.Sizeof(cursor{}))*int64(lists.room())); err != nil {
 			return err
 		}
 	}
@@ -480,54 +480,4 @@ func prePartition[W semiring.Weight[W]](f fst.Expanded[W], arcOrder bool) *parti
 type cursor struct {
 	label   fst.Label
 	at, end int64
-}
-
-// cursorHeap pops the least label, and equal ones as std::priority_queue of
-// GNU's library does.
-type cursorHeap []cursor
-
-func (h *cursorHeap) push(c cursor) {
-	*h = append(*h, c)
-	h.up(len(*h)-1, c)
-}
-
-func (h cursorHeap) up(i int, c cursor) {
-	for i > 0 {
-		parent := (i - 1) / 2
-		if h[parent].label <= c.label {
-			break
-		}
-		h[i] = h[parent]
-		i = parent
-	}
-	h[i] = c
-}
-
-// pop takes the first, walks the hole it leaves down to a leaf along the lesser
-// children, the right one when they are equal, and lets the last rise from there.
-func (h *cursorHeap) pop() cursor {
-	s := *h
-	n := len(s) - 1
-	top, last := s[0], s[n]
-	*h = s[:n]
-	if n == 0 {
-		return top
-	}
-	s = s[:n]
-	hole, child := 0, 0
-	for child < (n-1)/2 {
-		child = 2 * (child + 1)
-		if s[child].label > s[child-1].label {
-			child--
-		}
-		s[hole] = s[child]
-		hole = child
-	}
-	if n&1 == 0 && child == (n-2)/2 {
-		child = 2 * (child + 1)
-		s[hole] = s[child-1]
-		hole = child - 1
-	}
-	s.up(hole, last)
-	return top
 }

@@ -63,7 +63,7 @@ func prune[W PathWeight[W]](f *fst.Vector[W], opts *PruneOptions[W], deleteState
 		return nil
 	}
 	start := f.Start()
-	m := meter{op: op, lim: o.Limits.workspace(), calls: 255}
+	m := o.Limits.workspace().meter(op).atOnce()
 	size := sizeOf[W](n, int64(f.NumArcs()))
 	var w W
 	size.Bytes += int64(n) * (2*int64(unsafe.Sizeof(w)) + 10)
@@ -91,7 +91,7 @@ func prune[W PathWeight[W]](f *fst.Vector[W], opts *PruneOptions[W], deleteState
 	}
 	limit := beta[start].Times(threshold)
 	alpha := slices.Repeat([]W{zero}, n)
-	queue := newHeapQueue(n, true, beforeThrough(alpha, beta, &alg))
+	queue := newStateHeap(n, true, beforeThrough(alpha, beta, &alg))
 	const (
 		unseen = iota
 		waiting
@@ -149,7 +149,7 @@ func prune[W PathWeight[W]](f *fst.Vector[W], opts *PruneOptions[W], deleteState
 	}
 	gone[n] = true
 	if o.Limits.any() {
-		m = meter{op: op, lim: o.Limits}
+		m = o.Limits.meter(op)
 		if err := m.look(sizeOfRest(f, &cuts, gone)); err != nil {
 			return err
 		}
@@ -213,7 +213,7 @@ func eachCut[W semiring.Weight[W]](c *cutList, f fst.Expanded[W], do func(q fst.
 }
 
 // sizeOfRest is the size of f without the cuts and the states that are gone.
-func sizeOfRest[W semiring.Weight[W]](f fst.Expanded[W], c *cutList, gone []bool) Progress {
+func sizeOfRest[W semiring.Weight[W]](f fst.Expanded[W], c *cutList, gone []bool) progress {
 	states, left := 0, int64(0)
 	for q := range fst.StateID(f.NumStates()) {
 		if gone[q] {

@@ -210,7 +210,7 @@ func pairDistances[W semiring.Component[W], D semiring.Component[D], G semiring.
 // removed is the part of the total that goes.
 func pushPairs[W semiring.Component[W], D semiring.Component[D], G semiring.Approx[G]](f, of fst.Expanded[W], o *PushOptions, p pairs[W, D, G],
 	split func(G) (fst.Label, D, bool), factor func(G) []Factors[G], divide func(a, c G) G, removed func(G) G) (*fst.Vector[W], error) {
-	m := meter{op: "Push", lim: o.Limits.workspace(), calls: 255}
+	m := o.Limits.workspace().meter("Push").atOnce()
 	size := sizeOf[G](f.NumStates(), int64(fst.NumArcs(f)))
 	size.Bytes *= 2 // what distances are measured on, and what is pushed
 	if err := m.check(size); err != nil {
@@ -265,7 +265,7 @@ func PushWeights[W divisible[W]](f *fst.Vector[W], opts *PushOptions) error {
 
 // pushWeights is PushWeights with the distances to push by.
 func pushWeights[W semiring.Weight[W], D divisible[D]](f *fst.Vector[W], o *PushOptions, distances func() ([]D, error)) error {
-	m := meter{op: "Push", lim: o.Limits, calls: 255}
+	m := o.Limits.meter("Push").atOnce()
 	size := sizeOf[W](f.NumStates(), int64(f.NumArcs()))
 	total := semiring.One[D]()
 	size.Bytes += int64(f.NumStates()) * int64(unsafe.Sizeof(total))
@@ -319,7 +319,7 @@ func pushDistances[W semiring.Approx[W], D semiring.Approx[D]](f fst.Expanded[W]
 	// Where distances are strings, an arc is multiplied with one before it is divided by another,
 	// and what is left may keep all of the product in memory.
 	if heap := heapOf[D](); heap != nil && o.Bytes > 0 {
-		m := meter{op: "Push", lim: o.Limits.workspace()}
+		m := o.Limits.workspace().meter("Push")
 		size := sizeOf[W](f.NumStates(), int64(fst.NumArcs(f)))
 		for q := range fst.StateID(len(d)) {
 			size.Bytes += heap(&d[q])

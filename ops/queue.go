@@ -131,98 +131,7 @@ func (o *orderQueue) pop() fst.StateID {
 func (o *orderQueue) update(fst.StateID) {}
 func (o *orderQueue) empty() bool        { return o.front > o.back }
 
-// heapQueue pops the state that less puts first. less may change its mind about
-// states that wait: with moving, update puts them right; without, they stay
-// where they are and the order is only approximate, which is how OpenFst's
-// automatic choice has it.
-//
-// It is a binary heap by hand: ties must leave it in OpenFst's order, and a
-// ready-made one would cost twice the time a state.
-type heapQueue struct {
-	heap []fst.StateID
-	pos  []int32 // place of each state in heap, when moving
-	less func(p, q fst.StateID) bool
-}
-
-func newHeapQueue(states int, moving bool, less func(p, q fst.StateID) bool) *heapQueue {
-	h := &heapQueue{less: less}
-	if moving {
-		h.pos = make([]int32, states)
-	}
-	return h
-}
-
-func (h *heapQueue) set(i int, q fst.StateID) {
-	h.heap[i] = q
-	if h.pos != nil {
-		h.pos[q] = int32(i)
-	}
-}
-
-func (h *heapQueue) push(q fst.StateID) {
-	h.heap = append(h.heap, q)
-	h.up(len(h.heap)-1, q)
-}
-
-// up moves q from i towards the root past all that are not before it.
-func (h *heapQueue) up(i int, q fst.StateID) {
-	for i > 0 {
-		p := (i - 1) / 2
-		if h.less(h.heap[p], q) {
-			break
-		}
-		h.set(i, h.heap[p])
-		i = p
-	}
-	h.set(i, q)
-}
-
-// down moves q from i towards the leaves.
-func (h *heapQueue) down(i int, q fst.StateID) {
-	heap := h.heap
-	for {
-		l, r := 2*i+1, 2*i+2
-		best, bq := i, q
-		if l < len(heap) && h.less(heap[l], q) {
-			best, bq = l, heap[l]
-		}
-		if r < len(heap) && h.less(heap[r], bq) {
-			best, bq = r, heap[r]
-		}
-		if best == i {
-			break
-		}
-		h.set(i, bq)
-		i = best
-	}
-	h.set(i, q)
-}
-
-func (h *heapQueue) pop() fst.StateID {
-	q := h.heap[0]
-	n := len(h.heap) - 1
-	last := h.heap[n]
-	h.heap = h.heap[:n]
-	if n > 0 {
-		h.down(0, last)
-	}
-	return q
-}
-
-func (h *heapQueue) update(q fst.StateID) {
-	if h.pos == nil {
-		return
-	}
-	i := int(h.pos[q])
-	if i > 0 && h.less(q, h.heap[(i-1)/2]) {
-		h.up(i, q)
-	} else {
-		h.down(i, q)
-	}
-}
-func (h *heapQueue) empty() bool { return len(h.heap) == 0 }
-
-// costHeap is heapQueue over distances that are numbers, the least first, with
+// costHeap is stateHeap over distances that are numbers, the least first, with
 // the comparison in the loop: a third of a small search went to calling it.
 type costHeap[T float] struct {
 	heap []fst.StateID
@@ -312,7 +221,7 @@ func nearest[W semiring.Weight[W]](d []W, alg *algebraOf[W]) func(states int, mo
 		return nearestCost(d)
 	}
 	return func(states int, moving bool) queue {
-		return newHeapQueue(states, moving, func(p, q fst.StateID) bool { return alg.less(d[p], d[q]) })
+		return newStateHeap(states, moving, func(p, q fst.StateID) bool { return alg.less(d[p], d[q]) })
 	}
 }
 

@@ -89,7 +89,7 @@ func RandGen[W semiring.Weight[W]](f fst.Fst[W], rng *rand.Rand, opts *RandGenOp
 	if g.o.NPath == 0 {
 		g.o.NPath = 1
 	}
-	g.meter = meter{op: "RandGen", lim: g.o.Limits}
+	g.meter = g.o.Limits.meter("RandGen")
 	var ok bool
 	if g.cost, g.weight, ok = costsOf[W](); !ok && (g.o.Weighted || g.o.Select != SelectUniform) {
 		return nil, fmt.Errorf("ops: RandGen: %w: %s", ErrNoProbability, weightName(g.zero))
@@ -283,7 +283,7 @@ func (g *randGen[W]) split(n, ways int, sums []float64, to []choice) []choice {
 func (g *randGen[W]) drew(n int) {
 	if g.single += n; g.single >= 1<<20 && g.err == nil {
 		g.single = 0
-		g.err = g.meter.look(Progress{States: g.out.NumStates(), Arcs: g.arcs})
+		g.err = g.meter.look(progress{States: g.out.NumStates(), Arcs: g.arcs})
 	}
 }
 
@@ -368,7 +368,7 @@ func (g *randGen[W]) ends(q fst.StateID, budget int) (bool, error) {
 			return true, fst.Err(g.f)
 		}
 		if head&255 == 255 {
-			if err := g.meter.look(Progress{States: g.out.NumStates(), Arcs: g.arcs}); err != nil {
+			if err := g.meter.look(progress{States: g.out.NumStates(), Arcs: g.arcs}); err != nil {
 				return true, err
 			}
 		}
@@ -449,7 +449,7 @@ func (g *randGen[W]) check() error {
 		return g.err
 	}
 	states := g.out.NumStates()
-	return g.meter.check(Progress{States: states, Arcs: g.arcs, Bytes: int64(states)*24 + g.arcs*24})
+	return g.meter.check(progress{States: states, Arcs: g.arcs, Bytes: int64(states)*24 + g.arcs*24})
 }
 
 // tree writes the weighted tree, level by level as states get their numbers.
@@ -526,7 +526,7 @@ func (g *randGen[W]) chains() error {
 		if g.out.Start() == fst.NoState {
 			under++
 		}
-		if err := g.meter.check(Progress{States: g.out.NumStates() + under, Arcs: g.arcs + int64(len(path)),
+		if err := g.meter.check(progress{States: g.out.NumStates() + under, Arcs: g.arcs + int64(len(path)),
 			Bytes: int64(len(stack))*64 + g.arcs*48}); err != nil {
 			return err
 		}

@@ -70,7 +70,8 @@ func ReplaceLazy[W semiring.Weight[W]](rules []Rule[W], root fst.Label, opts *Re
 	if err != nil {
 		return nil, err
 	}
-	r.meter = &meter{op: "ReplaceLazy", lim: r.o.Limits}
+	m := r.o.Limits.meter("ReplaceLazy")
+	r.meter = &m
 	return fst.NewLazy[W](r, withSymbols(cache, rules[0].F, rules[0].F)), nil
 }
 
@@ -206,7 +207,7 @@ func (r *replacer[W]) Expand(s fst.StateID, dst []fst.Arc[W]) (W, []fst.Arc[W], 
 		dst = append(dst, e)
 	}
 	if r.meter != nil {
-		if err := r.meter.check(Progress{States: r.table.Len(), Bytes: r.Bytes()}); err != nil {
+		if err := r.meter.check(progress{States: r.table.Len(), Bytes: r.Bytes()}); err != nil {
 			return final, dst, err
 		}
 	}

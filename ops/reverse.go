@@ -33,9 +33,9 @@ func Reverse[W semiring.Reversible[W, R], R semiring.Weight[R]](f fst.Expanded[W
 	n := f.NumStates()
 	start := f.Start()
 	// All but the arcs of a new start is known before anything is made.
-	m := meter{op: "Reverse", lim: opts.Limits}
+	m := opts.Limits.meter("Reverse")
 	size := int64(unsafe.Sizeof(fst.Arc[R]{}))
-	least := Progress{States: n, Arcs: int64(fst.NumArcs(f))}
+	least := progress{States: n, Arcs: int64(fst.NumArcs(f))}
 	if !opts.NoSuperInitial {
 		least.States++
 	}
@@ -70,7 +70,7 @@ func Reverse[W semiring.Reversible[W, R], R semiring.Weight[R]](f fst.Expanded[W
 	for q := range first {
 		sum, first[q] = sum+first[q], sum
 	}
-	if err := m.look(Progress{States: total, Arcs: sum, Bytes: sum*size + int64(total)*32}); err != nil {
+	if err := m.look(progress{States: total, Arcs: sum, Bytes: sum*size + int64(total)*32}); err != nil {
 		return nil, err
 	}
 	arcs := make([]fst.Arc[R], sum)

@@ -92,7 +92,7 @@ func RmEpsilon[W semiring.Approx[W]](f *fst.Vector[W], opts *RmEpsilonOptions) e
 // removeWide removes the ε-arcs of a copy of f whose weights are D. Arcs get the sums of ε-paths state by state, and those of one
 // state are made of those of the next: rounded each time they would go wrong as the distances of a long chain do.
 func removeWide[W semiring.Weight[W], D semiring.Approx[D]](f *fst.Vector[W], o *RmEpsilonOptions, keep epsilonKeep) error {
-	m := meter{op: "RmEpsilon", lim: o.Limits.workspace()}
+	m := o.Limits.workspace().meter("RmEpsilon")
 	if err := m.look(sizeOf[D](f.NumStates(), int64(f.NumArcs()))); err != nil {
 		return err
 	}
@@ -411,7 +411,7 @@ type epsilonCloser[W semiring.Approx[W]] struct {
 	merge      arcMerger
 	scratch    []fst.Arc[W]
 	meter      meter
-	built      Progress
+	built      progress
 	heap       *heapGuard[W]  // nil where weights hold nothing outside of themselves
 	truncated  *relaxation[W] // nil where sums are not to be truncated
 	alg        algebraOf[W]
@@ -456,7 +456,7 @@ func newEpsilonCloser[W semiring.Approx[W]](f fst.Fst[W], o *RmEpsilonOptions) (
 		}
 		c.truncated.keep = c.follows
 	}
-	c.meter = meter{op: "RmEpsilon", lim: o.Limits}
+	c.meter = o.Limits.meter("RmEpsilon")
 	c.heap = newHeapGuard[W](&c.meter)
 	if w, ok := any(c.zero).(summable[W]); ok {
 		c.sumAll, c.ofStates, c.ofArcs = w.Sum, map[fst.StateID][]W{}, map[int32][]W{}

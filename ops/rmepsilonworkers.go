@@ -183,7 +183,7 @@ func (s *closing[W]) work(k int) {
 		return
 	}
 	c.status, c.live, c.number = s.status, s.live, s.number
-	limits := meter{op: "RmEpsilon", lim: s.o.Limits}
+	limits := s.o.Limits.meter("RmEpsilon")
 	var later []stretch // put aside, in order
 	idle := 0
 	more := true
@@ -208,7 +208,7 @@ func (s *closing[W]) work(k int) {
 		// The limits are those of all workers' work.
 		if states := c.built.States - before.States; states > 0 {
 			idle = 0
-			built := Progress{States: int(s.states.Add(int64(states))), Arcs: s.arcs.Add(c.built.Arcs - before.Arcs)}
+			built := progress{States: int(s.states.Add(int64(states))), Arcs: s.arcs.Add(c.built.Arcs - before.Arcs)}
 			built.Bytes = closingBytes[W](built, s.o.Workers*len(c.stamp))
 			if err := limits.check(built); err != nil {
 				s.fail(nowhere, err)
@@ -230,7 +230,7 @@ func (s *closing[W]) work(k int) {
 }
 
 // closingBytes estimates what has been built, and what is in use for stamped states.
-func closingBytes[W any](built Progress, stamped int) int64 {
+func closingBytes[W any](built progress, stamped int) int64 {
 	var w W
 	return built.Arcs*int64(unsafe.Sizeof(fst.Arc[W]{})) + int64(stamped)*(16+int64(unsafe.Sizeof(w))) + 24*int64(built.States)
 }

@@ -182,3 +182,41 @@ func sweepReverse[W semiring.Weight[W], D semiring.Weight[D]](f fst.Expanded[W],
 	}
 	return d, nil
 }
+
+// sweepSized is the sweep of an acyclic machine whose weights hold strings, which stops once the
+// distances hold more than bytes; 0 is no limit.
+func sweepSized[W semiring.Weight[W], D semiring.Weight[D]](op string, f fst.Expanded[W], order, sources []fst.StateID, reverse bool, bytes int64, w *stopwatch) ([]D, error) {
+	heap := heapOf[D]()
+	n := f.NumStates()
+	d := slices.Repeat([]D{semiring.Zero[D]()}, n)
+	if !reverse {
+		for _, s := range sources {
+			d[s] = d[s].One()
+		}
+	}
+	rows := rowsOf[W, D]()
+	held := int64(0)
+	for i := range n {
+		if reverse {
+			i = n - 1 - i
+		}
+		q := fst.StateID(i)
+		if order != nil {
+			q = order[i]
+		}
+		if err := w.did(1 + len(f.Arcs(q))); err != nil {
+			return nil, err
+		}
+		// What a state's distance is, is known when its turn comes, in both directions.
+		if reverse {
+			d[q] = rows.sum(d, f.Arcs(q), f.Final(q))
+		}
+		if held += heap(&d[q]); held > bytes {
+			return nil, makeErrors.Limit(exceeded{Op: op, Limit: "bytes", Bound: bytes, Built: progress{Bytes: held}, Cause: errLimit})
+		}
+		if !reverse {
+			rows.relax(d, d[q], f.Arcs(q))
+		}
+	}
+	return d, nil
+}

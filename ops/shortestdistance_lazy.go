@@ -76,7 +76,7 @@ func ShortestDistanceLazy[W semiring.Approx[W]](f fst.Fst[W], opts *ShortestDist
 // relaxLazily is ShortestDistanceLazy after its arguments have been looked at.
 func relaxLazily[W semiring.Approx[W]](op string, f fst.Fst[W], o *ShortestDistanceOptions, sources []fst.StateID) ([]W, error) {
 	alg := newAlgebra[W]()
-	r := lazyRelaxation[W]{op: op, f: f, o: o, alg: &alg, delta: o.delta(alg.path), m: meter{op: op, lim: o.Limits}}
+	r := lazyRelaxation[W]{op: op, f: f, o: o, alg: &alg, delta: o.delta(alg.path), m: o.Limits.meter(op)}
 	for _, s := range sources {
 		r.mention(s)
 		r.d[s], r.add[s] = alg.one, alg.one
@@ -157,7 +157,7 @@ func (r *lazyRelaxation[W]) run() error {
 			look = max(1024, int64(len(r.d)))
 		}
 		held := int64(cap(r.d)+cap(r.add)+cap(r.sent))*int64(unsafe.Sizeof(r.alg.zero)) + int64(cap(r.waiting)) + 4*int64(cap(r.pred)+cap(r.visits)+len(r.queue.ring))
-		if err := r.m.check(Progress{States: len(r.d), Bytes: held}); err != nil {
+		if err := r.m.check(progress{States: len(r.d), Bytes: held}); err != nil {
 			return err
 		}
 		if r.o.FirstPath && !r.f.Final(q).Equal(r.alg.zero) {

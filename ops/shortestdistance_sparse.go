@@ -1,7 +1,6 @@
 package ops
 
 import (
-	"container/heap"
 	"math"
 	"slices"
 )
@@ -72,13 +71,14 @@ type elimination struct {
 	gone []bool
 	arcs int     // in rows, and of states that are gone those into them
 	at   []int32 // 1 + where in the row that is looked at the arc to each state is
-	heap stateHeap
+	heap *heap[stateKey]
 }
 
 func newElimination(arcs realArcs, weight func(float64) wide, n int) *elimination {
 	e := &elimination{
 		rows: make([][]wideArc, n), from: make([][]int32, n), into: make([]int32, n),
 		loop: make([]wide, n), gone: make([]bool, n), at: make([]int32, n),
+		heap: newHeap(stateKey.less),
 	}
 	for i := range arcs.n {
 		if from, to := arcs.ends(i); from == to {
@@ -96,9 +96,8 @@ func newElimination(arcs realArcs, weight func(float64) wide, n int) *eliminatio
 		e.leave(p)
 	}
 	for p := range int32(n) {
-		e.heap = append(e.heap, stateKey{e.key(p), p})
+		e.heap.push(stateKey{e.key(p), p})
 	}
-	heap.Init(&e.heap)
 	return e
 }
 
@@ -158,11 +157,11 @@ func (e *elimination) remove(p int32, star wide) (into []wideArc) {
 			}
 		}
 		e.leave(i)
-		heap.Push(&e.heap, stateKey{e.key(i), i})
+		e.heap.push(stateKey{e.key(i), i})
 	}
 	for _, arc := range row {
 		e.into[arc.state]--
-		heap.Push(&e.heap, stateKey{e.key(arc.state), arc.state})
+		e.heap.push(stateKey{e.key(arc.state), arc.state})
 	}
 	e.arcs -= len(row)
 	e.rows[p], e.from[p] = nil, nil
@@ -175,29 +174,19 @@ func (e *elimination) key(p int32) int64 { return int64(e.into[p]) * int64(len(e
 // next returns the state with the least key, which is left.
 func (e *elimination) next() int32 {
 	for {
-		k := heap.Pop(&e.heap).(stateKey)
+		k := e.heap.pop()
 		if !e.gone[k.state] && k.key == e.key(k.state) {
 			return k.state
 		}
 	}
 }
 
+// stateKey is a state in the heap; one whose key has changed is in it with its former keys, too.
 type stateKey struct {
 	key   int64
 	state int32
 }
 
-// stateHeap has the state with the least key first; a state is in it with keys that it had before, too.
-type stateHeap []stateKey
-
-func (h stateHeap) Len() int { return len(h) }
-func (h stateHeap) Less(i, j int) bool {
-	return h[i].key < h[j].key || h[i].key == h[j].key && h[i].state < h[j].state
-}
-func (h stateHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *stateHeap) Push(k any)   { *h = append(*h, k.(stateKey)) }
-func (h *stateHeap) Pop() any {
-	k := (*h)[len(*h)-1]
-	*h = (*h)[:len(*h)-1]
-	return k
+func (a stateKey) less(b stateKey) bool {
+	return a.key < b.key || a.key == b.key && a.state < b.state
 }

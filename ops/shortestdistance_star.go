@@ -95,7 +95,7 @@ func componentSums[W semiring.Weight[W], D semiring.Approx[D]](op string, f fst.
 			held += heap(&s.d[q])
 		}
 		if held > o.Bytes {
-			return &LimitError{Op: op, Limit: "bytes", Bound: o.Bytes, Built: Progress{Bytes: held}, Cause: ErrLimit}
+			return makeErrors.Limit(exceeded{Op: op, Limit: "bytes", Bound: o.Bytes, Built: progress{Bytes: held}, Cause: errLimit})
 		}
 		return nil
 	}

@@ -102,8 +102,8 @@ func ShortestPath[W PathWeight[W]](f fst.Expanded[W], opts *ShortestPathOptions[
 	}
 	n, arcs := f.NumStates(), int64(fst.NumArcs(f))
 	base := sizeOf[W](n+1, arcs+int64(n)).Bytes + int64(n)*int64(unsafe.Sizeof(d[0]))
-	m := meter{op: "ShortestPath", lim: o.Limits.workspace(), calls: 255}
-	if err := m.check(Progress{Bytes: base}); err != nil {
+	m := o.Limits.workspace().meter("ShortestPath").atOnce()
+	if err := m.check(progress{Bytes: base}); err != nil {
 		return nil, err
 	}
 	r, err := reversed(f, &stopwatch{op: "ShortestPath", ctx: o.Ctx})
@@ -139,9 +139,9 @@ func singlePath[W PathWeight[W]](f fst.Expanded[W], o *ShortestPathOptions[W]) (
 	const op = "ShortestPath"
 	alg := newAlgebra[W]()
 	n := f.NumStates()
-	m := meter{op: op, lim: o.Limits, calls: 255}
+	m := o.Limits.meter(op).atOnce()
 	work := int64(n) * (int64(unsafe.Sizeof(alg.zero)) + 13)
-	if err := m.check(Progress{Bytes: work}); err != nil {
+	if err := m.check(progress{Bytes: work}); err != nil {
 		return nil, err
 	}
 	r := &relaxation[W]{op: op, f: f, o: o.distances()}

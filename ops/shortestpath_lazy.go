@@ -41,7 +41,7 @@ func (work *searchScratch[W]) shortestPath(f fst.Fst[W], lim Limits) (*fst.Vecto
 	if s == fst.NoState {
 		return out, fst.Err(f)
 	}
-	search := meter{op: op, lim: lim.workspace()}
+	search := lim.workspace().meter(op)
 	var (
 		one, zero = semiring.One[W](), semiring.Zero[W]()
 		seen      = work.seen[:0]
@@ -69,7 +69,7 @@ func (work *searchScratch[W]) shortestPath(f fst.Fst[W], lim Limits) (*fst.Vecto
 		if end != fst.NoState && !it.d.Less(best) {
 			break
 		}
-		if err := search.check(Progress{States: len(seen), Bytes: held()}); err != nil {
+		if err := search.check(progress{States: len(seen), Bytes: held()}); err != nil {
 			return nil, err
 		}
 		w := f.Final(q)
@@ -93,7 +93,7 @@ func (work *searchScratch[W]) shortestPath(f fst.Fst[W], lim Limits) (*fst.Vecto
 			return nil, err
 		}
 	}
-	result := meter{op: op, lim: lim, calls: 255}
+	result := lim.meter(op).atOnce()
 	for q, prev := end, fst.NoState; q != fst.NoState; prev, q = q, seen[q].pred {
 		p := out.AddState()
 		size := sizeOf[W](int(p)+1, int64(p))

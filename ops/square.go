@@ -119,12 +119,12 @@ func (s *square[W]) check() error {
 	if s.budget > 0 && int64(len(s.pairs))+arcs > s.budget || len(s.pairs) >= 1<<31-1 {
 		return ErrUndecided
 	}
-	return s.meter.check(Progress{States: len(s.pairs), Arcs: arcs, Bytes: int64(len(s.pairs))*(pairBytes+s.perPair) + int64(len(s.list))*pairArcBytes + s.held})
+	return s.meter.check(progress{States: len(s.pairs), Arcs: arcs, Bytes: int64(len(s.pairs))*(pairBytes+s.perPair) + int64(len(s.list))*pairArcBytes + s.held})
 }
 
 // look is check that looks at the context now, for loops whose rounds are long.
 func (s *square[W]) look() error {
-	s.meter.calls |= 255
+	s.meter = s.meter.atOnce()
 	return s.check()
 }
 

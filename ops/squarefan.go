@@ -278,7 +278,7 @@ func (s *square[W]) sharedFutures() (related func(p, q fst.StateID) bool, held i
 		return int32(n)
 	}
 	check := func(ahead int64) error {
-		return s.meter.check(Progress{States: len(s.pairs), Arcs: s.looked,
+		return s.meter.check(progress{States: len(s.pairs), Arcs: s.looked,
 			Bytes: 8*int64(cap(s.pairs)+cap(first)) + int64(cap(live)) + 4*int64(cap(to)) + s.ids.Bytes() + s.held + ahead})
 	}
 	// visit calls do for the two next states of each step from l and r, different ones and, where l and r differ, the same.

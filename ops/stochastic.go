@@ -62,9 +62,9 @@ func Stochastic[W interface {
 		from fst.StateID
 		arc  int32 // -1: not seen yet
 	}
-	m := meter{op: "Stochastic", lim: lim.workspace()}
+	m := lim.workspace().meter("Stochastic")
 	n := f.NumStates()
-	if err := m.check(Progress{Bytes: int64(n) * 12}); err != nil {
+	if err := m.check(progress{Bytes: int64(n) * 12}); err != nil {
 		return nil, err
 	}
 	leaving := leavingSum[W]()
@@ -76,7 +76,7 @@ func Stochastic[W interface {
 	queue := []fst.StateID{start}
 	for head := 0; head < len(queue); head++ {
 		q := queue[head]
-		if err := m.check(Progress{Bytes: int64(n) * 12}); err != nil {
+		if err := m.check(progress{Bytes: int64(n) * 12}); err != nil {
 			return nil, err
 		}
 		arcs := f.Arcs(q)

@@ -606,8 +606,8 @@ func (m *subsetMachine[W, R, A]) check() error {
 }
 
 // built is what has been made, of the state at hand too.
-func (m *subsetMachine[W, R, A]) built() Progress {
-	p := Progress{States: m.table.len() + m.more, Arcs: m.arcs}
+func (m *subsetMachine[W, R, A]) built() progress {
+	p := progress{States: m.table.len() + m.more, Arcs: m.arcs}
 	p.Bytes = m.table.bytes() + 4*int64(cap(m.heads)) + m.alg.bytes() + m.arcs*int64(unsafe.Sizeof(fst.Arc[W]{})) + int64(p.States)*24 +
 		m.workBytes() + m.moreBytes + m.besides
 	return p
@@ -640,7 +640,7 @@ func (m *subsetMachine[W, R, A]) limited(err error) error {
 		return err
 	}
 	if limit.Op == "" {
-		limit.Op, limit.Built = m.op, m.built()
+		limit.Op, limit.Built = m.op, Progress(m.built())
 	}
 	effort, timeOver := int64(1<<20), limit.Limit == "context"
 	if timeOver { // no more than in proportion to what was done

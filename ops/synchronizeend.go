@@ -69,7 +69,7 @@ func boundedDelay[W semiring.Weight[W]](op string, f fst.Expanded[W], lim Limits
 	if f.Start() == fst.NoState || knownProperties(f)&(fst.Acyclic|fst.Acceptor) != 0 || !hasDelay(f) {
 		return nil, nil
 	}
-	s := &delaySearch[W]{f: f, meter: meter{op: op, lim: Limits{Ctx: lim.Ctx}}}
+	s := &delaySearch[W]{f: f, meter: Limits{Ctx: lim.Ctx}.meter(op)}
 	var co []bool
 	s.c, co = findComponents(f, nil, fromStart|wantCoaccess)
 	found, err := s.findGrowing()
@@ -149,7 +149,7 @@ func (s *delaySearch[W]) findGrowing() (found bool, err error) {
 		for todo = append(todo, root); len(todo) > 0; {
 			p := todo[len(todo)-1]
 			todo = todo[:len(todo)-1]
-			if err := s.meter.check(Progress{}); err != nil {
+			if err := s.meter.check(progress{}); err != nil {
 				return false, err
 			}
 			arcs := s.f.Arcs(p)
@@ -236,7 +236,7 @@ func (s *delaySearch[W]) ways() (from []ArcRef, order []fst.StateID, err error) 
 	seen[s.f.Start()] = true
 	order = append(order, s.f.Start())
 	for head := 0; head < len(order); head++ {
-		if err := s.meter.check(Progress{}); err != nil {
+		if err := s.meter.check(progress{}); err != nil {
 			return nil, nil, err
 		}
 		for i, e := range s.f.Arcs(order[head]) {
@@ -264,7 +264,7 @@ func (s *delaySearch[W]) cycleAt(r fst.StateID, most int32) ([]ArcRef, error) {
 		if most > 0 && at.arcs >= most {
 			break
 		}
-		if err := s.meter.check(Progress{}); err != nil {
+		if err := s.meter.check(progress{}); err != nil {
 			return nil, err
 		}
 		arcs := s.f.Arcs(at.q)

@@ -99,7 +99,7 @@ func Twins[W semiring.Divisible[W]](f fst.Expanded[W], opts *TwinsOptions) (*Twi
 		return nil, err
 	}
 	s.held = held
-	s.meter = meter{op: opTwins, lim: o.Limits}
+	s.meter = o.Limits.meter(opTwins)
 	if fst.PropertiesOf[W](f, fst.Acceptor)&fst.Acceptor != 0 {
 		return findTwins(opTwins, s, newWeightDelays[W](), near, shortestEffort)
 	}
@@ -594,7 +594,7 @@ func newTwinsGuard[W semiring.Divisible[W], D any, A delays[W, D]](f fst.Fst[W],
 		}
 		s.held = held
 		s.shared = shared
-		s.meter = meter{op: op, lim: Limits{Bytes: lim.Bytes / 2, Ctx: ctx}} // beside what the construction has
+		s.meter = Limits{Bytes: lim.Bytes / 2, Ctx: ctx}.meter(op) // beside what the construction has
 		unlike := unlikeRounding(g)
 		sameOutputs := func(x, y D) bool {
 			o, ok := any(x).(outputDelay[W])
@@ -626,7 +626,7 @@ func (g *twinsGuard[W]) rounds(delta float64) {
 // look is called when a construction has come to next states or nextBytes, after
 // looking at so many arcs of the input. prove looks for a proof that it does not end in what it has made, with
 // about so many steps.
-func (g *twinsGuard[W]) look(op string, built Progress, bytes, work int64, prove func(budget int64) *TwinsError) error {
+func (g *twinsGuard[W]) look(op string, built progress, bytes, work int64, prove func(budget int64) *TwinsError) error {
 	if g.silent {
 		return nil
 	}

@@ -25,7 +25,7 @@ func Union[W semiring.Weight[W]](a *fst.Vector[W], b fst.Expanded[W], lim Limits
 	if start2 == fst.NoState {
 		return CheckLimits("Union", a, lim)
 	}
-	var more Progress // than the states and arcs of both
+	var more progress // than the states and arcs of both
 	switch {
 	case start1 == fst.NoState:
 	case p1.Has(fst.InitialAcyclic):
@@ -59,10 +59,10 @@ func Union[W semiring.Weight[W]](a *fst.Vector[W], b fst.Expanded[W], lim Limits
 
 // appendMachine appends the states of b to a, with their arcs. The properties of
 // a are void afterwards. Over a limit, which is for what comes of it when more states and arcs are added, a is as it was.
-func appendMachine[W semiring.Weight[W]](op string, a *fst.Vector[W], b fst.Expanded[W], more Progress, lim Limits) error {
+func appendMachine[W semiring.Weight[W]](op string, a *fst.Vector[W], b fst.Expanded[W], more progress, lim Limits) error {
 	n1, n2 := a.NumStates(), b.NumStates()
 	arcs := a.NumArcs() + fst.NumArcs(b)
-	m := meter{op: op, lim: lim}
+	m := lim.meter(op)
 	if err := m.look(sizeOf[W](n1+n2+more.States, int64(arcs)+more.Arcs)); err != nil {
 		return err
 	}
