@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+
+	"github.com/tropica-fst/tropica/ops/internal/run"
 )
 
 // workers is how many goroutines n pieces of work are worth, at least one.
@@ -27,7 +29,7 @@ func (p *WorkerPanic) Unwrap() error {
 }
 
 func init() {
-	makeErrors.Panic = func(value any, stack []byte) error { return &WorkerPanic{value, stack} }
+	run.Errors.Panic = func(value any, stack []byte) error { return &WorkerPanic{value, stack} }
 }
 
 // Batch calls do(0) … do(n-1), with lim.Workers of them under way at once, and returns
@@ -42,7 +44,7 @@ func init() {
 // A panic of do ends the batch as an error does, and goes on in the goroutine that called Batch (see Limits.Workers).
 func Batch(n int, lim Limits, do func(i int) error) error {
 	each := func(i int) error {
-		if err := cancelled("Batch", lim.Ctx); err != nil {
+		if err := run.Cancelled("Batch", lim.Ctx); err != nil {
 			return err
 		}
 		return do(i)
@@ -63,7 +65,7 @@ func Batch(n int, lim Limits, do func(i int) error) error {
 		err   error
 	)
 	stop := func() { next.Store(int64(n)) } // those before i have all been taken
-	together(w, stop, func(int) {
+	run.Together(w, stop, func(int) {
 		for {
 			i := int(next.Add(1) - 1)
 			if i >= n {

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 )
 
 // position is an index into arrays of states or of arcs.
@@ -99,15 +100,15 @@ func (p *refinable[I]) split(made func(old, new I)) {
 //
 // After R. Paige and R. Tarjan, "Three partition refinement algorithms", SIAM J. Computing 16(6), 1987, for several labels as in
 // A. Valmari, "Bisimilarity minimization in O(m log n) time", Petri Nets 2009.
-func bisimilar(list []inArc, first []int64, class []int32, n int, w *stopwatch) ([]int32, int, error) {
+func bisimilar(list []inArc, first []int64, class []int32, n int, w *run.Stopwatch) ([]int32, int, error) {
 	if len(list) > math.MaxInt32 {
 		return bisimilarBy[int64](list, first, class, n, w)
 	}
 	return bisimilarBy[int32](list, first, class, n, w)
 }
 
-func bisimilarBy[I position](list []inArc, first []int64, class []int32, n int, w *stopwatch) ([]int32, int, error) {
-	if err := w.holds(16*int64(len(class)) + 5*int64(unsafe.Sizeof(I(0)))*int64(len(list))); err != nil { // before anything splits
+func bisimilarBy[I position](list []inArc, first []int64, class []int32, n int, w *run.Stopwatch) ([]int32, int, error) {
+	if err := w.Hold(16*int64(len(class)) + 5*int64(unsafe.Sizeof(I(0)))*int64(len(list))); err != nil { // before anything splits
 		return nil, 0, err
 	}
 	states := newRefinable(groupBy(class, n))
@@ -143,7 +144,7 @@ func bisimilarBy[I position](list []inArc, first []int64, class []int32, n int, 
 		for _, c := range fresh {
 			for _, q := range states.of(c) {
 				lo, hi := first[q], first[q+1]
-				if err := w.did(1 + int(hi-lo)); err != nil {
+				if err := w.Spend(1 + int(hi-lo)); err != nil {
 					return err
 				}
 				for t := lo; t < hi; t++ {
@@ -188,10 +189,10 @@ func bisimilarBy[I position](list []inArc, first []int64, class []int32, n int, 
 		b.of[s] = I(len(b.lo))
 		b.lo, b.hi, b.waiting = append(b.lo, slicesOf.first[s]), append(b.hi, slicesOf.end[s]), append(b.waiting, false)
 		arcs := slicesOf.of(s)
-		if err := w.did(len(arcs)); err != nil {
+		if err := w.Spend(len(arcs)); err != nil {
 			return nil, 0, err
 		}
-		if err := w.holds(states.bytes() + slicesOf.bytes() + b.bytes()); err != nil {
+		if err := w.Hold(states.bytes() + slicesOf.bytes() + b.bytes()); err != nil {
 			return nil, 0, err
 		}
 		for _, t := range arcs {

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -67,9 +68,9 @@ func Compose[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions) (*fst.
 		return nil, err
 	}
 	if opts == nil || !opts.KeepDead {
-		trim(out, c.trace, c.meter.lim.Workers)
+		trim(out, c.trace, c.meter.Lim.Workers)
 	}
-	if s.out.out == nil {
+	if s.out.Out == nil {
 		out = out.Clone() // the arrays belong to the buffer
 	}
 	c.giveBack(s)
@@ -78,37 +79,37 @@ func Compose[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions) (*fst.
 
 // composeScratch is the work space of a composition, when none is under way.
 type composeScratch[W semiring.Weight[W]] struct {
-	table triples
+	table run.Triples
 	keys  []uint64
 	arcs  []fst.Arc[W]
-	out   stateBuffer[W]
+	out   run.StateBuffer[W]
 }
 
 // borrow makes the work space of c that of an earlier composition, unless how much is
 // in use may be told in an error.
 func (c *Composer[W]) borrow() *composeScratch[W] {
-	if l := c.meter.lim; l.States != 0 || l.Arcs != 0 || l.Bytes != 0 {
+	if l := c.meter.Lim; l.States != 0 || l.Arcs != 0 || l.Bytes != 0 {
 		return new(composeScratch[W])
 	}
-	s := scratchOf[composeScratch[W]]().Get().(*composeScratch[W])
+	s := run.Scratch[composeScratch[W]]().Get().(*composeScratch[W])
 	c.table, c.keys, c.arcs = s.table, s.keys, s.arcs
 	return s
 }
 
 // giveBack ends the use of c.
 func (c *Composer[W]) giveBack(s *composeScratch[W]) {
-	c.table.reset()
+	c.table.Reset()
 	clear(c.arcs[:cap(c.arcs)])
-	if s.keys = c.keys[:0]; cap(s.keys) > keptScratch {
+	if s.keys = c.keys[:0]; cap(s.keys) > run.KeptScratch {
 		s.keys = nil
 	}
-	if s.arcs = c.arcs[:0]; cap(s.arcs) > keptScratch {
+	if s.arcs = c.arcs[:0]; cap(s.arcs) > run.KeptScratch {
 		s.arcs = nil
 	}
 	s.table = c.table
-	s.out.reset()
-	c.table, c.keys, c.arcs = triples{}, nil, nil
-	scratchOf[composeScratch[W]]().Put(s)
+	s.out.Reset()
+	c.table, c.keys, c.arcs = run.Triples{}, nil, nil
+	run.Scratch[composeScratch[W]]().Put(s)
 }
 
 // ComposeLazy returns A∘B, to be computed where it is looked at. A and B may
@@ -138,9 +139,9 @@ type Composer[W semiring.Weight[W]] struct {
 	a, b   side[W]
 	filter Filter
 	match  matchSide
-	table  triples
+	table  run.Triples
 
-	meter meter
+	meter run.Meter
 	built int64 // arcs handed out by run
 
 	zero     W
@@ -193,7 +194,7 @@ func newComposer[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions) (*
 
 // Tuple returns the states of A and B, and of the filter, that make state q.
 func (c *Composer[W]) Tuple(q fst.StateID) (s1, s2 fst.StateID, filterState int) {
-	s1, s2, fs := untriple(c.table.keys[q])
+	s1, s2, fs := run.Untriple(c.table.Keys[q])
 	return s1, s2, int(fs)
 }
 
@@ -206,7 +207,7 @@ func (c *Composer[W]) Start() (fst.StateID, error) {
 	if s1 == fst.NoState || s2 == fst.NoState {
 		return fst.NoState, nil
 	}
-	return c.table.id(triple(s1, s2, 0)), nil
+	return c.table.ID(run.Triple(s1, s2, 0)), nil
 }
 
 // Expand returns the final weight of q and appends its arcs to dst.
@@ -240,7 +241,7 @@ type pairOf[W semiring.Weight[W]] struct {
 func (c *Composer[W]) read(q fst.StateID, block []pairOf[W]) {
 	for i := range block {
 		p := &block[i]
-		p.s1, p.s2, p.fs = untriple(c.table.keys[int(q)+i])
+		p.s1, p.s2, p.fs = run.Untriple(c.table.Keys[int(q)+i])
 		p.arcs1 = c.a.f.Arcs(p.s1)
 	}
 	for i := range block {
@@ -254,7 +255,7 @@ func (c *Composer[W]) read(q fst.StateID, block []pairOf[W]) {
 			touched += p.arcs1[0].OLabel + p.arcs2[0].ILabel
 		}
 	}
-	c.table.touched += uint32(touched)
+	c.table.Touched += uint32(touched)
 	for i := range block {
 		p := &block[i]
 		p.final = c.a.f.Final(p.s1)
@@ -331,11 +332,11 @@ func (c *Composer[W]) expand(p *pairOf[W], dst []fst.Arc[W], trace *Trace) ([]fs
 			for ; k < end; k++ {
 				e := se[k]
 				if first {
-					keys = append(keys, triple(e.NextState, inState, seAlone))
+					keys = append(keys, run.Triple(e.NextState, inState, seAlone))
 					e.OLabel = fst.Epsilon
 					trace.add(k, -1)
 				} else {
-					keys = append(keys, triple(inState, e.NextState, seAlone))
+					keys = append(keys, run.Triple(inState, e.NextState, seAlone))
 					e.ILabel = fst.Epsilon
 					trace.add(-1, k)
 				}
@@ -368,11 +369,11 @@ func (c *Composer[W]) expand(p *pairOf[W], dst []fst.Arc[W], trace *Trace) ([]fs
 		} else if inAlone != blocked {
 			t := *e
 			if first {
-				keys = append(keys, triple(s1, e.NextState, inAlone))
+				keys = append(keys, run.Triple(s1, e.NextState, inAlone))
 				t.ILabel = fst.Epsilon
 				trace.add(-1, i)
 			} else {
-				keys = append(keys, triple(e.NextState, s2, inAlone))
+				keys = append(keys, run.Triple(e.NextState, s2, inAlone))
 				t.OLabel = fst.Epsilon
 				trace.add(i, -1)
 			}
@@ -396,14 +397,14 @@ func (c *Composer[W]) expand(p *pairOf[W], dst []fst.Arc[W], trace *Trace) ([]fs
 			if first {
 				for j := k0; j < end; j++ {
 					f := &se[j]
-					keys = append(keys, triple(f.NextState, e.NextState, next))
+					keys = append(keys, run.Triple(f.NextState, e.NextState, next))
 					dst = append(dst, fst.Arc[W]{ILabel: f.ILabel, OLabel: e.OLabel, Weight: f.Weight.Times(e.Weight)})
 					trace.add(j, i)
 				}
 			} else {
 				for j := k0; j < end; j++ {
 					f := &se[j]
-					keys = append(keys, triple(e.NextState, f.NextState, next))
+					keys = append(keys, run.Triple(e.NextState, f.NextState, next))
 					dst = append(dst, fst.Arc[W]{ILabel: e.ILabel, OLabel: f.OLabel, Weight: e.Weight.Times(f.Weight)})
 					trace.add(i, j)
 				}
@@ -487,9 +488,9 @@ func (r *restOf[W]) arcs(i, k int) (n int64) {
 // number gives the last arcs, those whose triples are in c.keys, their next states.
 func (c *Composer[W]) number(arcs []fst.Arc[W]) {
 	arcs = arcs[len(arcs)-len(c.keys):]
-	hashes := c.table.prepare(c.keys)
+	hashes := c.table.Prepare(c.keys)
 	for i, key := range c.keys {
-		arcs[i].NextState = c.table.find(key, hashes[i])
+		arcs[i].NextState = c.table.Find(key, hashes[i])
 	}
 	c.numbered += len(c.keys)
 	c.keys = c.keys[:0]
@@ -512,12 +513,12 @@ const wideScratch = 2 * (wideState + checkEvery)
 // at hand.
 func (c *Composer[W]) check(n int64) error {
 	arc := int64(unsafe.Sizeof(fst.Arc[W]{}))
-	p := progress{States: c.table.len(), Arcs: c.built + n}
+	p := run.Progress{States: c.table.Len(), Arcs: c.built + n}
 	p.Bytes = p.Arcs*arc + int64(p.States)*tripleBytes + int64(cap(c.keys))*8
 	if c.trace != nil {
 		p.Bytes += p.Arcs*8 + int64(p.States)*16
 	}
-	return c.meter.check(p)
+	return c.meter.Check(p)
 }
 
 // checkAhead is check of a state that has been counted: rest of its arcs are to be made yet, of whole.
@@ -539,7 +540,7 @@ const tripleBytes = 8 + 14 + 16 + 8
 // run expands every state in order of its number, and writes the result as it
 // goes. It is Materialize without the calls between, and with a trace. The arrays of a result that fits
 // into the buffer are the buffer's.
-func (c *Composer[W]) run(b *stateBuffer[W]) (*fst.Vector[W], error) {
+func (c *Composer[W]) run(b *run.StateBuffer[W]) (*fst.Vector[W], error) {
 	if c.trace != nil {
 		c.trace.reset()
 	}
@@ -547,24 +548,24 @@ func (c *Composer[W]) run(b *stateBuffer[W]) (*fst.Vector[W], error) {
 	if err != nil {
 		return nil, err
 	}
-	w := c.meter.lim.Workers
+	w := c.meter.Lim.Workers
 	if c.trace != nil || !shareable(c.a.f) || !shareable(c.b.f) {
 		w = 1
 	}
-	for q := 0; q < c.table.len(); { // no state at all without a start
-		if w > 1 && c.table.len()-q >= composeAlone {
+	for q := 0; q < c.table.Len(); { // no state at all without a start
+		if w > 1 && c.table.Len()-q >= composeAlone {
 			if err := c.runAhead(b, q, w); err != nil {
 				return nil, err
 			}
 			break
 		}
-		n, err := c.step(b, q, min(composeBlock, c.table.len()-q))
+		n, err := c.step(b, q, min(composeBlock, c.table.Len()-q))
 		if err != nil {
 			return nil, err
 		}
 		q += n
 	}
-	out := b.view()
+	out := b.View()
 	out.SetInputSymbols(fst.InputSymbols(c.a.f))
 	out.SetOutputSymbols(fst.OutputSymbols(c.b.f))
 	if start == fst.NoState {
@@ -580,7 +581,7 @@ func (c *Composer[W]) run(b *stateBuffer[W]) (*fst.Vector[W], error) {
 const composeBlock = 32
 
 // step writes the states from q on, n at most, and returns how many.
-func (c *Composer[W]) step(out *stateBuffer[W], q, n int) (done int, err error) {
+func (c *Composer[W]) step(out *run.StateBuffer[W], q, n int) (done int, err error) {
 	var block [composeBlock]pairOf[W]
 	var end [len(block)]int // of each state's arcs
 	var finals [len(block)]W
@@ -605,13 +606,13 @@ func (c *Composer[W]) step(out *stateBuffer[W], q, n int) (done int, err error) 
 		begin = end[done-2]
 	}
 	if row := arcs[begin:len(arcs):len(arcs)]; len(row) >= wideState && cap(arcs)-len(row) <= len(row)/4 { // and the array is its own
-		out.pushAll(finals[:done-1], end[:done-1], arcs[:begin])
-		out.give(finals[done-1], row)
+		out.PushAll(finals[:done-1], end[:done-1], arcs[:begin])
+		out.Give(finals[done-1], row)
 		if used = c.arcs; cap(used) >= cap(arcs) || cap(used) < wideScratch { // the same array, or too small for the next such
 			used = make([]fst.Arc[W], 0, wideScratch)
 		}
 	} else {
-		out.pushAll(finals[:done], end[:done], arcs)
+		out.PushAll(finals[:done], end[:done], arcs)
 	}
 	c.arcs = used
 	return done, c.check(0)

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -23,7 +24,7 @@ func Concat[W semiring.Weight[W]](a *fst.Vector[W], b fst.Expanded[W], lim Limit
 	}
 	n1 := a.NumStates()
 	zero := semiring.Zero[W]()
-	var more progress // than the states and arcs of both
+	var more run.Progress // than the states and arcs of both
 	if start2 != fst.NoState && (lim.Arcs > 0 || lim.Bytes > 0) {
 		for q := range n1 {
 			if !a.Final(fst.StateID(q)).Equal(zero) {

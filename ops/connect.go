@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -54,20 +55,20 @@ func reachedStates[W semiring.Weight[W]](f *fst.Vector[W], workers int) stateSet
 		return reached
 	}
 	reached.add(f.Start())
-	pool := newWorkPool(workers, []fst.StateID{f.Start()})
-	together(workers, pool.stop, func(int) { reachFrom(f, reached, pool) })
+	pool := run.NewWorkPool(workers, []fst.StateID{f.Start()})
+	run.Together(workers, pool.Stop, func(int) { reachFrom(f, reached, pool) })
 	return reached
 }
 
 // reachFrom searches from what is in the pool, until nobody has anything left.
-func reachFrom[W semiring.Weight[W]](f *fst.Vector[W], reached stateSet, pool *workPool[[]fst.StateID]) {
+func reachFrom[W semiring.Weight[W]](f *fst.Vector[W], reached stateSet, pool *run.WorkPool[[]fst.StateID]) {
 	// The order in which states are taken does not matter, so that several are taken at once: where their arcs
 	// lie is looked up, and the first of them touched, before any is gone through. Misses of the cache then overlap,
 	// which one after the other are most of the search: 120 to 88 ms of the whole of Connect on a random machine.
 	const batch = 16
 	var rows [batch][]fst.Arc[W]
-	shared := pool.workers > 1
-	for todo, ok := pool.take(); ok; todo, ok = pool.take() {
+	shared := pool.Workers > 1
+	for todo, ok := pool.Take(); ok; todo, ok = pool.Take() {
 		for len(todo) > 0 {
 			if shared && len(todo) >= 4*batch {
 				todo = shareHalf(pool, todo)
@@ -108,11 +109,11 @@ func reachFrom[W semiring.Weight[W]](f *fst.Vector[W], reached stateSet, pool *w
 }
 
 // shareHalf gives away half of a list of states if somebody waits for work, and returns what is left.
-func shareHalf(pool *workPool[[]fst.StateID], todo []fst.StateID) []fst.StateID {
-	if pool.idle.Load() == 0 {
+func shareHalf(pool *run.WorkPool[[]fst.StateID], todo []fst.StateID) []fst.StateID {
+	if pool.Idle.Load() == 0 {
 		return todo
 	}
 	half := len(todo) / 2
-	pool.put(slices.Clone(todo[half:]))
+	pool.Put(slices.Clone(todo[half:]))
 	return todo[:half]
 }

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -123,7 +124,7 @@ func (l *liveSearch[I, W]) sweepTwo() {
 	var upper, lower sweepPart
 	upper.next.Store(int64(len(l.pending)))
 	lower.next.Store(int64(middle))
-	together(2, func() {}, func(k int) { // each ends by itself
+	run.Together(2, func() {}, func(k int) { // each ends by itself
 		s := &sweeper[I, W]{liveSearch: l, shared: true}
 		if k == 1 {
 			for s.sweepBlock(&lower, 0, block) && 2*lower.share() >= upper.share() {
@@ -271,18 +272,18 @@ func (l *liveSearch[I, W]) wake(workers int) {
 	if len(l.live) == 0 {
 		return
 	}
-	pool := newWorkPool(workers, l.live)
-	together(workers, pool.stop, func(int) { l.wakeFrom(pool) })
+	pool := run.NewWorkPool(workers, l.live)
+	run.Together(workers, pool.Stop, func(int) { l.wakeFrom(pool) })
 }
 
 // wakeFrom does what is in the pool, until nobody has anything left.
-func (l *liveSearch[I, W]) wakeFrom(pool *workPool[[]fst.StateID]) {
+func (l *liveSearch[I, W]) wakeFrom(pool *run.WorkPool[[]fst.StateID]) {
 	// As in reachFrom, several states are taken at once for misses of the cache to overlap.
 	const batch = 16
 	var at [batch]I
 	pending, first, rooms := l.pending, l.first, l.rooms
-	shared := pool.workers > 1
-	for todo, ok := pool.take(); ok; todo, ok = pool.take() {
+	shared := pool.Workers > 1
+	for todo, ok := pool.Take(); ok; todo, ok = pool.Take() {
 		for len(todo) > 0 {
 			if shared && len(todo) >= 4*batch {
 				todo = shareHalf(pool, todo)

@@ -5,6 +5,7 @@ import (
 	"iter"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -164,23 +165,23 @@ func expandAll[W semiring.Weight[W]](e fst.Expander[W]) (*fst.Vector[W], error) 
 	if err != nil || start == fst.NoState {
 		return fst.NewVector[W](0), err
 	}
-	pool := scratchOf[stateBuffer[W]]()
-	b := pool.Get().(*stateBuffer[W])
+	pool := run.Scratch[run.StateBuffer[W]]()
+	b := pool.Get().(*run.StateBuffer[W])
 	known := start
 	for q := fst.StateID(0); q <= known; q++ {
-		final, arcs, err := e.Expand(q, b.state[:0])
-		b.state = arcs
+		final, arcs, err := e.Expand(q, b.State[:0])
+		b.State = arcs
 		if err != nil {
-			b.reset()
+			b.Reset()
 			pool.Put(b)
 			return nil, err
 		}
 		for i := range arcs {
 			known = max(known, arcs[i].NextState)
 		}
-		b.pushPart(final, arcs)
+		b.PushPart(final, arcs)
 	}
-	out := b.machine()
+	out := b.Machine()
 	pool.Put(b)
 	out.SetStart(start)
 	return out, nil

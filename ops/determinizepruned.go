@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -115,7 +116,7 @@ type lazyPruner[W DividedPath[W]] struct {
 	alpha, beta []W // distances from the start, so far, and to the final states
 	copies      []fst.StateID
 	seen        []uint8
-	queue       *stateHeap
+	queue       *run.StateHeap
 }
 
 func (p *lazyPruner[W]) grow(q fst.StateID) {
@@ -123,7 +124,7 @@ func (p *lazyPruner[W]) grow(q fst.StateID) {
 		p.alpha = append(p.alpha, p.alg.zero)
 		p.copies = append(p.copies, fst.NoState)
 		p.seen = append(p.seen, 0)
-		p.queue.pos = append(p.queue.pos, 0)
+		p.queue.Pos = append(p.queue.Pos, 0)
 	}
 }
 
@@ -143,19 +144,19 @@ func (p *lazyPruner[W]) run() (*fst.Vector[W], error) {
 		return out, err
 	}
 	limit := p.beta[start].Times(threshold)
-	p.queue = newStateHeap(0, true, func(q, r fst.StateID) bool {
+	p.queue = run.NewStateHeap(0, true, func(q, r fst.StateID) bool {
 		return p.alg.less(p.alpha[q].Times(p.beta[q]), p.alpha[r].Times(p.beta[r]))
 	})
-	p.queue.pos = []int32{} // moving
+	p.queue.Pos = []int32{} // moving
 	p.grow(start)
 	p.alpha[start] = p.alg.one
 	p.copies[start] = out.AddState()
 	out.SetStart(0)
 	p.seen[start] = waiting
-	p.queue.push(start)
+	p.queue.Push(start)
 	var arcs []fst.Arc[W]
-	for !p.queue.empty() {
-		s := p.queue.pop()
+	for !p.queue.Empty() {
+		s := p.queue.Pop()
 		p.seen[s] = visited
 		var final W
 		if final, arcs, err = p.d.Expand(s, arcs[:0]); err != nil {
@@ -183,9 +184,9 @@ func (p *lazyPruner[W]) run() (*fst.Vector[W], error) {
 			switch p.seen[t] {
 			case unseen:
 				p.seen[t] = waiting
-				p.queue.push(t)
+				p.queue.Push(t)
 			case waiting:
-				p.queue.update(t)
+				p.queue.Update(t)
 			}
 		}
 	}
@@ -201,7 +202,7 @@ func (p *lazyPruner[W]) run() (*fst.Vector[W], error) {
 // a state on the cheapest path and of one on a path to such an element come again with the same cost on the left and another on
 // the right: a cycle of this kind. So where there is none, the construction ends.
 func findCheapTwins[W DividedPath[W]](op string, f fst.Expanded[W], beta []W, limit W, delta float64, lim Limits, budget int64) (*TwinsError, error) {
-	w := &stopwatch{op: op, ctx: lim.Ctx}
+	w := &run.Stopwatch{Op: op, Ctx: lim.Ctx}
 	f, held, err := summed(f, w)
 	if err != nil {
 		return nil, err
@@ -221,7 +222,7 @@ func findCheapTwins[W DividedPath[W]](op string, f fst.Expanded[W], beta []W, li
 	alpha := slices.Repeat([]W{alg.zero}, len(s.pairs))
 	via := make([]pairStep, len(s.pairs))
 	through := func(p int32, a W) W { return a.Times(beta[left(p)]) }
-	queue := newStateHeap(len(s.pairs), true, func(p, q fst.StateID) bool {
+	queue := run.NewStateHeap(len(s.pairs), true, func(p, q fst.StateID) bool {
 		return alg.less(through(int32(p), alpha[p]), through(int32(q), alpha[q]))
 	})
 	const (
@@ -234,9 +235,9 @@ func findCheapTwins[W DividedPath[W]](op string, f fst.Expanded[W], beta []W, li
 	cheap := *s // with the arcs alone whose left sides cost nothing, on what is reached within limit
 	cheap.first, cheap.list = make([]int64, len(s.pairs)+1), nil
 	alpha[0], seen[0] = alg.one, waiting
-	queue.push(0)
-	for !queue.empty() {
-		p := int32(queue.pop())
+	queue.Push(0)
+	for !queue.Empty() {
+		p := int32(queue.Pop())
 		if err := s.check(); err != nil {
 			return nil, err
 		}
@@ -250,9 +251,9 @@ func findCheapTwins[W DividedPath[W]](op string, f fst.Expanded[W], beta []W, li
 			alpha[e.to], via[e.to] = a, pairStep{p, e}
 			if seen[e.to] == unseen {
 				seen[e.to] = waiting
-				queue.push(fst.StateID(e.to))
+				queue.Push(fst.StateID(e.to))
 			} else {
-				queue.update(fst.StateID(e.to))
+				queue.Update(fst.StateID(e.to))
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -222,7 +223,7 @@ func (d *outputDeterminizer[W, R, A]) finish(terms []outputTerm[W], dst []fst.Ar
 		return zero, append(dst, fst.Arc[W]{ILabel: label, OLabel: t.labels[0], Weight: t.weight, NextState: d.end()}), nil
 	}
 	if d.o.IncrementSubsequentialLabel {
-		if err := enoughLabels(label, len(terms), hintSubsequential); err != nil {
+		if err := enoughLabels(label, len(terms), run.HintSubsequential); err != nil {
 			return zero, dst, err
 		}
 	}
@@ -277,14 +278,14 @@ func (*outputResiduals[W]) watch(func() error)             {} // a step takes no
 
 func (a *outputResiduals[W]) failed() error {
 	if a.full {
-		return &LimitError{Limit: "labels", Bound: int64(mostLabels), Cause: ErrLimit, Hint: hintLabels}
+		return &LimitError{Limit: "labels", Bound: int64(run.MostLabels), Cause: ErrLimit, Hint: run.HintLabels}
 	}
 	return nil
 }
 
 // fits reports whether a slab has room for n labels more.
 func (a *outputResiduals[W]) fits(slab []fst.Label, n int) bool {
-	if len(slab)+n > mostLabels {
+	if len(slab)+n > run.MostLabels {
 		a.full = true
 		return false
 	}

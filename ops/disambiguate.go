@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -97,14 +98,14 @@ func disambiguate[W semiring.Divisible[W]](f fst.Expanded[W], opts *Disambiguate
 	if opts != nil {
 		o = *opts
 	}
-	room := &stopwatch{op: opDisambiguate, most: o.Bytes}
-	if err := room.holds(sizeOf[W](f.NumStates(), int64(fst.NumArcs(f))).Bytes); err != nil { // before the copy is made
+	room := &run.Stopwatch{Op: opDisambiguate, Most: o.Bytes}
+	if err := room.Hold(run.SizeOf[W](f.NumStates(), int64(fst.NumArcs(f))).Bytes); err != nil { // before the copy is made
 		return nil, err
 	}
 	in, original := trimmedCopy(f)
 	var s arcSorter[W]
 	sortByNext(in, &s)
-	d := &disambiguator[W]{meter: o.Limits.workspace().meter(opDisambiguate).atOnce()}
+	d := &disambiguator[W]{meter: o.Limits.workspace().meter(opDisambiguate).AtOnce()}
 	if err := d.construct(in, &o); err != nil {
 		return nil, inStatesOf(original, err)
 	}
@@ -208,7 +209,7 @@ type disambiguator[W semiring.Divisible[W]] struct {
 	out   *fst.Vector[W]
 	heads []fst.StateID // of the states of out; NoState where the rest of an output string is made
 	alike []int32       // of states with one head, the same number where output strings are left over alike; nil for acceptors
-	meter meter
+	meter run.Meter
 
 	seen  *fst.Table[uint64] // pairs of states, the lower first, that one string reaches
 	rival []rivals           // arcs of which one is superfluous
@@ -234,12 +235,12 @@ func (d *disambiguator[W]) construct(in *fst.Vector[W], o *DisambiguateOptions) 
 	if in.Start() == fst.NoState {
 		return nil
 	}
-	sq, err := newSquare[W](in, false, 0, &stopwatch{op: opDisambiguate, ctx: o.Ctx})
+	sq, err := newSquare[W](in, false, 0, &run.Stopwatch{Op: opDisambiguate, Ctx: o.Ctx})
 	if err != nil {
 		return err
 	}
 	sq.meter = d.meter
-	d.input = sizeOf[W](in.NumStates(), int64(in.NumArcs())).Bytes
+	d.input = run.SizeOf[W](in.NumStates(), int64(in.NumArcs())).Bytes
 	sq.held = d.input
 	related, held, err := sq.sharedFutures()
 	if err != nil {
@@ -249,13 +250,13 @@ func (d *disambiguator[W]) construct(in *fst.Vector[W], o *DisambiguateOptions) 
 	var expander fst.Expander[W]
 	var head func(q fst.StateID) fst.StateID
 	var leftOver func(q fst.StateID, dst []byte) []byte // of a transducer's state: all but weights
-	var built func() progress                           // with all that is held
+	var built func() run.Progress                       // with all that is held
 	if fst.PropertiesOf[W](in, fst.Acceptor)&fst.Acceptor != 0 {
 		a, err := newAcceptorDeterminizer[W](in, do)
 		if err != nil {
 			return err
 		}
-		a.m.op, a.m.meter.op, a.m.related = opDisambiguate, opDisambiguate, related
+		a.m.op, a.m.meter.Op, a.m.related = opDisambiguate, opDisambiguate, related
 		a.m.besides = held + d.input
 		a.m.guard = newTwinsGuard[W](in, o.Limits, true, newWeightDelays[W])
 		expander, head = a, func(q fst.StateID) fst.StateID { return a.m.heads[q] }
@@ -265,7 +266,7 @@ func (d *disambiguator[W]) construct(in *fst.Vector[W], o *DisambiguateOptions) 
 			return err
 		}
 		t := e.(*outputDeterminizer[W, outResidual[W], *outputResiduals[W]])
-		t.m.op, t.m.meter.op, t.m.related = opDisambiguate, opDisambiguate, related
+		t.m.op, t.m.meter.Op, t.m.related = opDisambiguate, opDisambiguate, related
 		t.m.besides = held + d.input
 		t.m.guard = newTwinsGuard[W](in, o.Limits, true, newOutputDelays[W])
 		expander, head = t, func(q fst.StateID) fst.StateID {
@@ -297,7 +298,7 @@ func (d *disambiguator[W]) construct(in *fst.Vector[W], o *DisambiguateOptions) 
 
 // compareLeftOver sets alike. A label at most leaves a step, so that of what has gone two ways to one head different strings may be left;
 // the weights are those of all ways together. The keys of one head are held at a time, beside what was built.
-func (d *disambiguator[W]) compareLeftOver(leftOver func(q fst.StateID, dst []byte) []byte, built progress) error {
+func (d *disambiguator[W]) compareLeftOver(leftOver func(q fst.StateID, dst []byte) []byte, built run.Progress) error {
 	since := 0
 	d.alike = make([]int32, len(d.heads))
 	of := map[fst.StateID][]fst.StateID{}
@@ -317,7 +318,7 @@ func (d *disambiguator[W]) compareLeftOver(leftOver func(q fst.StateID, dst []by
 			key = leftOver(q, key[:0])
 			if since += 1 + len(key); since >= candidatesALook {
 				since = 0
-				if err := d.meter.look(p); err != nil {
+				if err := d.meter.CheckNow(p); err != nil {
 					return err
 				}
 			}
@@ -391,15 +392,15 @@ func (d *disambiguator[W]) findRivals() error {
 		if queue, err = d.pairs(queue, fst.StateID(uint32(k>>32)), fst.StateID(uint32(k))); err != nil {
 			return err
 		}
-		if err := d.meter.check(d.built(queue)); err != nil {
+		if err := d.meter.Check(d.built(queue)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (d *disambiguator[W]) built(queue []uint64) progress {
-	p := sizeOf[W](d.out.NumStates(), int64(d.out.NumArcs()))
+func (d *disambiguator[W]) built(queue []uint64) run.Progress {
+	p := run.SizeOf[W](d.out.NumStates(), int64(d.out.NumArcs()))
 	p.Bytes += d.input + 4*int64(cap(d.heads)+cap(d.alike)+cap(d.merge)) + int64(len(d.rank)) + 8*int64(cap(queue)) + d.seen.Bytes() + int64(cap(d.rival))*int64(unsafe.Sizeof(rivals{}))
 	return p
 }
@@ -425,7 +426,7 @@ func (d *disambiguator[W]) pairs(queue []uint64, p, q fst.StateID) ([]uint64, er
 		}
 		for j := at; j < len(right) && right[j].ILabel == label; j++ {
 			if d.steps++; d.steps%candidatesALook == 0 {
-				if err := d.meter.look(d.built(queue)); err != nil {
+				if err := d.meter.CheckNow(d.built(queue)); err != nil {
 					return queue, err
 				}
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/fst/fsttest"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -84,7 +85,7 @@ func TestDisambiguateComparesWithinLimits(t *testing.T) {
 		d := &disambiguator[semiring.Tropical]{out: fst.NewVector[semiring.Tropical](0), heads: make([]fst.StateID, n), meter: lim.meter(opDisambiguate)}
 		err := d.compareLeftOver(func(q fst.StateID, dst []byte) []byte {
 			return strconv.AppendInt(append(dst, "of one head "...), int64(q/2), 10)
-		}, progress{})
+		}, run.Progress{})
 		var stopped *LimitError
 		if limit == "" {
 			if err != nil || d.alike[6] != d.alike[7] || d.alike[7] == d.alike[8] {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/fst/fsttest"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -21,14 +22,14 @@ func edgeMachine[W semiring.Codec[W]](text string) *fst.Vector[W] {
 func TestMeterLooksWithEachMegabyte(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	m := Limits{Ctx: ctx}.meter("Test")
-	if err := m.check(progress{}); err != nil {
+	if err := m.Check(run.Progress{}); err != nil {
 		t.Fatal(err)
 	}
 	cancel()
-	if err := m.check(progress{Bytes: 1000}); err != nil {
+	if err := m.Check(run.Progress{Bytes: 1000}); err != nil {
 		t.Errorf("with a little more: %v", err)
 	}
-	if err := m.check(progress{Bytes: 2 << 20}); !isCancelled(err) {
+	if err := m.Check(run.Progress{Bytes: 2 << 20}); !isCancelled(err) {
 		t.Errorf("with two megabytes more: %v", err)
 	}
 }

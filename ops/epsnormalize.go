@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -43,8 +44,8 @@ func EpsNormalize[W semiring.Component[W]](f fst.Expanded[W], side Side, lim Lim
 func epsNormalize[W semiring.Component[W], D semiring.Component[D]](f fst.Expanded[W], side Side, lim Limits) (*fst.Vector[W], error) {
 	in := f
 	// Before it is made: the machine with sets of strings, which is what takes most.
-	room := &stopwatch{op: "EpsNormalize", ctx: lim.Ctx, most: lim.Bytes}
-	if err := room.holds(sizeOf[semiring.GallicUnion[D]](f.NumStates(), int64(fst.NumArcs(f))).Bytes); err != nil {
+	room := &run.Stopwatch{Op: "EpsNormalize", Ctx: lim.Ctx, Most: lim.Bytes}
+	if err := room.Hold(run.SizeOf[semiring.GallicUnion[D]](f.NumStates(), int64(fst.NumArcs(f))).Bytes); err != nil {
 		return nil, err
 	}
 	if side == Output {

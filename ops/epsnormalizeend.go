@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -69,7 +70,7 @@ func endlessRemoval[W semiring.Weight[W]](f fst.Expanded[W], side Side, lim Limi
 		return nil
 	}
 	along := func(e *fst.Arc[W]) bool { return e.ILabel == fst.Epsilon && !semiring.IsZero(e.Weight) }
-	c, _, err := findComponentsWithin(f, along, 0, &stopwatch{op: "EpsNormalize", ctx: lim.Ctx})
+	c, _, err := findComponentsWithin(f, along, 0, &run.Stopwatch{Op: "EpsNormalize", Ctx: lim.Ctx})
 	if err != nil {
 		return err
 	}
@@ -262,7 +263,7 @@ func gainingCycle[W semiring.Weight[W]](f fst.Expanded[W], gain func(fst.StateID
 		next = next[:0]
 		for _, q := range round {
 			waiting[q] = false
-			if err := m.check(progress{}); err != nil {
+			if err := m.Check(run.Progress{}); err != nil {
 				return nil, err
 			}
 			arcs := f.Arcs(q)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -56,7 +57,7 @@ func Equivalent[W minimizable[W]](a, b fst.Expanded[W], delta float64) (bool, er
 		return sameLanguage(a, b), nil
 	}
 	for i, f := range []fst.Expanded[W]{a, b} {
-		if err := cancelling("Equivalent", f, &stopwatch{}); err != nil {
+		if err := cancelling("Equivalent", f, &run.Stopwatch{}); err != nil {
 			return false, fmt.Errorf("%w (in the %s machine)", err, [...]string{"first", "second"}[i])
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/tropica-fst/tropica/fst"
-	"github.com/tropica-fst/tropica/ops/internal/part"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 )
 
 // StateError reports the state at which an operation gave up; fst.NoState where it had come to none.
@@ -37,7 +37,7 @@ func (e *ArcError) Error() string {
 }
 func (e *ArcError) Unwrap() error { return e.Err }
 
-func init() { part.Renamed = renamed }
+func init() { run.Errors.Renamed = renamed }
 
 // renamed gives an error of a part the name of the whole.
 func renamed(err error, op string) error { return asWhole(err, op, func(*LimitError) {}) }

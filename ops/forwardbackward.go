@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -144,7 +145,7 @@ func expectedCounts[W interface {
 	total := float64(p.total)
 	for q := range fst.StateID(n) {
 		row := f.Arcs(q)
-		if err := w.did(1 + 4*len(row)); err != nil { // of one exp each
+		if err := w.Spend(1 + 4*len(row)); err != nil { // of one exp each
 			return nil, nil, 0, err
 		}
 		a, rho := float64(p.alpha[q]), float64(f.Final(q))
@@ -190,14 +191,14 @@ type bothSums[D any] struct {
 }
 
 // forwardBackward computes the distances, carried in D; one search for the order serves both. The stopwatch is that of what follows.
-func forwardBackward[W semiring.Approx[W], D semiring.Approx[D]](op string, f fst.Expanded[W], opts *ForwardBackwardOptions) (*bothSums[D], *stopwatch, error) {
+func forwardBackward[W semiring.Approx[W], D semiring.Approx[D]](op string, f fst.Expanded[W], opts *ForwardBackwardOptions) (*bothSums[D], *run.Stopwatch, error) {
 	var o ForwardBackwardOptions
 	if opts != nil {
 		o = *opts
 	}
 	p := &bothSums[D]{total: semiring.Zero[D]()}
-	w := &stopwatch{op: op, ctx: o.Ctx, most: o.Bytes}
-	if err := w.did(1); err != nil {
+	w := &run.Stopwatch{Op: op, Ctx: o.Ctx, Most: o.Bytes}
+	if err := w.Spend(1); err != nil {
 		return nil, nil, err
 	}
 	if o.Bytes > 0 { // three weights, two sums and a place for each state, one weight for each arc
@@ -207,7 +208,7 @@ func forwardBackward[W semiring.Approx[W], D semiring.Approx[D]](op string, f fs
 		if _, same := any(p.total).(W); !same {
 			sums = 2 * int64(unsafe.Sizeof(p.total))
 		}
-		if err := w.holds(n*(3*size+sums+8) + int64(fst.NumArcs(f))*size); err != nil {
+		if err := w.Hold(n*(3*size+sums+8) + int64(fst.NumArcs(f))*size); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -266,7 +267,7 @@ func passagesOf[W semiring.Approx[W], D semiring.Approx[D]](op string, f fst.Exp
 }
 
 // fill makes room for the passages, computes them, and looks at what came of them.
-func (p *Passages[W]) fill(watch *stopwatch, f fst.Expanded[W], compute func() error) error {
+func (p *Passages[W]) fill(watch *run.Stopwatch, f fst.Expanded[W], compute func() error) error {
 	n := f.NumStates()
 	p.first = make([]int64, n+1)
 	p.Final = make([]W, n)
@@ -290,13 +291,13 @@ func (p *Passages[W]) fill(watch *stopwatch, f fst.Expanded[W], compute func() e
 				continue
 			}
 			if !p.Alpha[q].Equal(zero) && !p.Beta[arcs[i].NextState].Equal(zero) {
-				return arcNotMember(watch.op, q, i, arcs[i].Weight)
+				return arcNotMember(watch.Op, q, i, arcs[i].Weight)
 			}
 			p.Arcs(q)[i] = zero
 		}
 		if !p.Final[q].Member() {
 			if !p.Alpha[q].Equal(zero) {
-				return arcNotMember(watch.op, q, -1, f.Final(q))
+				return arcNotMember(watch.Op, q, -1, f.Final(q))
 			}
 			p.Final[q] = zero
 		}
@@ -305,7 +306,7 @@ func (p *Passages[W]) fill(watch *stopwatch, f fst.Expanded[W], compute func() e
 }
 
 // fill chooses the loop.
-func fill[W semiring.Weight[W], D semiring.Weight[D]](watch *stopwatch, p *Passages[W], f fst.Expanded[W], sums *bothSums[D], total D, divide func(total, w D) D) error {
+func fill[W semiring.Weight[W], D semiring.Weight[D]](watch *run.Stopwatch, p *Passages[W], f fst.Expanded[W], sums *bothSums[D], total D, divide func(total, w D) D) error {
 	switch p := any(p).(type) {
 	case *Passages[semiring.Tropical]:
 		return fillCosts(watch, p, any(f).(fst.Expanded[semiring.Tropical]), any(sums).(*bothSums[semiring.Tropical]), any(total).(semiring.Tropical))
@@ -319,12 +320,12 @@ func fill[W semiring.Weight[W], D semiring.Weight[D]](watch *stopwatch, p *Passa
 	return fillAny(watch, p, f, sums, total, divide)
 }
 
-func fillAny[W semiring.Weight[W], D semiring.Weight[D]](watch *stopwatch, p *Passages[W], f fst.Expanded[W], sums *bothSums[D], total D, divide func(total, w D) D) error {
+func fillAny[W semiring.Weight[W], D semiring.Weight[D]](watch *run.Stopwatch, p *Passages[W], f fst.Expanded[W], sums *bothSums[D], total D, divide func(total, w D) D) error {
 	wide, narrow := widening[W, D](), rounding[W, D]()
 	for q := range fst.StateID(f.NumStates()) {
 		a := sums.alpha[q]
 		to, arcs := p.Arcs(q), f.Arcs(q)
-		if err := watch.did(1 + len(arcs)); err != nil {
+		if err := watch.Spend(1 + len(arcs)); err != nil {
 			return err
 		}
 		for i := range arcs {
@@ -339,12 +340,12 @@ func fillAny[W semiring.Weight[W], D semiring.Weight[D]](watch *stopwatch, p *Pa
 func fillCosts[T interface {
 	float
 	semiring.Weight[T]
-}, D float](watch *stopwatch, p *Passages[T], f fst.Expanded[T], sums *bothSums[D], total D) error {
+}, D float](watch *run.Stopwatch, p *Passages[T], f fst.Expanded[T], sums *bothSums[D], total D) error {
 	inf := T(math.Inf(1))
 	for q := range fst.StateID(f.NumStates()) {
 		a := sums.alpha[q]
 		to, arcs := p.Arcs(q), f.Arcs(q)
-		if err := watch.did(1 + len(arcs)); err != nil {
+		if err := watch.Spend(1 + len(arcs)); err != nil {
 			return err
 		}
 		for i := range arcs {

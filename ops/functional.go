@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -24,7 +25,7 @@ func newSearch[W semiring.Weight[W]](op string, f fst.Expanded[W], opts *SearchO
 	if opts == nil {
 		opts = &SearchOptions{}
 	}
-	s, err := newSquare(f, true, opts.Pairs, &stopwatch{op: op, ctx: opts.Ctx})
+	s, err := newSquare(f, true, opts.Pairs, &run.Stopwatch{Op: op, Ctx: opts.Ctx})
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +163,7 @@ func (x *leadSearch[W]) trim() error {
 	if x.future != nil || x.held < longLeads+64*int64(len(x.reached)) {
 		return nil
 	}
-	s, err := newSearch(x.meter.op, x.f, x.opts)
+	s, err := newSearch(x.meter.Op, x.f, x.opts)
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -13,9 +14,9 @@ import (
 
 // toGallic returns f as an acceptor over its input, each output label and weight
 // made one by pair; label ε is the empty string. The error is that of the stopwatch.
-func toGallic[W semiring.Weight[W], G semiring.Weight[G]](f fst.Expanded[W], pair func(l fst.Label, w W) G, w *stopwatch) (*fst.Vector[G], error) {
+func toGallic[W semiring.Weight[W], G semiring.Weight[G]](f fst.Expanded[W], pair func(l fst.Label, w W) G, w *run.Stopwatch) (*fst.Vector[G], error) {
 	n, size := f.NumStates(), fst.NumArcs(f)
-	if err := w.holds(sizeOf[G](n, int64(size)).Bytes); err != nil { // before so much is made
+	if err := w.Hold(run.SizeOf[G](n, int64(size)).Bytes); err != nil { // before so much is made
 		return nil, err
 	}
 	g := fst.NewVector[G](n)
@@ -29,7 +30,7 @@ func toGallic[W semiring.Weight[W], G semiring.Weight[G]](f fst.Expanded[W], pai
 	zero := semiring.Zero[G]()
 	for q := range n {
 		arcs = slices.Grow(arcs[:0], len(f.Arcs(fst.StateID(q))))
-		if err := w.did(8 + 8*len(f.Arcs(fst.StateID(q)))); err != nil {
+		if err := w.Spend(8 + 8*len(f.Arcs(fst.StateID(q)))); err != nil {
 			return nil, err
 		}
 		for _, e := range f.Arcs(fst.StateID(q)) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -32,7 +33,7 @@ type Limits struct {
 }
 
 // ErrLimit is the reason of every LimitError that did not come from a context.
-var ErrLimit = errLimit
+var ErrLimit = run.ErrLimit
 
 // Progress is what an operation had built.
 type Progress struct {
@@ -91,8 +92,8 @@ func isCancelled(err error) bool {
 // bytes than lim allows, or when lim.Ctx is done at the call. It serves operations whose result is hardly larger than
 // their operands: they check it once, when it is made, in place of checking while they work. O(|Q|) time at most.
 func CheckLimits[W semiring.Weight[W]](op string, f fst.Expanded[W], lim Limits) error {
-	m := lim.meter(op).atOnce()
-	return m.check(sizeOf[W](f.NumStates(), int64(fst.NumArcs(f))))
+	m := lim.meter(op).AtOnce()
+	return m.Check(run.SizeOf[W](f.NumStates(), int64(fst.NumArcs(f))))
 }
 
 // workspace is lim without the bounds on the result: for a part of an operation
@@ -118,17 +119,17 @@ func (e *partError) Error() string {
 func (e *partError) Unwrap() error { return e.err }
 
 // Meter checks Limits for an operation of another package while it builds.
-type Meter struct{ m meter }
+type Meter struct{ m run.Meter }
 
 // NewMeter returns the meter of the operation op.
 func NewMeter(op string, lim Limits) *Meter { return &Meter{lim.meter(op)} }
 
 // Check returns a LimitError when p exceeds a limit, or the context is done; it
 // looks at the context once in every 256 calls, and each time that p has a megabyte more.
-func (m *Meter) Check(p Progress) error { return m.m.check(progress(p)) }
+func (m *Meter) Check(p Progress) error { return m.m.Check(run.Progress(p)) }
 
 // SizeOf is the size of a machine over W, with the bytes that its arcs and states take.
-func SizeOf[W any](states int, arcs int64) Progress { return Progress(sizeOf[W](states, arcs)) }
+func SizeOf[W any](states int, arcs int64) Progress { return Progress(run.SizeOf[W](states, arcs)) }
 
 // beside is lim for a part of an operation that has held bytes in use besides.
 func (lim Limits) beside(held int64) Limits {
@@ -151,21 +152,21 @@ func wholeOf(err error, op string, lim Limits, held int64) error {
 // machineBytes is what f takes, with what its weights hold outside of themselves where lim
 // bounds bytes: otherwise it is not worth the walk over all arcs.
 func machineBytes[W semiring.Weight[W]](f fst.Expanded[W], lim Limits) int64 {
-	n := sizeOf[W](f.NumStates(), int64(fst.NumArcs(f))).Bytes
-	if heap := heapOf[W](); heap != nil && lim.Bytes > 0 {
+	n := run.SizeOf[W](f.NumStates(), int64(fst.NumArcs(f))).Bytes
+	if heap := run.HeapOf[W](); heap != nil && lim.Bytes > 0 {
 		for q := range fst.StateID(f.NumStates()) {
 			final := f.Final(q)
-			n += heap(&final) + heapOfArcs(heap, f.Arcs(q))
+			n += heap(&final) + run.HeapOfArcs(heap, f.Arcs(q))
 		}
 	}
 	return n
 }
 
 // meter returns the meter of the operation op under lim.
-func (lim Limits) meter(op string) meter { return meter{op: op, lim: bounds(lim)} }
+func (lim Limits) meter(op string) run.Meter { return run.Meter{Op: op, Lim: run.Limits(lim)} }
 
 func init() {
-	makeErrors.Limit = func(e exceeded) error {
+	run.Errors.Limit = func(e run.Exceeded) error {
 		return &LimitError{Op: e.Op, Limit: e.Limit, Bound: e.Bound, Built: Progress(e.Built), Next: e.Next, Cause: e.Cause, Hint: e.Hint}
 	}
 }

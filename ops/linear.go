@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -52,8 +53,8 @@ type linearComposer[W semiring.Weight[W]] struct {
 	m      *fst.LinearExpander[W]
 	filter Filter
 	infos  []sideInfo // of the states of M, for filters that ask; 0 is not known
-	table  triples
-	meter  meter
+	table  run.Triples
+	meter  run.Meter
 	arcs   int64
 	found  []fst.Arc[W]
 }
@@ -98,13 +99,13 @@ func (c *linearComposer[W]) Start() (fst.StateID, error) {
 	if err != nil {
 		return fst.NoState, err
 	}
-	return c.table.id(triple(s1, s2, 0)), nil
+	return c.table.ID(run.Triple(s1, s2, 0)), nil
 }
 
 // Expand goes as plain composition that searches the second machine: its ε-moves alone come
 // first, then what matches the arcs of A in turn.
 func (c *linearComposer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (final W, arcs []fst.Arc[W], err error) {
-	s1, s2, fs := untriple(c.table.keys[q])
+	s1, s2, fs := run.Untriple(c.table.Keys[q])
 	arcs1 := c.a.f.Arcs(s1)
 	base := len(dst)
 	if final = c.a.f.Final(s1); !semiring.IsZero(final) {
@@ -124,7 +125,7 @@ func (c *linearComposer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (final W, ar
 			return final, dst, err
 		}
 		for _, f := range c.found {
-			f.NextState = c.table.id(triple(s1, f.NextState, moves.alone2))
+			f.NextState = c.table.ID(run.Triple(s1, f.NextState, moves.alone2))
 			dst = append(dst, f)
 		}
 	}
@@ -133,7 +134,7 @@ func (c *linearComposer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (final W, ar
 		next := int8(0)
 		if e.OLabel == fst.Epsilon {
 			if moves.alone1 != blocked {
-				dst = append(dst, fst.Arc[W]{ILabel: e.ILabel, Weight: e.Weight, NextState: c.table.id(triple(e.NextState, s2, moves.alone1))})
+				dst = append(dst, fst.Arc[W]{ILabel: e.ILabel, Weight: e.Weight, NextState: c.table.ID(run.Triple(e.NextState, s2, moves.alone1))})
 			}
 			if next = moves.both; next == blocked {
 				continue
@@ -144,7 +145,7 @@ func (c *linearComposer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (final W, ar
 		}
 		for _, f := range c.found {
 			dst = append(dst, fst.Arc[W]{ILabel: e.ILabel, OLabel: f.OLabel, Weight: e.Weight.Times(f.Weight),
-				NextState: c.table.id(triple(e.NextState, f.NextState, next))})
+				NextState: c.table.ID(run.Triple(e.NextState, f.NextState, next))})
 		}
 		if err := c.check(len(dst) - base); err != nil {
 			return final, dst, err
@@ -155,9 +156,9 @@ func (c *linearComposer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (final W, ar
 }
 
 func (c *linearComposer[W]) check(n int) error {
-	p := sizeOf[W](c.table.len(), c.arcs+int64(n))
-	p.Bytes += int64(c.table.len())*tripleBytes + c.m.Bytes()
-	return c.meter.check(p)
+	p := run.SizeOf[W](c.table.Len(), c.arcs+int64(n))
+	p.Bytes += int64(c.table.Len())*tripleBytes + c.m.Bytes()
+	return c.meter.Check(p)
 }
 
 // NormalizeLinear turns a composition A∘M with a linear model of unnormalized conditional

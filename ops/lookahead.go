@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -29,14 +30,14 @@ import (
 // After C. Allauzen, M. Riley and J. Schalkwyk, "A generalized composition algorithm for
 // weighted finite-state transducers", Interspeech 2009.
 func LabelLookAhead[W semiring.Weight[W]](f fst.Expanded[W], side Side, lim Limits) (*fst.Const[W], []fst.LabelPair, error) {
-	m := lim.meter("LabelLookAhead").atOnce()
-	size := sizeOf[W](f.NumStates(), int64(fst.NumArcs(f)))
+	m := lim.meter("LabelLookAhead").AtOnce()
+	size := run.SizeOf[W](f.NumStates(), int64(fst.NumArcs(f)))
 	size.Bytes *= 2
-	if err := m.check(size); err != nil {
+	if err := m.Check(size); err != nil {
 		return nil, nil, err
 	}
-	m = lim.workspace().meter(m.op).atOnce()
-	w := &stopwatch{op: m.op, ctx: lim.Ctx}
+	m = lim.workspace().meter(m.Op).AtOnce()
+	w := &run.Stopwatch{Op: m.Op, Ctx: lim.Ctx}
 	g, labels, err := reachGraph(f, side, w)
 	if err != nil {
 		return nil, nil, err
@@ -53,8 +54,8 @@ func LabelLookAhead[W semiring.Weight[W]](f fst.Expanded[W], side Side, lim Limi
 	for _, s := range sets {
 		size.Bytes += int64(cap(s)) * int64(unsafe.Sizeof(fst.Interval{}))
 	}
-	m = lim.meter(m.op)
-	if err := m.look(size); err != nil {
+	m = lim.meter(m.Op)
+	if err := m.CheckNow(size); err != nil {
 		return nil, nil, err
 	}
 	to := make(map[fst.Label]fst.Label, len(labels))
@@ -101,7 +102,7 @@ func labelOf[W any](e *fst.Arc[W], side Side) *fst.Label {
 // stands for the label, and a final state has an arc to one that stands for NoLabel. A new
 // start has arcs to all states without arcs into them. The states of labels come after those
 // of f, in the order of labels.
-func reachGraph[W semiring.Weight[W]](f fst.Expanded[W], side Side, w *stopwatch) (g *fst.Vector[semiring.Boolean], labels []fst.Label, err error) {
+func reachGraph[W semiring.Weight[W]](f fst.Expanded[W], side Side, w *run.Stopwatch) (g *fst.Vector[semiring.Boolean], labels []fst.Label, err error) {
 	n := f.NumStates()
 	g = fst.NewVector[semiring.Boolean](n)
 	g.AddStates(n)
@@ -125,7 +126,7 @@ func reachGraph[W semiring.Weight[W]](f fst.Expanded[W], side Side, w *stopwatch
 	}
 	for q := range fst.StateID(n) {
 		arcs := f.Arcs(q)
-		if err := w.did(1 + 4*len(arcs)); err != nil {
+		if err := w.Spend(1 + 4*len(arcs)); err != nil {
 			return nil, nil, err
 		}
 		for i := range arcs {
@@ -152,7 +153,7 @@ func reachGraph[W semiring.Weight[W]](f fst.Expanded[W], side Side, w *stopwatch
 // reachIntervals numbers the final states of g, which have no arcs, from 1 as a depth-first
 // search finds them, and returns for the components of g their number, if final, and the
 // numbers they reach; of gives the component of a state.
-func reachIntervals(g *fst.Vector[semiring.Boolean], m *meter, w *stopwatch) (sets [][]fst.Interval, index []fst.Label, of func(fst.StateID) fst.StateID, err error) {
+func reachIntervals(g *fst.Vector[semiring.Boolean], m *run.Meter, w *run.Stopwatch) (sets [][]fst.Interval, index []fst.Label, of func(fst.StateID) fst.StateID, err error) {
 	of = func(q fst.StateID) fst.StateID { return q }
 	if fst.PropertiesOf(g, fst.Acyclic)&fst.Acyclic == 0 {
 		c, _, err := findComponentsWithin(g, nil, 0, w)
@@ -167,7 +168,7 @@ func reachIntervals(g *fst.Vector[semiring.Boolean], m *meter, w *stopwatch) (se
 			if g.Final(q) {
 				h.SetFinal(of(q), true)
 			}
-			if err := w.did(1 + 4*len(g.Arcs(q))); err != nil {
+			if err := w.Spend(1 + 4*len(g.Arcs(q))); err != nil {
 				return nil, nil, nil, err
 			}
 			for _, e := range g.Arcs(q) {
@@ -202,12 +203,12 @@ func reachIntervals(g *fst.Vector[semiring.Boolean], m *meter, w *stopwatch) (se
 			s = unite(s)
 			s = slices.Grow(s, len(s)+len(sets[t]))
 			held += int64(cap(s) - had)
-			if err := m.check(progress{States: n, Bytes: 8 * held}); err != nil {
+			if err := m.Check(run.Progress{States: n, Bytes: 8 * held}); err != nil {
 				return err
 			}
 		}
 		sets[q] = append(s, sets[t]...)
-		return w.did(1 + len(sets[t]))
+		return w.Spend(1 + len(sets[t]))
 	}
 	for i := -1; i < n; i++ {
 		root := fst.StateID(i)
@@ -232,7 +233,7 @@ func reachIntervals(g *fst.Vector[semiring.Boolean], m *meter, w *stopwatch) (se
 				continue
 			}
 			sets[q] = unite(sets[q])
-			if err := m.check(progress{States: n, Bytes: 8 * held}); err != nil {
+			if err := m.Check(run.Progress{States: n, Bytes: 8 * held}); err != nil {
 				return nil, nil, nil, err
 			}
 			if path = path[:len(path)-1]; len(path) > 0 {

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -110,8 +111,8 @@ func newLookAhead[W semiring.Weight[W]](a, b fst.Fst[W], o *LookAhead, lim Limit
 		}
 		l.divide = func(by, w W) W { return any(by).(semiring.Divisible[W]).DivideLeft(w) }
 	}
-	m := lim.workspace().meter("Compose").atOnce()
-	w := &stopwatch{op: m.op, ctx: lim.Ctx}
+	m := lim.workspace().meter("Compose").AtOnce()
+	w := &run.Stopwatch{Op: m.Op, Ctx: lim.Ctx}
 	g, labels, err := reachGraph(looks, by, w)
 	if err != nil {
 		return nil, err

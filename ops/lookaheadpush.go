@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -40,7 +41,7 @@ type pushComposer[W semiring.Weight[W]] struct {
 	taken *fst.Table[string] // keys of weights that have been taken in advance
 	ahead []W                // by the ids of taken
 	key   []byte
-	meter meter
+	meter run.Meter
 	arcs  int64
 }
 
@@ -389,7 +390,7 @@ func (c *pushComposer[W]) Start() (fst.StateID, error) {
 	if err := errors.Join(c.a.err(), c.b.err()); err != nil || s1 == fst.NoState || s2 == fst.NoState {
 		return fst.NoState, err
 	}
-	id, _ := c.table.ID(pushState{triple(s1, s2, 0), c.take(c.one), fst.NoLabel})
+	id, _ := c.table.ID(pushState{run.Triple(s1, s2, 0), c.take(c.one), fst.NoLabel})
 	return id, nil
 }
 
@@ -413,7 +414,7 @@ type pushMove[W any] struct {
 // waits, those of the other that match.
 func (c *pushComposer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (final W, arcs []fst.Arc[W], err error) {
 	key := c.table.Key(q)
-	s1, s2, fs := untriple(key.pair)
+	s1, s2, fs := run.Untriple(key.pair)
 	arcs1, arcs2 := c.a.f.Arcs(s1), c.b.f.Arcs(s2)
 	if err := errors.Join(c.a.err(), c.b.err()); err != nil {
 		return semiring.Zero[W](), dst, err
@@ -537,7 +538,7 @@ func (x *pushExpansion[W]) add(e, f pushMove[W]) error {
 		}
 		switch l := *labelOf(&looks.Arc, c.looks.side()); {
 		case l == x.key.label:
-			next = pushState{triple(0, 0, 0), c.take(c.one), fst.NoLabel}
+			next = pushState{run.Triple(0, 0, 0), c.take(c.one), fst.NoLabel}
 		case l != fst.Epsilon:
 			return nil
 		case !x.alone && !c.reach.reaches(looks.NextState, x.key.label):
@@ -563,7 +564,7 @@ func (x *pushExpansion[W]) add(e, f pushMove[W]) error {
 				return nil
 			}
 		}
-		next = pushState{triple(0, 0, fs), 0, fst.NoLabel}
+		next = pushState{run.Triple(0, 0, fs), 0, fst.NoLabel}
 		taken := c.one
 		if c.weights {
 			if semiring.IsZero(ahead.weight) {
@@ -581,8 +582,8 @@ func (x *pushExpansion[W]) add(e, f pushMove[W]) error {
 			next.label = *labelOf(&other.Arc, c.other.side())
 		}
 	}
-	_, _, fs := untriple(next.pair)
-	next.pair = triple(e.NextState, f.NextState, fs)
+	_, _, fs := run.Untriple(next.pair)
+	next.pair = run.Triple(e.NextState, f.NextState, fs)
 	id, _ := c.table.ID(next)
 	x.dst = append(x.dst, fst.Arc[W]{ILabel: e.ILabel, OLabel: f.OLabel, Weight: e.Weight.Times(f.Weight), NextState: id})
 	return nil
@@ -598,13 +599,13 @@ func (s *side[W]) side() Side {
 
 // check compares with the limits what has been built, with n arcs of the state at hand.
 func (c *pushComposer[W]) check(n int) error {
-	p := sizeOf[W](c.table.Len(), c.arcs+int64(n))
+	p := run.SizeOf[W](c.table.Len(), c.arcs+int64(n))
 	p.Bytes += c.table.Bytes() + c.taken.Bytes() + c.reach.held()
-	return c.meter.check(p)
+	return c.meter.Check(p)
 }
 
 // Tuple returns the pair of states that make state q.
 func (c *pushComposer[W]) Tuple(q fst.StateID) (s1, s2 fst.StateID) {
-	s1, s2, _ = untriple(c.table.Key(q).pair)
+	s1, s2, _ = run.Untriple(c.table.Key(q).pair)
 	return s1, s2
 }

@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -38,12 +39,12 @@ func Materialize[W semiring.Weight[W]](e fst.Expander[W], lim Limits) (*fst.Vect
 			known = max(known, arcs[i].NextState)
 		}
 		out.PushState(final, arcs)
-		p := progress{States: int(known) + 1, Arcs: int64(out.NumArcs())}
+		p := run.Progress{States: int(known) + 1, Arcs: int64(out.NumArcs())}
 		p.Bytes = p.Arcs*int64(unsafe.Sizeof(fst.Arc[W]{})) + int64(p.States)*24
 		if held != nil {
 			p.Bytes += held.Bytes()
 		}
-		if err := m.check(p); err != nil {
+		if err := m.Check(p); err != nil {
 			return nil, err
 		}
 	}
@@ -103,7 +104,7 @@ func Collect[W semiring.Weight[W]](f fst.Fst[W], lim Limits) (*fst.Vector[W], er
 			mention(arcs[i].NextState)
 		}
 		arcsSoFar := int64(out.NumArcs())
-		if err := m.check(progress{States: len(mentioned), Arcs: arcsSoFar, Bytes: arcsSoFar*int64(unsafe.Sizeof(fst.Arc[W]{})) + int64(len(mentioned))*24}); err != nil {
+		if err := m.Check(run.Progress{States: len(mentioned), Arcs: arcsSoFar, Bytes: arcsSoFar*int64(unsafe.Sizeof(fst.Arc[W]{})) + int64(len(mentioned))*24}); err != nil {
 			return nil, err
 		}
 	}

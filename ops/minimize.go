@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -204,7 +205,7 @@ func minimizePairs[W semiring.Component[W]](f fst.Expanded[W], o *MinimizeOption
 // pushedPairs returns f as an acceptor over pairs, pushed to the start, with weights that are D until they have been pushed.
 func pushedPairs[W semiring.Component[W], D semiring.Component[D]](f fst.Expanded[W], o *MinimizeOptions) (*fst.Vector[semiring.GallicLeft[W]], error) {
 	p := leftPairs[W, D]()
-	g, err := toGallic(f, p.of, &stopwatch{op: "Minimize", ctx: o.Ctx, most: o.Bytes})
+	g, err := toGallic(f, p.of, &run.Stopwatch{Op: "Minimize", Ctx: o.Ctx, Most: o.Bytes})
 	if err != nil {
 		return nil, err
 	}
@@ -344,7 +345,7 @@ func minimizeError(err error) error {
 
 // minimizeUnweighted minimizes an acceptor whose weights are not looked at.
 func minimizeUnweighted[W semiring.Weight[W]](f *fst.Vector[W], o *MinimizeOptions) error {
-	if err := cancelled("Minimize", o.Ctx); err != nil {
+	if err := run.Cancelled("Minimize", o.Ctx); err != nil {
 		return err
 	}
 	Connect(f)
@@ -355,7 +356,7 @@ func minimizeUnweighted[W semiring.Weight[W]](f *fst.Vector[W], o *MinimizeOptio
 		return nil
 	}
 	p := fst.PropertiesOf[W](f, fst.Acyclic|fst.IDeterministic)
-	w := &stopwatch{op: "Minimize", ctx: o.Ctx, most: o.Bytes, held: sizeOf[W](f.NumStates(), int64(f.NumArcs()))}
+	w := &run.Stopwatch{Op: "Minimize", Ctx: o.Ctx, Most: o.Bytes, Held: run.SizeOf[W](f.NumStates(), int64(f.NumArcs()))}
 	var stands []fst.StateID
 	var err error
 	if p.Has(fst.Acyclic | fst.IDeterministic) {

@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -58,24 +59,24 @@ func nShortest[W PathWeight[W]](f any, o *ShortestPathOptions[W], in *nBestInput
 		limit = whole.Times(*o.Threshold)
 	}
 	h := &pathHeap[W]{less: alg.less, near: nearOf[W](o.distances().delta(true))}
-	h.heap = newHeap(func(x, y int32) bool { return h.worse(y, x) })
+	h.heap = run.NewHeap(func(x, y int32) bool { return h.worse(y, x) })
 	h.add(partial[W]{state: in.start, next: -1, weight: alg.one, key: whole})
-	h.heap.push(0)
+	h.heap.Push(0)
 	var complete []int32
-	m := o.Limits.meter(in.op).atOnce()
+	m := o.Limits.meter(in.op).AtOnce()
 	bounded := o.Limits.any()
 	since := int64(0)              // states looked at for the first time since a path was complete
 	visits := make([]int32, 0, 64) // of each state; complete paths are counted by complete
-	for h.heap.len() > 0 {
-		k := h.heap.pop()
+	for h.heap.Len() > 0 {
+		k := h.heap.Pop()
 		p := *h.at(k)
 		if bounded {
-			size := sizeOf[W](0, 0)
+			size := run.SizeOf[W](0, 0)
 			if h.kept > 0 {
-				size = sizeOf[W](h.kept+1, int64(len(complete)+h.kept-1))
+				size = run.SizeOf[W](h.kept+1, int64(len(complete)+h.kept-1))
 			}
 			size.Bytes += h.bytes() + int64(cap(visits)+cap(complete))*4 + in.bytes()
-			if err := m.check(size); err != nil {
+			if err := m.Check(size); err != nil {
 				return nil, err
 			}
 		}
@@ -127,9 +128,9 @@ func nShortest[W PathWeight[W]](f any, o *ShortestPathOptions[W], in *nBestInput
 		}
 	}
 	if bounded && h.kept > 0 {
-		size := sizeOf[W](h.kept+1, int64(len(complete)+h.kept-1))
+		size := run.SizeOf[W](h.kept+1, int64(len(complete)+h.kept-1))
 		size.Bytes += h.bytes() + in.bytes()
-		if err := m.check(size); err != nil {
+		if err := m.Check(size); err != nil {
 			return nil, err
 		}
 	}
@@ -154,11 +155,11 @@ func (h *pathHeap[W]) bytes() int64 {
 	if len(h.blocks) == 1 {
 		room = int64(cap(h.blocks[0]))
 	}
-	return room*int64(unsafe.Sizeof(partial[W]{})) + int64(h.heap.room())*4 + int64(cap(h.on)) + int64(h.n)*4
+	return room*int64(unsafe.Sizeof(partial[W]{})) + int64(h.heap.Room())*4 + int64(cap(h.on)) + int64(h.n)*4
 }
 
 func (h *pathHeap[W]) extend(p partial[W]) {
-	h.heap.push(h.add(p))
+	h.heap.Push(h.add(p))
 }
 
 // A block of partial paths: 8192, of which the first begins with few.
@@ -231,7 +232,7 @@ type pathHeap[W semiring.Weight[W]] struct {
 	// the ones before them wait for the collector.
 	blocks [][]partial[W]
 	n      int // partial paths
-	heap   *heap[int32]
+	heap   *run.Heap[int32]
 	on     []bool // of each partial path: it is on a complete one; see keep
 	kept   int    // how many are
 	less   func(a, b W) bool

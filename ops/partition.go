@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -131,10 +132,10 @@ func (p *partition) split(made func(c int32)) {
 //
 // After D. Revuz, "Minimisation of acyclic deterministic automata in linear time",
 // Theoretical Computer Science 92(1):181-189, 1992.
-func minimalAcyclic[W semiring.Weight[W]](f fst.Expanded[W], w *stopwatch) ([]fst.StateID, error) {
+func minimalAcyclic[W semiring.Weight[W]](f fst.Expanded[W], w *run.Stopwatch) ([]fst.StateID, error) {
 	n := f.NumStates()
 	const perState = 4 * 4 // height, order, where heights begin, and what stands for it
-	if err := w.holds(perState * int64(n)); err != nil {
+	if err := w.Hold(perState * int64(n)); err != nil {
 		return nil, err
 	}
 	height, most := heights(f)
@@ -174,7 +175,7 @@ func minimalAcyclic[W semiring.Weight[W]](f fst.Expanded[W], w *stopwatch) ([]fs
 			size *= 2
 		}
 		if size > len(slots) {
-			if err := w.holds(perState*int64(n) + int64(unsafe.Sizeof(slot{}))*int64(size+len(slots))); err != nil {
+			if err := w.Hold(perState*int64(n) + int64(unsafe.Sizeof(slot{}))*int64(size+len(slots))); err != nil {
 				return nil, err
 			}
 			slots = make([]slot, size)
@@ -189,7 +190,7 @@ func minimalAcyclic[W semiring.Weight[W]](f fst.Expanded[W], w *stopwatch) ([]fs
 			if i < 0 {
 				q = states[last]
 			}
-			if err := w.did(4 + 4*len(f.Arcs(fst.StateID(q)))); err != nil {
+			if err := w.Spend(4 + 4*len(f.Arcs(fst.StateID(q)))); err != nil {
 				return nil, err
 			}
 			hash := uint32(maphash.Bytes(seed, signature(q)))
@@ -309,17 +310,17 @@ func incoming[W semiring.Weight[W]](f fst.Expanded[W]) (list []inArc, first []in
 // After J. Hopcroft, "An n log n algorithm for minimizing states in a finite
 // automaton", 1971; lists of marked states as in A. Valmari and P. Lehtinen,
 // "Efficient minimization of DFAs with partial transition functions", STACS 2008.
-func minimalCyclic[W semiring.Weight[W]](f fst.Expanded[W], arcOrder, deterministic bool, w *stopwatch) ([]fst.StateID, error) {
-	if err := cancelled(w.op, w.ctx); err != nil {
+func minimalCyclic[W semiring.Weight[W]](f fst.Expanded[W], arcOrder, deterministic bool, w *run.Stopwatch) ([]fst.StateID, error) {
+	if err := run.Cancelled(w.Op, w.Ctx); err != nil {
 		return nil, err
 	}
 	lists := 8*int64(f.NumStates()) + int64(unsafe.Sizeof(inArc{}))*int64(fst.NumArcs(f)) // see incoming
-	if err := w.holds(lists + 24*int64(f.NumStates())); err != nil {
+	if err := w.Hold(lists + 24*int64(f.NumStates())); err != nil {
 		return nil, err
 	}
-	w.held.Bytes += lists
+	w.Held.Bytes += lists
 	p := prePartition(f, arcOrder)
-	if err := cancelled(w.op, w.ctx); err != nil {
+	if err := run.Cancelled(w.Op, w.Ctx); err != nil {
 		return nil, err
 	}
 	list, first := incoming(f)
@@ -336,7 +337,7 @@ func minimalCyclic[W semiring.Weight[W]](f fst.Expanded[W], arcOrder, determinis
 	if done {
 		return p.heads(), nil
 	}
-	w.held.Bytes += p.bytes()
+	w.Held.Bytes += p.bytes()
 	class, n, err := bisimilar(list, first, p.class, len(p.size), w)
 	if err != nil {
 		return nil, err
@@ -346,7 +347,7 @@ func minimalCyclic[W semiring.Weight[W]](f fst.Expanded[W], arcOrder, determinis
 
 // bisimulates reports whether the states of each class of p have arcs with the same labels to the same classes, as is mostly so
 // after one pass.
-func bisimulates[W semiring.Weight[W]](f fst.Expanded[W], p *partition, w *stopwatch) (bool, error) {
+func bisimulates[W semiring.Weight[W]](f fst.Expanded[W], p *partition, w *run.Stopwatch) (bool, error) {
 	keys := func(dst []uint64, q int32) []uint64 {
 		for _, e := range f.Arcs(fst.StateID(q)) {
 			dst = append(dst, candidateKey(e.ILabel, fst.StateID(p.class[e.NextState])))
@@ -361,7 +362,7 @@ func bisimulates[W semiring.Weight[W]](f fst.Expanded[W], p *partition, w *stopw
 		}
 		first = keys(first[:0], h)
 		for q := p.next[h]; q >= 0; q = p.next[q] {
-			if err := w.did(4 + 4*len(f.Arcs(fst.StateID(q)))); err != nil {
+			if err := w.Spend(4 + 4*len(f.Arcs(fst.StateID(q)))); err != nil {
 				return false, err
 			}
 			if other = keys(other[:0], q); !slices.Equal(first, other) {
@@ -399,25 +400,25 @@ func (p *partition) firstOf(class []int32, n int) []fst.StateID {
 }
 
 // refine splits by every class, and by the smaller part of each that is split.
-func (p *partition) refine(list []inArc, first []int64, w *stopwatch) error {
+func (p *partition) refine(list []inArc, first []int64, w *run.Stopwatch) error {
 	queue := make([]int32, len(p.size)) // a stack
 	for c := range queue {
 		queue[c] = int32(c)
 	}
-	lists := newHeap(func(a, b cursor) bool { return a.label < b.label })
+	lists := run.NewHeap(func(a, b cursor) bool { return a.label < b.label })
 	push := func(c int32) { queue = append(queue, c) }
 	for len(queue) > 0 {
 		c := queue[len(queue)-1]
 		queue = queue[:len(queue)-1]
 		for q := p.head[c]; q >= 0; q = p.next[q] {
 			if first[q] < first[q+1] {
-				lists.push(cursor{list[first[q]].label, first[q], first[q+1]})
+				lists.Push(cursor{list[first[q]].label, first[q], first[q+1]})
 			}
 		}
 		label, begun := fst.Label(0), false
-		for lists.len() > 0 {
-			k := lists.pop()
-			if err := w.did(4); err != nil {
+		for lists.Len() > 0 {
+			k := lists.Pop()
+			if err := w.Spend(4); err != nil {
 				return err
 			}
 			if k.label != label || !begun {
@@ -430,11 +431,11 @@ func (p *partition) refine(list []inArc, first []int64, w *stopwatch) error {
 			}
 			if k.at++; k.at < k.end {
 				k.label = list[k.at].label
-				lists.push(k)
+				lists.Push(k)
 			}
 		}
 		p.split(push)
-		if err := w.holds(p.bytes() + 4*int64(cap(queue)) + int64(unsafe.Sizeof(cursor{}))*int64(lists.room())); err != nil {
+		if err := w.Hold(p.bytes() + 4*int64(cap(queue)) + int64(unsafe.Sizeof(cursor{}))*int64(lists.Room())); err != nil {
 			return err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -63,11 +64,11 @@ func prune[W PathWeight[W]](f *fst.Vector[W], opts *PruneOptions[W], deleteState
 		return nil
 	}
 	start := f.Start()
-	m := o.Limits.workspace().meter(op).atOnce()
-	size := sizeOf[W](n, int64(f.NumArcs()))
+	m := o.Limits.workspace().meter(op).AtOnce()
+	size := run.SizeOf[W](n, int64(f.NumArcs()))
 	var w W
 	size.Bytes += int64(n) * (2*int64(unsafe.Sizeof(w)) + 10)
-	if err := m.check(size); err != nil {
+	if err := m.Check(size); err != nil {
 		return err
 	}
 	beta := slices.Clone(o.Distances)
@@ -91,7 +92,7 @@ func prune[W PathWeight[W]](f *fst.Vector[W], opts *PruneOptions[W], deleteState
 	}
 	limit := beta[start].Times(threshold)
 	alpha := slices.Repeat([]W{zero}, n)
-	queue := newStateHeap(n, true, beforeThrough(alpha, beta, &alg))
+	queue := run.NewStateHeap(n, true, beforeThrough(alpha, beta, &alg))
 	const (
 		unseen = iota
 		waiting
@@ -103,14 +104,14 @@ func prune[W PathWeight[W]](f *fst.Vector[W], opts *PruneOptions[W], deleteState
 	if !alg.less(limit, beta[start]) {
 		alpha[start] = alg.one
 		seen[start] = waiting
-		queue.push(start)
+		queue.Push(start)
 		count++
 	}
-	for steps := 0; !queue.empty(); steps++ {
-		s := queue.pop()
+	for steps := 0; !queue.Empty(); steps++ {
+		s := queue.Pop()
 		seen[s] = visited
 		if steps&1023 == 0 {
-			if err := m.look(size); err != nil {
+			if err := m.CheckNow(size); err != nil {
 				return err
 			}
 		}
@@ -136,10 +137,10 @@ func prune[W PathWeight[W]](f *fst.Vector[W], opts *PruneOptions[W], deleteState
 			}
 			if seen[t] == unseen {
 				seen[t] = waiting
-				queue.push(t)
+				queue.Push(t)
 				count++
 			} else {
-				queue.update(t)
+				queue.Update(t)
 			}
 		}
 	}
@@ -150,7 +151,7 @@ func prune[W PathWeight[W]](f *fst.Vector[W], opts *PruneOptions[W], deleteState
 	gone[n] = true
 	if o.Limits.any() {
 		m = o.Limits.meter(op)
-		if err := m.look(sizeOfRest(f, &cuts, gone)); err != nil {
+		if err := m.CheckNow(sizeOfRest(f, &cuts, gone)); err != nil {
 			return err
 		}
 	}
@@ -213,7 +214,7 @@ func eachCut[W semiring.Weight[W]](c *cutList, f fst.Expanded[W], do func(q fst.
 }
 
 // sizeOfRest is the size of f without the cuts and the states that are gone.
-func sizeOfRest[W semiring.Weight[W]](f fst.Expanded[W], c *cutList, gone []bool) progress {
+func sizeOfRest[W semiring.Weight[W]](f fst.Expanded[W], c *cutList, gone []bool) run.Progress {
 	states, left := 0, int64(0)
 	for q := range fst.StateID(f.NumStates()) {
 		if gone[q] {
@@ -234,7 +235,7 @@ func sizeOfRest[W semiring.Weight[W]](f fst.Expanded[W], c *cutList, gone []bool
 			}
 		}
 	})
-	return sizeOf[W](states, left)
+	return run.SizeOf[W](states, left)
 }
 
 // beforeThrough orders states by the best paths through them.

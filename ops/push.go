@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -133,7 +134,7 @@ func leftPairs[W semiring.Component[W], D semiring.Component[D]]() pairs[W, D, s
 		pair := leftPair[semiring.Boolean]()
 		g, err := toGallic(of, func(l fst.Label, w W) semiring.GallicLeft[semiring.Boolean] {
 			return pair(l, semiring.Boolean(!semiring.IsZero(w)))
-		}, &stopwatch{op: "Push", ctx: o.Ctx, most: o.Bytes})
+		}, &run.Stopwatch{Op: "Push", Ctx: o.Ctx, Most: o.Bytes})
 		if err != nil {
 			return nil, err
 		}
@@ -155,7 +156,7 @@ func rightPairs[W semiring.Component[W], D semiring.Component[D]]() pairs[W, D, 
 		pair := rightPair[semiring.Boolean]()
 		g, err := toGallic(of, func(l fst.Label, w W) semiring.GallicRight[semiring.Boolean] {
 			return pair(l, semiring.Boolean(!semiring.IsZero(w)))
-		}, &stopwatch{op: "Push", ctx: o.Ctx, most: o.Bytes})
+		}, &run.Stopwatch{Op: "Push", Ctx: o.Ctx, Most: o.Bytes})
 		if err != nil {
 			return nil, err
 		}
@@ -179,7 +180,7 @@ func rightPairs[W semiring.Component[W], D semiring.Component[D]]() pairs[W, D, 
 // With KeepWeights, where the number of paths has no end, which nobody asked for, they are those of the labels alone.
 func pairDistances[W semiring.Component[W], D semiring.Component[D], G semiring.Approx[G]](f fst.Expanded[W], o *PushOptions, p pairs[W, D, G]) (d []G, alone bool, err error) {
 	if _, path := any(semiring.Zero[W]()).(semiring.Path[W]); path || o.Truncate || fst.PropertiesOf(f, fst.Cyclic|fst.Acyclic)&fst.Cyclic == 0 {
-		g, err := toGallic(f, p.of, &stopwatch{op: "Push", ctx: o.Ctx, most: o.Bytes})
+		g, err := toGallic(f, p.of, &run.Stopwatch{Op: "Push", Ctx: o.Ctx, Most: o.Bytes})
 		if err != nil {
 			return nil, false, err
 		}
@@ -210,17 +211,17 @@ func pairDistances[W semiring.Component[W], D semiring.Component[D], G semiring.
 // removed is the part of the total that goes.
 func pushPairs[W semiring.Component[W], D semiring.Component[D], G semiring.Approx[G]](f, of fst.Expanded[W], o *PushOptions, p pairs[W, D, G],
 	split func(G) (fst.Label, D, bool), factor func(G) []Factors[G], divide func(a, c G) G, removed func(G) G) (*fst.Vector[W], error) {
-	m := o.Limits.workspace().meter("Push").atOnce()
-	size := sizeOf[G](f.NumStates(), int64(fst.NumArcs(f)))
+	m := o.Limits.workspace().meter("Push").AtOnce()
+	size := run.SizeOf[G](f.NumStates(), int64(fst.NumArcs(f)))
 	size.Bytes *= 2 // what distances are measured on, and what is pushed
-	if err := m.check(size); err != nil {
+	if err := m.Check(size); err != nil {
 		return nil, err
 	}
 	d, alone, err := pairDistances(of, o, p)
 	if err != nil {
 		return nil, err
 	}
-	g, err := toGallic(f, p.of, &stopwatch{op: "Push", ctx: o.Ctx, most: o.Bytes})
+	g, err := toGallic(f, p.of, &run.Stopwatch{Op: "Push", Ctx: o.Ctx, Most: o.Bytes})
 	if err != nil {
 		return nil, err
 	}
@@ -265,11 +266,11 @@ func PushWeights[W divisible[W]](f *fst.Vector[W], opts *PushOptions) error {
 
 // pushWeights is PushWeights with the distances to push by.
 func pushWeights[W semiring.Weight[W], D divisible[D]](f *fst.Vector[W], o *PushOptions, distances func() ([]D, error)) error {
-	m := o.Limits.meter("Push").atOnce()
-	size := sizeOf[W](f.NumStates(), int64(f.NumArcs()))
+	m := o.Limits.meter("Push").AtOnce()
+	size := run.SizeOf[W](f.NumStates(), int64(f.NumArcs()))
 	total := semiring.One[D]()
 	size.Bytes += int64(f.NumStates()) * int64(unsafe.Sizeof(total))
-	if err := m.check(size); err != nil {
+	if err := m.Check(size); err != nil {
 		return err
 	}
 	d, err := distances()
@@ -287,11 +288,11 @@ func pushWeights[W semiring.Weight[W], D divisible[D]](f *fst.Vector[W], o *Push
 		divide = func(a, c D) D { return any(a).(semiring.RightDivisible[D]).DivideRight(c) }
 	}
 	if o.Limits.any() { // the last look before f is changed
-		size := sizeOf[W](f.NumStates(), int64(f.NumArcs()))
+		size := run.SizeOf[W](f.NumStates(), int64(f.NumArcs()))
 		if reweightAddsStart(f, d) {
-			size = sizeOf[W](size.States+1, size.Arcs+1)
+			size = run.SizeOf[W](size.States+1, size.Arcs+1)
 		}
-		if err := m.look(size); err != nil {
+		if err := m.CheckNow(size); err != nil {
 			return err
 		}
 	}
@@ -318,9 +319,9 @@ func pushDistances[W semiring.Approx[W], D semiring.Approx[D]](f fst.Expanded[W]
 	}
 	// Where distances are strings, an arc is multiplied with one before it is divided by another,
 	// and what is left may keep all of the product in memory.
-	if heap := heapOf[D](); heap != nil && o.Bytes > 0 {
+	if heap := run.HeapOf[D](); heap != nil && o.Bytes > 0 {
 		m := o.Limits.workspace().meter("Push")
-		size := sizeOf[W](f.NumStates(), int64(fst.NumArcs(f)))
+		size := run.SizeOf[W](f.NumStates(), int64(fst.NumArcs(f)))
 		for q := range fst.StateID(len(d)) {
 			size.Bytes += heap(&d[q])
 			for _, e := range f.Arcs(q) {
@@ -331,7 +332,7 @@ func pushDistances[W semiring.Approx[W], D semiring.Approx[D]](f fst.Expanded[W]
 				}
 			}
 		}
-		if err := m.check(size); err != nil {
+		if err := m.Check(size); err != nil {
 			return nil, err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -46,10 +47,10 @@ func ParseQueue(s string) (Queue, error) {
 // queue holds states, each at most once. The disciplines pop in OpenFst's
 // order, ties included, since that decides which of equal paths wins.
 type queue interface {
-	push(q fst.StateID)   // q is not in the queue
-	pop() fst.StateID     // the queue is not empty
-	update(q fst.StateID) // q is in the queue and its distance has changed
-	empty() bool
+	Push(q fst.StateID)   // q is not in the queue
+	Pop() fst.StateID     // the queue is not empty
+	Update(q fst.StateID) // q is in the queue and its distance has changed
+	Empty() bool
 }
 
 // fifoQueue is a ring that grows.
@@ -58,7 +59,7 @@ type fifoQueue struct {
 	head, n int
 }
 
-func (f *fifoQueue) push(q fst.StateID) {
+func (f *fifoQueue) Push(q fst.StateID) {
 	if f.n == len(f.ring) {
 		ring := make([]fst.StateID, max(16, 2*len(f.ring)))
 		k := copy(ring, f.ring[f.head:])
@@ -69,26 +70,26 @@ func (f *fifoQueue) push(q fst.StateID) {
 	f.n++
 }
 
-func (f *fifoQueue) pop() fst.StateID {
+func (f *fifoQueue) Pop() fst.StateID {
 	q := f.ring[f.head]
 	f.head = (f.head + 1) & (len(f.ring) - 1)
 	f.n--
 	return q
 }
-func (f *fifoQueue) update(fst.StateID) {}
-func (f *fifoQueue) empty() bool        { return f.n == 0 }
+func (f *fifoQueue) Update(fst.StateID) {}
+func (f *fifoQueue) Empty() bool        { return f.n == 0 }
 
 // lifoQueue is a stack.
 type lifoQueue struct{ stack []fst.StateID }
 
-func (l *lifoQueue) push(q fst.StateID) { l.stack = append(l.stack, q) }
-func (l *lifoQueue) pop() fst.StateID {
+func (l *lifoQueue) Push(q fst.StateID) { l.stack = append(l.stack, q) }
+func (l *lifoQueue) Pop() fst.StateID {
 	q := l.stack[len(l.stack)-1]
 	l.stack = l.stack[:len(l.stack)-1]
 	return q
 }
-func (l *lifoQueue) update(fst.StateID) {}
-func (l *lifoQueue) empty() bool        { return len(l.stack) == 0 }
+func (l *lifoQueue) Update(fst.StateID) {}
+func (l *lifoQueue) Empty() bool        { return len(l.stack) == 0 }
 
 // orderQueue pops the state of the lowest position.
 type orderQueue struct {
@@ -105,7 +106,7 @@ func newOrderQueue(order []int32, states int) *orderQueue {
 	return o
 }
 
-func (o *orderQueue) push(q fst.StateID) {
+func (o *orderQueue) Push(q fst.StateID) {
 	p := int32(q)
 	if o.order != nil {
 		p = o.order[q]
@@ -120,7 +121,7 @@ func (o *orderQueue) push(q fst.StateID) {
 	o.at[p] = q
 }
 
-func (o *orderQueue) pop() fst.StateID {
+func (o *orderQueue) Pop() fst.StateID {
 	q := o.at[o.front]
 	o.at[o.front] = fst.NoState
 	for o.front <= o.back && o.at[o.front] == fst.NoState {
@@ -128,8 +129,8 @@ func (o *orderQueue) pop() fst.StateID {
 	}
 	return q
 }
-func (o *orderQueue) update(fst.StateID) {}
-func (o *orderQueue) empty() bool        { return o.front > o.back }
+func (o *orderQueue) Update(fst.StateID) {}
+func (o *orderQueue) Empty() bool        { return o.front > o.back }
 
 // costHeap is stateHeap over distances that are numbers, the least first, with
 // the comparison in the loop: a third of a small search went to calling it.
@@ -146,7 +147,7 @@ func (h *costHeap[T]) set(i int, q fst.StateID) {
 	}
 }
 
-func (h *costHeap[T]) push(q fst.StateID) {
+func (h *costHeap[T]) Push(q fst.StateID) {
 	h.heap = append(h.heap, q)
 	h.up(len(h.heap)-1, q)
 }
@@ -187,7 +188,7 @@ func (h *costHeap[T]) down(i int, q fst.StateID) {
 	h.set(i, q)
 }
 
-func (h *costHeap[T]) pop() fst.StateID {
+func (h *costHeap[T]) Pop() fst.StateID {
 	q := h.heap[0]
 	n := len(h.heap) - 1
 	last := h.heap[n]
@@ -198,7 +199,7 @@ func (h *costHeap[T]) pop() fst.StateID {
 	return q
 }
 
-func (h *costHeap[T]) update(q fst.StateID) {
+func (h *costHeap[T]) Update(q fst.StateID) {
 	if h.pos == nil {
 		return
 	}
@@ -209,7 +210,7 @@ func (h *costHeap[T]) update(q fst.StateID) {
 		h.down(i, q)
 	}
 }
-func (h *costHeap[T]) empty() bool { return len(h.heap) == 0 }
+func (h *costHeap[T]) Empty() bool { return len(h.heap) == 0 }
 
 // nearest makes queues that pop the state with the least of the distances d. The
 // distances may change while states wait, but d itself must stay where it is.
@@ -221,7 +222,7 @@ func nearest[W semiring.Weight[W]](d []W, alg *algebraOf[W]) func(states int, mo
 		return nearestCost(d)
 	}
 	return func(states int, moving bool) queue {
-		return newStateHeap(states, moving, func(p, q fst.StateID) bool { return alg.less(d[p], d[q]) })
+		return run.NewStateHeap(states, moving, func(p, q fst.StateID) bool { return alg.less(d[p], d[q]) })
 	}
 }
 
@@ -255,7 +256,7 @@ func newSCCQueue(of []int32, queues []queue) *sccQueue {
 // restart makes an empty queue fit for states of lower components than the last that it served.
 func (s *sccQueue) restart() { s.front, s.back = 0, -1 }
 
-func (s *sccQueue) push(q fst.StateID) {
+func (s *sccQueue) Push(q fst.StateID) {
 	c := s.of[q]
 	if s.front > s.back {
 		s.front, s.back = c, c
@@ -265,17 +266,17 @@ func (s *sccQueue) push(q fst.StateID) {
 		s.front = c
 	}
 	if s.queues[c] != nil {
-		s.queues[c].push(q)
+		s.queues[c].Push(q)
 	} else {
 		s.trivial[c] = q
 	}
 }
 
-func (s *sccQueue) pop() fst.StateID {
+func (s *sccQueue) Pop() fst.StateID {
 	for s.front <= s.back {
 		if in := s.queues[s.front]; in != nil {
-			if !in.empty() {
-				return in.pop()
+			if !in.Empty() {
+				return in.Pop()
 			}
 		} else if q := s.trivial[s.front]; q != fst.NoState {
 			s.trivial[s.front] = fst.NoState
@@ -286,20 +287,20 @@ func (s *sccQueue) pop() fst.StateID {
 	panic("ops: pop from an empty queue")
 }
 
-func (s *sccQueue) update(q fst.StateID) {
+func (s *sccQueue) Update(q fst.StateID) {
 	if in := s.queues[s.of[q]]; in != nil {
-		in.update(q)
+		in.Update(q)
 	}
 }
 
-func (s *sccQueue) empty() bool {
+func (s *sccQueue) Empty() bool {
 	switch {
 	case s.front < s.back:
 		return false // the last component that was pushed to is not empty
 	case s.front > s.back:
 		return true
 	case s.queues[s.front] != nil:
-		return s.queues[s.front].empty()
+		return s.queues[s.front].Empty()
 	}
 	return s.trivial[s.front] == fst.NoState
 }
@@ -334,7 +335,7 @@ func byCost[T float](q queue) *costComponents[T] {
 	return c
 }
 
-func (c *costComponents[T]) push(q fst.StateID) {
+func (c *costComponents[T]) Push(q fst.StateID) {
 	k := c.of[q]
 	if c.front > c.back {
 		c.front, c.back = k, k
@@ -342,18 +343,18 @@ func (c *costComponents[T]) push(q fst.StateID) {
 		c.front, c.back = min(c.front, k), max(c.back, k)
 	}
 	if h := c.heaps[k]; h != nil {
-		h.push(q)
+		h.Push(q)
 	} else {
 		c.trivial[k] = q
 	}
 }
 
 // pop returns fst.NoState when the queue is empty.
-func (c *costComponents[T]) pop() fst.StateID {
+func (c *costComponents[T]) Pop() fst.StateID {
 	for ; c.front <= c.back; c.front++ {
 		if h := c.heaps[c.front]; h != nil {
-			if !h.empty() {
-				return h.pop()
+			if !h.Empty() {
+				return h.Pop()
 			}
 		} else if q := c.trivial[c.front]; q != fst.NoState {
 			c.trivial[c.front] = fst.NoState
@@ -445,7 +446,7 @@ func classOfCost[T float](w T) uint8 {
 // components, each shortest first, or first in first out where an arc is better
 // than 1̄ or the weights have no path property.
 func newQueue[W semiring.Weight[W]](op string, kind Queue, f fst.Expanded[W], known fst.Properties, keep func(*fst.Arc[W]) bool,
-	alg *algebraOf[W], nearest func(states int, moving bool) queue, w *stopwatch) (q queue, better bool, err error) {
+	alg *algebraOf[W], nearest func(states int, moving bool) queue, w *run.Stopwatch) (q queue, better bool, err error) {
 	n := f.NumStates()
 	if kind == QueueAuto {
 		switch {
@@ -504,7 +505,7 @@ func positions(order []fst.StateID) []int32 {
 // componentQueue looks at every arc once to choose a queue for each component,
 // or for all of them together unless always is set.
 func componentQueue[W semiring.Weight[W]](f fst.Expanded[W], c components, keep func(*fst.Arc[W]) bool,
-	alg *algebraOf[W], nearest func(states int, moving bool) queue, always bool, w *stopwatch) (q queue, better bool, err error) {
+	alg *algebraOf[W], nearest func(states int, moving bool) queue, always bool, w *run.Stopwatch) (q queue, better bool, err error) {
 	const (
 		trivial = iota
 		lifo
@@ -516,7 +517,7 @@ func componentQueue[W semiring.Weight[W]](f fst.Expanded[W], c components, keep 
 	for s := range f.NumStates() {
 		k := c.of[s]
 		arcs := f.Arcs(fst.StateID(s))
-		if err := w.did(1 + len(arcs)); err != nil {
+		if err := w.Spend(1 + len(arcs)); err != nil {
 			return nil, false, err
 		}
 		for i := range arcs {

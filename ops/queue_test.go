@@ -38,8 +38,8 @@ func TestByCostServesAsTheQueueItComesFrom(t *testing.T) {
 			q := fst.StateID(rng.IntN(n))
 			if !waiting[q] {
 				waiting[q] = true
-				want.push(q)
-				from.push(q)
+				want.Push(q)
+				from.Push(q)
 			}
 		}
 		got := byCost[semiring.Tropical](from)
@@ -54,21 +54,21 @@ func TestByCostServesAsTheQueueItComesFrom(t *testing.T) {
 				}
 				d[q] -= semiring.Tropical(rng.IntN(2))
 				if waiting[q] {
-					want.update(q) // does nothing where heaps do not move
+					want.Update(q) // does nothing where heaps do not move
 				} else {
 					waiting[q] = true
-					want.push(q)
-					got.push(q)
+					want.Push(q)
+					got.Push(q)
 				}
 				continue
 			}
 			w := fst.NoState
-			if !want.empty() {
-				w = want.pop()
+			if !want.Empty() {
+				w = want.Pop()
 				waiting[w] = false
 				served = of[w]
 			}
-			if g := got.pop(); g != w {
+			if g := got.Pop(); g != w {
 				t.Fatalf("seed %d: state %d is served, want %d", seed, g, w)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"sort"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -180,7 +181,7 @@ type randGen[W semiring.Weight[W]] struct {
 	zero   W
 	cost   func(W) float64
 	weight func(float64) W
-	meter  meter
+	meter  run.Meter
 	arcs   int64
 
 	sums   map[fst.StateID][]float64 // SelectFastLogProb: sums of chances up to each arc
@@ -283,7 +284,7 @@ func (g *randGen[W]) split(n, ways int, sums []float64, to []choice) []choice {
 func (g *randGen[W]) drew(n int) {
 	if g.single += n; g.single >= 1<<20 && g.err == nil {
 		g.single = 0
-		g.err = g.meter.look(progress{States: g.out.NumStates(), Arcs: g.arcs})
+		g.err = g.meter.CheckNow(run.Progress{States: g.out.NumStates(), Arcs: g.arcs})
 	}
 }
 
@@ -368,7 +369,7 @@ func (g *randGen[W]) ends(q fst.StateID, budget int) (bool, error) {
 			return true, fst.Err(g.f)
 		}
 		if head&255 == 255 {
-			if err := g.meter.look(progress{States: g.out.NumStates(), Arcs: g.arcs}); err != nil {
+			if err := g.meter.CheckNow(run.Progress{States: g.out.NumStates(), Arcs: g.arcs}); err != nil {
 				return true, err
 			}
 		}
@@ -449,7 +450,7 @@ func (g *randGen[W]) check() error {
 		return g.err
 	}
 	states := g.out.NumStates()
-	return g.meter.check(progress{States: states, Arcs: g.arcs, Bytes: int64(states)*24 + g.arcs*24})
+	return g.meter.Check(run.Progress{States: states, Arcs: g.arcs, Bytes: int64(states)*24 + g.arcs*24})
 }
 
 // tree writes the weighted tree, level by level as states get their numbers.
@@ -526,7 +527,7 @@ func (g *randGen[W]) chains() error {
 		if g.out.Start() == fst.NoState {
 			under++
 		}
-		if err := g.meter.check(progress{States: g.out.NumStates() + under, Arcs: g.arcs + int64(len(path)),
+		if err := g.meter.Check(run.Progress{States: g.out.NumStates() + under, Arcs: g.arcs + int64(len(path)),
 			Bytes: int64(len(stack))*64 + g.arcs*48}); err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -119,8 +120,8 @@ type replacer[W semiring.Weight[W]] struct {
 	root   int
 	stacks *fst.Table[callFrame]
 	table  *fst.Table[callState]
-	left   int    // stacks that the last Retain which went through them left
-	meter  *meter // of the delayed form; nil where Materialize counts
+	left   int        // stacks that the last Retain which went through them left
+	meter  *run.Meter // of the delayed form; nil where Materialize counts
 	zero   W
 }
 
@@ -207,7 +208,7 @@ func (r *replacer[W]) Expand(s fst.StateID, dst []fst.Arc[W]) (W, []fst.Arc[W], 
 		dst = append(dst, e)
 	}
 	if r.meter != nil {
-		if err := r.meter.check(progress{States: r.table.Len(), Bytes: r.Bytes()}); err != nil {
+		if err := r.meter.Check(run.Progress{States: r.table.Len(), Bytes: r.Bytes()}); err != nil {
 			return final, dst, err
 		}
 	}

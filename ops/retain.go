@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -12,26 +13,17 @@ import (
 // are its operand's, and have no table. Arcs that were made before count for no limit any more: what a limit holds for is what there is.
 
 // Retain forgets all states but live.
-func (c *Composer[W]) Retain(live []fst.StateID) { c.table = c.table.only(live) }
-
-// only returns a table of some of t's keys, in their order.
-func (t *triples) only(live []fst.StateID) triples {
-	var out triples
-	for _, q := range live {
-		out.id(t.keys[q])
-	}
-	return out
-}
+func (c *Composer[W]) Retain(live []fst.StateID) { c.table = c.table.Only(live) }
 
 // Retain forgets all states but live. The start, with which weights are pushed, stays in the table.
 func (c *matchedComposer[W]) Retain(live []fst.StateID) {
 	old := c.table
-	c.table, c.arcs = old.only(live), 0
+	c.table, c.arcs = old.Only(live), 0
 	if c.ahead != nil {
 		c.ahead.forget()
 	}
 	if c.start != fst.NoState {
-		c.start = c.table.id(old.keys[c.start])
+		c.start = c.table.ID(old.Keys[c.start])
 	}
 }
 
@@ -196,7 +188,7 @@ func (s *synchronizer[W]) Retain(live []fst.StateID) {
 // Retain forgets all states but live.
 func (x *factorer[W]) Retain(live []fst.StateID) {
 	states := x.states
-	x.states, x.plain, x.ids, x.owing, x.arcs, x.held = nil, nil, keyTable{}, nil, 0, 0
+	x.states, x.plain, x.ids, x.owing, x.arcs, x.held = nil, nil, run.KeyTable{}, nil, 0, 0
 	for _, q := range live {
 		x.id(states[q].state, states[q].weight)
 	}

@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -93,7 +94,7 @@ func RmEpsilon[W semiring.Approx[W]](f *fst.Vector[W], opts *RmEpsilonOptions) e
 // state are made of those of the next: rounded each time they would go wrong as the distances of a long chain do.
 func removeWide[W semiring.Weight[W], D semiring.Approx[D]](f *fst.Vector[W], o *RmEpsilonOptions, keep epsilonKeep) error {
 	m := o.Limits.workspace().meter("RmEpsilon")
-	if err := m.look(sizeOf[D](f.NumStates(), int64(f.NumArcs()))); err != nil {
+	if err := m.CheckNow(run.SizeOf[D](f.NumStates(), int64(f.NumArcs()))); err != nil {
 		return err
 	}
 	g := MapInto(f, widening[W, D]())
@@ -203,7 +204,7 @@ func removeEpsilons[W semiring.Approx[W]](f *fst.Vector[W], o *RmEpsilonOptions,
 	if n := f.NumStates(); o.Workers > 1 && n >= closeAlone && c.heap == nil && c.truncated == nil {
 		return closeSideBySide(f, o, keep)
 	}
-	order, _, err := epsilonOrder(f, &stopwatch{op: "RmEpsilon", ctx: o.Ctx})
+	order, _, err := epsilonOrder(f, &run.Stopwatch{Op: "RmEpsilon", Ctx: o.Ctx})
 	if err != nil {
 		return err
 	}
@@ -337,7 +338,7 @@ func enteredStates[W semiring.Weight[W]](f *fst.Vector[W], dead []bool, workers 
 	for k := range marks {
 		marks[k] = make([]bool, n)
 	}
-	inBlocks(n, closeAlone, workers, func(k, lo, hi int) {
+	run.InBlocks(n, closeAlone, workers, func(k, lo, hi int) {
 		entered := marks[k]
 		for q := lo; q < hi; q++ {
 			if dead != nil && dead[q] {
@@ -364,7 +365,7 @@ func enteredStates[W semiring.Weight[W]](f *fst.Vector[W], dead []bool, workers 
 // epsilonOrder lists the states so that ε-arcs go to the right, but inside
 // components of the ε-graph, where the order is that of OpenFst. Component k is
 // order[first[k]:first[k+1]]; where first is nil, each state is one.
-func epsilonOrder[W semiring.Weight[W]](f fst.Expanded[W], w *stopwatch) (order []fst.StateID, first []int32, err error) {
+func epsilonOrder[W semiring.Weight[W]](f fst.Expanded[W], w *run.Stopwatch) (order []fst.StateID, first []int32, err error) {
 	n := f.NumStates()
 	order = make([]fst.StateID, n)
 	switch p := knownProperties(f); {
@@ -410,10 +411,10 @@ type epsilonCloser[W semiring.Approx[W]] struct {
 	queue      fifoQueue
 	merge      arcMerger
 	scratch    []fst.Arc[W]
-	meter      meter
-	built      progress
-	heap       *heapGuard[W]  // nil where weights hold nothing outside of themselves
-	truncated  *relaxation[W] // nil where sums are not to be truncated
+	meter      run.Meter
+	built      run.Progress
+	heap       *run.HeapGuard[W] // nil where weights hold nothing outside of themselves
+	truncated  *relaxation[W]    // nil where sums are not to be truncated
 	alg        algebraOf[W]
 
 	// Of weights whose sums take time for all that they are of, as sets of strings, else nil: the sum of many at once,
@@ -457,7 +458,7 @@ func newEpsilonCloser[W semiring.Approx[W]](f fst.Fst[W], o *RmEpsilonOptions) (
 		c.truncated.keep = c.follows
 	}
 	c.meter = o.Limits.meter("RmEpsilon")
-	c.heap = newHeapGuard[W](&c.meter)
+	c.heap = run.NewHeapGuard[W](&c.meter)
 	if w, ok := any(c.zero).(summable[W]); ok {
 		c.sumAll, c.ofStates, c.ofArcs = w.Sum, map[fst.StateID][]W{}, map[int32][]W{}
 	}
@@ -538,7 +539,7 @@ func (c *epsilonCloser[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (W, []fst.Arc
 		// The arcs of a closed state lead to what is kept, by their new numbers if there are any.
 		raw := (c.live || c.number != nil) && !c.isClosed(p)
 		if c.heap != nil {
-			if err := c.heap.step(c.built, d, arcs, func(e *fst.Arc[W]) bool { return !isEpsilon(e) }, c.f.Final(p)); err != nil {
+			if err := c.heap.Step(c.built, d, arcs, func(e *fst.Arc[W]) bool { return !isEpsilon(e) }, c.f.Final(p)); err != nil {
 				return c.zero, dst, err
 			}
 		}
@@ -600,7 +601,7 @@ func (c *epsilonCloser[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (W, []fst.Arc
 	slices.Reverse(dst[base:])
 	if c.heap != nil {
 		was := c.f.Final(q)
-		c.heap.finish(heapOfArcs(c.heap.heap, c.f.Arcs(q))+c.heap.heap(&was), dst[base:], final)
+		c.heap.Finish(run.HeapOfArcs(c.heap.Heap, c.f.Arcs(q))+c.heap.Heap(&was), dst[base:], final)
 	}
 	return final, dst, c.count(1, len(dst)-base, 1)
 }
@@ -632,9 +633,9 @@ func (c *epsilonCloser[W]) count(states, arcs, workers int) error {
 	c.built.Bytes = c.built.Arcs*int64(unsafe.Sizeof(fst.Arc[W]{})) + int64(workers)*int64(len(c.stamp))*(16+int64(unsafe.Sizeof(c.zero))) + 24*int64(c.built.States)
 	built := c.built
 	if c.heap != nil {
-		built.Bytes += c.heap.done
+		built.Bytes += c.heap.Done
 	}
-	return c.meter.check(built)
+	return c.meter.Check(built)
 }
 
 // gather finds the ε-closure of q: from the last found to the first, as a stack
@@ -717,7 +718,7 @@ func (c *epsilonCloser[W]) exactly(q fst.StateID) error {
 			done++
 			arcs := c.f.Arcs(p)
 			if c.heap != nil {
-				if err := c.heap.step(c.built, c.d[p], arcs, c.follows, c.zero); err != nil {
+				if err := c.heap.Step(c.built, c.d[p], arcs, c.follows, c.zero); err != nil {
 					return err
 				}
 			}
@@ -758,21 +759,21 @@ func (c *epsilonCloser[W]) relax(q fst.StateID) error {
 		c.d[p] = c.zero
 	}
 	c.d[q] = c.zero.One()
-	c.queue.push(q)
+	c.queue.Push(q)
 	c.state[q].waiting = true
 	limit := int64(len(c.closure))*int64(len(c.closure)) + 1
-	for visits := int64(0); !c.queue.empty(); visits++ {
+	for visits := int64(0); !c.queue.Empty(); visits++ {
 		if visits > limit {
 			c.queue = fifoQueue{}
 			return c.solve(q) // which finds the cycle
 		}
 		if visits&0xfff == 0xfff {
-			if err := c.meter.look(c.built); err != nil {
+			if err := c.meter.CheckNow(c.built); err != nil {
 				c.queue = fifoQueue{}
 				return err
 			}
 		}
-		p := c.queue.pop()
+		p := c.queue.Pop()
 		c.state[p].waiting = false
 		arcs := c.f.Arcs(p)
 		for i := range arcs {
@@ -785,7 +786,7 @@ func (c *epsilonCloser[W]) relax(q fst.StateID) error {
 				c.d[t] = sum
 				if !c.state[t].waiting {
 					c.state[t].waiting = true
-					c.queue.push(t)
+					c.queue.Push(t)
 				}
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -41,9 +42,9 @@ func closeSideBySide[W semiring.Approx[W]](f *fst.Vector[W], o *RmEpsilonOptions
 	s.failed.Store(-1)
 	var plan removalPlan
 	var late error
-	together(2, func() {}, func(k int) {
+	run.Together(2, func() {}, func(k int) {
 		if k == 1 {
-			s.order, s.first, late = epsilonOrder(f, &stopwatch{op: "RmEpsilon", ctx: o.Ctx})
+			s.order, s.first, late = epsilonOrder(f, &run.Stopwatch{Op: "RmEpsilon", Ctx: o.Ctx})
 		} else {
 			plan = planRemoval(f, keep, o.Workers)
 		}
@@ -64,7 +65,7 @@ func closeSideBySide[W semiring.Approx[W]](f *fst.Vector[W], o *RmEpsilonOptions
 			}
 		}
 	}
-	together(o.Workers, func() { s.fail(nowhere, errWait) }, s.work) // errWait is not told: a panic goes on
+	run.Together(o.Workers, func() { s.fail(nowhere, errWait) }, s.work) // errWait is not told: a panic goes on
 	if s.err != nil {
 		return s.err
 	}
@@ -208,9 +209,9 @@ func (s *closing[W]) work(k int) {
 		// The limits are those of all workers' work.
 		if states := c.built.States - before.States; states > 0 {
 			idle = 0
-			built := progress{States: int(s.states.Add(int64(states))), Arcs: s.arcs.Add(c.built.Arcs - before.Arcs)}
+			built := run.Progress{States: int(s.states.Add(int64(states))), Arcs: s.arcs.Add(c.built.Arcs - before.Arcs)}
 			built.Bytes = closingBytes[W](built, s.o.Workers*len(c.stamp))
-			if err := limits.check(built); err != nil {
+			if err := limits.Check(built); err != nil {
 				s.fail(nowhere, err)
 			}
 		} else if !more || len(later) >= closeLater {
@@ -230,7 +231,7 @@ func (s *closing[W]) work(k int) {
 }
 
 // closingBytes estimates what has been built, and what is in use for stamped states.
-func closingBytes[W any](built progress, stamped int) int64 {
+func closingBytes[W any](built run.Progress, stamped int) int64 {
 	var w W
 	return built.Arcs*int64(unsafe.Sizeof(fst.Arc[W]{})) + int64(stamped)*(16+int64(unsafe.Sizeof(w))) + 24*int64(built.States)
 }

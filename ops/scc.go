@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -63,12 +64,12 @@ const keptPath = 1 << 16
 // Cost: O(states + arcs) time, 4 bytes a state and at most 16 more a state on
 // the path.
 func findComponents[W semiring.Weight[W]](f fst.Expanded[W], keep func(*fst.Arc[W]) bool, flags int) (components, []bool) {
-	c, co, _ := findComponentsWithin(f, keep, flags, &stopwatch{})
+	c, co, _ := findComponentsWithin(f, keep, flags, &run.Stopwatch{})
 	return c, co
 }
 
 // findComponentsWithin is findComponents that a context ends.
-func findComponentsWithin[W semiring.Weight[W]](f fst.Expanded[W], keep func(*fst.Arc[W]) bool, flags int, w *stopwatch) (components, []bool, error) {
+func findComponentsWithin[W semiring.Weight[W]](f fst.Expanded[W], keep func(*fst.Arc[W]) bool, flags int, w *run.Stopwatch) (components, []bool, error) {
 	n := f.NumStates()
 	c := components{of: make([]int32, n)}
 	var co []bool
@@ -109,7 +110,7 @@ func findComponentsWithin[W semiring.Weight[W]](f fst.Expanded[W], keep func(*fs
 		index++
 		arcs := f.Arcs(root)
 		for {
-			if err := w.did(1); err != nil {
+			if err := w.Spend(1); err != nil {
 				return c, nil, err
 			}
 			top := &path[len(path)-1]

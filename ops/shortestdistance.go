@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -197,7 +198,7 @@ func shortestDistance[W semiring.Approx[W], D semiring.Approx[D]](f fst.Expanded
 		}
 	}
 	if o.Reverse {
-		r, err := reversed(f, &stopwatch{op: op, ctx: o.Ctx})
+		r, err := reversed(f, &run.Stopwatch{Op: op, Ctx: o.Ctx})
 		if err != nil {
 			return nil, err
 		}
@@ -224,7 +225,7 @@ func mayOrder[W semiring.Weight[W]](op string, q Queue, f fst.Expanded[W], alg *
 	case QueueAuto, QueueFIFO, QueueLIFO, QueueStateOrder, QueueSCC:
 		return nil
 	}
-	_, _, err := newQueue(op, q, f, knownProperties(f), nil, alg, nil, &stopwatch{op: op})
+	_, _, err := newQueue(op, q, f, knownProperties(f), nil, alg, nil, &run.Stopwatch{Op: op})
 	return err
 }
 
@@ -423,7 +424,7 @@ func newRelaxation[W semiring.Approx[W]](op string, f fst.Expanded[W], known fst
 	n := f.NumStates()
 	r := &relaxation[W]{op: op, f: f, o: o, delta: o.delta(alg.path), reversed: reversed, touched: -1, keep: keep}
 	r.d = slices.Repeat([]W{alg.zero}, n)
-	q, better, err := newQueue(op, o.Queue, f, known, keep, alg, nearest(r.d, alg), &stopwatch{op: op, ctx: o.Ctx})
+	q, better, err := newQueue(op, o.Queue, f, known, keep, alg, nearest(r.d, alg), &run.Stopwatch{Op: op, Ctx: o.Ctx})
 	if err != nil {
 		return nil, err
 	}
@@ -471,7 +472,7 @@ func (r *relaxation[W]) enter(q fst.StateID, alg *algebraOf[W]) {
 	}
 	r.waiting[q] = true
 	r.touched = max(r.touched, q)
-	r.queue.push(q)
+	r.queue.Push(q)
 }
 
 // relaxAll relaxes until the queue is empty.
@@ -515,10 +516,10 @@ func relaxGeneric[W semiring.Approx[W]](r *relaxation[W], alg *algebraOf[W]) err
 	var heap func(*W) int64
 	held := int64(0)
 	if r.o.Bytes > 0 {
-		heap = heapOf[W]()
+		heap = run.HeapOf[W]()
 	}
-	for !r.queue.empty() {
-		s := r.queue.pop()
+	for !r.queue.Empty() {
+		s := r.queue.Pop()
 		if r.o.FirstPath && !r.f.Final(s).Equal(alg.zero) {
 			return nil
 		}
@@ -568,10 +569,10 @@ func relaxGeneric[W semiring.Approx[W]](r *relaxation[W], alg *algebraOf[W]) err
 				r.pred[t] = s
 			}
 			if r.waiting[t] {
-				r.queue.update(t)
+				r.queue.Update(t)
 			} else {
 				r.waiting[t] = true
-				r.queue.push(t)
+				r.queue.Push(t)
 			}
 		}
 	}
@@ -590,13 +591,13 @@ func relaxFloats[T interface {
 	for {
 		var s fst.StateID
 		if near != nil {
-			if s = near.pop(); s == fst.NoState {
+			if s = near.Pop(); s == fst.NoState {
 				break
 			}
-		} else if r.queue.empty() {
+		} else if r.queue.Empty() {
 			break
 		} else {
-			s = r.queue.pop()
+			s = r.queue.Pop()
 		}
 		if r.o.FirstPath && r.f.Final(s) != inf {
 			return nil
@@ -630,15 +631,15 @@ func relaxFloats[T interface {
 			}
 			switch {
 			case near == nil && waiting[t]:
-				r.queue.update(t)
+				r.queue.Update(t)
 			case waiting[t]:
 				// Nothing moves in its heaps.
 			case near != nil:
 				waiting[t] = true
-				near.push(t)
+				near.Push(t)
 			default:
 				waiting[t] = true
-				r.queue.push(t)
+				r.queue.Push(t)
 			}
 		}
 		r.touched = touched
@@ -656,8 +657,8 @@ func relaxLogs[T interface {
 	near := nearCost[T](r.delta)
 	inf := T(math.Inf(1))
 	add, sums := r.logAdd, r.logSums
-	for !r.queue.empty() {
-		s := r.queue.pop()
+	for !r.queue.Empty() {
+		s := r.queue.Pop()
 		if r.left--; r.left < 0 {
 			if err := r.look(s); err != nil {
 				return err
@@ -688,10 +689,10 @@ func relaxLogs[T interface {
 			d[t] = T(sums[t])
 			add[t] = add[t].Plus(semiring.Log64(w))
 			if waiting[t] {
-				r.queue.update(t)
+				r.queue.Update(t)
 			} else {
 				waiting[t] = true
-				r.queue.push(t)
+				r.queue.Push(t)
 			}
 		}
 	}
@@ -737,7 +738,7 @@ func (r *relaxation[W]) look(s fst.StateID) error {
 		}
 		r.limit = math.MaxInt64
 	}
-	if err := cancelled(r.op, r.o.Ctx); err != nil {
+	if err := run.Cancelled(r.op, r.o.Ctx); err != nil {
 		return err
 	}
 	step := int64(1024)
@@ -821,7 +822,7 @@ func (b *backward[W]) Arcs(q fst.StateID) []fst.Arc[W] {
 }
 
 // reversed turns f round by counting, in two passes, unless the context of w is done.
-func reversed[W semiring.Weight[W]](f fst.Expanded[W], w *stopwatch) (*backward[W], error) {
+func reversed[W semiring.Weight[W]](f fst.Expanded[W], w *run.Stopwatch) (*backward[W], error) {
 	n := f.NumStates()
 	b := &backward[W]{first: make([]int64, n+3), zero: semiring.Zero[W](), end: f.Start() + 1}
 	at := b.first[1:] // at[q+1] is where the next arc of q+1 goes
@@ -830,7 +831,7 @@ func reversed[W semiring.Weight[W]](f fst.Expanded[W], w *stopwatch) (*backward[
 			at[1]++
 		}
 		arcs := f.Arcs(q)
-		if err := w.did(1 + len(arcs)); err != nil {
+		if err := w.Spend(1 + len(arcs)); err != nil {
 			return nil, err
 		}
 		for i := range arcs {
@@ -847,7 +848,7 @@ func reversed[W semiring.Weight[W]](f fst.Expanded[W], w *stopwatch) (*backward[
 			at[0]++
 		}
 		arcs := f.Arcs(q)
-		if err := w.did(1 + len(arcs)); err != nil {
+		if err := w.Spend(1 + len(arcs)); err != nil {
 			return nil, err
 		}
 		for i := range arcs {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -50,9 +51,9 @@ func sumAcyclic[W semiring.Weight[W], D semiring.Weight[D]](f fst.Expanded[W], o
 	const op = "ShortestDistanceAcyclic"
 	var sums []D
 	if reverse {
-		sums, err = sweepReverse[W, D](f, order, &stopwatch{})
+		sums, err = sweepReverse[W, D](f, order, &run.Stopwatch{})
 	} else {
-		sums, err = sweepForward[W, D](f, order, nil, &stopwatch{})
+		sums, err = sweepForward[W, D](f, order, nil, &run.Stopwatch{})
 	}
 	if err != nil {
 		return nil, err
@@ -98,7 +99,7 @@ func isTopSorted[W any](f fst.Expanded[W]) bool {
 
 // sweepForward sums over the paths from sources (nil: the start state) along
 // the topological order (nil: ids). The error is that of the context.
-func sweepForward[W semiring.Weight[W], D semiring.Weight[D]](f fst.Expanded[W], order, sources []fst.StateID, w *stopwatch) ([]D, error) {
+func sweepForward[W semiring.Weight[W], D semiring.Weight[D]](f fst.Expanded[W], order, sources []fst.StateID, w *run.Stopwatch) ([]D, error) {
 	n := f.NumStates()
 	d := slices.Repeat([]D{semiring.Zero[D]()}, n)
 	if sources == nil {
@@ -126,7 +127,7 @@ func sweepForward[W semiring.Weight[W], D semiring.Weight[D]](f fst.Expanded[W],
 			q = order[i]
 		}
 		arcs := f.Arcs(q)
-		if err := w.did(1 + len(arcs)); err != nil {
+		if err := w.Spend(1 + len(arcs)); err != nil {
 			return nil, err
 		}
 		relax(d, d[q], arcs)
@@ -136,7 +137,7 @@ func sweepForward[W semiring.Weight[W], D semiring.Weight[D]](f fst.Expanded[W],
 
 // sweepLog is sweepForward over the log semirings; d holds 1̄ at the sources and
 // 0̄ elsewhere.
-func sweepLog[T float](f fst.Expanded[T], order []fst.StateID, d []semiring.Log64, w *stopwatch) error {
+func sweepLog[T float](f fst.Expanded[T], order []fst.StateID, d []semiring.Log64, w *run.Stopwatch) error {
 	sums := make([]semiring.LogSum, len(d))
 	for q := range sums {
 		if d[q] == 0 {
@@ -154,7 +155,7 @@ func sweepLog[T float](f fst.Expanded[T], order []fst.StateID, d []semiring.Log6
 			continue
 		}
 		arcs := f.Arcs(q)
-		if err := w.did(1 + len(arcs)); err != nil {
+		if err := w.Spend(1 + len(arcs)); err != nil {
 			return err
 		}
 		for i := range arcs {
@@ -165,7 +166,7 @@ func sweepLog[T float](f fst.Expanded[T], order []fst.StateID, d []semiring.Log6
 }
 
 // sweepReverse sums over the paths to final states. The error is that of the context.
-func sweepReverse[W semiring.Weight[W], D semiring.Weight[D]](f fst.Expanded[W], order []fst.StateID, w *stopwatch) ([]D, error) {
+func sweepReverse[W semiring.Weight[W], D semiring.Weight[D]](f fst.Expanded[W], order []fst.StateID, w *run.Stopwatch) ([]D, error) {
 	n := f.NumStates()
 	d := make([]D, n)
 	sum := rowsOf[W, D]().sum
@@ -175,7 +176,7 @@ func sweepReverse[W semiring.Weight[W], D semiring.Weight[D]](f fst.Expanded[W],
 			q = order[i]
 		}
 		arcs := f.Arcs(q)
-		if err := w.did(1 + len(arcs)); err != nil {
+		if err := w.Spend(1 + len(arcs)); err != nil {
 			return nil, err
 		}
 		d[q] = sum(d, arcs, f.Final(q))
@@ -185,8 +186,8 @@ func sweepReverse[W semiring.Weight[W], D semiring.Weight[D]](f fst.Expanded[W],
 
 // sweepSized is the sweep of an acyclic machine whose weights hold strings, which stops once the
 // distances hold more than bytes; 0 is no limit.
-func sweepSized[W semiring.Weight[W], D semiring.Weight[D]](op string, f fst.Expanded[W], order, sources []fst.StateID, reverse bool, bytes int64, w *stopwatch) ([]D, error) {
-	heap := heapOf[D]()
+func sweepSized[W semiring.Weight[W], D semiring.Weight[D]](op string, f fst.Expanded[W], order, sources []fst.StateID, reverse bool, bytes int64, w *run.Stopwatch) ([]D, error) {
+	heap := run.HeapOf[D]()
 	n := f.NumStates()
 	d := slices.Repeat([]D{semiring.Zero[D]()}, n)
 	if !reverse {
@@ -204,7 +205,7 @@ func sweepSized[W semiring.Weight[W], D semiring.Weight[D]](op string, f fst.Exp
 		if order != nil {
 			q = order[i]
 		}
-		if err := w.did(1 + len(f.Arcs(q))); err != nil {
+		if err := w.Spend(1 + len(f.Arcs(q))); err != nil {
 			return nil, err
 		}
 		// What a state's distance is, is known when its turn comes, in both directions.
@@ -212,7 +213,7 @@ func sweepSized[W semiring.Weight[W], D semiring.Weight[D]](op string, f fst.Exp
 			d[q] = rows.sum(d, f.Arcs(q), f.Final(q))
 		}
 		if held += heap(&d[q]); held > bytes {
-			return nil, makeErrors.Limit(exceeded{Op: op, Limit: "bytes", Bound: bytes, Built: progress{Bytes: held}, Cause: errLimit})
+			return nil, run.Errors.Limit(run.Exceeded{Op: op, Limit: "bytes", Bound: bytes, Built: run.Progress{Bytes: held}, Cause: run.ErrLimit})
 		}
 		if !reverse {
 			rows.relax(d, d[q], f.Arcs(q))

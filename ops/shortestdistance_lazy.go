@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -115,7 +116,7 @@ type lazyRelaxation[W semiring.Approx[W]] struct {
 	o       *ShortestDistanceOptions
 	alg     *algebraOf[W]
 	delta   float64
-	m       meter
+	m       run.Meter
 	d, add  []W // add: of what reached a state since it was last visited
 	sent    []W // d of each state when it was last visited, without the path property
 	waiting []bool
@@ -138,14 +139,14 @@ func (r *lazyRelaxation[W]) mention(q fst.StateID) {
 func (r *lazyRelaxation[W]) enqueue(q fst.StateID) {
 	if !r.waiting[q] {
 		r.waiting[q] = true
-		r.queue.push(q)
+		r.queue.Push(q)
 	}
 }
 
 func (r *lazyRelaxation[W]) run() error {
 	look := int64(1024) // visits until the next look for a cycle
-	for visits := int64(1); !r.queue.empty(); visits++ {
-		q := r.queue.pop()
+	for visits := int64(1); !r.queue.Empty(); visits++ {
+		q := r.queue.Pop()
 		r.waiting[q] = false
 		if bound := r.o.maxVisits(len(r.d)); visits > bound && (r.o.MaxVisits != 0 || !r.alg.path) {
 			return &StateError{Op: r.op, State: q, Err: ErrNotClosed}
@@ -157,7 +158,7 @@ func (r *lazyRelaxation[W]) run() error {
 			look = max(1024, int64(len(r.d)))
 		}
 		held := int64(cap(r.d)+cap(r.add)+cap(r.sent))*int64(unsafe.Sizeof(r.alg.zero)) + int64(cap(r.waiting)) + 4*int64(cap(r.pred)+cap(r.visits)+len(r.queue.ring))
-		if err := r.m.check(progress{States: len(r.d), Bytes: held}); err != nil {
+		if err := r.m.Check(run.Progress{States: len(r.d), Bytes: held}); err != nil {
 			return err
 		}
 		if r.o.FirstPath && !r.f.Final(q).Equal(r.alg.zero) {

@@ -3,6 +3,8 @@ package ops
 import (
 	"math"
 	"slices"
+
+	"github.com/tropica-fst/tropica/ops/internal/run"
 )
 
 // wideArc is an arc to a state, or from one.
@@ -30,10 +32,10 @@ func eliminateSparse(arcs realArcs, weight func(float64) wide, x []wide, o *Shor
 		from  []wideArc // states left then that have an arc to it
 	}
 	order := make([]eliminated, 0, n)
-	w := &stopwatch{ctx: o.Ctx}
+	w := &run.Stopwatch{Ctx: o.Ctx}
 	for len(order) < n {
 		p := e.next()
-		if w.did(8+int(e.key(p))) != nil {
+		if w.Spend(8+int(e.key(p))) != nil {
 			return interrupted
 		}
 		loop := e.loop[p].value()
@@ -71,14 +73,14 @@ type elimination struct {
 	gone []bool
 	arcs int     // in rows, and of states that are gone those into them
 	at   []int32 // 1 + where in the row that is looked at the arc to each state is
-	heap *heap[stateKey]
+	heap *run.Heap[stateKey]
 }
 
 func newElimination(arcs realArcs, weight func(float64) wide, n int) *elimination {
 	e := &elimination{
 		rows: make([][]wideArc, n), from: make([][]int32, n), into: make([]int32, n),
 		loop: make([]wide, n), gone: make([]bool, n), at: make([]int32, n),
-		heap: newHeap(stateKey.less),
+		heap: run.NewHeap(stateKey.less),
 	}
 	for i := range arcs.n {
 		if from, to := arcs.ends(i); from == to {
@@ -96,7 +98,7 @@ func newElimination(arcs realArcs, weight func(float64) wide, n int) *eliminatio
 		e.leave(p)
 	}
 	for p := range int32(n) {
-		e.heap.push(stateKey{e.key(p), p})
+		e.heap.Push(stateKey{e.key(p), p})
 	}
 	return e
 }
@@ -157,11 +159,11 @@ func (e *elimination) remove(p int32, star wide) (into []wideArc) {
 			}
 		}
 		e.leave(i)
-		e.heap.push(stateKey{e.key(i), i})
+		e.heap.Push(stateKey{e.key(i), i})
 	}
 	for _, arc := range row {
 		e.into[arc.state]--
-		e.heap.push(stateKey{e.key(arc.state), arc.state})
+		e.heap.Push(stateKey{e.key(arc.state), arc.state})
 	}
 	e.arcs -= len(row)
 	e.rows[p], e.from[p] = nil, nil
@@ -174,7 +176,7 @@ func (e *elimination) key(p int32) int64 { return int64(e.into[p]) * int64(len(e
 // next returns the state with the least key, which is left.
 func (e *elimination) next() int32 {
 	for {
-		k := e.heap.pop()
+		k := e.heap.Pop()
 		if !e.gone[k.state] && k.key == e.key(k.state) {
 			return k.state
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -38,11 +39,11 @@ func sumByComponents[W semiring.Weight[W], D semiring.Approx[D]](op string, f fs
 // componentSums is sumByComponents before it is known whether all sums are members.
 func componentSums[W semiring.Weight[W], D semiring.Approx[D]](op string, f fst.Expanded[W], o *ShortestDistanceOptions) ([]D, error) {
 	n := f.NumStates()
-	heap := heapOf[D]()
+	heap := run.HeapOf[D]()
 	if o.Bytes <= 0 {
 		heap = nil
 	}
-	w := &stopwatch{op: op, ctx: o.Ctx}
+	w := &run.Stopwatch{Op: op, Ctx: o.Ctx}
 	sources := o.Sources
 	if sources == nil {
 		sources = []fst.StateID{f.Start()}
@@ -85,7 +86,7 @@ func componentSums[W semiring.Weight[W], D semiring.Approx[D]](op string, f fst.
 	list, first := c.members()
 	held := int64(0)
 	within := func(members []fst.StateID) error {
-		if err := w.did(8 * len(members)); err != nil {
+		if err := w.Spend(8 * len(members)); err != nil {
 			return err
 		}
 		if heap == nil {
@@ -95,7 +96,7 @@ func componentSums[W semiring.Weight[W], D semiring.Approx[D]](op string, f fst.
 			held += heap(&s.d[q])
 		}
 		if held > o.Bytes {
-			return makeErrors.Limit(exceeded{Op: op, Limit: "bytes", Bound: o.Bytes, Built: progress{Bytes: held}, Cause: errLimit})
+			return run.Errors.Limit(run.Exceeded{Op: op, Limit: "bytes", Bound: o.Bytes, Built: run.Progress{Bytes: held}, Cause: run.ErrLimit})
 		}
 		return nil
 	}
@@ -349,7 +350,7 @@ func (s *componentSolver[W, D]) solve(members []fst.StateID) error {
 		}
 	}
 	if bad == interrupted {
-		return cancelled(s.op, s.o.Ctx)
+		return run.Cancelled(s.op, s.o.Ctx)
 	}
 	if bad >= 0 {
 		return s.failure(members, bad)
@@ -510,18 +511,18 @@ func (s *system[D]) iterate(b []D) (int, error) {
 	for p := range n {
 		if !b[p].Equal(zero) {
 			waiting[p] = true
-			queue.push(fst.StateID(p))
+			queue.Push(fst.StateID(p))
 		}
 	}
 	factorsOut := s.factorsOut()
 	delta, limit := s.o.delta(false), s.o.maxVisits(n)
-	for visits := int64(0); !queue.empty(); visits++ {
-		p := queue.pop()
+	for visits := int64(0); !queue.Empty(); visits++ {
+		p := queue.Pop()
 		if visits == limit {
 			return int(p), nil
 		}
 		if visits&63 == 0 {
-			if err := cancelled(s.op, s.o.Ctx); err != nil {
+			if err := run.Cancelled(s.op, s.o.Ctx); err != nil {
 				return 0, err
 			}
 		}
@@ -546,7 +547,7 @@ func (s *system[D]) iterate(b []D) (int, error) {
 			}
 			if !settled && !waiting[e.to] {
 				waiting[e.to] = true
-				queue.push(fst.StateID(e.to))
+				queue.Push(fst.StateID(e.to))
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -51,7 +52,7 @@ func ShortestPathUnique[W interface {
 	if f.Start() == fst.NoState {
 		return nShortest(f, &o, &nBestInput[W]{start: fst.NoState})
 	}
-	r, err := reversed(f, &stopwatch{op: "ShortestPathUnique", ctx: o.Ctx})
+	r, err := reversed(f, &run.Stopwatch{Op: "ShortestPathUnique", Ctx: o.Ctx})
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +63,7 @@ func ShortestPathUnique[W interface {
 	det.m.delta = residualRounding[W](o.distances().delta(true))
 	det.m.op, det.m.guard = "ShortestPathUnique", nil // it never runs to the end
 	n, narcs := f.NumStates(), int64(fst.NumArcs(f))
-	base := sizeOf[W](n+1, narcs+int64(n)).Bytes + int64(n)*int64(unsafe.Sizeof(d[0]))
+	base := run.SizeOf[W](n+1, narcs+int64(n)).Bytes + int64(n)*int64(unsafe.Sizeof(d[0]))
 	u := &uniquePaths[W]{det: det}
 	det.m.added = func(subset []element[W]) {
 		sum := semiring.Zero[W]()
@@ -111,7 +112,7 @@ func (u *uniquePaths[W]) bytes() int64 {
 	var w W
 	m := &u.det.m
 	return m.table.bytes() + m.alg.bytes() + int64(cap(u.distance))*int64(unsafe.Sizeof(w)) +
-		sizeOf[W](0, u.arcs).Bytes + int64(len(u.states))*48
+		run.SizeOf[W](0, u.arcs).Bytes + int64(len(u.states))*48
 }
 
 func (u *uniquePaths[W]) at(q fst.StateID) *uniqueState[W] {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -18,7 +19,7 @@ type square[W semiring.Weight[W]] struct {
 	silent  []int8    // states that read ε before all else, 1, and others, -1; 0 is not known yet
 	epsFree bool      // input ε does not move one side alone
 	budget  int64     // bound on pairs and their arcs; zero is none
-	meter   meter     // what the caller allows the square to take
+	meter   run.Meter // what the caller allows the square to take
 	perPair int64     // bytes that the search takes for each pair,
 	held    int64     // and what it holds besides
 	looked  int64     // arcs of the square that were looked at and are not in list
@@ -50,7 +51,7 @@ type pairStep struct {
 
 // newSquare prepares the square of f, on the states that lie on a path from the
 // start to a final state when trim is set, with ε as an ordinary label.
-func newSquare[W semiring.Weight[W]](f fst.Expanded[W], trim bool, budget int64, w *stopwatch) (*square[W], error) {
+func newSquare[W semiring.Weight[W]](f fst.Expanded[W], trim bool, budget int64, w *run.Stopwatch) (*square[W], error) {
 	s := &square[W]{f: f, budget: budget, single: true, epsFree: true}
 	if trim {
 		var err error
@@ -119,12 +120,12 @@ func (s *square[W]) check() error {
 	if s.budget > 0 && int64(len(s.pairs))+arcs > s.budget || len(s.pairs) >= 1<<31-1 {
 		return ErrUndecided
 	}
-	return s.meter.check(progress{States: len(s.pairs), Arcs: arcs, Bytes: int64(len(s.pairs))*(pairBytes+s.perPair) + int64(len(s.list))*pairArcBytes + s.held})
+	return s.meter.Check(run.Progress{States: len(s.pairs), Arcs: arcs, Bytes: int64(len(s.pairs))*(pairBytes+s.perPair) + int64(len(s.list))*pairArcBytes + s.held})
 }
 
 // look is check that looks at the context now, for loops whose rounds are long.
 func (s *square[W]) look() error {
-	s.meter = s.meter.atOnce()
+	s.meter = s.meter.AtOnce()
 	return s.check()
 }
 

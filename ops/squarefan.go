@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -195,12 +196,12 @@ func (s *square[W]) alternatives(p int32, e pairArc, most int) (list []pairArc, 
 
 // stepsToFinal returns for each state the number of arcs on the way to the nearest final one, by arcs that are
 // not 0̄; -1 where there is none.
-func stepsToFinal[W semiring.Weight[W]](f fst.Expanded[W], w *stopwatch) ([]int32, error) {
+func stepsToFinal[W semiring.Weight[W]](f fst.Expanded[W], w *run.Stopwatch) ([]int32, error) {
 	n := f.NumStates()
 	first := make([]int64, n+2)
 	for q := range n {
 		arcs := f.Arcs(fst.StateID(q))
-		if err := w.did(1 + len(arcs)); err != nil {
+		if err := w.Spend(1 + len(arcs)); err != nil {
 			return nil, err
 		}
 		for i := range arcs {
@@ -213,7 +214,7 @@ func stepsToFinal[W semiring.Weight[W]](f fst.Expanded[W], w *stopwatch) ([]int3
 	from := make([]fst.StateID, first[n+1])
 	for q := range n {
 		arcs := f.Arcs(fst.StateID(q))
-		if err := w.did(1 + len(arcs)); err != nil {
+		if err := w.Spend(1 + len(arcs)); err != nil {
 			return nil, err
 		}
 		for i := range arcs {
@@ -236,7 +237,7 @@ func stepsToFinal[W semiring.Weight[W]](f fst.Expanded[W], w *stopwatch) ([]int3
 	}
 	for head := 0; head < len(queue); head++ {
 		q := queue[head]
-		if err := w.did(1 + int(first[q+1]-first[q])); err != nil {
+		if err := w.Spend(1 + int(first[q+1]-first[q])); err != nil {
 			return nil, err
 		}
 		for _, p := range from[first[q]:first[q+1]] {
@@ -252,7 +253,7 @@ func stepsToFinal[W semiring.Weight[W]](f fst.Expanded[W], w *stopwatch) ([]int3
 // coaccessible marks the states that reach a final one by arcs that are not 0̄.
 func coaccessible[W semiring.Weight[W]](f fst.Expanded[W]) []bool {
 	live := make([]bool, f.NumStates())
-	steps, _ := stepsToFinal(f, &stopwatch{}) // nothing stops it
+	steps, _ := stepsToFinal(f, &run.Stopwatch{}) // nothing stops it
 	for q, n := range steps {
 		live[q] = n >= 0
 	}
@@ -278,7 +279,7 @@ func (s *square[W]) sharedFutures() (related func(p, q fst.StateID) bool, held i
 		return int32(n)
 	}
 	check := func(ahead int64) error {
-		return s.meter.check(progress{States: len(s.pairs), Arcs: s.looked,
+		return s.meter.Check(run.Progress{States: len(s.pairs), Arcs: s.looked,
 			Bytes: 8*int64(cap(s.pairs)+cap(first)) + int64(cap(live)) + 4*int64(cap(to)) + s.ids.Bytes() + s.held + ahead})
 	}
 	// visit calls do for the two next states of each step from l and r, different ones and, where l and r differ, the same.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -64,7 +65,7 @@ func Stochastic[W interface {
 	}
 	m := lim.workspace().meter("Stochastic")
 	n := f.NumStates()
-	if err := m.check(progress{Bytes: int64(n) * 12}); err != nil {
+	if err := m.Check(run.Progress{Bytes: int64(n) * 12}); err != nil {
 		return nil, err
 	}
 	leaving := leavingSum[W]()
@@ -76,7 +77,7 @@ func Stochastic[W interface {
 	queue := []fst.StateID{start}
 	for head := 0; head < len(queue); head++ {
 		q := queue[head]
-		if err := m.check(progress{Bytes: int64(n) * 12}); err != nil {
+		if err := m.Check(run.Progress{Bytes: int64(n) * 12}); err != nil {
 			return nil, err
 		}
 		arcs := f.Arcs(q)

@@ -1,5 +1,7 @@
 package ops
 
+import "github.com/tropica-fst/tropica/ops/internal/run"
+
 // subsetScratch is the work space of a subset construction, when none is under way.
 type subsetScratch[R any] struct {
 	table subsetTable[R]
@@ -14,7 +16,7 @@ type subsetScratch[R any] struct {
 // depends on what went before, so that constructions with limits, which tell that
 // in their errors, should not.
 func (m *subsetMachine[W, R, A]) borrow() {
-	s := scratchOf[subsetScratch[R]]().Get().(*subsetScratch[R])
+	s := run.Scratch[subsetScratch[R]]().Get().(*subsetScratch[R])
 	if cap(s.table.refs) > 0 {
 		m.table = s.table
 	}
@@ -27,10 +29,10 @@ func (m *subsetMachine[W, R, A]) giveBack() {
 	clear(m.cand[:cap(m.cand)])
 	clear(m.next[:cap(m.next)])
 	clear(m.out[:cap(m.out)])
-	if cap(m.cand) > keptScratch {
+	if cap(m.cand) > run.KeptScratch {
 		m.order, m.cand, m.next, m.out = nil, nil, nil, nil
 	}
-	scratchOf[subsetScratch[R]]().Put(&subsetScratch[R]{m.table, m.order, m.cand, m.next, m.key[:0], m.out})
+	run.Scratch[subsetScratch[R]]().Put(&subsetScratch[R]{m.table, m.order, m.cand, m.next, m.key[:0], m.out})
 	m.table, m.order, m.cand, m.next, m.key, m.out = newSubsetTable[R](), nil, nil, nil, nil, nil
 }
 
@@ -39,19 +41,19 @@ func (t *subsetTable[R]) reset() {
 	kept := 0
 	spare := t.spare[:0]
 	for _, p := range append(t.pages, t.spare...) {
-		if kept += cap(p); kept <= keptScratch {
+		if kept += cap(p); kept <= run.KeptScratch {
 			clear(p)
 			spare = append(spare, p[:0])
 		}
 	}
 	slots, refs := t.slots, t.refs[:0]
 	clear(slots)
-	if len(slots) > keptScratch {
+	if len(slots) > run.KeptScratch {
 		slots, refs = nil, nil
 	}
 	alone := t.alone
 	clear(alone)
-	if cap(alone) > keptScratch {
+	if cap(alone) > run.KeptScratch {
 		alone = nil
 	}
 	*t = subsetTable[R]{spare: spare, refs: refs, slots: slots, alone: alone[:0], seed: t.seed}

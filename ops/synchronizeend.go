@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -117,7 +118,7 @@ func hasDelay[W semiring.Weight[W]](f fst.Expanded[W]) bool {
 type delaySearch[W semiring.Weight[W]] struct {
 	f       fst.Expanded[W]
 	c       components
-	meter   meter
+	meter   run.Meter
 	growing []bool // the components that have one
 
 	// Of the search from one state:
@@ -149,7 +150,7 @@ func (s *delaySearch[W]) findGrowing() (found bool, err error) {
 		for todo = append(todo, root); len(todo) > 0; {
 			p := todo[len(todo)-1]
 			todo = todo[:len(todo)-1]
-			if err := s.meter.check(progress{}); err != nil {
+			if err := s.meter.Check(run.Progress{}); err != nil {
 				return false, err
 			}
 			arcs := s.f.Arcs(p)
@@ -236,7 +237,7 @@ func (s *delaySearch[W]) ways() (from []ArcRef, order []fst.StateID, err error) 
 	seen[s.f.Start()] = true
 	order = append(order, s.f.Start())
 	for head := 0; head < len(order); head++ {
-		if err := s.meter.check(progress{}); err != nil {
+		if err := s.meter.Check(run.Progress{}); err != nil {
 			return nil, nil, err
 		}
 		for i, e := range s.f.Arcs(order[head]) {
@@ -264,7 +265,7 @@ func (s *delaySearch[W]) cycleAt(r fst.StateID, most int32) ([]ArcRef, error) {
 		if most > 0 && at.arcs >= most {
 			break
 		}
-		if err := s.meter.check(progress{}); err != nil {
+		if err := s.meter.Check(run.Progress{}); err != nil {
 			return nil, err
 		}
 		arcs := s.f.Arcs(at.q)

@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -86,7 +87,7 @@ func Twins[W semiring.Divisible[W]](f fst.Expanded[W], opts *TwinsOptions) (*Twi
 	if _, ok := any(semiring.Zero[W]()).(semiring.Commutative[W]); !ok {
 		return nil, capabilityError[W](opTwins, "commutative")
 	}
-	w := &stopwatch{op: opTwins, ctx: o.Limits.Ctx}
+	w := &run.Stopwatch{Op: opTwins, Ctx: o.Limits.Ctx}
 	if err := cancelling(opTwins, f, w); err != nil {
 		return nil, err
 	}
@@ -94,7 +95,7 @@ func Twins[W semiring.Divisible[W]](f fst.Expanded[W], opts *TwinsOptions) (*Twi
 	if err != nil {
 		return nil, err
 	}
-	s, err := newSquare(f, true, o.Pairs, &stopwatch{op: opTwins, ctx: o.Ctx})
+	s, err := newSquare(f, true, o.Pairs, &run.Stopwatch{Op: opTwins, Ctx: o.Ctx})
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +111,7 @@ func Twins[W semiring.Divisible[W]](f fst.Expanded[W], opts *TwinsOptions) (*Twi
 
 // summed returns f, or where it has arcs from one state to another with the same labels, a copy in which the first of
 // them has the ⊕-sum of all, which no subset construction can tell from f, and the bytes that this holds. The error is that of w.
-func summed[W semiring.Weight[W]](f fst.Expanded[W], w *stopwatch) (g fst.Expanded[W], held int64, err error) {
+func summed[W semiring.Weight[W]](f fst.Expanded[W], w *run.Stopwatch) (g fst.Expanded[W], held int64, err error) {
 	const few, small = 8, 64
 	type ends struct {
 		in, out fst.Label
@@ -120,7 +121,7 @@ func summed[W semiring.Weight[W]](f fst.Expanded[W], w *stopwatch) (g fst.Expand
 	var kept map[ends]int
 	for q := range fst.StateID(f.NumStates()) {
 		arcs := f.Arcs(q)
-		if err := w.did(1 + len(arcs)); err != nil {
+		if err := w.Spend(1 + len(arcs)); err != nil {
 			return nil, 0, err
 		}
 		if len(arcs) < 2 || len(arcs) <= few && !parallel(arcs) {
@@ -138,7 +139,7 @@ func summed[W semiring.Weight[W]](f fst.Expanded[W], w *stopwatch) (g fst.Expand
 		}
 		if out == nil {
 			out = copyOf(f)
-			held = sizeOf[W](f.NumStates(), int64(fst.NumArcs(f))).Bytes
+			held = run.SizeOf[W](f.NumStates(), int64(fst.NumArcs(f))).Bytes
 		}
 		clear(kept)
 		sums := out.MutableArcs(q)
@@ -187,7 +188,7 @@ func cancels[W semiring.Weight[W]](w W) bool {
 
 // cancelling returns an error around ErrCapability, with the place, if f has a weight other than
 // 0̄ that does not cancel, or that of a stopwatch. O(states + arcs).
-func cancelling[W semiring.Weight[W]](op string, f fst.Expanded[W], w *stopwatch) error {
+func cancelling[W semiring.Weight[W]](op string, f fst.Expanded[W], w *run.Stopwatch) error {
 	if _, ok := any(semiring.Zero[W]()).(semiring.Cancellative[W]); !ok {
 		return capabilityError[W](op, "cancellation, a⊗c = b⊗c only for a = b, which semiring.Cancellative tells of by its method Cancels() bool")
 	}
@@ -195,7 +196,7 @@ func cancelling[W semiring.Weight[W]](op string, f fst.Expanded[W], w *stopwatch
 		return &StateError{Op: op, State: q, Err: fmt.Errorf("%w: %s %s of %s does not cancel: products with it do not tell what it was multiplied with", ErrCapability, what, weightText(w), weightName(w))}
 	}
 	for q := range fst.StateID(f.NumStates()) {
-		if err := w.did(1 + len(f.Arcs(q))); err != nil {
+		if err := w.Spend(1 + len(f.Arcs(q))); err != nil {
 			return err
 		}
 		for i, e := range f.Arcs(q) {
@@ -583,7 +584,7 @@ func newTwinsGuard[W semiring.Divisible[W], D any, A delays[W, D]](f fst.Fst[W],
 	guard.factor = func(cycle []*fst.Arc[W], osyms *fst.SymbolTable) string { return alg().factor(cycle, osyms) }
 	guard.search = func(ctx context.Context, op string, budget int64) (*TwinsError, error) {
 		a := alg()
-		w := &stopwatch{op: op, ctx: ctx}
+		w := &run.Stopwatch{Op: op, Ctx: ctx}
 		g, held, err := summed(g, w)
 		if err != nil {
 			return nil, err
@@ -626,7 +627,7 @@ func (g *twinsGuard[W]) rounds(delta float64) {
 // look is called when a construction has come to next states or nextBytes, after
 // looking at so many arcs of the input. prove looks for a proof that it does not end in what it has made, with
 // about so many steps.
-func (g *twinsGuard[W]) look(op string, built progress, bytes, work int64, prove func(budget int64) *TwinsError) error {
+func (g *twinsGuard[W]) look(op string, built run.Progress, bytes, work int64, prove func(budget int64) *TwinsError) error {
 	if g.silent {
 		return nil
 	}
@@ -669,7 +670,7 @@ func (g *twinsGuard[W]) decide(ctx context.Context, op string, budget int64) {
 		g.looked = true // always determinizable
 		return
 	}
-	if err := cancelling(op, g.f, &stopwatch{op: op, ctx: ctx}); err != nil {
+	if err := cancelling(op, g.f, &run.Stopwatch{Op: op, Ctx: ctx}); err != nil {
 		g.looked = !isCancelled(err) // factors that differ prove nothing
 		return
 	}

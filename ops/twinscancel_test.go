@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -29,7 +30,7 @@ func TestTwinsGuardEndsWithContext(t *testing.T) {
 	done, cancel := context.WithCancel(context.Background())
 	cancel()
 	small, large := rings(100), rings(1<<17)
-	w := func(ctx context.Context) *stopwatch { return &stopwatch{op: "Test", ctx: ctx} }
+	w := func(ctx context.Context) *run.Stopwatch { return &run.Stopwatch{Op: "Test", Ctx: ctx} }
 	if _, _, err := summed[semiring.Tropical](large, w(done)); !errors.Is(err, context.Canceled) {
 		t.Errorf("summed: %v", err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/fst/fsttest"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -28,7 +29,7 @@ func TestShortestTwinsWithinBounds(t *testing.T) {
 			continue
 		}
 		for effort := int64(1); effort < 1<<12; effort *= 4 {
-			s, err := newSquare[semiring.Tropical](f, true, 0, &stopwatch{})
+			s, err := newSquare[semiring.Tropical](f, true, 0, &run.Stopwatch{})
 			if err != nil {
 				t.Fatal(err)
 			}

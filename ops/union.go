@@ -2,6 +2,7 @@ package ops
 
 import (
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -25,7 +26,7 @@ func Union[W semiring.Weight[W]](a *fst.Vector[W], b fst.Expanded[W], lim Limits
 	if start2 == fst.NoState {
 		return CheckLimits("Union", a, lim)
 	}
-	var more progress // than the states and arcs of both
+	var more run.Progress // than the states and arcs of both
 	switch {
 	case start1 == fst.NoState:
 	case p1.Has(fst.InitialAcyclic):
@@ -59,11 +60,11 @@ func Union[W semiring.Weight[W]](a *fst.Vector[W], b fst.Expanded[W], lim Limits
 
 // appendMachine appends the states of b to a, with their arcs. The properties of
 // a are void afterwards. Over a limit, which is for what comes of it when more states and arcs are added, a is as it was.
-func appendMachine[W semiring.Weight[W]](op string, a *fst.Vector[W], b fst.Expanded[W], more progress, lim Limits) error {
+func appendMachine[W semiring.Weight[W]](op string, a *fst.Vector[W], b fst.Expanded[W], more run.Progress, lim Limits) error {
 	n1, n2 := a.NumStates(), b.NumStates()
 	arcs := a.NumArcs() + fst.NumArcs(b)
 	m := lim.meter(op)
-	if err := m.look(sizeOf[W](n1+n2+more.States, int64(arcs)+more.Arcs)); err != nil {
+	if err := m.CheckNow(run.SizeOf[W](n1+n2+more.States, int64(arcs)+more.Arcs)); err != nil {
 		return err
 	}
 	a.ReserveStates(n1 + n2 + 1)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops"
-	"github.com/tropica-fst/tropica/ops/internal/part"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -50,7 +50,7 @@ func ExpandPruned[W interface {
 	}
 	reversed, err := Reverse[W, W](f, pairs, ops.Limits{Ctx: o.Ctx, Bytes: o.Bytes})
 	if err != nil {
-		return nil, part.Renamed(err, op)
+		return nil, run.Errors.Renamed(err, op)
 	}
 	s, err := newSearch(reversed, pairs, ops.QueueFIFO, op, o.Limits)
 	if err != nil {
@@ -61,7 +61,7 @@ func ExpandPruned[W interface {
 	var unbounded error
 	if err := s.run(); errors.Is(err, ErrUnbounded) {
 		// The stack of f may be bounded, where no path from the start comes to what is in the way.
-		if unbounded = part.Renamed(Bounded(f, pairs, o.Limits), op); unbounded == nil {
+		if unbounded = run.Errors.Renamed(Bounded(f, pairs, o.Limits), op); unbounded == nil {
 			return expandThenPrune(f, pairs, threshold, &o, op)
 		} else if !errors.Is(unbounded, ErrUnbounded) {
 			return nil, unbounded
@@ -115,10 +115,10 @@ func expandThenPrune[W interface {
 }](f fst.Expanded[W], pairs []fst.LabelPair, threshold W, o *ExpandOptions, op string) (*fst.Vector[W], error) {
 	out, err := Expand(f, pairs, o)
 	if err != nil {
-		return nil, part.Renamed(err, op)
+		return nil, run.Errors.Renamed(err, op)
 	}
 	if err := ops.Prune(out, &ops.PruneOptions[W]{Threshold: &threshold, Limits: o.Limits}); err != nil {
-		return nil, part.Renamed(err, op)
+		return nil, run.Errors.Renamed(err, op)
 	}
 	return out, nil
 }
@@ -181,7 +181,7 @@ type pruner[W ops.PathWeight[W]] struct {
 
 	nodes  []node[W]
 	height []int32 // of each stack, from the empty one
-	queue  *heap
+	queue  *run.StateHeap
 	held   int64 // bytes of the search, and of bodies
 	steps  int   // exits and ends that were looked at, since the limits were
 
@@ -236,7 +236,7 @@ func newPruner[W ops.PathWeight[W]](f fst.Expanded[W], pairs []fst.LabelPair, ba
 		p.held += int64(unsafe.Sizeof(*b)) + int64(cap(b.closes))*int64(unsafe.Sizeof(fst.NoState))
 	}
 	p.held += back.held() + ops.SizeOf[W](n+1, int64(fst.NumArcs(back.f))).Bytes
-	p.queue = newHeap(p.before)
+	p.queue = run.NewStateHeap(0, true, p.before) // equal ones in OpenFst's order
 	return p
 }
 
@@ -327,8 +327,8 @@ func (p *pruner[W]) run(threshold W) error {
 			return err
 		}
 	}
-	for p.queue.len() > 0 {
-		s := p.queue.pop()
+	for !p.queue.Empty() {
+		s := p.queue.Pop()
 		n := p.node(s)
 		n.flags = n.flags&^waiting | expanded
 		c := p.e.table.Key(s)
@@ -403,9 +403,9 @@ func (p *pruner[W]) enqueue(s fst.StateID) {
 			p.out.AddState()
 		}
 		n.flags |= waiting
-		p.queue.push(s)
+		p.queue.Push(s)
 	case n.flags&waiting != 0:
-		p.queue.update(s)
+		p.queue.Update(s)
 	}
 }
 

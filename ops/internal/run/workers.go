@@ -1,4 +1,4 @@
-package ops
+package run
 
 import (
 	"runtime"
@@ -7,13 +7,13 @@ import (
 	"sync/atomic"
 )
 
-// together runs work(0) … work(n-1) side by side, work(0) in the goroutine of the caller, and returns when all have ended.
+// Together runs work(0) … work(n-1) side by side, work(0) in the goroutine of the caller, and returns when all have ended.
 //
 // A panic in one of them goes on in the caller's, but only when the others have ended too, so that nobody reads operands or
 // borrows work space behind the back of who recovers it; its own as it is, another's as a WorkerPanic. stop is called
 // before, by the one that panics: it must bring the others to an end that might wait for it, or have much left to do. So is
 // runtime.Goexit, by which a test ends.
-func together(n int, stop func(), work func(worker int)) {
+func Together(n int, stop func(), work func(worker int)) {
 	if n <= 1 {
 		work(0)
 		return
@@ -29,7 +29,7 @@ func together(n int, stop func(), work func(worker int)) {
 					return
 				}
 				if value := recover(); value != nil {
-					err := makeErrors.Panic(value, debug.Stack())
+					err := Errors.Panic(value, debug.Stack())
 					failed.CompareAndSwap(nil, &err)
 				} else {
 					exited.Store(true)
@@ -60,12 +60,12 @@ func together(n int, stop func(), work func(worker int)) {
 	ended = true
 }
 
-// inBlocks calls do for [0, n) in blocks, from w goroutines that take the next block each
+// InBlocks calls do for [0, n) in blocks, from w goroutines that take the next block each
 // time they are done with one; do is told which of them it runs in. The blocks are
 // the same for any w.
-func inBlocks(n, block, w int, do func(worker, lo, hi int)) {
+func InBlocks(n, block, w int, do func(worker, lo, hi int)) {
 	var next atomic.Int64
-	together(max(1, min(w, (n+block-1)/block)), func() { next.Store(int64(n)) }, func(worker int) {
+	Together(max(1, min(w, (n+block-1)/block)), func() { next.Store(int64(n)) }, func(worker int) {
 		for {
 			hi := int(next.Add(int64(block)))
 			lo := hi - block

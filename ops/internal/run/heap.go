@@ -1,29 +1,29 @@
-package ops
+package run
 
 import "github.com/tropica-fst/tropica/fst"
 
-// heap is a priority queue of values of type T: pop returns a least one by less.
+// Heap is a priority queue of values of type T: pop returns a least one by less.
 //
 // Values that compare as equal leave it in the order of std::priority_queue in GNU's C++ library, which
 // decides OpenFst's results: pop moves the hole at the root down to a leaf, always to the lesser child,
 // and lets the last value rise from there. O(log n) comparisons an operation.
-type heap[T any] struct {
+type Heap[T any] struct {
 	less  func(a, b T) bool
 	items []T
 }
 
-func newHeap[T any](less func(a, b T) bool) *heap[T] { return &heap[T]{less: less} }
+func NewHeap[T any](less func(a, b T) bool) *Heap[T] { return &Heap[T]{less: less} }
 
-func (h *heap[T]) len() int  { return len(h.items) }
-func (h *heap[T]) room() int { return cap(h.items) }
+func (h *Heap[T]) Len() int  { return len(h.items) }
+func (h *Heap[T]) Room() int { return cap(h.items) }
 
-func (h *heap[T]) push(x T) {
+func (h *Heap[T]) Push(x T) {
 	h.items = append(h.items, x)
 	h.up(len(h.items)-1, x)
 }
 
 // up puts x at i and lifts it above every ancestor that it is less than.
-func (h *heap[T]) up(i int, x T) {
+func (h *Heap[T]) up(i int, x T) {
 	for i > 0 {
 		parent := (i - 1) / 2
 		if !h.less(x, h.items[parent]) {
@@ -35,8 +35,8 @@ func (h *heap[T]) up(i int, x T) {
 	h.items[i] = x
 }
 
-// pop removes the least value; the heap must not be empty.
-func (h *heap[T]) pop() T {
+// Pop removes the least value; the heap must not be empty.
+func (h *Heap[T]) Pop() T {
 	n := len(h.items) - 1
 	top, last := h.items[0], h.items[n]
 	var none T
@@ -62,44 +62,44 @@ func (h *heap[T]) pop() T {
 	return top
 }
 
-// stateHeap is a priority queue of states, each in it at most once: pop returns the one that less puts first.
+// StateHeap is a priority queue of states, each in it at most once: pop returns the one that less puts first.
 //
 // The order may change while states wait. With tracking, update restores the place of a state whose order
 // changed. Without it, states stay where they are and the order is approximate, as in OpenFst's automatic
 // choice of a queue. Ties leave the heap in OpenFst's order: equal states rise past each other.
-type stateHeap struct {
+type StateHeap struct {
 	less     func(p, q fst.StateID) bool
 	tracking bool
 	heap     []fst.StateID
-	pos      []int32 // with tracking: the place of each state; grows with the states
+	Pos      []int32 // with tracking: the place of each state; grows with the states
 }
 
-// newStateHeap returns an empty heap with room for the positions of that many states.
-func newStateHeap(states int, tracking bool, less func(p, q fst.StateID) bool) *stateHeap {
-	h := &stateHeap{less: less, tracking: tracking}
+// NewStateHeap returns an empty heap with room for the positions of that many states.
+func NewStateHeap(states int, tracking bool, less func(p, q fst.StateID) bool) *StateHeap {
+	h := &StateHeap{less: less, tracking: tracking}
 	if tracking {
-		h.pos = make([]int32, states)
+		h.Pos = make([]int32, states)
 	}
 	return h
 }
 
-func (h *stateHeap) set(i int, q fst.StateID) {
+func (h *StateHeap) set(i int, q fst.StateID) {
 	h.heap[i] = q
 	if h.tracking {
-		h.pos[q] = int32(i)
+		h.Pos[q] = int32(i)
 	}
 }
 
-func (h *stateHeap) push(q fst.StateID) {
-	if h.tracking && int(q) >= len(h.pos) {
-		h.pos = append(h.pos, make([]int32, int(q)+1-len(h.pos))...)
+func (h *StateHeap) Push(q fst.StateID) {
+	if h.tracking && int(q) >= len(h.Pos) {
+		h.Pos = append(h.Pos, make([]int32, int(q)+1-len(h.Pos))...)
 	}
 	h.heap = append(h.heap, q)
 	h.up(len(h.heap)-1, q)
 }
 
 // up moves q from i towards the root past all that are not before it.
-func (h *stateHeap) up(i int, q fst.StateID) {
+func (h *StateHeap) up(i int, q fst.StateID) {
 	for i > 0 {
 		p := (i - 1) / 2
 		if h.less(h.heap[p], q) {
@@ -112,7 +112,7 @@ func (h *stateHeap) up(i int, q fst.StateID) {
 }
 
 // down moves q from i towards the leaves.
-func (h *stateHeap) down(i int, q fst.StateID) {
+func (h *StateHeap) down(i int, q fst.StateID) {
 	heap := h.heap
 	for {
 		l, r := 2*i+1, 2*i+2
@@ -132,7 +132,7 @@ func (h *stateHeap) down(i int, q fst.StateID) {
 	h.set(i, q)
 }
 
-func (h *stateHeap) pop() fst.StateID {
+func (h *StateHeap) Pop() fst.StateID {
 	q := h.heap[0]
 	n := len(h.heap) - 1
 	last := h.heap[n]
@@ -143,15 +143,15 @@ func (h *stateHeap) pop() fst.StateID {
 	return q
 }
 
-func (h *stateHeap) update(q fst.StateID) {
+func (h *StateHeap) Update(q fst.StateID) {
 	if !h.tracking {
 		return
 	}
-	i := int(h.pos[q])
+	i := int(h.Pos[q])
 	if i > 0 && h.less(q, h.heap[(i-1)/2]) {
 		h.up(i, q)
 	} else {
 		h.down(i, q)
 	}
 }
-func (h *stateHeap) empty() bool { return len(h.heap) == 0 }
+func (h *StateHeap) Empty() bool { return len(h.heap) == 0 }

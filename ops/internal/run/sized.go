@@ -1,4 +1,4 @@
-package ops
+package run
 
 import (
 	"math"
@@ -11,8 +11,8 @@ import (
 // chain of n arcs that each put out a label has distances of n²/2 labels, and a chain of n pairs of
 // ε-arcs a set of 2ⁿ strings. What computes with such weights counts them here.
 
-// heapOf returns how many bytes a weight holds outside of itself; nil where none of W does.
-func heapOf[W any]() func(*W) int64 {
+// HeapOf returns how many bytes a weight holds outside of itself; nil where none of W does.
+func HeapOf[W any]() func(*W) int64 {
 	var w W
 	if _, ok := any(&w).(semiring.Sized); !ok {
 		return nil
@@ -20,8 +20,8 @@ func heapOf[W any]() func(*W) int64 {
 	return func(w *W) int64 { return any(w).(semiring.Sized).HeapBytes() } // a pointer: nothing is allocated
 }
 
-// heapOfArcs is what the weights of arcs hold outside of themselves.
-func heapOfArcs[W any](heap func(*W) int64, arcs []fst.Arc[W]) int64 {
+// HeapOfArcs is what the weights of arcs hold outside of themselves.
+func HeapOfArcs[W any](heap func(*W) int64, arcs []fst.Arc[W]) int64 {
 	n := int64(0)
 	for i := range arcs {
 		n += heap(&arcs[i].Weight)
@@ -32,54 +32,54 @@ func heapOfArcs[W any](heap func(*W) int64, arcs []fst.Arc[W]) int64 {
 // productBound is met by weights of which a product can be much larger than both factors.
 type productBound[W any] interface{ ProductBytes(W) int64 }
 
-// heapGuard bounds what weights hold while a state's ε-closure is summed. One product of two
+// HeapGuard bounds what weights hold while a state's ε-closure is summed. One product of two
 // sets can be beyond all bounds, so it is asked before.
-type heapGuard[W semiring.Weight[W]] struct {
-	heap  func(*W) int64
+type HeapGuard[W semiring.Weight[W]] struct {
+	Heap  func(*W) int64
 	bound int64
-	done  int64 // held by what is finished
+	Done  int64 // held by what is finished
 	now   int64 // at most held by what is not
-	meter *meter
+	meter *Meter
 }
 
-// newHeapGuard returns nil where weights hold nothing, or nothing bounds it. Where it is only a context that does, the
+// NewHeapGuard returns nil where weights hold nothing, or nothing bounds it. Where it is only a context that does, the
 // time that products take is seen from what they hold.
-func newHeapGuard[W semiring.Weight[W]](m *meter) *heapGuard[W] {
-	heap := heapOf[W]()
-	if heap == nil || m.lim.Bytes <= 0 && m.lim.Ctx == nil {
+func NewHeapGuard[W semiring.Weight[W]](m *Meter) *HeapGuard[W] {
+	heap := HeapOf[W]()
+	if heap == nil || m.Lim.Bytes <= 0 && m.Lim.Ctx == nil {
 		return nil
 	}
-	bound := m.lim.Bytes
+	bound := m.Lim.Bytes
 	if bound <= 0 {
 		bound = math.MaxInt64 / 2
 	}
-	return &heapGuard[W]{heap: heap, bound: bound, meter: m}
+	return &HeapGuard[W]{Heap: heap, bound: bound, meter: m}
 }
 
-// step is called before d is multiplied with those arcs for which with holds, and final. What is
+// Step is called before d is multiplied with those arcs for which with holds, and final. What is
 // estimated here is taken off again once the state is finished, since equal strings become one.
-func (g *heapGuard[W]) step(built progress, d W, arcs []fst.Arc[W], with func(*fst.Arc[W]) bool, final W) error {
+func (g *HeapGuard[W]) Step(built Progress, d W, arcs []fst.Arc[W], with func(*fst.Arc[W]) bool, final W) error {
 	product := func(w W) int64 {
 		if p, ok := any(d).(productBound[W]); ok {
 			return p.ProductBytes(w)
 		}
-		return g.heap(&d) + g.heap(&w)
+		return g.Heap(&d) + g.Heap(&w)
 	}
 	for i := range arcs {
 		if with(&arcs[i]) {
 			g.now += product(arcs[i].Weight)
 		}
-		if g.done+g.now > g.bound {
+		if g.Done+g.now > g.bound {
 			break
 		}
 	}
 	g.now += product(final)
-	built.Bytes += g.done + g.now
-	return g.meter.check(built)
+	built.Bytes += g.Done + g.now
+	return g.meter.Check(built)
 }
 
-// finish is called with what a state got in the place of before.
-func (g *heapGuard[W]) finish(before int64, arcs []fst.Arc[W], final W) {
-	g.done += heapOfArcs(g.heap, arcs) + g.heap(&final) - before
+// Finish is called with what a state got in the place of before.
+func (g *HeapGuard[W]) Finish(before int64, arcs []fst.Arc[W], final W) {
+	g.Done += HeapOfArcs(g.Heap, arcs) + g.Heap(&final) - before
 	g.now = 0
 }

@@ -1,17 +1,17 @@
-package ops
+package run
 
 import (
 	"reflect"
 	"sync"
 )
 
-// scratchOf is where work space of type T waits between operations. Whoever runs an operation on
+// Scratch is where work space of type T waits between operations. Whoever runs an operation on
 // each machine of a corpus would otherwise throw away as much as the results hold, and
 // the collector lets that lie up to a share of the heap.
 //
 // Work space goes back when an operation is done with it, and never by a deferred call: that also runs while a panic of the weights
 // or of a machine passes, and would hand what is half done to the next operation.
-func scratchOf[T any]() *sync.Pool {
+func Scratch[T any]() *sync.Pool {
 	key := reflect.TypeFor[T]()
 	if p, ok := scratchPools.Load(key); ok {
 		return p.(*sync.Pool)
@@ -22,6 +22,6 @@ func scratchOf[T any]() *sync.Pool {
 
 var scratchPools sync.Map // from reflect.Type to *sync.Pool
 
-// keptScratch is how many elements, or slots, of a subset table are kept for the next: more
+// KeptScratch is how many elements, or slots, of a subset table are kept for the next: more
 // would have to be cleared for machines that need few.
-const keptScratch = 1 << 14
+const KeptScratch = 1 << 14
