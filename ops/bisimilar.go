@@ -111,7 +111,7 @@ func bisimilarBy[I position](list []inArc, first []int64, class []int32, n int, 
 	if err := w.Hold(16*int64(len(class)) + 5*int64(unsafe.Sizeof(I(0)))*int64(len(list))); err != nil { // before anything splits
 		return nil, 0, err
 	}
-	states := newRefinable(groupBy(class, n))
+	states := newRefinable(run.GroupBy(class, n))
 	order, bunches := byLabel[I](list)
 	var b bunching[I]
 	b.counter = make([]I, len(list))

@@ -304,7 +304,7 @@ func findCheapTwins[W DividedPath[W]](op string, f fst.Expanded[W], beta []W, li
 					access = append(access, via[t])
 				}
 				slices.Reverse(access)
-				b := evidence(op, s, delays, access, cycle)
+				b := twinsError(op, s, &breach{access: access, cycle: cycle}, false)
 				b.Exact = b.Exact && provesPruned(s, cycle, delta)
 				return b, nil
 			}

@@ -166,6 +166,13 @@ func machineBytes[W semiring.Weight[W]](f fst.Expanded[W], lim Limits) int64 {
 func (lim Limits) meter(op string) run.Meter { return run.Meter{Op: op, Lim: run.Limits(lim)} }
 
 func init() {
+	run.Errors.LimitOf = func(err error) string {
+		var l *LimitError
+		if !errors.As(err, &l) {
+			return ""
+		}
+		return l.Limit
+	}
 	run.Errors.Limit = func(e run.Exceeded) error {
 		return &LimitError{Op: e.Op, Limit: e.Limit, Bound: e.Bound, Built: Progress(e.Built), Next: e.Next, Cause: e.Cause, Hint: e.Hint}
 	}

@@ -139,7 +139,7 @@ func minimalAcyclic[W semiring.Weight[W]](f fst.Expanded[W], w *run.Stopwatch) (
 		return nil, err
 	}
 	height, most := heights(f)
-	order, first := groupBy(height, int(most)+1)
+	order, first := run.GroupBy(height, int(most)+1)
 	stands := make([]fst.StateID, n)
 	seed := maphash.MakeSeed()
 	type slot struct{ hash, state uint32 } // state biased by one

@@ -1,12 +1,16 @@
 package ops
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
+
+// errUndecided is ops.ErrUndecided.
+var errUndecided = errors.New("the search stopped at its limit before it knew")
 
 // square is the squared machine: its states are the pairs of states that some
 // label string reaches both of, its arcs the pairs of arcs with one input
@@ -118,7 +122,7 @@ func (s *square[W]) explore() error {
 func (s *square[W]) check() error {
 	arcs := int64(len(s.list)) + s.looked
 	if s.budget > 0 && int64(len(s.pairs))+arcs > s.budget || len(s.pairs) >= 1<<31-1 {
-		return ErrUndecided
+		return errUndecided
 	}
 	return s.meter.Check(run.Progress{States: len(s.pairs), Arcs: arcs, Bytes: int64(len(s.pairs))*(pairBytes+s.perPair) + int64(len(s.list))*pairArcBytes + s.held})
 }
@@ -313,24 +317,6 @@ func (s *square[W]) components(gone []bool) (comp []int32, n int) {
 	return comp, n
 }
 
-// groupBy lists the members of each of n groups: those of group k are
-// order[first[k]:first[k+1]], increasing.
-func groupBy(group []int32, n int) (order []int32, first []int32) {
-	first = make([]int32, n+2)
-	for _, k := range group {
-		first[k+2]++
-	}
-	for k := range n {
-		first[k+2] += first[k+1]
-	}
-	order = make([]int32, len(group))
-	for p, k := range group {
-		order[first[k+1]] = int32(p)
-		first[k+1]++
-	}
-	return order, first[:n+1]
-}
-
 // path returns a shortest path of the square between two pairs, through pairs
 // that inside accepts (nil: all). There must be one.
 func (s *square[W]) path(from, to int32, inside func(int32) bool) []pairStep {
@@ -358,21 +344,6 @@ func (s *square[W]) path(from, to int32, inside func(int32) bool) []pairStep {
 		}
 	}
 	return nil
-}
-
-// paths turns steps of the square from pair 0 into the two paths of f.
-func (s *square[W]) paths(steps []pairStep) (left, right Path) {
-	var l, r []int32
-	for _, st := range steps {
-		if st.arc.left >= 0 {
-			l = append(l, st.arc.left)
-		}
-		if st.arc.right >= 0 {
-			r = append(r, st.arc.right)
-		}
-	}
-	start := s.f.Start()
-	return pathOf[W](s.f, start, l), pathOf[W](s.f, start, r)
 }
 
 // distances returns the number of steps to each pair from pair 0.

@@ -1,10 +1,10 @@
 package ops
 
 import (
-	"errors"
 	"slices"
 	"unsafe"
 
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -89,8 +89,8 @@ const shortestEffort = 1 << 28
 // shorten replaces found, evidence of findTwins on the square s with components comp,
 // by the shortest there is. Shortest says whether that is proved: where memory or time is over before, there is an answer all the
 // same.
-func shorten[W semiring.Divisible[W], D any, A delays[W, D]](s *square[W], alg A, near func(a, b D) bool, comp []int32, components int, found *TwinsError, effort int64) (*TwinsError, error) {
-	x := &lassos[W, D, A]{s: s, alg: alg, near: near, comp: comp, best: len(found.Left.ILabels) + 1, at: -1, effort: effort,
+func shorten[W semiring.Divisible[W], D any, A delays[W, D]](s *square[W], alg A, near func(a, b D) bool, comp []int32, components int, found *breach, effort int64) (*breach, error) {
+	x := &lassos[W, D, A]{s: s, alg: alg, near: near, comp: comp, best: len(found.access) + len(found.cycle) + 1, at: -1, effort: effort,
 		kept: make([][2]int32, len(s.pairs)), round: make([]int32, len(s.pairs))}
 	s.held += int64(len(s.pairs))*(12+4+4+4+8+1+8) + int64(len(s.list))*4
 	err := s.check()
@@ -101,20 +101,16 @@ func shorten[W semiring.Divisible[W], D any, A delays[W, D]](s *square[W], alg A
 	} else {
 		err = x.byPairs(components)
 	}
-	var limit *LimitError
-	if errors.As(err, &limit) && (limit.Limit == "bytes" || limit.Limit == "context") {
+	if limit := run.Errors.LimitOf(err); limit == "bytes" || limit == "context" {
 		x.open, err = true, nil // the limit is for the answer, which there is
 	}
 	if err != nil {
 		return nil, err
 	}
 	if x.at < 0 { // only rounding makes found a breach, or it is of no use to look for a better one
-		found.Shortest = false
 		return found, nil
 	}
-	b := evidence(found.Op, s, alg, x.accessPath(x.at), x.loop)
-	b.Shortest = !x.open
-	return b, nil
+	return &breach{access: x.accessPath(x.at), cycle: x.loop, shortest: !x.open}, nil
 }
 
 // cycles reports for each component whether it has arcs within.

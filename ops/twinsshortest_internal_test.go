@@ -33,7 +33,7 @@ func TestShortestTwinsWithinBounds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			b, err := findTwins(opTwins, s, newWeightDelays[semiring.Tropical](), semiring.Tropical.Equal, effort)
+			b, err := searchTwins(opTwins, s, newWeightDelays[semiring.Tropical](), semiring.Tropical.Equal, effort)
 			if err != nil || b == nil || b.LeftFactor == b.RightFactor {
 				t.Fatalf("effort %d: %v, %v", effort, b, err)
 			}

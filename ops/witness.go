@@ -303,3 +303,18 @@ func pathOf[W semiring.Weight[W]](f fst.Fst[W], q fst.StateID, arcs []int32) Pat
 	p.Weight = weightText(w)
 	return p
 }
+
+// pathsOf turns steps of the square from pair 0 into the two paths of f.
+func pathsOf[W semiring.Weight[W]](s *square[W], steps []pairStep) (left, right Path) {
+	var l, r []int32
+	for _, st := range steps {
+		if st.arc.left >= 0 {
+			l = append(l, st.arc.left)
+		}
+		if st.arc.right >= 0 {
+			r = append(r, st.arc.right)
+		}
+	}
+	start := s.f.Start()
+	return pathOf[W](s.f, start, l), pathOf[W](s.f, start, r)
+}

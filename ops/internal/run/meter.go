@@ -41,6 +41,7 @@ type Exceeded struct {
 var Errors struct {
 	Limit   func(Exceeded) error                // a *LimitError
 	Panic   func(value any, stack []byte) error // a *WorkerPanic
+	LimitOf func(err error) string              // the limit that a *LimitError names, else empty
 	Renamed func(err error, op string) error    // err as the error of op; see ops.asWhole
 }
 
