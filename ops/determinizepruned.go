@@ -6,6 +6,7 @@ import (
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops/internal/run"
+	"github.com/tropica-fst/tropica/ops/internal/square"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -207,22 +208,22 @@ func findCheapTwins[W DividedPath[W]](op string, f fst.Expanded[W], beta []W, li
 	if err != nil {
 		return nil, err
 	}
-	s, err := newSquare(f, false, budget, w)
+	s, err := square.New(f, false, budget, w)
 	if err != nil {
 		return nil, err
 	}
 	const perPair = 64 // cost, place in the queue, step, component, delay
-	s.held, s.perPair, s.meter = held, perPair, lim.meter(op)
-	if err := s.explore(); err != nil || len(s.pairs) == 0 {
+	s.Held, s.PerPair, s.Meter = held, perPair, lim.meter(op)
+	if err := s.Explore(); err != nil || len(s.Pairs) == 0 {
 		return nil, err
 	}
 	alg, unlike := newAlgebra[W](), unlikeRounding(f)
-	left := func(p int32) fst.StateID { l, _ := s.states(p); return l }
+	left := func(p int32) fst.StateID { l, _ := s.States(p); return l }
 	// The cheapest ways to pairs, by their left sides.
-	alpha := slices.Repeat([]W{alg.zero}, len(s.pairs))
-	via := make([]pairStep, len(s.pairs))
+	alpha := slices.Repeat([]W{alg.zero}, len(s.Pairs))
+	via := make([]square.Step, len(s.Pairs))
 	through := func(p int32, a W) W { return a.Times(beta[left(p)]) }
-	queue := run.NewStateHeap(len(s.pairs), true, func(p, q fst.StateID) bool {
+	queue := run.NewStateHeap(len(s.Pairs), true, func(p, q fst.StateID) bool {
 		return alg.less(through(int32(p), alpha[p]), through(int32(q), alpha[q]))
 	})
 	const (
@@ -230,47 +231,47 @@ func findCheapTwins[W DividedPath[W]](op string, f fst.Expanded[W], beta []W, li
 		waiting
 		visited
 	)
-	seen := make([]uint8, len(s.pairs))
-	gone := slices.Repeat([]bool{true}, len(s.pairs))
+	seen := make([]uint8, len(s.Pairs))
+	gone := slices.Repeat([]bool{true}, len(s.Pairs))
 	cheap := *s // with the arcs alone whose left sides cost nothing, on what is reached within limit
-	cheap.first, cheap.list = make([]int64, len(s.pairs)+1), nil
+	cheap.First, cheap.List = make([]int64, len(s.Pairs)+1), nil
 	alpha[0], seen[0] = alg.one, waiting
 	queue.Push(0)
 	for !queue.Empty() {
 		p := int32(queue.Pop())
-		if err := s.check(); err != nil {
+		if err := s.Check(); err != nil {
 			return nil, err
 		}
 		seen[p], gone[p] = visited, false
-		for _, e := range s.out(p) {
-			l, _ := s.arcs(p, e)
+		for _, e := range s.Out(p) {
+			l, _ := s.Arcs(p, e)
 			a := alpha[p].Times(l.Weight)
-			if seen[e.to] == visited || alg.less(limit, through(e.to, a)) || semiring.IsZero(through(e.to, a)) || seen[e.to] == waiting && !alg.less(a, alpha[e.to]) {
+			if seen[e.To] == visited || alg.less(limit, through(e.To, a)) || semiring.IsZero(through(e.To, a)) || seen[e.To] == waiting && !alg.less(a, alpha[e.To]) {
 				continue
 			}
-			alpha[e.to], via[e.to] = a, pairStep{p, e}
-			if seen[e.to] == unseen {
-				seen[e.to] = waiting
-				queue.Push(fst.StateID(e.to))
+			alpha[e.To], via[e.To] = a, square.Step{Pair: p, Arc: e}
+			if seen[e.To] == unseen {
+				seen[e.To] = waiting
+				queue.Push(fst.StateID(e.To))
 			} else {
-				queue.Update(fst.StateID(e.to))
+				queue.Update(fst.StateID(e.To))
 			}
 		}
 	}
-	for p := range int32(len(s.pairs)) {
-		for _, e := range s.out(p) {
-			if l, _ := s.arcs(p, e); !gone[p] && !gone[e.to] && !unlike(beta[left(p)], l.Weight.Times(beta[left(e.to)])) {
-				cheap.list = append(cheap.list, e)
+	for p := range int32(len(s.Pairs)) {
+		for _, e := range s.Out(p) {
+			if l, _ := s.Arcs(p, e); !gone[p] && !gone[e.To] && !unlike(beta[left(p)], l.Weight.Times(beta[left(e.To)])) {
+				cheap.List = append(cheap.List, e)
 			}
 		}
-		cheap.first[p+1] = int64(len(cheap.list))
+		cheap.First[p+1] = int64(len(cheap.List))
 	}
-	comp, _ := cheap.components(gone)
-	delays := newWeightDelays[W]()
+	comp, _ := cheap.Components(gone)
+	delays := square.NewWeightDelays[W]()
 	near := func(a, b W) bool { return !unlike(a, b) }
-	delay, known := make([]W, len(s.pairs)), make([]bool, len(s.pairs))
+	delay, known := make([]W, len(s.Pairs)), make([]bool, len(s.Pairs))
 	var pairs []int32
-	for root := range int32(len(s.pairs)) {
+	for root := range int32(len(s.Pairs)) {
 		if known[root] || gone[root] {
 			continue
 		}
@@ -278,33 +279,33 @@ func findCheapTwins[W DividedPath[W]](op string, f fst.Expanded[W], beta []W, li
 		pairs = append(pairs[:0], root)
 		for head := 0; head < len(pairs); head++ {
 			p := pairs[head]
-			if err := s.check(); err != nil {
+			if err := s.Check(); err != nil {
 				return nil, err
 			}
-			for _, e := range cheap.out(p) {
-				if comp[e.to] != comp[p] {
+			for _, e := range cheap.Out(p) {
+				if comp[e.To] != comp[p] {
 					continue
 				}
-				l, r := s.arcs(p, e)
-				d := delays.step(delay[p], l, r)
-				if !known[e.to] {
-					delay[e.to], known[e.to] = d, true
-					pairs = append(pairs, e.to)
+				l, r := s.Arcs(p, e)
+				d := delays.Step(delay[p], l, r)
+				if !known[e.To] {
+					delay[e.To], known[e.To] = d, true
+					pairs = append(pairs, e.To)
 					continue
 				}
-				if near(delay[e.to], d) {
+				if near(delay[e.To], d) {
 					continue
 				}
-				cycle := changingCycle(&cheap, delays, near, comp, root, alg.one, pairStep{p, e})
+				cycle := square.ChangingCycle(&cheap, delays, near, comp, root, alg.one, square.Step{Pair: p, Arc: e})
 				if cycle == nil {
 					continue
 				}
-				var access []pairStep
-				for t := root; t != 0; t = via[t].pair {
+				var access []square.Step
+				for t := root; t != 0; t = via[t].Pair {
 					access = append(access, via[t])
 				}
 				slices.Reverse(access)
-				b := twinsError(op, s, &breach{access: access, cycle: cycle}, false)
+				b := twinsError(op, s, &square.Breach{Access: access, Cycle: cycle}, false)
 				b.Exact = b.Exact && provesPruned(s, cycle, delta)
 				return b, nil
 			}
@@ -314,11 +315,11 @@ func findCheapTwins[W DividedPath[W]](op string, f fst.Expanded[W], beta []W, li
 }
 
 // provesPruned reports whether the left side of a cycle costs exactly nothing and the right side more than rounding can make up for.
-func provesPruned[W semiring.Weight[W]](s *square[W], cycle []pairStep, delta float64) bool {
+func provesPruned[W semiring.Weight[W]](s *square.Square[W], cycle []square.Step, delta float64) bool {
 	cost := leastCosts[W]()
 	var left, right float64
 	for _, st := range cycle {
-		l, r := s.arcs(st.pair, st.arc)
+		l, r := s.Arcs(st.Pair, st.Arc)
 		left, right = left+cost(l.Weight), right+cost(r.Weight)
 	}
 	return left == 0 && driftsApart(left, right, len(cycle), delta)

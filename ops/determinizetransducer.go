@@ -10,6 +10,7 @@ import (
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops/internal/run"
+	"github.com/tropica-fst/tropica/ops/internal/square"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -86,7 +87,7 @@ func newOutputDeterminizer[W semiring.Divisible[W], R any, A outputAlgebra[W, R]
 	d := &outputDeterminizer[W, R, A]{o: o, rests: fst.NewTable[outputRest](nil), ofNothing: fst.NoState, superfinal: fst.NoState}
 	d.m = subsetMachine[W, R, A]{op: "Determinize", f: f, alg: alg, table: newSubsetTable[R]()}
 	d.m.meter = o.Limits.meter("Determinize")
-	d.m.guard = newTwinsGuard(f, o.Limits, false, newOutputDelays[W])
+	d.m.guard = newTwinsGuard(f, o.Limits, false, square.NewOutputDelays[W])
 	d.m.guard.rounds(o.Delta)
 	if o.Type == DeterminizeNonFunctional && d.m.guard != nil {
 		d.m.guard.allOutputs = true

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops/internal/run"
+	"github.com/tropica-fst/tropica/ops/internal/square"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -235,14 +236,14 @@ func (d *disambiguator[W]) construct(in *fst.Vector[W], o *DisambiguateOptions) 
 	if in.Start() == fst.NoState {
 		return nil
 	}
-	sq, err := newSquare[W](in, false, 0, &run.Stopwatch{Op: opDisambiguate, Ctx: o.Ctx})
+	sq, err := square.New[W](in, false, 0, &run.Stopwatch{Op: opDisambiguate, Ctx: o.Ctx})
 	if err != nil {
 		return err
 	}
-	sq.meter = d.meter
+	sq.Meter = d.meter
 	d.input = run.SizeOf[W](in.NumStates(), int64(in.NumArcs())).Bytes
-	sq.held = d.input
-	related, held, err := sq.sharedFutures()
+	sq.Held = d.input
+	related, held, err := sq.SharedFutures()
 	if err != nil {
 		return err
 	}
@@ -258,7 +259,7 @@ func (d *disambiguator[W]) construct(in *fst.Vector[W], o *DisambiguateOptions) 
 		}
 		a.m.op, a.m.meter.Op, a.m.related = opDisambiguate, opDisambiguate, related
 		a.m.besides = held + d.input
-		a.m.guard = newTwinsGuard[W](in, o.Limits, true, newWeightDelays[W])
+		a.m.guard = newTwinsGuard[W](in, o.Limits, true, square.NewWeightDelays[W])
 		expander, head = a, func(q fst.StateID) fst.StateID { return a.m.heads[q] }
 	} else {
 		e, err := newOutputDeterminizer[W](in, do, &outputResiduals[W]{})
@@ -268,7 +269,7 @@ func (d *disambiguator[W]) construct(in *fst.Vector[W], o *DisambiguateOptions) 
 		t := e.(*outputDeterminizer[W, outResidual[W], *outputResiduals[W]])
 		t.m.op, t.m.meter.Op, t.m.related = opDisambiguate, opDisambiguate, related
 		t.m.besides = held + d.input
-		t.m.guard = newTwinsGuard[W](in, o.Limits, true, newOutputDelays[W])
+		t.m.guard = newTwinsGuard[W](in, o.Limits, true, square.NewOutputDelays[W])
 		expander, head = t, func(q fst.StateID) fst.StateID {
 			if s := t.states[q].subset; s >= 0 {
 				return t.m.heads[s]
@@ -384,8 +385,8 @@ func (d *disambiguator[W]) remove() error {
 func (d *disambiguator[W]) findRivals() error {
 	d.seen, d.rival, d.merge = fst.NewTable(fst.Mix), nil, nil
 	start := d.out.Start()
-	d.seen.ID(pairKey(start, start))
-	queue := []uint64{pairKey(start, start)}
+	d.seen.ID(square.PairKey(start, start))
+	queue := []uint64{square.PairKey(start, start)}
 	for head := 0; head < len(queue); head++ {
 		k := queue[head]
 		var err error
@@ -443,13 +444,13 @@ func (d *disambiguator[W]) pairs(queue []uint64, p, q fst.StateID) ([]uint64, er
 				continue
 			}
 			lo, hi := min(s, t), max(s, t)
-			if _, isNew := d.seen.ID(pairKey(lo, hi)); !isNew {
+			if _, isNew := d.seen.ID(square.PairKey(lo, hi)); !isNew {
 				continue
 			}
 			if lo != hi && d.heads[lo] == d.heads[hi] {
 				d.unite(lo, hi)
 			} else {
-				queue = append(queue, pairKey(lo, hi))
+				queue = append(queue, square.PairKey(lo, hi))
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/square"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -166,7 +167,7 @@ func (m *subsetMachine[W, R, A]) driftEvidence(way []fst.StateID, left, right []
 	e := &TwinsError{Op: m.op, Cycle: len(la), Exact: true, States: m.table.len()}
 	e.Left, e.Right = pathOf(m.f, m.f.Start(), append(la, lr...)), pathOf(m.f, m.f.Start(), append(ra, rr...))
 	e.LeftFactor, e.RightFactor = m.guard.factor(lp, e.Left.osyms), m.guard.factor(rp, e.Right.osyms)
-	live := coaccessible(m.guard.f)
+	live := square.Coaccessible(m.guard.f)
 	e.Dead = !live[e.Left.States[e.Cycle]] || !live[e.Right.States[e.Cycle]]
 	return e
 }

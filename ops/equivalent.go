@@ -7,6 +7,7 @@ import (
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops/internal/run"
+	"github.com/tropica-fst/tropica/ops/internal/square"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -295,7 +296,7 @@ func (d *distinguisher[W]) steps(key uint64, visit func(l fst.Label, to uint64, 
 		if to[0] == fst.NoState && to[1] == fst.NoState {
 			continue
 		}
-		if !visit(l, pairKey(to[0], to[1]), w) {
+		if !visit(l, square.PairKey(to[0], to[1]), w) {
 			return
 		}
 	}
@@ -315,7 +316,7 @@ const distinctionPairs = 1 << 22
 
 func (d *distinguisher[W]) search() (found []fst.Label, ok bool) {
 	one := semiring.One[W]()
-	d.ids.ID(pairKey(d.f[0].Start(), d.f[1].Start()))
+	d.ids.ID(square.PairKey(d.f[0].Start(), d.f[1].Start()))
 	d.nodes = append(d.nodes, distinctionNode[W]{parent: -1, w: [2]W{one, one}})
 	for n := int32(0); int(n) < len(d.nodes) && len(d.nodes) < distinctionPairs; n++ {
 		key, at := d.ids.Key(fst.StateID(n)), d.nodes[n].w

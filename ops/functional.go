@@ -3,6 +3,7 @@ package ops
 import (
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops/internal/run"
+	"github.com/tropica-fst/tropica/ops/internal/square"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -41,7 +42,7 @@ func Functional[W semiring.Weight[W]](f fst.Expanded[W], opts *SearchOptions) (*
 	if err != nil {
 		return nil, err
 	}
-	steps, err := leadsApart(s)
+	steps, err := square.LeadsApart(s)
 	if steps == nil || err != nil {
 		return nil, err
 	}
@@ -51,9 +52,9 @@ func Functional[W semiring.Weight[W]](f fst.Expanded[W], opts *SearchOptions) (*
 }
 
 // newSearch prepares the square of f for a search under opts.
-func newSearch[W semiring.Weight[W]](op string, f fst.Expanded[W], opts *SearchOptions) (*square[W], error) {
+func newSearch[W semiring.Weight[W]](op string, f fst.Expanded[W], opts *SearchOptions) (*square.Square[W], error) {
 	if opts == nil {
 		opts = &SearchOptions{}
 	}
-	return newSearchWithin(op, f, opts.Pairs, run.Limits(opts.Limits))
+	return square.NewSearch(op, f, opts.Pairs, run.Limits(opts.Limits))
 }

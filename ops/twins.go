@@ -6,6 +6,7 @@ import (
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops/internal/run"
+	"github.com/tropica-fst/tropica/ops/internal/square"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -13,7 +14,7 @@ import (
 const opTwins = "Twins"
 
 // ErrUndecided reports a search that met its limit before it knew.
-var ErrUndecided = errUndecided
+var ErrUndecided = square.ErrUndecided
 
 // TwinsOptions adjusts Twins; nil is the same as the zero value.
 type TwinsOptions struct {
@@ -92,18 +93,18 @@ func Twins[W semiring.Divisible[W]](f fst.Expanded[W], opts *TwinsOptions) (*Twi
 	if err != nil {
 		return nil, err
 	}
-	s, err := newSquare(f, true, o.Pairs, &run.Stopwatch{Op: opTwins, Ctx: o.Ctx})
+	s, err := square.New(f, true, o.Pairs, &run.Stopwatch{Op: opTwins, Ctx: o.Ctx})
 	if err != nil {
 		return nil, err
 	}
-	s.held = held
-	s.meter = o.Limits.meter(opTwins)
+	s.Held = held
+	s.Meter = o.Limits.meter(opTwins)
 	if fst.PropertiesOf[W](f, fst.Acceptor)&fst.Acceptor != 0 {
-		return searchTwins(opTwins, s, newWeightDelays[W](), near, shortestEffort)
+		return searchTwins(opTwins, s, square.NewWeightDelays[W](), near, square.ShortestEffort)
 	}
-	return searchTwins(opTwins, s, newOutputDelays[W](), func(a, b outputDelay[W]) bool {
-		return a.left == b.left && a.right == b.right && near(a.weight, b.weight)
-	}, shortestEffort)
+	return searchTwins(opTwins, s, square.NewOutputDelays[W](), func(a, b square.OutputDelay[W]) bool {
+		return a.Left == b.Left && a.Right == b.Right && near(a.Weight, b.Weight)
+	}, square.ShortestEffort)
 }
 
 // summed returns f, or where it has arcs from one state to another with the same labels, a copy in which the first of
@@ -222,20 +223,20 @@ func (e *TwinsError) outputsDrift() bool {
 	difference := func(n int) [2]string {
 		var l, r string
 		for _, x := range e.Left.OLabels[:n] {
-			l = appendLabel(l, x)
+			l = square.AppendLabel(l, x)
 		}
 		for _, x := range e.Right.OLabels[:n] {
-			r = appendLabel(r, x)
+			r = square.AppendLabel(r, x)
 		}
-		l, r = reduceDelay(l, r)
+		l, r = square.ReduceDelay(l, r)
 		return [2]string{l, r}
 	}
 	return difference(e.Cycle) != difference(len(e.Left.OLabels))
 }
 
 // searchTwins is findTwins with the breach as an error of op.
-func searchTwins[W semiring.Divisible[W], D any, A delays[W, D]](op string, s *square[W], alg A, near func(a, b D) bool, effort int64) (*TwinsError, error) {
-	b, err := findTwins(s, alg, near, effort)
+func searchTwins[W semiring.Divisible[W], D any, A square.Delays[W, D]](op string, s *square.Square[W], alg A, near func(a, b D) bool, effort int64) (*TwinsError, error) {
+	b, err := square.Twins(s, alg, near, effort)
 	if b == nil || err != nil {
 		return nil, err
 	}
@@ -245,23 +246,23 @@ func searchTwins[W semiring.Divisible[W], D any, A delays[W, D]](op string, s *s
 // withOutputs reports whether delays D of machines over W hold outputs.
 func withOutputs[W, D any]() bool {
 	var d D
-	_, outputs := any(d).(outputDelay[W])
+	_, outputs := any(d).(square.OutputDelay[W])
 	return outputs
 }
 
 // twinsError is the error of a breach in the square s. It is Exact when no two paths lead to one state with the
 // same labels. outputs tells whether the outputs of the cycles count.
-func twinsError[W semiring.Weight[W]](op string, s *square[W], found *breach, outputs bool) *TwinsError {
+func twinsError[W semiring.Weight[W]](op string, s *square.Square[W], found *square.Breach, outputs bool) *TwinsError {
 	var left, right []*fst.Arc[W]
-	for _, st := range found.cycle {
-		l, r := s.arcs(st.pair, st.arc)
+	for _, st := range found.Cycle {
+		l, r := s.Arcs(st.Pair, st.Arc)
 		left, right = append(left, l), append(right, r)
 	}
-	b := &TwinsError{Op: op, Cycle: len(found.access), Exact: s.single, Shortest: found.shortest}
-	b.Left, b.Right = pathsOf(s, slices.Concat(found.access, found.cycle))
+	b := &TwinsError{Op: op, Cycle: len(found.Access), Exact: s.Single, Shortest: found.Shortest}
+	b.Left, b.Right = pathsOf(s, slices.Concat(found.Access, found.Cycle))
 	b.LeftFactor, b.RightFactor = factorText(left, b.Left.osyms, outputs), factorText(right, b.Right.osyms, outputs)
-	if s.live == nil {
-		live := coaccessible(s.f)
+	if s.Live == nil {
+		live := square.Coaccessible(s.F)
 		b.Dead = !live[b.Left.States[b.Cycle]] || !live[b.Right.States[b.Cycle]]
 	}
 	return b

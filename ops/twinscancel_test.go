@@ -7,6 +7,7 @@ import (
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops/internal/run"
+	"github.com/tropica-fst/tropica/ops/internal/square"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -38,7 +39,7 @@ func TestTwinsGuardEndsWithContext(t *testing.T) {
 		t.Errorf("cancelling: %v", err)
 	}
 	guard := func(f *fst.Vector[semiring.Tropical], ctx context.Context) *twinsGuard[semiring.Tropical] {
-		return newTwinsGuard[semiring.Tropical](f, Limits{Ctx: ctx}, false, newWeightDelays[semiring.Tropical])
+		return newTwinsGuard[semiring.Tropical](f, Limits{Ctx: ctx}, false, square.NewWeightDelays[semiring.Tropical])
 	}
 	if g := guard(small, done); g.evidence("Test", 1<<20, true) == nil {
 		t.Error("of a small machine there is no evidence once the time is over")

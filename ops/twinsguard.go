@@ -6,6 +6,7 @@ import (
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops/internal/run"
+	"github.com/tropica-fst/tropica/ops/internal/square"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -56,7 +57,7 @@ func (l Limits) timed() bool {
 
 // newTwinsGuard returns the guard for f, nil where there is nothing to watch.
 // With shared, only states that share a future need to be twins.
-func newTwinsGuard[W semiring.Divisible[W], D any, A delays[W, D]](f fst.Fst[W], lim Limits, shared bool, alg func() A) *twinsGuard[W] {
+func newTwinsGuard[W semiring.Divisible[W], D any, A square.Delays[W, D]](f fst.Fst[W], lim Limits, shared bool, alg func() A) *twinsGuard[W] {
 	g, ok := f.(fst.Expanded[W])
 	var w W
 	if _, commutes := any(w).(semiring.Commutative[W]); !ok || !commutes {
@@ -73,17 +74,17 @@ func newTwinsGuard[W semiring.Divisible[W], D any, A delays[W, D]](f fst.Fst[W],
 		if err != nil {
 			return nil, err
 		}
-		s, err := newSquare(g, false, budget, w)
+		s, err := square.New(g, false, budget, w)
 		if err != nil {
 			return nil, err
 		}
-		s.held = held
-		s.shared = shared
-		s.meter = Limits{Bytes: lim.Bytes / 2, Ctx: ctx}.meter(op) // beside what the construction has
+		s.Held = held
+		s.Shared = shared
+		s.Meter = Limits{Bytes: lim.Bytes / 2, Ctx: ctx}.meter(op) // beside what the construction has
 		unlike := unlikeRounding(g)
 		sameOutputs := func(x, y D) bool {
-			o, ok := any(x).(outputDelay[W])
-			return !ok || o.left == any(y).(outputDelay[W]).left && o.right == any(y).(outputDelay[W]).right
+			o, ok := any(x).(square.OutputDelay[W])
+			return !ok || o.Left == any(y).(square.OutputDelay[W]).Left && o.Right == any(y).(square.OutputDelay[W]).Right
 		}
 		if guard.allOutputs {
 			if found, err := searchTwins(op, s, a, sameOutputs, budget); found != nil || err != nil {
@@ -91,9 +92,9 @@ func newTwinsGuard[W semiring.Divisible[W], D any, A delays[W, D]](f fst.Fst[W],
 			}
 		}
 		return searchTwins(op, s, a, func(x, y D) bool {
-			if x, ok := any(x).(outputDelay[W]); ok {
-				y := any(y).(outputDelay[W])
-				return x.left == y.left && x.right == y.right && !unlike(x.weight, y.weight)
+			if x, ok := any(x).(square.OutputDelay[W]); ok {
+				y := any(y).(square.OutputDelay[W])
+				return x.Left == y.Left && x.Right == y.Right && !unlike(x.Weight, y.Weight)
 			}
 			return !unlike(any(x).(W), any(y).(W))
 		}, budget)

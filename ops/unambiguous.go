@@ -2,6 +2,7 @@ package ops
 
 import (
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/square"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -25,7 +26,7 @@ func Unambiguous[W semiring.Weight[W]](f fst.Expanded[W], opts *SearchOptions) (
 	if err != nil {
 		return nil, err
 	}
-	steps, err := twoPaths(s)
+	steps, err := square.TwoPaths(s)
 	if steps == nil || err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/square"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -305,16 +306,16 @@ func pathOf[W semiring.Weight[W]](f fst.Fst[W], q fst.StateID, arcs []int32) Pat
 }
 
 // pathsOf turns steps of the square from pair 0 into the two paths of f.
-func pathsOf[W semiring.Weight[W]](s *square[W], steps []pairStep) (left, right Path) {
+func pathsOf[W semiring.Weight[W]](s *square.Square[W], steps []square.Step) (left, right Path) {
 	var l, r []int32
 	for _, st := range steps {
-		if st.arc.left >= 0 {
-			l = append(l, st.arc.left)
+		if st.Arc.Left >= 0 {
+			l = append(l, st.Arc.Left)
 		}
-		if st.arc.right >= 0 {
-			r = append(r, st.arc.right)
+		if st.Arc.Right >= 0 {
+			r = append(r, st.Arc.Right)
 		}
 	}
-	start := s.f.Start()
-	return pathOf[W](s.f, start, l), pathOf[W](s.f, start, r)
+	start := s.F.Start()
+	return pathOf[W](s.F, start, l), pathOf[W](s.F, start, r)
 }

@@ -1,4 +1,4 @@
-package ops
+package square
 
 import (
 	"cmp"
@@ -21,15 +21,15 @@ type fan struct {
 }
 
 // fan returns the fan of q. O(arcs) of q, and a logarithm where these are not sorted, once.
-func (s *square[W]) fan(q fst.StateID) *fan {
+func (s *Square[W]) fan(q fst.StateID) *fan {
 	if s.fans[q] == nil {
 		s.fans[q] = s.newFan(q)
 	}
 	return s.fans[q]
 }
 
-func (s *square[W]) newFan(q fst.StateID) *fan {
-	arcs := s.f.Arcs(q)
+func (s *Square[W]) newFan(q fst.StateID) *fan {
+	arcs := s.F.Arcs(q)
 	type output struct {
 		first int32
 		label fst.Label
@@ -87,7 +87,7 @@ func (s *square[W]) newFan(q fst.StateID) *fan {
 		}
 	}
 	v.first = slices.Clip(v.first)
-	s.held += 96 + 4*int64(len(v.first)) + 8*int64(len(v.twice)) + 16*int64(len(outputs))
+	s.Held += 96 + 4*int64(len(v.first)) + 8*int64(len(v.twice)) + 16*int64(len(outputs))
 	return v
 }
 
@@ -123,8 +123,8 @@ func (v *fan) place(k int32, group []int32, label fst.Label, output func(int32) 
 }
 
 // labelOrder returns the arcs of q by input label.
-func (s *square[W]) labelOrder(q fst.StateID) []int32 {
-	arcs := s.f.Arcs(q)
+func (s *Square[W]) labelOrder(q fst.StateID) []int32 {
+	arcs := s.F.Arcs(q)
 	o := make([]int32, len(arcs))
 	sorted := true
 	for i := range o {
@@ -141,8 +141,8 @@ func (s *square[W]) labelOrder(q fst.StateID) []int32 {
 
 // eachLabel calls do for each label that both l and r read, with the parts of their fans that read it,
 // until it returns an error.
-func (s *square[W]) eachLabel(l, r fst.StateID, do func(label fst.Label, lo, ro []int32) error) error {
-	left, right := s.f.Arcs(l), s.f.Arcs(r)
+func (s *Square[W]) eachLabel(l, r fst.StateID, do func(label fst.Label, lo, ro []int32) error) error {
+	left, right := s.F.Arcs(l), s.F.Arcs(r)
 	lo, ro := s.fan(l).first, s.fan(r).first
 	for len(lo) > 0 && len(ro) > 0 {
 		a, b := left[lo[0]].ILabel, right[ro[0]].ILabel
@@ -172,23 +172,23 @@ func (s *square[W]) eachLabel(l, r fst.StateID, do func(label fst.Label, lo, ro 
 // alternatives returns the arcs of the square that e, which leaves pair p, stands for, where outputs
 // differ: the left ones in order, of each of them the right ones, and most at most; more tells whether
 // there are others. The result is valid until the next call.
-func (s *square[W]) alternatives(p int32, e pairArc, most int) (list []pairArc, more bool) {
+func (s *Square[W]) alternatives(p int32, e Arc, most int) (list []Arc, more bool) {
 	s.some = append(s.some[:0], e)
 	if !s.manifold {
 		return s.some, false
 	}
-	l, r := s.states(p)
-	a, b := s.fan(l).others[e.left], s.fan(r).others[e.right]
+	l, r := s.States(p)
+	a, b := s.fan(l).others[e.Left], s.fan(r).others[e.Right]
 	if a == nil && b == nil {
 		return s.some, false
 	}
 	s.some = s.some[:0]
-	for _, i := range s.fan(l).group(e.left) {
-		for _, k := range s.fan(r).group(e.right) {
+	for _, i := range s.fan(l).group(e.Left) {
+		for _, k := range s.fan(r).group(e.Right) {
 			if len(s.some) >= most {
 				return s.some, true
 			}
-			s.some = append(s.some, pairArc{e.to, i, k})
+			s.some = append(s.some, Arc{e.To, i, k})
 		}
 	}
 	return s.some, false
@@ -250,8 +250,8 @@ func stepsToFinal[W semiring.Weight[W]](f fst.Expanded[W], w *run.Stopwatch) ([]
 	return steps, nil
 }
 
-// coaccessible marks the states that reach a final one by arcs that are not 0̄.
-func coaccessible[W semiring.Weight[W]](f fst.Expanded[W]) []bool {
+// Coaccessible marks the states that reach a final one by arcs that are not 0̄.
+func Coaccessible[W semiring.Weight[W]](f fst.Expanded[W]) []bool {
 	live := make([]bool, f.NumStates())
 	steps, _ := stepsToFinal(f, &run.Stopwatch{}) // nothing stops it
 	for q, n := range steps {
@@ -260,31 +260,31 @@ func coaccessible[W semiring.Weight[W]](f fst.Expanded[W]) []bool {
 	return live
 }
 
-// sharedFutures returns a test whether some string takes two states of f, of which each must lie on
+// SharedFutures returns a test whether some string takes two states of f, of which each must lie on
 // an accepting path, both to final ones, for states that one string reaches. A pair counts once, whichever
 // state comes first, and its arcs are held, of four bytes, as long as it is not known where they lead.
 //
 // It also returns the bytes that the test holds, and is over with s.
-func (s *square[W]) sharedFutures() (related func(p, q fst.StateID) bool, held int64, err error) {
+func (s *Square[W]) SharedFutures() (related func(p, q fst.StateID) bool, held int64, err error) {
 	s.ids = fst.NewTable(fst.Mix)
 	var live []bool
 	first := []int64{0}
 	var to []int32
 	id := func(p, q fst.StateID) int32 {
-		n, isNew := s.ids.ID(pairKey(min(p, q), max(p, q)))
+		n, isNew := s.ids.ID(PairKey(min(p, q), max(p, q)))
 		if isNew {
-			s.pairs = append(s.pairs, pairKey(min(p, q), max(p, q)))
-			live = append(live, fst.IsFinal[W](s.f, p) && fst.IsFinal[W](s.f, q))
+			s.Pairs = append(s.Pairs, PairKey(min(p, q), max(p, q)))
+			live = append(live, fst.IsFinal[W](s.F, p) && fst.IsFinal[W](s.F, q))
 		}
 		return int32(n)
 	}
 	check := func(ahead int64) error {
-		return s.meter.Check(run.Progress{States: len(s.pairs), Arcs: s.looked,
-			Bytes: 8*int64(cap(s.pairs)+cap(first)) + int64(cap(live)) + 4*int64(cap(to)) + s.ids.Bytes() + s.held + ahead})
+		return s.Meter.Check(run.Progress{States: len(s.Pairs), Arcs: s.looked,
+			Bytes: 8*int64(cap(s.Pairs)+cap(first)) + int64(cap(live)) + 4*int64(cap(to)) + s.ids.Bytes() + s.Held + ahead})
 	}
 	// visit calls do for the two next states of each step from l and r, different ones and, where l and r differ, the same.
 	visit := func(l, r fst.StateID, do func(p, q fst.StateID)) error {
-		left, right := s.f.Arcs(l), s.f.Arcs(r)
+		left, right := s.F.Arcs(l), s.F.Arcs(r)
 		return s.eachLabel(l, r, func(_ fst.Label, lo, ro []int32) error {
 			for n, i := range lo {
 				if l == r {
@@ -302,13 +302,13 @@ func (s *square[W]) sharedFutures() (related func(p, q fst.StateID) bool, held i
 			return nil
 		})
 	}
-	for q := range fst.StateID(s.f.NumStates()) {
+	for q := range fst.StateID(s.F.NumStates()) {
 		if err := visit(q, q, func(p, t fst.StateID) { id(p, t) }); err != nil {
 			return nil, 0, err
 		}
 	}
-	for p := 0; p < len(s.pairs); p++ {
-		l, r := s.states(int32(p))
+	for p := 0; p < len(s.Pairs); p++ {
+		l, r := s.States(int32(p))
 		if err := visit(l, r, func(t, u fst.StateID) {
 			if t == u {
 				live[p] = true
@@ -326,19 +326,19 @@ func (s *square[W]) sharedFutures() (related func(p, q fst.StateID) bool, held i
 			return nil, 0, err
 		}
 	}
-	if err := check(12*int64(len(s.pairs)) + 4*int64(len(to))); err != nil { // the way back
+	if err := check(12*int64(len(s.Pairs)) + 4*int64(len(to))); err != nil { // the way back
 		return nil, 0, err
 	}
-	back := make([]int64, len(s.pairs)+2)
+	back := make([]int64, len(s.Pairs)+2)
 	for _, t := range to {
 		back[t+2]++
 	}
-	for p := range s.pairs {
+	for p := range s.Pairs {
 		back[p+2] += back[p+1]
 	}
 	from := make([]int32, len(to))
 	var queue []int32
-	for p := range s.pairs {
+	for p := range s.Pairs {
 		for _, t := range to[first[p]:first[p+1]] {
 			from[back[t+1]] = int32(p)
 			back[t+1]++
@@ -362,7 +362,7 @@ func (s *square[W]) sharedFutures() (related func(p, q fst.StateID) bool, held i
 		if p == q {
 			return true
 		}
-		n := ids.Find(pairKey(min(p, q), max(p, q)))
+		n := ids.Find(PairKey(min(p, q), max(p, q)))
 		return n != fst.NoState && live[n]
 	}, ids.Bytes() + int64(cap(live)), nil
 }

@@ -1,4 +1,4 @@
-package ops
+package square
 
 import (
 	"errors"
@@ -9,14 +9,14 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// twoPaths returns the steps of two accepting paths of s.f with one input, of the fewest arcs; nil when there are none.
-func twoPaths[W semiring.Weight[W]](s *square[W]) ([]pairStep, error) {
-	start := s.f.Start()
-	if start == fst.NoState || !s.live[start] {
+// TwoPaths returns the steps of two accepting paths of s.f with one input, of the fewest arcs; nil when there are none.
+func TwoPaths[W semiring.Weight[W]](s *Square[W]) ([]Step, error) {
+	start := s.F.Start()
+	if start == fst.NoState || !s.Live[start] {
 		return nil, nil
 	}
-	x := &ambiguity[W]{square: s, bound: math.MaxInt32, fewest: math.MaxInt32, through: -1}
-	s.perPair = 24 // root and parent, with room to grow
+	x := &ambiguity[W]{Square: s, bound: math.MaxInt32, fewest: math.MaxInt32, through: -1}
+	s.PerPair = 24 // root and parent, with room to grow
 	s.ids = fst.NewTable(fst.Mix)
 	x.id(start, start)
 	x.root, x.parent = []int32{-1}, []int32{-1}
@@ -39,7 +39,7 @@ func twoPaths[W semiring.Weight[W]](s *square[W]) ([]pairStep, error) {
 // Of the evidence of fewest arcs that with the least root is returned. What passes through a root that comes
 // after it need not be found, nor the other of two roots of the same states, which comes later.
 type ambiguity[W semiring.Weight[W]] struct {
-	*square[W]
+	*Square[W]
 	root   []int32 // of each pair of different states, the least on shortest ways to it
 	parent []int32 // the pair that each was reached from
 
@@ -60,16 +60,16 @@ func (x *ambiguity[W]) found(arcs, root int32) {
 func (x *ambiguity[W]) least(l, r fst.StateID) int32 { return max(x.rest[l], x.rest[r]) }
 
 func (x *ambiguity[W]) search() error {
-	if err := x.check(); err != nil {
+	if err := x.Check(); err != nil {
 		return err
 	}
-	depth, next := int32(0), len(x.pairs) // pairs from next on are further from the start
-	for p := int32(0); int(p) < len(x.pairs); p++ {
+	depth, next := int32(0), len(x.Pairs) // pairs from next on are further from the start
+	for p := int32(0); int(p) < len(x.Pairs); p++ {
 		if int(p) == next {
 			depth++
-			next = len(x.pairs)
+			next = len(x.Pairs)
 		}
-		l, r := x.states(p)
+		l, r := x.States(p)
 		if depth+x.least(l, r) > x.bound {
 			continue
 		}
@@ -79,13 +79,13 @@ func (x *ambiguity[W]) search() error {
 		}
 		if l == r {
 			for _, e := range x.fan(l).twice {
-				x.found(depth+1+x.rest[x.f.Arcs(l)[e[0]].NextState], p)
+				x.found(depth+1+x.rest[x.F.Arcs(l)[e[0]].NextState], p)
 			}
 		}
 		if err := x.expand(p, depth, next); err != nil {
 			return err
 		}
-		if err := x.check(); err != nil {
+		if err := x.Check(); err != nil {
 			return err
 		}
 	}
@@ -95,8 +95,8 @@ func (x *ambiguity[W]) search() error {
 // expand takes up the pairs that one label leads to from p, which is depth steps from the start; pairs from next
 // on are one step further.
 func (x *ambiguity[W]) expand(p, depth int32, next int) error {
-	l, r := x.states(p)
-	left, right := x.f.Arcs(l), x.f.Arcs(r)
+	l, r := x.States(p)
+	left, right := x.F.Arcs(l), x.F.Arcs(r)
 	depth++
 	return x.eachLabel(l, r, func(_ fst.Label, lo, ro []int32) error {
 		for n, i := range lo {
@@ -114,7 +114,7 @@ func (x *ambiguity[W]) expand(p, depth int32, next int) error {
 		others:
 			for _, k := range ro {
 				if x.looked++; x.looked%checkPairArcs == 0 {
-					if err := x.check(); err != nil {
+					if err := x.Check(); err != nil {
 						return err
 					}
 				}
@@ -152,34 +152,34 @@ func (x *ambiguity[W]) expand(p, depth int32, next int) error {
 }
 
 func (x *ambiguity[W]) id(l, r fst.StateID) (int32, bool) {
-	id, isNew := x.ids.ID(pairKey(l, r))
+	id, isNew := x.ids.ID(PairKey(l, r))
 	if isNew {
-		x.pairs = append(x.pairs, pairKey(l, r))
+		x.Pairs = append(x.Pairs, PairKey(l, r))
 	}
 	return int32(id), isNew
 }
 
 // evidence returns the two paths of the evidence that was found, with the first arcs that lead along them.
-func (x *ambiguity[W]) evidence() []pairStep {
+func (x *ambiguity[W]) evidence() []Step {
 	var way []int32
 	for p := x.through; p >= 0; p = x.parent[p] {
 		way = append(way, p)
 	}
 	slices.Reverse(way)
-	var steps []pairStep
+	var steps []Step
 	for i, p := range way[1:] {
-		l, r := x.states(p)
-		steps = append(steps, pairStep{way[i], x.arcTo(way[i], l, r)})
+		l, r := x.States(p)
+		steps = append(steps, Step{way[i], x.arcTo(way[i], l, r)})
 	}
-	l, r := x.states(x.through)
+	l, r := x.States(x.through)
 	if l != r {
 		return append(steps, x.toFinal(l, r, x.fewest-int32(len(steps)))...)
 	}
-	arcs := x.f.Arcs(l)
+	arcs := x.F.Arcs(l)
 	for _, e := range x.fan(l).twice {
 		t := arcs[e[0]].NextState
 		if int32(len(steps))+1+x.rest[t] == x.fewest {
-			steps = append(steps, pairStep{x.through, pairArc{left: e[0], right: e[1]}})
+			steps = append(steps, Step{x.through, Arc{Left: e[0], Right: e[1]}})
 			return append(steps, x.toFinal(t, t, x.rest[t])...)
 		}
 	}
@@ -187,9 +187,9 @@ func (x *ambiguity[W]) evidence() []pairStep {
 }
 
 // arcTo returns the first arc of the square from pair p to the pair of l and r.
-func (x *ambiguity[W]) arcTo(p int32, l, r fst.StateID) (e pairArc) {
-	a, b := x.states(p)
-	left, right := x.f.Arcs(a), x.f.Arcs(b)
+func (x *ambiguity[W]) arcTo(p int32, l, r fst.StateID) (e Arc) {
+	a, b := x.States(p)
+	left, right := x.F.Arcs(a), x.F.Arcs(b)
 	done := errors.New("found")
 	_ = x.eachLabel(a, b, func(_ fst.Label, lo, ro []int32) error {
 		i := slices.IndexFunc(lo, func(i int32) bool { return left[i].NextState == l })
@@ -197,7 +197,7 @@ func (x *ambiguity[W]) arcTo(p int32, l, r fst.StateID) (e pairArc) {
 		if i < 0 || k < 0 {
 			return nil
 		}
-		e = pairArc{left: lo[i], right: ro[k]}
+		e = Arc{Left: lo[i], Right: ro[k]}
 		return done
 	})
 	return e
@@ -205,28 +205,28 @@ func (x *ambiguity[W]) arcTo(p int32, l, r fst.StateID) (e pairArc) {
 
 // toFinal returns the first of the shortest ways from the states l and r to final ones, of so many steps, in the order of
 // pairs and of their arcs. From one state the two go the same way.
-func (x *ambiguity[W]) toFinal(l, r fst.StateID, most int32) []pairStep {
+func (x *ambiguity[W]) toFinal(l, r fst.StateID, most int32) []Step {
 	type place struct {
 		pair, from int32
-		by         pairArc
+		by         Arc
 		steps      int32
 	}
 	ids := fst.NewTable(fst.Mix)
-	ids.ID(pairKey(l, r))
+	ids.ID(PairKey(l, r))
 	reached := []place{{from: -1}}
 	for head := 0; ; head++ { // there is such a way
 		at := reached[head]
 		k := ids.Key(fst.StateID(at.pair))
 		l, r := fst.StateID(uint32(k>>32)), fst.StateID(uint32(k))
 		if x.rest[l] == 0 && x.rest[r] == 0 {
-			var steps []pairStep
+			var steps []Step
 			for ; at.from >= 0; at = reached[at.from] {
-				steps = append(steps, pairStep{arc: at.by})
+				steps = append(steps, Step{Arc: at.by})
 			}
 			slices.Reverse(steps)
 			return steps
 		}
-		left, right := x.f.Arcs(l), x.f.Arcs(r)
+		left, right := x.F.Arcs(l), x.F.Arcs(r)
 		_ = x.eachLabel(l, r, func(_ fst.Label, lo, ro []int32) error {
 			for n, i := range lo {
 				t := left[i].NextState
@@ -241,8 +241,8 @@ func (x *ambiguity[W]) toFinal(l, r fst.StateID, most int32) []pairStep {
 					if at.steps+1+x.rest[u] > most {
 						continue
 					}
-					if id, isNew := ids.ID(pairKey(t, u)); isNew {
-						reached = append(reached, place{int32(id), int32(head), pairArc{left: i, right: k}, at.steps + 1})
+					if id, isNew := ids.ID(PairKey(t, u)); isNew {
+						reached = append(reached, place{int32(id), int32(head), Arc{Left: i, Right: k}, at.steps + 1})
 					}
 				}
 			}

@@ -1,4 +1,4 @@
-package ops
+package square
 
 import (
 	"errors"
@@ -9,128 +9,128 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// errUndecided is ops.ErrUndecided.
-var errUndecided = errors.New("the search stopped at its limit before it knew")
+// ErrUndecided is ops.ErrUndecided.
+var ErrUndecided = errors.New("the search stopped at its limit before it knew")
 
-// square is the squared machine: its states are the pairs of states that some
+// Square is the squared machine: its states are the pairs of states that some
 // label string reaches both of, its arcs the pairs of arcs with one input
 // label. It is what the twins property, ambiguity and functionality are seen on.
-type square[W semiring.Weight[W]] struct {
-	f       fst.Expanded[W]
-	live    []bool    // states to keep; nil is all
+type Square[W semiring.Weight[W]] struct {
+	F       fst.Expanded[W]
+	Live    []bool    // states to keep; nil is all
 	rest    []int32   // arcs from each state to the nearest final one, where live is set
 	fans    []*fan    // of each state; nil is not known yet
 	silent  []int8    // states that read ε before all else, 1, and others, -1; 0 is not known yet
 	epsFree bool      // input ε does not move one side alone
 	budget  int64     // bound on pairs and their arcs; zero is none
-	meter   run.Meter // what the caller allows the square to take
-	perPair int64     // bytes that the search takes for each pair,
-	held    int64     // and what it holds besides
+	Meter   run.Meter // what the caller allows the square to take
+	PerPair int64     // bytes that the search takes for each pair,
+	Held    int64     // and what it holds besides
 	looked  int64     // arcs of the square that were looked at and are not in list
-	some    []pairArc // see alternatives
-	shared  bool      // drop what leads to no pair from which one string takes both sides to final states
+	some    []Arc     // see alternatives
+	Shared  bool      // drop what leads to no pair from which one string takes both sides to final states
 
-	pairs []uint64 // left<<32 | right, in the order in which they were reached
+	Pairs []uint64 // left<<32 | right, in the order in which they were reached
 	ids   *fst.Table[uint64]
-	first []int64 // arcs of pair p: list[first[p]:first[p+1]]
-	list  []pairArc
+	First []int64 // arcs of pair p: list[first[p]:first[p+1]]
+	List  []Arc
 
 	// single is true when no two paths lead from the start to one state with
 	// the same labels.
-	single bool
+	Single bool
 	// manifold is true when there are arcs from one state to another with one input label and different outputs.
 	manifold bool
 }
 
-// pairArc is an arc of the square: arc number left of the left state and right
+// Arc is an arc of the square: arc number left of the left state and right
 // of the right one; -1 is staying where one is, while the other reads ε. One of the list stands for
 // all with the same next states and label (see fan and alternatives).
-type pairArc struct{ to, left, right int32 }
+type Arc struct{ To, Left, Right int32 }
 
-// pairStep is an arc of the square with the pair that it leaves.
-type pairStep struct {
-	pair int32
-	arc  pairArc
+// Step is an arc of the square with the pair that it leaves.
+type Step struct {
+	Pair int32
+	Arc  Arc
 }
 
-// newSquare prepares the square of f, on the states that lie on a path from the
+// New prepares the square of f, on the states that lie on a path from the
 // start to a final state when trim is set, with ε as an ordinary label.
-func newSquare[W semiring.Weight[W]](f fst.Expanded[W], trim bool, budget int64, w *run.Stopwatch) (*square[W], error) {
-	s := &square[W]{f: f, budget: budget, single: true, epsFree: true}
+func New[W semiring.Weight[W]](f fst.Expanded[W], trim bool, budget int64, w *run.Stopwatch) (*Square[W], error) {
+	s := &Square[W]{F: f, budget: budget, Single: true, epsFree: true}
 	if trim {
 		var err error
 		if s.rest, err = stepsToFinal(f, w); err != nil {
 			return nil, err
 		}
-		s.live = make([]bool, len(s.rest))
+		s.Live = make([]bool, len(s.rest))
 		for q, n := range s.rest {
-			s.live[q] = n >= 0
+			s.Live[q] = n >= 0
 		}
 	}
 	s.fans = make([]*fan, f.NumStates())
 	return s, nil
 }
 
-func pairKey(l, r fst.StateID) uint64 { return uint64(uint32(l))<<32 | uint64(uint32(r)) }
+func PairKey(l, r fst.StateID) uint64 { return uint64(uint32(l))<<32 | uint64(uint32(r)) }
 
-func (s *square[W]) states(p int32) (left, right fst.StateID) {
-	k := s.pairs[p]
+func (s *Square[W]) States(p int32) (left, right fst.StateID) {
+	k := s.Pairs[p]
 	return fst.StateID(uint32(k >> 32)), fst.StateID(uint32(k))
 }
 
-// arcs returns the two arcs of f that make e; nil for a side that stays.
-func (s *square[W]) arcs(p int32, e pairArc) (left, right *fst.Arc[W]) {
-	l, r := s.states(p)
-	if e.left >= 0 {
-		left = &s.f.Arcs(l)[e.left]
+// Arcs returns the two arcs of f that make e; nil for a side that stays.
+func (s *Square[W]) Arcs(p int32, e Arc) (left, right *fst.Arc[W]) {
+	l, r := s.States(p)
+	if e.Left >= 0 {
+		left = &s.F.Arcs(l)[e.Left]
 	}
-	if e.right >= 0 {
-		right = &s.f.Arcs(r)[e.right]
+	if e.Right >= 0 {
+		right = &s.F.Arcs(r)[e.Right]
 	}
 	return left, right
 }
 
-func (s *square[W]) out(p int32) []pairArc { return s.list[s.first[p]:s.first[p+1]] }
+func (s *Square[W]) Out(p int32) []Arc { return s.List[s.First[p]:s.First[p+1]] }
 
-// explore builds the square, pairs in breadth-first order from that of the start
+// Explore builds the square, pairs in breadth-first order from that of the start
 // state with itself, number 0.
-func (s *square[W]) explore() error {
-	start := s.f.Start()
+func (s *Square[W]) Explore() error {
+	start := s.F.Start()
 	s.ids = fst.NewTable(fst.Mix)
-	s.pairs, s.first, s.list = nil, []int64{0}, nil
-	if start == fst.NoState || s.live != nil && !s.live[start] {
+	s.Pairs, s.First, s.List = nil, []int64{0}, nil
+	if start == fst.NoState || s.Live != nil && !s.Live[start] {
 		return nil
 	}
 	s.id(start, start)
-	for p := int32(0); int(p) < len(s.pairs); p++ {
+	for p := int32(0); int(p) < len(s.Pairs); p++ {
 		if err := s.expand(p); err != nil {
 			return err
 		}
-		s.first = append(s.first, int64(len(s.list)))
-		if err := s.check(); err != nil {
+		s.First = append(s.First, int64(len(s.List)))
+		if err := s.Check(); err != nil {
 			return err
 		}
 	}
-	if s.shared {
+	if s.Shared {
 		s.trimPairs()
 	}
 	return nil
 }
 
-// check holds the square against its budget and its caller's limits, which count
+// Check holds the square against its budget and its caller's limits, which count
 // its pairs as states and their arcs as arcs.
-func (s *square[W]) check() error {
-	arcs := int64(len(s.list)) + s.looked
-	if s.budget > 0 && int64(len(s.pairs))+arcs > s.budget || len(s.pairs) >= 1<<31-1 {
-		return errUndecided
+func (s *Square[W]) Check() error {
+	arcs := int64(len(s.List)) + s.looked
+	if s.budget > 0 && int64(len(s.Pairs))+arcs > s.budget || len(s.Pairs) >= 1<<31-1 {
+		return ErrUndecided
 	}
-	return s.meter.Check(run.Progress{States: len(s.pairs), Arcs: arcs, Bytes: int64(len(s.pairs))*(pairBytes+s.perPair) + int64(len(s.list))*pairArcBytes + s.held})
+	return s.Meter.Check(run.Progress{States: len(s.Pairs), Arcs: arcs, Bytes: int64(len(s.Pairs))*(pairBytes+s.PerPair) + int64(len(s.List))*pairArcBytes + s.Held})
 }
 
 // look is check that looks at the context now, for loops whose rounds are long.
-func (s *square[W]) look() error {
-	s.meter = s.meter.AtOnce()
-	return s.check()
+func (s *Square[W]) look() error {
+	s.Meter = s.Meter.AtOnce()
+	return s.Check()
 }
 
 // What a pair takes in the list of pairs, the table and the ends of its arcs, and an arc, with the room
@@ -141,27 +141,27 @@ const (
 )
 
 // trimPairs drops the arcs that lead to pairs that are not coaccessible.
-func (s *square[W]) trimPairs() {
+func (s *Square[W]) trimPairs() {
 	rest := s.finalDistances()
-	kept := s.list[:0]
+	kept := s.List[:0]
 	at := int64(0)
-	for p := range s.pairs {
-		for _, e := range s.list[at:s.first[p+1]] {
-			if rest[e.to] >= 0 {
+	for p := range s.Pairs {
+		for _, e := range s.List[at:s.First[p+1]] {
+			if rest[e.To] >= 0 {
 				kept = append(kept, e)
 			}
 		}
-		at = s.first[p+1]
-		s.first[p+1] = int64(len(kept))
+		at = s.First[p+1]
+		s.First[p+1] = int64(len(kept))
 	}
-	s.list = kept
+	s.List = kept
 }
 
-func (s *square[W]) id(l, r fst.StateID) int32 {
-	k := pairKey(l, r)
+func (s *Square[W]) id(l, r fst.StateID) int32 {
+	k := PairKey(l, r)
 	id, isNew := s.ids.ID(k)
 	if isNew {
-		s.pairs = append(s.pairs, k)
+		s.Pairs = append(s.Pairs, k)
 	}
 	return int32(id)
 }
@@ -176,22 +176,22 @@ const checkPairArcs = 4096
 // arcs, some arc will be next on its side; what the other side does on ε meanwhile can as well come
 // after it. So that move comes first, with no other pairs for the orders in which two chains of
 // ε-arcs can be gone along together.
-func (s *square[W]) expand(p int32) error {
-	l, r := s.states(p)
-	left, right := s.f.Arcs(l), s.f.Arcs(r)
+func (s *Square[W]) expand(p int32) error {
+	l, r := s.States(p)
+	left, right := s.F.Arcs(l), s.F.Arcs(r)
 	lo, ro := s.fan(l), s.fan(r)
 	if lo.others != nil {
 		s.manifold = true
 	}
 	if l == r && lo.twice != nil {
-		s.single = false
+		s.Single = false
 	}
 	if !s.epsFree {
 		leftFirst := s.readsSilence(l)
 		if leftFirst || !s.readsSilence(r) {
 			for _, i := range lo.first {
 				if left[i].ILabel == fst.Epsilon {
-					s.list = append(s.list, pairArc{s.id(left[i].NextState, r), i, -1})
+					s.List = append(s.List, Arc{s.id(left[i].NextState, r), i, -1})
 				}
 			}
 		}
@@ -200,7 +200,7 @@ func (s *square[W]) expand(p int32) error {
 		}
 		for _, k := range ro.first {
 			if right[k].ILabel == fst.Epsilon {
-				s.list = append(s.list, pairArc{s.id(l, right[k].NextState), -1, k})
+				s.List = append(s.List, Arc{s.id(l, right[k].NextState), -1, k})
 			}
 		}
 	}
@@ -218,9 +218,9 @@ func (s *square[W]) expand(p int32) error {
 					}
 				}
 				if t == right[k].NextState && l != r {
-					s.single = false
+					s.Single = false
 				}
-				s.list = append(s.list, pairArc{s.id(t, right[k].NextState), i, k})
+				s.List = append(s.List, Arc{s.id(t, right[k].NextState), i, k})
 			}
 		}
 		return nil
@@ -228,29 +228,29 @@ func (s *square[W]) expand(p int32) error {
 }
 
 // readsSilence reports whether q is not final and all that leaves it reads ε.
-func (s *square[W]) readsSilence(q fst.StateID) bool {
+func (s *Square[W]) readsSilence(q fst.StateID) bool {
 	if s.silent == nil {
-		s.silent = make([]int8, s.f.NumStates())
+		s.silent = make([]int8, s.F.NumStates())
 	}
 	if s.silent[q] == 0 {
 		s.silent[q] = 1
-		arcs := s.f.Arcs(q)
-		if fst.IsFinal[W](s.f, q) || slices.ContainsFunc(s.fan(q).first, func(k int32) bool { return arcs[k].ILabel != fst.Epsilon }) {
+		arcs := s.F.Arcs(q)
+		if fst.IsFinal[W](s.F, q) || slices.ContainsFunc(s.fan(q).first, func(k int32) bool { return arcs[k].ILabel != fst.Epsilon }) {
 			s.silent[q] = -1
 		}
 	}
 	return s.silent[q] > 0
 }
 
-func (s *square[W]) keep(e *fst.Arc[W]) bool {
-	return (s.live == nil || s.live[e.NextState]) && !semiring.IsZero(e.Weight)
+func (s *Square[W]) keep(e *fst.Arc[W]) bool {
+	return (s.Live == nil || s.Live[e.NextState]) && !semiring.IsZero(e.Weight)
 }
 
-// components numbers the strongly connected components of the square, without the pairs
+// Components numbers the strongly connected components of the square, without the pairs
 // that are gone (nil: none), so that arcs go to the same or a higher one: Tarjan's
 // algorithm on a stack of its own.
-func (s *square[W]) components(gone []bool) (comp []int32, n int) {
-	size := len(s.pairs)
+func (s *Square[W]) Components(gone []bool) (comp []int32, n int) {
+	size := len(s.Pairs)
 	comp = make([]int32, size)
 	low := make([]int32, size) // 0: not seen
 	for i := range comp {
@@ -266,7 +266,7 @@ func (s *square[W]) components(gone []bool) (comp []int32, n int) {
 	visit := func(p int32) {
 		index++
 		low[p] = index
-		path = append(path, open{p, s.first[p]})
+		path = append(path, open{p, s.First[p]})
 		held = append(held, p)
 	}
 	number := make([]int32, size) // order of discovery
@@ -279,8 +279,8 @@ func (s *square[W]) components(gone []bool) (comp []int32, n int) {
 		for len(path) > 0 {
 			top := &path[len(path)-1]
 			p := top.p
-			if top.next < s.first[p+1] {
-				t := s.list[top.next].to
+			if top.next < s.First[p+1] {
+				t := s.List[top.next].To
 				top.next++
 				if gone != nil && (gone[p] || gone[t]) {
 					continue
@@ -319,40 +319,40 @@ func (s *square[W]) components(gone []bool) (comp []int32, n int) {
 
 // path returns a shortest path of the square between two pairs, through pairs
 // that inside accepts (nil: all). There must be one.
-func (s *square[W]) path(from, to int32, inside func(int32) bool) []pairStep {
+func (s *Square[W]) path(from, to int32, inside func(int32) bool) []Step {
 	if from == to {
 		return nil
 	}
-	via := make(map[int32]pairStep)
+	via := make(map[int32]Step)
 	queue := []int32{from}
 	for head := 0; head < len(queue); head++ {
 		p := queue[head]
-		for _, e := range s.out(p) {
-			if _, seen := via[e.to]; seen || e.to == from || inside != nil && !inside(e.to) {
+		for _, e := range s.Out(p) {
+			if _, seen := via[e.To]; seen || e.To == from || inside != nil && !inside(e.To) {
 				continue
 			}
-			via[e.to] = pairStep{p, e}
-			if e.to == to {
-				var steps []pairStep
-				for t := to; t != from; t = via[t].pair {
+			via[e.To] = Step{p, e}
+			if e.To == to {
+				var steps []Step
+				for t := to; t != from; t = via[t].Pair {
 					steps = append(steps, via[t])
 				}
 				slices.Reverse(steps)
 				return steps
 			}
-			queue = append(queue, e.to)
+			queue = append(queue, e.To)
 		}
 	}
 	return nil
 }
 
 // distances returns the number of steps to each pair from pair 0.
-func (s *square[W]) distances() []int32 {
-	d := make([]int32, len(s.pairs))
-	for p := range int32(len(s.pairs)) { // in breadth-first order
-		for _, e := range s.out(p) {
-			if e.to != 0 && d[e.to] == 0 {
-				d[e.to] = d[p] + 1
+func (s *Square[W]) distances() []int32 {
+	d := make([]int32, len(s.Pairs))
+	for p := range int32(len(s.Pairs)) { // in breadth-first order
+		for _, e := range s.Out(p) {
+			if e.To != 0 && d[e.To] == 0 {
+				d[e.To] = d[p] + 1
 			}
 		}
 	}
@@ -361,28 +361,28 @@ func (s *square[W]) distances() []int32 {
 
 // finalDistances returns, for each pair, the number of steps on which both sides reach final states by
 // one string, -1 where there are none.
-func (s *square[W]) finalDistances() []int32 {
-	n := len(s.pairs)
+func (s *Square[W]) finalDistances() []int32 {
+	n := len(s.Pairs)
 	first := make([]int64, n+2)
-	for _, e := range s.list {
-		first[e.to+2]++
+	for _, e := range s.List {
+		first[e.To+2]++
 	}
 	for p := range n {
 		first[p+2] += first[p+1]
 	}
-	from := make([]int32, len(s.list))
+	from := make([]int32, len(s.List))
 	for p := range n {
-		for _, e := range s.out(int32(p)) {
-			from[first[e.to+1]] = int32(p)
-			first[e.to+1]++
+		for _, e := range s.Out(int32(p)) {
+			from[first[e.To+1]] = int32(p)
+			first[e.To+1]++
 		}
 	}
 	d := make([]int32, n)
 	var queue []int32
 	for p := range n {
 		d[p] = -1
-		l, r := s.states(int32(p))
-		if fst.IsFinal[W](s.f, l) && fst.IsFinal[W](s.f, r) {
+		l, r := s.States(int32(p))
+		if fst.IsFinal[W](s.F, l) && fst.IsFinal[W](s.F, r) {
 			d[p] = 0
 			queue = append(queue, int32(p))
 		}

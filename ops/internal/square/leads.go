@@ -1,4 +1,4 @@
-package ops
+package square
 
 import (
 	"cmp"
@@ -9,45 +9,45 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// newSearchWithin prepares the trimmed square of f. pairs bounds its pairs and their arcs, zero is no bound; lim counts pairs as
+// NewSearch prepares the trimmed square of f. pairs bounds its pairs and their arcs, zero is no bound; lim counts pairs as
 // states. Errors carry the name op.
-func newSearchWithin[W semiring.Weight[W]](op string, f fst.Expanded[W], pairs int64, lim run.Limits) (*square[W], error) {
-	s, err := newSquare(f, true, pairs, &run.Stopwatch{Op: op, Ctx: lim.Ctx})
+func NewSearch[W semiring.Weight[W]](op string, f fst.Expanded[W], pairs int64, lim run.Limits) (*Square[W], error) {
+	s, err := New(f, true, pairs, &run.Stopwatch{Op: op, Ctx: lim.Ctx})
 	if err != nil {
 		return nil, err
 	}
-	s.meter = run.Meter{Op: op, Lim: lim}
+	s.Meter = run.Meter{Op: op, Lim: lim}
 	return s, nil
 }
 
-// leadsApart returns the steps of two paths of s.f with one input and two outputs, of the fewest steps; nil when there are none.
-func leadsApart[W semiring.Weight[W]](s *square[W]) ([]pairStep, error) {
+// LeadsApart returns the steps of two paths of s.f with one input and two outputs, of the fewest steps; nil when there are none.
+func LeadsApart[W semiring.Weight[W]](s *Square[W]) ([]Step, error) {
 	s.epsFree = false
-	start := s.f.Start()
-	if start == fst.NoState || !s.live[start] {
+	start := s.F.Start()
+	if start == fst.NoState || !s.Live[start] {
 		return nil, nil
 	}
-	s.perPair = 64 // kept and reached, as below, and the room of the latter to grow
-	x := &leadSearch[W]{square: s, leads: fst.NewTable[lead](nil)}
+	s.PerPair = 64 // kept and reached, as below, and the room of the latter to grow
+	x := &leadSearch[W]{Square: s, leads: fst.NewTable[lead](nil)}
 	x.ids = fst.NewTable(fst.Mix)
 	x.add(start, start, -1, freshLead{})
 	for head := int32(0); int(head) < len(x.reached); head++ {
-		if err := x.check(); err != nil {
+		if err := x.Check(); err != nil {
 			return nil, err
 		}
 		if err := x.trim(); err != nil {
 			return nil, err
 		}
-		if x.future != nil && !x.future(x.pairs[x.reached[head].pair]) {
+		if x.future != nil && !x.future(x.Pairs[x.reached[head].pair]) {
 			continue
 		}
 		if err := x.expand(head); err != nil {
 			return nil, err
 		}
 		if x.evidence {
-			var steps []pairStep
+			var steps []Step
 			for p := &x.reached[len(x.reached)-1]; p.from >= 0; p = &x.reached[p.from] {
-				steps = append(steps, pairStep{x.reached[p.from].pair, pairArc{left: p.left, right: p.right}})
+				steps = append(steps, Step{x.reached[p.from].pair, Arc{Left: p.left, Right: p.right}})
 			}
 			slices.Reverse(steps)
 			return steps, nil
@@ -67,7 +67,7 @@ func (d lead) after(left, right fst.Label) lead {
 	if d == farApart {
 		return d
 	}
-	d.left, d.right = reduceDelay(appendLabel(d.left, left), appendLabel(d.right, right))
+	d.left, d.right = ReduceDelay(AppendLabel(d.left, left), AppendLabel(d.right, right))
 	if d.left != "" && d.right != "" {
 		return farApart
 	}
@@ -99,7 +99,7 @@ type leadPlace struct {
 
 // leadSearch is the search of Functional.
 type leadSearch[W semiring.Weight[W]] struct {
-	*square[W]
+	*Square[W]
 	leads    *fst.Table[lead]
 	reached  []leadPlace
 	kept     [][2]int32 // of each pair its places, plus one; zero is none
@@ -122,28 +122,28 @@ const longLeads = 1 << 22
 
 // trim finds out which pairs lead to final states, when that has become worth while.
 func (x *leadSearch[W]) trim() error {
-	if x.future != nil || x.held < longLeads+64*int64(len(x.reached)) {
+	if x.future != nil || x.Held < longLeads+64*int64(len(x.reached)) {
 		return nil
 	}
-	s, err := newSearchWithin(x.meter.Op, x.f, x.budget, x.meter.Lim)
+	s, err := NewSearch(x.Meter.Op, x.F, x.budget, x.Meter.Lim)
 	if err != nil {
 		return err
 	}
 	s.epsFree = false
-	s.held = x.held + int64(len(x.pairs))*(pairBytes+x.perPair)
-	if err := s.explore(); err != nil {
+	s.Held = x.Held + int64(len(x.Pairs))*(pairBytes+x.PerPair)
+	if err := s.Explore(); err != nil {
 		return err
 	}
 	rest := s.finalDistances()
-	s.list, s.first, s.pairs = nil, nil, nil
-	x.held += s.ids.Bytes() + 4*int64(len(rest))
+	s.List, s.First, s.Pairs = nil, nil, nil
+	x.Held += s.ids.Bytes() + 4*int64(len(rest))
 	x.future = func(pair uint64) bool { return rest[s.ids.Find(pair)] >= 0 }
 	return nil
 }
 
 // add takes up the pair of two states with a lead, unless that has two, or this one already.
 func (x *leadSearch[W]) add(l, r fst.StateID, from int32, by freshLead) {
-	if x.future != nil && !x.future(pairKey(l, r)) {
+	if x.future != nil && !x.future(PairKey(l, r)) {
 		return
 	}
 	pair := x.id(l, r)
@@ -157,7 +157,7 @@ func (x *leadSearch[W]) add(l, r fst.StateID, from int32, by freshLead) {
 	}
 	d, isNew := x.leads.ID(by.lead)
 	if isNew {
-		x.held += by.lead.bytes() + 96
+		x.Held += by.lead.bytes() + 96
 	}
 	if i == 1 && x.reached[k[0]-1].lead == int32(d) {
 		return
@@ -170,8 +170,8 @@ func (x *leadSearch[W]) add(l, r fst.StateID, from int32, by freshLead) {
 // expand takes up the places that one step leads to from a place, in the order of
 // the left arcs and then of the right ones, ε on the left and on the right before all other labels.
 func (x *leadSearch[W]) expand(place int32) error {
-	l, r := x.states(x.reached[place].pair)
-	left, right := x.f.Arcs(l), x.f.Arcs(r)
+	l, r := x.States(x.reached[place].pair)
+	left, right := x.F.Arcs(l), x.F.Arcs(r)
 	again := x.kept[x.reached[place].pair][0] != place+1 // its arcs are counted
 	leftFirst := x.readsSilence(l)
 	stays := []int32{-1}
@@ -206,12 +206,12 @@ func (x *leadSearch[W]) expand(place int32) error {
 // stand for; -1 is to stay.
 func (x *leadSearch[W]) step(place int32, lo, ro []int32, again bool) error {
 	at := x.leads.Key(fst.StateID(x.reached[place].lead))
-	l, r := x.states(x.reached[place].pair)
+	l, r := x.States(x.reached[place].pair)
 	next := func(q fst.StateID, k int32) fst.StateID {
 		if k < 0 {
 			return q
 		}
-		return x.f.Arcs(q)[k].NextState
+		return x.F.Arcs(q)[k].NextState
 	}
 	x.fresh = x.fresh[:0]
 	take := func(p freshLead) { x.add(next(l, p.left), next(r, p.right), place, p) }
@@ -222,7 +222,7 @@ func (x *leadSearch[W]) step(place int32, lo, ro []int32, again bool) error {
 				x.looked++
 			}
 			if x.steps++; x.steps%checkPairArcs == 0 {
-				if err := x.check(); err != nil {
+				if err := x.Check(); err != nil {
 					return err
 				}
 			}
@@ -253,7 +253,7 @@ func (x *leadSearch[W]) output(q fst.StateID, k int32) fst.Label {
 	if k < 0 {
 		return fst.Epsilon
 	}
-	return x.f.Arcs(q)[k].OLabel
+	return x.F.Arcs(q)[k].OLabel
 }
 
 // first is the lead that d becomes by two arcs.
@@ -275,7 +275,7 @@ func (x *leadSearch[W]) ahead(d lead, l, r fst.StateID, i, k int32, do func(fres
 	// is ahead, and otherwise any two of them have different leads.
 	rights := w.group(k)
 	for _, i := range v.group(i) {
-		needed := lead{left: appendLabel(d.left, x.output(l, i))}.first()
+		needed := lead{left: AppendLabel(d.left, x.output(l, i))}.first()
 		places := [4]int{0, 1, w.place(k, rights, fst.Epsilon, b), w.place(k, rights, needed, b)}
 		slices.Sort(places[:])
 		for _, n := range places {
