@@ -168,14 +168,6 @@ func expectedCounts[W interface {
 	return arcs, finals, -total, nil
 }
 
-// expNeg is e^-x, and 0 for the NaN of ∞-∞, which is a 0̄.
-func expNeg(x float64) float64 {
-	if !(x < 746) {
-		return 0
-	}
-	return math.Exp(-x)
-}
-
 // noNaN is x, and 0 for the NaN of 0 times what is no member, which is a 0̄.
 func noNaN(x float64) float64 {
 	if x != x {

@@ -3,7 +3,6 @@ package ops
 import (
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/semiring"
@@ -60,25 +59,4 @@ func thresholdMember[W semiring.Weight[W]](op string, threshold *W) error {
 		return nil
 	}
 	return fmt.Errorf("ops: %s: Threshold %s: %w", op, weightText(*threshold), ErrNotMember)
-}
-
-// outsideAny returns the first position at which d has no member, -1 if there is none.
-func outsideAny[W semiring.Weight[W]](d []W) int {
-	for i := range d {
-		if !d[i].Member() {
-			return i
-		}
-	}
-	return -1
-}
-
-// outsideCosts is outsideAny where -∞ and NaN are no members.
-func outsideCosts[T float](d []T) int {
-	least := T(math.Inf(-1))
-	for i, x := range d {
-		if !(x > least) {
-			return i
-		}
-	}
-	return -1
 }

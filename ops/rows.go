@@ -174,3 +174,32 @@ func slowSumLog[T float](d []semiring.Log64, arcs []fst.Arc[T], final, least flo
 	}
 	return sum
 }
+
+// outsideAny returns the first position at which d has no member, -1 if there is none.
+func outsideAny[W semiring.Weight[W]](d []W) int {
+	for i := range d {
+		if !d[i].Member() {
+			return i
+		}
+	}
+	return -1
+}
+
+// outsideCosts is outsideAny where -∞ and NaN are no members.
+func outsideCosts[T float](d []T) int {
+	least := T(math.Inf(-1))
+	for i, x := range d {
+		if !(x > least) {
+			return i
+		}
+	}
+	return -1
+}
+
+// expNeg is e^-x, and 0 for the NaN of ∞-∞, which is a 0̄.
+func expNeg(x float64) float64 {
+	if !(x < 746) {
+		return 0
+	}
+	return math.Exp(-x)
+}

@@ -871,3 +871,42 @@ func knownReversed[W semiring.Weight[W]](b *backward[W]) fst.Properties {
 	}
 	return fst.NotTopSorted
 }
+
+// sumByComponents is ShortestDistance for QueueAuto over weights without the
+// path property.
+func sumByComponents[W semiring.Weight[W], D semiring.Approx[D]](op string, f fst.Expanded[W], o *ShortestDistanceOptions) ([]D, error) {
+	d, err := componentSums[W, D](f, o.sums(op))
+	if err == nil {
+		err = membersOnly(op, f, d, o.Reverse)
+	}
+	var diverges *divergence[W, D]
+	if errors.As(err, &diverges) {
+		err = diverged(op, diverges, o.Reverse)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// sums is o for componentSums.
+func (o *ShortestDistanceOptions) sums(op string) *sumOptions {
+	return &sumOptions{Op: op, Ctx: o.Ctx, Bytes: o.Bytes, Sources: o.Sources, Reverse: o.Reverse, Delta: o.delta(false), Visits: o.maxVisits}
+}
+
+// diverged is the error of sums that diverge: that of a weight which is no member, if there is one in the component or
+// before it, and else ErrNotClosed, with a cycle through the state.
+func diverged[W semiring.Weight[W], D semiring.Weight[D]](op string, e *divergence[W, D], reverse bool) error {
+	inside := func(p fst.StateID) bool { return e.Component[p] == e.Component[e.State] }
+	live := func(p fst.StateID) bool { return inside(p) || !semiring.IsZero(e.Sums[p]) }
+	if err := notMember(op, e.Machine, reverse, live); err != nil {
+		return err
+	}
+	if err := membersOnly(op, e.Machine, e.Sums, reverse); err != nil {
+		return err
+	}
+	if cycle := cycleThrough[W](e.Machine, e.State, inside); cycle != nil {
+		return notClosed(op, e.Machine, cycle)
+	}
+	return &StateError{Op: op, State: e.State, Err: ErrNotClosed}
+}

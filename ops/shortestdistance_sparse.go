@@ -20,7 +20,7 @@ type wideArc struct {
 //
 // It returns notTried, and leaves x as it is, where there would be eight times as many arcs, or where a loop is so
 // near to 1 that rounding decides on which side; else solved, or a state at which the sum diverges.
-func eliminateSparse(arcs realArcs, weight func(float64) wide, x []wide, o *ShortestDistanceOptions) int {
+func eliminateSparse(arcs realArcs, weight func(float64) wide, x []wide, o *sumOptions) int {
 	const near = 1e-11
 	n := len(x)
 	b := slices.Clone(x)

@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"context"
+	"fmt"
 	"math"
 	"slices"
 
@@ -23,21 +25,31 @@ type innerArc[W any] struct {
 	w        W
 }
 
-// sumByComponents is ShortestDistance for QueueAuto over weights without the
-// path property.
-func sumByComponents[W semiring.Weight[W], D semiring.Approx[D]](op string, f fst.Expanded[W], o *ShortestDistanceOptions) ([]D, error) {
-	d, err := componentSums[W, D](op, f, o)
-	if err == nil {
-		err = membersOnly(op, f, d, o.Reverse)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return d, nil
+// sumOptions adjusts componentSums.
+type sumOptions struct {
+	Op      string
+	Ctx     context.Context
+	Bytes   int64                  // that weights may hold; zero is no bound
+	Sources []fst.StateID          // nil is the start state
+	Reverse bool                   // sums from each state to final ones
+	Delta   float64                // changes up to it end an iteration
+	Visits  func(states int) int64 // how many steps an iteration over that many states may take
 }
 
-// componentSums is sumByComponents before it is known whether all sums are members.
-func componentSums[W semiring.Weight[W], D semiring.Approx[D]](op string, f fst.Expanded[W], o *ShortestDistanceOptions) ([]D, error) {
+// divergence is the error of a component whose sums were not found.
+type divergence[W semiring.Weight[W], D any] struct {
+	Machine   fst.Expanded[W]
+	Sums      []D     // so far; those of the component are what enters it
+	Component []int32 // of each state
+	State     fst.StateID
+}
+
+func (e *divergence[W, D]) Error() string { return fmt.Sprintf("sums diverge at state %d", e.State) }
+
+// componentSums returns the sums over the paths of f, component by component. It does not look whether they are members.
+// The error is a *divergence or that of a limit.
+func componentSums[W semiring.Weight[W], D semiring.Approx[D]](f fst.Expanded[W], o *sumOptions) ([]D, error) {
+	op := o.Op
 	n := f.NumStates()
 	heap := run.HeapOf[D]()
 	if o.Bytes <= 0 {
@@ -75,7 +87,7 @@ func componentSums[W semiring.Weight[W], D semiring.Approx[D]](op string, f fst.
 		return sweepForward[W, D](f, order, o.Sources, w)
 	}
 	if ways, some := withoutZerosOf(f); some {
-		d, err := componentSums[W, D](op, ways, o)
+		d, err := componentSums[W, D](ways, o)
 		if err != nil {
 			return nil, err
 		}
@@ -232,7 +244,7 @@ func logPathSums[T float](n int) pathSums[T, semiring.Log64] {
 // system is x = b ⊕ x·A over the states of a component, or x = b ⊕ A·x in reverse.
 type system[D semiring.Approx[D]] struct {
 	op   string
-	o    *ShortestDistanceOptions
+	o    *sumOptions
 	arcs []innerArc[D] // A
 }
 
@@ -350,7 +362,7 @@ func (s *componentSolver[W, D]) solve(members []fst.StateID) error {
 		}
 	}
 	if bad == interrupted {
-		return run.Cancelled(s.op, s.o.Ctx)
+		return run.Cancelled(s.o.Op, s.o.Ctx)
 	}
 	if bad >= 0 {
 		return s.failure(members, bad)
@@ -361,21 +373,9 @@ func (s *componentSolver[W, D]) solve(members []fst.StateID) error {
 	return nil
 }
 
-// failure is the error of a component that is not solved because of the state members[bad]: that of a weight which is no
-// member, if there is one in it or before it, and else ErrNotClosed, with a cycle through the state.
+// failure is the error of a component that is not solved because of the state members[bad].
 func (s *componentSolver[W, D]) failure(members []fst.StateID, bad int) error {
-	q := members[bad]
-	live := func(p fst.StateID) bool { return s.c.of[p] == s.c.of[q] || !semiring.IsZero(s.d[p]) }
-	if err := notMember(s.op, s.f, s.o.Reverse, live); err != nil {
-		return err
-	}
-	if err := membersOnly(s.op, s.f, s.d, s.o.Reverse); err != nil {
-		return err
-	}
-	if cycle := cycleThrough[W](s.f, q, func(t fst.StateID) bool { return s.c.of[t] == s.c.of[q] }); cycle != nil {
-		return notClosed(s.op, s.f, cycle)
-	}
-	return &StateError{Op: s.op, State: q, Err: ErrNotClosed}
+	return &divergence[W, D]{Machine: s.f, Sums: s.d, Component: s.c.of, State: members[bad]}
 }
 
 // What a solver returns besides the state at which the sum diverges.
@@ -515,14 +515,14 @@ func (s *system[D]) iterate(b []D) (int, error) {
 		}
 	}
 	factorsOut := s.factorsOut()
-	delta, limit := s.o.delta(false), s.o.maxVisits(n)
+	delta, limit := s.o.Delta, s.o.Visits(n)
 	for visits := int64(0); !queue.Empty(); visits++ {
 		p := queue.Pop()
 		if visits == limit {
 			return int(p), nil
 		}
 		if visits&63 == 0 {
-			if err := run.Cancelled(s.op, s.o.Ctx); err != nil {
+			if err := run.Cancelled(s.o.Op, s.o.Ctx); err != nil {
 				return 0, err
 			}
 		}
@@ -723,7 +723,7 @@ func solveScaled(s *system[semiring.Log64], b []semiring.Log64, x []float64) int
 
 // solveLinear solves x = b + x·A for non-negative A, with b given in x, and
 // returns solved or a state at which the sum diverges, or for large components is less than least.
-func solveLinear(arcs realArcs, x []float64, least float64, o *ShortestDistanceOptions) int {
+func solveLinear(arcs realArcs, x []float64, least float64, o *sumOptions) int {
 	n := len(x)
 	if n > eliminationStates {
 		return sweepLinear(arcs, x, least, o)

@@ -18,7 +18,7 @@ const orderAfter = 64
 // sweep, so there is an end: at a fixed point, at an overflow, which leaves +∞ at the state returned, or at the bound on
 // visits, where an answer within Delta is taken if it is certain that there is one. A sum that is less than least, but
 // not 0, is no answer either: it would be among the numbers that have fewer digits, and settle no more.
-func sweepLinear(arcs realArcs, x []float64, least float64, o *ShortestDistanceOptions) int {
+func sweepLinear(arcs realArcs, x []float64, least float64, o *sumOptions) int {
 	b := slices.Clone(x)
 	return solveLarge(arcs, len(x), o, func(in *arcsInto, number func(q int) int) (sweep, func()) {
 		if number == nil {
@@ -50,7 +50,7 @@ func sweepLinear(arcs realArcs, x []float64, least float64, o *ShortestDistanceO
 // sweepCosts solves x = b + x·A over numbers e^-w, which may be of any size: arcs and b have the w, and b is where the
 // solution goes. Sums over the paths of a component of thousands of states leave float64 at one end while they are 1 at the
 // other, and so do their ratios to the best paths, of which there are ever more.
-func sweepCosts(arcs realArcs, b []semiring.Log64, o *ShortestDistanceOptions) int {
+func sweepCosts(arcs realArcs, b []semiring.Log64, o *sumOptions) int {
 	at := slices.Clone(b)
 	return solveLarge(arcs, len(b), o, func(in *arcsInto, number func(q int) int) (sweep, func()) {
 		if number == nil {
@@ -87,8 +87,8 @@ type sweep func() (change float64, worst, bad int)
 // exact, and in no more time than some sweeps where few arcs are added (a band, a ring, a grid that is long); and where many would be,
 // sweeps in an order that the arcs decide. system begins with x = 0, for states that number renumbers, if it is not nil; what
 // it returns last puts x where it belongs.
-func solveLarge(arcs realArcs, n int, o *ShortestDistanceOptions, system func(in *arcsInto, number func(q int) int) (sweep, func()), eliminate func() int) int {
-	most := max(1, o.maxVisits(n)/int64(n))
+func solveLarge(arcs realArcs, n int, o *sumOptions, system func(in *arcsInto, number func(q int) int) (sweep, func()), eliminate func() int) int {
+	most := max(1, o.Visits(n)/int64(n))
 	once, done := system(intoStates(arcs, n, nil), nil)
 	bad, left := sweepUntilSettled(once, min(orderAfter, most), o)
 	if left == 0 || most <= orderAfter {
@@ -121,8 +121,8 @@ func solveLarge(arcs realArcs, n int, o *ShortestDistanceOptions, system func(in
 
 // settledWithin is what comes of sweeps that have not come to their end: an answer if it is near enough, else the state
 // that has changed most.
-func settledWithin(worst int, left float64, o *ShortestDistanceOptions) int {
-	if left > 0 && left <= o.delta(false) {
+func settledWithin(worst int, left float64, o *sumOptions) int {
+	if left > 0 && left <= o.Delta {
 		return solved
 	}
 	return worst
@@ -134,7 +134,7 @@ func settledWithin(worst int, left float64, o *ShortestDistanceOptions) int {
 // Where the sum diverges, what sweeps add never fades: weighed by the states' parts in a left eigenvector each sweep
 // adds as much as the one before, so that what the k-th adds is 1/k of all so far, or more, at some state. Only
 // less than that is proof of a sum, however large Delta: round a cycle that sums to just 1 the change is 1/k.
-func sweepUntilSettled(once sweep, most int64, o *ShortestDistanceOptions) (bad int, left float64) {
+func sweepUntilSettled(once sweep, most int64, o *sumOptions) (bad int, left float64) {
 	const settled = 1e-15
 	for sweeps := int64(1); ; sweeps++ {
 		if o.Ctx != nil && o.Ctx.Err() != nil {
