@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/graph"
 	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
@@ -12,8 +13,8 @@ import (
 // DeadEnd returns the first state that the start leads to and that leads to no final state, which Connect removes;
 // NoState if there is none. O(states + arcs).
 func DeadEnd[W semiring.Weight[W]](f fst.Expanded[W]) fst.StateID {
-	c, live := findComponents(f, nil, fromStart|wantCoaccess)
-	for q, of := range c.of {
+	c, live := graph.FindComponents(f, nil, graph.FromStart|graph.WantCoaccess)
+	for q, of := range c.Of {
 		if of >= 0 && !live[q] {
 			return fst.StateID(q)
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/graph"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -117,9 +118,9 @@ func Describe[W semiring.Weight[W]](f fst.Expanded[W], opts *DescribeOptions) *D
 
 // countConnected fills in what depends on which states reach which.
 func countConnected[W semiring.Weight[W]](d *Description, f fst.Expanded[W], keep func(*fst.Arc[W]) bool) {
-	all, co := findComponents(f, keep, wantCoaccess)
-	reached, _ := findComponents(f, keep, fromStart)
-	d.StrongComponents = all.n
+	all, co := graph.FindComponents(f, keep, graph.WantCoaccess)
+	reached, _ := graph.FindComponents(f, keep, graph.FromStart)
+	d.StrongComponents = all.N
 	d.Components = d.States
 	parent := make([]fst.StateID, d.States)
 	for q := range parent {
@@ -133,7 +134,7 @@ func countConnected[W semiring.Weight[W]](d *Description, f fst.Expanded[W], kee
 		return q
 	}
 	for q := range fst.StateID(d.States) {
-		if reached.of[q] >= 0 {
+		if reached.Of[q] >= 0 {
 			d.Accessible++
 			if co[q] {
 				d.Useful++

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/graph"
 	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
@@ -70,12 +71,12 @@ func endlessRemoval[W semiring.Weight[W]](f fst.Expanded[W], side Side, lim Limi
 		return nil
 	}
 	along := func(e *fst.Arc[W]) bool { return e.ILabel == fst.Epsilon && !semiring.IsZero(e.Weight) }
-	c, _, err := findComponentsWithin(f, along, 0, &run.Stopwatch{Op: "EpsNormalize", Ctx: lim.Ctx})
+	c, _, err := graph.FindComponentsWithin(f, along, 0, &run.Stopwatch{Op: "EpsNormalize", Ctx: lim.Ctx})
 	if err != nil {
 		return err
 	}
 	endless := func(q fst.StateID, e *fst.Arc[W]) bool {
-		return along(e) && e.OLabel != fst.Epsilon && c.of[q] == c.of[e.NextState]
+		return along(e) && e.OLabel != fst.Epsilon && c.Of[q] == c.Of[e.NextState]
 	}
 	found := false
 	for q := range fst.StateID(f.NumStates()) {
@@ -232,19 +233,19 @@ func gainingCycle[W semiring.Weight[W]](f fst.Expanded[W], gain func(fst.StateID
 	if !gains {
 		return nil, nil
 	}
-	c, _ := findComponents[W](f, nil, 0)
-	gaining := make([]bool, c.n)
+	c, _ := graph.FindComponents[W](f, nil, 0)
+	gaining := make([]bool, c.N)
 	for q := range fst.StateID(n) {
 		arcs := f.Arcs(q)
 		for i := range arcs {
-			if g, ok := gain(q, &arcs[i]); ok && g > 0 && c.of[q] == c.of[arcs[i].NextState] {
-				gaining[c.of[q]] = true
+			if g, ok := gain(q, &arcs[i]); ok && g > 0 && c.Of[q] == c.Of[arcs[i].NextState] {
+				gaining[c.Of[q]] = true
 			}
 		}
 	}
 	var round, next []fst.StateID
 	for q := range fst.StateID(n) {
-		if gaining[c.of[q]] {
+		if gaining[c.Of[q]] {
 			round = append(round, q)
 		}
 	}
@@ -271,7 +272,7 @@ func gainingCycle[W semiring.Weight[W]](f fst.Expanded[W], gain func(fst.StateID
 			for i := range arcs {
 				e := &arcs[i]
 				t := e.NextState
-				if c.of[q] != c.of[t] || !counts(q, e) {
+				if c.Of[q] != c.Of[t] || !counts(q, e) {
 					continue
 				}
 				if g, _ := gain(q, e); value[q]+int64(g) > value[t] {

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/graph"
 	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
@@ -156,13 +157,13 @@ func reachGraph[W semiring.Weight[W]](f fst.Expanded[W], side Side, w *run.Stopw
 func reachIntervals(g *fst.Vector[semiring.Boolean], m *run.Meter, w *run.Stopwatch) (sets [][]fst.Interval, index []fst.Label, of func(fst.StateID) fst.StateID, err error) {
 	of = func(q fst.StateID) fst.StateID { return q }
 	if fst.PropertiesOf(g, fst.Acyclic)&fst.Acyclic == 0 {
-		c, _, err := findComponentsWithin(g, nil, 0, w)
+		c, _, err := graph.FindComponentsWithin(g, nil, 0, w)
 		if err != nil {
 			return nil, nil, nil, err
 		}
-		of = func(q fst.StateID) fst.StateID { return fst.StateID(c.of[q]) }
-		h := fst.NewVector[semiring.Boolean](c.n)
-		h.AddStates(c.n)
+		of = func(q fst.StateID) fst.StateID { return fst.StateID(c.Of[q]) }
+		h := fst.NewVector[semiring.Boolean](c.N)
+		h.AddStates(c.N)
 		h.SetStart(of(g.Start()))
 		for q := range fst.StateID(g.NumStates()) {
 			if g.Final(q) {
@@ -184,7 +185,7 @@ func reachIntervals(g *fst.Vector[semiring.Boolean], m *run.Meter, w *run.Stopwa
 	seen := make([]bool, n)
 	next := fst.Label(1)
 	held := int64(0)
-	var path []frame
+	var path []graph.Frame
 	enter := func(q fst.StateID) {
 		seen[q] = true
 		if g.Final(q) {
@@ -193,7 +194,7 @@ func reachIntervals(g *fst.Vector[semiring.Boolean], m *run.Meter, w *run.Stopwa
 			held++
 			next++
 		}
-		path = append(path, frame{q: q})
+		path = append(path, graph.Frame{Q: q})
 	}
 	// join adds what t reaches to what q does. Where there is no room, what q has is united first: so that however many arcs lead to
 	// the same labels, their sets take a few times what is left of them.
@@ -221,10 +222,10 @@ func reachIntervals(g *fst.Vector[semiring.Boolean], m *run.Meter, w *run.Stopwa
 		enter(root)
 		for len(path) > 0 {
 			top := &path[len(path)-1]
-			q, arcs := top.q, g.Arcs(top.q)
-			if int(top.arc) < len(arcs) {
-				t := arcs[top.arc].NextState
-				top.arc++
+			q, arcs := top.Q, g.Arcs(top.Q)
+			if int(top.Arc) < len(arcs) {
+				t := arcs[top.Arc].NextState
+				top.Arc++
 				if !seen[t] {
 					enter(t)
 				} else if err := join(q, t); err != nil { // t is finished, for there are no cycles
@@ -237,7 +238,7 @@ func reachIntervals(g *fst.Vector[semiring.Boolean], m *run.Meter, w *run.Stopwa
 				return nil, nil, nil, err
 			}
 			if path = path[:len(path)-1]; len(path) > 0 {
-				if err := join(path[len(path)-1].q, q); err != nil {
+				if err := join(path[len(path)-1].Q, q); err != nil {
 					return nil, nil, nil, err
 				}
 			}

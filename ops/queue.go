@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/graph"
 	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
@@ -74,7 +75,7 @@ func newQueue[W semiring.Weight[W]](op string, kind Queue, f fst.Expanded[W], kn
 		}
 		return newOrderQueue(positions(order), n), false, nil
 	case QueueAuto, QueueSCC:
-		c, _, err := findComponentsWithin(f, keep, 0, w)
+		c, _, err := graph.FindComponentsWithin(f, keep, 0, w)
 		if err != nil {
 			return nil, false, err
 		}

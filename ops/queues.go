@@ -2,6 +2,7 @@ package ops
 
 import (
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/graph"
 	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
@@ -337,7 +338,7 @@ func positions(order []fst.StateID) []int32 {
 
 // componentQueue looks at every arc once to choose a queue for each component,
 // or for all of them together unless always is set.
-func componentQueue[W semiring.Weight[W]](f fst.Expanded[W], c components, keep func(*fst.Arc[W]) bool,
+func componentQueue[W semiring.Weight[W]](f fst.Expanded[W], c graph.Components, keep func(*fst.Arc[W]) bool,
 	alg *algebraOf[W], nearest func(states int, moving bool) queue, always bool, w *run.Stopwatch) (q queue, better bool, err error) {
 	const (
 		trivial = iota
@@ -345,10 +346,10 @@ func componentQueue[W semiring.Weight[W]](f fst.Expanded[W], c components, keep 
 		shortest
 		fifo
 	)
-	kinds := make([]uint8, c.n)
+	kinds := make([]uint8, c.N)
 	allTrivial, unweighted := true, alg.idempotent
 	for s := range f.NumStates() {
-		k := c.of[s]
+		k := c.Of[s]
 		arcs := f.Arcs(fst.StateID(s))
 		if err := w.Spend(1 + len(arcs)); err != nil {
 			return nil, false, err
@@ -363,7 +364,7 @@ func componentQueue[W semiring.Weight[W]](f fst.Expanded[W], c components, keep 
 				unweighted = false
 			}
 			// Where an arc leads is not looked up, which is a miss of the cache, when it would change nothing.
-			if kinds[k] == fifo || kinds[k] == shortest && class&belowOne == 0 || c.of[e.NextState] != k {
+			if kinds[k] == fifo || kinds[k] == shortest && class&belowOne == 0 || c.Of[e.NextState] != k {
 				continue
 			}
 			allTrivial = false
@@ -381,20 +382,20 @@ func componentQueue[W semiring.Weight[W]](f fst.Expanded[W], c components, keep 
 		return &lifoQueue{}, better, nil
 	}
 	if allTrivial && !always {
-		return newOrderQueue(c.of, c.n), false, nil
+		return newOrderQueue(c.Of, c.N), false, nil
 	}
-	queues := make([]queue, c.n)
+	queues := make([]queue, c.N)
 	for k, kind := range kinds {
 		switch kind {
 		case lifo:
 			queues[k] = &lifoQueue{}
 		case shortest:
-			queues[k] = nearest(len(c.of), false)
+			queues[k] = nearest(len(c.Of), false)
 		case fifo:
 			queues[k] = &fifoQueue{}
 		}
 	}
-	return newSCCQueue(c.of, queues), better && alg.path, nil
+	return newSCCQueue(c.Of, queues), better && alg.path, nil
 }
 
 // anyBelowOne reports whether an arc is better than 1̄.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/graph"
 	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
@@ -141,10 +142,10 @@ func (r *replacer[W]) acyclic() error {
 			}
 		}
 	}
-	c, _ := findComponents[semiring.Boolean](calls, nil, 0)
+	c, _ := graph.FindComponents[semiring.Boolean](calls, nil, 0)
 	for i, rule := range r.rules {
 		for _, e := range calls.Arcs(fst.StateID(i)) {
-			if c.of[i] == c.of[e.NextState] {
+			if c.Of[i] == c.Of[e.NextState] {
 				return fmt.Errorf("ops: Replace: the rule of label %d calls that of %d, which leads back to it: %w", rule.Label, e.OLabel, ErrRecursion)
 			}
 		}

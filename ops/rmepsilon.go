@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/graph"
 	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
@@ -381,12 +382,12 @@ func epsilonOrder[W semiring.Weight[W]](f fst.Expanded[W], w *run.Stopwatch) (or
 		}
 		return order, nil, nil
 	}
-	c, _, err := findComponentsWithin(f, isEpsilon[W], 0, w)
+	c, _, err := graph.FindComponentsWithin(f, isEpsilon[W], 0, w)
 	if err != nil {
 		return nil, nil, err
 	}
-	order, first = c.members()
-	for k := range c.n {
+	order, first = c.Members()
+	for k := range c.N {
 		slices.Reverse(order[first[k]:first[k+1]])
 	}
 	return order, first, nil

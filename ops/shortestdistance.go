@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/graph"
 	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
@@ -256,8 +257,8 @@ type reachedPart[W semiring.Weight[W]] struct {
 
 // reachedPartOf also reports whether that is less than f.
 func reachedPartOf[W semiring.Weight[W]](f fst.Expanded[W]) (reachedPart[W], bool) {
-	c, _ := findComponents(f, nil, fromStart)
-	return reachedPart[W]{f, c.of}, slices.ContainsFunc(c.of, func(of int32) bool { return of < 0 })
+	c, _ := graph.FindComponents(f, nil, graph.FromStart)
+	return reachedPart[W]{f, c.Of}, slices.ContainsFunc(c.Of, func(of int32) bool { return of < 0 })
 }
 
 func (p reachedPart[W]) Final(q fst.StateID) W {

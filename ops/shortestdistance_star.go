@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/graph"
 	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
@@ -69,13 +70,13 @@ func componentSums[W semiring.Weight[W], D semiring.Approx[D]](f fst.Expanded[W]
 		}
 		return sweepForward[W, D](f, nil, o.Sources, w)
 	}
-	c, _, err := findComponentsWithin(f, nil, 0, w)
+	c, _, err := graph.FindComponentsWithin(f, nil, 0, w)
 	if err != nil {
 		return nil, err
 	}
-	if c.n == n && !hasLoop(f) {
+	if c.N == n && !hasLoop(f) {
 		order := make([]fst.StateID, n)
-		for q, k := range c.of {
+		for q, k := range c.Of {
 			order[k] = fst.StateID(q)
 		}
 		if heap != nil {
@@ -95,7 +96,7 @@ func componentSums[W semiring.Weight[W], D semiring.Approx[D]](f fst.Expanded[W]
 	}
 	s := &componentSolver[W, D]{system: system[D]{op: op, o: o}, f: f, c: c, d: slices.Repeat([]D{semiring.Zero[D]()}, n), local: make([]int32, n),
 		rows: rowsOf[W, D](), wide: widening[W, D]()}
-	list, first := c.members()
+	list, first := c.Members()
 	held := int64(0)
 	within := func(members []fst.StateID) error {
 		if err := w.Spend(8 * len(members)); err != nil {
@@ -113,7 +114,7 @@ func componentSums[W semiring.Weight[W], D semiring.Approx[D]](f fst.Expanded[W]
 		return nil
 	}
 	if o.Reverse {
-		for k := c.n - 1; k >= 0 && err == nil; k-- {
+		for k := c.N - 1; k >= 0 && err == nil; k-- {
 			members := list[first[k]:first[k+1]]
 			if err = s.reverse(int32(k), members); err == nil {
 				err = within(members)
@@ -124,7 +125,7 @@ func componentSums[W semiring.Weight[W], D semiring.Approx[D]](f fst.Expanded[W]
 		for _, q := range slices.Compact(slices.Sorted(slices.Values(sources))) {
 			sums.add(q, s.d[0].One())
 		}
-		for k := 0; k < c.n && err == nil; k++ {
+		for k := 0; k < c.N && err == nil; k++ {
 			members := list[first[k]:first[k+1]]
 			if err = s.forward(int32(k), members, sums); err == nil {
 				err = within(members)
@@ -251,7 +252,7 @@ type system[D semiring.Approx[D]] struct {
 type componentSolver[W semiring.Weight[W], D semiring.Approx[D]] struct {
 	system[D]
 	f     fst.Expanded[W]
-	c     components
+	c     graph.Components
 	d     []D
 	local []int32 // number of each state within its component
 	out   []fst.Arc[W]
@@ -273,7 +274,7 @@ func (s *componentSolver[W, D]) forward(k int32, members []fst.StateID, sums pat
 	s.makeRoom(k, members)
 	for i, q := range members {
 		for _, e := range s.f.Arcs(q) {
-			if s.c.of[e.NextState] == k {
+			if s.c.Of[e.NextState] == k {
 				s.arcs = append(s.arcs, innerArc[D]{int32(i), s.local[e.NextState], s.wide(e.Weight)})
 			}
 		}
@@ -287,7 +288,7 @@ func (s *componentSolver[W, D]) forward(k int32, members []fst.StateID, sums pat
 		}
 		arcs := s.f.Arcs(q)
 		for i := range arcs {
-			if s.c.of[arcs[i].NextState] != k {
+			if s.c.Of[arcs[i].NextState] != k {
 				sums.push(s.d[q], &arcs[i])
 			}
 		}
@@ -305,7 +306,7 @@ func (s *componentSolver[W, D]) makeRoom(k int32, members []fst.StateID) {
 	for _, q := range members {
 		arcs := s.f.Arcs(q)
 		for i := range arcs {
-			if s.c.of[arcs[i].NextState] == k {
+			if s.c.Of[arcs[i].NextState] == k {
 				n++
 			}
 		}
@@ -325,7 +326,7 @@ func (s *componentSolver[W, D]) reverse(k int32, members []fst.StateID) error {
 	for i, q := range members {
 		s.out = s.out[:0]
 		for _, e := range s.f.Arcs(q) {
-			if s.c.of[e.NextState] == k {
+			if s.c.Of[e.NextState] == k {
 				s.arcs = append(s.arcs, innerArc[D]{int32(i), s.local[e.NextState], s.wide(e.Weight)})
 			} else {
 				s.out = append(s.out, e)
@@ -375,7 +376,7 @@ func (s *componentSolver[W, D]) solve(members []fst.StateID) error {
 
 // failure is the error of a component that is not solved because of the state members[bad].
 func (s *componentSolver[W, D]) failure(members []fst.StateID, bad int) error {
-	return &divergence[W, D]{Machine: s.f, Sums: s.d, Component: s.c.of, State: members[bad]}
+	return &divergence[W, D]{Machine: s.f, Sums: s.d, Component: s.c.Of, State: members[bad]}
 }
 
 // What a solver returns besides the state at which the sum diverges.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/graph"
 	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
@@ -72,7 +73,7 @@ func boundedDelay[W semiring.Weight[W]](op string, f fst.Expanded[W], lim Limits
 	}
 	s := &delaySearch[W]{f: f, meter: Limits{Ctx: lim.Ctx}.meter(op)}
 	var co []bool
-	s.c, co = findComponents(f, nil, fromStart|wantCoaccess)
+	s.c, co = graph.FindComponents(f, nil, graph.FromStart|graph.WantCoaccess)
 	found, err := s.findGrowing()
 	if !found || err != nil {
 		return nil, err
@@ -117,7 +118,7 @@ func hasDelay[W semiring.Weight[W]](f fst.Expanded[W]) bool {
 // delaySearch looks for cycles with a delay.
 type delaySearch[W semiring.Weight[W]] struct {
 	f       fst.Expanded[W]
-	c       components
+	c       graph.Components
 	meter   run.Meter
 	growing []bool // the components that have one
 
@@ -140,10 +141,10 @@ type delayPlace struct {
 func (s *delaySearch[W]) findGrowing() (found bool, err error) {
 	n := s.f.NumStates()
 	delay, seen := make([]int32, n), make([]bool, n)
-	s.growing = make([]bool, s.c.n)
+	s.growing = make([]bool, s.c.N)
 	var todo []fst.StateID
 	for root := range fst.StateID(n) {
-		if s.c.of[root] < 0 || seen[root] {
+		if s.c.Of[root] < 0 || seen[root] {
 			continue
 		}
 		seen[root] = true
@@ -158,12 +159,12 @@ func (s *delaySearch[W]) findGrowing() (found bool, err error) {
 				e := &arcs[i]
 				q, d := e.NextState, delay[p]+delayOf(e)
 				switch {
-				case s.c.of[q] != s.c.of[p]:
+				case s.c.Of[q] != s.c.Of[p]:
 				case !seen[q]:
 					seen[q], delay[q] = true, d
 					todo = append(todo, q)
 				case delay[q] != d:
-					s.growing[s.c.of[p]], found = true, true
+					s.growing[s.c.Of[p]], found = true, true
 				}
 			}
 		}
@@ -175,7 +176,7 @@ func (s *delaySearch[W]) findGrowing() (found bool, err error) {
 func (s *delaySearch[W]) keepLive(co []bool) bool {
 	live := make([]bool, len(s.growing))
 	any := false
-	for q, k := range s.c.of {
+	for q, k := range s.c.Of {
 		if k >= 0 && s.growing[k] && co[q] {
 			live[k], any = true, true
 		}
@@ -204,7 +205,7 @@ func (s *delaySearch[W]) shortest(proved *bool) (way, cycle []ArcRef, err error)
 		if best > 0 && length[r]+1 >= best {
 			break
 		}
-		if !s.growing[s.c.of[r]] {
+		if !s.growing[s.c.Of[r]] {
 			continue
 		}
 		if best > 0 && s.steps > enough {
@@ -272,7 +273,7 @@ func (s *delaySearch[W]) cycleAt(r fst.StateID, most int32) ([]ArcRef, error) {
 		s.steps += int64(len(arcs)) + 1
 		for i := range arcs {
 			e := &arcs[i]
-			if s.c.of[e.NextState] != s.c.of[r] {
+			if s.c.Of[e.NextState] != s.c.Of[r] {
 				continue
 			}
 			to := delayPlace{q: e.NextState, delay: at.delay + delayOf(e), arcs: at.arcs + 1, from: head, by: int32(i)}
