@@ -7,6 +7,7 @@ import (
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/ops/internal/square"
+	"github.com/tropica-fst/tropica/ops/internal/sums"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -67,10 +68,10 @@ func DeterminizePruned[W DividedPath[W]](f fst.Expanded[W], opts *DeterminizePru
 	if err != nil {
 		return nil, err
 	}
-	p := &lazyPruner[W]{d: d, o: &o.Prune, alg: newAlgebra[W]()}
+	p := &lazyPruner[W]{d: d, o: &o.Prune, alg: sums.NewAlgebra[W]()}
 	if g := d.m.guard; g != nil {
 		g.silent = o.Prune.States > 0
-		if start := f.Start(); start != fst.NoState && o.Prune.Threshold != nil && p.alg.less(*o.Prune.Threshold, p.alg.zero) {
+		if start := f.Start(); start != fst.NoState && o.Prune.Threshold != nil && p.alg.Less(*o.Prune.Threshold, p.alg.Zero) {
 			limit := in[start].Times(*o.Prune.Threshold)
 			g.whole = g.search
 			g.search = func(ctx context.Context, op string, budget int64) (*TwinsError, error) {
@@ -86,7 +87,7 @@ func DeterminizePruned[W DividedPath[W]](f fst.Expanded[W], opts *DeterminizePru
 			g.pruned = func(subset, q fst.StateID) bool {
 				for _, e := range d.m.table.subset(subset) {
 					if e.state == q && int(subset) < len(p.alpha) {
-						return !p.alg.less(limit, p.alpha[subset].Times(e.residual).Times(in[q]))
+						return !p.alg.Less(limit, p.alpha[subset].Times(e.residual).Times(in[q]))
 					}
 				}
 				return false
@@ -94,7 +95,7 @@ func DeterminizePruned[W DividedPath[W]](f fst.Expanded[W], opts *DeterminizePru
 		}
 	}
 	d.m.added = func(subset []element[W]) {
-		sum := p.alg.zero
+		sum := p.alg.Zero
 		for _, e := range subset {
 			sum = sum.Plus(e.residual.Times(in[e.state]))
 		}
@@ -113,7 +114,7 @@ func DeterminizePruned[W DividedPath[W]](f fst.Expanded[W], opts *DeterminizePru
 type lazyPruner[W DividedPath[W]] struct {
 	d           *acceptorDeterminizer[W]
 	o           *PruneOptions[W]
-	alg         algebraOf[W]
+	alg         sums.AlgebraOf[W]
 	alpha, beta []W // distances from the start, so far, and to the final states
 	copies      []fst.StateID
 	seen        []uint8
@@ -122,7 +123,7 @@ type lazyPruner[W DividedPath[W]] struct {
 
 func (p *lazyPruner[W]) grow(q fst.StateID) {
 	for int(q) >= len(p.alpha) {
-		p.alpha = append(p.alpha, p.alg.zero)
+		p.alpha = append(p.alpha, p.alg.Zero)
 		p.copies = append(p.copies, fst.NoState)
 		p.seen = append(p.seen, 0)
 		p.queue.Pos = append(p.queue.Pos, 0)
@@ -136,21 +137,21 @@ func (p *lazyPruner[W]) run() (*fst.Vector[W], error) {
 		visited
 	)
 	out := fst.NewVector[W](0)
-	threshold := p.alg.zero
+	threshold := p.alg.Zero
 	if p.o.Threshold != nil {
 		threshold = *p.o.Threshold
 	}
 	start, err := p.d.Start()
-	if err != nil || start == fst.NoState || p.o.States < 0 || p.alg.less(threshold, p.alg.one) || p.beta[start].Equal(p.alg.zero) {
+	if err != nil || start == fst.NoState || p.o.States < 0 || p.alg.Less(threshold, p.alg.One) || p.beta[start].Equal(p.alg.Zero) {
 		return out, err
 	}
 	limit := p.beta[start].Times(threshold)
 	p.queue = run.NewStateHeap(0, true, func(q, r fst.StateID) bool {
-		return p.alg.less(p.alpha[q].Times(p.beta[q]), p.alpha[r].Times(p.beta[r]))
+		return p.alg.Less(p.alpha[q].Times(p.beta[q]), p.alpha[r].Times(p.beta[r]))
 	})
 	p.queue.Pos = []int32{} // moving
 	p.grow(start)
-	p.alpha[start] = p.alg.one
+	p.alpha[start] = p.alg.One
 	p.copies[start] = out.AddState()
 	out.SetStart(0)
 	p.seen[start] = waiting
@@ -164,17 +165,17 @@ func (p *lazyPruner[W]) run() (*fst.Vector[W], error) {
 			return nil, err
 		}
 		as := p.alpha[s]
-		if !p.alg.less(limit, as.Times(final)) {
+		if !p.alg.Less(limit, as.Times(final)) {
 			out.SetFinal(p.copies[s], final)
 		}
 		for _, e := range arcs {
 			t := e.NextState
 			w := as.Times(e.Weight)
-			if p.alg.less(limit, w.Times(p.beta[t])) || p.o.States > 0 && out.NumStates() >= p.o.States {
+			if p.alg.Less(limit, w.Times(p.beta[t])) || p.o.States > 0 && out.NumStates() >= p.o.States {
 				continue
 			}
 			p.grow(t)
-			if p.alg.less(w, p.alpha[t]) {
+			if p.alg.Less(w, p.alpha[t]) {
 				p.alpha[t] = w
 			}
 			if p.copies[t] == fst.NoState {
@@ -217,14 +218,14 @@ func findCheapTwins[W DividedPath[W]](op string, f fst.Expanded[W], beta []W, li
 	if err := s.Explore(); err != nil || len(s.Pairs) == 0 {
 		return nil, err
 	}
-	alg, unlike := newAlgebra[W](), unlikeRounding(f)
+	alg, unlike := sums.NewAlgebra[W](), unlikeRounding(f)
 	left := func(p int32) fst.StateID { l, _ := s.States(p); return l }
 	// The cheapest ways to pairs, by their left sides.
-	alpha := slices.Repeat([]W{alg.zero}, len(s.Pairs))
+	alpha := slices.Repeat([]W{alg.Zero}, len(s.Pairs))
 	via := make([]square.Step, len(s.Pairs))
 	through := func(p int32, a W) W { return a.Times(beta[left(p)]) }
 	queue := run.NewStateHeap(len(s.Pairs), true, func(p, q fst.StateID) bool {
-		return alg.less(through(int32(p), alpha[p]), through(int32(q), alpha[q]))
+		return alg.Less(through(int32(p), alpha[p]), through(int32(q), alpha[q]))
 	})
 	const (
 		unseen = iota
@@ -235,7 +236,7 @@ func findCheapTwins[W DividedPath[W]](op string, f fst.Expanded[W], beta []W, li
 	gone := slices.Repeat([]bool{true}, len(s.Pairs))
 	cheap := *s // with the arcs alone whose left sides cost nothing, on what is reached within limit
 	cheap.First, cheap.List = make([]int64, len(s.Pairs)+1), nil
-	alpha[0], seen[0] = alg.one, waiting
+	alpha[0], seen[0] = alg.One, waiting
 	queue.Push(0)
 	for !queue.Empty() {
 		p := int32(queue.Pop())
@@ -246,7 +247,7 @@ func findCheapTwins[W DividedPath[W]](op string, f fst.Expanded[W], beta []W, li
 		for _, e := range s.Out(p) {
 			l, _ := s.Arcs(p, e)
 			a := alpha[p].Times(l.Weight)
-			if seen[e.To] == visited || alg.less(limit, through(e.To, a)) || semiring.IsZero(through(e.To, a)) || seen[e.To] == waiting && !alg.less(a, alpha[e.To]) {
+			if seen[e.To] == visited || alg.Less(limit, through(e.To, a)) || semiring.IsZero(through(e.To, a)) || seen[e.To] == waiting && !alg.Less(a, alpha[e.To]) {
 				continue
 			}
 			alpha[e.To], via[e.To] = a, square.Step{Pair: p, Arc: e}
@@ -275,7 +276,7 @@ func findCheapTwins[W DividedPath[W]](op string, f fst.Expanded[W], beta []W, li
 		if known[root] || gone[root] {
 			continue
 		}
-		delay[root], known[root] = alg.one, true
+		delay[root], known[root] = alg.One, true
 		pairs = append(pairs[:0], root)
 		for head := 0; head < len(pairs); head++ {
 			p := pairs[head]
@@ -296,7 +297,7 @@ func findCheapTwins[W DividedPath[W]](op string, f fst.Expanded[W], beta []W, li
 				if near(delay[e.To], d) {
 					continue
 				}
-				cycle := square.ChangingCycle(&cheap, delays, near, comp, root, alg.one, square.Step{Pair: p, Arc: e})
+				cycle := square.ChangingCycle(&cheap, delays, near, comp, root, alg.One, square.Step{Pair: p, Arc: e})
 				if cycle == nil {
 					continue
 				}

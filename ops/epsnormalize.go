@@ -5,6 +5,7 @@ import (
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops/internal/run"
+	"github.com/tropica-fst/tropica/ops/internal/sums"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -32,8 +33,8 @@ func EpsNormalize[W semiring.Component[W]](f fst.Expanded[W], side Side, lim Lim
 		out, err := epsNormalize[semiring.Log, semiring.Log64](f, side, lim)
 		v, _ := any(out).(*fst.Vector[W])
 		return v, err
-	case fst.Expanded[carriedProduct]:
-		out, err := epsNormalize[carriedProduct, carriedProduct64](f, side, lim)
+	case fst.Expanded[sums.CarriedProduct]:
+		out, err := epsNormalize[sums.CarriedProduct, sums.CarriedProduct64](f, side, lim)
 		v, _ := any(out).(*fst.Vector[W])
 		return v, err
 	}
@@ -59,7 +60,7 @@ func epsNormalize[W semiring.Component[W], D semiring.Component[D]](f fst.Expand
 	// Sets of strings may be exponential in the machine. What earlier steps made counts beside
 	// that of a later one, so that Limits.Bytes bounds all that is held at once.
 	held := machineBytes(in, lim)
-	wide := widening[W, D]()
+	wide := sums.Widening[W, D]()
 	g, err := toGallic(in, func(l fst.Label, w W) semiring.GallicUnion[D] { return unionPair(l, wide(w)) }, room)
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops/internal/run"
+	"github.com/tropica-fst/tropica/ops/internal/sums"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -64,8 +65,8 @@ func ForwardBackward[W semiring.Approx[W]](f fst.Expanded[W], opts *ForwardBackw
 		p, err := passagesOf(op, f, opts, undivided[semiring.Log64])
 		w, _ := any(p).(*Passages[W])
 		return w, err
-	case fst.Expanded[carriedProduct]:
-		p, err := passagesOf(op, f, opts, undivided[carriedProduct64])
+	case fst.Expanded[sums.CarriedProduct]:
+		p, err := passagesOf(op, f, opts, undivided[sums.CarriedProduct64])
 		w, _ := any(p).(*Passages[W])
 		return w, err
 	}
@@ -93,8 +94,8 @@ func Posteriors[W interface {
 		p, err := passagesOf(op, f, opts, semiring.Log64.DivideLeft)
 		w, _ := any(p).(*Passages[W])
 		return w, err
-	case fst.Expanded[carriedProduct]:
-		p, err := passagesOf(op, f, opts, carriedProduct64.DivideLeft)
+	case fst.Expanded[sums.CarriedProduct]:
+		p, err := passagesOf(op, f, opts, sums.CarriedProduct64.DivideLeft)
 		w, _ := any(p).(*Passages[W])
 		return w, err
 	}
@@ -125,10 +126,10 @@ func ExpectedCounts[W interface {
 
 // expectedCounts is ExpectedCounts with sums carried in D.
 func expectedCounts[W interface {
-	float
+	sums.Float
 	semiring.Approx[W]
 }, D interface {
-	float
+	sums.Float
 	semiring.Approx[D]
 }](f fst.Expanded[W], opts *ForwardBackwardOptions) (arcs, finals []float64, logTotal float64, err error) {
 	const op = "ExpectedCounts"
@@ -157,9 +158,9 @@ func expectedCounts[W interface {
 			}
 			continue
 		}
-		finals[q] = expNeg(a + rho - total)
+		finals[q] = sums.ExpNeg(a + rho - total)
 		for i := range row {
-			arcs = append(arcs, expNeg(a+float64(row[i].Weight)+float64(p.beta[row[i].NextState])-total))
+			arcs = append(arcs, sums.ExpNeg(a+float64(row[i].Weight)+float64(p.beta[row[i].NextState])-total))
 		}
 	}
 	if real {
@@ -196,33 +197,33 @@ func forwardBackward[W semiring.Approx[W], D semiring.Approx[D]](op string, f fs
 	if o.Bytes > 0 { // three weights, two sums and a place for each state, one weight for each arc
 		var weight W
 		n, size := int64(f.NumStates()), int64(unsafe.Sizeof(weight))
-		sums := int64(0)
+		both := int64(0)
 		if _, same := any(p.total).(W); !same {
-			sums = 2 * int64(unsafe.Sizeof(p.total))
+			both = 2 * int64(unsafe.Sizeof(p.total))
 		}
-		if err := w.Hold(n*(3*size+sums+8) + int64(fst.NumArcs(f))*size); err != nil {
+		if err := w.Hold(n*(3*size+both+8) + int64(fst.NumArcs(f))*size); err != nil {
 			return nil, nil, err
 		}
 	}
 	order, err := acyclicOrder(op, f)
 	if err == nil {
-		if p.alpha, err = sweepForward[W, D](f, order, nil, w); err != nil {
+		if p.alpha, err = sums.SweepForward[W, D](f, order, nil, w); err != nil {
 			return nil, nil, err
 		}
 		if err := membersOnly(op, f, p.alpha, false); err != nil {
 			return nil, nil, err
 		}
-		if p.beta, err = sweepReverse[W, D](f, order, w); err != nil {
+		if p.beta, err = sums.SweepReverse[W, D](f, order, w); err != nil {
 			return nil, nil, err
 		}
-		if outsideOf[D]()(p.beta) >= 0 { // of a state, perhaps, that the start does not lead to
+		if sums.OutsideOf[D]()(p.beta) >= 0 { // of a state, perhaps, that the start does not lead to
 			if p.beta, err = distancesToFinal[W, D](f, &ShortestDistanceOptions{Limits: Limits{Ctx: o.Ctx}}); err != nil {
 				return nil, nil, renamed(err, op)
 			}
 		}
 	} else {
-		alg := newAlgebra[W]()
-		if alg.path && o.Delta == 0 {
+		alg := sums.NewAlgebra[W]()
+		if alg.Path && o.Delta == 0 {
 			o.Delta = -1
 		}
 		so := &ShortestDistanceOptions{Delta: o.Delta, MaxVisits: o.MaxVisits, Limits: Limits{Ctx: o.Ctx}}
@@ -241,18 +242,18 @@ func forwardBackward[W semiring.Approx[W], D semiring.Approx[D]](op string, f fs
 
 // passagesOf computes the passages, divided by the total as divide does it. Where that is by division, there must be a total.
 func passagesOf[W semiring.Approx[W], D semiring.Approx[D]](op string, f fst.Expanded[W], opts *ForwardBackwardOptions, divide func(total, w D) D) (*Passages[W], error) {
-	sums, w, err := forwardBackward[W, D](op, f, opts)
+	both, w, err := forwardBackward[W, D](op, f, opts)
 	if err != nil {
 		return nil, err
 	}
 	divisor := semiring.One[D]()
 	if op == "Posteriors" {
-		if divisor = sums.total; semiring.IsZero(divisor) {
+		if divisor = both.total; semiring.IsZero(divisor) {
 			return nil, &StateError{Op: op, State: f.Start(), Err: ErrNoPath}
 		}
 	}
-	p := &Passages[W]{Alpha: roundedOnly[W](sums.alpha), Beta: roundedOnly[W](sums.beta), Total: rounding[W, D]()(sums.total)}
-	if err := p.fill(w, f, func() error { return fill(w, p, f, sums, divisor, divide) }); err != nil {
+	p := &Passages[W]{Alpha: sums.RoundedOnly[W](both.alpha), Beta: sums.RoundedOnly[W](both.beta), Total: sums.Narrowing[W, D]()(both.total)}
+	if err := p.fill(w, f, func() error { return fill(w, p, f, both, divisor, divide) }); err != nil {
 		return nil, err
 	}
 	return p, nil
@@ -270,7 +271,7 @@ func (p *Passages[W]) fill(watch *run.Stopwatch, f fst.Expanded[W], compute func
 	if err := compute(); err != nil {
 		return err
 	}
-	outside := outsideOf[W]()
+	outside := sums.OutsideOf[W]()
 	if outside(p.Flat) < 0 && outside(p.Final) < 0 {
 		return nil
 	}
@@ -298,30 +299,30 @@ func (p *Passages[W]) fill(watch *run.Stopwatch, f fst.Expanded[W], compute func
 }
 
 // fill chooses the loop.
-func fill[W semiring.Weight[W], D semiring.Weight[D]](watch *run.Stopwatch, p *Passages[W], f fst.Expanded[W], sums *bothSums[D], total D, divide func(total, w D) D) error {
+func fill[W semiring.Weight[W], D semiring.Weight[D]](watch *run.Stopwatch, p *Passages[W], f fst.Expanded[W], both *bothSums[D], total D, divide func(total, w D) D) error {
 	switch p := any(p).(type) {
 	case *Passages[semiring.Tropical]:
-		return fillCosts(watch, p, any(f).(fst.Expanded[semiring.Tropical]), any(sums).(*bothSums[semiring.Tropical]), any(total).(semiring.Tropical))
+		return fillCosts(watch, p, any(f).(fst.Expanded[semiring.Tropical]), any(both).(*bothSums[semiring.Tropical]), any(total).(semiring.Tropical))
 	case *Passages[semiring.Tropical64]:
-		return fillCosts(watch, p, any(f).(fst.Expanded[semiring.Tropical64]), any(sums).(*bothSums[semiring.Tropical64]), any(total).(semiring.Tropical64))
+		return fillCosts(watch, p, any(f).(fst.Expanded[semiring.Tropical64]), any(both).(*bothSums[semiring.Tropical64]), any(total).(semiring.Tropical64))
 	case *Passages[semiring.Log]:
-		return fillCosts(watch, p, any(f).(fst.Expanded[semiring.Log]), any(sums).(*bothSums[semiring.Log64]), any(total).(semiring.Log64))
+		return fillCosts(watch, p, any(f).(fst.Expanded[semiring.Log]), any(both).(*bothSums[semiring.Log64]), any(total).(semiring.Log64))
 	case *Passages[semiring.Log64]:
-		return fillCosts(watch, p, any(f).(fst.Expanded[semiring.Log64]), any(sums).(*bothSums[semiring.Log64]), any(total).(semiring.Log64))
+		return fillCosts(watch, p, any(f).(fst.Expanded[semiring.Log64]), any(both).(*bothSums[semiring.Log64]), any(total).(semiring.Log64))
 	}
-	return fillAny(watch, p, f, sums, total, divide)
+	return fillAny(watch, p, f, both, total, divide)
 }
 
-func fillAny[W semiring.Weight[W], D semiring.Weight[D]](watch *run.Stopwatch, p *Passages[W], f fst.Expanded[W], sums *bothSums[D], total D, divide func(total, w D) D) error {
-	wide, narrow := widening[W, D](), rounding[W, D]()
+func fillAny[W semiring.Weight[W], D semiring.Weight[D]](watch *run.Stopwatch, p *Passages[W], f fst.Expanded[W], both *bothSums[D], total D, divide func(total, w D) D) error {
+	wide, narrow := sums.Widening[W, D](), sums.Narrowing[W, D]()
 	for q := range fst.StateID(f.NumStates()) {
-		a := sums.alpha[q]
+		a := both.alpha[q]
 		to, arcs := p.Arcs(q), f.Arcs(q)
 		if err := watch.Spend(1 + len(arcs)); err != nil {
 			return err
 		}
 		for i := range arcs {
-			to[i] = narrow(divide(total, a.Times(wide(arcs[i].Weight)).Times(sums.beta[arcs[i].NextState])))
+			to[i] = narrow(divide(total, a.Times(wide(arcs[i].Weight)).Times(both.beta[arcs[i].NextState])))
 		}
 		p.Final[q] = narrow(divide(total, a.Times(wide(f.Final(q)))))
 	}
@@ -330,18 +331,18 @@ func fillAny[W semiring.Weight[W], D semiring.Weight[D]](watch *run.Stopwatch, p
 
 // fillCosts is fillAny where ⊗ is + and 0̄ is ∞.
 func fillCosts[T interface {
-	float
+	sums.Float
 	semiring.Weight[T]
-}, D float](watch *run.Stopwatch, p *Passages[T], f fst.Expanded[T], sums *bothSums[D], total D) error {
+}, D sums.Float](watch *run.Stopwatch, p *Passages[T], f fst.Expanded[T], both *bothSums[D], total D) error {
 	inf := T(math.Inf(1))
 	for q := range fst.StateID(f.NumStates()) {
-		a := sums.alpha[q]
+		a := both.alpha[q]
 		to, arcs := p.Arcs(q), f.Arcs(q)
 		if err := watch.Spend(1 + len(arcs)); err != nil {
 			return err
 		}
 		for i := range arcs {
-			if to[i] = T(a + D(arcs[i].Weight) + sums.beta[arcs[i].NextState] - total); to[i] != to[i] {
+			if to[i] = T(a + D(arcs[i].Weight) + both.beta[arcs[i].NextState] - total); to[i] != to[i] {
 				to[i] = inf // ∞-∞: 0̄ annihilates
 			}
 		}

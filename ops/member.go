@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/sums"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -18,7 +19,7 @@ var ErrNotMember = errors.New("a weight or a sum of weights is outside its semir
 // membersOnly returns the error of distances that are no members: the arc or final weight that is none and took part in
 // them, or else the first state whose distance went out of range.
 func membersOnly[W semiring.Weight[W], D semiring.Weight[D]](op string, f fst.Expanded[W], d []D, reverse bool) error {
-	bad := outsideOf[D]()(d)
+	bad := sums.OutsideOf[D]()(d)
 	if bad < 0 {
 		return nil
 	}

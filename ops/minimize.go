@@ -6,6 +6,7 @@ import (
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops/internal/run"
+	"github.com/tropica-fst/tropica/ops/internal/sums"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -190,8 +191,8 @@ func minimizePairs[W semiring.Component[W]](f fst.Expanded[W], o *MinimizeOption
 	switch f := any(f).(type) {
 	case fst.Expanded[semiring.Log]:
 		pushed, err = pushedPairs[semiring.Log, semiring.Log64](f, o)
-	case fst.Expanded[carriedProduct]:
-		pushed, err = pushedPairs[carriedProduct, carriedProduct64](f, o)
+	case fst.Expanded[sums.CarriedProduct]:
+		pushed, err = pushedPairs[sums.CarriedProduct, sums.CarriedProduct64](f, o)
 	case fst.Expanded[W]:
 		pushed, err = pushedPairs[W, W](f, o)
 	}
@@ -222,7 +223,7 @@ func pushedPairs[W semiring.Component[W], D semiring.Component[D]](f fst.Expande
 	if g, same := any(g).(*fst.Vector[semiring.GallicLeft[W]]); same {
 		return g, nil
 	}
-	narrow := rounding[W, D]()
+	narrow := sums.Narrowing[W, D]()
 	return MapInto(g, func(g semiring.GallicLeft[D]) semiring.GallicLeft[W] {
 		return semiring.GallicLeft[W]{String: g.String, Weight: narrow(g.Weight)}
 	}), nil

@@ -6,6 +6,7 @@ import (
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops/internal/run"
+	"github.com/tropica-fst/tropica/ops/internal/sums"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -46,21 +47,21 @@ type partial[W any] struct {
 func nShortest[W PathWeight[W]](f any, o *ShortestPathOptions[W], in *nBestInput[W]) (*fst.Vector[W], error) {
 	out := fst.NewVector[W](0)
 	out.CopySymbols(f)
-	alg := newAlgebra[W]()
+	alg := sums.NewAlgebra[W]()
 	if in.start == fst.NoState {
 		return out, nil
 	}
 	whole := in.distance(in.start)
-	if whole.Equal(alg.zero) || o.Threshold != nil && alg.less(*o.Threshold, alg.one) || o.States < 0 {
+	if whole.Equal(alg.Zero) || o.Threshold != nil && alg.Less(*o.Threshold, alg.One) || o.States < 0 {
 		return out, nil
 	}
-	limit := alg.zero
+	limit := alg.Zero
 	if o.Threshold != nil {
 		limit = whole.Times(*o.Threshold)
 	}
-	h := &pathHeap[W]{less: alg.less, near: nearOf[W](o.distances().delta(true))}
+	h := &pathHeap[W]{less: alg.Less, near: sums.NearOf[W](o.distances().delta(true))}
 	h.heap = run.NewHeap(func(x, y int32) bool { return h.worse(y, x) })
-	h.add(partial[W]{state: in.start, next: -1, weight: alg.one, key: whole})
+	h.add(partial[W]{state: in.start, next: -1, weight: alg.One, key: whole})
 	h.heap.Push(0)
 	var complete []int32
 	m := o.Limits.meter(in.op).AtOnce()
@@ -80,7 +81,7 @@ func nShortest[W PathWeight[W]](f any, o *ShortestPathOptions[W], in *nBestInput
 				return nil, err
 			}
 		}
-		if alg.less(limit, p.key) || o.States > 0 && h.n+1 >= o.States {
+		if alg.Less(limit, p.key) || o.States > 0 && h.n+1 >= o.States {
 			continue
 		}
 		if p.state == fst.NoState {
@@ -94,7 +95,7 @@ func nShortest[W PathWeight[W]](f any, o *ShortestPathOptions[W], in *nBestInput
 			}
 			continue
 		}
-		if in.endless > 0 && p.key.Equal(alg.zero) {
+		if in.endless > 0 && p.key.Equal(alg.Zero) {
 			break // nothing that is left can be completed, and it may be infinite
 		}
 		for len(visits) <= int(p.state) {
@@ -117,7 +118,7 @@ func nShortest[W PathWeight[W]](f any, o *ShortestPathOptions[W], in *nBestInput
 			h.extend(partial[W]{state: e.NextState, next: k, weight: w, key: in.distance(e.NextState).Times(w),
 				arc: e.Weight, in: e.ILabel, out: e.OLabel})
 		}
-		if !final.Equal(alg.zero) {
+		if !final.Equal(alg.Zero) {
 			w := final.Times(p.weight)
 			h.extend(partial[W]{state: fst.NoState, next: k, weight: w, key: w, arc: final})
 		}

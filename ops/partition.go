@@ -9,6 +9,7 @@ import (
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops/internal/run"
+	"github.com/tropica-fst/tropica/ops/internal/sums"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -224,7 +225,7 @@ func heights[W semiring.Weight[W]](f fst.Expanded[W]) (height []int32, most int3
 		height[q] = h
 		most = max(most, h)
 	}
-	if isTopSorted(f) {
+	if sums.IsTopSorted(f) {
 		for q := n - 1; q >= 0; q-- {
 			update(fst.StateID(q))
 		}

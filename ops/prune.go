@@ -6,6 +6,7 @@ import (
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops/internal/run"
+	"github.com/tropica-fst/tropica/ops/internal/sums"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -57,8 +58,8 @@ func prune[W PathWeight[W]](f *fst.Vector[W], opts *PruneOptions[W], deleteState
 	if err := thresholdMember(op, o.Threshold); err != nil {
 		return err
 	}
-	alg := newAlgebra[W]()
-	zero := alg.zero
+	alg := sums.NewAlgebra[W]()
+	zero := alg.Zero
 	n := f.NumStates()
 	if n == 0 {
 		return nil
@@ -101,8 +102,8 @@ func prune[W PathWeight[W]](f *fst.Vector[W], opts *PruneOptions[W], deleteState
 	seen := make([]uint8, n)
 	var cuts cutList
 	count := 0
-	if !alg.less(limit, beta[start]) {
-		alpha[start] = alg.one
+	if !alg.Less(limit, beta[start]) {
+		alpha[start] = alg.One
 		seen[start] = waiting
 		queue.Push(start)
 		count++
@@ -118,18 +119,18 @@ func prune[W PathWeight[W]](f *fst.Vector[W], opts *PruneOptions[W], deleteState
 		as := alpha[s]
 		arcs := f.Arcs(s)
 		cuts.begin(s, len(arcs))
-		if w := f.Final(s); !w.Equal(zero) && alg.less(limit, as.Times(w)) {
+		if w := f.Final(s); !w.Equal(zero) && alg.Less(limit, as.Times(w)) {
 			cuts.add(0)
 		}
 		for i := range arcs {
 			e := &arcs[i]
 			t := e.NextState
 			w := as.Times(e.Weight)
-			if alg.less(limit, w.Times(beta[t])) {
+			if alg.Less(limit, w.Times(beta[t])) {
 				cuts.add(1 + i)
 				continue
 			}
-			if alg.less(w, alpha[t]) {
+			if alg.Less(w, alpha[t]) {
 				alpha[t] = w
 			}
 			if seen[t] == visited || o.States > 0 && count >= o.States {
@@ -239,16 +240,16 @@ func sizeOfRest[W semiring.Weight[W]](f fst.Expanded[W], c *cutList, gone []bool
 }
 
 // beforeThrough orders states by the best paths through them.
-func beforeThrough[W semiring.Weight[W]](alpha, beta []W, alg *algebraOf[W]) func(p, q fst.StateID) bool {
+func beforeThrough[W semiring.Weight[W]](alpha, beta []W, alg *sums.AlgebraOf[W]) func(p, q fst.StateID) bool {
 	switch alpha := any(alpha).(type) {
 	case []semiring.Tropical:
 		return costThrough(alpha, any(beta).([]semiring.Tropical))
 	case []semiring.Tropical64:
 		return costThrough(alpha, any(beta).([]semiring.Tropical64))
 	}
-	return func(p, q fst.StateID) bool { return alg.less(alpha[p].Times(beta[p]), alpha[q].Times(beta[q])) }
+	return func(p, q fst.StateID) bool { return alg.Less(alpha[p].Times(beta[p]), alpha[q].Times(beta[q])) }
 }
 
-func costThrough[T float](alpha, beta []T) func(p, q fst.StateID) bool {
+func costThrough[T sums.Float](alpha, beta []T) func(p, q fst.StateID) bool {
 	return func(p, q fst.StateID) bool { return alpha[p]+beta[p] < alpha[q]+beta[q] }
 }

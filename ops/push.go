@@ -7,6 +7,7 @@ import (
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops/internal/run"
+	"github.com/tropica-fst/tropica/ops/internal/sums"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -73,8 +74,8 @@ func Push[W semiring.Component[W]](f fst.Expanded[W], opts *PushOptions) (*fst.V
 		out, err := pushLabels[semiring.Log, semiring.Log64](g, &o)
 		v, _ := any(out).(*fst.Vector[W])
 		return v, err
-	case fst.Expanded[carriedProduct]:
-		out, err := pushLabels[carriedProduct, carriedProduct64](g, &o)
+	case fst.Expanded[sums.CarriedProduct]:
+		out, err := pushLabels[sums.CarriedProduct, sums.CarriedProduct64](g, &o)
 		v, _ := any(out).(*fst.Vector[W])
 		return v, err
 	}
@@ -129,7 +130,7 @@ type pairs[W, D, G any] struct {
 
 func leftPairs[W semiring.Component[W], D semiring.Component[D]]() pairs[W, D, semiring.GallicLeft[D]] {
 	type G = semiring.GallicLeft[D]
-	pair, wide := leftPair[D](), widening[W, D]()
+	pair, wide := leftPair[D](), sums.Widening[W, D]()
 	return pairs[W, D, G]{func(l fst.Label, w W) G { return pair(l, wide(w)) }, func(g *G, w D) { g.Weight = w }, func(of fst.Expanded[W], o *PushOptions) ([]G, error) {
 		pair := leftPair[semiring.Boolean]()
 		g, err := toGallic(of, func(l fst.Label, w W) semiring.GallicLeft[semiring.Boolean] {
@@ -151,7 +152,7 @@ func leftPairs[W semiring.Component[W], D semiring.Component[D]]() pairs[W, D, s
 
 func rightPairs[W semiring.Component[W], D semiring.Component[D]]() pairs[W, D, semiring.GallicRight[D]] {
 	type G = semiring.GallicRight[D]
-	pair, wide := rightPair[D](), widening[W, D]()
+	pair, wide := rightPair[D](), sums.Widening[W, D]()
 	return pairs[W, D, G]{func(l fst.Label, w W) G { return pair(l, wide(w)) }, func(g *G, w D) { g.Weight = w }, func(of fst.Expanded[W], o *PushOptions) ([]G, error) {
 		pair := rightPair[semiring.Boolean]()
 		g, err := toGallic(of, func(l fst.Label, w W) semiring.GallicRight[semiring.Boolean] {
@@ -258,8 +259,10 @@ func PushWeights[W divisible[W]](f *fst.Vector[W], opts *PushOptions) error {
 	switch f := any(f).(type) {
 	case *fst.Vector[semiring.Log]:
 		return pushWeights(f, &o, func() ([]semiring.Log64, error) { return pushDistances[semiring.Log, semiring.Log64](f, &o) })
-	case *fst.Vector[carriedProduct]:
-		return pushWeights(f, &o, func() ([]carriedProduct64, error) { return pushDistances[carriedProduct, carriedProduct64](f, &o) })
+	case *fst.Vector[sums.CarriedProduct]:
+		return pushWeights(f, &o, func() ([]sums.CarriedProduct64, error) {
+			return pushDistances[sums.CarriedProduct, sums.CarriedProduct64](f, &o)
+		})
 	}
 	return pushWeights(f, &o, func() ([]W, error) { return pushDistances[W, W](f, &o) })
 }
@@ -341,7 +344,7 @@ func pushDistances[W semiring.Approx[W], D semiring.Approx[D]](f fst.Expanded[W]
 
 // roundedSplit is split with the weight in the weights of the machine.
 func roundedSplit[W, D, G any](split func(G) (fst.Label, D, bool)) func(G) (fst.Label, W, bool) {
-	narrow := rounding[W, D]()
+	narrow := sums.Narrowing[W, D]()
 	return func(g G) (fst.Label, W, bool) {
 		l, w, ok := split(g)
 		return l, narrow(w), ok

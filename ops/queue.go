@@ -6,6 +6,7 @@ import (
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops/internal/graph"
 	"github.com/tropica-fst/tropica/ops/internal/run"
+	"github.com/tropica-fst/tropica/ops/internal/sums"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -55,7 +56,7 @@ func ParseQueue(s string) (Queue, error) {
 // components, each shortest first, or first in first out where an arc is better
 // than 1̄ or the weights have no path property.
 func newQueue[W semiring.Weight[W]](op string, kind Queue, f fst.Expanded[W], known fst.Properties, keep func(*fst.Arc[W]) bool,
-	alg *algebraOf[W], nearest func(states int, moving bool) queue, w *run.Stopwatch) (q queue, better bool, err error) {
+	alg *sums.AlgebraOf[W], nearest func(states int, moving bool) sums.Queue, w *run.Stopwatch) (q sums.Queue, better bool, err error) {
 	n := f.NumStates()
 	if kind == QueueAuto {
 		switch {
@@ -63,7 +64,7 @@ func newQueue[W semiring.Weight[W]](op string, kind Queue, f fst.Expanded[W], kn
 			kind = QueueStateOrder
 		case known&fst.Acyclic != 0:
 			kind = QueueTopOrder
-		case known&fst.Unweighted != 0 && alg.idempotent:
+		case known&fst.Unweighted != 0 && alg.Idempotent:
 			kind = QueueLIFO
 		}
 	}
@@ -73,27 +74,27 @@ func newQueue[W semiring.Weight[W]](op string, kind Queue, f fst.Expanded[W], kn
 		if cycle != nil {
 			return nil, false, &CycleError{Op: op, Cycle: cycle, Err: errCyclicInOrder}
 		}
-		return newOrderQueue(positions(order), n), false, nil
+		return sums.NewOrderQueue(sums.Positions(order), n), false, nil
 	case QueueAuto, QueueSCC:
 		c, _, err := graph.FindComponentsWithin(f, keep, 0, w)
 		if err != nil {
 			return nil, false, err
 		}
-		return componentQueue(f, c, keep, alg, nearest, kind == QueueSCC, w)
+		return sums.ComponentQueue(f, c, keep, alg, nearest, kind == QueueSCC, w)
 	}
-	if known&fst.Acyclic == 0 && alg.path {
-		better = anyBelowOne(f, alg)
+	if known&fst.Acyclic == 0 && alg.Path {
+		better = sums.AnyBelowOne(f, alg)
 	}
 	switch kind {
 	case QueueFIFO:
-		q = &fifoQueue{}
+		q = &sums.FIFOQueue{}
 	case QueueLIFO:
-		q = &lifoQueue{}
+		q = &sums.LIFOQueue{}
 	case QueueStateOrder:
-		q = newOrderQueue(nil, n)
+		q = sums.NewOrderQueue(nil, n)
 	case QueueShortestFirst:
-		if !alg.path {
-			return nil, false, fmt.Errorf("ops: %s: the queue %q needs weights with the path property, %s has not", op, kind, weightName(alg.zero))
+		if !alg.Path {
+			return nil, false, fmt.Errorf("ops: %s: the queue %q needs weights with the path property, %s has not", op, kind, weightName(alg.Zero))
 		}
 		q = nearest(n, true)
 	default:

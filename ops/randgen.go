@@ -10,6 +10,7 @@ import (
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops/internal/run"
+	"github.com/tropica-fst/tropica/ops/internal/sums"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -169,7 +170,7 @@ func costsOf[W any]() (cost func(W) float64, weight func(float64) W, ok bool) {
 	return p.cost, p.weight, true
 }
 
-func costs[T float]() (func(T) float64, func(float64) T) {
+func costs[T sums.Float]() (func(T) float64, func(float64) T) {
 	return func(w T) float64 { return float64(w) }, func(c float64) T { return T(c) }
 }
 

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/sums"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -47,7 +48,7 @@ func ReweightLog(f *fst.Vector[semiring.Log], potentials []semiring.Log64, toFin
 // reweightBy is ReweightToInitial or ReweightToFinal by potentials D, which sums over weights W are carried in, and then divides
 // all accepting paths by total, at the other end than the weights go to, unless it is 0̄. divide(a, c) takes a off c on the side that it asks for.
 func reweightBy[W semiring.Weight[W], D semiring.Weight[D]](f *fst.Vector[W], d []D, total D, toFinal bool, divide func(a, c D) D) error {
-	r := reweighting[W, D]{v: d, wide: widening[W, D](), narrow: rounding[W, D](), toFinal: toFinal}
+	r := reweighting[W, D]{v: d, wide: sums.Widening[W, D](), narrow: sums.Narrowing[W, D](), toFinal: toFinal}
 	remove := func(w D) D { return w }
 	if !semiring.IsZero(total) && !semiring.IsOne(total) {
 		remove = func(w D) D { return divide(total, w) }

@@ -11,6 +11,7 @@ import (
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops/internal/graph"
 	"github.com/tropica-fst/tropica/ops/internal/run"
+	"github.com/tropica-fst/tropica/ops/internal/sums"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -75,10 +76,10 @@ func RmEpsilon[W semiring.Approx[W]](f *fst.Vector[W], opts *RmEpsilonOptions) e
 	switch g := any(f).(type) {
 	case *fst.Vector[semiring.Log]:
 		err = removeWide[semiring.Log, semiring.Log64](g, &exact, keep)
-	case *fst.Vector[carriedProduct]:
-		err = removeWide[carriedProduct, carriedProduct64](g, &exact, keep)
+	case *fst.Vector[sums.CarriedProduct]:
+		err = removeWide[sums.CarriedProduct, sums.CarriedProduct64](g, &exact, keep)
 	default:
-		if o.Divergent && !newAlgebra[W]().path {
+		if o.Divergent && !sums.NewAlgebra[W]().Path {
 			err = removeWide[W, W](f, &exact, keep) // on a copy, as it may have to begin again
 		} else {
 			err = removeEpsilons(f, &exact, keep)
@@ -98,7 +99,7 @@ func removeWide[W semiring.Weight[W], D semiring.Approx[D]](f *fst.Vector[W], o 
 	if err := m.CheckNow(run.SizeOf[D](f.NumStates(), int64(f.NumArcs()))); err != nil {
 		return err
 	}
-	g := MapInto(f, widening[W, D]())
+	g := MapInto(f, sums.Widening[W, D]())
 	if err := removeEpsilons(g, o, keep); err != nil {
 		var cycle *CycleError
 		if errors.As(err, &cycle) && cycle.Along != "" { // weights are shown as f has them
@@ -409,14 +410,14 @@ type epsilonCloser[W semiring.Approx[W]] struct {
 	most       int           // arcs of that state of the closure which has most
 	total      int           // arcs of all of its states
 	stack      []fst.StateID
-	queue      fifoQueue
+	queue      sums.FIFOQueue
 	merge      arcMerger
 	scratch    []fst.Arc[W]
 	meter      run.Meter
 	built      run.Progress
 	heap       *run.HeapGuard[W] // nil where weights hold nothing outside of themselves
 	truncated  *relaxation[W]    // nil where sums are not to be truncated
-	alg        algebraOf[W]
+	alg        sums.AlgebraOf[W]
 
 	// Of weights whose sums take time for all that they are of, as sets of strings, else nil: the sum of many at once,
 	// and what is to be added to the sums of states, and to the arcs of the state at hand by number.
@@ -450,7 +451,7 @@ func newEpsilonCloser[W semiring.Approx[W]](f fst.Fst[W], o *RmEpsilonOptions) (
 		return nil, fmt.Errorf("ops: RmEpsilon: unknown queue discipline %d", o.Queue)
 	}
 	if o.Truncate && !c.path {
-		c.alg = newAlgebra[W]()
+		c.alg = sums.NewAlgebra[W]()
 		so := &ShortestDistanceOptions{Queue: o.Queue, Delta: o.Delta, Truncation: o.Truncation, Limits: o.Limits.workspace()}
 		var err error
 		if c.truncated, err = newRelaxation("RmEpsilon", f.(fst.Expanded[W]), knownProperties(f), &c.alg, false, so, isEpsilon[W]); err != nil {
@@ -693,8 +694,8 @@ func (c *epsilonCloser[W]) sum(q fst.StateID) error {
 // truncate computes the sums as OpenFst does.
 func (c *epsilonCloser[W]) truncate(q fst.StateID) error {
 	r := c.truncated
-	if s, ok := r.queue.(*sccQueue); ok {
-		s.restart()
+	if s, ok := r.queue.(*sums.SCCQueue); ok {
+		s.Restart()
 	}
 	r.enter(q, &c.alg)
 	if err := relaxAll(r, &c.alg); err != nil {
@@ -765,12 +766,12 @@ func (c *epsilonCloser[W]) relax(q fst.StateID) error {
 	limit := int64(len(c.closure))*int64(len(c.closure)) + 1
 	for visits := int64(0); !c.queue.Empty(); visits++ {
 		if visits > limit {
-			c.queue = fifoQueue{}
+			c.queue = sums.FIFOQueue{}
 			return c.solve(q) // which finds the cycle
 		}
 		if visits&0xfff == 0xfff {
 			if err := c.meter.CheckNow(c.built); err != nil {
-				c.queue = fifoQueue{}
+				c.queue = sums.FIFOQueue{}
 				return err
 			}
 		}

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/sums"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -11,8 +12,8 @@ func rounded[W semiring.Weight[W], D semiring.Weight[D]](op string, d []D) ([]W,
 	if d, same := any(d).([]W); same {
 		return d, nil
 	}
-	w := roundedOnly[W](d)
-	if bad := outsideOf[W]()(w); bad >= 0 {
+	w := sums.RoundedOnly[W](d)
+	if bad := sums.OutsideOf[W]()(w); bad >= 0 {
 		return nil, &StateError{Op: op, State: fst.StateID(bad), Err: ErrNotMember}
 	}
 	for q := range w {
@@ -25,7 +26,7 @@ func rounded[W semiring.Weight[W], D semiring.Weight[D]](op string, d []D) ([]W,
 
 // replaceBy makes f what g is, with the weights rounded. f keeps its symbols.
 func replaceBy[W semiring.Weight[W], D semiring.Weight[D]](f *fst.Vector[W], g *fst.Vector[D]) {
-	narrow := rounding[W, D]()
+	narrow := sums.Narrowing[W, D]()
 	c := weightChange[D, W]{kept: true}
 	f.Clear()
 	f.ReserveStates(g.NumStates())

@@ -8,6 +8,7 @@ import (
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops/internal/graph"
 	"github.com/tropica-fst/tropica/ops/internal/run"
+	"github.com/tropica-fst/tropica/ops/internal/sums"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -129,8 +130,8 @@ func ShortestDistance[W semiring.Approx[W]](f fst.Expanded[W], opts *ShortestDis
 	switch f := any(f).(type) {
 	case fst.Expanded[semiring.Log]:
 		return roundedDistances[W, semiring.Log, semiring.Log64](f, &o)
-	case fst.Expanded[carriedProduct]:
-		return roundedDistances[W, carriedProduct, carriedProduct64](f, &o)
+	case fst.Expanded[sums.CarriedProduct]:
+		return roundedDistances[W, sums.CarriedProduct, sums.CarriedProduct64](f, &o)
 	}
 	return shortestDistance[W, W](f, &o)
 }
@@ -161,8 +162,8 @@ func ShortestDistanceLog64(f fst.Expanded[semiring.Log], opts *ShortestDistanceO
 // shortestDistance is ShortestDistance with sums carried in D.
 func shortestDistance[W semiring.Approx[W], D semiring.Approx[D]](f fst.Expanded[W], o *ShortestDistanceOptions) ([]D, error) {
 	const op = "ShortestDistance"
-	alg := newAlgebra[W]()
-	if o.FirstPath && !alg.path {
+	alg := sums.NewAlgebra[W]()
+	if o.FirstPath && !alg.Path {
 		return nil, errors.New("ops: ShortestDistance: FirstPath needs weights with the path property")
 	}
 	if o.Reverse && o.Sources != nil {
@@ -178,7 +179,7 @@ func shortestDistance[W semiring.Approx[W], D semiring.Approx[D]](f fst.Expanded
 			return nil, &StateError{Op: op, State: s, Err: ErrNoSource}
 		}
 	}
-	if !alg.path && !o.Truncate {
+	if !alg.Path && !o.Truncate {
 		if err := mayOrder(op, o.Queue, f, &alg); err != nil {
 			return nil, err
 		}
@@ -192,7 +193,7 @@ func shortestDistance[W semiring.Approx[W], D semiring.Approx[D]](f fst.Expanded
 		truncated := *o
 		truncated.Truncate = true
 		o = &truncated
-	} else if !alg.path && !o.Divergent && !isTopSorted(f) {
+	} else if !alg.Path && !o.Divergent && !sums.IsTopSorted(f) {
 		// Relaxation comes to an end where sums diverge, too: round a cycle that sums to 1 the k-th turn adds 1/k.
 		if _, err := sumByComponents[W, D](op, f, o); errors.Is(err, ErrNotClosed) || isCancelled(err) {
 			return nil, err
@@ -210,18 +211,18 @@ func shortestDistance[W semiring.Approx[W], D semiring.Approx[D]](f fst.Expanded
 		if o.Touched != nil && *o.Touched > 0 {
 			*o.Touched--
 		}
-		return widenedAll[W, D](d[1:]), nil
+		return sums.WidenedAll[W, D](d[1:]), nil
 	}
 	sources := o.Sources
 	if sources == nil {
 		sources = []fst.StateID{f.Start()}
 	}
 	d, err := relax(op, f, knownProperties(f), &alg, sources, false, o)
-	return widenedAll[W, D](d), err
+	return sums.WidenedAll[W, D](d), err
 }
 
 // mayOrder returns the error of a queue that f, or its weights, have no order for, where the order changes nothing.
-func mayOrder[W semiring.Weight[W]](op string, q Queue, f fst.Expanded[W], alg *algebraOf[W]) error {
+func mayOrder[W semiring.Weight[W]](op string, q Queue, f fst.Expanded[W], alg *sums.AlgebraOf[W]) error {
 	switch q {
 	case QueueAuto, QueueFIFO, QueueLIFO, QueueStateOrder, QueueSCC:
 		return nil
@@ -349,9 +350,9 @@ func TotalWeight[W semiring.Approx[W]](f fst.Expanded[W], opts *ShortestDistance
 	case fst.Expanded[semiring.Log]:
 		total, err := sumOfAll[semiring.Log, semiring.Log64](f, &o)
 		return any(semiring.Log(total)).(W), err
-	case fst.Expanded[carriedProduct]:
-		total, err := sumOfAll[carriedProduct, carriedProduct64](f, &o)
-		return any(rounding[carriedProduct, carriedProduct64]()(total)).(W), err
+	case fst.Expanded[sums.CarriedProduct]:
+		total, err := sumOfAll[sums.CarriedProduct, sums.CarriedProduct64](f, &o)
+		return any(sums.Narrowing[sums.CarriedProduct, sums.CarriedProduct64]()(total)).(W), err
 	}
 	return sumOfAll[W, W](f, &o)
 }
@@ -384,21 +385,21 @@ func totalWeight[W semiring.Weight[W], D semiring.Weight[D]](f fst.Expanded[W], 
 		return zero
 	}
 	// One row: an arc with the distance of each state and its final weight.
-	wide := widening[W, D]()
+	wide := sums.Widening[W, D]()
 	terms := make([]fst.Arc[D], 0, len(d))
 	for q := range d {
 		if w := f.Final(fst.StateID(q)); !semiring.IsZero(w) && !d[q].Equal(zero) {
 			terms = append(terms, fst.Arc[D]{Weight: d[q].Times(wide(w))})
 		}
 	}
-	return rowsOf[D, D]().sum([]D{zero.One()}, terms, zero)
+	return sums.RowsOf[D, D]().Sum([]D{zero.One()}, terms, zero)
 }
 
 // relaxation is the state of one run.
 type relaxation[W semiring.Weight[W]] struct {
 	op       string
 	f        fst.Expanded[W]
-	queue    queue
+	queue    sums.Queue
 	d        []W
 	waiting  []bool
 	o        *ShortestDistanceOptions
@@ -420,12 +421,12 @@ type relaxation[W semiring.Weight[W]] struct {
 }
 
 // newRelaxation returns a relaxation in which no state has been reached.
-func newRelaxation[W semiring.Approx[W]](op string, f fst.Expanded[W], known fst.Properties, alg *algebraOf[W], reversed bool,
+func newRelaxation[W semiring.Approx[W]](op string, f fst.Expanded[W], known fst.Properties, alg *sums.AlgebraOf[W], reversed bool,
 	o *ShortestDistanceOptions, keep func(*fst.Arc[W]) bool) (*relaxation[W], error) {
 	n := f.NumStates()
-	r := &relaxation[W]{op: op, f: f, o: o, delta: o.delta(alg.path), reversed: reversed, touched: -1, keep: keep}
-	r.d = slices.Repeat([]W{alg.zero}, n)
-	q, better, err := newQueue(op, o.Queue, f, known, keep, alg, nearest(r.d, alg), &run.Stopwatch{Op: op, Ctx: o.Ctx})
+	r := &relaxation[W]{op: op, f: f, o: o, delta: o.delta(alg.Path), reversed: reversed, touched: -1, keep: keep}
+	r.d = slices.Repeat([]W{alg.Zero}, n)
+	q, better, err := newQueue(op, o.Queue, f, known, keep, alg, sums.Nearest(r.d, alg), &run.Stopwatch{Op: op, Ctx: o.Ctx})
 	if err != nil {
 		return nil, err
 	}
@@ -435,12 +436,12 @@ func newRelaxation[W semiring.Approx[W]](op string, f fst.Expanded[W], known fst
 	if better {
 		r.pred = slices.Repeat([]fst.StateID{fst.NoState}, n)
 	}
-	switch any(alg.zero).(type) {
+	switch any(alg.Zero).(type) {
 	case semiring.Log, semiring.Log64:
 		r.logAdd = slices.Repeat([]semiring.Log64{semiring.Zero[semiring.Log64]()}, n)
 		r.logSums = slices.Clone(r.logAdd)
 	default:
-		if !alg.path {
+		if !alg.Path {
 			r.add = slices.Clone(r.d)
 		}
 	}
@@ -448,10 +449,10 @@ func newRelaxation[W semiring.Approx[W]](op string, f fst.Expanded[W], known fst
 }
 
 // forget makes q a state that has not been reached.
-func (r *relaxation[W]) forget(q fst.StateID, alg *algebraOf[W]) {
-	r.d[q] = alg.zero
+func (r *relaxation[W]) forget(q fst.StateID, alg *sums.AlgebraOf[W]) {
+	r.d[q] = alg.Zero
 	if r.add != nil {
-		r.add[q] = alg.zero
+		r.add[q] = alg.Zero
 	}
 	if r.logAdd != nil {
 		inf := semiring.Zero[semiring.Log64]()
@@ -460,13 +461,13 @@ func (r *relaxation[W]) forget(q fst.StateID, alg *algebraOf[W]) {
 }
 
 // enter makes q a source.
-func (r *relaxation[W]) enter(q fst.StateID, alg *algebraOf[W]) {
+func (r *relaxation[W]) enter(q fst.StateID, alg *sums.AlgebraOf[W]) {
 	if r.waiting[q] {
 		return
 	}
-	r.d[q] = alg.one
+	r.d[q] = alg.One
 	if r.add != nil {
-		r.add[q] = alg.one
+		r.add[q] = alg.One
 	}
 	if r.logAdd != nil {
 		r.logAdd[q], r.logSums[q] = 0, 0
@@ -477,7 +478,7 @@ func (r *relaxation[W]) enter(q fst.StateID, alg *algebraOf[W]) {
 }
 
 // relaxAll relaxes until the queue is empty.
-func relaxAll[W semiring.Approx[W]](r *relaxation[W], alg *algebraOf[W]) error {
+func relaxAll[W semiring.Approx[W]](r *relaxation[W], alg *sums.AlgebraOf[W]) error {
 	r.visits, r.left, r.limit = 0, 0, 0
 	switch r := any(r).(type) {
 	case *relaxation[semiring.Tropical]:
@@ -493,7 +494,7 @@ func relaxAll[W semiring.Approx[W]](r *relaxation[W], alg *algebraOf[W]) error {
 }
 
 // relax returns the distances from the sources.
-func relax[W semiring.Approx[W]](op string, f fst.Expanded[W], known fst.Properties, alg *algebraOf[W], sources []fst.StateID,
+func relax[W semiring.Approx[W]](op string, f fst.Expanded[W], known fst.Properties, alg *sums.AlgebraOf[W], sources []fst.StateID,
 	reversed bool, o *ShortestDistanceOptions) ([]W, error) {
 	r, err := newRelaxation(op, f, known, alg, reversed, o, nil)
 	if err != nil {
@@ -512,7 +513,7 @@ func relax[W semiring.Approx[W]](op string, f fst.Expanded[W], known fst.Propert
 
 // relaxGeneric is the loop for any weights. add[q] is what reached q since q
 // was last relaxed; with the path property it would always be d[q].
-func relaxGeneric[W semiring.Approx[W]](r *relaxation[W], alg *algebraOf[W]) error {
+func relaxGeneric[W semiring.Approx[W]](r *relaxation[W], alg *sums.AlgebraOf[W]) error {
 	add := r.add
 	var heap func(*W) int64
 	held := int64(0)
@@ -521,7 +522,7 @@ func relaxGeneric[W semiring.Approx[W]](r *relaxation[W], alg *algebraOf[W]) err
 	}
 	for !r.queue.Empty() {
 		s := r.queue.Pop()
-		if r.o.FirstPath && !r.f.Final(s).Equal(alg.zero) {
+		if r.o.FirstPath && !r.f.Final(s).Equal(alg.Zero) {
 			return nil
 		}
 		if r.left--; r.left < 0 {
@@ -532,7 +533,7 @@ func relaxGeneric[W semiring.Approx[W]](r *relaxation[W], alg *algebraOf[W]) err
 		r.waiting[s] = false
 		ds := r.d[s]
 		if add != nil {
-			ds, add[s] = add[s], alg.zero
+			ds, add[s] = add[s], alg.Zero
 		}
 		arcs := r.f.Arcs(s)
 		for i := range arcs {
@@ -583,12 +584,12 @@ func relaxGeneric[W semiring.Approx[W]](r *relaxation[W], alg *algebraOf[W]) err
 // relaxFloats is relaxGeneric for the tropical semirings, with OpenFst's
 // comparison in the arithmetic of T: a and b are close when a ≤ b+δ and b ≤ a+δ.
 func relaxFloats[T interface {
-	float
+	sums.Float
 	semiring.Weight[T]
 }](r *relaxation[T]) error {
 	d, waiting, delta := r.d, r.waiting, T(r.delta)
 	inf := T(math.Inf(1))
-	near := byCost[T](r.queue)
+	near := sums.ByCost[T](r.queue)
 	for {
 		var s fst.StateID
 		if near != nil {
@@ -651,11 +652,11 @@ func relaxFloats[T interface {
 // relaxLogs is relaxGeneric for the log semirings, with OpenFst's arithmetic: weights and what they are compared by are of T, and
 // sums are carried in float64.
 func relaxLogs[T interface {
-	float
+	sums.Float
 	semiring.Weight[T]
 }](r *relaxation[T]) error {
 	d, waiting := r.d, r.waiting
-	near := nearCost[T](r.delta)
+	near := sums.NearCost[T](r.delta)
 	inf := T(math.Inf(1))
 	add, sums := r.logAdd, r.logSums
 	for !r.queue.Empty() {
@@ -701,7 +702,7 @@ func relaxLogs[T interface {
 }
 
 // addedLog is a ⊕ b with the difference of a and b rounded to T. It decides what is dropped, where one unit in the last place matters.
-func addedLog[T float](a, b T) T {
+func addedLog[T sums.Float](a, b T) T {
 	if a > b {
 		a, b = b, a
 	}
@@ -759,7 +760,7 @@ func (r *relaxation[W]) look(s fst.StateID) error {
 // ends reports whether relaxation comes to its end, be it after exponentially many visits, as with the last-in-first-out
 // queue on a chain of diamonds: without a cycle, and where ⊕ chooses, since a cycle that is better than 1̄ is found.
 func (r *relaxation[W]) ends() bool {
-	return newAlgebra[W]().path || fst.PropertiesOf(r.f, fst.Acyclic).Has(fst.Acyclic)
+	return sums.NewAlgebra[W]().Path || fst.PropertiesOf(r.f, fst.Acyclic).Has(fst.Acyclic)
 }
 
 // predCycle finds a cycle of pred, by which each state of f was improved last; nil is none.
@@ -867,7 +868,7 @@ func reversed[W semiring.Weight[W]](f fst.Expanded[W], w *run.Stopwatch) (*backw
 // matters for the choice of a queue: it sees whether all arcs go up as it adds
 // them, and the other facts lead to the same distances.
 func knownReversed[W semiring.Weight[W]](b *backward[W]) fst.Properties {
-	if isTopSorted(fst.Expanded[W](b)) {
+	if sums.IsTopSorted(fst.Expanded[W](b)) {
 		return fst.TopSorted | fst.Acyclic
 	}
 	return fst.NotTopSorted
@@ -876,11 +877,11 @@ func knownReversed[W semiring.Weight[W]](b *backward[W]) fst.Properties {
 // sumByComponents is ShortestDistance for QueueAuto over weights without the
 // path property.
 func sumByComponents[W semiring.Weight[W], D semiring.Approx[D]](op string, f fst.Expanded[W], o *ShortestDistanceOptions) ([]D, error) {
-	d, err := componentSums[W, D](f, o.sums(op))
+	d, err := sums.ByComponents[W, D](f, o.sums(op))
 	if err == nil {
 		err = membersOnly(op, f, d, o.Reverse)
 	}
-	var diverges *divergence[W, D]
+	var diverges *sums.Divergence[W, D]
 	if errors.As(err, &diverges) {
 		err = diverged(op, diverges, o.Reverse)
 	}
@@ -891,13 +892,13 @@ func sumByComponents[W semiring.Weight[W], D semiring.Approx[D]](op string, f fs
 }
 
 // sums is o for componentSums.
-func (o *ShortestDistanceOptions) sums(op string) *sumOptions {
-	return &sumOptions{Op: op, Ctx: o.Ctx, Bytes: o.Bytes, Sources: o.Sources, Reverse: o.Reverse, Delta: o.delta(false), Visits: o.maxVisits}
+func (o *ShortestDistanceOptions) sums(op string) *sums.Options {
+	return &sums.Options{Op: op, Ctx: o.Ctx, Bytes: o.Bytes, Sources: o.Sources, Reverse: o.Reverse, Delta: o.delta(false), Visits: o.maxVisits}
 }
 
 // diverged is the error of sums that diverge: that of a weight which is no member, if there is one in the component or
 // before it, and else ErrNotClosed, with a cycle through the state.
-func diverged[W semiring.Weight[W], D semiring.Weight[D]](op string, e *divergence[W, D], reverse bool) error {
+func diverged[W semiring.Weight[W], D semiring.Weight[D]](op string, e *sums.Divergence[W, D], reverse bool) error {
 	inside := func(p fst.StateID) bool { return e.Component[p] == e.Component[e.State] }
 	live := func(p fst.StateID) bool { return inside(p) || !semiring.IsZero(e.Sums[p]) }
 	if err := notMember(op, e.Machine, reverse, live); err != nil {

@@ -3,6 +3,7 @@ package ops
 import (
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops/internal/run"
+	"github.com/tropica-fst/tropica/ops/internal/sums"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -35,8 +36,8 @@ func ShortestDistanceAcyclic[W semiring.Weight[W]](f fst.Expanded[W], reverse bo
 		d, err := sumAcyclic[semiring.Log, semiring.Log64](f, order, reverse)
 		w, _ := any(d).([]W)
 		return w, err
-	case fst.Expanded[carriedProduct]:
-		d, err := sumAcyclic[carriedProduct, carriedProduct64](f, order, reverse)
+	case fst.Expanded[sums.CarriedProduct]:
+		d, err := sumAcyclic[sums.CarriedProduct, sums.CarriedProduct64](f, order, reverse)
 		w, _ := any(d).([]W)
 		return w, err
 	}
@@ -46,24 +47,24 @@ func ShortestDistanceAcyclic[W semiring.Weight[W]](f fst.Expanded[W], reverse bo
 // sumAcyclic is ShortestDistanceAcyclic with sums carried in D.
 func sumAcyclic[W semiring.Weight[W], D semiring.Weight[D]](f fst.Expanded[W], order []fst.StateID, reverse bool) (d []W, err error) {
 	const op = "ShortestDistanceAcyclic"
-	var sums []D
+	var total []D
 	if reverse {
-		sums, err = sweepReverse[W, D](f, order, &run.Stopwatch{})
+		total, err = sums.SweepReverse[W, D](f, order, &run.Stopwatch{})
 	} else {
-		sums, err = sweepForward[W, D](f, order, nil, &run.Stopwatch{})
+		total, err = sums.SweepForward[W, D](f, order, nil, &run.Stopwatch{})
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := membersOnly(op, f, sums, reverse); err != nil {
+	if err := membersOnly(op, f, total, reverse); err != nil {
 		return nil, err
 	}
-	return rounded[W](op, sums)
+	return rounded[W](op, total)
 }
 
 // acyclicOrder lists the states in topological order; nil is the order of ids.
 func acyclicOrder[W semiring.Weight[W]](op string, f fst.Expanded[W]) ([]fst.StateID, error) {
-	if isTopSorted(f) {
+	if sums.IsTopSorted(f) {
 		return nil, nil
 	}
 	order, cycle := topOrder(f, nil)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops/internal/run"
+	"github.com/tropica-fst/tropica/ops/internal/sums"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -138,25 +139,25 @@ func singlePath[W PathWeight[W]](f fst.Expanded[W], o *ShortestPathOptions[W]) (
 		return out, nil
 	}
 	const op = "ShortestPath"
-	alg := newAlgebra[W]()
+	alg := sums.NewAlgebra[W]()
 	n := f.NumStates()
 	m := o.Limits.meter(op).AtOnce()
-	work := int64(n) * (int64(unsafe.Sizeof(alg.zero)) + 13)
+	work := int64(n) * (int64(unsafe.Sizeof(alg.Zero)) + 13)
 	if err := m.Check(run.Progress{Bytes: work}); err != nil {
 		return nil, err
 	}
 	r := &relaxation[W]{op: op, f: f, o: o.distances()}
 	r.o.FirstPath = o.FirstPath
-	r.d = slices.Repeat([]W{alg.zero}, n)
+	r.d = slices.Repeat([]W{alg.Zero}, n)
 	var err error
-	r.queue, r.better, err = newQueue(op, o.Queue, f, knownProperties(f), nil, &alg, nearest(r.d, &alg), &run.Stopwatch{Op: op, Ctx: o.Ctx})
+	r.queue, r.better, err = newQueue(op, o.Queue, f, knownProperties(f), nil, &alg, sums.Nearest(r.d, &alg), &run.Stopwatch{Op: op, Ctx: o.Ctx})
 	if err != nil {
 		return nil, err
 	}
 	r.waiting = make([]bool, n)
 	r.pred = slices.Repeat([]fst.StateID{fst.NoState}, n)
 	r.predArc = make([]int32, n)
-	r.d[s], r.waiting[s] = alg.one, true
+	r.d[s], r.waiting[s] = alg.One, true
 	r.queue.Push(s)
 	var end fst.StateID
 	switch r := any(r).(type) {
@@ -208,8 +209,8 @@ func setPathProperties[W semiring.Weight[W]](out *fst.Vector[W], tree bool) {
 
 // searchGeneric relaxes with back pointers and returns the best final state, or
 // NoState. Here every improvement counts, however small.
-func searchGeneric[W semiring.Weight[W]](r *relaxation[W], alg *algebraOf[W]) (fst.StateID, error) {
-	end, best := fst.NoState, alg.zero
+func searchGeneric[W semiring.Weight[W]](r *relaxation[W], alg *sums.AlgebraOf[W]) (fst.StateID, error) {
+	end, best := fst.NoState, alg.Zero
 	for !r.queue.Empty() {
 		s := r.queue.Pop()
 		r.waiting[s] = false
@@ -222,7 +223,7 @@ func searchGeneric[W semiring.Weight[W]](r *relaxation[W], alg *algebraOf[W]) (f
 		if r.o.FirstPath && end != fst.NoState && best.Equal(ds.Plus(best)) {
 			break
 		}
-		if w := r.f.Final(s); !w.Equal(alg.zero) {
+		if w := r.f.Final(s); !w.Equal(alg.Zero) {
 			if sum := best.Plus(ds.Times(w)); !sum.Equal(best) {
 				best, end = sum, s
 			}
@@ -253,7 +254,7 @@ func searchGeneric[W semiring.Weight[W]](r *relaxation[W], alg *algebraOf[W]) (f
 
 // searchFloats is searchGeneric for the tropical semirings.
 func searchFloats[T interface {
-	float
+	sums.Float
 	semiring.Weight[T]
 }](r *relaxation[T]) (fst.StateID, error) {
 	inf := T(math.Inf(1))

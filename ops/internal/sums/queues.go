@@ -1,4 +1,4 @@
-package ops
+package sums
 
 import (
 	"github.com/tropica-fst/tropica/fst"
@@ -7,52 +7,52 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// queue holds states, each at most once. The disciplines pop in OpenFst's
+// Queue holds states, each at most once. The disciplines pop in OpenFst's
 // order, ties included, since that decides which of equal paths wins.
-type queue interface {
+type Queue interface {
 	Push(q fst.StateID)   // q is not in the queue
 	Pop() fst.StateID     // the queue is not empty
 	Update(q fst.StateID) // q is in the queue and its distance has changed
 	Empty() bool
 }
 
-// fifoQueue is a ring that grows.
-type fifoQueue struct {
-	ring    []fst.StateID // length a power of two
+// FIFOQueue is a ring that grows.
+type FIFOQueue struct {
+	Ring    []fst.StateID // length a power of two
 	head, n int
 }
 
-func (f *fifoQueue) Push(q fst.StateID) {
-	if f.n == len(f.ring) {
-		ring := make([]fst.StateID, max(16, 2*len(f.ring)))
-		k := copy(ring, f.ring[f.head:])
-		copy(ring[k:], f.ring[:f.head])
-		f.ring, f.head = ring, 0
+func (f *FIFOQueue) Push(q fst.StateID) {
+	if f.n == len(f.Ring) {
+		ring := make([]fst.StateID, max(16, 2*len(f.Ring)))
+		k := copy(ring, f.Ring[f.head:])
+		copy(ring[k:], f.Ring[:f.head])
+		f.Ring, f.head = ring, 0
 	}
-	f.ring[(f.head+f.n)&(len(f.ring)-1)] = q
+	f.Ring[(f.head+f.n)&(len(f.Ring)-1)] = q
 	f.n++
 }
 
-func (f *fifoQueue) Pop() fst.StateID {
-	q := f.ring[f.head]
-	f.head = (f.head + 1) & (len(f.ring) - 1)
+func (f *FIFOQueue) Pop() fst.StateID {
+	q := f.Ring[f.head]
+	f.head = (f.head + 1) & (len(f.Ring) - 1)
 	f.n--
 	return q
 }
-func (f *fifoQueue) Update(fst.StateID) {}
-func (f *fifoQueue) Empty() bool        { return f.n == 0 }
+func (f *FIFOQueue) Update(fst.StateID) {}
+func (f *FIFOQueue) Empty() bool        { return f.n == 0 }
 
-// lifoQueue is a stack.
-type lifoQueue struct{ stack []fst.StateID }
+// LIFOQueue is a stack.
+type LIFOQueue struct{ stack []fst.StateID }
 
-func (l *lifoQueue) Push(q fst.StateID) { l.stack = append(l.stack, q) }
-func (l *lifoQueue) Pop() fst.StateID {
+func (l *LIFOQueue) Push(q fst.StateID) { l.stack = append(l.stack, q) }
+func (l *LIFOQueue) Pop() fst.StateID {
 	q := l.stack[len(l.stack)-1]
 	l.stack = l.stack[:len(l.stack)-1]
 	return q
 }
-func (l *lifoQueue) Update(fst.StateID) {}
-func (l *lifoQueue) Empty() bool        { return len(l.stack) == 0 }
+func (l *LIFOQueue) Update(fst.StateID) {}
+func (l *LIFOQueue) Empty() bool        { return len(l.stack) == 0 }
 
 // orderQueue pops the state of the lowest position.
 type orderQueue struct {
@@ -61,7 +61,7 @@ type orderQueue struct {
 	front, back int32         // waiting positions lie in front … back
 }
 
-func newOrderQueue(order []int32, states int) *orderQueue {
+func NewOrderQueue(order []int32, states int) *orderQueue {
 	o := &orderQueue{order: order, at: make([]fst.StateID, states), back: -1}
 	for i := range o.at {
 		o.at[i] = fst.NoState
@@ -97,7 +97,7 @@ func (o *orderQueue) Empty() bool        { return o.front > o.back }
 
 // costHeap is stateHeap over distances that are numbers, the least first, with
 // the comparison in the loop: a third of a small search went to calling it.
-type costHeap[T float] struct {
+type costHeap[T Float] struct {
 	heap []fst.StateID
 	pos  []int32 // place of each state in heap, when moving
 	d    []T
@@ -175,22 +175,22 @@ func (h *costHeap[T]) Update(q fst.StateID) {
 }
 func (h *costHeap[T]) Empty() bool { return len(h.heap) == 0 }
 
-// nearest makes queues that pop the state with the least of the distances d. The
+// Nearest makes queues that pop the state with the least of the distances d. The
 // distances may change while states wait, but d itself must stay where it is.
-func nearest[W semiring.Weight[W]](d []W, alg *algebraOf[W]) func(states int, moving bool) queue {
+func Nearest[W semiring.Weight[W]](d []W, alg *AlgebraOf[W]) func(states int, moving bool) Queue {
 	switch d := any(d).(type) {
 	case []semiring.Tropical:
-		return nearestCost(d)
+		return NearestCost(d)
 	case []semiring.Tropical64:
-		return nearestCost(d)
+		return NearestCost(d)
 	}
-	return func(states int, moving bool) queue {
-		return run.NewStateHeap(states, moving, func(p, q fst.StateID) bool { return alg.less(d[p], d[q]) })
+	return func(states int, moving bool) Queue {
+		return run.NewStateHeap(states, moving, func(p, q fst.StateID) bool { return alg.Less(d[p], d[q]) })
 	}
 }
 
-func nearestCost[T float](d []T) func(states int, moving bool) queue {
-	return func(states int, moving bool) queue {
+func NearestCost[T Float](d []T) func(states int, moving bool) Queue {
+	return func(states int, moving bool) Queue {
 		h := &costHeap[T]{d: d}
 		if moving {
 			h.pos = make([]int32, states)
@@ -199,27 +199,27 @@ func nearestCost[T float](d []T) func(states int, moving bool) queue {
 	}
 }
 
-// sccQueue serves components in topological order, each by its own queue; a
+// SCCQueue serves components in topological order, each by its own queue; a
 // component of one state without a loop needs none.
-type sccQueue struct {
+type SCCQueue struct {
 	of          []int32 // component of each state
-	queues      []queue // nil for trivial components
+	queues      []Queue // nil for trivial components
 	trivial     []fst.StateID
 	front, back int32
 }
 
-func newSCCQueue(of []int32, queues []queue) *sccQueue {
-	s := &sccQueue{of: of, queues: queues, trivial: make([]fst.StateID, len(queues)), back: -1}
+func NewSCCQueue(of []int32, queues []Queue) *SCCQueue {
+	s := &SCCQueue{of: of, queues: queues, trivial: make([]fst.StateID, len(queues)), back: -1}
 	for i := range s.trivial {
 		s.trivial[i] = fst.NoState
 	}
 	return s
 }
 
-// restart makes an empty queue fit for states of lower components than the last that it served.
-func (s *sccQueue) restart() { s.front, s.back = 0, -1 }
+// Restart makes an empty queue fit for states of lower components than the last that it served.
+func (s *SCCQueue) Restart() { s.front, s.back = 0, -1 }
 
-func (s *sccQueue) Push(q fst.StateID) {
+func (s *SCCQueue) Push(q fst.StateID) {
 	c := s.of[q]
 	if s.front > s.back {
 		s.front, s.back = c, c
@@ -235,7 +235,7 @@ func (s *sccQueue) Push(q fst.StateID) {
 	}
 }
 
-func (s *sccQueue) Pop() fst.StateID {
+func (s *SCCQueue) Pop() fst.StateID {
 	for s.front <= s.back {
 		if in := s.queues[s.front]; in != nil {
 			if !in.Empty() {
@@ -250,13 +250,13 @@ func (s *sccQueue) Pop() fst.StateID {
 	panic("ops: pop from an empty queue")
 }
 
-func (s *sccQueue) Update(q fst.StateID) {
+func (s *SCCQueue) Update(q fst.StateID) {
 	if in := s.queues[s.of[q]]; in != nil {
 		in.Update(q)
 	}
 }
 
-func (s *sccQueue) Empty() bool {
+func (s *SCCQueue) Empty() bool {
 	switch {
 	case s.front < s.back:
 		return false // the last component that was pushed to is not empty
@@ -268,23 +268,23 @@ func (s *sccQueue) Empty() bool {
 	return s.trivial[s.front] == fst.NoState
 }
 
-// costComponents is an sccQueue whose components are all trivial or the nearest first, over distances that are
+// CostComponents is an sccQueue whose components are all trivial or the nearest first, over distances that are
 // numbers: the usual one of a cyclic machine, without the calls through two interfaces that each push and pop are.
-type costComponents[T float] struct {
+type CostComponents[T Float] struct {
 	of          []int32
 	heaps       []*costHeap[T] // nil for trivial components
 	trivial     []fst.StateID
 	front, back int32
 }
 
-// byCost returns q, with what waits in it, as costComponents; nil where it is another kind of queue. Where it is not
+// ByCost returns q, with what waits in it, as CostComponents; nil where it is another kind of queue. Where it is not
 // nil, q is not to be used any more.
-func byCost[T float](q queue) *costComponents[T] {
-	s, ok := q.(*sccQueue)
+func ByCost[T Float](q Queue) *CostComponents[T] {
+	s, ok := q.(*SCCQueue)
 	if !ok {
 		return nil
 	}
-	c := &costComponents[T]{of: s.of, heaps: make([]*costHeap[T], len(s.queues)), trivial: s.trivial, front: s.front, back: s.back}
+	c := &CostComponents[T]{of: s.of, heaps: make([]*costHeap[T], len(s.queues)), trivial: s.trivial, front: s.front, back: s.back}
 	for i, in := range s.queues {
 		if in == nil {
 			continue
@@ -298,7 +298,7 @@ func byCost[T float](q queue) *costComponents[T] {
 	return c
 }
 
-func (c *costComponents[T]) Push(q fst.StateID) {
+func (c *CostComponents[T]) Push(q fst.StateID) {
 	k := c.of[q]
 	if c.front > c.back {
 		c.front, c.back = k, k
@@ -313,7 +313,7 @@ func (c *costComponents[T]) Push(q fst.StateID) {
 }
 
 // pop returns fst.NoState when the queue is empty.
-func (c *costComponents[T]) Pop() fst.StateID {
+func (c *CostComponents[T]) Pop() fst.StateID {
 	for ; c.front <= c.back; c.front++ {
 		if h := c.heaps[c.front]; h != nil {
 			if !h.Empty() {
@@ -327,8 +327,8 @@ func (c *costComponents[T]) Pop() fst.StateID {
 	return fst.NoState
 }
 
-// positions is order for a queue.
-func positions(order []fst.StateID) []int32 {
+// Positions is order for a queue.
+func Positions(order []fst.StateID) []int32 {
 	p := make([]int32, len(order))
 	for q, k := range order {
 		p[q] = int32(k)
@@ -336,10 +336,10 @@ func positions(order []fst.StateID) []int32 {
 	return p
 }
 
-// componentQueue looks at every arc once to choose a queue for each component,
+// ComponentQueue looks at every arc once to choose a queue for each component,
 // or for all of them together unless always is set.
-func componentQueue[W semiring.Weight[W]](f fst.Expanded[W], c graph.Components, keep func(*fst.Arc[W]) bool,
-	alg *algebraOf[W], nearest func(states int, moving bool) queue, always bool, w *run.Stopwatch) (q queue, better bool, err error) {
+func ComponentQueue[W semiring.Weight[W]](f fst.Expanded[W], c graph.Components, keep func(*fst.Arc[W]) bool,
+	alg *AlgebraOf[W], nearest func(states int, moving bool) Queue, always bool, w *run.Stopwatch) (q Queue, better bool, err error) {
 	const (
 		trivial = iota
 		lifo
@@ -347,7 +347,7 @@ func componentQueue[W semiring.Weight[W]](f fst.Expanded[W], c graph.Components,
 		fifo
 	)
 	kinds := make([]uint8, c.N)
-	allTrivial, unweighted := true, alg.idempotent
+	allTrivial, unweighted := true, alg.Idempotent
 	for s := range f.NumStates() {
 		k := c.Of[s]
 		arcs := f.Arcs(fst.StateID(s))
@@ -368,7 +368,7 @@ func componentQueue[W semiring.Weight[W]](f fst.Expanded[W], c graph.Components,
 				continue
 			}
 			allTrivial = false
-			if !alg.path || class&belowOne != 0 {
+			if !alg.Path || class&belowOne != 0 {
 				kinds[k] = fifo
 				better = true
 			} else if class&weighted != 0 {
@@ -379,27 +379,27 @@ func componentQueue[W semiring.Weight[W]](f fst.Expanded[W], c graph.Components,
 		}
 	}
 	if unweighted && !always {
-		return &lifoQueue{}, better, nil
+		return &LIFOQueue{}, better, nil
 	}
 	if allTrivial && !always {
-		return newOrderQueue(c.Of, c.N), false, nil
+		return NewOrderQueue(c.Of, c.N), false, nil
 	}
-	queues := make([]queue, c.N)
+	queues := make([]Queue, c.N)
 	for k, kind := range kinds {
 		switch kind {
 		case lifo:
-			queues[k] = &lifoQueue{}
+			queues[k] = &LIFOQueue{}
 		case shortest:
 			queues[k] = nearest(len(c.Of), false)
 		case fifo:
-			queues[k] = &fifoQueue{}
+			queues[k] = &FIFOQueue{}
 		}
 	}
-	return newSCCQueue(c.Of, queues), better && alg.path, nil
+	return NewSCCQueue(c.Of, queues), better && alg.Path, nil
 }
 
-// anyBelowOne reports whether an arc is better than 1̄.
-func anyBelowOne[W semiring.Weight[W]](f fst.Expanded[W], alg *algebraOf[W]) bool {
+// AnyBelowOne reports whether an arc is better than 1̄.
+func AnyBelowOne[W semiring.Weight[W]](f fst.Expanded[W], alg *AlgebraOf[W]) bool {
 	for s := range f.NumStates() {
 		for _, e := range f.Arcs(fst.StateID(s)) {
 			if alg.class(e.Weight)&belowOne != 0 {

@@ -1,4 +1,4 @@
-package ops
+package sums
 
 import (
 	"github.com/tropica-fst/tropica/semiring"
@@ -11,19 +11,19 @@ import (
 
 // carriedProduct is the pair with a Log in it that files may have, and carriedProduct64 what its sums are carried in.
 type (
-	carriedProduct   = semiring.Product[semiring.Tropical, semiring.Log]
-	carriedProduct64 = semiring.Product[semiring.Tropical, semiring.Log64]
+	CarriedProduct   = semiring.Product[semiring.Tropical, semiring.Log]
+	CarriedProduct64 = semiring.Product[semiring.Tropical, semiring.Log64]
 )
 
-// widening returns the function from W to D, which must be W or what its sums are carried in.
-func widening[W, D any]() func(W) D {
+// Widening returns the function from W to D, which must be W or what its sums are carried in.
+func Widening[W, D any]() func(W) D {
 	var wide func(W) D
 	switch wide := any(&wide).(type) {
 	case *func(semiring.Log) semiring.Log64:
 		*wide = func(w semiring.Log) semiring.Log64 { return semiring.Log64(w) }
-	case *func(carriedProduct) carriedProduct64:
-		*wide = func(w carriedProduct) carriedProduct64 {
-			return carriedProduct64{First: w.First, Second: semiring.Log64(w.Second)}
+	case *func(CarriedProduct) CarriedProduct64:
+		*wide = func(w CarriedProduct) CarriedProduct64 {
+			return CarriedProduct64{First: w.First, Second: semiring.Log64(w.Second)}
 		}
 	case *func(W) W:
 		*wide = func(w W) W { return w }
@@ -31,15 +31,15 @@ func widening[W, D any]() func(W) D {
 	return wide
 }
 
-// rounding returns the function from D back to W.
-func rounding[W, D any]() func(D) W {
+// Narrowing returns the function from D back to W.
+func Narrowing[W, D any]() func(D) W {
 	var narrow func(D) W
 	switch narrow := any(&narrow).(type) {
 	case *func(semiring.Log64) semiring.Log:
 		*narrow = func(w semiring.Log64) semiring.Log { return semiring.Log(w) }
-	case *func(carriedProduct64) carriedProduct:
-		*narrow = func(w carriedProduct64) carriedProduct {
-			return carriedProduct{First: w.First, Second: semiring.Log(w.Second)}
+	case *func(CarriedProduct64) CarriedProduct:
+		*narrow = func(w CarriedProduct64) CarriedProduct {
+			return CarriedProduct{First: w.First, Second: semiring.Log(w.Second)}
 		}
 	case *func(W) W:
 		*narrow = func(w W) W { return w }
@@ -47,12 +47,12 @@ func rounding[W, D any]() func(D) W {
 	return narrow
 }
 
-// roundedOnly is rounded without a look at what comes of it.
-func roundedOnly[W semiring.Weight[W], D semiring.Weight[D]](d []D) []W {
+// RoundedOnly is rounded without a look at what comes of it.
+func RoundedOnly[W semiring.Weight[W], D semiring.Weight[D]](d []D) []W {
 	if d, same := any(d).([]W); same {
 		return d
 	}
-	narrow := rounding[W, D]()
+	narrow := Narrowing[W, D]()
 	w := make([]W, len(d))
 	for q := range d {
 		w[q] = narrow(d[q])
@@ -60,12 +60,12 @@ func roundedOnly[W semiring.Weight[W], D semiring.Weight[D]](d []D) []W {
 	return w
 }
 
-// widenedAll is the other way round.
-func widenedAll[W, D any](w []W) []D {
+// WidenedAll is the other way round.
+func WidenedAll[W, D any](w []W) []D {
 	if d, same := any(w).([]D); same {
 		return d
 	}
-	wide := widening[W, D]()
+	wide := Widening[W, D]()
 	d := make([]D, len(w))
 	for q := range w {
 		d[q] = wide(w[q])

@@ -1,4 +1,4 @@
-package ops
+package sums
 
 import (
 	"math"
@@ -10,17 +10,17 @@ import (
 // wideArc is an arc to a state, or from one.
 type wideArc struct {
 	state int32
-	w     wide
+	w     Wide
 }
 
-// eliminateSparse solves x = b + x·A for the numbers that weight makes of the arcs' weights, with b given in x, by the elimination of
+// EliminateSparse solves x = b + x·A for the numbers that weight makes of the arcs' weights, with b given in x, by the elimination of
 // one state after the other: those first between whose neighbours the fewest arcs come in its place (H. Markowitz, "The
 // elimination form of the inverse and its application to linear programming", Management Science 3(3), 1957). No
 // difference is taken but 1-a for the loop at a state, as in solveLinear.
 //
 // It returns notTried, and leaves x as it is, where there would be eight times as many arcs, or where a loop is so
 // near to 1 that rounding decides on which side; else solved, or a state at which the sum diverges.
-func eliminateSparse(arcs realArcs, weight func(float64) wide, x []wide, o *sumOptions) int {
+func EliminateSparse(arcs RealArcs, weight func(float64) Wide, x []Wide, o *Options) int {
 	const near = 1e-11
 	n := len(x)
 	b := slices.Clone(x)
@@ -28,7 +28,7 @@ func eliminateSparse(arcs realArcs, weight func(float64) wide, x []wide, o *sumO
 	most := 8*arcs.n + 1<<16
 	type eliminated struct {
 		state int32
-		star  wide
+		star  Wide
 		from  []wideArc // states left then that have an arc to it
 	}
 	order := make([]eliminated, 0, n)
@@ -38,20 +38,20 @@ func eliminateSparse(arcs realArcs, weight func(float64) wide, x []wide, o *sumO
 		if w.Spend(8+int(e.key(p))) != nil {
 			return interrupted
 		}
-		loop := e.loop[p].value()
+		loop := e.loop[p].Value()
 		if math.Abs(1-loop) < near {
-			return notTried
+			return NotTried
 		}
 		if !(loop < 1) {
 			return int(p)
 		}
-		star := wide{1 / (1 - loop), 0}.settle()
+		star := Wide{1 / (1 - loop), 0}.settle()
 		for _, arc := range e.rows[p] {
 			b[arc.state] = b[arc.state].plus(b[p].times(star).times(arc.w)).settle()
 		}
 		order = append(order, eliminated{p, star, e.remove(p, star)})
 		if e.arcs > most {
-			return notTried
+			return NotTried
 		}
 	}
 	for _, at := range slices.Backward(order) {
@@ -61,7 +61,7 @@ func eliminateSparse(arcs realArcs, weight func(float64) wide, x []wide, o *sumO
 		}
 		x[at.state] = sum.times(at.star)
 	}
-	return solved
+	return Solved
 }
 
 // elimination is what is left of a component.
@@ -69,17 +69,17 @@ type elimination struct {
 	rows [][]wideArc // arcs from each state, one to each other
 	from [][]int32   // states that have, or had, an arc to each
 	into []int32     // how many have one
-	loop []wide
+	loop []Wide
 	gone []bool
 	arcs int     // in rows, and of states that are gone those into them
 	at   []int32 // 1 + where in the row that is looked at the arc to each state is
 	heap *run.Heap[stateKey]
 }
 
-func newElimination(arcs realArcs, weight func(float64) wide, n int) *elimination {
+func newElimination(arcs RealArcs, weight func(float64) Wide, n int) *elimination {
 	e := &elimination{
 		rows: make([][]wideArc, n), from: make([][]int32, n), into: make([]int32, n),
-		loop: make([]wide, n), gone: make([]bool, n), at: make([]int32, n),
+		loop: make([]Wide, n), gone: make([]bool, n), at: make([]int32, n),
 		heap: run.NewHeap(stateKey.less),
 	}
 	for i := range arcs.n {
@@ -104,7 +104,7 @@ func newElimination(arcs realArcs, weight func(float64) wide, n int) *eliminatio
 }
 
 // add adds to the row of p, which is the one that is looked at.
-func (e *elimination) add(p, to int32, w wide) {
+func (e *elimination) add(p, to int32, w Wide) {
 	if k := e.at[to]; k > 0 {
 		arc := &e.rows[p][k-1]
 		arc.w = arc.w.plus(w).settle()
@@ -131,7 +131,7 @@ func (e *elimination) leave(p int32) {
 }
 
 // remove puts arcs between its neighbours in the place of p, the turns round whose loop weigh star, and returns the arcs to it.
-func (e *elimination) remove(p int32, star wide) (into []wideArc) {
+func (e *elimination) remove(p int32, star Wide) (into []wideArc) {
 	e.gone[p] = true
 	row := e.rows[p]
 	into = make([]wideArc, 0, e.into[p])

@@ -1,4 +1,4 @@
-package ops
+package sums
 
 import (
 	"math"
@@ -6,29 +6,29 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// algebraOf is what queues and loops ask about a weight type, found out once.
-type algebraOf[W semiring.Weight[W]] struct {
-	path, idempotent bool
-	zero, one        W
+// AlgebraOf is what queues and loops ask about a weight type, found out once.
+type AlgebraOf[W semiring.Weight[W]] struct {
+	Path, Idempotent bool
+	Zero, One        W
 	// class sorts a weight: bits below and weighted.
 	class func(W) uint8
-	less  func(a, b W) bool // natural order: a⊕b = a ≠ b
+	Less  func(a, b W) bool // natural order: a⊕b = a ≠ b
 }
 
-// nearOf returns the closeness of weights that OpenFst has: over numbers
+// NearOf returns the closeness of weights that OpenFst has: over numbers
 // a ≤ b+δ and b ≤ a+δ in their own arithmetic, which decides ties the same way.
-func nearOf[W semiring.Approx[W]](delta float64) func(a, b W) bool {
+func NearOf[W semiring.Approx[W]](delta float64) func(a, b W) bool {
 	near := func(a, b W) bool { return a.Near(b, delta) }
 	switch near := any(&near).(type) {
 	case *func(a, b semiring.Tropical) bool:
-		*near = nearCost[semiring.Tropical](delta)
+		*near = NearCost[semiring.Tropical](delta)
 	case *func(a, b semiring.Tropical64) bool:
-		*near = nearCost[semiring.Tropical64](delta)
+		*near = NearCost[semiring.Tropical64](delta)
 	}
 	return near
 }
 
-func nearCost[T float](delta float64) func(a, b T) bool {
+func NearCost[T Float](delta float64) func(a, b T) bool {
 	d := T(delta)
 	return func(a, b T) bool { return a <= b+d && b <= a+d }
 }
@@ -38,15 +38,15 @@ const (
 	weighted                   // neither 0̄ nor 1̄
 )
 
-func newAlgebra[W semiring.Weight[W]]() algebraOf[W] {
-	a := algebraOf[W]{zero: semiring.Zero[W](), one: semiring.One[W]()}
-	_, a.path = any(a.zero).(semiring.Path[W])
-	_, a.idempotent = any(a.zero).(semiring.Idempotent[W])
-	a.less = func(x, y W) bool { return !x.Equal(y) && x.Plus(y).Equal(x) }
+func NewAlgebra[W semiring.Weight[W]]() AlgebraOf[W] {
+	a := AlgebraOf[W]{Zero: semiring.Zero[W](), One: semiring.One[W]()}
+	_, a.Path = any(a.Zero).(semiring.Path[W])
+	_, a.Idempotent = any(a.Zero).(semiring.Idempotent[W])
+	a.Less = func(x, y W) bool { return !x.Equal(y) && x.Plus(y).Equal(x) }
 	a.class = func(w W) (c uint8) {
-		if !w.Equal(a.zero) && !w.Equal(a.one) {
+		if !w.Equal(a.Zero) && !w.Equal(a.One) {
 			c = weighted
-			if a.path && a.less(w, a.one) {
+			if a.Path && a.Less(w, a.One) {
 				c |= belowOne
 			}
 		}
@@ -58,7 +58,7 @@ func newAlgebra[W semiring.Weight[W]]() algebraOf[W] {
 	case *func(semiring.Tropical64) uint8:
 		*class = classOfCost[semiring.Tropical64]
 	}
-	switch less := any(&a.less).(type) {
+	switch less := any(&a.Less).(type) {
 	case *func(a, b semiring.Tropical) bool:
 		*less = func(a, b semiring.Tropical) bool { return a < b }
 	case *func(a, b semiring.Tropical64) bool:
@@ -67,7 +67,7 @@ func newAlgebra[W semiring.Weight[W]]() algebraOf[W] {
 	return a
 }
 
-func classOfCost[T float](w T) uint8 {
+func classOfCost[T Float](w T) uint8 {
 	switch {
 	case w == 0 || w == T(math.Inf(1)):
 		return 0

@@ -1,4 +1,4 @@
-package ops
+package sums
 
 import (
 	"math"
@@ -9,9 +9,9 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// isTopSorted looks whether every arc goes up. On a machine that is not sorted
+// IsTopSorted looks whether every arc goes up. On a machine that is not sorted
 // the answer mostly comes after a few arcs.
-func isTopSorted[W any](f fst.Expanded[W]) bool {
+func IsTopSorted[W any](f fst.Expanded[W]) bool {
 	known := fst.Properties(0)
 	if p, ok := any(f).(fst.Propertied); ok {
 		known = p.KnownProperties()
@@ -30,9 +30,9 @@ func isTopSorted[W any](f fst.Expanded[W]) bool {
 	return true
 }
 
-// sweepForward sums over the paths from sources (nil: the start state) along
+// SweepForward sums over the paths from sources (nil: the start state) along
 // the topological order (nil: ids). The error is that of the context.
-func sweepForward[W semiring.Weight[W], D semiring.Weight[D]](f fst.Expanded[W], order, sources []fst.StateID, w *run.Stopwatch) ([]D, error) {
+func SweepForward[W semiring.Weight[W], D semiring.Weight[D]](f fst.Expanded[W], order, sources []fst.StateID, w *run.Stopwatch) ([]D, error) {
 	n := f.NumStates()
 	d := slices.Repeat([]D{semiring.Zero[D]()}, n)
 	if sources == nil {
@@ -53,7 +53,7 @@ func sweepForward[W semiring.Weight[W], D semiring.Weight[D]](f fst.Expanded[W],
 			return d, sweepLog(f, order, sums, w)
 		}
 	}
-	relax := rowsOf[W, D]().relax
+	relax := RowsOf[W, D]().Relax
 	for i := range n {
 		q := fst.StateID(i)
 		if order != nil {
@@ -70,7 +70,7 @@ func sweepForward[W semiring.Weight[W], D semiring.Weight[D]](f fst.Expanded[W],
 
 // sweepLog is sweepForward over the log semirings; d holds 1̄ at the sources and
 // 0̄ elsewhere.
-func sweepLog[T float](f fst.Expanded[T], order []fst.StateID, d []semiring.Log64, w *run.Stopwatch) error {
+func sweepLog[T Float](f fst.Expanded[T], order []fst.StateID, d []semiring.Log64, w *run.Stopwatch) error {
 	sums := make([]semiring.LogSum, len(d))
 	for q := range sums {
 		if d[q] == 0 {
@@ -98,11 +98,11 @@ func sweepLog[T float](f fst.Expanded[T], order []fst.StateID, d []semiring.Log6
 	return nil
 }
 
-// sweepReverse sums over the paths to final states. The error is that of the context.
-func sweepReverse[W semiring.Weight[W], D semiring.Weight[D]](f fst.Expanded[W], order []fst.StateID, w *run.Stopwatch) ([]D, error) {
+// SweepReverse sums over the paths to final states. The error is that of the context.
+func SweepReverse[W semiring.Weight[W], D semiring.Weight[D]](f fst.Expanded[W], order []fst.StateID, w *run.Stopwatch) ([]D, error) {
 	n := f.NumStates()
 	d := make([]D, n)
-	sum := rowsOf[W, D]().sum
+	sum := RowsOf[W, D]().Sum
 	for i := n - 1; i >= 0; i-- {
 		q := fst.StateID(i)
 		if order != nil {
@@ -128,7 +128,7 @@ func sweepSized[W semiring.Weight[W], D semiring.Weight[D]](op string, f fst.Exp
 			d[s] = d[s].One()
 		}
 	}
-	rows := rowsOf[W, D]()
+	rows := RowsOf[W, D]()
 	held := int64(0)
 	for i := range n {
 		if reverse {
@@ -143,13 +143,13 @@ func sweepSized[W semiring.Weight[W], D semiring.Weight[D]](op string, f fst.Exp
 		}
 		// What a state's distance is, is known when its turn comes, in both directions.
 		if reverse {
-			d[q] = rows.sum(d, f.Arcs(q), f.Final(q))
+			d[q] = rows.Sum(d, f.Arcs(q), f.Final(q))
 		}
 		if held += heap(&d[q]); held > bytes {
 			return nil, run.Errors.Limit(run.Exceeded{Op: op, Limit: "bytes", Bound: bytes, Built: run.Progress{Bytes: held}, Cause: run.ErrLimit})
 		}
 		if !reverse {
-			rows.relax(d, d[q], f.Arcs(q))
+			rows.Relax(d, d[q], f.Arcs(q))
 		}
 	}
 	return d, nil
