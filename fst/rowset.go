@@ -6,8 +6,8 @@ import "github.com/tropica-fst/tropica/semiring"
 // may read: what an operation makes side by side of the states of a machine that it then
 // becomes (Vector.SetRows), without being copied again. Rows never move.
 //
-// Goroutine k alone calls Put(k, …). Whoever reads a row has been handed its Row through something
-// that orders the two, such as an atomic.
+// Goroutine k alone calls Put(k, …). A reader must receive the Row through something that orders
+// the two goroutines, such as an atomic.
 type RowSet[W semiring.Weight[W]] struct {
 	writers []rowWriter[W]
 }

@@ -13,12 +13,13 @@ import (
 // sharedPiece is how many arcs of a state are worth sharing out.
 const sharedPiece = 1 << 13
 
-// sortStates sorts the arcs of all states of f by several goroutines, which take blocks of states. Who finds a
-// state with many arcs gives pieces of it to those that have no states left, to the same result: a lexicon has
-// most of its arcs to sort at one state.
+// sortStates sorts the arcs of all states of f by several goroutines, which take blocks of states.
+// Who finds a state with many arcs gives pieces of it to those that have no states left, to the
+// same result: a lexicon has most of its arcs to sort at one state.
 //
-// Nobody waits for the others between the steps of a state: each goroutine is woken once, where waking took .05 to .1 ms
-// at each of five steps. Keys are made by who finds the state, and the arcs of a piece are put in place by who has sorted it.
+// Nobody waits for the others between the steps of a state: each goroutine is woken once, where
+// waking took .05 to .1 ms at each of five steps. Keys are made by who finds the state, and the
+// arcs of a piece are put in place by who has sorted it.
 func sortStates[W semiring.Weight[W]](f *fst.Vector[W], key func(*fst.Arc[W]) sortKey, block, workers int) {
 	pool := run.NewWorkPool[sortPiece[W]](workers)
 	var next atomic.Int64
@@ -62,7 +63,8 @@ type sharedSort[W any] struct {
 	left      atomic.Int64 // arcs that are not in their place yet
 }
 
-// sort returns when all arcs are in place, or the pool is stopped. While others are still at them it helps whoever has pieces.
+// sort returns when all arcs are in place, or the pool is stopped. While others are still at them
+// it helps whoever has pieces.
 func (s *sharedSort[W]) sort(arcs []fst.Arc[W], key func(*fst.Arc[W]) sortKey, pool *run.WorkPool[sortPiece[W]]) {
 	n := len(arcs)
 	s.keys = slices.Grow(s.keys[:0], n)[:n]
@@ -88,8 +90,8 @@ func (s *sharedSort[W]) sort(arcs []fst.Arc[W], key func(*fst.Arc[W]) sortKey, p
 	copy(arcs, s.sorted)
 }
 
-// keptSort is for how many arcs the work space is kept, so that sorting the next machine does not begin
-// with a thousand first touches of a page.
+// keptSort is for how many arcs the work space is kept, so that sorting the next machine does not
+// begin with a thousand first touches of a page.
 const keptSort = 1 << 18
 
 // giveBack ends the use of s, all of whose arcs are in place, since sort returns no earlier.
@@ -102,15 +104,16 @@ func (s *sharedSort[W]) giveBack() {
 	run.Scratch[sharedSort[W]]().Put(s)
 }
 
-// sortPiece is the keys lo ≤ i < hi of a state, which introsort has split from the others, and how many unlucky
-// splits are put up with yet.
+// sortPiece is the keys lo ≤ i < hi of a state, which introsort has split from the others, and how
+// many unlucky splits are put up with yet.
 type sortPiece[W any] struct {
 	of            *sharedSort[W]
 	lo, hi, depth int
 }
 
-// sort leaves the keys as introsort does: they are split at the same places, and no key leaves its piece in the
-// insertion sort at the end, so that this can be done piece by piece. What is split off goes to the pool.
+// sort leaves the keys as introsort does: they are split at the same places, and no key leaves its
+// piece in the insertion sort at the end, so that this can be done piece by piece. What is split
+// off goes to the pool.
 func (p sortPiece[W]) sort(pool *run.WorkPool[sortPiece[W]]) {
 	for p.hi-p.lo > sharedPiece && p.depth > 0 {
 		p.depth--

@@ -11,8 +11,8 @@ import (
 // workers is how many goroutines n pieces of work are worth, at least one.
 func (lim Limits) workers(n int) int { return max(1, min(lim.Workers, n)) }
 
-// WorkerPanic is what a panic in a goroutine of an operation's workers becomes in the one that called the operation, where
-// recover finds it.
+// WorkerPanic is what a panic in a goroutine of an operation's workers becomes in the one that
+// called the operation, where recover finds it.
 type WorkerPanic struct {
 	Value any    // that the panic was with
 	Stack []byte // of the worker
@@ -41,7 +41,8 @@ func init() {
 //
 // Once lim.Ctx is done no further call is made, and the first i that is left out has a LimitError.
 //
-// A panic of do ends the batch as an error does, and goes on in the goroutine that called Batch (see Limits.Workers).
+// A panic of do ends the batch as an error does, and goes on in the goroutine that called Batch
+// (see Limits.Workers).
 func Batch(n int, lim Limits, do func(i int) error) error {
 	each := func(i int) error {
 		if err := run.Cancelled("Batch", lim.Ctx); err != nil {

@@ -45,11 +45,10 @@ type ComposeOptions struct {
 // order: states are numbered as they are first reached, breadth first, and
 // unless opts.KeepDead is set those that reach no final state are taken out.
 //
-// Time: O(V·D₁·(log D₂ + M₂)), where V is the number of pairs reached, D₁ the
-// out-degree of the machine whose arcs are gone through, D₂ of the one that is
-// searched and M₂ how often a label repeats there; where both are sorted, each
-// pair of states costs no more than a merge of its arcs. Space: 16 to 30 bytes
-// a pair on top of the result.
+// Time: O(V·D₁·(log D₂ + M₂)) for V pairs reached. D₁ is the out-degree of the machine whose arcs
+// are iterated, D₂ that of the machine that is searched, and M₂ how often a label repeats there;
+// where both are sorted, each pair of states costs no more than a merge of its arcs. Space: 16 to
+// 30 bytes a pair on top of the result.
 //
 // This is M. Mohri, F. Pereira and M. Riley, "Weighted automata in text and
 // speech processing", ECAI 1996 workshop, with the filters of Allauzen, Riley
@@ -112,14 +111,13 @@ func (c *Composer[W]) giveBack(s *composeScratch[W]) {
 	run.Scratch[composeScratch[W]]().Put(s)
 }
 
-// ComposeLazy returns A∘B, to be computed where it is looked at. A and B may
-// themselves be computed on demand. Where neither A is known to be sorted by output label
-// nor B by input label, A, or else B, of which it is not known is checked state by state,
-// and what is out of order becomes the error of the result.
-// (fst.Lazy.LearnProperties tells of one what its maker knows.) States that reach no final state are kept, and
-// opts.Trace is not filled; the Limits hold for the states met, the bytes of the
-// table of pairs and the arcs of any one state. cache adjusts the result's
-// cache; nil is the default.
+// ComposeLazy returns A∘B, computed state by state on demand. A and B may themselves be computed on
+// demand. One of them must be sorted, A by output label or B by input label. Where neither is known
+// to be, ComposeLazy checks the one whose order is unknown, A first, state by state. An arc out of
+// order becomes the error of the result. (The maker of a lazy machine declares its order with
+// fst.Lazy.LearnProperties.) States that reach no final state are kept, and opts.Trace is not
+// filled; the Limits hold for the states met, the bytes of the table of pairs and the arcs of any
+// one state. cache adjusts the result's cache; nil is the default.
 func ComposeLazy[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions, cache *fst.LazyOptions) (*fst.Lazy[W], error) {
 	var c fst.Expander[W]
 	var err error
@@ -153,8 +151,8 @@ type Composer[W semiring.Weight[W]] struct {
 	trace    *Trace
 }
 
-// NewComposer prepares A∘B; requirements and errors are those of Compose. It composes by plain labels:
-// options that ask for more are an error.
+// NewComposer prepares A∘B; requirements and errors are those of Compose. It composes by plain
+// labels: options that ask for more are an error.
 func NewComposer[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions) (*Composer[W], error) {
 	if opts == nil {
 		opts = &ComposeOptions{}
@@ -165,8 +163,8 @@ func NewComposer[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions) (*
 	return newComposer(a, b, opts)
 }
 
-// newComposer is NewComposer for options that may ask for more, or files that look ahead, where that has
-// been found not to be possible, or not to be meant.
+// newComposer is NewComposer for options that may ask for more, or files that look ahead, where
+// that has been found not to be possible, or not to be meant.
 func newComposer[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions) (*Composer[W], error) {
 	if opts == nil {
 		opts = &ComposeOptions{}
@@ -283,8 +281,8 @@ func (c *Composer[W]) operandErr() error {
 	return c.b.err()
 }
 
-// expand appends the arcs of p to dst, and the triples that they lead to to c.keys. Of many arcs those that are there
-// are numbered now and then, unless that is another's.
+// expand appends the arcs of p to dst, and the triples that they lead to to c.keys. Of many arcs
+// those that are there are numbered now and then, unless that is another's.
 //
 // It goes through the arcs of one machine in order, and for each through those of
 // the other with the same label: first the searched machine's ε-moves alone,
@@ -418,9 +416,10 @@ func (c *Composer[W]) expand(p *pairOf[W], dst []fst.Arc[W], trace *Trace) ([]fs
 	return dst, nil
 }
 
-// pause is for states with very many arcs: it checks the limits, numbers the arcs that are there, unless that is another's,
-// and, once the state's own from begin on are many, makes room for all of them: n that come next, and those that r then makes from
-// arc i on. They are counted first, for a state that goes beyond a limit to end before it is made.
+// pause is for states with very many arcs: it checks the limits, numbers the arcs that are there,
+// unless that is another's, and, once the state's own from begin on are many, makes room for all of
+// them: n that come next, and those that r then makes from arc i on. They are counted first, for a
+// state that goes beyond a limit to end before it is made.
 func (c *Composer[W]) pause(dst []fst.Arc[W], begin, n, i, k int, r *restOf[W]) ([]fst.Arc[W], error) {
 	if err := c.check(int64(c.numbered + len(c.keys))); err != nil {
 		return dst, err
@@ -441,7 +440,8 @@ func (c *Composer[W]) pause(dst []fst.Arc[W], begin, n, i, k int, r *restOf[W]) 
 	return dst, nil
 }
 
-// restOf is a state that is being expanded: what its arcs, to be gone through and to be searched, make.
+// restOf is a state that is being expanded: what its arcs, to be gone through and to be searched,
+// make.
 type restOf[W semiring.Weight[W]] struct {
 	in, se            []fst.Arc[W]
 	inLabel, seLabel  labels
@@ -450,9 +450,10 @@ type restOf[W semiring.Weight[W]] struct {
 	eps0, eps1        int  // where se has ε
 }
 
-// arcs is how many arcs those of in from i on make, where label i-1 was found, or looked for, at k; no more than
-// 2⁵⁵ are counted. It counts what expand then makes, so that a state with very many has them in one array of just their size.
-// It takes no longer than to look the labels of in up in se, however many there are.
+// arcs is how many arcs those of in from i on make, where label i-1 was found, or looked for, at k;
+// no more than 2⁵⁵ are counted. It counts what expand then makes, so that a state with very many
+// has them in one array of just their size. It takes no longer than to look the labels of in up in
+// se, however many there are.
 func (r *restOf[W]) arcs(i, k int) (n int64) {
 	const most = 1 << 55
 	var last fst.Label // of the arc before, where it had one
@@ -502,11 +503,12 @@ const checkEvery = 1 << 13
 // wideState is how many arcs a state has whose array the result takes as it is.
 const wideState = 1 << 15
 
-// mostAtOnce is how many arcs room is made for at once. Of more the array grows: who sets no limit may ask for a state
-// larger than any memory, and should come as far as that goes.
+// mostAtOnce is how many arcs room is made for at once. Of more the array grows: who sets no limit
+// may ask for a state larger than any memory, and should come as far as that goes.
 const mostAtOnce = 1 << 27
 
-// wideScratch is room for what there is of such a state when its arcs are counted, and for what is before it.
+// wideScratch is room for what there is of such a state when its arcs are counted, and for what is
+// before it.
 const wideScratch = 2 * (wideState + checkEvery)
 
 // check compares with the limits what has been built, with n arcs of the state
@@ -521,7 +523,8 @@ func (c *Composer[W]) check(n int64) error {
 	return c.meter.Check(p)
 }
 
-// checkAhead is check of a state that has been counted: rest of its arcs are to be made yet, of whole.
+// checkAhead is check of a state that has been counted: rest of its arcs are to be made yet, of
+// whole.
 func (c *Composer[W]) checkAhead(rest, whole int64) error {
 	made := int64(c.numbered + len(c.keys))
 	err := c.check(made + rest)
@@ -537,9 +540,9 @@ func (c *Composer[W]) checkAhead(rest, whole int64) error {
 // usual load, span and final weight of the result.
 const tripleBytes = 8 + 14 + 16 + 8
 
-// run expands every state in order of its number, and writes the result as it
-// goes. It is Materialize without the calls between, and with a trace. The arrays of a result that fits
-// into the buffer are the buffer's.
+// run expands every state in order of its number, and writes the result as it goes. It is
+// Materialize without the calls between, and with a trace. The arrays of a result that fits into
+// the buffer are the buffer's.
 func (c *Composer[W]) run(b *run.StateBuffer[W]) (*fst.Vector[W], error) {
 	if c.trace != nil {
 		c.trace.reset()

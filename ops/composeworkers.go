@@ -50,8 +50,8 @@ func (c *Composer[W]) ahead() *Composer[W] {
 	}
 }
 
-// fill makes the arcs of k's states, without the numbers of the states they lead to. It ends at a state that fails, or
-// with which there are very many.
+// fill makes the arcs of k's states, without the numbers of the states they lead to. It ends at a
+// state that fails, or with which there are very many.
 func (c *Composer[W]) fill(k *composeChunk[W]) {
 	c.table.Keys, c.keys = k.tuples, k.keys[:0]
 	k.finals, k.ends, k.arcs, k.whole = k.finals[:0], k.ends[:0], k.arcs[:0], false
@@ -81,11 +81,11 @@ func (c *Composer[W]) fill(k *composeChunk[W]) {
 	k.whole = true
 }
 
-// runAhead does the rest of run, from state q on, with w workers: all make arcs of states
-// that have their numbers, and the one that called numbers what they make in the order of
-// the states, which is all that the result depends on. It expands chunks itself as long
-// as the next in order is not there. What is missing in a chunk, since a state failed or there are too many arcs to be
-// held for later, it makes in order, so that an error is the one that a single worker meets.
+// runAhead does the rest of run, from state q on, with w workers: all make arcs of states that have
+// their numbers, and the one that called numbers what they make in the order of the states, which
+// is all that the result depends on. It expands chunks itself as long as the next in order is not
+// there. What is missing in a chunk, since a state failed or there are too many arcs to be held for
+// later, it makes in order, so that an error is the one that a single worker meets.
 //
 // Numbering is half of the whole, so that a third worker finds little to do.
 func (c *Composer[W]) runAhead(out *run.StateBuffer[W], q, w int) (err error) {

@@ -6,10 +6,9 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// Concat makes a, in place, the concatenation ab, which relates xx' to yy' with
-// the sum of a(x, y) ⊗ b(x', y') over all ways to cut the strings. The states of b
-// follow those of a; each final state of a gets an ε-arc to b's start, with its
-// final weight, and is final no more.
+// Concat turns a, in place, into the concatenation ab. It relates xx' to yy' with the sum of a(x,
+// y) ⊗ b(x', y') over all ways to cut the strings. The states of b follow those of a; each final
+// state of a gets an ε-arc to b's start, with its final weight, and is final no more.
 //
 // Symbol tables must agree where both machines have them, else the error wraps
 // ErrSymbols. b may be a itself. Over a limit a is as it was. O(|Q_a| + |Q_b| + |E_b|) time.

@@ -57,8 +57,8 @@ type Description struct {
 // A machine without a start state has no components and no accessible states,
 // as there.
 //
-// Cost: O(states + arcs) (with SizeOnly, O(states)), and a sort of the labels of states that are not sorted
-// by them.
+// Cost: O(states + arcs) (with SizeOnly, O(states)), and a sort of the labels of states that are
+// not sorted by them.
 func Describe[W semiring.Weight[W]](f fst.Expanded[W], opts *DescribeOptions) *Description {
 	var o DescribeOptions
 	if opts != nil {

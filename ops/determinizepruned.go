@@ -18,7 +18,7 @@ type DeterminizePrunedOptions[W any] struct {
 	Prune PruneOptions[W] // Distances are not looked at
 }
 
-// DividedPath is met by divisible weights with the path property.
+// DividedPath is implemented by divisible weights with the path property.
 type DividedPath[W any] interface {
 	PathWeight[W]
 	semiring.Divisible[W]
@@ -30,10 +30,11 @@ type DividedPath[W any] interface {
 // bound on states or a threshold brings even machines to an end that cannot be
 // determinized; a transducer is determinized whole, and then pruned.
 //
-// A threshold does not bring to an end what has two cycles with the same labels, one that costs nothing and one that does, behind a
-// string that is good enough: then states of equal cost differ by more and more. Such cycles are searched for, and are a
-// TwinsError, as with Determinize: by a proof at once, as a suspicion at a million states. Without such cycles, it ends,
-// over Tropical and Tropical64; over other weights any breach of the twins property is a suspicion.
+// A threshold does not bring to an end what has two cycles with the same labels, one that costs
+// nothing and one that does, behind a string that is good enough: then states of equal cost differ
+// by more and more. Such cycles are searched for, and are a TwinsError, as with Determinize: by a
+// proof at once, as a suspicion at a million states. Without such cycles, it ends, over Tropical
+// and Tropical64; over other weights any breach of the twins property is a suspicion.
 //
 // Cost: a shortest distance of f, the subsets that are kept and one step beyond,
 // and the logarithm of their number for each arc.
@@ -195,13 +196,15 @@ func (p *lazyPruner[W]) run() (*fst.Vector[W], error) {
 	return out, nil
 }
 
-// findCheapTwins returns a breach of the twins property that pruning leaves: the left path comes within limit before its cycle, and
-// the cycle costs nothing. beta are the distances to the final states.
+// findCheapTwins returns a breach of the twins property that pruning leaves: the left path comes
+// within limit before its cycle, and the cycle costs nothing. beta are the distances to the final
+// states.
 //
-// A pruned construction without end has an infinite string whose subsets all have a path within limit and, from somewhere
-// on, of one cost, since the sums of costs that are no less than 0 and below a bound are finitely many; and
-// since elements whose residuals are bounded are finitely many too, some residuals have no bound. Along the string, the pairs of
-// a state on the cheapest path and of one on a path to such an element come again with the same cost on the left and another on
+// A pruned construction without end has an infinite string whose subsets all have a path within
+// limit and, from somewhere on, of one cost, since the sums of costs that are no less than 0 and
+// below a bound are finitely many; and since elements whose residuals are bounded are finitely many
+// too, some residuals have no bound. Along the string, the pairs of a state on the cheapest path
+// and of one on a path to such an element come again with the same cost on the left and another on
 // the right: a cycle of this kind. So where there is none, the construction ends.
 func findCheapTwins[W DividedPath[W]](op string, f fst.Expanded[W], beta []W, limit W, delta float64, lim Limits, budget int64) (*TwinsError, error) {
 	w := &run.Stopwatch{Op: op, Ctx: lim.Ctx}
@@ -315,7 +318,8 @@ func findCheapTwins[W DividedPath[W]](op string, f fst.Expanded[W], beta []W, li
 	return nil, nil
 }
 
-// provesPruned reports whether the left side of a cycle costs exactly nothing and the right side more than rounding can make up for.
+// provesPruned reports whether the left side of a cycle costs exactly nothing and the right side
+// more than rounding can make up for.
 func provesPruned[W semiring.Weight[W]](s *square.Square[W], cycle []square.Step, delta float64) bool {
 	cost := leastCosts[W]()
 	var left, right float64

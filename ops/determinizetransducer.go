@@ -76,8 +76,9 @@ type outputState struct {
 	rest   fst.StateID // number in rests; NoState of the one without labels
 }
 
-// outputRest is what is left of an output string: a label, and the rest after it, NoState where that has none. So
-// a string and all that is left of it on the way take the memory of one, and not of its square.
+// outputRest is what is left of an output string: a label, and the rest after it, NoState where
+// that has none. So a string and all that is left of it on the way take the memory of one, and not
+// of its square.
 type outputRest struct {
 	label fst.Label
 	tail  fst.StateID
@@ -430,8 +431,8 @@ func (a *outputResiduals[W]) keep(r outResidual[W]) outResidual[W] {
 	return r
 }
 
-// only forgets strings when there are twice as many labels as the last time that it did: what is new then pays for what is
-// moved. Strings lie in one another, and each label is moved once.
+// only forgets strings when there are twice as many labels as the last time that it did: what is
+// new then pays for what is moved. Strings lie in one another, and each label is moved once.
 func (a *outputResiduals[W]) only(left iter.Seq[*outResidual[W]]) {
 	if len(a.kept) <= 2*a.left+retainedLeast {
 		return

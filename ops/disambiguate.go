@@ -48,14 +48,13 @@ var ErrSplit = errors.New("rounding splits states in a way that cannot be mended
 // ε is an ordinary label: remove it first with RmEpsilon, or two paths may differ
 // in it alone.
 //
-// First comes a subset construction like that of Determinize, in which a subset
-// has a head, one of its states. Only the head's arcs are followed, each into a
-// subset of its own, of the states that share a future with the new head: some
-// string takes both to final states. Then, of the arcs with the same label into one
-// state, or into such with one head of which different outputs are left over, from states
-// that one string reaches, all but those of the lowest head are superfluous and go, as do final weights. A transducer is disambiguated as an
-// acceptor whose weights carry output strings, and must be functional, else the
-// error is a FunctionalError.
+// First comes a subset construction like that of Determinize, in which a subset has a head, one of
+// its states. Only the head's arcs are followed, each into a subset of its own, of the states that
+// share a future with the new head: some string takes both to final states. Then, of the arcs with
+// the same label into one state, or into such with one head of which different outputs are left
+// over, from states that one string reaches, all but those of the lowest head are superfluous and
+// go, as do final weights. A transducer is disambiguated as an acceptor whose weights carry output
+// strings, and must be functional, else the error is a FunctionalError.
 //
 // The weights must be zero-sum-free and left divisible. The construction ends
 // for all acyclic machines, unweighted acceptors and unambiguous machines, and
@@ -297,8 +296,9 @@ func (d *disambiguator[W]) construct(in *fst.Vector[W], o *DisambiguateOptions) 
 	return nil
 }
 
-// compareLeftOver sets alike. A label at most leaves a step, so that of what has gone two ways to one head different strings may be left;
-// the weights are those of all ways together. The keys of one head are held at a time, beside what was built.
+// compareLeftOver sets alike. A label at most leaves a step, so that of what has gone two ways to
+// one head different strings may be left; the weights are those of all ways together. The keys of
+// one head are held at a time, beside what was built.
 func (d *disambiguator[W]) compareLeftOver(leftOver func(q fst.StateID, dst []byte) []byte, built run.Progress) error {
 	since := 0
 	d.alike = make([]int32, len(d.heads))
@@ -435,7 +435,8 @@ func (d *disambiguator[W]) pairs(queue []uint64, p, q fst.StateID) ([]uint64, er
 			if d.heads[t] == fst.NoState {
 				continue
 			}
-			// States with one head that are not alike are the same as one state: of the arcs into them, too, one is enough.
+			// States with one head that are not alike are the same as one state: of the
+			// arcs into them, too, one is enough.
 			split := s != t && d.alike != nil && d.heads[s] == d.heads[t] && d.alike[s] != d.alike[t]
 			if p != q && (s == t || split) {
 				d.add(arcID{p, int32(i)}, arcID{q, int32(j)})

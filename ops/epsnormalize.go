@@ -9,20 +9,19 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// EpsNormalize returns a transducer with the relation of f in which, on each path,
-// no ε on the given side comes before a label on that side: all ε come last. There
-// are no arcs with ε on both sides but for those that spell out what is left of an
-// output string.
+// EpsNormalize returns a transducer with the relation of f. On each of its paths the ε of the given
+// side come after the labels of that side: all ε come last. There are no arcs with ε on both sides
+// but for those that spell out what is left of an output string.
 //
 // No cycle may have more labels on the other side than on this, for then there are ever more
 // left to come: that is an UnboundedOutputError with the cycle, around
 // ErrUnboundedDelay, or ErrNotClosed where there is none on this side. It is met before the work
 // that would not end, if and only if it would not; epsnormalizeend.go has the proof.
 //
-// The outputs become part of the weights, ε-arcs are removed, and the outputs
-// spelled out again; states and arcs are OpenFst's. Cost: that of RmEpsilon, and
-// O(states + arcs) of the result, times the length of the strings, which are held each by itself: n²/2 labels
-// on a chain of n arcs with ε on the side and an output. Limits.Bytes counts them.
+// The outputs become part of the weights, ε-arcs are removed, and the outputs spelled out again;
+// states and arcs are OpenFst's. Cost: that of RmEpsilon, and O(states + arcs) of the result, times
+// the length of the strings, which are held each by itself: n²/2 labels on a chain of n arcs with ε
+// on the side and an output. Limits.Bytes counts them.
 //
 // After M. Mohri, "Generic epsilon-removal and input epsilon-normalization
 // algorithms for weighted transducers", Int. J. Foundations of Computer Science

@@ -195,12 +195,11 @@ func (u *unionFind) union(x, y int32) bool {
 	return true
 }
 
-// Distinguish returns nil when Equivalent says yes, and otherwise a string whose
-// weights in a and b are more than delta apart, found by breadth-first search on
-// the pairs of states that a string reaches: where one of them is final and the
-// other not, where the weights differ, or by going on from a pair that two
-// strings reach with different quotients of weights. The search gives up after
-// four million pairs, with Unknown set.
+// Distinguish returns nil when a and b are equivalent. Otherwise it returns a string whose weights
+// in a and b differ by more than delta. It searches the pairs of states that one string reaches,
+// breadth first: where one of them is final and the other not, where the weights differ, or by
+// going on from a pair that two strings reach with different quotients of weights. The search gives
+// up after four million pairs, with Unknown set.
 func Distinguish[W minimizable[W]](a, b fst.Expanded[W], delta float64) (*Distinction, error) {
 	same, err := Equivalent(a, b, delta)
 	if same || err != nil {

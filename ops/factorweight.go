@@ -256,7 +256,8 @@ func (x *factorer[W]) built() run.Progress {
 	return run.Progress{States: len(x.states), Arcs: x.arcs, Bytes: bytes}
 }
 
-// enoughLabels returns a LimitError when n arcs that a final weight becomes ask for labels beyond the last.
+// enoughLabels returns a LimitError when n arcs that a final weight becomes ask for labels beyond
+// the last.
 func (x *factorer[W]) enoughLabels(n int) error {
 	first := fst.Label(math.MinInt32) // which n in memory cannot exhaust
 	if x.o.IncrementILabel {

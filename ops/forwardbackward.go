@@ -11,12 +11,12 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// Passages holds, for each arc and each final weight of a machine, the ⊕-sum of
-// the weights of the successful paths through it: α(p)⊗w⊗β(q), or that divided
-// by the sum over all successful paths.
+// Passages holds the ⊕-sum of the weights of the successful paths through each arc and each final
+// weight of a machine: α(p)⊗w⊗β(q), or that divided by the sum over all successful paths.
 //
-// Over Log all of these are computed in float64 and rounded one by one. Sums of a long machine are large beside what its arcs
-// weigh: posteriors are to be taken from Posteriors or ExpectedCounts, not from Alpha and Beta, whose rounding they would show.
+// Over Log all of these are computed in float64 and rounded one by one. Sums of a long machine are
+// large beside what its arcs weigh: posteriors are to be taken from Posteriors or ExpectedCounts,
+// not from Alpha and Beta, whose rounding they would show.
 type Passages[W semiring.Weight[W]] struct {
 	Alpha []W // from the start to each state
 	Beta  []W // from each state to the final states, final weights included
@@ -37,8 +37,8 @@ type ForwardBackwardOptions struct {
 	Delta float64
 	// MaxVisits is as in ShortestDistance.
 	MaxVisits int64
-	// Limits has Ctx, which stops a long computation, and Bytes for the distances and the passages. States and Arcs
-	// mean nothing, as no machine is made.
+	// Limits has Ctx, which stops a long computation, and Bytes for the distances and the
+	// passages. States and Arcs mean nothing, as no machine is made.
 	Limits
 }
 
@@ -102,11 +102,10 @@ func Posteriors[W interface {
 	return passagesOf(op, f, opts, W.DivideLeft)
 }
 
-// ExpectedCounts returns how often a path of f, drawn at random by its weight,
-// is expected to pass each arc, as plain numbers whatever the scale of the
-// weights: arcs holds them for the arcs of state after state, in their order,
-// and finals the chance to end at each state. logTotal is the logarithm of the
-// sum over all paths. Errors are those of Posteriors.
+// ExpectedCounts returns, for each arc, how often a random path of f is expected to pass it. Paths
+// are drawn by their weights; the counts are plain numbers: arcs holds them for the arcs of state
+// after state, in their order, and finals the chance to end at each state. logTotal is the
+// logarithm of the sum over all paths. Errors are those of Posteriors.
 //
 // Cost: that of ForwardBackward; over Log64 one exp an arc more.
 func ExpectedCounts[W interface {
@@ -183,7 +182,8 @@ type bothSums[D any] struct {
 	total       D
 }
 
-// forwardBackward computes the distances, carried in D; one search for the order serves both. The stopwatch is that of what follows.
+// forwardBackward computes the distances, carried in D; one search for the order serves both. The
+// stopwatch is that of what follows.
 func forwardBackward[W semiring.Approx[W], D semiring.Approx[D]](op string, f fst.Expanded[W], opts *ForwardBackwardOptions) (*bothSums[D], *run.Stopwatch, error) {
 	var o ForwardBackwardOptions
 	if opts != nil {
@@ -240,7 +240,8 @@ func forwardBackward[W semiring.Approx[W], D semiring.Approx[D]](op string, f fs
 	return p, w, nil
 }
 
-// passagesOf computes the passages, divided by the total as divide does it. Where that is by division, there must be a total.
+// passagesOf computes the passages, divided by the total as divide does it. Where that is by
+// division, there must be a total.
 func passagesOf[W semiring.Approx[W], D semiring.Approx[D]](op string, f fst.Expanded[W], opts *ForwardBackwardOptions, divide func(total, w D) D) (*Passages[W], error) {
 	both, w, err := forwardBackward[W, D](op, f, opts)
 	if err != nil {
@@ -276,7 +277,8 @@ func (p *Passages[W]) fill(watch *run.Stopwatch, f fst.Expanded[W], compute func
 		return nil
 	}
 	zero := semiring.Zero[W]()
-	// Distances are members: what is none lies on no successful path, or was too large a number.
+	// Distances are members: what is none lies on no successful path, or was too large a
+	// number.
 	for q := range fst.StateID(f.NumStates()) {
 		arcs := f.Arcs(q)
 		for i, w := range p.Arcs(q) {

@@ -23,18 +23,17 @@ type SearchOptions struct {
 // two paths with one input and two outputs, of the fewest steps that any two
 // have: a step reads a label on both, or ε on one. Weights are not looked at.
 //
-// Of two paths that read the same so far, one's output is ahead of the other's
-// by some labels, or they differ for good. f is functional exactly when, at each
-// pair of states from which both can go on to accept one string, that lead is the
-// same whichever way the pair was reached, and is none at final states.
+// Consider two paths that have read the same input. The output of one leads that of the other by
+// some labels, or the outputs differ for good. f is functional exactly when each pair of states
+// with a common accepted string has one lead, however it is reached, and final pairs have none.
 //
-// The search is breadth-first, with two leads a pair, and ends with the first evidence. Others are not needed: a way
-// on to final states makes up for one lead at most, and so with one of the first
-// two the outputs differ, too, and after no more steps. Of parallel arcs, too, two leads are enough.
+// The search is breadth-first, keeps two leads a pair, and ends with the first evidence. Two leads
+// are enough: a continuation to final states can cancel only one of them. The other then gives
+// evidence in as few steps. The same holds for parallel arcs.
 //
-// Cost: O(|Q|² + |E|²) steps on leads, which are as long as a path at worst, where arcs from one
-// state to another with one input label count once; memory for the pairs and leads, and for the arcs between the pairs
-// only where leads are long, to do without those of pairs that no string takes to final states.
+// Cost: O(|Q|² + |E|²) steps on leads, each as long as a path at worst. Parallel arcs with one
+// input label count once. Memory holds the pairs and leads. Arcs between pairs are stored only when
+// leads grow long, to drop the pairs that lead to no final pair.
 //
 // After Béal, Carton, Prieur and Sakarovitch (2003), as Unambiguous.
 func Functional[W semiring.Weight[W]](f fst.Expanded[W], opts *SearchOptions) (*FunctionalError, error) {

@@ -110,7 +110,8 @@ func (s *splitter[G, W]) push(final G, arcs []fst.Arc[G]) error {
 	return nil
 }
 
-// pushOrGive adds a state with the arcs in the buffer, and returns the buffer for the next, or none where it has become the state's.
+// pushOrGive adds a state with the arcs in the buffer, and returns the buffer for the next, or none
+// where it has become the state's.
 func pushOrGive[W semiring.Weight[W]](f *fst.Vector[W], final W, arcs []fst.Arc[W]) []fst.Arc[W] {
 	if len(arcs) < wideState || cap(arcs) > len(arcs)+len(arcs)/8 {
 		f.PushState(final, arcs)

@@ -15,20 +15,21 @@ import (
 // Limits bounds what a constructive operation may build; every options struct
 // of one embeds it. Zero is no limit.
 type Limits struct {
-	// Ctx cancels; nil is none. It is looked at when work begins, and again with every 256th state or when a megabyte more is
-	// held. So a machine that is computed on demand may still expand up to 255 states behind a cancellation before it
-	// reports it.
+	// Ctx cancels; nil is none. It is checked when work begins, then after every 256 states and
+	// every further megabyte. So a machine computed on demand may expand up to 255 states after
+	// a cancellation before it reports it.
 	Ctx    context.Context
 	States int   // states of the result
 	Arcs   int64 // arcs of the result
 	Bytes  int64 // estimated bytes held: the result, state tables and work space; the input and what the collector has not yet freed come on top
 
-	// Workers is how many goroutines may work at once, where an operation can use more
-	// than one: Compose, RmEpsilon, ConnectWorkers, ArcSortWorkers and Batch. 0 and 1 are one. The
+	// Workers is how many goroutines may work at once, where an operation can use more than
+	// one: Compose, RmEpsilon, ConnectWorkers, ArcSortWorkers and Batch. 0 and 1 are one. The
 	// result is the same for any number; each takes work space of its own.
 	//
-	// A panic of weights, or of what Batch calls, goes on in the goroutine that called the operation, when all workers have
-	// ended: from there as it is, from another as a *WorkerPanic, which holds the value and the stack.
+	// A panic in a worker continues in the goroutine that called the operation, once all
+	// workers have ended. A panic of another goroutine becomes a *WorkerPanic with the value
+	// and the stack.
 	Workers int
 }
 
@@ -74,7 +75,8 @@ func (e *LimitError) Error() string {
 
 func (e *LimitError) Unwrap() error { return e.Cause }
 
-// enoughLabels returns a LimitError, its operation still to be named, unless n labels in a row begin with first.
+// enoughLabels returns a LimitError, its operation still to be named, unless n labels in a row
+// begin with first.
 func enoughLabels(first fst.Label, n int, hint string) *LimitError {
 	if there := math.MaxInt32 - int64(first) + 1; int64(n) > there {
 		return &LimitError{Limit: "labels", Bound: there, Cause: ErrLimit, Hint: hint}
@@ -88,9 +90,9 @@ func isCancelled(err error) bool {
 	return errors.As(err, &l) && l.Limit == "context"
 }
 
-// CheckLimits returns a LimitError that names op when the finished machine f has more states, arcs or
-// bytes than lim allows, or when lim.Ctx is done at the call. It serves operations whose result is hardly larger than
-// their operands: they check it once, when it is made, in place of checking while they work. O(|Q|) time at most.
+// CheckLimits returns a LimitError that names op when the finished machine f exceeds lim, or when
+// lim.Ctx is done. It serves operations whose result is hardly larger than their operands. They
+// check the limits once, on the result. O(|Q|) time at most.
 func CheckLimits[W semiring.Weight[W]](op string, f fst.Expanded[W], lim Limits) error {
 	m := lim.meter(op).AtOnce()
 	return m.Check(run.SizeOf[W](f.NumStates(), int64(fst.NumArcs(f))))

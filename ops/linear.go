@@ -161,11 +161,11 @@ func (c *linearComposer[W]) check(n int) error {
 	return c.meter.Check(p)
 }
 
-// NormalizeLinear turns a composition A∘M with a linear model of unnormalized conditional
-// probabilities Q(z | y) into that with Q(z | y) / Σ_z Q(z | y): where A is P(x, y), the result has
-// P(x, y) · Q(z | y) / Σ Q for each path of x and z. The sums are over the strings that A reads, in the
-// log semiring, so that weights are negative logarithms of probabilities; the paths of A that
-// read a string should put out one.
+// NormalizeLinear normalizes a composition A∘M with a linear model: unnormalized probabilities Q(z
+// | y) become Q(z | y) / Σ_z Q(z | y): where A is P(x, y), the result has P(x, y) · Q(z | y) / Σ Q
+// for each path of x and z. The sums are over the strings that A reads, in the log semiring, so
+// that weights are negative logarithms of probabilities; the paths of A that read a string should
+// put out one.
 //
 // The steps are those of OpenFst's LogLinearApply: sums by determinization of the input side, and
 // two compositions. Cost: theirs; exponential in the ambiguity of A at worst, unless Limits end it.
@@ -191,9 +191,9 @@ func NormalizeLinear[W semiring.Component[W]](a fst.Expanded[W], composed *fst.V
 	return Compose[W](divided, composed, &ComposeOptions{Limits: lim})
 }
 
-// reciprocalSums turns an acceptor into a minimal deterministic one, in which the weight of a string is the reciprocal of
-// the sum of its paths. It is not generic, so that it is compiled once, and asks for acceptors, so that
-// the operations on transducers are not compiled with it.
+// reciprocalSums turns an acceptor into a minimal deterministic one, in which the weight of a
+// string is the reciprocal of the sum of its paths. It is not generic, so that it is compiled once,
+// and asks for acceptors, so that the operations on transducers are not compiled with it.
 func reciprocalSums(sums *fst.Vector[semiring.Log], lim Limits) (*fst.Vector[semiring.Log], error) {
 	if err := RmEpsilon(sums, &RmEpsilonOptions{Limits: lim}); err != nil {
 		return nil, err

@@ -22,8 +22,8 @@ import (
 // Write stores the result as ilabel_lookahead or olabel_lookahead. The numbers are those
 // of OpenFst.
 //
-// What is over lim is known before anything is made, but for the bytes of the intervals. Those of f count twice, for the copy
-// that is relabeled is there beside the result.
+// What is over lim is known before anything is made, but for the bytes of the intervals. Those of f
+// count twice, for the copy that is relabeled is there beside the result.
 //
 // Cost: O(|Q| + |E| + I log I) for I intervals, which are |Q| times the number of labels at
 // worst, and a few where f is a tree or deterministic.
@@ -196,8 +196,9 @@ func reachIntervals(g *fst.Vector[semiring.Boolean], m *run.Meter, w *run.Stopwa
 		}
 		path = append(path, graph.Frame{Q: q})
 	}
-	// join adds what t reaches to what q does. Where there is no room, what q has is united first: so that however many arcs lead to
-	// the same labels, their sets take a few times what is left of them.
+	// join adds what t reaches to what q does. Where there is no room, what q has is united
+	// first: so that however many arcs lead to the same labels, their sets take a few times
+	// what is left of them.
 	join := func(q, t fst.StateID) error {
 		s, had := sets[q], cap(sets[q])
 		if len(s)+len(sets[t]) > had {

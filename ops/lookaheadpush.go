@@ -16,13 +16,12 @@ import (
 // the weight that has been taken in advance and the label that has: while there is one, the
 // machine that looks follows its own arcs until it comes to the label, and the other one waits.
 //
-// The construction is the one of OpenFst's PushLabelsComposeFilter over
-// PushWeightsComposeFilter over LookAheadComposeFilter, after C. Allauzen, M. Riley and J.
-// Schalkwyk, "A generalized composition algorithm for weighted finite-state transducers",
-// Interspeech 2009; states are numbered as it does. A weight that is taken is rounded to
-// 1/1024, so that states meet again; what is divided out further on is what was
-// taken, so that the relation does not change. (OpenFst rounds what it divides by alone, and so is off by
-// up to half that for each arc.)
+// The construction is the one of OpenFst's PushLabelsComposeFilter over PushWeightsComposeFilter
+// over LookAheadComposeFilter, after C. Allauzen, M. Riley and J. Schalkwyk, "A generalized
+// composition algorithm for weighted finite-state transducers", Interspeech 2009; states are
+// numbered as it does. A weight that is taken is rounded to 1/1024, so that states meet again; what
+// is divided out further on is what was taken, so that the relation does not change. (OpenFst
+// rounds what it divides by alone, and so is off by up to half that for each arc.)
 type pushComposer[W semiring.Weight[W]] struct {
 	first  bool // the first machine looks, at the second
 	looks  side[W]
@@ -71,7 +70,8 @@ type reachability[W semiring.Weight[W]] interface {
 	reaches(q fst.StateID, l fst.Label) bool
 	// always tells whether to look at every arc, and not only those with ε.
 	always() bool
-	// held is how many bytes are kept of what was learnt of the other machine, forget drops it where it is much.
+	// held is how many bytes are kept of what was learnt of the other machine, forget drops it
+	// where it is much.
 	held() int64
 	forget()
 }
@@ -155,8 +155,8 @@ func newPushComposer[W semiring.Weight[W]](a, b fst.Fst[W], first bool, o *LookA
 	return c, err
 }
 
-// filesPush reports whether files of look-ahead types push labels and weights: over OpenFst's arc types standard and log. Over others
-// they look ahead alone, as there.
+// filesPush reports whether files of look-ahead types push labels and weights: over OpenFst's arc
+// types standard and log. Over others they look ahead alone, as there.
 func filesPush[W semiring.Weight[W]]() bool {
 	var w W
 	switch any(w).(type) {
@@ -181,8 +181,8 @@ func fileReach[W semiring.Weight[W]](c *pushComposer[W]) (reachability[W], error
 }
 
 // sumAhead returns how weights that are met are summed: any divisor would do. For weights that are
-// negative logarithms it is their sum as probabilities, also over the tropical semiring,
-// as OpenFst has it: a better guess of what is to come, since its rest is then the same whichever way.
+// negative logarithms it is their sum as probabilities, also over the tropical semiring, as OpenFst
+// has it: a better guess of what is to come, since its rest is then the same whichever way.
 func sumAhead[W semiring.Weight[W]]() func(x, y W) W {
 	var w W
 	switch any(w).(type) {
@@ -217,8 +217,8 @@ func (r *labelReach[W]) forget() {
 	}
 }
 
-// reachState is what is known of a state of the other machine: its arcs in the order of their labels
-// as the machine that looks numbers them.
+// reachState is what is known of a state of the other machine: its arcs in the order of their
+// labels as the machine that looks numbers them.
 type reachState struct {
 	known  bool
 	labels []fst.Label
@@ -227,7 +227,8 @@ type reachState struct {
 
 func (r *labelReach[W]) always() bool { return false }
 
-// number is the label that the machine that looks has for one of the other machine; ok is false if it has none.
+// number is the label that the machine that looks has for one of the other machine; ok is false if
+// it has none.
 func (r *labelReach[W]) number(l fst.Label) (n fst.Label, ok bool) {
 	if r.l.number == nil { // the labels of a file are those of its sets
 		return l, true
@@ -410,8 +411,8 @@ type pushMove[W any] struct {
 	waits bool
 }
 
-// Expand makes the arcs of q in OpenFst's order: of the arcs of one machine in turn, before which it
-// waits, those of the other that match.
+// Expand makes the arcs of q in OpenFst's order: of the arcs of one machine in turn, before which
+// it waits, those of the other that match.
 func (c *pushComposer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (final W, arcs []fst.Arc[W], err error) {
 	key := c.table.Key(q)
 	s1, s2, fs := run.Untriple(key.pair)

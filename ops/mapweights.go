@@ -249,8 +249,8 @@ func arcSum[W semiring.Weight[W], D semiring.Weight[D]](f *fst.Vector[W]) {
 	}, fst.Weighted|fst.Unweighted|fst.WeightedCycles|fst.UnweightedCycles)
 }
 
-// ArcUnique sorts the arcs of each state by input label, output label and next
-// state, and keeps one of each run that agrees in all three and in the weight.
+// ArcUnique sorts the arcs of each state by input label, output label and next state. It keeps one
+// arc of each run that agrees in all three and in the weight.
 func ArcUnique[W semiring.Weight[W]](f *fst.Vector[W]) {
 	mergeArcs(f, func(kept *fst.Arc[W], e *fst.Arc[W]) bool {
 		return kept.Weight.Equal(e.Weight)

@@ -52,11 +52,11 @@ func Materialize[W semiring.Weight[W]](e fst.Expander[W], lim Limits) (*fst.Vect
 	return out, nil
 }
 
-// Collect returns what can be reached of f as a machine in memory: the end of a chain of machines that
-// are computed on demand. States keep their numbers, and the symbol tables come with them.
+// Collect returns what can be reached of f as a machine in memory: the end of a chain of machines
+// that are computed on demand. States keep their numbers, and the symbol tables come with them.
 //
-// Cost: O(states + arcs) and what f takes to compute them. Errors are those of f, and a LimitError; a
-// machine that is infinite ends only so.
+// Cost: O(states + arcs) and what f takes to compute them. Errors are those of f, and a LimitError;
+// a machine that is infinite ends only so.
 func Collect[W semiring.Weight[W]](f fst.Fst[W], lim Limits) (*fst.Vector[W], error) {
 	m := lim.meter("Collect")
 	out := fst.NewVector[W](0)
@@ -68,8 +68,9 @@ func Collect[W semiring.Weight[W]](f fst.Fst[W], lim Limits) (*fst.Vector[W], er
 	if start == fst.NoState {
 		return out, nil
 	}
-	// Machines that number states as they are first mentioned are read from 0 up, and written once: states
-	// wait in order of their numbers. Of others a state may turn up when its place has been passed.
+	// Machines that number states as they are first mentioned are read from 0 up, and written
+	// once: states wait in order of their numbers. Of others a state may turn up when its place
+	// has been passed.
 	mentioned := []bool{}
 	var late []fst.StateID
 	mention := func(q fst.StateID) {

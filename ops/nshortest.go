@@ -105,7 +105,8 @@ func nShortest[W PathWeight[W]](f any, o *ShortestPathOptions[W], in *nBestInput
 			continue
 		}
 		if visits[p.state] == 1 {
-			// Of each state there are no more visits than paths are asked for: only ever new ones have no end.
+			// Of each state there are no more visits than paths are asked for: only
+			// ever new ones have no end.
 			if since++; in.endless > 0 && since > in.endless {
 				return nil, &StateError{Op: "ShortestPathUnique", State: p.state, Err: ErrEndless}
 			}
@@ -229,8 +230,8 @@ func (h *pathHeap[W]) build(out *fst.Vector[W], complete []int32) {
 //
 // Ties are popped in OpenFst's order: see heap.
 type pathHeap[W semiring.Weight[W]] struct {
-	// Partial paths are in blocks that stay where they are: of one array that grows, the old and the new are there at once, and
-	// the ones before them wait for the collector.
+	// Partial paths are in blocks that stay where they are: of one array that grows, the old
+	// and the new are there at once, and the ones before them wait for the collector.
 	blocks [][]partial[W]
 	n      int // partial paths
 	heap   *run.Heap[int32]

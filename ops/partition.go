@@ -295,14 +295,13 @@ func incoming[W semiring.Weight[W]](f fst.Expanded[W]) (list []inArc, first []in
 // stands for all equivalent to it. Weights are not looked at. With arcOrder,
 // states whose arcs have the same labels in another order start out apart.
 //
-// Classes begin as the states that agree in finality and in the set of their
-// labels. Each class in turn splits all others by whether its states are reached
-// with a label, the labels in order; of the two parts the smaller need be used
-// again. That holds for deterministic machines, complete or not. For others it
-// does not: a state that reaches the smaller part may or may not reach the other
-// as well, and OpenFst, which stops there, can merge states that are not
-// equivalent. Here bisimilar splits these; for each class stands the one of its states that comes first in the
-// list of the class before.
+// Classes begin as the states that agree in finality and in the set of their labels. Each class in
+// turn splits all others by whether its states are reached with a label, the labels in order; of
+// the two parts the smaller need be used again. That holds for deterministic machines, complete or
+// not. For others it does not: a state that reaches the smaller part may or may not reach the other
+// as well, and OpenFst, which stops there, can merge states that are not equivalent. Here bisimilar
+// splits these; for each class stands the one of its states that comes first in the list of the
+// class before.
 //
 // Cost: O(arcs · log states) splits, in arrays; a binary heap merges the lists of
 // arcs into a class by label. It pops equal labels in the order of GNU's library,
@@ -346,8 +345,8 @@ func minimalCyclic[W semiring.Weight[W]](f fst.Expanded[W], arcOrder, determinis
 	return p.firstOf(class, n), nil
 }
 
-// bisimulates reports whether the states of each class of p have arcs with the same labels to the same classes, as is mostly so
-// after one pass.
+// bisimulates reports whether the states of each class of p have arcs with the same labels to the
+// same classes, as is mostly so after one pass.
 func bisimulates[W semiring.Weight[W]](f fst.Expanded[W], p *partition, w *run.Stopwatch) (bool, error) {
 	keys := func(dst []uint64, q int32) []uint64 {
 		for _, e := range f.Arcs(fst.StateID(q)) {
@@ -383,7 +382,8 @@ func (p *partition) heads() []fst.StateID {
 	return stands
 }
 
-// firstOf returns, for each state, that of its class which comes first in the lists of p, which n classes refine.
+// firstOf returns, for each state, that of its class which comes first in the lists of p, which n
+// classes refine.
 func (p *partition) firstOf(class []int32, n int) []fst.StateID {
 	heads := slices.Repeat([]fst.StateID{fst.NoState}, n)
 	for _, q := range p.head {

@@ -19,8 +19,8 @@ type PruneOptions[W any] struct {
 	// States bounds the states that are kept, the best ones; zero is no bound,
 	// negative keeps none.
 	States int
-	// Distances to the final states, if known already; nil: they are computed. Those that are missing
-	// at the end count as 0̄, as with OpenFst: no final state is reached from there.
+	// Distances to the final states, if known already; nil: they are computed. Those that are
+	// missing at the end count as 0̄, as with OpenFst: no final state is reached from there.
 	Distances []W
 	// Delta is the least change of a distance that is passed on, as in
 	// ShortestDistance. OpenFst's tool takes 1/1024.
@@ -30,12 +30,11 @@ type PruneOptions[W any] struct {
 	Limits
 }
 
-// Prune deletes in place the states and arcs of f that lie on no successful path
-// as good as the best path times opts.Threshold, and what is not among the
-// opts.States best states. States are renumbered in order, arcs keep theirs. A
-// final state stays final when the path that ends there is good enough. With a
-// bound on states the result may have states on no successful path, as
-// OpenFst's has.
+// Prune deletes states and arcs of f, in place. It keeps those on a successful path as good as the
+// best path times opts.Threshold, and of these the opts.States best states. States are renumbered
+// in order, arcs keep theirs. A final state stays final when the path that ends there is good
+// enough. With a bound on states the result may have states on no successful path, as OpenFst's
+// has.
 //
 // Cycles that the start leads to must not be better than 1̄, else the error is
 // ErrNotClosed. With Distances that are not the shortest ones the result is what they make of it.
@@ -175,8 +174,8 @@ func prune[W PathWeight[W]](f *fst.Vector[W], opts *PruneOptions[W], deleteState
 	return nil
 }
 
-// cutList notes what goes of the states that are visited, a bit for the final weight of one and one for each of its arcs, so that
-// the machine need not be touched before all is known.
+// cutList notes what goes of the states that are visited, a bit for the final weight of one and one
+// for each of its arcs, so that the machine need not be touched before all is known.
 type cutList struct {
 	states []fst.StateID // of which something goes
 	bits   []uint64

@@ -14,14 +14,16 @@ import (
 // PushOptions adjusts Push; nil is the same as the zero value.
 type PushOptions struct {
 	Labels bool // push output labels, too
-	// KeepWeights, with Labels, has the labels alone say how far labels move. As in OpenFst, weights then move by the
-	// numbers of paths, over semirings that are not idempotent, where these have an end; otherwise they stay.
+	// KeepWeights, with Labels, has the labels alone say how far labels move. As in OpenFst,
+	// weights then move by the numbers of paths, over semirings that are not idempotent, where
+	// these have an end; otherwise they stay.
 	KeepWeights       bool
 	ToFinal           bool // towards the final states; zero is towards the start
 	RemoveTotalWeight bool // divide all by the sum of all accepting paths
 	RemoveCommonAffix bool // with Labels: drop the output that all accepting paths begin (to the start) or end with
 
-	// Delta is how close counts as settled in shortest distances, as there; with Labels over tropical weights, too.
+	// Delta is how close counts as settled in shortest distances, as there; with Labels over
+	// tropical weights, too.
 	Delta float64
 	Truncation
 
@@ -51,9 +53,9 @@ type divisible[W any] interface {
 // are not reached) keep their weights. Weights must be k-closed for f, as
 // ShortestDistance has it, and its errors come back.
 //
-// Cost: one shortest distance, and O(states + arcs). With Labels, distances are strings, each held by itself: what all
-// paths from a state put out at least, which on a chain of n labels is n²/2 labels in all, in time and in memory. Limits.Bytes counts
-// them.
+// Cost: one shortest distance, and O(states + arcs). With Labels, distances are strings, each held
+// by itself: what all paths from a state put out at least, which on a chain of n labels is n²/2
+// labels in all, in time and in memory. Limits.Bytes counts them.
 //
 // After M. Mohri, "Weighted automata algorithms", in Handbook of Weighted
 // Automata, 2009, section 6.5.
@@ -174,11 +176,13 @@ func rightPairs[W semiring.Component[W], D semiring.Component[D]]() pairs[W, D, 
 
 // pairDistances returns the distances of the pairs of strings and weights of f.
 //
-// Sums of pairs over cycles are reached within Delta, and of a sum that diverges nothing tells then but how many
-// turns it took. Those of the weights alone, which are their second parts, are solved, or found to diverge: of two states with 40 arcs the
-// weight of a string, its total removed, was off by 0.005, and of a cycle that sums to 1 a total of -6.9 was made.
+// Sums of pairs over cycles are reached within Delta, and of a sum that diverges nothing tells then
+// but how many turns it took. Those of the weights alone, which are their second parts, are solved,
+// or found to diverge: of two states with 40 arcs the weight of a string, its total removed, was
+// off by 0.005, and of a cycle that sums to 1 a total of -6.9 was made.
 //
-// With KeepWeights, where the number of paths has no end, which nobody asked for, they are those of the labels alone.
+// With KeepWeights, where the number of paths has no end, which nobody asked for, they are those of
+// the labels alone.
 func pairDistances[W semiring.Component[W], D semiring.Component[D], G semiring.Approx[G]](f fst.Expanded[W], o *PushOptions, p pairs[W, D, G]) (d []G, alone bool, err error) {
 	if _, path := any(semiring.Zero[W]()).(semiring.Path[W]); path || o.Truncate || fst.PropertiesOf(f, fst.Cyclic|fst.Acyclic)&fst.Cyclic == 0 {
 		g, err := toGallic(f, p.of, &run.Stopwatch{Op: "Push", Ctx: o.Ctx, Most: o.Bytes})
@@ -247,10 +251,10 @@ func pushPairs[W semiring.Component[W], D semiring.Component[D], G semiring.Appr
 	return out, nil
 }
 
-// PushWeights is Push for weights only, in place, and for any divisible weights;
-// opts.Labels and what belongs to it are not looked at. Pushing to the
-// final states divides on the right, and is an error around ErrCapability where
-// the weights cannot. After an error f is as it was, but where that wraps ErrNotMember: then it is half changed.
+// PushWeights is Push for weights only, in place, and for any divisible weights; opts.Labels and
+// what belongs to it are not looked at. Pushing to the final states divides on the right, and is an
+// error around ErrCapability where the weights cannot. After an error f is as it was, but where
+// that wraps ErrNotMember: then it is half changed.
 func PushWeights[W divisible[W]](f *fst.Vector[W], opts *PushOptions) error {
 	var o PushOptions
 	if opts != nil {
@@ -320,8 +324,8 @@ func pushDistances[W semiring.Approx[W], D semiring.Approx[D]](f fst.Expanded[W]
 	if err != nil {
 		return nil, &partError{"Push", err}
 	}
-	// Where distances are strings, an arc is multiplied with one before it is divided by another,
-	// and what is left may keep all of the product in memory.
+	// Where distances are strings, an arc is multiplied with one before it is divided by
+	// another, and what is left may keep all of the product in memory.
 	if heap := run.HeapOf[D](); heap != nil && o.Bytes > 0 {
 		m := o.Limits.workspace().meter("Push")
 		size := run.SizeOf[W](f.NumStates(), int64(fst.NumArcs(f)))

@@ -10,9 +10,8 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// Queue is a queue discipline: the order in which states are relaxed. Which one
-// is used never changes a shortest distance that is exact, but it changes the
-// time, and which of several equally short paths is found.
+// Queue is a queue discipline: the order in which states are relaxed. The choice never changes an
+// exact shortest distance. It changes the time, and which of several equally short paths is found.
 type Queue uint8
 
 const (
@@ -45,10 +44,10 @@ func ParseQueue(s string) (Queue, error) {
 	return 0, fmt.Errorf("unknown queue discipline %q; one of auto, fifo, lifo, shortest, state, top, scc is expected", s)
 }
 
-// newQueue makes the queue of the discipline asked for, over the arcs that keep
-// accepts (nil: all), unless the context of w is done. nearest makes queues by distance, for weights with the
-// path property. better tells whether any arc is better than 1̄, so that a cycle
-// may be improved for ever.
+// newQueue makes the queue of the discipline asked for, over the arcs that keep accepts (nil: all),
+// unless the context of w is done. nearest makes queues by distance, for weights with the path
+// property. better tells whether any arc is better than 1̄, so that a cycle may be improved for
+// ever.
 //
 // QueueAuto chooses as OpenFst does, from what is known of f without looking
 // (known): in state order when sorted, in topological order when acyclic, last

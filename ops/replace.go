@@ -38,11 +38,10 @@ type ReplaceOptions struct {
 	Limits
 }
 
-// Replace returns the machine of the rule of the label root, in which each arc
-// whose output label is that of a rule is replaced by the machine of that rule:
-// an arc to its start, with the arc's weight, and arcs back from its final states,
-// with their weights. Of two rules for one label the last counts. Rules that call
-// one another in a circle, reached or not, are an error around ErrRecursion.
+// Replace returns the machine of the rule with the label root. Each arc whose output label names a
+// rule is replaced by the machine of that rule: an arc to its start, with the arc's weight, and
+// arcs back from its final states, with their weights. Of two rules for one label the last counts.
+// Rules that call one another in a circle, reached or not, are an error around ErrRecursion.
 //
 // Each call gets a copy of its own. States are numbered as they are first reached,
 // the arc back before the others, as in OpenFst 1.7.9. Cost: O(states + arcs) of
@@ -63,10 +62,10 @@ func Replace[W semiring.Weight[W]](rules []Rule[W], root fst.Label, opts *Replac
 	return out, nil
 }
 
-// ReplaceLazy is Replace, to be computed where it is looked at: rules may call one another in a circle,
-// for a call is followed only when its state is asked for. The Limits hold for the states met and for what
-// is remembered of them, which calls stand open. cache adjusts the result's cache; nil is the default. The example of
-// this function is a grammar that calls itself.
+// ReplaceLazy is Replace, to be computed where it is looked at: rules may call one another in a
+// circle, for a call is followed only when its state is asked for. The Limits hold for the states
+// met and for what is remembered of them, which calls stand open. cache adjusts the result's cache;
+// nil is the default. The example of this function is a grammar that calls itself.
 func ReplaceLazy[W semiring.Weight[W]](rules []Rule[W], root fst.Label, opts *ReplaceOptions, cache *fst.LazyOptions) (*fst.Lazy[W], error) {
 	r, err := newReplacer("ReplaceLazy", rules, root, opts)
 	if err != nil {

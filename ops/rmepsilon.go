@@ -17,9 +17,9 @@ import (
 
 // RmEpsilonOptions adjusts RmEpsilon; nil is the same as the zero value.
 type RmEpsilonOptions struct {
-	// Queue is the order in which ε-cycles are relaxed. Results do not depend on
-	// it without Truncate; QueueTopOrder refuses ε-cycles, QueueShortestFirst weights without the
-	// path property.
+	// Queue is the order in which ε-cycles are relaxed. Results do not depend on it without
+	// Truncate; QueueTopOrder refuses ε-cycles, QueueShortestFirst weights without the path
+	// property.
 	Queue Queue
 
 	KeepDead bool // keep the states that nothing but ε led to, and those that reach no final state
@@ -41,13 +41,12 @@ type RmEpsilonOptions struct {
 // States keep their numbers but for the trimming. The arcs of a state come in
 // the reverse of the order in which they are found, which is OpenFst's.
 //
-// The weights must be k-closed for the ε-cycles. Sums over the ε-paths are
-// exact where no cycle is reached, and over weights with the path property; with
-// cycles they are as ShortestDistance has them: by elimination for weights with
-// a Star, else to within Delta. A sum that diverges is an error around
-// ErrNotClosed, a CycleError with a cycle. When an error or a limit stops it, f has its relation still, and
-// ε-arcs left. Unless KeepDead is set, what is on no path from the start to a final state
-// is not looked at, and no error.
+// The weights must be k-closed for the ε-cycles. Sums over the ε-paths are exact where no cycle is
+// reached, and over weights with the path property; with cycles they are as ShortestDistance has
+// them: by elimination for weights with a Star, else to within Delta. A sum that diverges is an
+// error around ErrNotClosed, a CycleError with a cycle. When an error or a limit stops it, f has
+// its relation still, and ε-arcs left. Unless KeepDead is set, what is on no path from the start to
+// a final state is not looked at, and no error.
 //
 // Cost: for each state the ε-closure and its arcs. States are taken in reverse
 // topological order of the ε-arcs, so that most closures are one step deep.
@@ -92,8 +91,9 @@ func RmEpsilon[W semiring.Approx[W]](f *fst.Vector[W], opts *RmEpsilonOptions) e
 	return err
 }
 
-// removeWide removes the ε-arcs of a copy of f whose weights are D. Arcs get the sums of ε-paths state by state, and those of one
-// state are made of those of the next: rounded each time they would go wrong as the distances of a long chain do.
+// removeWide removes the ε-arcs of a copy of f whose weights are D. Arcs get the sums of ε-paths
+// state by state, and those of one state are made of those of the next: rounded each time they
+// would go wrong as the distances of a long chain do.
 func removeWide[W semiring.Weight[W], D semiring.Approx[D]](f *fst.Vector[W], o *RmEpsilonOptions, keep epsilonKeep) error {
 	m := o.Limits.workspace().meter("RmEpsilon")
 	if err := m.CheckNow(run.SizeOf[D](f.NumStates(), int64(f.NumArcs()))); err != nil {
@@ -117,7 +117,8 @@ type RmEpsilonPrunedOptions[W any] struct {
 	Prune PruneOptions[W]
 }
 
-// RmEpsilonPruned is RmEpsilon with Prune instead of the trimming. After an error f has its relation still.
+// RmEpsilonPruned is RmEpsilon with Prune instead of the trimming. After an error f has its
+// relation still.
 func RmEpsilonPruned[W PathWeight[W]](f *fst.Vector[W], opts *RmEpsilonPrunedOptions[W]) error {
 	var o RmEpsilonPrunedOptions[W]
 	if opts != nil {
@@ -135,10 +136,10 @@ func RmEpsilonPruned[W PathWeight[W]](f *fst.Vector[W], opts *RmEpsilonPrunedOpt
 	return Prune(f, &o.Prune)
 }
 
-// RmEpsilonLazy returns f without ε-arcs, to be computed where it is looked at;
-// nothing is trimmed. f must not change meanwhile. States keep their numbers, so that there is
-// no table of them to be forgotten, and Retain is false; what is held beside the cache is 16 bytes and a weight
-// for each state of f that was met.
+// RmEpsilonLazy returns f without ε-arcs, to be computed where it is looked at; nothing is trimmed.
+// f must not change meanwhile. States keep their numbers, so that there is no table of them to be
+// forgotten, and Retain is false; what is held beside the cache is 16 bytes and a weight for each
+// state of f that was met.
 func RmEpsilonLazy[W semiring.Approx[W]](f fst.Fst[W], opts *RmEpsilonOptions, cache *fst.LazyOptions) (*fst.Lazy[W], error) {
 	var o RmEpsilonOptions
 	if opts != nil {
@@ -246,8 +247,8 @@ func removeEpsilons[W semiring.Approx[W]](f *fst.Vector[W], o *RmEpsilonOptions,
 	return nil
 }
 
-// finishRemoval sets the properties of f, which had p, and trims it if that has not been done: where
-// lost tells that something sums to 0̄ that was not.
+// finishRemoval sets the properties of f, which had p, and trims it if that has not been done:
+// where lost tells that something sums to 0̄ that was not.
 func finishRemoval[W semiring.Weight[W]](f *fst.Vector[W], p fst.Properties, keep epsilonKeep, lost bool, o *RmEpsilonOptions) {
 	const kept = fst.Acceptor | fst.Acyclic | fst.InitialAcyclic | fst.TopSorted
 	known := p&kept | fst.NoEpsilons
@@ -283,11 +284,11 @@ const (
 // planRemoval finds the states that are to be closed.
 //
 // What Connect would leave is known beforehand. After removal, p has an arc to t exactly if an arc
-// with a label leads to t from a state that p reaches by ε. So t is reached from the start exactly if
-// an arc with a label leads to it from a state that was; and t reaches a final state if
-// it did, unless all the weights that it gets as a final state sum to 0̄, of which the
-// closer tells. Arcs to states that reached no final state are never made. That is work on the arcs
-// before removal, which may be many times fewer.
+// with a label leads to t from a state that p reaches by ε. So t is reached from the start exactly
+// if an arc with a label leads to it from a state that was; and t reaches a final state if it did,
+// unless all the weights that it gets as a final state sum to 0̄, of which the closer tells. Arcs
+// to states that reached no final state are never made. That is work on the arcs before removal,
+// which may be many times fewer.
 //
 // The states that nothing but an arc from an unreached state leads to, besides ε-arcs, are closed
 // all the same: the order of arcs depends on it, and is OpenFst's.
@@ -419,13 +420,14 @@ type epsilonCloser[W semiring.Approx[W]] struct {
 	truncated  *relaxation[W]    // nil where sums are not to be truncated
 	alg        sums.AlgebraOf[W]
 
-	// Of weights whose sums take time for all that they are of, as sets of strings, else nil: the sum of many at once,
-	// and what is to be added to the sums of states, and to the arcs of the state at hand by number.
+	// sumAll adds many weights at once; nil unless sums take time in the size of their terms,
+	// as sets of strings do. ofStates and ofArcs hold the terms that wait, by state and by arc
+	// of the current state.
 	sumAll   func([]W) W
 	ofStates map[fst.StateID][]W
 	ofArcs   map[int32][]W
 
-	// Of ε-removal as a whole; nil or zero of what is computed on demand.
+	// For removal in place; nil or zero when computed on demand.
 	status []uint32      // of each state
 	live   bool          // some are epsilonGone
 	mark   uint32        // epsilonMark and above: wait for open states of other components
@@ -467,7 +469,7 @@ func newEpsilonCloser[W semiring.Approx[W]](f fst.Fst[W], o *RmEpsilonOptions) (
 	return c, nil
 }
 
-// summable is met by weights that sum many at once in less time than one by one.
+// summable is implemented by weights that sum many at once in less time than one by one.
 type summable[W any] interface{ Sum([]W) W }
 
 // Start returns the start state of f: states keep their numbers.
@@ -524,7 +526,8 @@ func (c *epsilonCloser[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (W, []fst.Arc
 	final, ended := c.zero, false
 	last := c.closure[len(c.closure)-1]
 	lastArcs := c.f.Arcs(last)
-	// What no later arc can agree with need not be found again. The arcs of a closed state all differ.
+	// What no later arc can agree with need not be found again. The arcs of a closed state all
+	// differ.
 	enterLast := !c.isClosed(last) && !orderedStrictly(lastArcs)
 	entered := c.total
 	if !enterLast {
@@ -538,7 +541,8 @@ func (c *epsilonCloser[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (W, []fst.Arc
 		d := c.d[p]
 		arcs := c.f.Arcs(p)
 		enter := p != last || enterLast
-		// The arcs of a closed state lead to what is kept, by their new numbers if there are any.
+		// The arcs of a closed state lead to what is kept, by their new numbers if there
+		// are any.
 		raw := (c.live || c.number != nil) && !c.isClosed(p)
 		if c.heap != nil {
 			if err := c.heap.Step(c.built, d, arcs, func(e *fst.Arc[W]) bool { return !isEpsilon(e) }, c.f.Final(p)); err != nil {
@@ -625,7 +629,8 @@ func orderedStrictly[W any](arcs []fst.Arc[W]) bool {
 	return true
 }
 
-// manyArcs is from how many arcs of one state on room is taken for all at once: few of those will agree.
+// manyArcs is from how many arcs of one state on room is taken for all at once: few of those will
+// agree.
 const manyArcs = 1 << 16
 
 // count looks at the limits when states have been closed, and got arcs.
@@ -850,9 +855,8 @@ func (c *epsilonCloser[W]) located(err error, first, place []int32) error {
 	return renamed(err, "RmEpsilon")
 }
 
-// arcMerger finds the arc of the present state with the same labels and next
-// state: open addressing, where only the slots of the present round count, so
-// that beginning a state costs nothing.
+// arcMerger finds an arc of the current state with the same labels and next state. It is an
+// open-addressing table; slots of earlier rounds count as free, so starting a state costs nothing.
 type arcMerger struct {
 	slots []mergeSlot
 	round uint32
@@ -866,7 +870,8 @@ type mergeSlot struct {
 	round          uint32
 }
 
-// begin begins a state, of which so many of the arcs to be entered are those of one, and so will mostly differ.
+// begin starts a new source state. Of the arcs to come, ofOne leave a single state, so duplicates
+// among them are rare.
 func (m *arcMerger) begin(ofOne int) {
 	m.n = 0
 	if m.round++; m.round == 0 {

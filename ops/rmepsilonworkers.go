@@ -26,13 +26,12 @@ const (
 // worker, to the bit.
 //
 // A state needs the states that it has ε-arcs to, closed, unless they are of its component. In the
-// order in which states are closed these come before it, so workers take blocks of that
-// order, and one that meets a state for which it would have to wait puts it aside, for after
-// the block: most of these are at the end of another's block. No two wait for each other: of all
-// states not closed, the first in order needs none of the others. (Before, states were
-// sorted into levels, of which one was closed after the other; on a random machine of a million arcs the sorting took
-// a seventh of what closing did, the results were copied by one worker, and two
-// workers took as long as one.)
+// order in which states are closed these come before it, so workers take blocks of that order, and
+// one that meets a state for which it would have to wait puts it aside, for after the block: most
+// of these are at the end of another's block. No two wait for each other: of all states not closed,
+// the first in order needs none of the others. (Before, states were sorted into levels, of which
+// one was closed after the other; on a random machine of a million arcs the sorting took a seventh
+// of what closing did, the results were copied by one worker, and two workers took as long as one.)
 //
 // Results go to a RowSet, where they stay: nothing is copied again, f is as it was until all is
 // done, and so it is after an error.
@@ -236,7 +235,8 @@ func closingBytes[W any](built run.Progress, stamped int) int64 {
 	return built.Arcs*int64(unsafe.Sizeof(fst.Arc[W]{})) + int64(stamped)*(16+int64(unsafe.Sizeof(w))) + 24*int64(built.States)
 }
 
-// closeBlock closes the places lo ≤ i < hi, component by component, and returns later with what has to wait.
+// closeBlock closes the places lo ≤ i < hi, component by component, and returns later with what has
+// to wait.
 func (s *closing[W]) closeBlock(c *epsilonCloser[W], k, lo, hi int, later []stretch) []stretch {
 	if s.first == nil {
 		for i := hi - 1; i >= lo; i-- {

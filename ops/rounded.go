@@ -6,8 +6,8 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// rounded returns sums in the weights of the machine: d itself where these are the same. A sum that is too large for them, and so
-// would be 0̄, is ErrNotMember.
+// rounded returns sums in the weights of the machine: d itself where these are the same. A sum that
+// is too large for them, and so would be 0̄, is ErrNotMember.
 func rounded[W semiring.Weight[W], D semiring.Weight[D]](op string, d []D) ([]W, error) {
 	if d, same := any(d).([]W); same {
 		return d, nil

@@ -22,9 +22,9 @@ const ShortestDelta = 1e-6
 // ErrNoSource reports a source that is no state of the machine.
 var ErrNoSource = errors.New("no such source state")
 
-// Truncation says which sums over weights without the path property are OpenFst's, for comparisons with it; the zero value is none.
-// OpenFst relaxes in the order of a queue and drops each change of at most Delta, on acyclic machines too, so
-// that its sums depend on Delta and on the order of states.
+// Truncation says which sums over weights without the path property are OpenFst's, for comparisons
+// with it; the zero value is none. OpenFst relaxes in the order of a queue and drops each change of
+// at most Delta, on acyclic machines too. So its sums depend on Delta and on the order of states.
 type Truncation struct {
 	Truncate  bool // all sums; those that diverge are errors still
 	Divergent bool // sums that diverge: what they are once their changes are as small, instead of an error
@@ -41,10 +41,9 @@ type ShortestDistanceOptions struct {
 	// are then exact, and else ShortestDelta.
 	Delta float64
 	Truncation
-	// FirstPath stops at the first final state that leaves the queue. Its
-	// distance is the least of all final states' when the queue is
-	// QueueShortestFirst, no arc is better than 1̄ and all final weights are the
-	// same. It asks for the path property.
+	// FirstPath stops at the first final state that leaves the queue. That state is a nearest
+	// one when the queue is QueueShortestFirst, no arc is better than 1̄ and all final weights
+	// are equal. It asks for the path property.
 	FirstPath bool
 	// MaxVisits bounds how often states are relaxed in all before the answer is
 	// ErrNotClosed; zero is a million and a thousand for each state, with Truncate 32 million
@@ -55,9 +54,9 @@ type ShortestDistanceOptions struct {
 	// Touched, if not nil, receives one more than the highest state that a
 	// relaxation came to: what OpenFst's vector of distances would be long.
 	Touched *int
-	// Limits has Ctx, which stops a long computation, and Bytes for what distances that are strings hold; and for
-	// ShortestDistanceLazy all that it holds besides the machine, and States for the states that it meets. Arcs mean nothing, as
-	// no machine is made.
+	// Limits has Ctx, which stops a long computation, and Bytes for what distances that are
+	// strings hold; and for ShortestDistanceLazy all that it holds besides the machine, and
+	// States for the states that it meets. Arcs mean nothing, as no machine is made.
 	Limits
 }
 
@@ -77,26 +76,26 @@ func (o *ShortestDistanceOptions) maxVisits(states int) int64 {
 	}
 	bound := 1_000_000 + 1000*int64(states)
 	if o.Truncate {
-		// A float32 that falls by a constant at each turn comes to rest after 2²⁴ of them, as OpenFst's do.
+		// A float32 that falls by a constant at each turn comes to rest after 2²⁴ of them,
+		// as OpenFst's do.
 		bound += 1 << 25
 	}
 	return bound
 }
 
-// ShortestDistance returns d with d[q] = ⊕ w(π) over all paths π from the start
-// state (or opts.Sources) to q, or in reverse over all paths from q to a final
-// state with its final weight; d[q] is 0̄ where there are none.
+// ShortestDistance returns d with d[q] = ⊕ w(π) over all paths π from the start state (or
+// opts.Sources) to q. In reverse the paths lead from q to a final state and include its final
+// weight; d[q] is 0̄ where there are none.
 //
-// The weights must be k-closed for f: every acyclic f qualifies; over the
-// tropical semirings every f in which no cycle has a negative weight; over Log
-// and Probability every f whose cycles sum to less than one, where the sum is
-// reached in the limit. Otherwise the error is ErrNotClosed, in a CycleError: over weights with
-// the path property with a cycle that improves for
-// ever, found in time O(states·arcs) with the first-in-first-out queue that
-// QueueAuto takes for such components; over others with the shortest cycle through a state
-// of a component whose sums diverge. Where MaxVisits is given and reached first, it is a StateError.
-// Distances that are no members of the semiring are ErrNotMember in a
-// StateError, with an ArcError inside if a weight of the machine is none.
+// The weights must be k-closed for f: every acyclic f qualifies; over the tropical semirings every
+// f in which no cycle has a negative weight; over Log and Probability every f whose cycles sum to
+// less than one, where the sum is reached in the limit. Otherwise the error is ErrNotClosed, in a
+// CycleError: over weights with the path property with a cycle that improves for ever, found in
+// time O(states·arcs) with the first-in-first-out queue that QueueAuto takes for such components;
+// over others with the shortest cycle through a state of a component whose sums diverge. Where
+// MaxVisits is given and reached first, it is a StateError. Distances that are no members of the
+// semiring are ErrNotMember in a StateError, with an ArcError inside if a weight of the machine is
+// none.
 //
 // Which algorithm runs:
 //   - weights with the path property, and any others with Truncate:
@@ -149,8 +148,8 @@ func roundedDistances[W any, V semiring.Approx[V], D semiring.Approx[D]](f fst.E
 	return any(d).([]W), nil
 }
 
-// ShortestDistanceLog64 is ShortestDistance over Log without the rounding: sums are float64. On a long machine these are the
-// potentials to take differences of, as ReweightLog does.
+// ShortestDistanceLog64 is ShortestDistance over Log without the rounding: sums are float64. On a
+// long machine these are the potentials to take differences of, as ReweightLog does.
 func ShortestDistanceLog64(f fst.Expanded[semiring.Log], opts *ShortestDistanceOptions) ([]semiring.Log64, error) {
 	var o ShortestDistanceOptions
 	if opts != nil {
@@ -194,7 +193,8 @@ func shortestDistance[W semiring.Approx[W], D semiring.Approx[D]](f fst.Expanded
 		truncated.Truncate = true
 		o = &truncated
 	} else if !alg.Path && !o.Divergent && !sums.IsTopSorted(f) {
-		// Relaxation comes to an end where sums diverge, too: round a cycle that sums to 1 the k-th turn adds 1/k.
+		// Relaxation comes to an end where sums diverge, too: round a cycle that sums to 1
+		// the k-th turn adds 1/k.
 		if _, err := sumByComponents[W, D](op, f, o); errors.Is(err, ErrNotClosed) || isCancelled(err) {
 			return nil, err
 		}
@@ -221,7 +221,8 @@ func shortestDistance[W semiring.Approx[W], D semiring.Approx[D]](f fst.Expanded
 	return sums.WidenedAll[W, D](d), err
 }
 
-// mayOrder returns the error of a queue that f, or its weights, have no order for, where the order changes nothing.
+// mayOrder returns the error of a queue that f, or its weights, have no order for, where the order
+// changes nothing.
 func mayOrder[W semiring.Weight[W]](op string, q Queue, f fst.Expanded[W], alg *sums.AlgebraOf[W]) error {
 	switch q {
 	case QueueAuto, QueueFIFO, QueueLIFO, QueueStateOrder, QueueSCC:
@@ -231,9 +232,9 @@ func mayOrder[W semiring.Weight[W]](op string, q Queue, f fst.Expanded[W], alg *
 	return err
 }
 
-// distancesToFinal is shortestDistance in reverse for who needs the distances of states that the start leads to
-// alone: a cycle elsewhere on which sums do not settle is no error, nor is a weight there outside the semiring, and
-// then all states elsewhere have 0̄.
+// distancesToFinal is shortestDistance in reverse for who needs the distances of states that the
+// start leads to alone: a cycle elsewhere on which sums do not settle is no error, nor is a weight
+// there outside the semiring, and then all states elsewhere have 0̄.
 func distancesToFinal[W semiring.Approx[W], D semiring.Approx[D]](f fst.Expanded[W], o *ShortestDistanceOptions) ([]D, error) {
 	o.Reverse = true
 	divergent := o.Divergent
@@ -250,7 +251,8 @@ func distancesToFinal[W semiring.Approx[W], D semiring.Approx[D]](f fst.Expanded
 	return d, err
 }
 
-// reachedPart is a machine without the arcs and final weights of states that its start does not lead to.
+// reachedPart is a machine without the arcs and final weights of states that its start does not
+// lead to.
 type reachedPart[W semiring.Weight[W]] struct {
 	fst.Expanded[W]
 	component []int32 // of states that it leads to, -1 of the others
@@ -311,7 +313,8 @@ func touchedBySums[W semiring.Weight[W], D semiring.Weight[D]](f fst.Expanded[W]
 	return int(top) + 1
 }
 
-// unreverse gives the states of an error over the reversed f the numbers of f, and its arc the place of that of f (see outside).
+// unreverse gives the states of an error over the reversed f the numbers of f, and its arc the
+// place of that of f (see outside).
 func unreverse[W semiring.Weight[W]](f fst.Expanded[W], err error) error {
 	var s *StateError
 	var c *CycleError
@@ -375,7 +378,8 @@ func sumOfAll[W semiring.Approx[W], D semiring.Approx[D]](f fst.Expanded[W], o *
 	return total, &StateError{Op: "TotalWeight", State: fst.NoState, Err: ErrNotMember}
 }
 
-// totalWeight is the sum of all accepting paths, from the distances d from the start, or to the final states.
+// totalWeight is the sum of all accepting paths, from the distances d from the start, or to the
+// final states.
 func totalWeight[W semiring.Weight[W], D semiring.Weight[D]](f fst.Expanded[W], d []D, reverse bool) D {
 	zero := semiring.Zero[D]()
 	if reverse {
@@ -649,8 +653,8 @@ func relaxFloats[T interface {
 	return nil
 }
 
-// relaxLogs is relaxGeneric for the log semirings, with OpenFst's arithmetic: weights and what they are compared by are of T, and
-// sums are carried in float64.
+// relaxLogs is relaxGeneric for the log semirings, with OpenFst's arithmetic: weights and what they
+// are compared by are of T, and sums are carried in float64.
 func relaxLogs[T interface {
 	sums.Float
 	semiring.Weight[T]
@@ -701,7 +705,8 @@ func relaxLogs[T interface {
 	return nil
 }
 
-// addedLog is a ⊕ b with the difference of a and b rounded to T. It decides what is dropped, where one unit in the last place matters.
+// addedLog is a ⊕ b with the difference of a and b rounded to T. It decides what is dropped, where
+// one unit in the last place matters.
 func addedLog[T sums.Float](a, b T) T {
 	if a > b {
 		a, b = b, a
@@ -757,8 +762,9 @@ func (r *relaxation[W]) look(s fst.StateID) error {
 	return nil
 }
 
-// ends reports whether relaxation comes to its end, be it after exponentially many visits, as with the last-in-first-out
-// queue on a chain of diamonds: without a cycle, and where ⊕ chooses, since a cycle that is better than 1̄ is found.
+// ends reports whether relaxation comes to its end, be it after exponentially many visits, as with
+// the last-in-first-out queue on a chain of diamonds: without a cycle, and where ⊕ chooses, since a
+// cycle that is better than 1̄ is found.
 func (r *relaxation[W]) ends() bool {
 	return sums.NewAlgebra[W]().Path || fst.PropertiesOf(r.f, fst.Acyclic).Has(fst.Acyclic)
 }
@@ -896,8 +902,8 @@ func (o *ShortestDistanceOptions) sums(op string) *sums.Options {
 	return &sums.Options{Op: op, Ctx: o.Ctx, Bytes: o.Bytes, Sources: o.Sources, Reverse: o.Reverse, Delta: o.delta(false), Visits: o.maxVisits}
 }
 
-// diverged is the error of sums that diverge: that of a weight which is no member, if there is one in the component or
-// before it, and else ErrNotClosed, with a cycle through the state.
+// diverged explains a divergence. The reason is a weight outside the semiring, if the component or
+// what leads to it has one. Otherwise the error is ErrNotClosed with a cycle through the state.
 func diverged[W semiring.Weight[W], D semiring.Weight[D]](op string, e *sums.Divergence[W, D], reverse bool) error {
 	inside := func(p fst.StateID) bool { return e.Component[p] == e.Component[e.State] }
 	live := func(p fst.StateID) bool { return inside(p) || !semiring.IsZero(e.Sums[p]) }

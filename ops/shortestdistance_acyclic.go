@@ -7,14 +7,14 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// ShortestDistanceAcyclic returns d with d[q] = ⊕ w(π) over all paths π from the
-// start state to q, or with reverse over all paths from q to a final state,
-// final weight included; d[q] is 0̄ where there are none.
+// ShortestDistanceAcyclic returns d with d[q] = ⊕ w(π) over all paths π from the start state to q.
+// With reverse the paths lead from q to a final state, final weight included; d[q] is 0̄ where
+// there are none.
 //
-// f must be acyclic; else the error is a CycleError around ErrCyclic. Nothing
-// else is asked of the weights: ⊕-sums are finite. Distances that are no members of the semiring are
-// ErrNotMember, as for ShortestDistance. Going forward needs ⊗ to
-// distribute over sums on its left, (a⊕b)⊗c; in reverse, over sums on its right.
+// f must be acyclic; else the error is a CycleError around ErrCyclic. Nothing else is asked of the
+// weights: ⊕-sums are finite. Distances that are no members of the semiring are ErrNotMember, as
+// for ShortestDistance. Going forward needs ⊗ to distribute over sums on its left, (a⊕b)⊗c; in
+// reverse, over sums on its right.
 //
 // Cost: O(states + arcs): a depth-first search for the order, unless f is known
 // or seen to be sorted, and one ⊕ and ⊗ an arc. Over Log and Log64 the sum of a

@@ -11,16 +11,17 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// ShortestDistanceLazy returns d with d[q] = ⊕ w(π) over all paths π from the start (or opts.Sources, of
-// states that the machine has given out) to q of a machine that is computed on demand, for the states that are reached. It
-// holds d and a queue, and asks for states one by one: the machine's own cache is all that there is of
-// its arcs, where ShortestDistance wants them whole.
+// ShortestDistanceLazy returns d with d[q] = ⊕ w(π) over all paths π from the start (or
+// opts.Sources) to q, for a machine computed on demand. Sources must be states that the machine has
+// issued; d covers the states that are reached. It holds d and a queue, and asks for states one by
+// one: the machine's own cache is all that there is of its arcs, where ShortestDistance wants them
+// whole.
 //
-// Options and errors are those of ShortestDistance, but that the machine cannot be read in
-// Reverse and the Queue is QueueFIFO, which QueueAuto takes here. Sums that are reached in
-// the limit only are within Delta, and what diverges is told from them as there: round a cycle that sums to 1 the k-th turn
-// adds 1/k, so that a state is visited again unless what has come to it since the last time is less than half of that, however
-// large Delta.
+// Options and errors are those of ShortestDistance, but that the machine cannot be read in Reverse
+// and the Queue is QueueFIFO, which QueueAuto takes here. Sums that are reached in the limit only
+// are within Delta, and what diverges is told from them as there: round a cycle that sums to 1 the
+// k-th turn adds 1/k, so that a state is visited again unless what has come to it since the last
+// time is less than half of that, however large Delta.
 //
 // Cost: O(states · arcs) at worst, and O(states + arcs) where states are met in topological order.
 // This is Gen-Single-Source with a queue of M. Mohri, "Semiring frameworks and algorithms for
@@ -59,7 +60,8 @@ func ShortestDistanceLazy[W semiring.Approx[W]](f fst.Fst[W], opts *ShortestDist
 		}
 	}
 	if g, ok := any(f).(fst.Fst[semiring.Log]); ok {
-		// Beside a sum of 24 bits what the hundred-thousandth turn round a cycle adds is nothing.
+		// Beside a sum of 24 bits what the hundred-thousandth turn round a cycle adds is
+		// nothing.
 		wide, err := relaxLazily[semiring.Log64](op, &inDoubles{f: g}, &o, sources)
 		if err != nil {
 			return nil, err
@@ -178,8 +180,9 @@ func (r *lazyRelaxation[W]) run() error {
 			if r.alg.Path {
 				sum = sum.Plus(w)
 			} else {
-				// What has come since the last visit is summed by itself: beside a large sum each arc may be lost to rounding, where
-				// all of them are not.
+				// What has come since the last visit is summed by itself: beside a
+				// large sum each arc may be lost to rounding, where all of them are
+				// not.
 				sum = r.sent[n].Plus(add)
 			}
 			settled := r.settles(n, sum)
@@ -192,7 +195,8 @@ func (r *lazyRelaxation[W]) run() error {
 				}
 				return &StateError{Op: r.op, State: n, Err: ErrNotMember}
 			}
-			// Without the path property what is too small to be passed on is kept all the same: the sum is the better for it.
+			// Without the path property what is too small to be passed on is kept all
+			// the same: the sum is the better for it.
 			r.d[n], r.add[n] = sum, add
 			if settled {
 				continue
@@ -209,8 +213,9 @@ func (r *lazyRelaxation[W]) run() error {
 	return nil
 }
 
-// settles reports whether a sum at n is so near to what has been passed on from there that nothing is yet: by all that has come
-// since, for of several arcs round a cycle each adds less than a turn does.
+// settles reports whether a sum at n is so near to what has been passed on from there that nothing
+// is yet: by all that has come since, for of several arcs round a cycle each adds less than a turn
+// does.
 func (r *lazyRelaxation[W]) settles(n fst.StateID, sum W) bool {
 	if r.alg.Path {
 		return r.d[n].Near(sum, r.delta)

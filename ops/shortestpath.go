@@ -12,8 +12,8 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// PathWeight is met by the weights among which a best path can be looked for:
-// a⊕b is a or b, and closeness is defined.
+// PathWeight is implemented by the weights among which a best path can be looked for: a⊕b is a or
+// b, and closeness is defined.
 type PathWeight[W any] interface {
 	semiring.Path[W]
 	semiring.Approx[W]

@@ -124,8 +124,8 @@ func (work *searchScratch[W]) shortestPath(f fst.Fst[W], lim Limits) (*fst.Vecto
 	return out, nil
 }
 
-// searchScratch is the work space of a search, which the next one takes over: what grew from nothing for each word
-// was a fifth of the pages that looking up words touches for the first time.
+// searchScratch is the work space of a search, which the next one takes over: what grew from
+// nothing for each word was a fifth of the pages that looking up words touches for the first time.
 type searchScratch[W PathWeight[W]] struct {
 	seen []searchState[W]
 	heap bestHeap[W]

@@ -41,12 +41,11 @@ func asProbability[W semiring.Weight[W]](w W) float64 {
 	return math.Exp(-cost(w))
 }
 
-// Stochastic tests whether at each state that the start leads to, the final weight and
-// the weights of the arcs sum to 1̄ but for delta: the machine then generates strings
-// with its weights as probabilities (or their negative logarithms). It returns nil when
-// that is so, and otherwise, of the states that fail, one nearest to the start, with a
-// shortest path to it. Arcs of weight 0̄ lead nowhere. A machine without a start state is
-// stochastic. Sums are taken in the order of the arcs.
+// Stochastic tests whether the final weight and the arc weights of each reached state sum to 1̄, up
+// to delta: the machine then generates strings with its weights as probabilities (or their negative
+// logarithms). It returns nil when that is so, and otherwise, of the states that fail, one nearest
+// to the start, with a shortest path to it. Arcs of weight 0̄ lead nowhere. A machine without a
+// start state is stochastic. Sums are taken in the order of the arcs.
 //
 // Over an idempotent semiring the sum is the best weight, and so has another meaning.
 //
@@ -101,7 +100,8 @@ func Stochastic[W interface {
 	return nil, nil
 }
 
-// leavingSum returns the function that sums a final weight and the weights of arcs, over Log in float64.
+// leavingSum returns the function that sums a final weight and the weights of arcs, over Log in
+// float64.
 func leavingSum[W semiring.Weight[W]]() func(final W, arcs []fst.Arc[W]) W {
 	sum := func(sum W, arcs []fst.Arc[W]) W {
 		for i := range arcs {

@@ -10,9 +10,9 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// DelayError is the evidence that the delay between input and output of a transducer has no bound, so that
-// Synchronize does not end: a path from the start to a cycle, and once round it, where one side has more labels
-// than the other. errors.Is finds ErrUnboundedDelay.
+// DelayError is the evidence that the delay between input and output of a transducer has no bound,
+// so that Synchronize does not end: a path from the start to a cycle, and once round it, where one
+// side has more labels than the other. errors.Is finds ErrUnboundedDelay.
 type DelayError struct {
 	Op              string
 	Path            Path
@@ -22,7 +22,8 @@ type DelayError struct {
 	// Dead is true where no accepting path goes round such a cycle: Connect takes them away.
 	Dead bool
 
-	// Shortest is true when it is proved that no other evidence is shorter, way and cycle together.
+	// Shortest is true when it is proved that no other evidence is shorter, way and cycle
+	// together.
 	Shortest bool
 }
 
@@ -40,17 +41,19 @@ func (e *DelayError) Error() string {
 
 func (e *DelayError) Unwrap() error { return ErrUnboundedDelay }
 
-// BoundedDelay tests whether there is a bound on how many labels one side of f can be ahead of the other, along paths from
-// the start, whether they lead to a final state or not: whether Synchronize ends. It returns nil when that is so, and otherwise a
-// way to a cycle with more labels on one side, on accepting paths if there is one, of the fewest arcs that way and
-// cycle together can have, or of few where to be certain of that would take long.
+// BoundedDelay tests whether there is a bound on how many labels one side of f can be ahead of the
+// other, along paths from the start, whether they lead to a final state or not: whether Synchronize
+// ends. It returns nil when that is so, and otherwise a way to a cycle with more labels on one
+// side, on accepting paths if there is one, of the fewest arcs that way and cycle together can
+// have, or of few where to be certain of that would take long.
 //
-// The delay is bounded exactly when each cycle has as many labels on either side: what a path without
-// cycles adds is bounded, and round a cycle that has not it grows for ever. In a strongly connected
-// component all cycles are such exactly when states can be given delays of which each arc adds the difference.
+// The delay is bounded exactly when each cycle has as many labels on either side: what a path
+// without cycles adds is bounded, and round a cycle that has not it grows for ever. All cycles of a
+// strongly connected component are balanced exactly when its states have delays that each arc
+// changes by the difference of its labels.
 //
-// Cost: O(states + arcs) when the answer is yes; else a search from each state of these components, as far as the
-// shortest evidence so far, and some ten million steps in all.
+// Cost: O(states + arcs) when the answer is yes; else a search from each state of these components,
+// as far as the shortest evidence so far, and some ten million steps in all.
 func BoundedDelay[W semiring.Weight[W]](f fst.Expanded[W], lim Limits) (*DelayError, error) {
 	return boundedDelay("BoundedDelay", f, lim)
 }
@@ -137,7 +140,8 @@ type delayPlace struct {
 	by    int32 // the arc from there
 }
 
-// findGrowing gives states delays, component by component, and finds where an arc disagrees with them.
+// findGrowing gives states delays, component by component, and finds where an arc disagrees with
+// them.
 func (s *delaySearch[W]) findGrowing() (found bool, err error) {
 	n := s.f.NumStates()
 	delay, seen := make([]int32, n), make([]bool, n)
@@ -231,7 +235,8 @@ func (s *delaySearch[W]) shortest(proved *bool) (way, cycle []ArcRef, err error)
 	return way, cycle, nil
 }
 
-// ways returns the arcs by which states are first reached from the start, and the states as they are.
+// ways returns the arcs by which states are first reached from the start, and the states as they
+// are.
 func (s *delaySearch[W]) ways() (from []ArcRef, order []fst.StateID, err error) {
 	from = make([]ArcRef, s.f.NumStates())
 	seen := make([]bool, len(from))
@@ -252,9 +257,10 @@ func (s *delaySearch[W]) ways() (from []ArcRef, order []fst.StateID, err error) 
 	return from, order, nil
 }
 
-// cycleAt returns a shortest cycle through r with a delay, nil if there is none of at most so many arcs; 0 is no bound.
-// The search is breadth-first, with the first two delays a state: others are not needed, for a way back to r makes up
-// for one delay at most, and with one of the first two the cycle has a delay, too, and is no longer.
+// cycleAt returns a shortest cycle through r with a delay, nil if there is none of at most so many
+// arcs; 0 is no bound. The search is breadth-first, with the first two delays a state: others are
+// not needed, for a way back to r makes up for one delay at most, and with one of the first two the
+// cycle has a delay, too, and is no longer.
 func (s *delaySearch[W]) cycleAt(r fst.StateID, most int32) ([]ArcRef, error) {
 	for _, p := range s.reached {
 		s.kept[p.q] = [2]int32{}

@@ -31,48 +31,44 @@ type TwinsOptions struct {
 	Limits
 }
 
-// Twins tests the twins property, path by path: whenever a string takes the start to p on one path and to
-// q on another, and another string takes p back to itself on one and q on another, then these two
-// cycles have the same weight. p and q may be one state, and the cycles those of two ways round. For a transducer the cycles must also leave the
-// difference between the two outputs so far as it is. Before that, arcs from one state to another with the same labels
-// are taken for one with the ⊕-sum of their weights, which changes nothing for determinization. It returns nil when
-// the property holds, and the breach when it does not. States that reach no final state are
-// left out. ε is an ordinary label. The breach has the fewest labels of all, those of
-// the string that leads to p and q and those of the other together (Shortest says
-// whether that is proved; lassos has how, and the order of those with as many).
+// Twins tests the twins property. It returns nil when the property holds, and a breach when it does
+// not.
 //
-// In the literature the weight of a string round p is the ⊕-sum of all its cycles there. Where no state has two
-// cycles with one string, parallel arcs aside, that is the same; otherwise the property tested here is the stronger one, and a breach
-// does not say that determinization goes on for ever, unless the error is Exact.
+// Two states p and q are twins when any two cycles at p and at q that read one string have the same
+// weight. The property asks this of all p and q that some string reaches from the start; p may be
+// q. For a transducer the two cycles must also keep the difference between the two outputs.
 //
-// For an unambiguous machine (see Unambiguous) over a commutative, divisible
-// semiring this decides whether the machine can be determinized, and whether a
-// functional transducer is equivalent to a sequential one. For an ambiguous one
-// over an idempotent semiring such as the tropical one it is sufficient, not
-// necessary; over semirings that are not idempotent, such as log, an ambiguous
-// machine may have the property and still not be determinizable.
+// Parallel arcs with the same labels are first replaced by one arc with the ⊕-sum of their weights,
+// which does not affect determinization. States that reach no final state are ignored. ε is an
+// ordinary label. The breach has the fewest labels, counting the string to p and q and the string
+// of the cycles. Shortest says whether that is proved.
 //
-// The weights must commute, and those of the machine cancel (see
-// semiring.Cancellative): where they do not, as 3 over MinMax, which takes 1 and 2 to 3,
-// quotients are not unique and cycles of different weights prove nothing. Weights that
-// claim neither, and a machine with a weight that does not cancel, are errors around
-// ErrCapability.
+// In the literature the weight of a string round p is the ⊕-sum of all its cycles there. The two
+// definitions agree where no state has two cycles with one string, parallel arcs aside. Elsewhere
+// the property tested here is stronger, and a breach proves that determinization does not end only
+// when it is Exact.
 //
-// Cost: O(|Q|² + |E|²) for acceptors, on the pairs that are reached alone, where arcs from one state to another with one
-// input label count once.
-// A transducer is searched again for each difference of outputs with which its
-// components of pairs are entered. Where there is a breach, finding the shortest takes
-// O(P·(P + A)) at worst for P pairs and A of their arcs, for transducers as often as there
-// are such differences, and no more than a billion steps, and no longer than the limits of bytes and time, of which what was found by
-// then is no error; mostly little, as no
-// way is followed that is longer than the best breach so far.
+// For an unambiguous machine (see Unambiguous) over a commutative, divisible semiring, the property
+// holds exactly when the machine can be determinized. For a functional transducer it decides
+// whether there is an equivalent sequential one. For an ambiguous machine over an idempotent
+// semiring, such as the tropical one, it is sufficient but not necessary. Over other semirings,
+// such as log, an ambiguous machine may have the property and still not be determinizable.
 //
-// After C. Allauzen and M. Mohri, "Efficient algorithms for testing the twins
-// property", J. Automata, Languages and Combinatorics 8(2):117-144, 2003: the
-// cycles of the squared machine all have quotient 1̄ when the quotients from
-// one state to each other, in every component, do not depend on the path; and
-// for the outputs M.-P. Béal, O. Carton, C. Prieur and J. Sakarovitch,
-// "Squaring transducers", Theoretical Computer Science 292(1):45-63, 2003.
+// The weights must commute, and the weights of the machine must cancel (see semiring.Cancellative).
+// Otherwise quotients are not unique, and cycles of different weights prove nothing: over MinMax, 3
+// takes both 1 and 2 to 3. Weights that lack these properties are errors around ErrCapability.
+//
+// Cost: O(|Q|² + |E|²) for acceptors, on the reached pairs; parallel arcs with one input label
+// count once. A transducer is searched again for each difference of outputs with which a component
+// of pairs is entered. Finding the shortest breach takes O(P·(P + A)) at worst, for P pairs and A
+// of their arcs, and mostly little: no path longer than the best breach so far is followed. It
+// stops after a billion steps, or at a limit on bytes or time, and returns the breach that it has.
+//
+// After C. Allauzen and M. Mohri, "Efficient algorithms for testing the twins property", J.
+// Automata, Languages and Combinatorics 8(2):117-144, 2003. All cycles of the squared machine have
+// quotient 1̄ when, inside each component, the quotient between two states does not depend on the
+// path. For the outputs, after M.-P. Béal, O. Carton, C. Prieur and J. Sakarovitch, "Squaring
+// transducers", Theoretical Computer Science 292(1):45-63, 2003.
 func Twins[W semiring.Divisible[W]](f fst.Expanded[W], opts *TwinsOptions) (*TwinsError, error) {
 	var o TwinsOptions
 	if opts != nil {
@@ -107,8 +103,9 @@ func Twins[W semiring.Divisible[W]](f fst.Expanded[W], opts *TwinsOptions) (*Twi
 	}, square.ShortestEffort)
 }
 
-// summed returns f, or where it has arcs from one state to another with the same labels, a copy in which the first of
-// them has the ⊕-sum of all, which no subset construction can tell from f, and the bytes that this holds. The error is that of w.
+// summed returns f, or where it has arcs from one state to another with the same labels, a copy in
+// which the first of them has the ⊕-sum of all, which no subset construction can tell from f, and
+// the bytes that this holds. The error is that of w.
 func summed[W semiring.Weight[W]](f fst.Expanded[W], w *run.Stopwatch) (g fst.Expanded[W], held int64, err error) {
 	const few, small = 8, 64
 	type ends struct {
@@ -161,7 +158,8 @@ func summed[W semiring.Weight[W]](f fst.Expanded[W], w *run.Stopwatch) (g fst.Ex
 	return out, held, nil
 }
 
-// parallel reports whether two arcs have the same labels and lead to the same state: in time quadratic in their number.
+// parallel reports whether two arcs have the same labels and lead to the same state: in time
+// quadratic in their number.
 func parallel[W any](arcs []fst.Arc[W]) bool {
 	for i := range arcs {
 		for k := range i {
@@ -216,9 +214,10 @@ func nearness[W semiring.Weight[W]](op string, delta float64) (func(a, b W) bool
 	return func(a, b W) bool { return any(a).(semiring.Approx[W]).Near(b, delta) }, nil
 }
 
-// outputsDrift reports whether the difference between the two outputs is another after each turn. In the free group over the
-// labels it is v⁻ⁿ·d·wⁿ after n turns with outputs v and w. If that is the same for two n, then vᵏ = (dwd⁻¹)ᵏ for some k > 0;
-// roots are unique there, so v = dwd⁻¹, and it is the same for all n.
+// outputsDrift reports whether the difference between the two outputs is another after each turn.
+// In the free group over the labels it is v⁻ⁿ·d·wⁿ after n turns with outputs v and w. If that is
+// the same for two n, then vᵏ = (dwd⁻¹)ᵏ for some k > 0; roots are unique there, so v = dwd⁻¹, and
+// it is the same for all n.
 func (e *TwinsError) outputsDrift() bool {
 	difference := func(n int) [2]string {
 		var l, r string
@@ -250,8 +249,8 @@ func withOutputs[W, D any]() bool {
 	return outputs
 }
 
-// twinsError is the error of a breach in the square s. It is Exact when no two paths lead to one state with the
-// same labels. outputs tells whether the outputs of the cycles count.
+// twinsError is the error of a breach in the square s. It is Exact when no two paths lead to one
+// state with the same labels. outputs tells whether the outputs of the cycles count.
 func twinsError[W semiring.Weight[W]](op string, s *square.Square[W], found *square.Breach, outputs bool) *TwinsError {
 	var left, right []*fst.Arc[W]
 	for _, st := range found.Cycle {

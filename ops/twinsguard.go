@@ -16,12 +16,15 @@ type twinsGuard[W semiring.Weight[W]] struct {
 	nextBytes int64 // or so many bytes in output strings
 	// The caller set a limit on states, or on bytes: a suspicion does not stop.
 	limitedStates, limitedBytes bool
-	// Pruning to a number of states ends what does not end by itself: the guard stops nothing, and is evidence when a limit does.
+	// Pruning to a number of states ends what does not end by itself: the guard stops nothing,
+	// and is evidence when a limit does.
 	silent bool
-	// Of pruning by weight, else nil: reports whether the best paths through the state, by the string that leads to the subset, are kept.
+	// Of pruning by weight, else nil: reports whether the best paths through the state, by the
+	// string that leads to the subset, are kept.
 	pruned func(subset, q fst.StateID) bool
 	whole  func(ctx context.Context, op string, budget int64) (*TwinsError, error) // and the search that takes no account of it
-	// All outputs of an input are kept, so that a difference of outputs that changes with each turn is a proof.
+	// All outputs of an input are kept, so that a difference of outputs that changes with each
+	// turn is a proof.
 	allOutputs bool
 	delta      float64 // to whose multiples residuals are rounded
 	factor     func(cycle []*fst.Arc[W], osyms *fst.SymbolTable) string
@@ -38,8 +41,9 @@ type twinsGuard[W semiring.Weight[W]] struct {
 // suspicious is the number of states at which a construction stops that may not
 // end, though that is not proved, unless the caller set a limit.
 //
-// There are machines without the twins property that can be determinized, with a
-// power of two of states: 2¹⁸ states were refused where there are 524,289. Those that cannot would go on until the memory is full.
+// There are machines without the twins property that can be determinized, with a power of two of
+// states: 2¹⁸ states were refused where there are 524,289. Those that cannot would go on until the
+// memory is full.
 func (g *twinsGuard[W]) suspicious() int { return 1<<20 + 64*g.f.NumStates() }
 
 // suspiciousBytes is the same for the bytes of output strings: sets of strings
@@ -109,9 +113,9 @@ func (g *twinsGuard[W]) rounds(delta float64) {
 	}
 }
 
-// look is called when a construction has come to next states or nextBytes, after
-// looking at so many arcs of the input. prove looks for a proof that it does not end in what it has made, with
-// about so many steps.
+// look is called when a construction has come to next states or nextBytes, after looking at so many
+// arcs of the input. prove looks for a proof that it does not end in what it has made, with about
+// so many steps.
 func (g *twinsGuard[W]) look(op string, built run.Progress, bytes, work int64, prove func(budget int64) *TwinsError) error {
 	if g.silent {
 		return nil
@@ -168,9 +172,9 @@ func (g *twinsGuard[W]) decide(ctx context.Context, op string, budget int64) {
 	}
 }
 
-// vanished is called when a residual, or a part of it, is 0̄, as it may be since a float64 cannot be smaller, by when there are so many
-// states. Where it is proved that the construction does not end, it would end here, but only for
-// want of smaller numbers.
+// vanished is called when a residual, or a part of it, is 0̄, as it may be since a float64 cannot
+// be smaller, by when there are so many states. Where it is proved that the construction does not
+// end, it would end here, but only for want of smaller numbers.
 func (g *twinsGuard[W]) vanished(op string, states int) error {
 	if g == nil || g.vanishing {
 		return nil

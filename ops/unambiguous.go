@@ -11,13 +11,12 @@ import (
 // returns nil when that is so, and otherwise two such paths, of the fewest arcs
 // that any two have.
 //
-// f is unambiguous exactly when, of the pairs of different states that one
-// string reaches, none has a string that takes both to final states, and no two
-// arcs with one label lead from one state to another.
+// f is unambiguous exactly when two conditions hold. No two different states that one string
+// reaches accept a common string, and no two arcs with one label lead from one state to another.
 //
-// Cost: O(|Q|² + |E|²) steps, on the pairs that are reached alone and no further from the
-// start than the shortest evidence, where arcs from one state to another with one label
-// count once; memory for the pairs, not for the arcs between them.
+// Cost: O(|Q|² + |E|²) steps, on reached pairs no further from the start than the shortest
+// evidence. Parallel arcs with one label count once. Memory holds the pairs, not the arcs between
+// them.
 //
 // After M.-P. Béal, O. Carton, C. Prieur and J. Sakarovitch, "Squaring
 // transducers", Theoretical Computer Science 292(1):45-63, 2003.

@@ -8,11 +8,10 @@ import (
 
 // Union makes a, in place, the union of a and b: (a∪b)(x, y) = a(x, y) ⊕ b(x, y).
 //
-// The states of b follow those of a. When a is known to have no cycle through
-// its start (fst.InitialAcyclic among its known properties), an ε-arc from there
-// to b's start is all that is added; otherwise a new state, the last, becomes
-// the start, with an ε-arc to each old one. What is known thus decides the
-// shape, as in OpenFst; fst.PropertiesOf makes it known.
+// The states of b follow those of a. When a is known to be fst.InitialAcyclic, only an ε-arc from
+// its start to b's start is added; otherwise a new state, the last, becomes the start, with an
+// ε-arc to each old one. What is known thus decides the shape, as in OpenFst; fst.PropertiesOf
+// makes it known.
 //
 // Symbol tables must agree where both machines have them, else the error wraps
 // ErrSymbols. b may be a itself. Over a limit a is as it was. O(|Q_b| + |E_b|) time and space.
@@ -58,8 +57,9 @@ func Union[W semiring.Weight[W]](a *fst.Vector[W], b fst.Expanded[W], lim Limits
 	return nil
 }
 
-// appendMachine appends the states of b to a, with their arcs. The properties of
-// a are void afterwards. Over a limit, which is for what comes of it when more states and arcs are added, a is as it was.
+// appendMachine appends the states of b to a, with their arcs. The properties of a are void
+// afterwards. Over a limit, which is for what comes of it when more states and arcs are added, a is
+// as it was.
 func appendMachine[W semiring.Weight[W]](op string, a *fst.Vector[W], b fst.Expanded[W], more run.Progress, lim Limits) error {
 	n1, n2 := a.NumStates(), b.NumStates()
 	arcs := a.NumArcs() + fst.NumArcs(b)

@@ -84,11 +84,10 @@ func (p *Path) String() string {
 	return b.String()
 }
 
-// TwinsError is the evidence that a machine lacks the twins property: both
-// paths carry the same input labels, and each goes round a cycle of its own
-// from arc number Cycle on. Going round again multiplies the two weights by
-// different factors (or appends different outputs), so the residuals of the
-// two end states drift apart for ever.
+// TwinsError is the evidence that a machine lacks the twins property: both paths carry the same
+// input labels, and each goes round a cycle of its own from arc number Cycle on. Each further turn
+// multiplies the two weights by different factors, or appends different outputs. So the residuals
+// of the two end states drift apart for ever.
 type TwinsError struct {
 	Op          string
 	Left, Right Path
@@ -98,9 +97,11 @@ type TwinsError struct {
 	// outputs where the machine is a transducer.
 	LeftFactor, RightFactor string
 
-	// Exact is true when this proves that determinization does not end: the factors differ by more than rounding, and
-	// no two paths lead from the start to one state with the same labels, parallel arcs with these taken for one; or the cycles
-	// are the cheapest of all that lead there with these labels; or all outputs are kept, and theirs differ. Otherwise it only may not end.
+	// Exact is true when this proves that determinization does not end: the factors differ by
+	// more than rounding, and no two paths lead from the start to one state with the same
+	// labels, parallel arcs with these taken for one; or the cycles are the cheapest of all
+	// that lead there with these labels; or all outputs are kept, and theirs differ. Otherwise
+	// it only may not end.
 	Exact bool
 
 	// Dead is true where one of the cycles leads to no final state: Connect takes it away.
@@ -151,9 +152,10 @@ type FunctionalError struct {
 	Left, Right Path
 	Final       bool
 
-	// Kept is true where a delayed determinization has forgotten how it came here (fst.Lazy.Retain): the paths then do not
-	// begin at the start, but each at a state of the subset that was kept. One string takes the start to both, with outputs
-	// that are the same but for LeftBefore and RightBefore, which come last in them.
+	// Kept is true where a delayed determinization has forgotten how it came here
+	// (fst.Lazy.Retain): the paths then do not begin at the start, but each at a state of the
+	// subset that was kept. One string takes the start to both, with outputs that are the same
+	// but for LeftBefore and RightBefore, which come last in them.
 	Kept                    bool
 	LeftBefore, RightBefore []fst.Label
 }

@@ -27,10 +27,12 @@ type ShortestPathOptions struct {
 //
 // No cycle may improve a path: the error is a StateError around ops.ErrNotClosed.
 //
-// Where a search enters itself, so that the stack is not bounded, all searches go on at once; the best
-// path may then be exponentially longer than f. If no arc is better than 1̄ they go on in order, and only as far as what they find may
-// be part of a best path: most often little of O(k·V·E·log + entries · exits), where entries are pairs of a search and what it enters,
-// and exits those of what closes that, which is the cube of the states at worst. Else they go on in rounds, each of which costs that.
+// Where a search enters itself, so that the stack is not bounded, all searches go on at once; the
+// best path may then be exponentially longer than f. If no arc is better than 1̄ they go on in
+// order, and only as far as what they find may be part of a best path: most often little of
+// O(k·V·E·log + entries · exits), where entries are pairs of a search and what it enters, and exits
+// those of what closes that, which is the cube of the states at worst. Else they go on in rounds,
+// each of which costs that.
 //
 // Each state that an opening parenthesis leads to is the source of a search of its
 // own, over pairs of it and a state; what it finds up to the matching closing
@@ -404,7 +406,8 @@ func (s *search[W]) atFinal(r *searching) {
 	}
 }
 
-// stepsPerLook is how much may be done between looks at the limits, which look at the clock every 256th time: a quarter of a second.
+// stepsPerLook is how much may be done between looks at the limits, which look at the clock every
+// 256th time: a quarter of a second.
 const stepsPerLook = 1 << 16
 
 // look looks at the limits.

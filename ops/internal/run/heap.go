@@ -4,9 +4,9 @@ import "github.com/tropica-fst/tropica/fst"
 
 // Heap is a priority queue of values of type T: pop returns a least one by less.
 //
-// Values that compare as equal leave it in the order of std::priority_queue in GNU's C++ library, which
-// decides OpenFst's results: pop moves the hole at the root down to a leaf, always to the lesser child,
-// and lets the last value rise from there. O(log n) comparisons an operation.
+// Values that compare as equal leave it in the order of std::priority_queue in GNU's C++ library,
+// which decides OpenFst's results: pop moves the hole at the root down to a leaf, always to the
+// lesser child, and lets the last value rise from there. O(log n) comparisons an operation.
 type Heap[T any] struct {
 	less  func(a, b T) bool
 	items []T
@@ -62,11 +62,13 @@ func (h *Heap[T]) Pop() T {
 	return top
 }
 
-// StateHeap is a priority queue of states, each in it at most once: pop returns the one that less puts first.
+// StateHeap is a priority queue of states, each in it at most once: pop returns the one that less
+// puts first.
 //
-// The order may change while states wait. With tracking, update restores the place of a state whose order
-// changed. Without it, states stay where they are and the order is approximate, as in OpenFst's automatic
-// choice of a queue. Ties leave the heap in OpenFst's order: equal states rise past each other.
+// The order may change while states wait. With tracking, update restores the place of a state whose
+// order changed. Without it, states stay where they are and the order is approximate, as in
+// OpenFst's automatic choice of a queue. Ties leave the heap in OpenFst's order: equal states rise
+// past each other.
 type StateHeap struct {
 	less     func(p, q fst.StateID) bool
 	tracking bool

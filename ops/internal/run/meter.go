@@ -36,8 +36,8 @@ type Exceeded struct {
 	Hint  string
 }
 
-// Errors makes the errors whose types are exported by package ops. That package imports this one, and
-// sets the functions when it is initialized.
+// Errors makes the errors whose types are exported by package ops. That package imports this one,
+// and sets the functions when it is initialized.
 var Errors struct {
 	Limit   func(Exceeded) error                // a *LimitError
 	Panic   func(value any, stack []byte) error // a *WorkerPanic
@@ -48,10 +48,11 @@ var Errors struct {
 // ErrLimit is ops.ErrLimit.
 var ErrLimit = errors.New("limit exceeded")
 
-// What numbers of 31 bits can tell apart. Beyond that an operation stops, with a LimitError that has a hint. Variables, so that tests
-// need not make as many.
+// What numbers of 31 bits can tell apart. Beyond that an operation stops, with a LimitError that
+// has a hint. Variables, so that tests need not make as many.
 var (
-	// mostStates leaves room for what one state more leads to: tables end at 3·2²⁹ keys, and numbers at 2³¹.
+	// mostStates leaves room for what one state more leads to: tables end at 3·2²⁹ keys, and
+	// numbers at 2³¹.
 	MostStates = 3<<29 - 1<<27
 	MostArcs   = math.MaxInt32 // that leave one subset
 	MostLabels = math.MaxInt32 // of the output strings of all subsets, or of those on the arcs that leave one
@@ -104,14 +105,15 @@ func (m Meter) AtOnce() Meter {
 	return m
 }
 
-// CheckNow is check that looks at the context now: for loops whose rounds are long, or counted by the caller.
+// CheckNow is check that looks at the context now: for loops whose rounds are long, or counted by
+// the caller.
 func (m *Meter) CheckNow(p Progress) error {
 	m.calls |= 255
 	return m.Check(p)
 }
 
-// Cancelled returns a LimitError of op when ctx is done; nil never is. It is for what builds no machine, to be called once
-// in a thousand units of work or so.
+// Cancelled returns a LimitError of op when ctx is done; nil never is. It is for what builds no
+// machine, to be called once in a thousand units of work or so.
 func Cancelled(op string, ctx context.Context) error {
 	if ctx == nil {
 		return nil

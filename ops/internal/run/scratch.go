@@ -9,8 +9,9 @@ import (
 // each machine of a corpus would otherwise throw away as much as the results hold, and
 // the collector lets that lie up to a share of the heap.
 //
-// Work space goes back when an operation is done with it, and never by a deferred call: that also runs while a panic of the weights
-// or of a machine passes, and would hand what is half done to the next operation.
+// Work space goes back when an operation is done with it, and never by a deferred call: that also
+// runs while a panic of the weights or of a machine passes, and would hand what is half done to the
+// next operation.
 func Scratch[T any]() *sync.Pool {
 	key := reflect.TypeFor[T]()
 	if p, ok := scratchPools.Load(key); ok {

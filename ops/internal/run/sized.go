@@ -29,7 +29,7 @@ func HeapOfArcs[W any](heap func(*W) int64, arcs []fst.Arc[W]) int64 {
 	return n
 }
 
-// productBound is met by weights of which a product can be much larger than both factors.
+// productBound is implemented by weights of which a product can be much larger than both factors.
 type productBound[W any] interface{ ProductBytes(W) int64 }
 
 // HeapGuard bounds what weights hold while a state's ε-closure is summed. One product of two
@@ -42,8 +42,8 @@ type HeapGuard[W semiring.Weight[W]] struct {
 	meter *Meter
 }
 
-// NewHeapGuard returns nil where weights hold nothing, or nothing bounds it. Where it is only a context that does, the
-// time that products take is seen from what they hold.
+// NewHeapGuard returns nil where weights hold nothing, or nothing bounds it. Where it is only a
+// context that does, the time that products take is seen from what they hold.
 func NewHeapGuard[W semiring.Weight[W]](m *Meter) *HeapGuard[W] {
 	heap := HeapOf[W]()
 	if heap == nil || m.Lim.Bytes <= 0 && m.Lim.Ctx == nil {

@@ -92,8 +92,8 @@ func (t *Triples) grow(n int) {
 	}
 }
 
-// Reset empties the table and keeps its memory, unless that is much. What is kept is made zero as far
-// as it is used again, so that a table of few keys stays in the nearest cache.
+// Reset empties the table and keeps its memory, unless that is much. What is kept is made zero as
+// far as it is used again, so that a table of few keys stays in the nearest cache.
 func (t *Triples) Reset() {
 	t.Keys, t.slots, t.hashes = t.Keys[:0], t.slots[:0], t.hashes[:0]
 	if cap(t.slots) > KeptScratch || cap(t.Keys) > KeptScratch || cap(t.hashes) > KeptScratch {

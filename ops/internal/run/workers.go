@@ -7,12 +7,14 @@ import (
 	"sync/atomic"
 )
 
-// Together runs work(0) … work(n-1) side by side, work(0) in the goroutine of the caller, and returns when all have ended.
+// Together runs work(0) … work(n-1) side by side, work(0) in the goroutine of the caller, and
+// returns when all have ended.
 //
-// A panic in one of them goes on in the caller's, but only when the others have ended too, so that nobody reads operands or
-// borrows work space behind the back of who recovers it; its own as it is, another's as a WorkerPanic. stop is called
-// before, by the one that panics: it must bring the others to an end that might wait for it, or have much left to do. So is
-// runtime.Goexit, by which a test ends.
+// A panic in one of them goes on in the caller's, but only when the others have ended too, so that
+// nobody reads operands or borrows work space behind the back of who recovers it; its own as it is,
+// another's as a WorkerPanic. stop is called before, by the one that panics: it must bring the
+// others to an end that might wait for it, or have much left to do. So is runtime.Goexit, by which
+// a test ends.
 func Together(n int, stop func(), work func(worker int)) {
 	if n <= 1 {
 		work(0)

@@ -9,7 +9,8 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// TwoPaths returns the steps of two accepting paths of s.f with one input, of the fewest arcs; nil when there are none.
+// TwoPaths returns the steps of two accepting paths of s.f with one input, of the fewest arcs; nil
+// when there are none.
 func TwoPaths[W semiring.Weight[W]](s *Square[W]) ([]Step, error) {
 	start := s.F.Start()
 	if start == fst.NoState || !s.Live[start] {
@@ -29,15 +30,17 @@ func TwoPaths[W semiring.Weight[W]](s *Square[W]) ([]Step, error) {
 	return x.evidence(), nil
 }
 
-// ambiguity is the search of Unambiguous, breadth first, from the pair of the start state
-// with itself. Its evidence parts at a pair, the root: two arcs of one state lead to it, a pair of different states, or
-// are parallel arcs of its one state. From the root the two paths go on to a pair of final states, or to one
-// state again, and from there as near to a final state as that is. So evidence is known as soon as the search
-// comes to its end, or to where the paths meet, and each pair counts with the steps to it and those that
-// each of its states needs to a final one: beyond the fewest known there is nothing to look for.
+// ambiguity is the search of Unambiguous, breadth first, from the pair of the start state with
+// itself. Its evidence parts at a pair, the root: two arcs of one state lead to it, a pair of
+// different states, or are parallel arcs of its one state. From the root the two paths go on to a
+// pair of final states, or to one state again, and from there as near to a final state as that is.
+// So evidence is known as soon as the search comes to its end, or to where the paths meet, and each
+// pair counts with the steps to it and those that each of its states needs to a final one: beyond
+// the fewest known there is nothing to look for.
 //
-// Of the evidence of fewest arcs that with the least root is returned. What passes through a root that comes
-// after it need not be found, nor the other of two roots of the same states, which comes later.
+// Of the evidence of fewest arcs that with the least root is returned. What passes through a root
+// that comes after it need not be found, nor the other of two roots of the same states, which comes
+// later.
 type ambiguity[W semiring.Weight[W]] struct {
 	*Square[W]
 	root   []int32 // of each pair of different states, the least on shortest ways to it
@@ -92,8 +95,8 @@ func (x *ambiguity[W]) search() error {
 	return nil
 }
 
-// expand takes up the pairs that one label leads to from p, which is depth steps from the start; pairs from next
-// on are one step further.
+// expand takes up the pairs that one label leads to from p, which is depth steps from the start;
+// pairs from next on are one step further.
 func (x *ambiguity[W]) expand(p, depth int32, next int) error {
 	l, r := x.States(p)
 	left, right := x.F.Arcs(l), x.F.Arcs(r)
@@ -159,7 +162,8 @@ func (x *ambiguity[W]) id(l, r fst.StateID) (int32, bool) {
 	return int32(id), isNew
 }
 
-// evidence returns the two paths of the evidence that was found, with the first arcs that lead along them.
+// evidence returns the two paths of the evidence that was found, with the first arcs that lead
+// along them.
 func (x *ambiguity[W]) evidence() []Step {
 	var way []int32
 	for p := x.through; p >= 0; p = x.parent[p] {
@@ -203,8 +207,8 @@ func (x *ambiguity[W]) arcTo(p int32, l, r fst.StateID) (e Arc) {
 	return e
 }
 
-// toFinal returns the first of the shortest ways from the states l and r to final ones, of so many steps, in the order of
-// pairs and of their arcs. From one state the two go the same way.
+// toFinal returns the first of the shortest ways from the states l and r to final ones, of so many
+// steps, in the order of pairs and of their arcs. From one state the two go the same way.
 func (x *ambiguity[W]) toFinal(l, r fst.StateID, most int32) []Step {
 	type place struct {
 		pair, from int32

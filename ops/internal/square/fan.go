@@ -9,12 +9,13 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// fan is what leaves a state, as the square needs it: of the arcs that are kept with one input label
-// and one next state the first stands for all, so that two states with a thousand such arcs each
-// have one arc of the square for them and not a million.
+// fan is what leaves a state, as the square needs it: of the arcs that are kept with one input
+// label and one next state the first stands for all, so that two states with a thousand such arcs
+// each have one arc of the square for them and not a million.
 type fan struct {
 	first []int32 // of each such group, by input label, then number
-	// others has the groups in which outputs differ: of each output the first arc, the one that stands for all among them.
+	// others has the groups in which outputs differ: of each output the first arc, the one that
+	// stands for all among them.
 	others   map[int32][]int32
 	byOutput map[int32][]int32 // places in these, by output; made where one is asked for
 	twice    [][2]int32        // the first two arcs of each group that has more than one
@@ -139,8 +140,8 @@ func (s *Square[W]) labelOrder(q fst.StateID) []int32 {
 	return o
 }
 
-// eachLabel calls do for each label that both l and r read, with the parts of their fans that read it,
-// until it returns an error.
+// eachLabel calls do for each label that both l and r read, with the parts of their fans that read
+// it, until it returns an error.
 func (s *Square[W]) eachLabel(l, r fst.StateID, do func(label fst.Label, lo, ro []int32) error) error {
 	left, right := s.F.Arcs(l), s.F.Arcs(r)
 	lo, ro := s.fan(l).first, s.fan(r).first
@@ -169,9 +170,9 @@ func (s *Square[W]) eachLabel(l, r fst.StateID, do func(label fst.Label, lo, ro 
 	return nil
 }
 
-// alternatives returns the arcs of the square that e, which leaves pair p, stands for, where outputs
-// differ: the left ones in order, of each of them the right ones, and most at most; more tells whether
-// there are others. The result is valid until the next call.
+// alternatives returns the arcs of the square that e, which leaves pair p, stands for, where
+// outputs differ: the left ones in order, of each of them the right ones, and most at most; more
+// tells whether there are others. The result is valid until the next call.
 func (s *Square[W]) alternatives(p int32, e Arc, most int) (list []Arc, more bool) {
 	s.some = append(s.some[:0], e)
 	if !s.manifold {
@@ -194,8 +195,8 @@ func (s *Square[W]) alternatives(p int32, e Arc, most int) (list []Arc, more boo
 	return s.some, false
 }
 
-// stepsToFinal returns for each state the number of arcs on the way to the nearest final one, by arcs that are
-// not 0̄; -1 where there is none.
+// stepsToFinal returns for each state the number of arcs on the way to the nearest final one, by
+// arcs that are not 0̄; -1 where there is none.
 func stepsToFinal[W semiring.Weight[W]](f fst.Expanded[W], w *run.Stopwatch) ([]int32, error) {
 	n := f.NumStates()
 	first := make([]int64, n+2)
@@ -261,8 +262,9 @@ func Coaccessible[W semiring.Weight[W]](f fst.Expanded[W]) []bool {
 }
 
 // SharedFutures returns a test whether some string takes two states of f, of which each must lie on
-// an accepting path, both to final ones, for states that one string reaches. A pair counts once, whichever
-// state comes first, and its arcs are held, of four bytes, as long as it is not known where they lead.
+// an accepting path, both to final ones, for states that one string reaches. A pair counts once,
+// whichever state comes first, and its arcs are held, of four bytes, as long as it is not known
+// where they lead.
 //
 // It also returns the bytes that the test holds, and is over with s.
 func (s *Square[W]) SharedFutures() (related func(p, q fst.StateID) bool, held int64, err error) {
@@ -282,7 +284,8 @@ func (s *Square[W]) SharedFutures() (related func(p, q fst.StateID) bool, held i
 		return s.Meter.Check(run.Progress{States: len(s.Pairs), Arcs: s.looked,
 			Bytes: 8*int64(cap(s.Pairs)+cap(first)) + int64(cap(live)) + 4*int64(cap(to)) + s.ids.Bytes() + s.Held + ahead})
 	}
-	// visit calls do for the two next states of each step from l and r, different ones and, where l and r differ, the same.
+	// visit calls do for the two next states of each step from l and r, different ones and,
+	// where l and r differ, the same.
 	visit := func(l, r fst.StateID, do func(p, q fst.StateID)) error {
 		left, right := s.F.Arcs(l), s.F.Arcs(r)
 		return s.eachLabel(l, r, func(_ fst.Label, lo, ro []int32) error {

@@ -21,16 +21,15 @@ import (
 // delay, too, and is no longer. This takes time O(pairs + arcs) of the component of
 // v.
 //
-// Pairs v come in the order of their accesses, as long as an access with a loop of
-// one step may be shorter than the best so far, which also bounds the loop. Where
-// delays are weights, the access says nothing about which loops change them, and a
-// loop may begin at any of its pairs: so a loop through a pair that has been looked
-// at is no better than what was found there, and such pairs are left out, with all
-// that lies on no cycle, or on none that changes a delay, without them. Delays of outputs depend on the access, so
-// that each different one is looked at for itself. All in all the time is at worst
-// O(pairs·(pairs + arcs)) for weights, on the components in which there is
-// something to find and no deeper than the best evidence; for outputs as often as
-// there are delays to come with.
+// Pairs v come in the order of their accesses, as long as an access with a loop of one step may be
+// shorter than the best so far, which also bounds the loop. Where delays are weights, the access
+// says nothing about which loops change them, and a loop may begin at any of its pairs: so a loop
+// through a pair that has been looked at is no better than what was found there, and such pairs are
+// left out, with all that lies on no cycle, or on none that changes a delay, without them. Delays
+// of outputs depend on the access, so that each different one is looked at for itself. All in all
+// the time is at worst O(pairs·(pairs + arcs)) for weights, on the components in which there is
+// something to find and no deeper than the best evidence; for outputs as often as there are delays
+// to come with.
 //
 // The two bounds of the search, effort and the length of delays, are told by
 // whether the result is proved to be the shortest.
@@ -70,7 +69,8 @@ type access[D any] struct {
 	delay      D
 }
 
-// onLoop is a way from the pair at which a loop is to begin to another: by one step from one before.
+// onLoop is a way from the pair at which a loop is to begin to another: by one step from one
+// before.
 type onLoop[D any] struct {
 	pair, from int32
 	by         Arc
@@ -78,7 +78,8 @@ type onLoop[D any] struct {
 	delay      D
 }
 
-// accessArcs is how many of the arcs that lead with different outputs from one pair to another are tried as accesses.
+// accessArcs is how many of the arcs that lead with different outputs from one pair to another are
+// tried as accesses.
 const accessArcs = 1 << 16
 
 // ShortestEffort is how many steps a search for the shortest evidence tries when no
@@ -86,9 +87,9 @@ const accessArcs = 1 << 16
 // is worth more than the shortest after days, for some millions of pairs on cycles.
 const ShortestEffort = 1 << 28
 
-// shorten replaces found, evidence of findTwins on the square s with components comp,
-// by the shortest there is. Shortest says whether that is proved: where memory or time is over before, there is an answer all the
-// same.
+// shorten replaces found, evidence of findTwins on the square s with components comp, by the
+// shortest there is. Shortest says whether that is proved: where memory or time is over before,
+// there is an answer all the same.
 func shorten[W semiring.Divisible[W], D any, A Delays[W, D]](s *Square[W], alg A, near func(a, b D) bool, comp []int32, components int, found *Breach, effort int64) (*Breach, error) {
 	x := &lassos[W, D, A]{s: s, alg: alg, near: near, comp: comp, best: len(found.Access) + len(found.Cycle) + 1, at: -1, effort: effort,
 		kept: make([][2]int32, len(s.Pairs)), round: make([]int32, len(s.Pairs))}

@@ -9,8 +9,8 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// NewSearch prepares the trimmed square of f. pairs bounds its pairs and their arcs, zero is no bound; lim counts pairs as
-// states. Errors carry the name op.
+// NewSearch prepares the trimmed square of f. pairs bounds its pairs and their arcs, zero is no
+// bound; lim counts pairs as states. Errors carry the name op.
 func NewSearch[W semiring.Weight[W]](op string, f fst.Expanded[W], pairs int64, lim run.Limits) (*Square[W], error) {
 	s, err := New(f, true, pairs, &run.Stopwatch{Op: op, Ctx: lim.Ctx})
 	if err != nil {
@@ -20,7 +20,8 @@ func NewSearch[W semiring.Weight[W]](op string, f fst.Expanded[W], pairs int64, 
 	return s, nil
 }
 
-// LeadsApart returns the steps of two paths of s.f with one input and two outputs, of the fewest steps; nil when there are none.
+// LeadsApart returns the steps of two paths of s.f with one input and two outputs, of the fewest
+// steps; nil when there are none.
 func LeadsApart[W semiring.Weight[W]](s *Square[W]) ([]Step, error) {
 	s.epsFree = false
 	start := s.F.Start()
@@ -56,7 +57,8 @@ func LeadsApart[W semiring.Weight[W]](s *Square[W]) ([]Step, error) {
 	return nil, nil
 }
 
-// lead is what the outputs of two paths have after their common prefix, or farApart. Each label takes four bytes.
+// lead is what the outputs of two paths have after their common prefix, or farApart. Each label
+// takes four bytes.
 type lead struct{ left, right string }
 
 // farApart is the lead that no way on makes up for.
@@ -90,7 +92,8 @@ func (d lead) bytes() int64 {
 	return int64(len(d.left) + len(d.right))
 }
 
-// leadPlace is a pair with a lead, by its number, with which it was reached by two arcs from the place before.
+// leadPlace is a pair with a lead, by its number, with which it was reached by two arcs from the
+// place before.
 type leadPlace struct {
 	lead        int32
 	pair, from  int32
@@ -116,8 +119,8 @@ type freshLead struct {
 	left, right int32
 }
 
-// longLeads is how many bytes leads may take before it is worth while to find out which pairs lead to
-// final states, and drop the others.
+// longLeads is how many bytes leads may take before it is worth while to find out which pairs lead
+// to final states, and drop the others.
 const longLeads = 1 << 22
 
 // trim finds out which pairs lead to final states, when that has become worth while.
@@ -202,8 +205,8 @@ func (x *leadSearch[W]) expand(place int32) error {
 	})
 }
 
-// step takes up the places that arcs with one label lead to, of the groups of the two fans that lo and ro
-// stand for; -1 is to stay.
+// step takes up the places that arcs with one label lead to, of the groups of the two fans that lo
+// and ro stand for; -1 is to stay.
 func (x *leadSearch[W]) step(place int32, lo, ro []int32, again bool) error {
 	at := x.leads.Key(fst.StateID(x.reached[place].lead))
 	l, r := x.States(x.reached[place].pair)
@@ -261,8 +264,9 @@ func (x *leadSearch[W]) first(d lead, l, r fst.StateID, i, k int32) freshLead {
 	return freshLead{d.after(x.output(l, i), x.output(r, k)), i, k}
 }
 
-// ahead calls do for the first lead that d becomes by arcs of the groups that i and k stand for, the
-// left ones in order and of each of them the right ones, and for the first other one if there is one.
+// ahead calls do for the first lead that d becomes by arcs of the groups that i and k stand for,
+// the left ones in order and of each of them the right ones, and for the first other one if there
+// is one.
 func (x *leadSearch[W]) ahead(d lead, l, r fst.StateID, i, k int32, do func(freshLead)) {
 	first := x.first(d, l, r, i, k)
 	do(first)
@@ -271,8 +275,8 @@ func (x *leadSearch[W]) ahead(d lead, l, r fst.StateID, i, k int32, do func(fres
 		return
 	}
 	b := func(k int32) fst.Label { return x.output(r, k) }
-	// The right ones that put out anything but ε and the label that they have to are all apart from a left one that
-	// is ahead, and otherwise any two of them have different leads.
+	// The right ones that put out anything but ε and the label that they have to are all apart
+	// from a left one that is ahead, and otherwise any two of them have different leads.
 	rights := w.group(k)
 	for _, i := range v.group(i) {
 		needed := lead{left: AppendLabel(d.left, x.output(l, i))}.first()

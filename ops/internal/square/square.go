@@ -38,7 +38,8 @@ type Square[W semiring.Weight[W]] struct {
 	// single is true when no two paths lead from the start to one state with
 	// the same labels.
 	Single bool
-	// manifold is true when there are arcs from one state to another with one input label and different outputs.
+	// manifold is true when there are arcs from one state to another with one input label and
+	// different outputs.
 	manifold bool
 }
 
@@ -133,8 +134,8 @@ func (s *Square[W]) look() error {
 	return s.Check()
 }
 
-// What a pair takes in the list of pairs, the table and the ends of its arcs, and an arc, with the room
-// to grow of each and what the search backwards from final pairs takes besides.
+// What a pair takes in the list of pairs, the table and the ends of its arcs, and an arc, with the
+// room to grow of each and what the search backwards from final pairs takes besides.
 const (
 	pairBytes    = 64
 	pairArcBytes = 24
@@ -172,10 +173,10 @@ const checkPairArcs = 4096
 
 // expand appends the arcs of pair p; its errors are those of check.
 //
-// Where ε moves one side alone, moves of the two sides may come in any order. Of a state that is not final and has no other
-// arcs, some arc will be next on its side; what the other side does on ε meanwhile can as well come
-// after it. So that move comes first, with no other pairs for the orders in which two chains of
-// ε-arcs can be gone along together.
+// Where ε moves one side alone, moves of the two sides may come in any order. Of a state that is
+// not final and has no other arcs, some arc will be next on its side; what the other side does on ε
+// meanwhile can as well come after it. So that move comes first, with no other pairs for the orders
+// in which two chains of ε-arcs can be gone along together.
 func (s *Square[W]) expand(p int32) error {
 	l, r := s.States(p)
 	left, right := s.F.Arcs(l), s.F.Arcs(r)
@@ -359,8 +360,8 @@ func (s *Square[W]) distances() []int32 {
 	return d
 }
 
-// finalDistances returns, for each pair, the number of steps on which both sides reach final states by
-// one string, -1 where there are none.
+// finalDistances returns, for each pair, the number of steps on which both sides reach final states
+// by one string, -1 where there are none.
 func (s *Square[W]) finalDistances() []int32 {
 	n := len(s.Pairs)
 	first := make([]int64, n+2)

@@ -8,9 +8,9 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// differing is how many of the arcs of a component that alternatives returns are looked at: any two of them that come first
-// have different outputs on one side and the same on the other, so that there are two delays, and
-// others are not needed.
+// differing is how many of the arcs of a component that alternatives returns are looked at: any two
+// of them that come first have different outputs on one side and the same on the other, so that
+// there are two delays, and others are not needed.
 const differing = 2
 
 // Delays is an algebra for how far the right one of two paths with the same
@@ -110,8 +110,9 @@ type Breach struct {
 // Twins looks for a cycle of the square round which the delay changes, and then for the
 // shortest breach, for which it tries as many steps as effort says at most.
 func Twins[W semiring.Divisible[W], D any, A Delays[W, D]](s *Square[W], alg A, near func(a, b D) bool, effort int64) (*Breach, error) {
-	// A pair's delay, components, entries and place in the queue, as below. What its delays hold outside of
-	// themselves is counted from when they come up until others take their place.
+	// A pair's delay, components, entries and place in the queue, as below. What its delays
+	// hold outside of themselves is counted from when they come up until others take their
+	// place.
 	entry := int64(unsafe.Sizeof(twinsEntry[D]{}))
 	s.PerPair = entry + 64
 	if err := s.Explore(); err != nil || len(s.Pairs) == 0 {
@@ -201,7 +202,8 @@ func Twins[W semiring.Divisible[W], D any, A Delays[W, D]](s *Square[W], alg A, 
 	return nil, nil
 }
 
-// leadToCycles reports of each of n components of pairs, which are numbered along the arcs, whether a cycle is in it or behind it.
+// leadToCycles reports of each of n components of pairs, which are numbered along the arcs, whether
+// a cycle is in it or behind it.
 func (s *Square[W]) leadToCycles(comp []int32, n int) []bool {
 	first := make([]int32, n+1)
 	for _, k := range comp {
@@ -244,8 +246,8 @@ func breachBy[W semiring.Divisible[W], D any, A Delays[W, D]](s *Square[W], alg 
 	return &Breach{Access: access, Cycle: cycle}
 }
 
-// ChangingCycle returns the cycle through root, which is entered with the delay at, that changes it: that with the last step, or that with
-// the path that the search took to the same pair.
+// ChangingCycle returns the cycle through root, which is entered with the delay at, that changes
+// it: that with the last step, or that with the path that the search took to the same pair.
 func ChangingCycle[W semiring.Divisible[W], D any, A Delays[W, D]](s *Square[W], alg A, near func(a, b D) bool, comp []int32, root int32, at D, last Step) []Step {
 	back := s.pathWithin(comp, last.Arc.To, root)
 	for _, cycle := range [][]Step{

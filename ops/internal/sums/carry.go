@@ -4,12 +4,14 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// Sums over paths are carried in weights D, whatever the weights W of the machine. D is W but for weights that add in float32: over Log
-// it is Log64, and the same holds for pairs of which Log is a part. The sum over a chain of 20,000 arcs may be 240,000, of which
-// a float32 keeps one digit behind the point. Differences of such sums are what pushing and posteriors are made of. So distances
-// and potentials stay in D until an arc has its weight.
+// Sums over paths are carried in weights D, whatever the weights W of the machine. D is W but for
+// weights that add in float32: over Log it is Log64, and the same holds for pairs of which Log is a
+// part. The sum over a chain of 20,000 arcs may be 240,000, of which a float32 keeps one digit
+// behind the point. Differences of such sums are what pushing and posteriors are made of. So
+// distances and potentials stay in D until an arc has its weight.
 
-// carriedProduct is the pair with a Log in it that files may have, and carriedProduct64 what its sums are carried in.
+// carriedProduct is the pair with a Log in it that files may have, and carriedProduct64 what its
+// sums are carried in.
 type (
 	CarriedProduct   = semiring.Product[semiring.Tropical, semiring.Log]
 	CarriedProduct64 = semiring.Product[semiring.Tropical, semiring.Log64]

@@ -47,8 +47,8 @@ type Divergence[W semiring.Weight[W], D any] struct {
 
 func (e *Divergence[W, D]) Error() string { return fmt.Sprintf("sums diverge at state %d", e.State) }
 
-// ByComponents returns the sums over the paths of f, component by component. It does not look whether they are members.
-// The error is a *divergence or that of a limit.
+// ByComponents returns the sums over the paths of f, component by component. It does not look
+// whether they are members. The error is a *divergence or that of a limit.
 func ByComponents[W semiring.Weight[W], D semiring.Approx[D]](f fst.Expanded[W], o *Options) ([]D, error) {
 	op := o.Op
 	n := f.NumStates()
@@ -138,16 +138,18 @@ func ByComponents[W semiring.Weight[W], D semiring.Approx[D]](f fst.Expanded[W],
 	return s.d, nil
 }
 
-// withoutZeros is a machine whose arcs of weight 0̄ lead to a state more, which leads nowhere. They keep their places among
-// the arcs of their states. 0̄ is no way: what an arc of it leads to is not reached, and a cycle with one is none, so that such arcs
-// must not join states into components, where a sum would count as one that diverges because of a cycle which nothing reaches.
+// withoutZeros is a machine whose arcs of weight 0̄ lead to a state more, which leads nowhere. They
+// keep their places among the arcs of their states. 0̄ is no way: what an arc of it leads to is not
+// reached, and a cycle with one is none, so that such arcs must not join states into components,
+// where a sum would count as one that diverges because of a cycle which nothing reaches.
 type withoutZeros[W semiring.Weight[W]] struct {
 	fst.Expanded[W]
 	rows map[fst.StateID][]fst.Arc[W] // of states that have such arcs
 	n    int
 }
 
-// withoutZerosOf also reports whether f has arcs of weight 0̄ that lead to a state of its own. O(arcs) time.
+// withoutZerosOf also reports whether f has arcs of weight 0̄ that lead to a state of its own.
+// O(arcs) time.
 func withoutZerosOf[W semiring.Weight[W]](f fst.Expanded[W]) (withoutZeros[W], bool) {
 	z := withoutZeros[W]{Expanded: f, n: f.NumStates()}
 	if _, done := f.(withoutZeros[W]); done {
@@ -296,7 +298,8 @@ func (s *componentSolver[W, D]) forward(k int32, members []fst.StateID, sums pat
 	return nil
 }
 
-// makeRoom empties arcs, with room for those of component k: as an array grows, the old ones are there, too.
+// makeRoom empties arcs, with room for those of component k: as an array grows, the old ones are
+// there, too.
 func (s *componentSolver[W, D]) makeRoom(k int32, members []fst.StateID) {
 	s.arcs = s.arcs[:0]
 	if len(members) <= eliminationStates {
@@ -452,7 +455,7 @@ func (s *system[D]) eliminate(b []D) int {
 	return Solved
 }
 
-// stringed is met by pairs of a string and a weight.
+// stringed is implemented by pairs of a string and a weight.
 type stringed[W any] interface{ WithStringOf(W) W }
 
 // factorsOut reports whether strings that differ only further on may be passed on as
@@ -582,8 +585,8 @@ func (s *system[D]) solveReal(b []D) int {
 	return NotTried
 }
 
-// RealArcs are the arcs of a component with real numbers, made from its own where they are looked at: there may be
-// millions.
+// RealArcs are the arcs of a component with real numbers, made from its own where they are looked
+// at: there may be millions.
 type RealArcs struct {
 	n    int
 	ends func(i int) (from, to int32)
@@ -624,8 +627,8 @@ func RealList(arcs []InnerArc[float64]) RealArcs {
 }
 
 // solveLog solves with the least of b as the scale of all states; where that leaves the range of
-// float64, with an exponent for each number in large components, and with the cost of the best path to
-// each state as its scale in small ones, in which there are not so many paths.
+// float64, with an exponent for each number in large components, and with the cost of the best path
+// to each state as its scale in small ones, in which there are not so many paths.
 func solveLog(s *system[semiring.Log64], b []semiring.Log64) int {
 	const far = 300 // e^±300 times what a sum of products makes of it stays in range, or is found out below
 	least := float64(slices.Min(b))

@@ -268,8 +268,9 @@ func (s *SCCQueue) Empty() bool {
 	return s.trivial[s.front] == fst.NoState
 }
 
-// CostComponents is an sccQueue whose components are all trivial or the nearest first, over distances that are
-// numbers: the usual one of a cyclic machine, without the calls through two interfaces that each push and pop are.
+// CostComponents is an sccQueue whose components are all trivial or the nearest first, over
+// distances that are numbers: the usual one of a cyclic machine, without the calls through two
+// interfaces that each push and pop are.
 type CostComponents[T Float] struct {
 	of          []int32
 	heaps       []*costHeap[T] // nil for trivial components
@@ -277,8 +278,8 @@ type CostComponents[T Float] struct {
 	front, back int32
 }
 
-// ByCost returns q, with what waits in it, as CostComponents; nil where it is another kind of queue. Where it is not
-// nil, q is not to be used any more.
+// ByCost returns q, with what waits in it, as CostComponents; nil where it is another kind of
+// queue. Where it is not nil, q is not to be used any more.
 func ByCost[T Float](q Queue) *CostComponents[T] {
 	s, ok := q.(*SCCQueue)
 	if !ok {
@@ -363,7 +364,8 @@ func ComponentQueue[W semiring.Weight[W]](f fst.Expanded[W], c graph.Components,
 			if class&weighted != 0 {
 				unweighted = false
 			}
-			// Where an arc leads is not looked up, which is a miss of the cache, when it would change nothing.
+			// Where an arc leads is not looked up, which is a miss of the cache, when
+			// it would change nothing.
 			if kinds[k] == fifo || kinds[k] == shortest && class&belowOne == 0 || c.Of[e.NextState] != k {
 				continue
 			}
