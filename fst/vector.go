@@ -277,21 +277,6 @@ func (v *Vector[W]) forget() {
 	}
 }
 
-// GiveState is PushState of arcs that are not copied, and belong to the machine from then on: for a
-// state of many arcs, tens of thousands, since no others are then put beside them.
-func (v *Vector[W]) GiveState(final W, arcs []Arc[W]) StateID {
-	q := v.PushState(final, nil)
-	if len(arcs) > maxState {
-		panic("fst: more than 2³¹-1 arcs at a state")
-	}
-	if len(arcs) > 0 {
-		top, end := v.top, v.end
-		v.giveArcs(q, arcs)
-		v.top, v.end = top, end // what is free there stays so
-	}
-	return q
-}
-
 // appendArcs makes room for n more arcs at q and returns that room. Unless q's
 // arcs are the last of the slabs, or q has room left, they move to the end.
 func (v *Vector[W]) appendArcs(q StateID, n int) []Arc[W] {
@@ -411,13 +396,13 @@ func (v *Vector[W]) DeleteStates(dead []bool) {
 			set[q/64] |= 1 << (q % 64)
 		}
 	}
-	v.DeleteStateSet(set, 1)
+	v.deleteStateSet(set, 1)
 }
 
-// DeleteStateSet is DeleteStates of the states q for which bit q%64 of dead[q/64] is set, by
+// deleteStateSet is DeleteStates of the states q for which bit q%64 of dead[q/64] is set, by
 // several goroutines, between which the arcs are divided; the result is the same for any number of
 // them. What dead has beyond the last state is not looked at.
-func (v *Vector[W]) DeleteStateSet(dead []uint64, workers int) {
+func (v *Vector[W]) deleteStateSet(dead []uint64, workers int) {
 	states := len(v.finals)
 	left := make([]leftStates, len(dead))
 	n := 0

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/internal/engine"
 	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
@@ -45,7 +46,7 @@ func Closure[W semiring.Weight[W]](f *fst.Vector[W], kind ClosureKind, lim Limit
 		return err
 	}
 	if start != fst.NoState {
-		any = f.JoinFinals(start) > 0
+		any = f.Engine(engine.Key{}).JoinFinals(start) > 0
 	}
 	if kind == Star {
 		s := f.AddState()

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/internal/engine"
 	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
@@ -583,7 +584,7 @@ func trim[W semiring.Weight[W]](v *fst.Vector[W], tr *Trace, workers int) {
 		if tr != nil {
 			tr.remap(dead.bools(v.NumStates()), func(q fst.StateID, i int) fst.StateID { return v.Arcs(q)[i].NextState })
 		}
-		v.DeleteStateSet(dead, workers)
+		v.Engine(engine.Key{}).DeleteStateSet(dead, workers)
 	}
 	v.SetProperties(v.KnownProperties()&keptByDeletion|fst.Accessible|fst.CoAccessible, fst.AllProperties)
 }

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/internal/engine"
 	"github.com/tropica-fst/tropica/ops/internal/graph"
 	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
@@ -34,7 +35,7 @@ func Connect[W semiring.Weight[W]](f *fst.Vector[W]) { ConnectWorkers(f, 1) }
 // ConnectWorkers is Connect by several goroutines; the result is the same for any number of them.
 func ConnectWorkers[W semiring.Weight[W]](f *fst.Vector[W], workers int) {
 	if dead := uselessSet(f, workers); dead != nil {
-		f.DeleteStateSet(dead, workers)
+		f.Engine(engine.Key{}).DeleteStateSet(dead, workers)
 	} else {
 		f.SetProperties(f.KnownProperties()&keptByDeletion, fst.AllProperties)
 	}

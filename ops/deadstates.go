@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/internal/engine"
 	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
@@ -45,7 +46,7 @@ func findDead[W semiring.Weight[W]](f *fst.Vector[W], fromStart bool, workers in
 func findDeadBy[I uint32 | uint64, W semiring.Weight[W]](f *fst.Vector[W], fromStart bool, workers int) stateSet {
 	n := f.NumStates()
 	l := &liveSearch[I, W]{f: f, pending: newStateSet(n)}
-	f.MarkFinals(l.pending)
+	f.Engine(engine.Key{}).MarkFinals(l.pending)
 	for i := range l.pending {
 		l.pending[i] = ^l.pending[i]
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/internal/engine"
 	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
@@ -117,7 +118,7 @@ func pushOrGive[W semiring.Weight[W]](f *fst.Vector[W], final W, arcs []fst.Arc[
 		f.PushState(final, arcs)
 		return arcs
 	}
-	f.GiveState(final, arcs)
+	f.Engine(engine.Key{}).GiveState(final, arcs)
 	return nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/internal/engine"
 	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
@@ -86,7 +87,7 @@ func closeSideBySide[W semiring.Approx[W]](f *fst.Vector[W], o *RmEpsilonOptions
 	if s.finals = s.finals[:kept]; kept < n/2 {
 		s.finals = slices.Clone(s.finals)
 	}
-	f.SetRows(s.set, s.finals, s.rows[:kept])
+	f.Engine(engine.Key{}).SetRows(s.set, s.finals, s.rows[:kept])
 	f.SetStart(start)
 	finishRemoval(f, p, keep, s.lost, o)
 	return nil

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/internal/engine"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -58,7 +59,7 @@ func (b *StateBuffer[W]) PushAll(finals []W, ends []int, arcs []fst.Arc[W]) {
 // Give is push of arcs that are not the caller's any longer: those of a large state are not copied.
 func (b *StateBuffer[W]) Give(final W, arcs []fst.Arc[W]) {
 	if len(arcs) > bufferedArcs {
-		b.vector(1).GiveState(final, arcs)
+		b.vector(1).Engine(engine.Key{}).GiveState(final, arcs)
 	} else {
 		b.push(final, arcs)
 	}
