@@ -17,8 +17,8 @@ import (
 // label strings in which the weight of the path of u is L(u, reference). A
 // string without a path is excluded from every sum and maximum.
 //
-// It depends on the reference and the strings alone, so one serves all
-// potentials and all γ. It is immutable and may be shared.
+// It depends only on the reference and the strings, so one serves all potentials and all γ. It is
+// immutable and may be shared.
 type Automaton struct {
 	// L is sorted by label; label k+1 is symbol (or lattice label) k. No two of
 	// its paths have one string, so that ⊕ means nothing in it; it is over log

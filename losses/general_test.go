@@ -111,14 +111,14 @@ func TestGeneralAgainstNaive(t *testing.T) {
 	}
 }
 
-// Rational losses of transducers of which nothing is known, in the probability
-// and the log semiring, with cycles of ε that converge.
+// Rational losses of random transducers, in the probability and the log semiring, with cycles of ε
+// that converge.
 func TestRationalTransducers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 1))
 	for i := range 80 {
 		const alphabet, l = 2, 3
 		n := 1 + rng.IntN(3)
-		span := []float64{0, 0, 3, 13, 25}[rng.IntN(5)] // weights over so many powers of ten
+		span := []float64{0, 0, 3, 13, 25}[rng.IntN(5)] // weights over this many powers of ten
 		weight := func() semiring.Probability {
 			return semiring.Probability(rng.Float64() / 8 * math.Pow(10, -span*rng.Float64()))
 		}

@@ -20,19 +20,20 @@ import (
 //
 //	v[d] = Σ_entries alpha · P_t[context, d],
 //
-// which the row's arcs, one per class of d, carry to consecutive entries of the
-// next layer. Labels are renumbered at each position so that those of one class
-// are neighbours, classes of one label first. For q = 1 labels of a class need
-// not be told apart at all, and the classes themselves take the part of labels.
+// which the row's arcs, one per class of d, carry to consecutive entries of the next layer. Labels
+// are renumbered at each position so that those of one class are neighbours, classes of one label
+// first. For q = 1 labels of a class need not be distinguished, and the classes themselves replace
+// labels.
 //
-// A graph depends on the machine and on q alone.
+// A graph depends only on the machine and on q.
 type graph struct {
 	order  int
 	layers []graphLayer // l + 1
 	bytes  int64
-	widest int // entries of the largest layer, with room for a class beyond
-	total  int // entries of all layers, with that room in each
-	most   int // most labels at a position
+	widest int  // entries of the largest layer, with room for a class beyond
+	total  int  // entries of all layers, with that room in each
+	most   int  // most labels at a position
+	plain  bool // labels keep their numbers
 
 	budget Budget // while it is built
 	spent  int64
@@ -75,6 +76,7 @@ type numbering struct {
 	perm    []uint32 // label by its new number (all labels, for q = 1 too)
 	classOf []uint32 // by new number: its class
 	uniform bool     // class k is the one label k, for all k
+	plain   bool     // and labels keep their numbers
 	// trailing: the same but for the last class, which may have several labels.
 	trailing bool
 	// Classes in order of their labels' numbers; the first single have one label.
@@ -85,6 +87,13 @@ type numbering struct {
 }
 
 func newNumbering(class []uint32, classes int) numbering {
+	if n := len(class); n == classes && n <= len(counting) && isCounting(class) {
+		same := counting[:n:n]
+		return numbering{
+			labels: n, classes: n, cut: same, size: allOne[:n:n], perm: same, classOf: same, uniform: true, plain: true,
+			trailing: true, single: n, rank: same, rcut: same, rsize: allOne[:n:n],
+		}
+	}
 	n := numbering{
 		labels: len(class), classes: classes,
 		cut: make([]uint32, classes), size: make([]uint32, classes), perm: make([]uint32, len(class)),
@@ -118,6 +127,16 @@ func newNumbering(class []uint32, classes int) numbering {
 	n.setUniform()
 	return n
 }
+
+// Numberings in which every label is a class of its own share their lists.
+var counting, allOne = func() (count, one [256]uint32) {
+	for i := range count {
+		count[i], one[i] = uint32(i), 1
+	}
+	return
+}()
+
+func isCounting(class []uint32) bool { return slices.Equal(class, counting[:len(class)]) }
 
 func (n *numbering) setUniform() {
 	n.uniform, n.trailing = n.single == n.classes, n.single >= n.classes-1
@@ -165,7 +184,7 @@ func (m *Machine) graph(order int, budget Budget) (*graph, error) {
 }
 
 func newGraph(m *Machine, order int, budget Budget) (*graph, error) {
-	g := &graph{order: order, budget: budget, spent: m.bytes, layers: make([]graphLayer, len(m.layers)+1)}
+	g := &graph{order: order, budget: budget, spent: m.bytes, layers: make([]graphLayer, len(m.layers)+1), plain: true}
 	for t := range m.layers {
 		ml, gl := &m.layers[t], &g.layers[t]
 		if t > 0 && sameClasses(ml, &m.layers[t-1]) {
@@ -177,6 +196,7 @@ func newGraph(m *Machine, order int, budget Budget) (*graph, error) {
 			}
 		}
 		g.most = max(g.most, gl.labels)
+		g.plain = g.plain && gl.plain
 	}
 	switch order {
 	case 1:

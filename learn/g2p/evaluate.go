@@ -1,33 +1,33 @@
 package g2p
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
 	"github.com/tropica-fst/tropica/learn/resilient"
+	"github.com/tropica-fst/tropica/losses"
 )
 
 // evaluation is an Objective on the words of a Problem, as a function of the
 // weights: what a solver minimizes. It implements optim.Objective.
 //
-// One call passes over the words (potentials, whitening, sweeps; each leaves
-// the gradient with respect to its scores in a place of its own) and then over
-// the blocks of weights, which collect from there in the order of the words.
+// One call passes over the words (potentials, whitening, sweeps), and each word stores the gradient
+// with respect to its scores separately. A second pass over the blocks of weights collects from
+// there in the order of the words.
 type evaluation struct {
 	p       *Problem
 	o       Objective
 	workers int
 
-	score, exp []float64 // of letter pairs, by weight from pairAt[0]
-	steep      bool      // some pair score is too large for whitening
-	table      []float64 // exp(βγ·loss) or the loss, by number
-	value      []float64 // of each word
-	unary      []float64 // gradient with respect to unary scores, all words
-	pairs      []float64 // the same for pair scores
-	pairSum    []float64 // gradient with respect to the scores of letter pairs
-	norm       []float64 // |w|² by chunk
-	kernels    []kernel
-	failed     []error
+	score   losses.PairScores // of letter pairs, times β, by weight from pairAt[0]
+	value   []float64         // of each word
+	unary   []float64         // gradient with respect to unary scores, all words
+	pairs   []float64         // the same for pair scores
+	pairSum []float64         // gradient with respect to the scores of letter pairs
+	norm    []float64         // |w|² by chunk
+	scorers []scorer          // by worker
+	failed  []error
 
 	// Of EvalWeighed: what words count, and room for their mean losses; nil is none.
 	weigh  resilient.Weigh
@@ -38,17 +38,10 @@ func (p *Problem) evaluation(o Objective, workers int) *evaluation {
 	f := p.Features
 	e := &evaluation{
 		p: p, o: o, workers: workers,
-		score: make([]float64, len(f.pairBig)), exp: make([]float64, len(f.pairBig)),
-		table: make([]float64, 256), value: make([]float64, len(p.words)),
+		score: losses.PairScores{Scores: make([]float64, len(f.pairBig))}, value: make([]float64, len(p.words)),
 		unary: make([]float64, p.unary), pairs: make([]float64, p.pairs),
 		pairSum: make([]float64, len(f.pairBig)),
-		kernels: make([]kernel, workers), failed: make([]error, len(p.words)),
-	}
-	for i := range e.table {
-		e.table[i] = lossValue(i)
-		if o.Kind != RiskMix {
-			e.table[i] = math.Exp(o.beta() * o.Gamma * e.table[i])
-		}
+		scorers: make([]scorer, workers), failed: make([]error, len(p.words)),
 	}
 	return e
 }
@@ -60,17 +53,12 @@ func (e *evaluation) Dim() int { return e.p.groups.dim }
 func (e *evaluation) Eval(w, grad []float64) (float64, error) {
 	f := e.p.Features
 	first := f.bigrams.Len()
-	e.steep = false
 	for i, big := range f.pairBig {
-		e.score[i] = w[big] + w[first+i]
-		x := e.o.beta() * e.score[i]
-		e.exp[i] = math.Exp(x)
-		if !(math.Abs(x) <= maxPairScore) {
-			e.steep = true
-		}
+		e.score.Scores[i] = e.o.beta() * (w[big] + w[first+i])
 	}
+	e.score.Set()
 	parallel(e.workers, len(e.p.words), 16, func(worker, lo, hi int) {
-		k := &e.kernels[worker]
+		k := &e.scorers[worker]
 		for i := lo; i < hi; i++ {
 			e.value[i], e.failed[i] = e.word(k, &e.p.words[i], w, grad != nil)
 			e.weighWord(i, grad != nil)
@@ -123,130 +111,147 @@ func (e *evaluation) Weights() []float64 {
 }
 
 // EvalWeighed implements resilient.Examples. The loss of a word is the mean over its letters, and
-// it counts by their number, so that nothing changes where all weights are 1.
+// counts by their number, so that weights of 1 change nothing.
 func (e *evaluation) EvalWeighed(x []float64, weigh resilient.Weigh, losses, grad []float64) (float64, error) {
 	e.weigh, e.losses = weigh, losses
 	defer func() { e.weigh, e.losses = nil, nil }()
 	return e.Eval(x, grad)
 }
 
-// word returns a word's value and stores its gradient with respect to its
-// scores.
-func (e *evaluation) word(k *kernel, w *word, weights []float64, wantGrad bool) (float64, error) {
+// scorer is one worker's memory.
+type scorer struct {
+	losses.Evaluator
+	scores  losses.Factored
+	result  losses.Result
+	another []float64 // gradient of a second evaluation
+}
+
+// eval evaluates a machine on the scores of a word; the marginals are stored in out unless it is
+// nil.
+func (k *scorer) eval(w *word, m *losses.Machine, gamma float64, want losses.Want, out []float64) error {
+	if out != nil {
+		want |= losses.WantMarginals
+		k.result.Marginals = w.shape.rows(out, k.result.Marginals)
+	}
+	return k.EvalFactored(m, gamma, want, &k.result)
+}
+
+// rows cuts an array by pair of labels into the rows of letters.
+func (s *shape) rows(a []float64, rows [][]float64) [][]float64 {
+	rows = sized(rows, len(s.sizes))
+	for t := range rows {
+		rows[t] = a[s.pairs[t]:s.pairs[t+1]:s.pairs[t+1]]
+	}
+	return rows
+}
+
+// scoreWord sets the scores of a word to those of k, times β, with the Hamming margin. It returns
+// the score of the aligned labels without margin.
+func (e *evaluation) scoreWord(k *scorer, w *word, weights []float64) (gold float64, err error) {
 	f, o := e.p.Features, &e.o
 	n := len(w.x)
-	graph, full := w.machine(o.Kind)
-	k.u = sized(k.u, w.shape.unary[n])
-	k.pair = sized(k.pair, n)
-	beta, gold, logScale := o.beta(), 0.0, 0.0
-	left := int32(0)
+	s := &k.scores
+	s.Sizes, s.Pairs = w.sizes, &e.score
+	s.Unary, s.At = sized(s.Unary, w.shape.unary[n]), sized(s.At, n)
+	beta, left := o.beta(), 0
 	for t := range n {
-		u := k.u[w.shape.unary[t]:w.shape.unary[t+1]]
+		u := s.Unary[w.shape.unary[t]:w.shape.unary[t+1]]
 		e.p.groups.unary(weights, &w.compiled, t, u)
 		at := int(f.pairAt[w.pair[t]]) - f.bigrams.Len()
-		k.pair[t] = e.exp[at : at+w.left(t)*len(u)]
-		gold += u[w.gold[t]] + e.score[at+int(left)*len(u)+int(w.gold[t])]
-		left = w.gold[t]
+		s.At[t] = at
+		right := int(w.gold[t])
+		gold += u[right] + e.score.Scores[at+left*len(u)+right]/beta
+		left = right
 		if o.Kind == HammingMargin {
 			for b := range u {
-				if b != int(left) {
+				if b != right {
 					u[b] += o.Gamma
 				}
 			}
 		}
-		if full != nil && full[t] != nil {
-			for b, in := range full[t] {
-				if in < 0 {
-					u[b] = math.Inf(-1)
-				}
+		if beta != 1 {
+			for b := range u {
+				u[b] *= beta
 			}
 		}
-		most := math.Inf(-1)
-		for _, x := range u {
-			most = max(most, x)
-		}
-		for b, x := range u {
-			u[b] = math.Exp(beta * (x - most))
-		}
-		logScale += beta * most
 	}
-	var out []float64
-	if wantGrad {
-		out = e.pairs[w.pairsAt : w.pairsAt+w.shape.pairs[n]]
-		clear(out)
-	}
-	logZ, ok := k.whiten(&w.shape, k.pair)
-	if !ok || e.steep {
-		return e.slow(w, weights, out)
-	}
-	logZ += logScale
-	value := 0.0
-	switch o.Kind {
-	case CrossEntropy, HammingMargin:
-		value = logZ - gold
-		if wantGrad {
-			k.marginals(&w.shape, 1, out)
-			subtractGold(w, 1, out)
-		}
-	case SoftmaxMargin, MaxMargin, NGramMargin:
-		if graph == nil {
-			return e.slow(w, weights, out)
-		}
-		table := e.table
-		if graph.values != nil { // a few logarithms, of this word alone
-			table = sized(k.table, len(graph.values))
-			k.table = table
-			for i, v := range graph.values {
-				table[i] = math.Exp(o.Gamma * v)
-			}
-		}
-		logE, ok := k.expect(&w.shape, graph, table, beta*o.Gamma, 1, out)
-		if !ok {
-			return e.slow(w, weights, out)
-		}
-		value = (logZ+logE)/beta + o.Gamma*graph.base - gold
-		if wantGrad {
-			subtractGold(w, 1, out)
-		}
-	case LatentMargin:
-		if w.loss == nil {
-			return e.slow(w, weights, out)
-		}
-		logE, ok := k.expect(&w.shape, w.loss, e.table, o.Gamma, 1, out)
-		logRight, okRight := k.expect(&w.shape, w.right, ones, 0, -1, out)
-		if !ok || !okRight {
-			return e.slow(w, weights, out)
-		}
-		value = logE + o.Gamma*w.loss.base - logRight
-	case RiskMix:
-		if w.loss == nil {
-			return e.slow(w, weights, out)
-		}
-		risk := k.risk(&w.shape, w.loss, e.table, o.Mix, out)
-		value = (1-o.Mix)*(logZ-gold) + o.Mix*(risk+w.loss.base)
-		if wantGrad {
-			k.marginals(&w.shape, 1-o.Mix, out)
-			subtractGold(w, 1-o.Mix, out)
-		}
-	}
-	if math.IsNaN(value) || math.IsInf(value, 0) {
-		return e.slow(w, weights, out)
-	}
-	if wantGrad {
-		e.marginalize(w, out)
-	}
-	return value, nil
+	return gold, k.SetFactored(s)
 }
 
-var ones = func() []float64 {
-	t := make([]float64, 256)
-	for i := range t {
-		t[i] = 1
+// word returns a word's value and stores its gradient with respect to its scores. Scores that are
+// not finite, or whose sums exceed float64s, give +Inf, and a line search then steps back.
+func (e *evaluation) word(k *scorer, w *word, weights []float64, wantGrad bool) (float64, error) {
+	var out []float64
+	if wantGrad {
+		out = e.pairs[w.pairsAt : w.pairsAt+w.shape.pairs[len(w.x)]]
 	}
-	return t
-}()
+	value, err := e.objective(k, w, weights, out)
+	if errors.Is(err, losses.ErrRange) || math.IsNaN(value) || math.IsInf(value, 0) {
+		clear(out)
+		value, err = math.Inf(1), nil
+	}
+	if wantGrad && err == nil {
+		e.marginalize(w, out)
+	}
+	return value, err
+}
 
+// objective returns a word's value and stores its gradient with respect to pair scores in out,
+// unless that is nil.
+func (e *evaluation) objective(k *scorer, w *word, weights, out []float64) (float64, error) {
+	o := &e.o
+	r := &k.result
+	gold, err := e.scoreWord(k, w, weights)
+	if err != nil || math.IsNaN(gold) || math.IsInf(gold, 0) {
+		return gold, err
+	}
+	switch o.Kind {
+	case CrossEntropy, HammingMargin:
+		err = k.eval(w, nil, 0, 0, out)
+		subtractGold(w, 1, out)
+		return r.LogZ - gold, err
+	case SoftmaxMargin, MaxMargin, NGramMargin:
+		err = k.eval(w, w.machine(o.Kind), o.beta()*o.Gamma, 0, out)
+		subtractGold(w, 1, out)
+		return r.LogZ/o.beta() - gold, err
+	case LatentMargin:
+		if err := k.eval(w, w.loss, o.Gamma, 0, out); err != nil {
+			return 0, err
+		}
+		all := r.LogZ
+		var right []float64
+		if out != nil {
+			k.another = sized(k.another, len(out))
+			right = k.another
+		}
+		err = k.eval(w, w.right, 0, 0, right)
+		for i, x := range right {
+			out[i] -= x
+		}
+		return all - r.LogZ, err
+	}
+	// RiskMix
+	var risk []float64
+	want := losses.WantRisk
+	if out != nil {
+		k.another = sized(k.another, len(out))
+		risk = k.another
+		want |= losses.WantRiskGradient
+		r.RiskGradient = w.shape.rows(risk, r.RiskGradient)
+	}
+	err = k.eval(w, w.loss, 0, want, out)
+	for i, x := range risk {
+		out[i] = (1-o.Mix)*out[i] + o.Mix*x
+	}
+	subtractGold(w, 1-o.Mix, out)
+	return (1-o.Mix)*(r.LogZ-gold) + o.Mix*r.Risk, err
+}
+
+// subtractGold subtracts f from the gradient of the aligned labels, if there is one.
 func subtractGold(w *word, f float64, out []float64) {
+	if out == nil {
+		return
+	}
 	left := 0
 	for t, b := range w.gold {
 		out[w.shape.pairs[t]+left*w.sizes[t]+int(b)] -= f

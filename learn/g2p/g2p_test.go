@@ -93,7 +93,7 @@ func TestObjectivesByEnumeration(t *testing.T) {
 			for i := 0; i < len(p.words); i += 3 {
 				// The lattice is that of the objective's own machine: what was taken away for
 				// another still competes.
-				score, fatal := e.logScores(&p.words[i], w), t.Fatalf
+				score, fatal := logScores(e, &p.words[i], w), t.Fatalf
 				for t, size := range p.words[i].sizes {
 					for b := range size {
 						gone := o.Kind.usesLoss() && p.words[i].full != nil && p.words[i].full[t][b] < 0 ||
@@ -120,12 +120,44 @@ func TestObjectivesByEnumeration(t *testing.T) {
 	}
 }
 
+// logScores returns the scores of all pairs, unary ones and the Hamming margin added in, -Inf
+// where the lattice was restricted.
+func logScores(e *evaluation, w *word, weights []float64) []float64 {
+	f := e.p.Features
+	out := make([]float64, w.shape.pairs[len(w.x)])
+	full := w.full
+	switch {
+	case e.o.Kind == NGramMargin:
+		full = w.fullNGram
+	case !e.o.Kind.usesLoss():
+		full = nil
+	}
+	for t, size := range w.sizes {
+		u := make([]float64, size)
+		e.p.groups.unary(weights, &w.compiled, t, u)
+		for b := range u {
+			if e.o.Kind == HammingMargin && b != int(w.gold[t]) {
+				u[b] += e.o.Gamma
+			}
+			if full != nil && full[t] != nil && full[t][b] < 0 {
+				u[b] = math.Inf(-1)
+			}
+		}
+		at := int(f.pairAt[w.pair[t]]) - f.bigrams.Len()
+		row := out[w.shape.pairs[t]:w.shape.pairs[t+1]]
+		for i := range row {
+			row[i] = e.score.Scores[at+i]/e.o.beta() + u[i%size]
+		}
+	}
+	return out
+}
+
 // enumerate evaluates an objective on one word by going through its label
 // strings.
 func enumerate(e *evaluation, w *word, weights []float64) (value float64, grad []float64) {
 	o := &e.o
 	inv := e.p.Inventory
-	score := e.logScores(w, weights) // -Inf outside of a restricted lattice
+	score := logScores(e, w, weights) // -Inf outside of a restricted lattice
 	grad = make([]float64, len(score))
 	type path struct {
 		at    []int
@@ -274,7 +306,7 @@ func TestSweepsAgainstEvaluator(t *testing.T) {
 				t.Fatal(err)
 			}
 			pot := losses.NewLatticePotentials(word.sizes, 2)
-			score := e.logScores(word, w)
+			score := logScores(e, word, w)
 			gold, left := 0.0, 0
 			for s, row := range pot.Theta {
 				copy(row, score[word.shape.pairs[s]:word.shape.pairs[s+1]])
@@ -321,31 +353,7 @@ func TestSlowSweeps(t *testing.T) {
 		}
 		e := p.evaluation(o, 1)
 		w := random(rng, e.Dim(), 0.4)
-		grad := make([]float64, e.Dim())
-		if _, err := e.Eval(w, grad); err != nil {
-			t.Fatal(err)
-		}
-		for i := range p.words {
-			word := &p.words[i]
-			n := len(word.x)
-			fast := slices.Clone(e.pairs[word.pairsAt : word.pairsAt+word.shape.pairs[n]])
-			out := make([]float64, len(fast))
-			v, err := e.slow(word, w, out)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if none, err := e.slow(word, w, nil); err != nil || none != v {
-				t.Fatalf("%v, word %d: %v with a gradient, %v without (%v)", o, i, v, none, err)
-			}
-			if d := math.Abs(v - e.value[i]); !(d < 1e-9*max(1, math.Abs(v))) {
-				t.Fatalf("%v, word %d: fast %v, slow %v", o, i, e.value[i], v)
-			}
-			for k := range out {
-				if !(math.Abs(out[k]-fast[k]) < 1e-9) {
-					t.Fatalf("%v, word %d: gradient %v, slow %v", o, i, fast[k], out[k])
-				}
-			}
-		}
+		checkGradient(t, e, w, rng, 1e-6)
 	}
 	// Far out the whole evaluation is finite, and its gradient is right.
 	for _, o := range []Objective{{Kind: LatentMargin, Gamma: 200}, {Kind: MaxMargin, Gamma: 50, Beta: 6}, {Kind: CrossEntropy}} {

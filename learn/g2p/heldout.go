@@ -97,7 +97,13 @@ func newHeldOut(inv *Inventory, f *Features, pairs []Pair) (*heldOut, error) {
 		for _, i := range e.pairs {
 			r := inv.phones(pairs[i].Phones)
 			refs = append(refs, r)
-			within = within || len(x) == 0 && len(r) == 0 || len(x) > 0 && rightGraph(r, lists, make([][]int32, len(x))) != nil
+			if within = within || len(x) == 0 && len(r) == 0; !within && len(x) > 0 {
+				right, err := rightMachine(r, lists, make([][]int32, len(x)))
+				if err != nil {
+					return nil, err
+				}
+				within = right != nil
+			}
 		}
 		h.refs = append(h.refs, refs)
 		if within {

@@ -18,14 +18,13 @@ type Options struct {
 	Align    AlignOptions
 	Features FeatureOptions
 
-	// MaxEdges is the budget of column edges for the loss machine of one word;
-	// 0 is 40000, negative is none. The machines of long words with many labels a letter
-	// double with every letter; a word over the budget has its rarest labels
-	// taken from its lattice, which they then no longer compete in.
+	// MaxEdges is the budget of column edges for the loss machine of one word; 0 is 40000, negative
+	// is none. The machines of long words with many labels a letter double with every letter. A
+	// word over the budget loses the rarest labels of its lattice, which then do not compete in it.
 	MaxEdges int
-	// NGram is the loss of NGramMargin; an N of 0 is 2, a C of 0 is 1 (without it strings that
-	// share no n-gram with the reference would have no loss). Its machines have the same
-	// budget, and lattices of their own.
+	// NGram is the loss of NGramMargin. An N of 0 is 2, and a C of 0 is 1: without C, strings that
+	// share no n-gram with the reference would have no loss. Its machines have the same budget, and
+	// lattices of their own.
 	NGram   losses.NGram
 	Workers int // 0 is GOMAXPROCS; results do not depend on it
 }
@@ -50,9 +49,9 @@ func (o *Options) withDefaults() Options {
 	return d
 }
 
-// Problem is a set of training words prepared for any number of fits: aligned,
-// with their features numbered and, once an objective has asked for them, their
-// loss machines. Fits of one Problem may run at the same time.
+// Problem is a set of training words prepared for any number of fits. The words are aligned and
+// their features numbered; loss machines are built when an objective first needs them. Fits of one
+// Problem may run at the same time.
 type Problem struct {
 	Inventory *Inventory
 	Features  *Features
@@ -107,24 +106,23 @@ type word struct {
 
 	unaryAt, pairsAt int // of its first score among all words'
 
-	full  [][]int32    // by letter and label: place in the restricted list, or -1; nil where nothing was taken away
-	loss  *columnGraph // nil when losses leave the range of the fast sweep
-	right *columnGraph
+	full  [][]int32 // by letter and label: place in the restricted list, or -1; nil where nothing was taken away
+	loss  *losses.Machine
+	right *losses.Machine
 
 	fullNGram [][]int32 // as full, for the n-gram loss
-	ngram     *columnGraph
+	ngram     *losses.Machine
 }
 
-// machine returns the loss machine that an objective needs, with the restriction of its
-// lattice: nil for objectives without.
-func (w *word) machine(k Kind) (*columnGraph, [][]int32) {
+// machine returns the loss machine that an objective needs: nil for objectives without.
+func (w *word) machine(k Kind) *losses.Machine {
 	switch {
 	case k == NGramMargin:
-		return w.ngram, w.fullNGram
+		return w.ngram
 	case k.usesLoss():
-		return w.loss, w.full
+		return w.loss
 	}
-	return nil, nil
+	return nil
 }
 
 // occurrences lists, for every block, where the scores it adds to begin.
@@ -258,6 +256,24 @@ func (p *Problem) index(ctx context.Context) error {
 	return nil
 }
 
+// shape says where a word's rows lie in arrays by label and by pair of labels.
+type shape struct {
+	sizes []int
+	unary []int // first entry of letter t, and one past the last
+	pairs []int // the same for pairs with the letter before; the first letter has one left label
+}
+
+func newShape(sizes []int) shape {
+	s := shape{sizes: sizes, unary: make([]int, len(sizes)+1), pairs: make([]int, len(sizes)+1)}
+	left := 1
+	for t, n := range sizes {
+		s.unary[t+1] = s.unary[t] + n
+		s.pairs[t+1] = s.pairs[t] + left*n
+		left = n
+	}
+	return s
+}
+
 // stopped returns the error of a preparation that was cancelled; it looks now and then, by
 // the number of a loop.
 func stopped(ctx context.Context, i int) error {
@@ -276,10 +292,10 @@ func (p *Problem) where(i int) string {
 // Words returns the number of words that are trained on.
 func (p *Problem) Words() int { return len(p.words) }
 
-// BuildGraphs builds the loss machines of the edit distance and the machines of right outputs
-// of all words, if that has not been done, and completes Stats. Fit does so when its objective
-// needs them, and builds those of the n-gram loss for NGramMargin. After an error, such as
-// the context's, it can be called again.
+// BuildGraphs completes Stats and builds, unless they exist, two machines for every word: the loss
+// machine of the edit distance and the machine of right outputs. Fit does so when its objective
+// needs them, and builds those of the n-gram loss for NGramMargin. After an error, such as the
+// context's, it can be called again.
 func (p *Problem) BuildGraphs(ctx context.Context) error {
 	p.graphs.Lock()
 	defer p.graphs.Unlock()
@@ -376,21 +392,18 @@ func (b *graphBuilder) build(w *word, inv *Inventory, budget int) error {
 		if err != nil {
 			return err
 		}
-		small := true
 		if w.full = nil; !b.whole() {
 			w.full = full
 		}
-		if w.loss, small = lossGraph(machine, w.sizes, full); !small {
-			w.loss = nil
+		if w.loss, err = lossMachine(machine, w.sizes, full); err != nil {
+			return err
 		}
-		w.right = rightGraph(w.ref, b.all, full)
-		return nil
+		w.right, err = rightMachine(w.ref, b.all, full)
+		return err
 	})
 }
 
-// buildNGram makes the machine of a word for the n-gram loss. More losses than a graph can
-// number are, like more edges than the budget, a matter of fewer labels: one a letter leaves
-// one loss.
+// buildNGram makes the machine of a word for the n-gram loss.
 func (b *graphBuilder) buildNGram(w *word, inv *Inventory, loss losses.NGram, budget int) error {
 	return b.fit(w, inv, budget, func(labels losses.Expansions, opts *losses.ExpandOptions, full [][]int32) error {
 		machine, err := b.expand.BuildNGram(w.ref, labels, loss, opts)
@@ -400,10 +413,8 @@ func (b *graphBuilder) buildNGram(w *word, inv *Inventory, loss losses.NGram, bu
 		if w.fullNGram = nil; !b.whole() {
 			w.fullNGram = full
 		}
-		if w.ngram = valueGraph(machine, w.sizes, full); w.ngram == nil {
-			return fmt.Errorf("g2p: more than %d different n-gram losses: %w", maxValues, losses.ErrEdgeBudget)
-		}
-		return nil
+		w.ngram, err = lossMachine(machine, w.sizes, full)
+		return err
 	})
 }
 
@@ -412,9 +423,9 @@ func (b *graphBuilder) whole() bool {
 	return !slices.ContainsFunc(b.full, func(f []int32) bool { return f != nil })
 }
 
-// fit calls try with the labels of a word, and with fewer while that exceeds a budget: those
-// with p(u|x) below .01, .016, … are taken away, the aligned one never. full says what is
-// left, as in word.
+// fit calls try with the labels of a word, and with fewer while that exceeds a budget. It removes
+// labels with p(u|x) below .01, .016, …, but never the aligned one. full lists the remaining ones,
+// as in word.
 func (b *graphBuilder) fit(w *word, inv *Inventory, budget int, try func(labels losses.Expansions, opts *losses.ExpandOptions, full [][]int32) error) error {
 	n := len(w.x)
 	b.labels, b.full = sized(b.labels, n), make([][]int32, n) // the last full may be a word's
