@@ -48,10 +48,10 @@ func (a *arcFacts) final(x float64) { a.weighted = a.weighted || x != a.zero && 
 // lowest is below every label by more than any difference of labels.
 const lowest = math.MinInt64 / 2
 
-// note looks at rows of counts arcs each that lie one after the other, of state q and those that follow it; the first
-// may go on with a state of which arcs were noted before. It returns the number of the first row with
-// a NaN weight or with a next state that is not below n, of which it notes nothing certain; -1 if
-// there is none.
+// note looks at rows of counts arcs each that lie one after the other, of state q and those that
+// follow it; the first may go on with a state of which arcs were noted before. It returns the
+// number of the first row with a NaN weight or with a next state that is not below n, of which it
+// notes nothing certain; -1 if there is none.
 func note[F float32 | float64](a *arcFacts, arcs []Arc[F], counts []int, q StateID, n uint32) int {
 	zero, one := F(a.zero), F(a.one)
 	prevI, prevO := a.prevI, a.prevO

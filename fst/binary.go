@@ -232,12 +232,12 @@ func (b *bodyReader[W]) number(w *W) float64 {
 	return *(*float64)(unsafe.Pointer(w))
 }
 
-// quick reads states with weights that are floats for as long as they lie whole
-// in the buffer, and their arcs fit in the slab. Whatever is not so simple, or
-// wrong, it leaves where it is for the general way, which reads one state at
-// least. With it, and the facts about arcs gathered on the way, 780,000 states
-// and 910,000 arcs take 17 ms of processor time, where the general way and a
-// pass of its own for the header's claims took 46; 12 where the header is believed, and its claims are only checked.
+// quick reads states with weights that are floats for as long as they lie whole in the buffer, and
+// their arcs fit in the slab. Whatever is not so simple, or wrong, it leaves where it is for the
+// general way, which reads one state at least. With it, and the facts about arcs gathered on the
+// way, 780,000 states and 910,000 arcs take 17 ms of processor time, where the general way and a
+// pass of its own for the header's claims took 46; 12 where the header is believed, and its claims
+// are only checked.
 func (b *bodyReader[W]) quick(v *Vector[W]) {
 	next := uint32(1<<31 - 1)
 	states := int64(maxState)
@@ -248,9 +248,10 @@ func (b *bodyReader[W]) quick(v *Vector[W]) {
 	}
 }
 
-// blockStates is how many states quick reads before it looks at their arcs: those are still in the cache, and what
-// is gathered of them stays in registers. 20 ms of those 780,000 states, where to look at the arcs of each state, of which
-// there are one or two, took 24; one arc copied without a call makes it 17.
+// blockStates is how many states quick reads before it looks at their arcs: those are still in the
+// cache, and what is gathered of them stays in registers. 20 ms of those 780,000 states, where to
+// look at the arcs of each state, of which there are one or two, took 24; one arc copied without a
+// call makes it 17.
 const blockStates = 512
 
 // quickBlock reads up to blockStates states and reports whether it could, and more may follow.
@@ -349,13 +350,14 @@ func (b *bodyReader[W]) at(err error, q int64) error {
 // memory is only taken for what has arrived.
 const pieceBytes = 1 << 20
 
-// pieceGrowth is how many times the arcs of a state that have arrived room is taken for. Pages of the
-// room that nothing arrives for are never touched, and so cost addresses, not memory; what is copied and
-// left to the collector when room is taken anew is the less the greater it is.
+// pieceGrowth is how many times the arcs of a state that have arrived room is taken for. Pages of
+// the room that nothing arrives for are never touched, and so cost addresses, not memory; what is
+// copied and left to the collector when room is taken anew is the less the greater it is.
 const pieceGrowth = 32
 
-// arcsInto reads n arcs and gives them to state q of v, its last. Two million arcs of a state have 32 MB,
-// and took 120 when they were gathered in an array that doubled before they came to where they stay.
+// arcsInto reads n arcs and gives them to state q of v, its last. Two million arcs of a state have
+// 32 MB, and took 120 when they were gathered in an array that doubled before they came to where
+// they stay.
 func (b *bodyReader[W]) arcsInto(v *Vector[W], q StateID, n int) error {
 	if n == 0 {
 		return nil
@@ -723,9 +725,9 @@ func (b *bodyReader[W]) structs(arcs []Arc[W], first int) error {
 	return nil
 }
 
-// noteStates gathers what the arcs of states from q on, which begin at offset begin of the file, tell, and
-// checks them meanwhile, for as long as all arcs of a state are among the first have; it returns the state
-// that is next.
+// noteStates gathers what the arcs of states from q on, which begin at offset begin of the file,
+// tell, and checks them meanwhile, for as long as all arcs of a state are among the first have; it
+// returns the state that is next.
 func (b *bodyReader[W]) noteStates(c *Const[W], q StateID, have int, begin int64) (StateID, error) {
 	n := uint32(b.h.NumStates)
 	at := 0

@@ -2,17 +2,18 @@ package fst
 
 import "github.com/tropica-fst/tropica/semiring"
 
-// hold returns those of claims that are true of f, which facts, if not nil, were gathered of: what the
-// header of a file says is tested so. Either side of a pair may be claimed, or both, or neither.
+// hold returns those of claims that are true of f, which facts, if not nil, were gathered of: what
+// the header of a file says is tested so. Either side of a pair may be claimed, or both, or
+// neither.
 //
-// A claim is not looked into as Compute would, which finds out which side of each pair is true: most
-// claims have a witness that is found after a handful of states (a cycle, a state that no arc enters, two arcs
-// with one label), or are certain by induction over the states in order (each is entered from a
-// lower one: all are reached). Where that fails a search of the claim's own decides. What is shown on the
-// way to one claim is used for the others.
+// A claim is not looked into as Compute would, which finds out which side of each pair is true:
+// most claims have a witness that is found after a handful of states (a cycle, a state that no arc
+// enters, two arcs with one label), or are certain by induction over the states in order (each is
+// entered from a lower one: all are reached). Where that fails a search of the claim's own decides.
+// What is shown on the way to one claim is used for the others.
 //
-// Cost: O(|Q| + |E|), as Compute, usually with one or two passes in the order of the arcs, and a few
-// bits a state; four bytes a state more where a search backtracks.
+// Cost: O(|Q| + |E|), as Compute, usually with one or two passes in the order of the arcs, and a
+// few bits a state; four bytes a state more where a search backtracks.
 func hold[W semiring.Weight[W]](f Expanded[W], claims Properties, facts *arcFacts) Properties {
 	claims &= trinaryProperties
 	if claims == 0 {
@@ -53,7 +54,8 @@ type claimed[W semiring.Weight[W]] struct {
 	truth Properties
 }
 
-// arcs returns the arcs of q, where a call of the machine's method would often cost more than to look at them.
+// arcs returns the arcs of q, where a call of the machine's method would often cost more than to
+// look at them.
 func (c *claimed[W]) arcs(q StateID) []Arc[W] {
 	if g := c.flat; g != nil {
 		return g.arcs[g.offset[q]:g.offset[q+1]]
@@ -112,8 +114,8 @@ func isString[W semiring.Weight[W]](f Expanded[W]) bool {
 	return len(f.Arcs(last)) == 0 && IsFinal(f, last)
 }
 
-// ofAccess decides without a search whether all states are reached from the start, where it can: some
-// state may be entered by no arc, or all but the start from lower states.
+// ofAccess decides without a search whether all states are reached from the start, where it can:
+// some state may be entered by no arc, or all but the start from lower states.
 func (c *claimed[W]) ofAccess() {
 	if c.open&(Accessible|NotAccessible) == 0 {
 		return
@@ -154,8 +156,8 @@ func (c *claimed[W]) ofAccess() {
 	}
 }
 
-// ofCycles looks for a cycle, and one with a weight of its own if that is claimed, and stops when it has
-// found it. A machine without cycles is searched whole, which shows what is reached, too.
+// ofCycles looks for a cycle, and one with a weight of its own if that is claimed, and stops when
+// it has found it. A machine without cycles is searched whole, which shows what is reached, too.
 func (c *claimed[W]) ofCycles() {
 	weighted := c.open&WeightedCycles != 0
 	if c.open&(Cyclic|Acyclic) == 0 && !weighted {
@@ -182,7 +184,8 @@ func (c *claimed[W]) ofCycles() {
 		path = append(path, pathState{q: q, weights: weights})
 		depth[q] = int32(len(path))
 	}
-	// from searches what is reached from root, and returns whether that is all that was to be found out.
+	// from searches what is reached from root, and returns whether that is all that was to be
+	// found out.
 	from := func(root StateID) bool {
 		enter(root, 0)
 	search:
@@ -248,9 +251,9 @@ type pathState struct {
 	weights int32 // how many arcs on the path to q have a weight of their own
 }
 
-// ofReach decides what the states reached from the start tell, by a search that ends where
-// nothing more is asked: with the first arc back to the start if the cycles through it alone are; or
-// to a state that leads there, some of which a sweep finds where the search takes long.
+// ofReach decides what the states reached from the start tell, by a search that ends where nothing
+// more is asked: with the first arc back to the start if the cycles through it alone are; or to a
+// state that leads there, some of which a sweep finds where the search takes long.
 func (c *claimed[W]) ofReach() {
 	if c.open&(InitialCyclic|InitialAcyclic|Accessible|NotAccessible) == 0 {
 		return
@@ -312,13 +315,13 @@ func (c *claimed[W]) ofReach() {
 
 // ofCoaccess decides whether every state reaches a final one.
 //
-// States are live when they are final or an arc goes to a live one. Sweeps over the states from the last
-// one on show that of most, unless the numbering is of an unusual kind; they go on for as long as few
-// are live but each brings many more. From the states left goes the search for components of R. Tarjan, with
-// the stacks of H. N. Gabow, "Path-based depth-first search for strong and biconnected components", Information
-// Processing Letters 74(3-4):107-114, 2000; but the first component that is complete without a live
-// state ends it all, and when a live state is found so is every state that is open, as all of them
-// lead to it.
+// States are live when they are final or an arc goes to a live one. Sweeps over the states from the
+// last one on show that of most, unless the numbering is of an unusual kind; they go on for as long
+// as few are live but each brings many more. From the states left goes the search for components of
+// R. Tarjan, with the stacks of H. N. Gabow, "Path-based depth-first search for strong and
+// biconnected components", Information Processing Letters 74(3-4):107-114, 2000; but the first
+// component that is complete without a live state ends it all, and when a live state is found so is
+// every state that is open, as all of them lead to it.
 func (c *claimed[W]) ofCoaccess() {
 	if c.open&(CoAccessible|NotCoAccessible) == 0 {
 		return

@@ -261,7 +261,8 @@ func (b *bodyWriter[W]) compact(f Expanded[W], h *Header, k compactKind, u int, 
 	return nil
 }
 
-// misfit names the first state or arc by which f is no Acceptor, Unweighted or String, whichever are needed.
+// misfit names the first state or arc by which f is no Acceptor, Unweighted or String, whichever
+// are needed.
 func misfit[W semiring.Codec[W]](f Expanded[W], needs Properties) string {
 	zero, one := semiring.Zero[W](), semiring.One[W]()
 	named := func(l Label, t *SymbolTable) string {

@@ -13,10 +13,9 @@ const (
 	deterministicProperties = IDeterministic | NonIDeterministic | ODeterministic | NonODeterministic
 )
 
-// Compute finds out the properties of f that mask names (either side of a pair
-// names both) and returns them, with the mask of what is now known; often that
-// is more than was asked. It does not look at what f remembers. A machine that
-// is not Expanded is read to its end.
+// Compute determines the properties of f that mask names, and returns them with the mask of what is
+// now known. Either side of a pair names both; often that is more than was asked. It does not look
+// at what f remembers. A machine that is not Expanded is read to its end.
 //
 // Cost: one pass over the arcs, O(|Q| + |E|) and nothing allocated, for label
 // order, epsilons and weights; determinism adds a sort of the labels of states
@@ -298,8 +297,9 @@ type dfsNode struct {
 
 const closed = 1<<31 - 1
 
-// grown is append for a stack of at most most items: once it is large it has room for all of them, of which what is never
-// used is never touched, where one that grows by and by leaves four times its size to the collector.
+// grown is append for a stack of at most most items: once it is large it has room for all of them,
+// of which what is never used is never touched, where one that grows by and by leaves four times
+// its size to the collector.
 func grown[T any](s []T, v T, most int) []T {
 	if len(s) == cap(s) && len(s) >= 4096 && len(s) < most {
 		s = append(make([]T, 0, most), s...)

@@ -8,11 +8,11 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// WriteD2 writes f in the language D2, in the layout of the newest fstdraw: states as circles, final
-// ones with a double border and their weight, the start in bold. What is written of a state
-// and an arc is what WriteDOT writes. Width, Height, RankSep, NodeSep and Portrait mean
-// nothing, for D2 has no words for them; a FontSize of 0 leaves the size of letters to D2. A machine
-// without a start state is an empty file; a label that its table lacks is a MissingSymbolError.
+// WriteD2 writes f in the language D2, in the layout of the newest fstdraw: states as circles,
+// final ones with a double border and their weight, the start in bold. What is written of a state
+// and an arc is what WriteDOT writes. Width, Height, RankSep, NodeSep and Portrait mean nothing,
+// for D2 has no words for them; a FontSize of 0 leaves the size of letters to D2. A machine without
+// a start state is an empty file; a label that its table lacks is a MissingSymbolError.
 //
 // Cost: O(states + arcs).
 func WriteD2[W semiring.Codec[W]](w io.Writer, f Fst[W], opts *DOTOptions) error {

@@ -94,8 +94,8 @@ func (b *bodyReader[W]) edit() (*Vector[W], error) {
 	v.CopySymbols(wrapped)
 	b.outerSymbols(&v.isyms, &v.osyms)
 	b.facts.kind = 0
-	// OpenFst sets the start of what it has read, and forgets as if it were a new one. Union asks
-	// whether the start lies on a cycle, so this decides the shape of its result.
+	// OpenFst sets the start of what it has read, and forgets as if it were a new one. Union
+	// asks whether the start lies on a cycle, so this decides the shape of its result.
 	v.props.Store(uint64(setStartProps(b.properties(v))))
 	return v, nil
 }

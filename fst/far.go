@@ -31,8 +31,8 @@ const (
 // machines than the type holds.
 var ErrArchive = errors.New("no archive can have this")
 
-// ArchiveReader reads an archive from its first machine to its last, and one with an index (ArchiveTable) from any
-// key on that Seek is given.
+// ArchiveReader reads an archive from its first machine to its last, and one with an index
+// (ArchiveTable) from any key on that Seek is given.
 type ArchiveReader struct {
 	Type ArchiveType
 
@@ -89,8 +89,8 @@ func NewArchiveReader(r io.Reader, opts *ReadOptions) (*ArchiveReader, error) {
 	return a, nil
 }
 
-// randomAccess returns a way to read any part of the archive that s is at the start of, and how many bytes it has;
-// s is made to read from memory where there is none.
+// randomAccess returns a way to read any part of the archive that s is at the start of, and how
+// many bytes it has; s is made to read from memory where there is none.
 func randomAccess(r io.Reader, s *Stream) (io.ReaderAt, int64, error) {
 	if seeker, ok := r.(io.Seeker); ok {
 		regular := true
@@ -177,9 +177,9 @@ func (a *ArchiveReader) count(at io.ReaderAt, size int64) (int64, error) {
 	return n, nil
 }
 
-// Next returns the key and the header of the next machine, io.EOF after the last.
-// The machine must be read by ReadBody(a.Stream(), h), or passed over by SkipBody, before the next call, unless that is one of
-// Seek.
+// Next returns the key and the header of the next machine, io.EOF after the last. The machine must
+// be read by ReadBody(a.Stream(), h), or passed over by SkipBody, before the next call, unless that
+// is one of Seek.
 func (a *ArchiveReader) Next() (key string, h *Header, err error) {
 	switch {
 	case a.Type == ArchiveSingle:
@@ -265,9 +265,9 @@ func (a *ArchiveWriter) Write(p []byte) (int, error) {
 // AddToArchive writes f under a key. Keys must not be empty, and come in order; one
 // may come several times.
 //
-// After an error of a machine that does not fit the type of opts, or of a key, the archive is as it was before, and others can be added. Where
-// a part of the machine has gone out already, or the underlying writer fails, the archive is lost: all further calls, and
-// Close, return an error.
+// After an error of a key, or of a machine that does not fit opts, the archive is unchanged and
+// others can be added. Where a part of the machine has gone out already, or the underlying writer
+// fails, the archive is lost: all further calls, and Close, return an error.
 func AddToArchive[W semiring.Codec[W]](a *ArchiveWriter, key string, f Expanded[W], opts *WriteOptions) error {
 	switch {
 	case a.t == ArchiveSingle && a.n > 0:

@@ -11,8 +11,8 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// archiveIndex is the index at the end of a table: where each entry begins. It is never read whole, and says what a file
-// says: each position is looked at before it is gone to.
+// archiveIndex is the index at the end of a table: where each entry begins. It is never read whole,
+// and says what a file says: each position is looked at before it is gone to.
 type archiveIndex struct {
 	at  io.ReaderAt // the archive
 	n   int64       // how many entries it has
@@ -61,7 +61,8 @@ func (x *archiveIndex) keyAt(pos, end int64) (string, error) {
 		return "", errNoEntry
 	}
 	if whole := 4 + n + magic; whole > int64(len(b)) {
-		// A key of any length may be claimed: that a machine stands behind it is looked at first.
+		// A key of any length may be claimed: that a machine stands behind it is looked at
+		// first.
 		if _, err := x.at.ReadAt(b[:magic], pos+4+n); err != nil {
 			return "", err
 		}
@@ -79,8 +80,8 @@ func (x *archiveIndex) keyAt(pos, end int64) (string, error) {
 	return string(b[4 : 4+n]), nil
 }
 
-// leastEntry is how many bytes an entry has at least: those of a key, of the lengths of three strings, and of the numbers of a
-// header.
+// leastEntry is how many bytes an entry has at least: those of a key, of the lengths of three
+// strings, and of the numbers of a header.
 const leastEntry = 1 + 3*4 + 3*4 + 4*8
 
 var errNoEntry = errors.New("no entry, which is a key and a machine, begins there")
@@ -90,14 +91,17 @@ func (a *ArchiveReader) wrong(i int64, format string, args ...any) error {
 	return &BinaryError{a.s.opts.Name, a.s.opts.Offset + a.index.place(i), fmt.Errorf("the index: entry %d of %d: "+format, append([]any{i + 1, a.index.n}, args...)...)}
 }
 
-// Seek goes to the first entry whose key is key or a later one, before or behind the present one: Next returns it, or
-// io.EOF if there is none. "" is before all keys. The machine of the entry before need not have been read.
+// Seek goes to the first entry whose key is key or a later one, before or behind the present one:
+// Next returns it, or io.EOF if there is none. "" is before all keys. The machine of the entry
+// before need not have been read.
 //
-// Only archives with an index (ArchiveTable) can do so; for others the error is errors.ErrUnsupported, and nothing
-// changes. Positions in the index count from the archive's first byte. Those that are looked at must be in order and lead to entries
-// whose keys are in order, and from here on Next expects each entry where the index has it: what is not so is
-// a BinaryError with the offset of the position. What is passed over is not examined: an archive may be read from a key
-// on, and not from its start, or the other way round. After an error, Next is not to be called before another Seek.
+// Only archives with an index (ArchiveTable) can do so; for others the error is
+// errors.ErrUnsupported, and nothing changes. Positions in the index count from the archive's first
+// byte. Those that are looked at must be in order and lead to entries whose keys are in order, and
+// from here on Next expects each entry where the index has it: what is not so is a BinaryError with
+// the offset of the position. What is passed over is not examined: an archive may be read from a
+// key on, and not from its start, or the other way round. After an error, Next is not to be called
+// before another Seek.
 //
 // Time O(log(entries)) reads of a position and of a key; memory for two keys and 4 KB of the index.
 func (a *ArchiveReader) Seek(key string) error {
@@ -105,7 +109,8 @@ func (a *ArchiveReader) Seek(key string) error {
 	if x == nil {
 		return fmt.Errorf("fst: an archive of type %s has no index of keys: %w", a.Type, errors.ErrUnsupported)
 	}
-	// Entries before lo have lower keys than key, those from hi on have not: last of them is at low, next at high.
+	// Entries before lo have lower keys than key, those from hi on have not: last of them is at
+	// low, next at high.
 	lo, hi, low, high := int64(0), x.n, int64(0), x.end
 	var lowKey, highKey string
 	for lo < hi {
@@ -176,10 +181,11 @@ func (s *Stream) moveTo(file io.ReaderAt, pos int64) {
 	s.base, s.pos, s.end, s.eof, s.err = here, 0, 0, false, nil
 }
 
-// SkipBody passes over what follows h, which s.ReadHeader or ArchiveReader.Next has just returned: what ReadBody would
-// read. A machine is looked at only as far as its end is to be found: of a vector machine the number of arcs of each
-// state, of a const one nothing. Other types, and those of vector whose weights have no fixed size, are
-// decoded, the latter without being kept. Errors are BinaryErrors.
+// SkipBody passes over what follows h, which s.ReadHeader or ArchiveReader.Next has just returned:
+// what ReadBody would read. A machine is looked at only as far as its end is to be found: of a
+// vector machine the number of arcs of each state, of a const one nothing. Other types, and those
+// of vector whose weights have no fixed size, are decoded, the latter without being kept. Errors
+// are BinaryErrors.
 func SkipBody[W semiring.Codec[W]](s *Stream, h *Header) error {
 	var w W
 	b := &bodyReader[W]{Stream: s, h: h, layout: layoutOf[W]()}

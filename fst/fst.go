@@ -39,13 +39,13 @@ type Expanded[W any] interface {
 	NumStates() int
 }
 
-// Symboled is met by machines that may carry symbol tables; nil is none.
+// Symboled is implemented by machines that may carry symbol tables; nil is none.
 type Symboled interface {
 	InputSymbols() *SymbolTable
 	OutputSymbols() *SymbolTable
 }
 
-// Propertied is met by machines that remember which properties they have.
+// Propertied is implemented by machines that remember which properties they have.
 type Propertied interface {
 	// KnownProperties returns what is known without looking at the machine:
 	// of a trinary property at most one side is set.
@@ -55,8 +55,8 @@ type Propertied interface {
 	LearnProperties(Properties)
 }
 
-// Failing is met by machines computed on demand, which can fail while they are
-// read. Err returns the first error; from then on states have no arcs.
+// Failing is implemented by machines computed on demand, which can fail while they are read. Err
+// returns the first error; from then on states have no arcs.
 type Failing interface{ Err() error }
 
 // Err returns the error of a machine that can have one, else nil.

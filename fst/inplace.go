@@ -8,10 +8,10 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// ReadBytes is Read of a machine that lies in memory, at the beginning of data. A const
-// machine with weights that are float32 and 4-byte offsets, the common ones, is checked
-// but not copied: its states and arcs stay where they are, so that data must not
-// change, nor go away, as long as the machine or a slice of its arcs is used. Others are copied.
+// ReadBytes is Read of a machine that lies in memory, at the beginning of data. A const machine
+// with weights that are float32 and 4-byte offsets, the common ones, is checked but not copied: its
+// states and arcs stay in data. Data must not change or be unmapped while the machine or a slice of
+// its arcs is used. Others are copied.
 //
 // What is returned is as well formed as what Read returns. Cost: one pass over the data,
 // without a branch or a store, and no memory where nothing is copied. The data
@@ -26,7 +26,7 @@ func ReadBytes[W semiring.Codec[W]](data []byte, opts *ReadOptions) (Expanded[W]
 	return ReadBody[W](s, h)
 }
 
-// NewMemoryStream is NewStream over data, out of which machines are read as by ReadBytes.
+// NewMemoryStream is NewStream over data in memory; it reads machines as ReadBytes does.
 func NewMemoryStream(data []byte, opts *ReadOptions) *Stream {
 	// All of the data are the buffer, which is never refilled.
 	s := &Stream{buf: data, end: len(data), eof: true, lasting: true}

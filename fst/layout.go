@@ -34,7 +34,8 @@ func layoutOf[W semiring.Codec[W]]() layout {
 	return l
 }
 
-// layouts holds the layout of each type of weights that was asked for: archives ask for each machine.
+// layouts holds the layout of each type of weights that was asked for: archives ask for each
+// machine.
 var layouts sync.Map
 
 func findLayout[W semiring.Codec[W]](t reflect.Type) layout {
@@ -56,8 +57,8 @@ func findLayout[W semiring.Codec[W]](t reflect.Type) layout {
 	return l
 }
 
-// oneByte reports whether W, a bool, encodes to one byte, as it lies in memory. It is not raw all the same: a byte
-// other than 0 and 1 must not get there.
+// oneByte reports whether W, a bool, encodes to one byte, as it lies in memory. It is not raw all
+// the same: a byte other than 0 and 1 must not get there.
 func oneByte[W semiring.Codec[W]]() bool {
 	var w W
 	for _, w := range []W{w.Zero(), w.One()} {

@@ -10,17 +10,16 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// Expander computes a machine one state at a time. It is how every
-// constructive operation is written: Lazy caches it for on-the-fly use,
-// ops.Materialize runs it to the end. Both call it from one goroutine at a time, and not again after an error,
-// which is Lazy's Err.
+// Expander computes a machine one state at a time. It is how every constructive operation is
+// written: Lazy caches it for on-the-fly use, ops.Materialize runs it to the end. Both call it from
+// one goroutine at a time, and not again after an error, which is Lazy's Err.
 type Expander[W semiring.Weight[W]] interface {
 	// Start returns the start state, NoState if there is none.
 	Start() (StateID, error)
-	// Expand returns the final weight of q and appends its arcs to dst, which
-	// it may grow. States are numbered in the order in which Start and Expand
-	// first mention them; q has been mentioned before. It may be asked for again, when a cache has
-	// dropped it, and has the same arcs then.
+	// Expand returns the final weight of q and appends its arcs to dst, which it may grow.
+	// States are numbered in the order in which Start and Expand first mention them; q has been
+	// mentioned before. It may be asked for again, when a cache has dropped it, and has the
+	// same arcs then.
 	Expand(q StateID, dst []Arc[W]) (final W, arcs []Arc[W], err error)
 }
 
@@ -66,8 +65,8 @@ type LazyOptions struct {
 	Properties    Properties // what is known of the machine beforehand
 }
 
-// NewLazy returns the machine that e computes, state by state as it is asked for; nothing is computed yet. What
-// fails later is told by Err, since Start and Arcs cannot.
+// NewLazy returns the machine that e computes, state by state as it is asked for; nothing is
+// computed yet. What fails later is told by Err, since Start and Arcs cannot.
 func NewLazy[W semiring.Weight[W]](e Expander[W], opts *LazyOptions) *Lazy[W] {
 	l := &Lazy[W]{e: e, max: 64 << 20}
 	if opts != nil {

@@ -4,27 +4,28 @@ import "slices"
 
 // Retainer is an Expander that can forget states, and what it remembers of them.
 type Retainer interface {
-	// Retain forgets all states but live, which differ from one another and whose numbers become
-	// their positions in live. What is mentioned from then on gets the numbers after these;
-	// a state that was forgotten may come back under another number. It is Lazy.Retain that keeps
-	// numbers: a Lazy has a table from those that it shows to these.
+	// Retain forgets all states but live, which differ from one another and whose numbers
+	// become their positions in live. What is mentioned from then on gets the numbers after
+	// these; a state that was forgotten may come back under another number. It is Lazy.Retain
+	// that keeps numbers: a Lazy has a table from those that it shows to these.
 	Retain(live []StateID)
 }
 
-// Retain forgets all states but live: their cached arcs, and what the Expander
-// remembers of them, such as the pairs of a composition. The memory of a search that
-// goes on and on through a machine, as a decoder does frame by frame, is then bounded by what
-// it holds, and not by all that it has met.
+// Retain forgets all states but live: their cached arcs, and what the Expander remembers of them,
+// such as the pairs of a composition. The memory of a long search, such as a decoder that works
+// frame by frame, is then bounded by the states that it holds, not by all that it has visited.
 //
-// States in live keep their numbers, other than with the Retainer below it, which counts them anew; those of the others are given to states that are met
-// later, so that no state that is forgotten may be asked for, and numbers do not tell the
-// order of mention any more. The start state may be among the forgotten: Start finds it again.
-// Slices that Arcs returned stay as they are; the states that they lead to count as forgotten.
+// States in live keep their numbers, other than with the Retainer below it, which counts them anew;
+// those of the others are given to states that are met later, so that no state that is forgotten
+// may be asked for, and numbers do not tell the order of mention any more. The start state may be
+// among the forgotten: Start finds it again. Slices that Arcs returned stay as they are; the states
+// that they lead to count as forgotten.
 //
-// An operand that is a Lazy itself keeps what it remembers: of a chain of delayed machines only the last one is bounded.
+// An operand that is a Lazy itself keeps what it remembers: of a chain of delayed machines only the
+// last one is bounded.
 //
-// It reports whether the Expander can forget; if not, nothing has happened. O(states held) time, those held before counted
-// with those that stay.
+// It reports whether the Expander can forget; if not, nothing has happened. O(states held) time,
+// those held before counted with those that stay.
 func (l *Lazy[W]) Retain(live []StateID) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -12,11 +12,11 @@ import (
 // each, future words late; a classifier puts out a class first, and then reads. The
 // weight of a path is the product of the weights of the features that fire on it.
 //
-// Features come in groups; a word has at most one feature in a group. In a group a
-// trie holds contexts, of pairs of a feature and an output, the newest last, and a
-// context falls back to the longest suffix that the trie has, as a back-off n-gram model does.
-// The tables, the machine that they stand for, its numbering and the files
-// (linear-tagger, linear-classifier) are those of OpenFst's extension linear.
+// Features come in groups; a word has at most one feature in a group. Each group has a trie of
+// contexts: pairs of a feature and an output, the newest last. A context falls back to its longest
+// suffix in the trie, as in a back-off n-gram model. The tables, the machine that they stand for,
+// its numbering and the files (linear-tagger, linear-classifier) are those of OpenFst's extension
+// linear.
 //
 // A LinearModel does not change; it may be shared by goroutines. Expander makes the machine
 // of it. LinearBuilder makes a model from text, ReadLinear reads one from a file.

@@ -322,9 +322,9 @@ func (t *linearTrie[W]) hops(in, out Label, node int32) (child int32, hops int) 
 // finish links contexts to what they fall back to and adds up the weights on the way.
 // The error says which context could fall back to two that have nothing in common.
 //
-// Where only one side has labels this is the failure function of A. Aho and M. Corasick,
-// "Efficient string matching", Comm. ACM 18(6):333-340, 1975. With pairs, a context may also fall back
-// to one side of itself.
+// Where only one side has labels this is the failure function of A. Aho and M. Corasick, "Efficient
+// string matching", Comm. ACM 18(6):333-340, 1975. With pairs, a context may also fall back to one
+// side of itself.
 //
 // Cost: O(nodes · length of contexts).
 func (t *linearTrie[W]) finish(maxFuture int, show func([]linearEdge) string) (linearGroup[W], error) {

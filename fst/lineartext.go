@@ -7,10 +7,10 @@ import (
 	"strconv"
 )
 
-// ReadVocabulary reads the words of the model: lines of three fields, split by white space,
-// of a word, its features, and the only outputs that it may have (none: any). Features and outputs are
-// lists with delimiters. A word of which nothing is said has no features and any output.
-// Errors are TextErrors.
+// ReadVocabulary reads the words of the model: lines of three fields, split by white space, of a
+// word, its features, and the only outputs that it may have (none: any). Features and outputs are
+// lists with delimiters. A word that is not listed has no features and any output. Errors are
+// TextErrors.
 func (b *LinearBuilder[W]) ReadVocabulary(r io.Reader, name string) error {
 	in := newLineReader(r)
 	for {

@@ -32,8 +32,9 @@ func (e *TextError) Unwrap() error { return e.Err }
 // otherwise; what is written uses the first.
 const DefaultSeparators = "\t "
 
-// longestLine is how many bytes a line may have: no text of a machine or table has lines of such length, but what is
-// no text, or has no end, may have. OpenFst ends lines after 8096 bytes, without a word.
+// longestLine is how many bytes a line may have: no text of a machine or table has lines of such
+// length, but what is no text, or has no end, may have. OpenFst ends lines after 8096 bytes,
+// without a word.
 const longestLine = 16 << 20
 
 // lineReader cuts a stream into lines of up to longestLine. Its buffer grows with the
@@ -52,8 +53,8 @@ func newLineReader(r io.Reader) *lineReader {
 	return &lineReader{r: r, buf: make([]byte, 64<<10)}
 }
 
-// next returns the next line without its end ("\n" or "\r\n"), and the first without a byte-order mark, valid until the
-// following call; false at the end of the stream and after an error.
+// next returns the next line without its end ("\n" or "\r\n"), and the first without a byte-order
+// mark, valid until the following call; false at the end of the stream and after an error.
 func (l *lineReader) next() ([]byte, bool) {
 	scanned := l.pos
 	for {
@@ -75,7 +76,8 @@ func (l *lineReader) next() ([]byte, bool) {
 	}
 }
 
-// content counts the line s, and returns it without a carriage return, and if it is the first without a byte-order mark.
+// content counts the line s, and returns it without a carriage return, and if it is the first
+// without a byte-order mark.
 func (l *lineReader) content(s []byte) []byte {
 	if l.line++; l.line == 1 {
 		s = bytes.TrimPrefix(s, []byte("\ufeff"))

@@ -47,10 +47,9 @@ type PathsOptions struct {
 // MaxArcs bounds them: then it is for the caller, or MaxPaths, to stop, and
 // paths down one cycle may keep others from coming at all.
 //
-// For an Expanded machine, states that cannot reach a final one in time are
-// passed over, so that each path costs O(its arcs · the largest number of arcs
-// of a state), after O(|Q| + |E|) at first. A machine computed on demand is
-// searched blindly, and Err tells at the end whether it failed.
+// For an Expanded machine, states that cannot reach a final one in time are skipped. Each path then
+// costs O(its arcs · the largest out-degree), after O(|Q| + |E|) once. A machine computed on demand
+// is searched blindly, and Err tells at the end whether it failed.
 func Paths[W semiring.Weight[W]](f Fst[W], opts *PathsOptions) iter.Seq[Path[W]] {
 	var o PathsOptions
 	if opts != nil {

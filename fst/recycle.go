@@ -2,14 +2,15 @@ package fst
 
 import "github.com/tropica-fst/tropica/semiring"
 
-// Recycle gives back m, which ReadBody made from s and nobody needs any more, so that the next vector machine with
-// the same weights is read into its memory. m becomes the empty machine; slices of its arcs must not be used. Machines
-// of other types are left alone.
+// Recycle returns the memory of m, which ReadBody read from s and which is no longer used. The next
+// vector machine with the same weights is read into it. m becomes the empty machine; slices of its
+// arcs must not be used. Machines of other types are left alone.
 //
-// It is for programs that read many machines and keep of each only what they make of it: without, each leaves
-// garbage of its size, and the collector comes when that is as much as all that is kept. 200 lattices converted to Log64 took
-// 40 MB at most, and take 34. What is kept for the next machine is at most a quarter larger than the last, and is
-// not trimmed to the size of the next, since that is to be given back, too.
+// It is for programs that read many machines and keep of each only what they make of it: without,
+// each leaves garbage of its size, and the collector comes when that is as much as all that is
+// kept. 200 lattices converted to Log64 took 40 MB at most, and take 34. The memory kept is at most
+// a quarter larger than the last machine. The next machine is not trimmed to its size, since it is
+// expected to be recycled too.
 func Recycle[W semiring.Codec[W]](s *Stream, m Expanded[W]) {
 	v, ok := m.(*Vector[W])
 	if !ok {

@@ -6,8 +6,8 @@ import "github.com/tropica-fst/tropica/semiring"
 // may read: what an operation makes side by side of the states of a machine that it then
 // becomes (Vector.SetRows), without being copied again. Rows never move.
 //
-// Goroutine k alone calls Put(k, …). Whoever reads a row has been handed its Row through something
-// that orders the two, such as an atomic.
+// Goroutine k alone calls Put(k, …). A reader must receive the Row through something that orders
+// the two goroutines, such as an atomic.
 type RowSet[W semiring.Weight[W]] struct {
 	writers []rowWriter[W]
 }
@@ -68,32 +68,4 @@ func (s *RowSet[W]) At(r Row) []Arc[W] {
 	}
 	i := int(r.at)
 	return s.writers[r.slab>>rowSlabBits].slabs[r.slab&(1<<rowSlabBits-1)][i : i+int(r.n) : i+int(r.n)]
-}
-
-// SetRows gives v new states in place of those that it has: state q has final weight finals[q] and
-// the arcs rows[q] of s. The arcs are not copied: s and finals are v's from then on.
-// Symbol tables stay; there is no start state, and nothing is known of the properties.
-// O(states).
-func (v *Vector[W]) SetRows(s *RowSet[W], finals []W, rows []Row) {
-	v.Clear()
-	base := make([]int64, len(s.writers)<<rowSlabBits)
-	for k := range s.writers {
-		for i, slab := range s.writers[k].slabs {
-			if slab == nil {
-				break
-			}
-			base[k<<rowSlabBits|i] = int64(len(v.slabs)) << slabBits
-			v.addSlabs(slab)
-		}
-	}
-	v.top = int64(len(v.slabs)) << slabBits
-	v.end = v.top // what is added later goes into a slab of its own
-	v.finals = finals
-	v.spans = make([]span, len(rows))
-	for q, r := range rows {
-		if r.n > 0 {
-			v.spans[q] = span{pos: base[r.slab] + int64(r.at), n: r.n, room: r.n}
-			v.arcs += int(r.n)
-		}
-	}
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/tropica-fst/tropica/internal/engine"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -49,7 +50,7 @@ func TestRowSet(t *testing.T) {
 		got := NewVector[semiring.Tropical](3)
 		got.AddStates(3) // all of which go
 		got.AddArc(1, Arc[semiring.Tropical]{})
-		got.SetRows(s, finals, rows)
+		got.Engine(engine.Key{}).SetRows(s, finals, rows)
 		same := func() {
 			t.Helper()
 			if got.NumStates() != want.NumStates() || got.NumArcs() != want.NumArcs() || got.Start() != NoState {

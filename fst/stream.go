@@ -37,9 +37,10 @@ type ReadOptions struct {
 	// decide by them.
 	Trust bool
 
-	// Checked is told, with data in memory (ReadBytes), of each part of them that has been looked at and stays in
-	// use where it is, in order, a megabyte or so at a time. Who has mapped a file can give the memory of the part back, to
-	// be had again when the machine is used: without that, all of the file is resident once it has been read.
+	// Checked is called, for data in memory (ReadBytes), with each part that has been verified
+	// and stays in use. Parts come in order, about a megabyte at a time. Who has mapped a file
+	// can give the memory of the part back, to be had again when the machine is used: without
+	// that, all of the file is resident once it has been read.
 	Checked func(part []byte)
 }
 
@@ -105,14 +106,16 @@ func (s *Stream) room(items int64, size int) int {
 	if s.size >= 0 {
 		most = max(0, s.size-s.offset()) / int64(size)
 	}
-	// An int and the memory may have 32 bits; n items have up to 64 bytes each, and n+1 is an int.
+	// An int and the memory may have 32 bits; n items have up to 64 bytes each, and n+1 is an
+	// int.
 	return int(max(0, min(items, most, math.MaxInt/64)))
 }
 
 // errShort is what the end of the input in the middle of something is.
 var errShort = errors.New("the file ends here, in the middle of the data")
 
-// takeItems takes n items of the given size in bytes. Sizes that a file claims may not fit an int of 32 bits when multiplied.
+// takeItems takes n items of the given size in bytes. Sizes that a file claims may not fit an int
+// of 32 bits when multiplied.
 func (s *Stream) takeItems(n, size int) ([]byte, error) {
 	if n > math.MaxInt/size {
 		return nil, s.fail("%d items of %d bytes: more than memory can hold", n, size)
@@ -313,8 +316,8 @@ const (
 // called next, reads the machine.
 func (s *Stream) ReadHeader() (*Header, error) { return s.readHeader(false) }
 
-// otherFormat says what an input that does not start as it should may be, and what to do; "" is unknown. text is what to do
-// with text.
+// otherFormat says what an input that does not start as it should may be, and what to do; "" is
+// unknown. text is what to do with text.
 func (s *Stream) otherFormat(text string) string {
 	if key, ok := s.kaldiKey(); ok {
 		return fmt.Sprintf("; it is an archive of Kaldi's, with a binary machine behind the key %q: tail -c +%d gives the first machine, and Kaldi's fstcopy ark:FILE ark,t:- all of them as text",
@@ -332,8 +335,8 @@ func (s *Stream) otherFormat(text string) string {
 	return "; it looks like text, " + text
 }
 
-// kaldiKey returns the key that an archive of Kaldi's has before its first machine, with a blank between. It reads no more than
-// it takes to tell.
+// kaldiKey returns the key that an archive of Kaldi's has before its first machine, with a blank
+// between. It reads no more than it takes to tell.
 func (s *Stream) kaldiKey() (key string, ok bool) {
 	const most = 1 << 10 // bytes of a key
 	for n := 0; n < most; n++ {

@@ -78,8 +78,8 @@ func (e *UnknownSymbolError) Error() string {
 	return fmt.Sprintf("fst: symbol %d%s: %q %v", e.Position, of, clip([]byte(e.Symbol)), e.why)
 }
 
-// AppendLabels appends the labels of s to dst: of each of its symbols, bytes or
-// characters. A symbol that the table lacks is an UnknownSymbolError; numbers beyond 32 bits and bytes that are
+// AppendLabels appends the labels of s to dst: of each of its symbols, bytes or characters. A
+// symbol that the table lacks is an UnknownSymbolError; numbers beyond 32 bits and bytes that are
 // no UTF-8 are errors that say which. O(len(s)) time.
 func AppendLabels(dst []Label, s string, opts *StringOptions) ([]Label, error) {
 	o := opts.withDefaults()
@@ -145,9 +145,9 @@ func (o *StringOptions) unknownLabel() (Label, error) {
 	return NoLabel, fmt.Errorf("fst: the symbol for unknown ones, %q, is not in the table", o.Unknown)
 }
 
-// AppendSymbols appends the label of each symbol of a list to dst. Other than in a string, symbols may
-// have separators in them. Of TokenByte and TokenUTF8, each is one byte or character. The errors are those
-// of AppendLabels.
+// AppendSymbols appends the label of each symbol of a list to dst. Other than in a string, symbols
+// may have separators in them. Of TokenByte and TokenUTF8, each is one byte or character. The
+// errors are those of AppendLabels.
 func AppendSymbols(dst []Label, symbols []string, opts *StringOptions) ([]Label, error) {
 	o := opts.withDefaults()
 	unknown, err := NoLabel, error(nil)
@@ -207,7 +207,8 @@ func ListLabels(labels []Label, opts *StringOptions) ([]string, error) {
 	return list, nil
 }
 
-// symbolLabel returns the label of one symbol; who calls it knows the position of an UnknownSymbolError.
+// symbolLabel returns the label of one symbol; who calls it knows the position of an
+// UnknownSymbolError.
 func symbolLabel(s string, o *StringOptions) (Label, error) {
 	if o.Symbols == nil {
 		l, err := parseLabel([]byte(s), "label", o.Negative)
@@ -226,8 +227,8 @@ func symbolLabel(s string, o *StringOptions) (Label, error) {
 	return l, nil
 }
 
-// FormatLabels is the string that AppendLabels takes for these labels, if no symbol has a separator in
-// it (ListLabels keeps those apart). Labels that no symbol, byte or character has are errors.
+// FormatLabels is the string that AppendLabels takes for these labels, if no symbol has a separator
+// in it (ListLabels keeps those apart). Labels that no symbol, byte or character has are errors.
 // O(len(labels)) time.
 func FormatLabels(labels []Label, opts *StringOptions) (string, error) {
 	o := opts.withDefaults()
@@ -314,10 +315,9 @@ func withSymbols[W semiring.Weight[W]](v *Vector[W], opts *StringOptions, err er
 	return v, nil
 }
 
-// ToLabels returns the labels on the only path of f, ε among them, on its input and
-// its output side, and the weight of the path. A machine with another path, or none, is
-// an error that wraps ErrString and tells the state. States that the path does not come
-// to do not matter. O(n) time for a path of n arcs.
+// ToLabels returns the input and output labels on the only path of f, with ε, and the weight of the
+// path. A machine with another path, or none, is an error that wraps ErrString and tells the state.
+// States that the path does not come to do not matter. O(n) time for a path of n arcs.
 func ToLabels[W semiring.Weight[W]](f Fst[W]) (input, output []Label, w W, err error) {
 	w = semiring.One[W]()
 	q := f.Start()

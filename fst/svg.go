@@ -13,58 +13,58 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// SVGOptions adjusts WriteSVG; nil is the same as the zero value. Of the DOTOptions,
-// zero Width and Height draw at the natural size; otherwise the drawing is made smaller, where it must
-// be, to fit a page of that size, whose sides are exchanged unless Portrait is set. Exact means
-// nothing here.
+// SVGOptions adjusts WriteSVG; nil is the same as the zero value. Of the DOTOptions, zero Width and
+// Height draw at the natural size; otherwise the drawing is made smaller, where it must be, to fit
+// a page of that size, whose sides are exchanged unless Portrait is set. Exact means nothing here.
 type SVGOptions struct {
 	DOTOptions
 
 	// Vertices bounds the states, and the places where drawn arcs pass a column of states or of
-	// labels; beyond it the error is ErrPictureSize. Zero is no bound: beyond some thousands the picture
-	// is coarser (see WriteSVG).
+	// labels; beyond it the error is ErrPictureSize. Zero is no bound: beyond some thousands
+	// the picture is coarser (see WriteSVG).
 	Vertices int
 
-	// Bytes bounds the memory of the layout, as it is reckoned by states, drawn arcs and labels while they are gathered;
-	// beyond it the error is ErrPictureSize. Zero is no bound.
+	// Bytes bounds the memory of the layout, as it is reckoned by states, drawn arcs and labels
+	// while they are gathered; beyond it the error is ErrPictureSize. Zero is no bound.
 	Bytes int64
 
-	// Ctx, where it is not nil, ends the work: WriteSVG returns its error a tenth of a second or so after
-	// its end.
+	// Ctx, where it is not nil, ends the work: WriteSVG returns its error a tenth of a second
+	// or so after its end.
 	Ctx context.Context
 
-	// Labels is how many labels are shown of arcs that lead from one state to the same other one, and
-	// are drawn as one; zero is 32. The count of the others is shown, too. Of a symbol or a weight with more than 40
-	// characters 39 are shown; the label has a title with all of them, which viewers show under the pointer.
+	// Labels is how many labels are shown of arcs that lead from one state to the same other
+	// one, and are drawn as one; zero is 32. The count of the others is shown, too. Of a symbol
+	// or a weight with more than 40 characters 39 are shown; the label has a title with all of
+	// them, which viewers show under the pointer.
 	Labels int
 }
 
-// ErrPictureSize reports a machine that is larger than SVGOptions.Vertices or Bytes allow for a picture. WriteDOT draws any
-// machine, for other programs to lay out.
+// ErrPictureSize reports a machine that is larger than SVGOptions.Vertices or Bytes allow for a
+// picture. WriteDOT draws any machine, for other programs to lay out.
 var ErrPictureSize = errors.New("too large to be laid out")
 
 func pictureSizeError(err error) error {
 	return fmt.Errorf("drawing as SVG: %w: %w", ErrPictureSize, err)
 }
 
-// WriteSVG draws f as a scalable picture, without help from other programs: states in
-// layers from left to right in the order in which arcs lead from the start, which is bold; final states
-// with a double border and their weight; arcs that lead from one state to the same other one
-// as one, with their labels beneath one another; ε for label 0 where its table has one of the usual names
-// for it, or there is none. Symbols of more than 40 characters are cut; each keeps its place, whichever way
-// its script runs. Labels lie neither on states nor on one another. Where it is looked at in
-// a dark surrounding, the picture is dark.
+// WriteSVG draws f as a scalable picture, without help from other programs: states in layers from
+// left to right in the order in which arcs lead from the start, which is bold; final states with a
+// double border and their weight; arcs that lead from one state to the same other one as one, with
+// their labels beneath one another; ε for label 0 where its table has one of the usual names for
+// it, or there is none. Symbols of more than 40 characters are cut; each keeps its place, whichever
+// way its script runs. Labels lie neither on states nor on one another. Where it is looked at in a
+// dark surrounding, the picture is dark.
 //
 // The same machine always gives the same bytes. A label that its table lacks is a
-// MissingSymbolError, a machine beyond SVGOptions.Vertices ErrPictureSize, and the end of SVGOptions.Ctx
-// its own error; nothing is written before the whole is laid out.
+// MissingSymbolError, a machine beyond SVGOptions.Vertices ErrPictureSize, and the end of
+// SVGOptions.Ctx its own error; nothing is written before the whole is laid out.
 //
-// Cost: up to 4,000 states and drawn arcs together are laid out with all care. That takes about the square of
-// their number and of the places where arcs pass layers, within a bound on steps: milliseconds for a hundred
-// states, a few seconds at most. With more the picture is coarser: long arcs go straight ahead, and lines
-// are less straight and cross more often. Then time is linear in states and arcs but for sorting, beside a
-// constant part of less than a second, and memory is linear, about a kilobyte for each drawn arc: 40,000 states
-// with two arcs each take some seconds.
+// Cost: up to 4,000 states and drawn arcs together are laid out with all care. That takes about the
+// square of their number and of the places where arcs pass layers, within a bound on steps:
+// milliseconds for a hundred states, a few seconds at most. With more the picture is coarser: long
+// arcs go straight ahead, and lines are less straight and cross more often. Then time is linear in
+// states and arcs but for sorting, plus less than a second. Memory is about a kilobyte for each
+// drawn arc: 40,000 states with two arcs each take some seconds.
 func WriteSVG[W semiring.Codec[W]](w io.Writer, f Fst[W], opts *SVGOptions) error {
 	o := SVGOptions{}
 	if opts != nil {
@@ -151,9 +151,10 @@ type svgPicture struct {
 	bytes  int64 // that the layout will hold of what was gathered
 }
 
-// What a state, a drawn arc and a label take at the height of the layout, about: a vertex with its neighbours, curves, edges of the
-// simplex; beside texts. Of a chain of 200,000 states, whose picture takes 317 MB (fst info of it 24),
-// --limit_bytes lets 260M pass and not 240M: /usr/bin/time -f %M fst draw --format=svg chain.fst.
+// What a state, a drawn arc and a label take at the height of the layout, about: a vertex with its
+// neighbours, curves, edges of the simplex; beside texts. Of a chain of 200,000 states, whose
+// picture takes 317 MB (fst info of it 24), --limit_bytes lets 260M pass and not 240M:
+// /usr/bin/time -f %M fst draw --format=svg chain.fst.
 const svgStateBytes, svgArcBytes, svgLabelBytes = 600, 750, 100
 
 // hold counts what the layout will hold more, and is an error beyond the bound.

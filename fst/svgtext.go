@@ -61,10 +61,10 @@ func svgShorten(s string) string {
 	return s
 }
 
-// svgName makes a symbol fit to stand beside other text: kept to itself where it is
-// written from right to left, since the order in which text is shown would otherwise
-// exchange it with what follows it, an input with its output. Characters that order text by themselves
-// become the replacement character: they would reach beyond their symbol.
+// svgName makes a symbol fit to stand beside other text: kept to itself where it is written from
+// right to left, since the order in which text is shown would otherwise exchange it with what
+// follows it, an input with its output. Characters that order text by themselves become the
+// replacement character: they would reach beyond their symbol.
 func svgName(s string) string {
 	const firstStrong, pop = "\u2068", "\u2069" // UAX #9: first strong isolate, and its end
 	leftwards := false

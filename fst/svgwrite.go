@@ -128,8 +128,8 @@ func (d *svgPicture) write(out *bufio.Writer) error {
 	return nil
 }
 
-// shapes writes what the machine is of: arcs first, labels last, so that lines are under states, and
-// letters over all.
+// shapes writes what the machine is of: arcs first, labels last, so that lines are under states,
+// and letters over all.
 func (w *svgOut) shapes() error {
 	d := w.d
 	for k, i := range d.edges {

@@ -54,9 +54,9 @@ func (t *SymbolTable) Len() int { return len(t.symbols.entries) }
 // at least 0: what Add gives to the next new symbol.
 func (t *SymbolTable) AvailableKey() int64 { return t.next }
 
-// Add returns the label of symbol, giving it the next available one if it is
-// new. It returns NoLabel when the table is full, that is after key 2³¹-1, for
-// a symbol of 2³¹ bytes or more, which no file could hold, and for one with a key that is no label.
+// Add returns the label of symbol, giving it the next available one if it is new. It returns
+// NoLabel when the table is full (after key 2³¹-1), for a symbol of 2³¹ bytes or more, and for a
+// key that is no label.
 func (t *SymbolTable) Add(symbol string) Label {
 	hash := hashSymbol(symbol)
 	if i := t.symbols.find(symbol, hash); i >= 0 {
@@ -221,8 +221,8 @@ func (a *SymbolTable) covers(b *SymbolTable) bool {
 	return true
 }
 
-// Disagreement names a symbol or a label on which two tables differ, "" where they are Compatible: one that has two
-// meanings if there is one, else one that a single table has.
+// Disagreement names a symbol or a label on which two tables differ, "" where they are Compatible:
+// one that has two meanings if there is one, else one that a single table has.
 func Disagreement(a, b *SymbolTable) string {
 	if Compatible(a, b) {
 		return ""

@@ -6,15 +6,15 @@ import (
 	"unsafe"
 )
 
-// symbolStore keeps the symbols of a table, their labels, and where each symbol is,
-// without a pointer a symbol: the bytes of symbols lie one behind the other in blocks, and what finds them is
-// an open-addressing table of positions. A garbage collection has a few blocks to mark where strings and a map of
-// them were 126,000 objects for the words of a lexicon, and to find a symbol touches three lines of the
-// cache.
+// symbolStore keeps the symbols of a table, their labels, and where each symbol is, without a
+// pointer a symbol: the bytes of symbols lie one behind the other in blocks, and what finds them is
+// an open-addressing table of positions. A garbage collection has a few blocks to mark where
+// strings and a map of them were 126,000 objects for the words of a lexicon, and to find a symbol
+// touches three lines of the cache.
 //
-// Bytes that were written are never changed nor moved, so that strings may share them. The hash has a
-// seed of the process: nobody can prepare a file all of whose symbols collide. Nothing depends
-// on it but time.
+// Bytes that were written are never changed nor moved, so that strings may share them. The hash has
+// a seed of the process: nobody can prepare a file all of whose symbols collide. Nothing depends on
+// it but time.
 type symbolStore struct {
 	entries []symbolEntry
 	blocks  [][]byte

@@ -27,9 +27,9 @@ type ReadTextOptions struct {
 	// destinations.
 	KeepStateNumbering bool
 
-	// MaxStates and MaxBytes are how many states there may be, or bytes for them, where
-	// numbers that are kept leave gaps: a line may ask for 2³¹-1. Zero is no limit; where
-	// both are, a gigabyte of states of which not one in a thousand is in the file is an error.
+	// MaxStates and MaxBytes are how many states there may be, or bytes for them, where numbers
+	// that are kept leave gaps: a line may ask for 2³¹-1. Zero is no limit; where both are
+	// zero, a gigabyte of states with fewer than one in a thousand in the file is an error.
 	MaxStates, MaxBytes int64
 
 	NegativeLabels bool   // allow labels below zero
@@ -37,8 +37,8 @@ type ReadTextOptions struct {
 
 	Format semiring.TextFormat // of composite weights
 
-	// NonMember, if not nil, takes the weights that are read though they are none of the semiring, -Infinity, with their lines.
-	// Sums over paths refuse them.
+	// NonMember, if not nil, takes the weights that are read though they are none of the
+	// semiring, -Infinity, with their lines. Sums over paths refuse them.
 	NonMember func(line int, weight string)
 }
 
@@ -49,10 +49,9 @@ type ReadTextOptions struct {
 // state. Lines may have any length and end in LF or CRLF; blank ones are
 // skipped, and so is a byte-order mark before the first; there are no comments.
 //
-// Unlike OpenFst's compiler, it refuses labels and states outside int32, and
-// weights that are not numbers. Errors are TextErrors, or those of r. Time and
-// memory are linear in the input, unless the numbers of states are kept: then they go by the largest
-// number, too.
+// Unlike OpenFst's compiler, it refuses labels and states outside int32, and weights that are not
+// numbers. Errors are TextErrors, or those of r. Time and memory are linear in the input, unless
+// the numbers of states are kept: then they go by the largest number, too.
 func ReadText[W semiring.Codec[W]](r io.Reader, opts *ReadTextOptions) (*Vector[W], error) {
 	t := &textReader[W]{in: newLineReader(r), v: &Vector[W]{}, unweighted: true, kind: numberKind[W](), lenient: readsNonMembers[W]()}
 	if opts != nil {
@@ -403,8 +402,8 @@ func (t *textReader[W]) renumbered() (*Vector[W], error) {
 	return v, nil
 }
 
-// mostGaps is what states may take, nearly all of which are gaps, where no limit is given: a number that was mistyped, or is
-// no state's, is then an error, and does not take the machine's memory.
+// mostGaps is what states may take, nearly all of which are gaps, where no limit is given: a number
+// that was mistyped, or is no state's, is then an error, and does not take the machine's memory.
 const mostGaps = 1 << 30
 
 // mayHave is an error where a machine may not have as many states as make top the last.

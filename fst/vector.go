@@ -12,14 +12,12 @@ import (
 
 // Vector is the mutable machine.
 //
-// Arcs live in slabs that hold no pointers, found by a 16-byte span a state: a
-// state costs 16 bytes and its final weight, an arc what Arc takes, and the
-// garbage collector has nothing to trace. States that are filled one after the
-// other, as files and operations do, lie back to back in the slabs and are
-// never copied; arcs added to an earlier state move that state's arcs to the
-// end, with room to double. Rivals: a slice a state costs 24 bytes a state to
-// trace and an allocation each, one flat array that grows costs copies of it
-// all at its largest.
+// Arcs live in slabs that hold no pointers, found by a 16-byte span a state: a state costs 16 bytes
+// and its final weight, an arc what Arc takes, and the garbage collector has nothing to trace.
+// States that are filled one after the other, as files and operations do, lie back to back in the
+// slabs and are never copied; arcs added to an earlier state move that state's arcs to the end,
+// with room to double. Rivals: a slice a state costs 24 traced bytes and an allocation a state; one
+// flat array is copied whole when it grows.
 //
 // The zero value is an empty machine ready to use. Reading from several
 // goroutines is safe while none writes.
@@ -62,8 +60,8 @@ func NewVector[W semiring.Weight[W]](states int) *Vector[W] {
 // no known properties.
 //
 // The arcs may be in several parts, which then are counted as if they lay back to back. No state
-// straddles two of them. So a result of which nobody knows the size beforehand is kept in
-// arrays of just its size, and not copied whole.
+// straddles two of them. So a result of unknown size ends in arrays of its exact size without a
+// copy of the whole.
 func VectorOf[W semiring.Weight[W]](finals []W, ends []int64, arcs ...[]Arc[W]) *Vector[W] {
 	v := &Vector[W]{finals: finals, spans: make([]span, len(finals))}
 	begin := int64(0)
@@ -234,8 +232,9 @@ func (v *Vector[W]) PushState(final W, arcs []Arc[W]) StateID {
 	return q
 }
 
-// PushStates is PushState of len(finals) states in a row, of which the arcs of state i are those of arcs from ends[i-1]
-// (0 for the first) up to ends[i]: what many small states cost beside their arcs, for all at once.
+// PushStates is PushState of len(finals) states in a row. State i has the arcs
+// arcs[ends[i-1]:ends[i]], with ends[-1] = 0: what many small states cost beside their arcs, for
+// all at once.
 func (v *Vector[W]) PushStates(finals []W, ends []int, arcs []Arc[W]) {
 	for i, begin := 0, 0; i < len(finals); {
 		n, room := i, int(v.end-v.top)
@@ -278,21 +277,6 @@ func (v *Vector[W]) forget() {
 	}
 }
 
-// GiveState is PushState of arcs that are not copied, and belong to the machine from then on: for a state of many
-// arcs, tens of thousands, since no others are then put beside them.
-func (v *Vector[W]) GiveState(final W, arcs []Arc[W]) StateID {
-	q := v.PushState(final, nil)
-	if len(arcs) > maxState {
-		panic("fst: more than 2³¹-1 arcs at a state")
-	}
-	if len(arcs) > 0 {
-		top, end := v.top, v.end
-		v.giveArcs(q, arcs)
-		v.top, v.end = top, end // what is free there stays so
-	}
-	return q
-}
-
 // appendArcs makes room for n more arcs at q and returns that room. Unless q's
 // arcs are the last of the slabs, or q has room left, they move to the end.
 func (v *Vector[W]) appendArcs(q StateID, n int) []Arc[W] {
@@ -331,8 +315,8 @@ func (v *Vector[W]) moveArcs(s *span, need, room int) {
 	v.top += int64(room)
 	copy(v.slabs[s.pos>>slabBits][s.pos&slabMask:], old)
 	if k := was.pos >> slabBits; was.room >= slabSize && was.pos&slabMask == 0 && len(v.slabs[k]) == int(was.room) {
-		// The slab held nothing else, and goes to the collector: a state of very many arcs that come one by one
-		// leaves as much behind as it has.
+		// The slab held nothing else, and goes to the collector: a state of very many arcs
+		// that come one by one leaves as much behind as it has.
 		for n := int64(was.room); n > 0; n -= slabSize {
 			v.slabs[k] = nil
 			k++
@@ -362,8 +346,8 @@ func (v *Vector[W]) grow(room int) {
 // slabDoubling is the size of slab, in arcs, up to which they double.
 const slabDoubling = 512
 
-// ReserveArcs makes room for n arcs, which states yet to be filled then share, in one
-// piece: whoever knows how many there will be has none too many.
+// ReserveArcs makes room for n arcs, which states yet to be filled then share, in one piece: with
+// the exact number no memory is wasted.
 func (v *Vector[W]) ReserveArcs(n int) {
 	if n > 0 && v.top+int64(n) > v.end {
 		v.grow(n)
@@ -377,7 +361,8 @@ func (v *Vector[W]) addSlabs(slab []Arc[W]) {
 	}
 }
 
-// giveArcs makes arcs those of q, which has none: they are not copied, and belong to the machine from then on.
+// giveArcs makes arcs those of q, which has none: they are not copied, and belong to the machine
+// from then on.
 func (v *Vector[W]) giveArcs(q StateID, arcs []Arc[W]) {
 	n := len(arcs)
 	pos := int64(len(v.slabs)) << slabBits
@@ -411,13 +396,13 @@ func (v *Vector[W]) DeleteStates(dead []bool) {
 			set[q/64] |= 1 << (q % 64)
 		}
 	}
-	v.DeleteStateSet(set, 1)
+	v.deleteStateSet(set, 1)
 }
 
-// DeleteStateSet is DeleteStates of the states q for which bit q%64 of dead[q/64] is set, by
+// deleteStateSet is DeleteStates of the states q for which bit q%64 of dead[q/64] is set, by
 // several goroutines, between which the arcs are divided; the result is the same for any number of
 // them. What dead has beyond the last state is not looked at.
-func (v *Vector[W]) DeleteStateSet(dead []uint64, workers int) {
+func (v *Vector[W]) deleteStateSet(dead []uint64, workers int) {
 	states := len(v.finals)
 	left := make([]leftStates, len(dead))
 	n := 0
@@ -428,8 +413,8 @@ func (v *Vector[W]) DeleteStateSet(dead []uint64, workers int) {
 		left[i] = leftStates{^d, StateID(n)}
 		n += bits.OnesCount64(^d)
 	}
-	// Each block of states moves up to its own beginning, by whoever takes it, and then all blocks
-	// move up. One worker does all as one block.
+	// Each block of states moves up to its own beginning, by whoever takes it, and then all
+	// blocks move up. One worker does all as one block.
 	block := max(1, states)
 	if workers > 1 {
 		block = min(block, deleteAtOnce)
@@ -471,8 +456,8 @@ func (v *Vector[W]) DeleteStateSet(dead []uint64, workers int) {
 // deleteAtOnce is how many states a worker takes at once; a multiple of 64.
 const deleteAtOnce = 1 << 14
 
-// leftStates tells which of 64 states stay, and how many before them do. All of them are a sixteenth
-// of an array of new numbers, for the caches that arcs are looked up in at random.
+// leftStates tells which of 64 states stay, and how many before them do. All of them are a
+// sixteenth of an array of new numbers, for the caches that arcs are looked up in at random.
 type leftStates struct {
 	bits   uint64
 	before StateID
@@ -489,7 +474,8 @@ func newNumber(left []leftStates, q StateID) (StateID, bool) {
 type blockKept struct{ states, arcs int }
 
 // deleteBlock moves the states lo ≤ q < hi that stay to the beginning of the block, drops their
-// arcs to states that do not, and gives the others the number of their next state. lo is a multiple of 64.
+// arcs to states that do not, and gives the others the number of their next state. lo is a multiple
+// of 64.
 func (v *Vector[W]) deleteBlock(lo, hi int, left []leftStates) (b blockKept) {
 	to := lo
 	for i := lo / 64; i*64 < hi; i++ {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/internal/engine"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -54,13 +55,13 @@ func testJoinFinals[W semiring.Codec[W]](t *testing.T, weight func(*rand.Rand) W
 			t.Fatalf("round %d: %d final states, want %d", round, got, finals)
 		}
 		set := make([]uint64, (n+63)/64)
-		f.MarkFinals(set)
+		f.Engine(engine.Key{}).MarkFinals(set)
 		for q := range n {
 			if is := set[q/64]>>(q%64)&1 != 0; is != fst.IsFinal(f, fst.StateID(q)) {
 				t.Fatalf("round %d, state %d: marked as final is %v", round, q, is)
 			}
 		}
-		if got := f.JoinFinals(0); got != finals || f.NumArcs() != want.NumArcs() {
+		if got := f.Engine(engine.Key{}).JoinFinals(0); got != finals || f.NumArcs() != want.NumArcs() {
 			t.Fatalf("round %d: %d arcs more, %d in all; want %d, %d", round, got, f.NumArcs(), finals, want.NumArcs())
 		}
 		for q := range fst.StateID(n) {

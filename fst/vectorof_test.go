@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/tropica-fst/tropica/internal/engine"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -112,7 +113,7 @@ func TestDeleteStateSet(t *testing.T) {
 		}
 		for _, w := range []int{1, 2, 3, 7} {
 			got := v.Clone()
-			got.DeleteStateSet(set, w)
+			got.Engine(engine.Key{}).DeleteStateSet(set, w)
 			if got.NumStates() != want.NumStates() || got.NumArcs() != want.NumArcs() || got.Start() != want.Start() || got.KnownProperties() != want.KnownProperties() {
 				t.Fatalf("case %d, %d workers: %d states, %d arcs, start %d; want %d, %d, %d", i, w,
 					got.NumStates(), got.NumArcs(), got.Start(), want.NumStates(), want.NumArcs(), want.Start())

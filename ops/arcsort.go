@@ -101,9 +101,10 @@ func (s *arcSorter[W]) sort(arcs []fst.Arc[W], key func(*fst.Arc[W]) sortKey) {
 	}
 }
 
-// inPlaceOf returns the memory of keys for as many arcs, each in place of the key that tells where it was; nil where
-// arcs are of another size. Two million arcs of a state then are sorted in 64 MB with the machine, where a copy of them beside
-// the keys took 96. An arc of so many bytes has a weight of four at most, in which there is no pointer.
+// inPlaceOf returns the memory of keys for as many arcs, each in place of the key that tells where
+// it was; nil where arcs are of another size. Two million arcs of a state then are sorted in 64 MB
+// with the machine, where a copy of them beside the keys took 96. An arc of so many bytes has a
+// weight of four at most, in which there is no pointer.
 func inPlaceOf[W any](keys []sortKey) []fst.Arc[W] {
 	if unsafe.Sizeof(fst.Arc[W]{}) != unsafe.Sizeof(sortKey{}) || unsafe.Sizeof(uintptr(0)) < 8 || len(keys) == 0 {
 		return nil

@@ -5,11 +5,13 @@ import (
 	"math/rand/v2"
 )
 
-// binomial draws how many of n trials succeed that each do with the chance p: exactly so distributed, but for the rounding of p.
-// O(log n): the middle one of n uniform numbers, put in order, has a beta distribution, and tells how many of
-// the others are still to be drawn, on which side of p.
+// binomial draws how many of n trials succeed that each do with the chance p: exactly so
+// distributed, but for the rounding of p. O(log n): the middle one of n uniform numbers, put in
+// order, has a beta distribution, and tells how many of the others are still to be drawn, on which
+// side of p.
 //
-// D. A. Relles, "A simple algorithm for generating binomial random variables when N is large", JASA 67(339), 1972.
+// D. A. Relles, "A simple algorithm for generating binomial random variables when N is large", JASA
+// 67(339), 1972.
 func binomial(rng *rand.Rand, n int, p float64) int {
 	const few = 16
 	sum := 0
@@ -37,8 +39,8 @@ func binomial(rng *rand.Rand, n int, p float64) int {
 	return sum
 }
 
-// gamma draws from the gamma distribution of shape a ≥ 1, scale 1: G. Marsaglia and W. W. Tsang, "A simple method for generating gamma
-// variables", ACM TOMS 26(3), 2000.
+// gamma draws from the gamma distribution of shape a ≥ 1, scale 1: G. Marsaglia and W. W. Tsang, "A
+// simple method for generating gamma variables", ACM TOMS 26(3), 2000.
 func gamma(rng *rand.Rand, a float64) float64 {
 	d := a - 1.0/3
 	c := 1 / math.Sqrt(9*d)

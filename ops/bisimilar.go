@@ -6,13 +6,14 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 )
 
 // position is an index into arrays of states or of arcs.
 type position interface{ int32 | int64 }
 
-// refinable is a partition of 0 … n-1 whose sets are ranges of one array, marked elements first. To split is work on what
-// is marked alone, and on the smaller part.
+// refinable is a partition of 0 … n-1 whose sets are ranges of one array, marked elements first. To
+// split is work on what is marked alone, and on the smaller part.
 type refinable[I position] struct {
 	elems []I // set by set
 	loc   []I // of each element among elems
@@ -61,8 +62,8 @@ func (p *refinable[I]) mark(e I) {
 	p.loc[e], p.loc[other] = at, i
 }
 
-// split makes, of each set with marked and unmarked elements, the smaller part a set of its own, calls made with the two, and
-// unmarks all.
+// split makes, of each set with marked and unmarked elements, the smaller part a set of its own,
+// calls made with the two, and unmarks all.
 func (p *refinable[I]) split(made func(old, new I)) {
 	for _, k := range p.touched {
 		lo, mid, hi := p.first[k], p.first[k]+p.marked[k], p.end[k]
@@ -85,32 +86,35 @@ func (p *refinable[I]) split(made func(old, new I)) {
 	p.touched = p.touched[:0]
 }
 
-// bisimilar refines classes of states until those of one class have arcs with the same labels to the same classes, and no further.
-// list[first[q]:first[q+1]] are the arcs into state q, class is the class of each state, of which there are n; it returns
-// the same of the refined ones.
+// bisimilar refines classes of states until those of one class have arcs with the same labels to
+// the same classes, and no further. list[first[q]:first[q+1]] are the arcs into state q, class is
+// the class of each state, of which there are n; it returns the same of the refined ones.
 //
-// Arcs are in slices, of one label into one class, and slices in bunches, of one label into several classes. The states of a
-// class agree on each bunch in whether they have an arc of it. A bunch of several slices gives up one that is no larger than
-// the rest; then classes are split by who has an arc of that slice, and of these by who has none of the rest, which counts of arcs,
-// one for each state and bunch, tell. Both parts of a bunch are thus split by, and only the smaller is looked at.
+// Arcs are in slices, of one label into one class, and slices in bunches, of one label into several
+// classes. The states of a class agree on each bunch in whether they have an arc of it. A bunch of
+// several slices gives up one that is no larger than the rest; then classes are split by who has an
+// arc of that slice, and of these by who has none of the rest, which counts of arcs, one for each
+// state and bunch, tell. Both parts of a bunch are thus split by, and only the smaller is looked
+// at.
 //
 // Cost: O(arcs · log states). Space: five numbers an arc, of 32 bits up to 2³¹ arcs, and where all
 // classes split seven more, in arrays that grow and so may be half empty.
 //
-// After R. Paige and R. Tarjan, "Three partition refinement algorithms", SIAM J. Computing 16(6), 1987, for several labels as in
-// A. Valmari, "Bisimilarity minimization in O(m log n) time", Petri Nets 2009.
-func bisimilar(list []inArc, first []int64, class []int32, n int, w *stopwatch) ([]int32, int, error) {
+// After R. Paige and R. Tarjan, "Three partition refinement algorithms", SIAM J. Computing 16(6),
+// 1987, for several labels as in A. Valmari, "Bisimilarity minimization in O(m log n) time", Petri
+// Nets 2009.
+func bisimilar(list []inArc, first []int64, class []int32, n int, w *run.Stopwatch) ([]int32, int, error) {
 	if len(list) > math.MaxInt32 {
 		return bisimilarBy[int64](list, first, class, n, w)
 	}
 	return bisimilarBy[int32](list, first, class, n, w)
 }
 
-func bisimilarBy[I position](list []inArc, first []int64, class []int32, n int, w *stopwatch) ([]int32, int, error) {
-	if err := w.holds(16*int64(len(class)) + 5*int64(unsafe.Sizeof(I(0)))*int64(len(list))); err != nil { // before anything splits
+func bisimilarBy[I position](list []inArc, first []int64, class []int32, n int, w *run.Stopwatch) ([]int32, int, error) {
+	if err := w.Hold(16*int64(len(class)) + 5*int64(unsafe.Sizeof(I(0)))*int64(len(list))); err != nil { // before anything splits
 		return nil, 0, err
 	}
-	states := newRefinable(groupBy(class, n))
+	states := newRefinable(run.GroupBy(class, n))
 	order, bunches := byLabel[I](list)
 	var b bunching[I]
 	b.counter = make([]I, len(list))
@@ -143,7 +147,7 @@ func bisimilarBy[I position](list []inArc, first []int64, class []int32, n int, 
 		for _, c := range fresh {
 			for _, q := range states.of(c) {
 				lo, hi := first[q], first[q+1]
-				if err := w.did(1 + int(hi-lo)); err != nil {
+				if err := w.Spend(1 + int(hi-lo)); err != nil {
 					return err
 				}
 				for t := lo; t < hi; t++ {
@@ -188,10 +192,10 @@ func bisimilarBy[I position](list []inArc, first []int64, class []int32, n int, 
 		b.of[s] = I(len(b.lo))
 		b.lo, b.hi, b.waiting = append(b.lo, slicesOf.first[s]), append(b.hi, slicesOf.end[s]), append(b.waiting, false)
 		arcs := slicesOf.of(s)
-		if err := w.did(len(arcs)); err != nil {
+		if err := w.Spend(len(arcs)); err != nil {
 			return nil, 0, err
 		}
-		if err := w.holds(states.bytes() + slicesOf.bytes() + b.bytes()); err != nil {
+		if err := w.Hold(states.bytes() + slicesOf.bytes() + b.bytes()); err != nil {
 			return nil, 0, err
 		}
 		for _, t := range arcs {
@@ -236,7 +240,8 @@ func (b *bunching[I]) bytes() int64 {
 	return int64(unsafe.Sizeof(I(0)))*int64(numbers) + int64(cap(b.waiting)) + int64(unsafe.Sizeof(movedCount[I]{}))*int64(cap(b.moved))
 }
 
-// movedCount is a state with arcs of a slice that becomes a bunch, and its count in the bunch before.
+// movedCount is a state with arcs of a slice that becomes a bunch, and its count in the bunch
+// before.
 type movedCount[I position] struct {
 	state  int32
 	before I

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/fst/fsttest"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -64,7 +65,7 @@ func TestBisimilarAgainstRounds(t *testing.T) {
 	merged, split := 0, 0
 	for i := range 5000 {
 		f := drawNondeterministic(rng)
-		stands, err := minimalCyclic(f, false, false, &stopwatch{})
+		stands, err := minimalCyclic(f, false, false, &run.Stopwatch{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +86,7 @@ func TestBisimilarAgainstRounds(t *testing.T) {
 		// Where the first pass has it, so has it what stands for whom.
 		p := prePartition(f, false)
 		list, first := incoming(f)
-		if err := p.refine(list, first, &stopwatch{}); err != nil {
+		if err := p.refine(list, first, &run.Stopwatch{}); err != nil {
 			t.Fatal(err)
 		}
 		if len(p.size) < len(of) {
@@ -94,7 +95,7 @@ func TestBisimilarAgainstRounds(t *testing.T) {
 			t.Fatalf("machine %d: %v stand for the classes, not their heads %v", i, stands, p.heads())
 		}
 		// The same with wide positions, and from one class alone.
-		class, n, err := bisimilarBy[int64](list, first, prePartition(f, false).class, len(prePartition(f, false).size), &stopwatch{})
+		class, n, err := bisimilarBy[int64](list, first, prePartition(f, false).class, len(prePartition(f, false).size), &run.Stopwatch{})
 		if err != nil || n != len(of) {
 			t.Fatalf("machine %d: %d classes, want %d: %v", i, n, len(of), err)
 		}
@@ -155,7 +156,7 @@ func TestBisimilarLevelsTakeNoSquare(t *testing.T) {
 		const n = 20_000
 		f := levels(n, turned)
 		ctx := &counted{Context: context.Background()}
-		stands, err := minimalCyclic(f, false, false, &stopwatch{ctx: ctx})
+		stands, err := minimalCyclic(f, false, false, &run.Stopwatch{Ctx: ctx})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -165,8 +166,8 @@ func TestBisimilarLevelsTakeNoSquare(t *testing.T) {
 			}
 		}
 		arcs := fst.NumArcs(f)
-		if most := 2 + 10*arcs*bits.Len(uint(n))/lookEvery; ctx.looks > most || ctx.looks < arcs/lookEvery {
-			t.Errorf("turned %v: the context was looked at %d times for %d arcs, want %d to %d", turned, ctx.looks, arcs, arcs/lookEvery, most)
+		if most := 2 + 10*arcs*bits.Len(uint(n))/run.LookEvery; ctx.looks > most || ctx.looks < arcs/run.LookEvery {
+			t.Errorf("turned %v: the context was looked at %d times for %d arcs, want %d to %d", turned, ctx.looks, arcs, arcs/run.LookEvery, most)
 		}
 	}
 }
@@ -176,16 +177,16 @@ func TestMinimalStopsByContext(t *testing.T) {
 	done, cancel := context.WithCancel(context.Background())
 	cancel()
 	f := levels(5000, false)
-	for name, find := range map[string]func(*stopwatch) error{
-		"cyclic":  func(w *stopwatch) error { _, err := minimalCyclic(f, false, true, w); return err },
-		"acyclic": func(w *stopwatch) error { g := chain(5000); _, err := minimalAcyclic(g, w); return err },
-		"bisimilar": func(w *stopwatch) error {
+	for name, find := range map[string]func(*run.Stopwatch) error{
+		"cyclic":  func(w *run.Stopwatch) error { _, err := minimalCyclic(f, false, true, w); return err },
+		"acyclic": func(w *run.Stopwatch) error { g := chain(5000); _, err := minimalAcyclic(g, w); return err },
+		"bisimilar": func(w *run.Stopwatch) error {
 			list, first := incoming(f)
 			_, _, err := bisimilar(list, first, make([]int32, f.NumStates()), 1, w)
 			return err
 		},
 	} {
-		if err := find(&stopwatch{op: "Minimize", ctx: done}); !isCancelled(err) {
+		if err := find(&run.Stopwatch{Op: "Minimize", Ctx: done}); !isCancelled(err) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -218,7 +219,7 @@ func TestMinimizeCountsItsArrays(t *testing.T) {
 		minimize := func(bytes int64) error {
 			return MinimizeAcceptor(c.f.Clone(), &MinimizeOptions{AllowNondet: c.nondet, Limits: Limits{Bytes: bytes}})
 		}
-		least := sizeOf[semiring.Tropical](c.f.NumStates(), int64(c.f.NumArcs())).Bytes
+		least := run.SizeOf[semiring.Tropical](c.f.NumStates(), int64(c.f.NumArcs())).Bytes
 		for minimize(least) != nil {
 			least += least / 20
 		}
@@ -234,7 +235,7 @@ func TestMinimizeCountsItsArrays(t *testing.T) {
 		}
 		runtime.ReadMemStats(&after)
 		made := int64(after.TotalAlloc - before.TotalAlloc)
-		size := sizeOf[semiring.Tropical](c.f.NumStates(), int64(c.f.NumArcs())).Bytes // is there already, and counted
+		size := run.SizeOf[semiring.Tropical](c.f.NumStates(), int64(c.f.NumArcs())).Bytes // is there already, and counted
 		t.Logf("%s: %d bytes do, of which %d the machine; %d allocated", name, least, size, made)
 		if held := least - size; made < held/2 || made > 5*held {
 			t.Errorf("%s: %d bytes of work space are counted, %d allocated", name, held, made)

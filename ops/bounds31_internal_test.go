@@ -9,6 +9,7 @@ import (
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/fst/fsttest"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -89,9 +90,9 @@ func TestMostStates(t *testing.T) {
 	}
 	// Rests of outputs come after all subsets.
 	whole := fsttest.Must(Determinize[W](late, nil)).NumStates()
-	atMost(t, &mostStates, whole-5)
+	atMost(t, &run.MostStates, whole-5)
 	hinted(t, "Determinize rests", all["Determinize rests"](), "states", whole-5)
-	mostStates = 12
+	run.MostStates = 12
 	for what, run := range all {
 		hinted(t, what, run(), "states", 12)
 	}
@@ -128,15 +129,15 @@ func TestMostLabels(t *testing.T) {
 	}
 	want := fsttest.Must(Determinize[W](f, nil))
 	for _, most := range []int{2, 3, 10, 50, 100, 500} {
-		atMost(t, &mostLabels, most)
+		atMost(t, &run.MostLabels, most)
 		_, err := Determinize[W](f, nil)
 		hinted(t, "Determinize", err, "labels", most)
 	}
-	mostLabels = n * (n + 1)
+	run.MostLabels = n * (n + 1)
 	if got, err := Determinize[W](f, nil); err != nil || !Equal[W](got, want, 0) {
 		t.Errorf("with as many as there are: %v", err)
 	}
-	atMost(t, &mostArcs, 1)
+	atMost(t, &run.MostArcs, 1)
 	_, err := Determinize[W](f, nil)
 	hinted(t, "Determinize", err, "arcs", 1)
 }
@@ -184,7 +185,7 @@ func TestWideSubsetsAreCancelled(t *testing.T) {
 		}
 	}
 	ctx = &countingContext{context.Background(), 0, 10}
-	d := &disambiguator[W]{out: out, heads: []fst.StateID{0, 1, 2, 3}, meter: meter{op: opDisambiguate, lim: Limits{Ctx: ctx}, calls: 255}}
+	d := &disambiguator[W]{out: out, heads: []fst.StateID{0, 1, 2, 3}, meter: Limits{Ctx: ctx}.meter(opDisambiguate).AtOnce()}
 	if err := d.findRivals(); !errors.Is(err, context.Canceled) {
 		t.Errorf("findRivals: %v", err)
 	}

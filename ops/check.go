@@ -22,8 +22,8 @@ type CheckOptions struct {
 	MaxSteps  int64   // arcs to look at for each law, once to find pairs and once to weigh them; zero is 2,000,000
 	Delta     float64 // difference of weights to pass over, more of them for long strings; zero is 1/1024
 
-	// LawTime is how long one law may take; zero is without end. What it stops depends on the machine
-	// that it runs on, while all else here does not.
+	// LawTime is how long one law may take; zero is without end. What it stops depends on the
+	// machine that it runs on, while all else here does not.
 	LawTime time.Duration
 
 	Limits // of each machine that an operation builds; see below
@@ -38,30 +38,32 @@ type CheckResult struct {
 	Stopped  error  // why pairs were not all compared that MaxLength and MaxPairs ask for
 	Cut      string // how far pairs were found, where MaxPairs or MaxSteps left some out; "" is all up to MaxLength
 
-	// Off is how far weights were apart at most, beyond Delta, where the operation rounds, or sums in float32 do, and so much can
-	// come of it; zero is nowhere.
+	// Off is how far weights were apart at most, beyond Delta, where the operation rounds, or
+	// sums in float32 do, and so much can come of it; zero is nowhere.
 	Off float64
 }
 
-// Check tries the laws of weighted machines on f: that the semiring's axioms hold for the weights it has, and that
-// operations which are to keep the relation, or to turn it in a known way, do so on pairs
-// of strings up to a length. It is for those who write a semiring, or
-// wonder whether it is the machine or the program.
+// Check tries the laws of weighted machines on f: that the semiring's axioms hold for the weights
+// it has, and that operations which are to keep the relation, or to turn it in a known way, do so
+// on pairs of strings up to a length. It is for those who write a semiring, or wonder whether it is
+// the machine or the program.
 //
-// Pairs are found by enumeration of the paths of f and of the result, shortest first; where there are cycles, random
-// paths of some hundred labels follow, on which small errors have added up. Each pair is weighed in both
-// machines exactly, by composition and shortest distance, so that cycles of ε are no
-// obstacle. Determinization is tried with exact residuals, and rounded as fst determinize
-// rounds them: by that a string of n labels may be off by n/2 of the multiples that residuals are rounded to (roundingError
-// has the proof), and what is beyond Delta is said in Off. What cannot be applied to f (determinizing what has no deterministic equivalent, ...) is
-// skipped with the reason. A result within the bounds is no proof.
+// Pairs are found by enumeration of the paths of f and of the result, shortest first; where there
+// are cycles, random paths of some hundred labels follow, on which small errors have added up. Each
+// pair is weighed in both machines exactly, by composition and shortest distance, so that cycles of
+// ε are no obstacle. Determinization is tried with exact residuals, and rounded as fst determinize
+// rounds them: by that a string of n labels may be off by n/2 of the multiples that residuals are
+// rounded to (roundingError has the proof), and what is beyond Delta is said in Off. What cannot be
+// applied to f (determinizing what has no deterministic equivalent, ...) is skipped with the
+// reason. A result within the bounds is no proof.
 //
-// Some operations have no end, and the strings that their states hold may grow. So zero States are 100,000, or eight
-// times those of f if these are more; zero Bytes 256 MiB, or thirty-two times what f takes. A law whose operation
-// does not end within them, or within LawTime, has the LimitError in Skipped.
+// Some operations have no end, and the strings that their states hold may grow. So zero States are
+// 100,000, or eight times those of f if these are more; zero Bytes 256 MiB, or thirty-two times
+// what f takes. A law whose operation does not end within them, or within LawTime, has the
+// LimitError in Skipped.
 //
-// Cost: for each operation its own, MaxSteps arcs to find pairs and as many to weigh them, each in a composition with
-// strings. The error is the context's.
+// Cost: for each operation its own, MaxSteps arcs to find pairs and as many to weigh them, each in
+// a composition with strings. The error is the context's.
 func Check[W semiring.Component[W]](f fst.Expanded[W], opts *CheckOptions) ([]CheckResult, error) {
 	c := &checker[W]{f: copyOf(f)}
 	if opts != nil {
@@ -136,8 +138,9 @@ type relationLaw[W semiring.Component[W]] struct {
 	turn  func(p labelPair) labelPair                    // nil is as it is
 	twice bool                                           // a pair counts twice
 
-	// What rounding may make of the weight of a string of n input labels, to pass over besides; nil is nothing. The
-	// law is about the machine whose input ε are labels then: each step rounds, those of ε too.
+	// What rounding may make of the weight of a string of n input labels, to pass over besides;
+	// nil is nothing. The law is about the machine whose input ε are labels then: each step
+	// rounds, those of ε too.
 	slack func(n int) float64
 }
 
@@ -150,8 +153,8 @@ func (p labelPair) reversed() labelPair {
 	return r
 }
 
-// relationLaws is no method: Go compiles all methods of a type that is mentioned, and for the wide weights of compare that
-// would be every operation once more.
+// relationLaws is no method: Go compiles all methods of a type that is mentioned, and for the wide
+// weights of compare that would be every operation once more.
 func relationLaws[W semiring.Component[W]](c *checker[W]) []relationLaw[W] {
 	lim := c.Limits
 	inPlace := func(do func(g *fst.Vector[W]) error) func(*fst.Vector[W]) (*fst.Vector[W], error) {
@@ -190,7 +193,8 @@ func relationLaws[W semiring.Component[W]](c *checker[W]) []relationLaw[W] {
 		{name: "pushing weights to the start keeps the relation", apply: push(PushOptions{})},
 		{name: "pushing weights to the end keeps the relation", apply: push(PushOptions{ToFinal: true})},
 		{name: "pushing labels keeps the relation", apply: func(g *fst.Vector[W]) (*fst.Vector[W], error) {
-			// Round cycles without input, common prefixes of outputs can take for ever to settle.
+			// Round cycles without input, common prefixes of outputs can take for ever
+			// to settle.
 			if !fst.PropertiesOf(g, fst.Acyclic).Has(fst.Acyclic) {
 				return nil, errCheckCyclic
 			}
@@ -361,7 +365,8 @@ func widened[V semiring.Weight[V], W semiring.Weight[W]](sides [2]*fst.Vector[V]
 	return [2]*fst.Vector[W]{MapInto(sides[0], wide), MapInto(sides[1], wide)}
 }
 
-// weighAll compares the weights of pairs in the machine and, turned, in the result, until two differ, which r then shows.
+// weighAll compares the weights of pairs in the machine and, turned, in the result, until two
+// differ, which r then shows.
 func weighAll[W semiring.Component[W]](o CheckOptions, sides [2]*fst.Vector[W], pairs []labelPair, turn func(labelPair) labelPair, show func(labelPair) string, twice bool, slack func(n int) float64, r *CheckResult) {
 	c := &checker[W]{CheckOptions: o}
 	near := nearIn[W](valueUnit[W](sides[0]))
@@ -401,10 +406,11 @@ func weighAll[W semiring.Component[W]](o CheckOptions, sides [2]*fst.Vector[W], 
 	}
 }
 
-// float32Error adds to slack, nil for none, what sums in float32 may be off by. An operation adds up weights along a path,
-// through all states at most; each sum is rounded to 24 bits, and is no larger than far, the largest distance from the start
-// or to the end by the sizes of weights, which is found when it is first asked for: most laws hold without. Pushing has two
-// roundings an arc besides, and some laws have three operations.
+// float32Error adds to slack, nil for none, what sums in float32 may be off by. An operation adds
+// up weights along a path, through all states at most; each sum is rounded to 24 bits, and is no
+// larger than far, the largest distance from the start or to the end by the sizes of weights, which
+// is found when it is first asked for: most laws hold without. Pushing has two roundings an arc
+// besides, and some laws have three operations.
 func float32Error[W interface {
 	~float64
 	semiring.Weight[W]
@@ -446,20 +452,22 @@ func apart(within func(delta float64) bool, low, high float64) float64 {
 	return high
 }
 
-// roundingError returns by how much the weight of a string of n labels may be off when Determinize is given delta, as
-// a difference or, where weights are multiplied as numbers, as a factor less 1.
+// roundingError returns by how much the weight of a string of n labels may be off when Determinize
+// is given delta, as a difference or, where weights are multiplied as numbers, as a factor less 1.
 //
-// Let r be the residuals of a subset, and F(r) = ⊕ r(q)⊗w(q) the weight that what is left of the string has from there,
-// w(q) being that from state q alone. With residuals none of which is off by more than ε, F is off by no
-// more than ε: over log weights F(r+ε) = F(r)+ε, and F grows with each residual; the same holds for min, and with a factor for a sum
-// of numbers. Each arc of the result makes its residuals from those of the subset before, without a loss, and
-// rounds them once: to the nearest multiple, which is delta/2 away at most, or to those of the first subset that has the
-// same multiples, by a factor of 1+delta at most. So one arc adds delta/2 to what the string is off by, or multiplies it
-// by 1+delta; the start and the final weights add nothing.
+// Let r be the residuals of a subset, and F(r) = ⊕ r(q)⊗w(q) the weight that what is left of the
+// string has from there, w(q) being that from state q alone. With residuals none of which is off by
+// more than ε, F is off by no more than ε: over log weights F(r+ε) = F(r)+ε, and F grows with each
+// residual; the same holds for min, and with a factor for a sum of numbers. Each arc of the result
+// makes its residuals from those of the subset before, without a loss, and rounds them once: to the
+// nearest multiple, which is delta/2 away at most, or to those of the first subset that has the
+// same multiples, by a factor of 1+delta at most. So one arc adds delta/2 to what the string is off
+// by, or multiplies it by 1+delta; the start and the final weights add nothing.
 //
-// It is not less than that for machines that can be determinized, cycles of them included: over log weights, residuals that settle
-// between two multiples are rounded the same way for ever, at each turn of the cycle. Whether a machine has no deterministic
-// equivalent, and got one by rounding, can thus not be told from strings; Twins and exact residuals tell.
+// It is not less than that for machines that can be determinized, cycles of them included: over log
+// weights, residuals that settle between two multiples are rounded the same way for ever, at each
+// turn of the cycle. Whether a machine has no deterministic equivalent, and got one by rounding,
+// can thus not be told from strings; Twins and exact residuals tell.
 func roundingError[W semiring.Weight[W]](delta float64) func(n int) float64 {
 	if proportional[W]() {
 		return func(n int) float64 { return math.Expm1(float64(n) * math.Log1p(delta)) }
@@ -467,8 +475,9 @@ func roundingError[W semiring.Weight[W]](delta float64) func(n int) float64 {
 	return func(n int) float64 { return delta / 2 * float64(n) }
 }
 
-// epsilonAsLabel returns f with a label that neither it nor its symbol table has in place of ε on the input, and on the output if f
-// is an acceptor; and the label, fst.NoLabel where f has no ε there.
+// epsilonAsLabel returns f with a label that neither it nor its symbol table has in place of ε on
+// the input, and on the output if f is an acceptor; and the label, fst.NoLabel where f has no ε
+// there.
 func epsilonAsLabel[W semiring.Weight[W]](f *fst.Vector[W]) (*fst.Vector[W], fst.Label, error) {
 	p := fst.PropertiesOf[W](f, fst.NoIEpsilons|fst.Acceptor)
 	if p.Has(fst.NoIEpsilons) {

@@ -12,7 +12,8 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// weigh is the weight of a pair in f. Of the arcs that it may make for all pairs, those it makes are taken off.
+// weigh is the weight of a pair in f. Of the arcs that it may make for all pairs, those it makes
+// are taken off.
 func (c *checker[W]) weigh(f *fst.Vector[W], p labelPair) (W, error) {
 	zero := semiring.Zero[W]()
 	left, err := c.composeWithin(linear[W](p.in), f)
@@ -30,7 +31,8 @@ func (c *checker[W]) weigh(f *fst.Vector[W], p labelPair) (W, error) {
 	return d[both.Start()], nil
 }
 
-// composeWithin composes within the arcs that are left, which it takes the result's off, with those that are trimmed.
+// composeWithin composes within the arcs that are left, which it takes the result's off, with those
+// that are trimmed.
 func (c *checker[W]) composeWithin(a, b *fst.Vector[W]) (*fst.Vector[W], error) {
 	lim := c.Limits
 	if c.left > 0 && (lim.Arcs == 0 || c.left < lim.Arcs) {
@@ -90,8 +92,9 @@ func linear[W semiring.Weight[W]](labels []fst.Label) *fst.Vector[W] {
 	return v
 }
 
-// pairs enumerates pairs of strings with accepting paths in f, which is trim, shortest first: each state is
-// visited once with each pair, so that cycles of ε do not matter. cut says where a bound stopped it.
+// pairs enumerates pairs of strings with accepting paths in f, which is trim, shortest first: each
+// state is visited once with each pair, so that cycles of ε do not matter. cut says where a bound
+// stopped it.
 func (c *checker[W]) pairs(ctx context.Context, f *fst.Vector[W]) (out []labelPair, cut string, err error) {
 	type place struct {
 		q fst.StateID
@@ -165,8 +168,8 @@ func (c *checker[W]) pairs(ctx context.Context, f *fst.Vector[W]) (out []labelPa
 // longPaths and longPath are how many long paths are tried, and how many arcs they have at least.
 const longPaths, longPath = 6, 400
 
-// longPairs returns what random accepting paths read and write in f, which is trim, if it has cycles or any are wanted: the
-// same ones each time.
+// longPairs returns what random accepting paths read and write in f, which is trim, if it has
+// cycles or any are wanted: the same ones each time.
 func (c *checker[W]) longPairs(ctx context.Context, f *fst.Vector[W], any bool) ([]labelPair, error) {
 	if !any && fst.PropertiesOf(f, fst.Acyclic).Has(fst.Acyclic) {
 		return nil, nil
@@ -209,7 +212,8 @@ func (c *checker[W]) longPairs(ctx context.Context, f *fst.Vector[W], any bool) 
 	return out, nil
 }
 
-// arcsToFinal returns the number of arcs from each state to the nearest final one, -1 where there is none.
+// arcsToFinal returns the number of arcs from each state to the nearest final one, -1 where there
+// is none.
 func arcsToFinal[W semiring.Weight[W]](f *fst.Vector[W]) []int {
 	before := make([][]fst.StateID, f.NumStates())
 	rest := make([]int, f.NumStates())

@@ -11,21 +11,23 @@ import (
 
 // What counts as equal where weights are rounded before they are compared.
 //
-// Over the semirings of OpenFst's tools a residual is rounded to a multiple of Delta, and goes on as such: so
-// do their machines come out. Elsewhere rounded weights are only compared. What is found equal takes the weight of what
-// came first, which is exact as long as nothing but rounding errors made them differ.
+// Over the semirings of OpenFst's tools a residual is rounded to a multiple of Delta, and goes on
+// as such: so do their machines come out. Elsewhere rounded weights are only compared. What is
+// found equal takes the weight of what came first, which is exact as long as nothing but rounding
+// errors made them differ.
 //
-// Weights that are multiplied as numbers (semiring.Proportional) are rounded by factors. Multiples of Delta would have
-// all residuals below it for the same: over Probability, a machine that has no deterministic equivalent would seem
-// to have one, of which longer strings have wrong weights.
+// Weights that are multiplied as numbers (semiring.Proportional) are rounded by factors. Multiples
+// of Delta would have all residuals below it for the same: over Probability, a machine that has no
+// deterministic equivalent would seem to have one, of which longer strings have wrong weights.
 
-// FactorDelta is the factor, less 1, below which fst determinize, disambiguate and minimize take weights that are multiplied as
-// numbers for equal: rounding errors do not come near it, and strings of a thousand labels do not
-// suffer from it. Those of OpenFst's semirings have DefaultDelta and ShortestDelta for that.
+// FactorDelta is the factor, less 1, below which fst determinize, disambiguate and minimize take
+// weights that are multiplied as numbers for equal: rounding errors do not come near it, and
+// strings of a thousand labels do not suffer from it. Those of OpenFst's semirings have
+// DefaultDelta and ShortestDelta for that.
 const FactorDelta = 1e-9
 
-// ClosenessOf returns byDefault, or FactorDelta where weights of W are multiplied as numbers and have no float32 as a
-// part, whose rounding errors are larger.
+// ClosenessOf returns byDefault, or FactorDelta where weights of W are multiplied as numbers and
+// have no float32 as a part, whose rounding errors are larger.
 func ClosenessOf[W semiring.Weight[W]](byDefault float64) float64 {
 	if proportional[W]() && !hasFloat32(reflect.TypeFor[W]()) {
 		return FactorDelta
@@ -60,9 +62,10 @@ func proportional[W any]() bool {
 	return ok
 }
 
-// quantizer returns the rounding to multiples of delta, or by factors where weights of W are multiplied as
-// numbers, those of f among them; nil for zero. It comes to rest: what is rounded again and again, as the residual weights round a
-// cycle are, would not if rounding errors moved it.
+// quantizer returns the rounding to multiples of delta, or by factors where weights of W are
+// multiplied as numbers, those of f among them; nil for zero. It comes to rest: what is rounded
+// again and again, as the residual weights round a cycle are, would not if rounding errors moved
+// it.
 func quantizer[W semiring.Weight[W]](op string, f fst.Fst[W], delta float64) (func(W) W, error) {
 	if delta == 0 {
 		return nil, nil
@@ -139,9 +142,9 @@ func factorQuantizer[W semiring.Weight[W]](unit, delta float64) func(W) W {
 	return q
 }
 
-// valueUnit is the largest of the values that the arcs and the ends of f have, where weights are Expectations. Values are
-// added along a path, so that closeness is a difference, but of what size only the machine tells. It is 1
-// for other weights, and where f is computed on demand.
+// valueUnit is the largest of the values that the arcs and the ends of f have, where weights are
+// Expectations. Values are added along a path, so that closeness is a difference, but of what size
+// only the machine tells. It is 1 for other weights, and where f is computed on demand.
 func valueUnit[W semiring.Weight[W]](f fst.Fst[W]) float64 {
 	g, ok := f.(fst.Expanded[W])
 	var value func(w any) semiring.Expectation
@@ -187,8 +190,8 @@ func nearIn[W semiring.Approx[W]](unit float64) func(x, y W, delta float64) bool
 	return near
 }
 
-// unlikeRounding returns the test whether quotients of the weights of cycles of f differ by more than
-// the rounding of arithmetic on cycles can make them.
+// unlikeRounding returns the test whether quotients of the weights of cycles of f differ by more
+// than the rounding of arithmetic on cycles can make them.
 func unlikeRounding[W semiring.Weight[W]](f fst.Expanded[W]) func(x, y W) bool {
 	const single, double = 1e-4, 1e-9
 	var w W
@@ -207,9 +210,9 @@ func unlikeRounding[W semiring.Weight[W]](f fst.Expanded[W]) func(x, y W) bool {
 	return unlike
 }
 
-// unifyWeights makes weights of the given machines equal that delta has for equal, zero or less none: by rounding them or,
-// where they are multiplied as numbers, by giving all that are rounded to the same the weight of the first of
-// them, 0̄ and 1̄ being first of all.
+// unifyWeights makes weights of the given machines equal that delta has for equal, zero or less
+// none: by rounding them or, where they are multiplied as numbers, by giving all that are rounded
+// to the same the weight of the first of them, 0̄ and 1̄ being first of all.
 func unifyWeights[W semiring.Quantizable[W]](delta float64, fs ...*fst.Vector[W]) {
 	if !(delta > 0) {
 		return

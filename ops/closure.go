@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/internal/engine"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -29,7 +31,7 @@ func Closure[W semiring.Weight[W]](f *fst.Vector[W], kind ClosureKind, lim Limit
 	start := f.Start()
 	one := semiring.One[W]()
 	any := false
-	size := Progress{States: f.NumStates(), Arcs: int64(f.NumArcs())}
+	size := run.Progress{States: f.NumStates(), Arcs: int64(f.NumArcs())}
 	if start != fst.NoState {
 		size.Arcs += int64(f.NumFinals())
 	}
@@ -39,12 +41,12 @@ func Closure[W semiring.Weight[W]](f *fst.Vector[W], kind ClosureKind, lim Limit
 			size.Arcs++
 		}
 	}
-	m := meter{op: "Closure", lim: lim, calls: 255}
-	if err := m.check(sizeOf[W](size.States, size.Arcs)); err != nil {
+	m := lim.meter("Closure").AtOnce()
+	if err := m.Check(run.SizeOf[W](size.States, size.Arcs)); err != nil {
 		return err
 	}
 	if start != fst.NoState {
-		any = f.JoinFinals(start) > 0
+		any = f.Engine(engine.Key{}).JoinFinals(start) > 0
 	}
 	if kind == Star {
 		s := f.AddState()

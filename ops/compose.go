@@ -3,10 +3,11 @@ package ops
 import (
 	"errors"
 	"fmt"
-	"math"
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/internal/engine"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -44,11 +45,10 @@ type ComposeOptions struct {
 // order: states are numbered as they are first reached, breadth first, and
 // unless opts.KeepDead is set those that reach no final state are taken out.
 //
-// Time: O(V·D₁·(log D₂ + M₂)), where V is the number of pairs reached, D₁ the
-// out-degree of the machine whose arcs are gone through, D₂ of the one that is
-// searched and M₂ how often a label repeats there; where both are sorted, each
-// pair of states costs no more than a merge of its arcs. Space: 16 to 30 bytes
-// a pair on top of the result.
+// Time: O(V·D₁·(log D₂ + M₂)) for V pairs reached. D₁ is the out-degree of the machine whose arcs
+// are iterated, D₂ that of the machine that is searched, and M₂ how often a label repeats there;
+// where both are sorted, each pair of states costs no more than a merge of its arcs. Space: 16 to
+// 30 bytes a pair on top of the result.
 //
 // This is M. Mohri, F. Pereira and M. Riley, "Weighted automata in text and
 // speech processing", ECAI 1996 workshop, with the filters of Allauzen, Riley
@@ -67,9 +67,9 @@ func Compose[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions) (*fst.
 		return nil, err
 	}
 	if opts == nil || !opts.KeepDead {
-		trim(out, c.trace, c.meter.lim.Workers)
+		trim(out, c.trace, c.meter.Lim.Workers)
 	}
-	if s.out.out == nil {
+	if s.out.Out == nil {
 		out = out.Clone() // the arrays belong to the buffer
 	}
 	c.giveBack(s)
@@ -78,47 +78,46 @@ func Compose[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions) (*fst.
 
 // composeScratch is the work space of a composition, when none is under way.
 type composeScratch[W semiring.Weight[W]] struct {
-	table triples
+	table run.Triples
 	keys  []uint64
 	arcs  []fst.Arc[W]
-	out   stateBuffer[W]
+	out   run.StateBuffer[W]
 }
 
 // borrow makes the work space of c that of an earlier composition, unless how much is
 // in use may be told in an error.
 func (c *Composer[W]) borrow() *composeScratch[W] {
-	if l := c.meter.lim; l.States != 0 || l.Arcs != 0 || l.Bytes != 0 {
+	if l := c.meter.Lim; l.States != 0 || l.Arcs != 0 || l.Bytes != 0 {
 		return new(composeScratch[W])
 	}
-	s := scratchOf[composeScratch[W]]().Get().(*composeScratch[W])
+	s := run.Scratch[composeScratch[W]]().Get().(*composeScratch[W])
 	c.table, c.keys, c.arcs = s.table, s.keys, s.arcs
 	return s
 }
 
 // giveBack ends the use of c.
 func (c *Composer[W]) giveBack(s *composeScratch[W]) {
-	c.table.reset()
+	c.table.Reset()
 	clear(c.arcs[:cap(c.arcs)])
-	if s.keys = c.keys[:0]; cap(s.keys) > keptScratch {
+	if s.keys = c.keys[:0]; cap(s.keys) > run.KeptScratch {
 		s.keys = nil
 	}
-	if s.arcs = c.arcs[:0]; cap(s.arcs) > keptScratch {
+	if s.arcs = c.arcs[:0]; cap(s.arcs) > run.KeptScratch {
 		s.arcs = nil
 	}
 	s.table = c.table
-	s.out.reset()
-	c.table, c.keys, c.arcs = triples{}, nil, nil
-	scratchOf[composeScratch[W]]().Put(s)
+	s.out.Reset()
+	c.table, c.keys, c.arcs = run.Triples{}, nil, nil
+	run.Scratch[composeScratch[W]]().Put(s)
 }
 
-// ComposeLazy returns A∘B, to be computed where it is looked at. A and B may
-// themselves be computed on demand. Where neither A is known to be sorted by output label
-// nor B by input label, A, or else B, of which it is not known is checked state by state,
-// and what is out of order becomes the error of the result.
-// (fst.Lazy.LearnProperties tells of one what its maker knows.) States that reach no final state are kept, and
-// opts.Trace is not filled; the Limits hold for the states met, the bytes of the
-// table of pairs and the arcs of any one state. cache adjusts the result's
-// cache; nil is the default.
+// ComposeLazy returns A∘B, computed state by state on demand. A and B may themselves be computed on
+// demand. One of them must be sorted, A by output label or B by input label. Where neither is known
+// to be, ComposeLazy checks the one whose order is unknown, A first, state by state. An arc out of
+// order becomes the error of the result. (The maker of a lazy machine declares its order with
+// fst.Lazy.LearnProperties.) States that reach no final state are kept, and opts.Trace is not
+// filled; the Limits hold for the states met, the bytes of the table of pairs and the arcs of any
+// one state. cache adjusts the result's cache; nil is the default.
 func ComposeLazy[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions, cache *fst.LazyOptions) (*fst.Lazy[W], error) {
 	var c fst.Expander[W]
 	var err error
@@ -138,9 +137,9 @@ type Composer[W semiring.Weight[W]] struct {
 	a, b   side[W]
 	filter Filter
 	match  matchSide
-	table  triples
+	table  run.Triples
 
-	meter meter
+	meter run.Meter
 	built int64 // arcs handed out by run
 
 	zero     W
@@ -152,8 +151,8 @@ type Composer[W semiring.Weight[W]] struct {
 	trace    *Trace
 }
 
-// NewComposer prepares A∘B; requirements and errors are those of Compose. It composes by plain labels:
-// options that ask for more are an error.
+// NewComposer prepares A∘B; requirements and errors are those of Compose. It composes by plain
+// labels: options that ask for more are an error.
 func NewComposer[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions) (*Composer[W], error) {
 	if opts == nil {
 		opts = &ComposeOptions{}
@@ -164,8 +163,8 @@ func NewComposer[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions) (*
 	return newComposer(a, b, opts)
 }
 
-// newComposer is NewComposer for options that may ask for more, or files that look ahead, where that has
-// been found not to be possible, or not to be meant.
+// newComposer is NewComposer for options that may ask for more, or files that look ahead, where
+// that has been found not to be possible, or not to be meant.
 func newComposer[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions) (*Composer[W], error) {
 	if opts == nil {
 		opts = &ComposeOptions{}
@@ -185,7 +184,7 @@ func newComposer[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions) (*
 		a: newSide(a, outputLabels), b: newSide(b, inputLabels),
 		filter: opts.Filter,
 		match:  match,
-		meter:  meter{op: "Compose", lim: opts.Limits},
+		meter:  opts.Limits.meter("Compose"),
 		trace:  opts.Trace,
 		zero:   semiring.Zero[W](),
 	}, nil
@@ -193,7 +192,7 @@ func newComposer[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions) (*
 
 // Tuple returns the states of A and B, and of the filter, that make state q.
 func (c *Composer[W]) Tuple(q fst.StateID) (s1, s2 fst.StateID, filterState int) {
-	s1, s2, fs := untriple(c.table.keys[q])
+	s1, s2, fs := run.Untriple(c.table.Keys[q])
 	return s1, s2, int(fs)
 }
 
@@ -206,7 +205,7 @@ func (c *Composer[W]) Start() (fst.StateID, error) {
 	if s1 == fst.NoState || s2 == fst.NoState {
 		return fst.NoState, nil
 	}
-	return c.table.id(triple(s1, s2, 0)), nil
+	return c.table.ID(run.Triple(s1, s2, 0)), nil
 }
 
 // Expand returns the final weight of q and appends its arcs to dst.
@@ -240,7 +239,7 @@ type pairOf[W semiring.Weight[W]] struct {
 func (c *Composer[W]) read(q fst.StateID, block []pairOf[W]) {
 	for i := range block {
 		p := &block[i]
-		p.s1, p.s2, p.fs = untriple(c.table.keys[int(q)+i])
+		p.s1, p.s2, p.fs = run.Untriple(c.table.Keys[int(q)+i])
 		p.arcs1 = c.a.f.Arcs(p.s1)
 	}
 	for i := range block {
@@ -254,7 +253,7 @@ func (c *Composer[W]) read(q fst.StateID, block []pairOf[W]) {
 			touched += p.arcs1[0].OLabel + p.arcs2[0].ILabel
 		}
 	}
-	c.table.touched += uint32(touched)
+	c.table.Touched += uint32(touched)
 	for i := range block {
 		p := &block[i]
 		p.final = c.a.f.Final(p.s1)
@@ -282,8 +281,47 @@ func (c *Composer[W]) operandErr() error {
 	return c.b.err()
 }
 
-// expand appends the arcs of p to dst, and the triples that they lead to to c.keys. Of many arcs those that are there
-// are numbered now and then, unless that is another's.
+// twoSides is a pair of states under expansion: the arcs of one machine are iterated, those of the other searched.
+type twoSides[W semiring.Weight[W]] struct {
+	first      bool // the first machine is searched
+	in, se     oneSide[W]
+	both       int8 // filter state after ε on both sides at once
+	eps0, eps1 int  // where the searched arcs have ε
+}
+
+// oneSide is the part of one machine in an expansion.
+type oneSide[W semiring.Weight[W]] struct {
+	arcs   []fst.Arc[W]
+	labels labels
+	state  fst.StateID
+	alone  int8 // filter state after an ε of this machine alone
+	sorted bool
+}
+
+// sides decides which machine is searched for p, as OpenFst does: the longer list if there is a choice.
+func (c *Composer[W]) sides(p *pairOf[W], x *twoSides[W]) error {
+	m := c.filter.moves(p.fs, p.info1, p.info2)
+	x.first = c.match == matchFirst || c.match == matchEither && len(p.arcs1) > len(p.arcs2)
+	x.both = m.both
+	a, b := &x.in, &x.se
+	if x.first {
+		a, b = b, a
+	}
+	*a = oneSide[W]{p.arcs1, outputLabels, p.s1, m.alone1, p.info1&sideSorted != 0}
+	*b = oneSide[W]{p.arcs2, inputLabels, p.s2, m.alone2, p.info2&sideSorted != 0}
+	if x.se.sorted {
+		x.eps0 = seek(x.se.arcs, x.se.labels, 0, fst.Epsilon)
+		x.eps1 = seek(x.se.arcs, x.se.labels, x.eps0, fst.Epsilon+1)
+		return nil
+	}
+	if x.first {
+		return c.a.unsorted(p.s1)
+	}
+	return c.b.unsorted(p.s2)
+}
+
+// expand appends the arcs of p to dst, and the triples that they lead to to c.keys. Of many arcs
+// those that are there are numbered now and then, unless that is another's.
 //
 // It goes through the arcs of one machine in order, and for each through those of
 // the other with the same label: first the searched machine's ε-moves alone,
@@ -293,61 +331,26 @@ func (c *Composer[W]) expand(p *pairOf[W], dst []fst.Arc[W], trace *Trace) ([]fs
 	if err := c.operandErr(); err != nil {
 		return dst, err
 	}
-	s1, s2 := p.s1, p.s2
-	m := c.filter.moves(p.fs, p.info1, p.info2)
-
-	// Over the iterated machine's arcs in, search se.
-	first := c.match == matchFirst || c.match == matchEither && len(p.arcs1) > len(p.arcs2)
-	in, inLabel, inAlone, inState, inSorted := p.arcs1, outputLabels, m.alone1, s1, p.info1&sideSorted != 0
-	se, seLabel, seAlone, seSorted := p.arcs2, inputLabels, m.alone2, p.info2&sideSorted != 0
-	if first {
-		in, inLabel, inAlone, inState, inSorted = p.arcs2, inputLabels, m.alone2, s2, p.info2&sideSorted != 0
-		se, seLabel, seAlone, seSorted = p.arcs1, outputLabels, m.alone1, p.info1&sideSorted != 0
+	var x twoSides[W]
+	if err := c.sides(p, &x); err != nil {
+		return dst, err
 	}
-	if !seSorted {
-		if first {
-			return dst, c.a.unsorted(s1)
-		}
-		return dst, c.b.unsorted(s2)
-	}
-
-	keys := c.keys
-	eps0 := seek(se, seLabel, 0, fst.Epsilon)
-	eps1 := seek(se, seLabel, eps0, fst.Epsilon+1)
-	stop, begin := len(keys)+checkEvery, len(dst)
+	begin, stop := len(dst), len(c.keys)+checkEvery
 	c.counted = false
-	if seAlone != blocked {
-		for k := eps0; k < eps1; {
-			end := min(eps1, k+checkEvery)
-			if len(keys)+end-k > stop {
-				c.keys = keys
-				var err error
-				if dst, err = c.pause(dst, begin, eps1-k, 0, 0, &restOf[W]{in, se, inLabel, seLabel, inSorted, inAlone != blocked, m.both != blocked, eps0, eps1}); err != nil {
-					return dst, err
-				}
-				keys = c.keys
-				stop = len(keys) + checkEvery
-			}
-			for ; k < end; k++ {
-				e := se[k]
-				if first {
-					keys = append(keys, triple(e.NextState, inState, seAlone))
-					e.OLabel = fst.Epsilon
-					trace.add(k, -1)
-				} else {
-					keys = append(keys, triple(inState, e.NextState, seAlone))
-					e.ILabel = fst.Epsilon
-					trace.add(-1, k)
-				}
-				dst = append(dst, e)
-			}
+	if x.se.alone != blocked {
+		var err error
+		if dst, stop, err = c.searchedAlone(&x, dst, stop, trace); err != nil {
+			return dst, err
 		}
 	}
+	first, in, se := x.first, x.in.arcs, x.se.arcs
+	inLabel, seLabel, inAlone, inSorted := x.in.labels, x.se.labels, x.in.alone, x.in.sorted
+	keys := c.keys
 	k := 0
 	for i := 0; i < len(in); i++ {
 		e := &in[i]
 		l := label(e, inLabel)
-		k0, k1, next := eps0, eps1, m.both
+		k0, k1, next := x.eps0, x.eps1, x.both
 		if l != fst.Epsilon {
 			if inSorted {
 				k = seek(se, seLabel, k, l)
@@ -368,11 +371,11 @@ func (c *Composer[W]) expand(p *pairOf[W], dst []fst.Arc[W], trace *Trace) ([]fs
 		} else if inAlone != blocked {
 			t := *e
 			if first {
-				keys = append(keys, triple(s1, e.NextState, inAlone))
+				keys = append(keys, run.Triple(x.se.state, e.NextState, inAlone))
 				t.ILabel = fst.Epsilon
 				trace.add(-1, i)
 			} else {
-				keys = append(keys, triple(e.NextState, s2, inAlone))
+				keys = append(keys, run.Triple(e.NextState, x.se.state, inAlone))
 				t.OLabel = fst.Epsilon
 				trace.add(i, -1)
 			}
@@ -386,7 +389,7 @@ func (c *Composer[W]) expand(p *pairOf[W], dst []fst.Arc[W], trace *Trace) ([]fs
 			if len(keys)+k1-k0 > stop {
 				c.keys = keys
 				var err error
-				if dst, err = c.pause(dst, begin, k1-k0, i+1, k, &restOf[W]{in, se, inLabel, seLabel, inSorted, inAlone != blocked, m.both != blocked, eps0, eps1}); err != nil {
+				if dst, err = c.pause(dst, begin, k1-k0, i+1, k, &x); err != nil {
 					return dst, err
 				}
 				keys = c.keys
@@ -396,14 +399,14 @@ func (c *Composer[W]) expand(p *pairOf[W], dst []fst.Arc[W], trace *Trace) ([]fs
 			if first {
 				for j := k0; j < end; j++ {
 					f := &se[j]
-					keys = append(keys, triple(f.NextState, e.NextState, next))
+					keys = append(keys, run.Triple(f.NextState, e.NextState, next))
 					dst = append(dst, fst.Arc[W]{ILabel: f.ILabel, OLabel: e.OLabel, Weight: f.Weight.Times(e.Weight)})
 					trace.add(j, i)
 				}
 			} else {
 				for j := k0; j < end; j++ {
 					f := &se[j]
-					keys = append(keys, triple(e.NextState, f.NextState, next))
+					keys = append(keys, run.Triple(e.NextState, f.NextState, next))
 					dst = append(dst, fst.Arc[W]{ILabel: e.ILabel, OLabel: f.OLabel, Weight: e.Weight.Times(f.Weight)})
 					trace.add(i, j)
 				}
@@ -417,129 +420,70 @@ func (c *Composer[W]) expand(p *pairOf[W], dst []fst.Arc[W], trace *Trace) ([]fs
 	return dst, nil
 }
 
-// pause is for states with very many arcs: it checks the limits, numbers the arcs that are there, unless that is another's,
-// and, once the state's own from begin on are many, makes room for all of them: n that come next, and those that r then makes from
-// arc i on. They are counted first, for a state that goes beyond a limit to end before it is made.
-func (c *Composer[W]) pause(dst []fst.Arc[W], begin, n, i, k int, r *restOf[W]) ([]fst.Arc[W], error) {
-	if err := c.check(int64(c.numbered + len(c.keys))); err != nil {
-		return dst, err
-	}
-	if !c.later {
-		c.number(dst)
-	}
-	if !c.counted && len(dst)-begin+n >= wideState {
-		c.counted = true
-		rest := int64(n) + r.arcs(i, k)
-		if err := c.checkAhead(rest, int64(len(dst)-begin)+rest); err != nil {
-			return dst, err
-		}
-		if rest += int64(len(dst)); rest > int64(cap(dst)) {
-			dst = append(make([]fst.Arc[W], 0, min(rest, mostAtOnce)), dst...)
-		}
-	}
-	return dst, nil
-}
-
-// restOf is a state that is being expanded: what its arcs, to be gone through and to be searched, make.
-type restOf[W semiring.Weight[W]] struct {
-	in, se            []fst.Arc[W]
-	inLabel, seLabel  labels
-	inSorted          bool
-	inAlone, together bool // whether an arc with ε moves alone, and with one with ε
-	eps0, eps1        int  // where se has ε
-}
-
-// arcs is how many arcs those of in from i on make, where label i-1 was found, or looked for, at k; no more than
-// 2⁵⁵ are counted. It counts what expand then makes, so that a state with very many has them in one array of just their size.
-// It takes no longer than to look the labels of in up in se, however many there are.
-func (r *restOf[W]) arcs(i, k int) (n int64) {
-	const most = 1 << 55
-	var last fst.Label // of the arc before, where it had one
-	run := int64(-1)   // how often se has it; negative if there is none
-	for ; i < len(r.in) && n < most; i++ {
-		l := label(&r.in[i], r.inLabel)
-		if l == fst.Epsilon {
-			if r.inAlone {
-				n++
+// searchedAlone appends the moves of the searched machine on ε while the other one stays. It pauses when there are
+// stop keys, and returns when to pause next.
+func (c *Composer[W]) searchedAlone(x *twoSides[W], dst []fst.Arc[W], stop int, trace *Trace) ([]fst.Arc[W], int, error) {
+	keys, begin := c.keys, len(dst)
+	for k := x.eps0; k < x.eps1; {
+		end := min(x.eps1, k+checkEvery)
+		if len(keys)+end-k > stop {
+			c.keys = keys
+			var err error
+			if dst, err = c.pause(dst, begin, x.eps1-k, 0, 0, x); err != nil {
+				return dst, stop, err
 			}
-			if r.together {
-				n += int64(r.eps1 - r.eps0)
-			}
-			continue
+			keys = c.keys
+			stop = len(keys) + checkEvery
 		}
-		if run < 0 || l != last {
-			if r.inSorted {
-				k = seek(r.se, r.seLabel, k, l)
+		for ; k < end; k++ {
+			e := x.se.arcs[k]
+			if x.first {
+				keys = append(keys, run.Triple(e.NextState, x.in.state, x.se.alone))
+				e.OLabel = fst.Epsilon
+				trace.add(k, -1)
 			} else {
-				k = bisect(r.se, r.seLabel, l)
+				keys = append(keys, run.Triple(x.in.state, e.NextState, x.se.alone))
+				e.ILabel = fst.Epsilon
+				trace.add(-1, k)
 			}
-			end := len(r.se)
-			if l < math.MaxInt32 {
-				end = seek(r.se, r.seLabel, k, l+1)
-			}
-			last, run = l, int64(end-k)
+			dst = append(dst, e)
 		}
-		n += run
 	}
-	return min(n, most)
+	c.keys = keys
+	return dst, stop, nil
 }
 
 // number gives the last arcs, those whose triples are in c.keys, their next states.
 func (c *Composer[W]) number(arcs []fst.Arc[W]) {
 	arcs = arcs[len(arcs)-len(c.keys):]
-	hashes := c.table.prepare(c.keys)
+	hashes := c.table.Prepare(c.keys)
 	for i, key := range c.keys {
-		arcs[i].NextState = c.table.find(key, hashes[i])
+		arcs[i].NextState = c.table.Find(key, hashes[i])
 	}
 	c.numbered += len(c.keys)
 	c.keys = c.keys[:0]
 }
 
-// checkEvery is how many arcs of one state are made between checks of limits.
-const checkEvery = 1 << 13
-
-// wideState is how many arcs a state has whose array the result takes as it is.
-const wideState = 1 << 15
-
-// mostAtOnce is how many arcs room is made for at once. Of more the array grows: who sets no limit may ask for a state
-// larger than any memory, and should come as far as that goes.
-const mostAtOnce = 1 << 27
-
-// wideScratch is room for what there is of such a state when its arcs are counted, and for what is before it.
-const wideScratch = 2 * (wideState + checkEvery)
-
 // check compares with the limits what has been built, with n arcs of the state
 // at hand.
 func (c *Composer[W]) check(n int64) error {
 	arc := int64(unsafe.Sizeof(fst.Arc[W]{}))
-	p := Progress{States: c.table.len(), Arcs: c.built + n}
+	p := run.Progress{States: c.table.Len(), Arcs: c.built + n}
 	p.Bytes = p.Arcs*arc + int64(p.States)*tripleBytes + int64(cap(c.keys))*8
 	if c.trace != nil {
 		p.Bytes += p.Arcs*8 + int64(p.States)*16
 	}
-	return c.meter.check(p)
-}
-
-// checkAhead is check of a state that has been counted: rest of its arcs are to be made yet, of whole.
-func (c *Composer[W]) checkAhead(rest, whole int64) error {
-	made := int64(c.numbered + len(c.keys))
-	err := c.check(made + rest)
-	if over, ok := err.(*LimitError); ok && c.check(made) == nil {
-		over.Built.Arcs -= rest
-		over.Built.Bytes -= rest * int64(unsafe.Sizeof(fst.Arc[W]{}))
-		over.Next = whole
-	}
-	return err
+	return c.meter.Check(p)
 }
 
 // tripleBytes estimates what a state costs: key, slots of the table at their
 // usual load, span and final weight of the result.
 const tripleBytes = 8 + 14 + 16 + 8
 
-// run expands every state in order of its number, and writes the result as it
-// goes. It is Materialize without the calls between, and with a trace. The arrays of a result that fits
-// into the buffer are the buffer's.
-func (c *Composer[W]) run(b *stateBuffer[W]) (*fst.Vector[W], error) {
+// run expands every state in order of its number, and writes the result as it goes. It is
+// Materialize without the calls between, and with a trace. The arrays of a result that fits into
+// the buffer are the buffer's.
+func (c *Composer[W]) run(b *run.StateBuffer[W]) (*fst.Vector[W], error) {
 	if c.trace != nil {
 		c.trace.reset()
 	}
@@ -547,24 +491,24 @@ func (c *Composer[W]) run(b *stateBuffer[W]) (*fst.Vector[W], error) {
 	if err != nil {
 		return nil, err
 	}
-	w := c.meter.lim.Workers
+	w := c.meter.Lim.Workers
 	if c.trace != nil || !shareable(c.a.f) || !shareable(c.b.f) {
 		w = 1
 	}
-	for q := 0; q < c.table.len(); { // no state at all without a start
-		if w > 1 && c.table.len()-q >= composeAlone {
+	for q := 0; q < c.table.Len(); { // no state at all without a start
+		if w > 1 && c.table.Len()-q >= composeAlone {
 			if err := c.runAhead(b, q, w); err != nil {
 				return nil, err
 			}
 			break
 		}
-		n, err := c.step(b, q, min(composeBlock, c.table.len()-q))
+		n, err := c.step(b, q, min(composeBlock, c.table.Len()-q))
 		if err != nil {
 			return nil, err
 		}
 		q += n
 	}
-	out := b.view()
+	out := b.View()
 	out.SetInputSymbols(fst.InputSymbols(c.a.f))
 	out.SetOutputSymbols(fst.OutputSymbols(c.b.f))
 	if start == fst.NoState {
@@ -580,7 +524,7 @@ func (c *Composer[W]) run(b *stateBuffer[W]) (*fst.Vector[W], error) {
 const composeBlock = 32
 
 // step writes the states from q on, n at most, and returns how many.
-func (c *Composer[W]) step(out *stateBuffer[W], q, n int) (done int, err error) {
+func (c *Composer[W]) step(out *run.StateBuffer[W], q, n int) (done int, err error) {
 	var block [composeBlock]pairOf[W]
 	var end [len(block)]int // of each state's arcs
 	var finals [len(block)]W
@@ -605,13 +549,13 @@ func (c *Composer[W]) step(out *stateBuffer[W], q, n int) (done int, err error) 
 		begin = end[done-2]
 	}
 	if row := arcs[begin:len(arcs):len(arcs)]; len(row) >= wideState && cap(arcs)-len(row) <= len(row)/4 { // and the array is its own
-		out.pushAll(finals[:done-1], end[:done-1], arcs[:begin])
-		out.give(finals[done-1], row)
+		out.PushAll(finals[:done-1], end[:done-1], arcs[:begin])
+		out.Give(finals[done-1], row)
 		if used = c.arcs; cap(used) >= cap(arcs) || cap(used) < wideScratch { // the same array, or too small for the next such
 			used = make([]fst.Arc[W], 0, wideScratch)
 		}
 	} else {
-		out.pushAll(finals[:done], end[:done], arcs)
+		out.PushAll(finals[:done], end[:done], arcs)
 	}
 	c.arcs = used
 	return done, c.check(0)
@@ -640,7 +584,7 @@ func trim[W semiring.Weight[W]](v *fst.Vector[W], tr *Trace, workers int) {
 		if tr != nil {
 			tr.remap(dead.bools(v.NumStates()), func(q fst.StateID, i int) fst.StateID { return v.Arcs(q)[i].NextState })
 		}
-		v.DeleteStateSet(dead, workers)
+		v.Engine(engine.Key{}).DeleteStateSet(dead, workers)
 	}
 	v.SetProperties(v.KnownProperties()&keptByDeletion|fst.Accessible|fst.CoAccessible, fst.AllProperties)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -70,8 +71,8 @@ type matchedComposer[W semiring.Weight[W]] struct {
 	a, b   matcherSide[W]
 	filter Filter
 	match  matchSide
-	table  triples
-	meter  meter
+	table  run.Triples
+	meter  run.Meter
 	arcs   int64 // handed out
 	start  fst.StateID
 	ahead  *lookAhead[W] // nil if none
@@ -103,7 +104,7 @@ func newMatchedComposer[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOpti
 	if err := errors.Join(o.First.check("first"), o.Second.check("second")); err != nil {
 		return nil, err
 	}
-	c := &matchedComposer[W]{filter: o.Filter, meter: meter{op: "Compose", lim: o.Limits}, start: fst.NoState,
+	c := &matchedComposer[W]{filter: o.Filter, meter: o.Limits.meter("Compose"), start: fst.NoState,
 		a: newMatcherSide(a, outputLabels, o.First), b: newMatcherSide(b, inputLabels, o.Second)}
 	var waiting []fst.Label
 	for _, m := range []*Matcher{o.First, o.Second} {
@@ -169,15 +170,15 @@ func (c *matchedComposer[W]) Start() (fst.StateID, error) {
 		return fst.NoState, nil
 	}
 	if c.start == fst.NoState {
-		c.start = c.table.id(triple(s1, s2, 0))
+		c.start = c.table.ID(run.Triple(s1, s2, 0))
 	}
 	return c.start, nil
 }
 
 // Expand makes the arcs of q in the order of plain composition.
 func (c *matchedComposer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (final W, arcs []fst.Arc[W], err error) {
-	key := c.table.keys[q]
-	s1, s2, fs := untriple(key)
+	key := c.table.Keys[q]
+	s1, s2, fs := run.Untriple(key)
 	final = semiring.Zero[W]()
 	arcs1, arcs2 := c.a.f.Arcs(s1), c.b.f.Arcs(s2)
 	if err := errors.Join(c.a.err(), c.b.err()); err != nil {
@@ -238,16 +239,16 @@ func (c *matchedComposer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (final W, a
 		default:
 			out.ILabel, out.OLabel, out.Weight, t1, t2 = x.ILabel, y.OLabel, x.Weight.Times(y.Weight), x.NextState, y.NextState
 		}
-		k := triple(t1, t2, next)
+		k := run.Triple(t1, t2, next)
 		if c.ahead != nil {
 			if !c.ahead.meets(t1, t2) {
 				return nil
 			}
 			if c.ahead.divide != nil {
-				out.Weight = c.ahead.divide(from, out.Weight.Times(c.ahead.potential(t1, t2, k == c.table.keys[c.start])))
+				out.Weight = c.ahead.divide(from, out.Weight.Times(c.ahead.potential(t1, t2, k == c.table.Keys[c.start])))
 			}
 		}
-		out.NextState = c.table.id(k)
+		out.NextState = c.table.ID(k)
 		dst = append(dst, out)
 		return nil
 	}
@@ -300,12 +301,12 @@ func (c *matchedComposer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (final W, a
 
 // check compares with the limits what has been built, with n arcs of the state at hand.
 func (c *matchedComposer[W]) check(n int) error {
-	p := sizeOf[W](c.table.len(), c.arcs+int64(n))
-	p.Bytes += int64(c.table.len()) * tripleBytes
+	p := run.SizeOf[W](c.table.Len(), c.arcs+int64(n))
+	p.Bytes += int64(c.table.Len()) * tripleBytes
 	if c.ahead != nil {
 		p.Bytes += c.ahead.held
 	}
-	return c.meter.check(p)
+	return c.meter.Check(p)
 }
 
 // composeMatched is Compose with matchers, or looking ahead.

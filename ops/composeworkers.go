@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -45,14 +46,14 @@ func (c *Composer[W]) ahead() *Composer[W] {
 	return &Composer[W]{
 		a: newSide(c.a.f, outputLabels), b: newSide(c.b.f, inputLabels),
 		filter: c.filter, match: c.match, zero: c.zero, later: true,
-		meter: meter{op: c.meter.op, lim: c.meter.lim},
+		meter: Limits(c.meter.Lim).meter(c.meter.Op),
 	}
 }
 
-// fill makes the arcs of k's states, without the numbers of the states they lead to. It ends at a state that fails, or
-// with which there are very many.
+// fill makes the arcs of k's states, without the numbers of the states they lead to. It ends at a
+// state that fails, or with which there are very many.
 func (c *Composer[W]) fill(k *composeChunk[W]) {
-	c.table.keys, c.keys = k.tuples, k.keys[:0]
+	c.table.Keys, c.keys = k.tuples, k.keys[:0]
 	k.finals, k.ends, k.arcs, k.whole = k.finals[:0], k.ends[:0], k.arcs[:0], false
 	var block [composeBlock]pairOf[W]
 	defer func() {
@@ -80,17 +81,17 @@ func (c *Composer[W]) fill(k *composeChunk[W]) {
 	k.whole = true
 }
 
-// runAhead does the rest of run, from state q on, with w workers: all make arcs of states
-// that have their numbers, and the one that called numbers what they make in the order of
-// the states, which is all that the result depends on. It expands chunks itself as long
-// as the next in order is not there. What is missing in a chunk, since a state failed or there are too many arcs to be
-// held for later, it makes in order, so that an error is the one that a single worker meets.
+// runAhead does the rest of run, from state q on, with w workers: all make arcs of states that have
+// their numbers, and the one that called numbers what they make in the order of the states, which
+// is all that the result depends on. It expands chunks itself as long as the next in order is not
+// there. What is missing in a chunk, since a state failed or there are too many arcs to be held for
+// later, it makes in order, so that an error is the one that a single worker meets.
 //
 // Numbering is half of the whole, so that a third worker finds little to do.
-func (c *Composer[W]) runAhead(out *stateBuffer[W], q, w int) (err error) {
+func (c *Composer[W]) runAhead(out *run.StateBuffer[W], q, w int) (err error) {
 	tasks := make(chan *composeChunk[W], w*composeAhead)
 	var stopped atomic.Bool
-	together(w, func() { stopped.Store(true) }, func(worker int) {
+	run.Together(w, func() { stopped.Store(true) }, func(worker int) {
 		h := c.ahead()
 		if worker == 0 {
 			defer func() {
@@ -113,18 +114,18 @@ func (c *Composer[W]) runAhead(out *stateBuffer[W], q, w int) (err error) {
 }
 
 // numberAhead is what the one that called does for runAhead, where own expands chunks.
-func (c *Composer[W]) numberAhead(out *stateBuffer[W], q, w int, tasks chan *composeChunk[W], own *Composer[W]) error {
+func (c *Composer[W]) numberAhead(out *run.StateBuffer[W], q, w int, tasks chan *composeChunk[W], own *Composer[W]) error {
 	ring := make([]composeChunk[W], w*composeAhead)
 	for i := range ring {
 		ring[i].done = make(chan struct{}, 1)
 	}
 	issued, taken := 0, 0
-	for q < c.table.len() || taken < issued {
+	for q < c.table.Len() || taken < issued {
 		// Less than a whole chunk waits for what the chunks under way will find.
 		states := min(composeChunkStates, int(composeChunkArcs/(2*(c.built/int64(q)+1)))+1)
-		for q < c.table.len() && issued-taken < len(ring) && (c.table.len()-q >= states || issued == taken) {
+		for q < c.table.Len() && issued-taken < len(ring) && (c.table.Len()-q >= states || issued == taken) {
 			k := &ring[issued%len(ring)]
-			k.first, k.n, k.tuples = q, min(states, c.table.len()-q), c.table.keys
+			k.first, k.n, k.tuples = q, min(states, c.table.Len()-q), c.table.Keys
 			q += k.n
 			issued++
 			tasks <- k
@@ -149,7 +150,7 @@ func (c *Composer[W]) numberAhead(out *stateBuffer[W], q, w int, tasks chan *com
 		}
 		c.keys = k.keys
 		c.number(k.arcs)
-		out.pushAll(k.finals, k.ends, k.arcs)
+		out.PushAll(k.finals, k.ends, k.arcs)
 		c.built += int64(len(k.arcs))
 		if err := c.check(0); err != nil {
 			return err

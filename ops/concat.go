@@ -2,13 +2,13 @@ package ops
 
 import (
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// Concat makes a, in place, the concatenation ab, which relates xx' to yy' with
-// the sum of a(x, y) ⊗ b(x', y') over all ways to cut the strings. The states of b
-// follow those of a; each final state of a gets an ε-arc to b's start, with its
-// final weight, and is final no more.
+// Concat turns a, in place, into the concatenation ab. It relates xx' to yy' with the sum of a(x,
+// y) ⊗ b(x', y') over all ways to cut the strings. The states of b follow those of a; each final
+// state of a gets an ε-arc to b's start, with its final weight, and is final no more.
 //
 // Symbol tables must agree where both machines have them, else the error wraps
 // ErrSymbols. b may be a itself. Over a limit a is as it was. O(|Q_a| + |Q_b| + |E_b|) time.
@@ -23,7 +23,7 @@ func Concat[W semiring.Weight[W]](a *fst.Vector[W], b fst.Expanded[W], lim Limit
 	}
 	n1 := a.NumStates()
 	zero := semiring.Zero[W]()
-	var more Progress // than the states and arcs of both
+	var more run.Progress // than the states and arcs of both
 	if start2 != fst.NoState && (lim.Arcs > 0 || lim.Bytes > 0) {
 		for q := range n1 {
 			if !a.Final(fst.StateID(q)).Equal(zero) {

@@ -5,14 +5,17 @@ import (
 	"sync/atomic"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/internal/engine"
+	"github.com/tropica-fst/tropica/ops/internal/graph"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// DeadEnd returns the first state that the start leads to and that leads to no final state, which Connect removes;
-// NoState if there is none. O(states + arcs).
+// DeadEnd returns the first state that the start leads to and that leads to no final state, which
+// Connect removes; NoState if there is none. O(states + arcs).
 func DeadEnd[W semiring.Weight[W]](f fst.Expanded[W]) fst.StateID {
-	c, live := findComponents(f, nil, fromStart|wantCoaccess)
-	for q, of := range c.of {
+	c, live := graph.FindComponents(f, nil, graph.FromStart|graph.WantCoaccess)
+	for q, of := range c.Of {
 		if of >= 0 && !live[q] {
 			return fst.StateID(q)
 		}
@@ -20,20 +23,19 @@ func DeadEnd[W semiring.Weight[W]](f fst.Expanded[W]) fst.StateID {
 	return fst.NoState
 }
 
-// Connect trims f in place: the states that lie on no path from the start state
-// to a final state go, with their arcs, and the others are renumbered in order.
-// Arcs keep their order, and the relation of f does not change. A machine
-// without a start state becomes the empty machine.
+// Connect trims f in place: it deletes the states that lie on no path from the start state to a
+// final state, with their arcs. The others are renumbered in order. Arcs keep their order, and the
+// relation of f does not change. A machine without a start state becomes the empty machine.
 //
 // Cost: O(states + arcs): a search from the start, and a few sweeps from the highest state down,
-// with a search backwards among what they leave undecided. Nobody asks for components,
-// whose search looks at each state on its path again behind each child.
+// with a search backwards among what they leave undecided. It needs no strongly connected
+// components, whose search is slower.
 func Connect[W semiring.Weight[W]](f *fst.Vector[W]) { ConnectWorkers(f, 1) }
 
 // ConnectWorkers is Connect by several goroutines; the result is the same for any number of them.
 func ConnectWorkers[W semiring.Weight[W]](f *fst.Vector[W], workers int) {
 	if dead := uselessSet(f, workers); dead != nil {
-		f.DeleteStateSet(dead, workers)
+		f.Engine(engine.Key{}).DeleteStateSet(dead, workers)
 	} else {
 		f.SetProperties(f.KnownProperties()&keptByDeletion, fst.AllProperties)
 	}
@@ -54,20 +56,21 @@ func reachedStates[W semiring.Weight[W]](f *fst.Vector[W], workers int) stateSet
 		return reached
 	}
 	reached.add(f.Start())
-	pool := newWorkPool(workers, []fst.StateID{f.Start()})
-	together(workers, pool.stop, func(int) { reachFrom(f, reached, pool) })
+	pool := run.NewWorkPool(workers, []fst.StateID{f.Start()})
+	run.Together(workers, pool.Stop, func(int) { reachFrom(f, reached, pool) })
 	return reached
 }
 
 // reachFrom searches from what is in the pool, until nobody has anything left.
-func reachFrom[W semiring.Weight[W]](f *fst.Vector[W], reached stateSet, pool *workPool[[]fst.StateID]) {
-	// The order in which states are taken does not matter, so that several are taken at once: where their arcs
-	// lie is looked up, and the first of them touched, before any is gone through. Misses of the cache then overlap,
-	// which one after the other are most of the search: 120 to 88 ms of the whole of Connect on a random machine.
+func reachFrom[W semiring.Weight[W]](f *fst.Vector[W], reached stateSet, pool *run.WorkPool[[]fst.StateID]) {
+	// The order in which states are taken does not matter, so that several are taken at once:
+	// where their arcs lie is looked up, and the first of them touched, before any is gone
+	// through. Misses of the cache then overlap, which one after the other are most of the
+	// search: 120 to 88 ms of the whole of Connect on a random machine.
 	const batch = 16
 	var rows [batch][]fst.Arc[W]
-	shared := pool.workers > 1
-	for todo, ok := pool.take(); ok; todo, ok = pool.take() {
+	shared := pool.Workers > 1
+	for todo, ok := pool.Take(); ok; todo, ok = pool.Take() {
 		for len(todo) > 0 {
 			if shared && len(todo) >= 4*batch {
 				todo = shareHalf(pool, todo)
@@ -107,12 +110,13 @@ func reachFrom[W semiring.Weight[W]](f *fst.Vector[W], reached stateSet, pool *w
 	}
 }
 
-// shareHalf gives away half of a list of states if somebody waits for work, and returns what is left.
-func shareHalf(pool *workPool[[]fst.StateID], todo []fst.StateID) []fst.StateID {
-	if pool.idle.Load() == 0 {
+// shareHalf gives away half of a list of states if somebody waits for work, and returns what is
+// left.
+func shareHalf(pool *run.WorkPool[[]fst.StateID], todo []fst.StateID) []fst.StateID {
+	if pool.Idle.Load() == 0 {
 		return todo
 	}
 	half := len(todo) / 2
-	pool.put(slices.Clone(todo[half:]))
+	pool.Put(slices.Clone(todo[half:]))
 	return todo[:half]
 }

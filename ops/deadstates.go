@@ -6,6 +6,8 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/internal/engine"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -28,9 +30,9 @@ func deadStates[W semiring.Weight[W]](f *fst.Vector[W], workers int) []bool {
 // reached from the start; nil if there are none.
 //
 // States are numbered as they are reached, so that most arcs lead to higher numbers, and one sweep
-// from the highest state down finds most live states without a reversed copy of the arcs. What it does not
-// decide waits at each of its next states, and comes to life with the first of them that does. The whole
-// is linear whatever the numbering, and for any number of workers.
+// from the highest state down finds most live states without a reversed copy of the arcs. What it
+// does not decide waits at each of its next states, and comes to life with the first of them that
+// does. The whole is linear whatever the numbering, and for any number of workers.
 func findDead[W semiring.Weight[W]](f *fst.Vector[W], fromStart bool, workers int) stateSet {
 	if f.NumStates() < closeAlone {
 		workers = 1
@@ -44,7 +46,7 @@ func findDead[W semiring.Weight[W]](f *fst.Vector[W], fromStart bool, workers in
 func findDeadBy[I uint32 | uint64, W semiring.Weight[W]](f *fst.Vector[W], fromStart bool, workers int) stateSet {
 	n := f.NumStates()
 	l := &liveSearch[I, W]{f: f, pending: newStateSet(n)}
-	f.MarkFinals(l.pending)
+	f.Engine(engine.Key{}).MarkFinals(l.pending)
 	for i := range l.pending {
 		l.pending[i] = ^l.pending[i]
 	}
@@ -65,8 +67,8 @@ func findDeadBy[I uint32 | uint64, W semiring.Weight[W]](f *fst.Vector[W], fromS
 	return l.dead(in)
 }
 
-// liveSearch finds what reaches a final state. I counts arcs: the smaller it is, the less of what is
-// accessed at random lies outside of a cache.
+// liveSearch finds what reaches a final state. I counts arcs: the smaller it is, the less of what
+// is accessed at random lies outside of a cache.
 type liveSearch[I uint32 | uint64, W semiring.Weight[W]] struct {
 	f       *fst.Vector[W]
 	pending stateSet // what is not known to live
@@ -84,8 +86,8 @@ type waiter[I uint32 | uint64] struct {
 
 const waitingRoomBits = 12
 
-// sweep goes through the pending states from the highest down. Those with an arc to a live one come to life;
-// the others wait at all that their arcs lead to.
+// sweep goes through the pending states from the highest down. Those with an arc to a live one come
+// to life; the others wait at all that their arcs lead to.
 func (l *liveSearch[I, W]) sweep() {
 	s := sweeper[I, W]{liveSearch: l}
 	for i := len(l.pending) - 1; i >= 0; i-- {
@@ -113,9 +115,10 @@ func (l *liveSearch[I, W]) sweep() {
 	}
 }
 
-// sweepTwo is sweep by two goroutines: one begins at the highest state and the other in the middle. What the second
-// looks at may lead to states that the first has not come to, and waits for them: where it finds less than half
-// as many live ones, since arcs lead to states near by, it leaves the rest to the first.
+// sweepTwo is sweep by two goroutines: one begins at the highest state and the other in the middle.
+// What the second looks at may lead to states that the first has not come to, and waits for them:
+// where it finds less than half as many live ones, since arcs lead to states near by, it leaves the
+// rest to the first.
 func (l *liveSearch[I, W]) sweepTwo() {
 	l.prepareToWait(2)
 	const block = 64 // words
@@ -123,7 +126,7 @@ func (l *liveSearch[I, W]) sweepTwo() {
 	var upper, lower sweepPart
 	upper.next.Store(int64(len(l.pending)))
 	lower.next.Store(int64(middle))
-	together(2, func() {}, func(k int) { // each ends by itself
+	run.Together(2, func() {}, func(k int) { // each ends by itself
 		s := &sweeper[I, W]{liveSearch: l, shared: true}
 		if k == 1 {
 			for s.sweepBlock(&lower, 0, block) && 2*lower.share() >= upper.share() {
@@ -155,7 +158,8 @@ type sweepPart struct {
 // share is how many in a thousand of those looked at live.
 func (p *sweepPart) share() int64 { return p.lived.Load() * 1000 / max(1, p.looked.Load()) }
 
-// sweepBlock sweeps the next block of a part that ends at word lo, and returns false if there is none.
+// sweepBlock sweeps the next block of a part that ends at word lo, and returns false if there is
+// none.
 func (s *sweeper[I, W]) sweepBlock(p *sweepPart, lo, block int) bool {
 	hi := int(p.next.Add(int64(-block))) + block
 	if hi <= lo {
@@ -228,7 +232,8 @@ func (s *sweeper[I, W]) wait(q fst.StateID, arcs []fst.Arc[W]) {
 	if s.first == nil {
 		s.prepareToWait(1)
 	}
-	// Copies, which no store in the loop can change: looked up in s at each arc, the sweep took 14.2 ms for 8.1.
+	// Copies, which no store in the loop can change: looked up in s at each arc, the sweep took
+	// 14.2 ms for 8.1.
 	k, first, room, shared := s.last, s.first, s.room, s.shared
 	for i := range arcs {
 		k++
@@ -271,18 +276,18 @@ func (l *liveSearch[I, W]) wake(workers int) {
 	if len(l.live) == 0 {
 		return
 	}
-	pool := newWorkPool(workers, l.live)
-	together(workers, pool.stop, func(int) { l.wakeFrom(pool) })
+	pool := run.NewWorkPool(workers, l.live)
+	run.Together(workers, pool.Stop, func(int) { l.wakeFrom(pool) })
 }
 
 // wakeFrom does what is in the pool, until nobody has anything left.
-func (l *liveSearch[I, W]) wakeFrom(pool *workPool[[]fst.StateID]) {
+func (l *liveSearch[I, W]) wakeFrom(pool *run.WorkPool[[]fst.StateID]) {
 	// As in reachFrom, several states are taken at once for misses of the cache to overlap.
 	const batch = 16
 	var at [batch]I
 	pending, first, rooms := l.pending, l.first, l.rooms
-	shared := pool.workers > 1
-	for todo, ok := pool.take(); ok; todo, ok = pool.take() {
+	shared := pool.Workers > 1
+	for todo, ok := pool.Take(); ok; todo, ok = pool.Take() {
 		for len(todo) > 0 {
 			if shared && len(todo) >= 4*batch {
 				todo = shareHalf(pool, todo)

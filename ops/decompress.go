@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -54,7 +55,7 @@ func Decompress[W semiring.Codec[W]](r io.Reader, name string, lim Limits) (*fst
 	}
 	at += n
 	d := &decompressor[W]{numbers: numbers, out: fst.NewVector[W](0), t: t,
-		meter: meter{op: "Decompress", lim: lim, calls: 255}}
+		meter: lim.meter("Decompress").AtOnce()}
 	var weights [2][]W // of arcs, of final states
 	d.unweighted = data[at] != 0
 	at++
@@ -95,7 +96,7 @@ type decompressor[W semiring.Codec[W]] struct {
 	t          *EncodeTable[W]
 	unweighted bool
 	arcWeights []W
-	meter      meter
+	meter      run.Meter
 	limit      error // if a limit was met
 
 	short bool // the numbers came to their end
@@ -199,7 +200,7 @@ func (d *decompressor[W]) run(finalWeights []W) error {
 
 // check meets the limits, with so many arcs still to be added.
 func (d *decompressor[W]) check(arcs int64) error {
-	d.limit = d.meter.check(sizeOf[W](d.out.NumStates(), int64(d.out.NumArcs())+arcs))
+	d.limit = d.meter.Check(run.SizeOf[W](d.out.NumStates(), int64(d.out.NumArcs())+arcs))
 	return d.limit
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/graph"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -56,8 +57,8 @@ type Description struct {
 // A machine without a start state has no components and no accessible states,
 // as there.
 //
-// Cost: O(states + arcs) (with SizeOnly, O(states)), and a sort of the labels of states that are not sorted
-// by them.
+// Cost: O(states + arcs) (with SizeOnly, O(states)), and a sort of the labels of states that are
+// not sorted by them.
 func Describe[W semiring.Weight[W]](f fst.Expanded[W], opts *DescribeOptions) *Description {
 	var o DescribeOptions
 	if opts != nil {
@@ -117,9 +118,9 @@ func Describe[W semiring.Weight[W]](f fst.Expanded[W], opts *DescribeOptions) *D
 
 // countConnected fills in what depends on which states reach which.
 func countConnected[W semiring.Weight[W]](d *Description, f fst.Expanded[W], keep func(*fst.Arc[W]) bool) {
-	all, co := findComponents(f, keep, wantCoaccess)
-	reached, _ := findComponents(f, keep, fromStart)
-	d.StrongComponents = all.n
+	all, co := graph.FindComponents(f, keep, graph.WantCoaccess)
+	reached, _ := graph.FindComponents(f, keep, graph.FromStart)
+	d.StrongComponents = all.N
 	d.Components = d.States
 	parent := make([]fst.StateID, d.States)
 	for q := range parent {
@@ -133,7 +134,7 @@ func countConnected[W semiring.Weight[W]](d *Description, f fst.Expanded[W], kee
 		return q
 	}
 	for q := range fst.StateID(d.States) {
-		if reached.of[q] >= 0 {
+		if reached.Of[q] >= 0 {
 			d.Accessible++
 			if co[q] {
 				d.Useful++

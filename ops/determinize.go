@@ -5,6 +5,8 @@ import (
 	"iter"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
+	"github.com/tropica-fst/tropica/ops/internal/square"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -56,21 +58,19 @@ type DeterminizeOptions struct {
 // ε is an ordinary label here, as it is in OpenFst: remove it first with
 // RmEpsilon, or the result has ε-arcs and can have two paths for one string.
 //
-// The weights must be zero-sum-free (a⊕b = 0̄ only when both are) and left
-// divisible. Every acyclic machine and every unweighted acceptor can be
-// determinized; over the tropical semiring every machine with the twins property
-// (see Twins), and an unambiguous one only then. From time to time a growing
-// construction searches its input for a breach of that property, at a cost
-// bounded by the work done so far. On a machine without two paths from the start
-// to one state with the same labels, which every trim unambiguous machine is, a
-// breach is a proof, and the error is a TwinsError. So is a difference of outputs that are all kept. Over Tropical and Tropical64 ambiguous
-// machines are looked at for two cycles with the same labels which are the cheapest that these labels have and cost differently: a proof
-// too. Any other breach is none: the
-// construction goes on to a million states or 256 MiB of output
-// strings (or to the limit on states or bytes, or the context's deadline, when set) and then returns the
-// TwinsError as a suspicion. Machines with weights that do not cancel (see Twins) are not
-// searched: only a limit ends what does not end by itself. What stops at a
-// limit is a DeterminizeError around the LimitError.
+// The weights must be zero-sum-free (a⊕b = 0̄ only when both are) and left divisible. Every acyclic
+// machine and every unweighted acceptor can be determinized; over the tropical semiring every
+// machine with the twins property (see Twins), and an unambiguous one only then. From time to time
+// a growing construction searches its input for a breach of that property, at a cost bounded by the
+// work done so far. On a machine without two paths from the start to one state with the same
+// labels, which every trim unambiguous machine is, a breach is a proof, and the error is a
+// TwinsError. So is a difference of outputs that are all kept. Over Tropical and Tropical64
+// ambiguous machines are looked at for two cycles with the same labels which are the cheapest that
+// these labels have and cost differently: a proof too. Any other breach is none: the construction
+// goes on to a million states or 256 MiB of output strings (or to the limit on states or bytes, or
+// the context's deadline, when set) and then returns the TwinsError as a suspicion. Machines with
+// weights that do not cancel (see Twins) are not searched: only a limit ends what does not end by
+// itself. What stops at a limit is a DeterminizeError around the LimitError.
 //
 // States are numbered in the order in which they are first reached, arcs ordered
 // by label, and sums made in the order that OpenFst has. A transducer is
@@ -164,23 +164,23 @@ func expandAll[W semiring.Weight[W]](e fst.Expander[W]) (*fst.Vector[W], error) 
 	if err != nil || start == fst.NoState {
 		return fst.NewVector[W](0), err
 	}
-	pool := scratchOf[stateBuffer[W]]()
-	b := pool.Get().(*stateBuffer[W])
+	pool := run.Scratch[run.StateBuffer[W]]()
+	b := pool.Get().(*run.StateBuffer[W])
 	known := start
 	for q := fst.StateID(0); q <= known; q++ {
-		final, arcs, err := e.Expand(q, b.state[:0])
-		b.state = arcs
+		final, arcs, err := e.Expand(q, b.State[:0])
+		b.State = arcs
 		if err != nil {
-			b.reset()
+			b.Reset()
 			pool.Put(b)
 			return nil, err
 		}
 		for i := range arcs {
 			known = max(known, arcs[i].NextState)
 		}
-		b.pushPart(final, arcs)
+		b.PushPart(final, arcs)
 	}
-	out := b.machine()
+	out := b.Machine()
 	pool.Put(b)
 	out.SetStart(start)
 	return out, nil
@@ -196,8 +196,8 @@ func newAcceptorDeterminizer[W semiring.Divisible[W]](f fst.Fst[W], o *Determini
 	var w W
 	_, common := any(w).(semiring.CommonDivisor[W])
 	d.m = subsetMachine[W, W, plainResiduals[W]]{op: "Determinize", f: f, table: newSubsetTable[W](), alg: plainResiduals[W]{common}}
-	d.m.meter = meter{op: "Determinize", lim: o.Limits}
-	d.m.guard = newTwinsGuard(f, o.Limits, false, newWeightDelays[W])
+	d.m.meter = o.Limits.meter("Determinize")
+	d.m.guard = newTwinsGuard(f, o.Limits, false, square.NewWeightDelays[W])
 	d.m.guard.rounds(o.Delta)
 	quantize, err := quantizer("Determinize", f, o.Delta)
 	d.m.round(quantize, proportional[W]())

@@ -5,6 +5,9 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
+	"github.com/tropica-fst/tropica/ops/internal/square"
+	"github.com/tropica-fst/tropica/ops/internal/sums"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -15,7 +18,7 @@ type DeterminizePrunedOptions[W any] struct {
 	Prune PruneOptions[W] // Distances are not looked at
 }
 
-// DividedPath is met by divisible weights with the path property.
+// DividedPath is implemented by divisible weights with the path property.
 type DividedPath[W any] interface {
 	PathWeight[W]
 	semiring.Divisible[W]
@@ -27,10 +30,11 @@ type DividedPath[W any] interface {
 // bound on states or a threshold brings even machines to an end that cannot be
 // determinized; a transducer is determinized whole, and then pruned.
 //
-// A threshold does not bring to an end what has two cycles with the same labels, one that costs nothing and one that does, behind a
-// string that is good enough: then states of equal cost differ by more and more. Such cycles are searched for, and are a
-// TwinsError, as with Determinize: by a proof at once, as a suspicion at a million states. Without such cycles, it ends,
-// over Tropical and Tropical64; over other weights any breach of the twins property is a suspicion.
+// A threshold does not bring to an end what has two cycles with the same labels, one that costs
+// nothing and one that does, behind a string that is good enough: then states of equal cost differ
+// by more and more. Such cycles are searched for, and are a TwinsError, as with Determinize: by a
+// proof at once, as a suspicion at a million states. Without such cycles, it ends, over Tropical
+// and Tropical64; over other weights any breach of the twins property is a suspicion.
 //
 // Cost: a shortest distance of f, the subsets that are kept and one step beyond,
 // and the logarithm of their number for each arc.
@@ -65,10 +69,10 @@ func DeterminizePruned[W DividedPath[W]](f fst.Expanded[W], opts *DeterminizePru
 	if err != nil {
 		return nil, err
 	}
-	p := &lazyPruner[W]{d: d, o: &o.Prune, alg: newAlgebra[W]()}
+	p := &lazyPruner[W]{d: d, o: &o.Prune, alg: sums.NewAlgebra[W]()}
 	if g := d.m.guard; g != nil {
 		g.silent = o.Prune.States > 0
-		if start := f.Start(); start != fst.NoState && o.Prune.Threshold != nil && p.alg.less(*o.Prune.Threshold, p.alg.zero) {
+		if start := f.Start(); start != fst.NoState && o.Prune.Threshold != nil && p.alg.Less(*o.Prune.Threshold, p.alg.Zero) {
 			limit := in[start].Times(*o.Prune.Threshold)
 			g.whole = g.search
 			g.search = func(ctx context.Context, op string, budget int64) (*TwinsError, error) {
@@ -84,7 +88,7 @@ func DeterminizePruned[W DividedPath[W]](f fst.Expanded[W], opts *DeterminizePru
 			g.pruned = func(subset, q fst.StateID) bool {
 				for _, e := range d.m.table.subset(subset) {
 					if e.state == q && int(subset) < len(p.alpha) {
-						return !p.alg.less(limit, p.alpha[subset].Times(e.residual).Times(in[q]))
+						return !p.alg.Less(limit, p.alpha[subset].Times(e.residual).Times(in[q]))
 					}
 				}
 				return false
@@ -92,7 +96,7 @@ func DeterminizePruned[W DividedPath[W]](f fst.Expanded[W], opts *DeterminizePru
 		}
 	}
 	d.m.added = func(subset []element[W]) {
-		sum := p.alg.zero
+		sum := p.alg.Zero
 		for _, e := range subset {
 			sum = sum.Plus(e.residual.Times(in[e.state]))
 		}
@@ -111,19 +115,19 @@ func DeterminizePruned[W DividedPath[W]](f fst.Expanded[W], opts *DeterminizePru
 type lazyPruner[W DividedPath[W]] struct {
 	d           *acceptorDeterminizer[W]
 	o           *PruneOptions[W]
-	alg         algebraOf[W]
+	alg         sums.AlgebraOf[W]
 	alpha, beta []W // distances from the start, so far, and to the final states
 	copies      []fst.StateID
 	seen        []uint8
-	queue       *heapQueue
+	queue       *run.StateHeap
 }
 
 func (p *lazyPruner[W]) grow(q fst.StateID) {
 	for int(q) >= len(p.alpha) {
-		p.alpha = append(p.alpha, p.alg.zero)
+		p.alpha = append(p.alpha, p.alg.Zero)
 		p.copies = append(p.copies, fst.NoState)
 		p.seen = append(p.seen, 0)
-		p.queue.pos = append(p.queue.pos, 0)
+		p.queue.Pos = append(p.queue.Pos, 0)
 	}
 }
 
@@ -134,45 +138,45 @@ func (p *lazyPruner[W]) run() (*fst.Vector[W], error) {
 		visited
 	)
 	out := fst.NewVector[W](0)
-	threshold := p.alg.zero
+	threshold := p.alg.Zero
 	if p.o.Threshold != nil {
 		threshold = *p.o.Threshold
 	}
 	start, err := p.d.Start()
-	if err != nil || start == fst.NoState || p.o.States < 0 || p.alg.less(threshold, p.alg.one) || p.beta[start].Equal(p.alg.zero) {
+	if err != nil || start == fst.NoState || p.o.States < 0 || p.alg.Less(threshold, p.alg.One) || p.beta[start].Equal(p.alg.Zero) {
 		return out, err
 	}
 	limit := p.beta[start].Times(threshold)
-	p.queue = newHeapQueue(0, true, func(q, r fst.StateID) bool {
-		return p.alg.less(p.alpha[q].Times(p.beta[q]), p.alpha[r].Times(p.beta[r]))
+	p.queue = run.NewStateHeap(0, true, func(q, r fst.StateID) bool {
+		return p.alg.Less(p.alpha[q].Times(p.beta[q]), p.alpha[r].Times(p.beta[r]))
 	})
-	p.queue.pos = []int32{} // moving
+	p.queue.Pos = []int32{} // moving
 	p.grow(start)
-	p.alpha[start] = p.alg.one
+	p.alpha[start] = p.alg.One
 	p.copies[start] = out.AddState()
 	out.SetStart(0)
 	p.seen[start] = waiting
-	p.queue.push(start)
+	p.queue.Push(start)
 	var arcs []fst.Arc[W]
-	for !p.queue.empty() {
-		s := p.queue.pop()
+	for !p.queue.Empty() {
+		s := p.queue.Pop()
 		p.seen[s] = visited
 		var final W
 		if final, arcs, err = p.d.Expand(s, arcs[:0]); err != nil {
 			return nil, err
 		}
 		as := p.alpha[s]
-		if !p.alg.less(limit, as.Times(final)) {
+		if !p.alg.Less(limit, as.Times(final)) {
 			out.SetFinal(p.copies[s], final)
 		}
 		for _, e := range arcs {
 			t := e.NextState
 			w := as.Times(e.Weight)
-			if p.alg.less(limit, w.Times(p.beta[t])) || p.o.States > 0 && out.NumStates() >= p.o.States {
+			if p.alg.Less(limit, w.Times(p.beta[t])) || p.o.States > 0 && out.NumStates() >= p.o.States {
 				continue
 			}
 			p.grow(t)
-			if p.alg.less(w, p.alpha[t]) {
+			if p.alg.Less(w, p.alpha[t]) {
 				p.alpha[t] = w
 			}
 			if p.copies[t] == fst.NoState {
@@ -183,127 +187,129 @@ func (p *lazyPruner[W]) run() (*fst.Vector[W], error) {
 			switch p.seen[t] {
 			case unseen:
 				p.seen[t] = waiting
-				p.queue.push(t)
+				p.queue.Push(t)
 			case waiting:
-				p.queue.update(t)
+				p.queue.Update(t)
 			}
 		}
 	}
 	return out, nil
 }
 
-// findCheapTwins returns a breach of the twins property that pruning leaves: the left path comes within limit before its cycle, and
-// the cycle costs nothing. beta are the distances to the final states.
+// findCheapTwins returns a breach of the twins property that pruning leaves: the left path comes
+// within limit before its cycle, and the cycle costs nothing. beta are the distances to the final
+// states.
 //
-// A pruned construction without end has an infinite string whose subsets all have a path within limit and, from somewhere
-// on, of one cost, since the sums of costs that are no less than 0 and below a bound are finitely many; and
-// since elements whose residuals are bounded are finitely many too, some residuals have no bound. Along the string, the pairs of
-// a state on the cheapest path and of one on a path to such an element come again with the same cost on the left and another on
+// A pruned construction without end has an infinite string whose subsets all have a path within
+// limit and, from somewhere on, of one cost, since the sums of costs that are no less than 0 and
+// below a bound are finitely many; and since elements whose residuals are bounded are finitely many
+// too, some residuals have no bound. Along the string, the pairs of a state on the cheapest path
+// and of one on a path to such an element come again with the same cost on the left and another on
 // the right: a cycle of this kind. So where there is none, the construction ends.
 func findCheapTwins[W DividedPath[W]](op string, f fst.Expanded[W], beta []W, limit W, delta float64, lim Limits, budget int64) (*TwinsError, error) {
-	w := &stopwatch{op: op, ctx: lim.Ctx}
+	w := &run.Stopwatch{Op: op, Ctx: lim.Ctx}
 	f, held, err := summed(f, w)
 	if err != nil {
 		return nil, err
 	}
-	s, err := newSquare(f, false, budget, w)
+	s, err := square.New(f, false, budget, w)
 	if err != nil {
 		return nil, err
 	}
 	const perPair = 64 // cost, place in the queue, step, component, delay
-	s.held, s.perPair, s.meter = held, perPair, meter{op: op, lim: lim}
-	if err := s.explore(); err != nil || len(s.pairs) == 0 {
+	s.Held, s.PerPair, s.Meter = held, perPair, lim.meter(op)
+	if err := s.Explore(); err != nil || len(s.Pairs) == 0 {
 		return nil, err
 	}
-	alg, unlike := newAlgebra[W](), unlikeRounding(f)
-	left := func(p int32) fst.StateID { l, _ := s.states(p); return l }
+	alg, unlike := sums.NewAlgebra[W](), unlikeRounding(f)
+	left := func(p int32) fst.StateID { l, _ := s.States(p); return l }
 	// The cheapest ways to pairs, by their left sides.
-	alpha := slices.Repeat([]W{alg.zero}, len(s.pairs))
-	via := make([]pairStep, len(s.pairs))
+	alpha := slices.Repeat([]W{alg.Zero}, len(s.Pairs))
+	via := make([]square.Step, len(s.Pairs))
 	through := func(p int32, a W) W { return a.Times(beta[left(p)]) }
-	queue := newHeapQueue(len(s.pairs), true, func(p, q fst.StateID) bool {
-		return alg.less(through(int32(p), alpha[p]), through(int32(q), alpha[q]))
+	queue := run.NewStateHeap(len(s.Pairs), true, func(p, q fst.StateID) bool {
+		return alg.Less(through(int32(p), alpha[p]), through(int32(q), alpha[q]))
 	})
 	const (
 		unseen = iota
 		waiting
 		visited
 	)
-	seen := make([]uint8, len(s.pairs))
-	gone := slices.Repeat([]bool{true}, len(s.pairs))
+	seen := make([]uint8, len(s.Pairs))
+	gone := slices.Repeat([]bool{true}, len(s.Pairs))
 	cheap := *s // with the arcs alone whose left sides cost nothing, on what is reached within limit
-	cheap.first, cheap.list = make([]int64, len(s.pairs)+1), nil
-	alpha[0], seen[0] = alg.one, waiting
-	queue.push(0)
-	for !queue.empty() {
-		p := int32(queue.pop())
-		if err := s.check(); err != nil {
+	cheap.First, cheap.List = make([]int64, len(s.Pairs)+1), nil
+	alpha[0], seen[0] = alg.One, waiting
+	queue.Push(0)
+	for !queue.Empty() {
+		p := int32(queue.Pop())
+		if err := s.Check(); err != nil {
 			return nil, err
 		}
 		seen[p], gone[p] = visited, false
-		for _, e := range s.out(p) {
-			l, _ := s.arcs(p, e)
+		for _, e := range s.Out(p) {
+			l, _ := s.Arcs(p, e)
 			a := alpha[p].Times(l.Weight)
-			if seen[e.to] == visited || alg.less(limit, through(e.to, a)) || semiring.IsZero(through(e.to, a)) || seen[e.to] == waiting && !alg.less(a, alpha[e.to]) {
+			if seen[e.To] == visited || alg.Less(limit, through(e.To, a)) || semiring.IsZero(through(e.To, a)) || seen[e.To] == waiting && !alg.Less(a, alpha[e.To]) {
 				continue
 			}
-			alpha[e.to], via[e.to] = a, pairStep{p, e}
-			if seen[e.to] == unseen {
-				seen[e.to] = waiting
-				queue.push(fst.StateID(e.to))
+			alpha[e.To], via[e.To] = a, square.Step{Pair: p, Arc: e}
+			if seen[e.To] == unseen {
+				seen[e.To] = waiting
+				queue.Push(fst.StateID(e.To))
 			} else {
-				queue.update(fst.StateID(e.to))
+				queue.Update(fst.StateID(e.To))
 			}
 		}
 	}
-	for p := range int32(len(s.pairs)) {
-		for _, e := range s.out(p) {
-			if l, _ := s.arcs(p, e); !gone[p] && !gone[e.to] && !unlike(beta[left(p)], l.Weight.Times(beta[left(e.to)])) {
-				cheap.list = append(cheap.list, e)
+	for p := range int32(len(s.Pairs)) {
+		for _, e := range s.Out(p) {
+			if l, _ := s.Arcs(p, e); !gone[p] && !gone[e.To] && !unlike(beta[left(p)], l.Weight.Times(beta[left(e.To)])) {
+				cheap.List = append(cheap.List, e)
 			}
 		}
-		cheap.first[p+1] = int64(len(cheap.list))
+		cheap.First[p+1] = int64(len(cheap.List))
 	}
-	comp, _ := cheap.components(gone)
-	delays := newWeightDelays[W]()
+	comp, _ := cheap.Components(gone)
+	delays := square.NewWeightDelays[W]()
 	near := func(a, b W) bool { return !unlike(a, b) }
-	delay, known := make([]W, len(s.pairs)), make([]bool, len(s.pairs))
+	delay, known := make([]W, len(s.Pairs)), make([]bool, len(s.Pairs))
 	var pairs []int32
-	for root := range int32(len(s.pairs)) {
+	for root := range int32(len(s.Pairs)) {
 		if known[root] || gone[root] {
 			continue
 		}
-		delay[root], known[root] = alg.one, true
+		delay[root], known[root] = alg.One, true
 		pairs = append(pairs[:0], root)
 		for head := 0; head < len(pairs); head++ {
 			p := pairs[head]
-			if err := s.check(); err != nil {
+			if err := s.Check(); err != nil {
 				return nil, err
 			}
-			for _, e := range cheap.out(p) {
-				if comp[e.to] != comp[p] {
+			for _, e := range cheap.Out(p) {
+				if comp[e.To] != comp[p] {
 					continue
 				}
-				l, r := s.arcs(p, e)
-				d := delays.step(delay[p], l, r)
-				if !known[e.to] {
-					delay[e.to], known[e.to] = d, true
-					pairs = append(pairs, e.to)
+				l, r := s.Arcs(p, e)
+				d := delays.Step(delay[p], l, r)
+				if !known[e.To] {
+					delay[e.To], known[e.To] = d, true
+					pairs = append(pairs, e.To)
 					continue
 				}
-				if near(delay[e.to], d) {
+				if near(delay[e.To], d) {
 					continue
 				}
-				cycle := changingCycle(&cheap, delays, near, comp, root, alg.one, pairStep{p, e})
+				cycle := square.ChangingCycle(&cheap, delays, near, comp, root, alg.One, square.Step{Pair: p, Arc: e})
 				if cycle == nil {
 					continue
 				}
-				var access []pairStep
-				for t := root; t != 0; t = via[t].pair {
+				var access []square.Step
+				for t := root; t != 0; t = via[t].Pair {
 					access = append(access, via[t])
 				}
 				slices.Reverse(access)
-				b := evidence(op, s, delays, access, cycle)
+				b := twinsError(op, s, &square.Breach{Access: access, Cycle: cycle}, false)
 				b.Exact = b.Exact && provesPruned(s, cycle, delta)
 				return b, nil
 			}
@@ -312,12 +318,13 @@ func findCheapTwins[W DividedPath[W]](op string, f fst.Expanded[W], beta []W, li
 	return nil, nil
 }
 
-// provesPruned reports whether the left side of a cycle costs exactly nothing and the right side more than rounding can make up for.
-func provesPruned[W semiring.Weight[W]](s *square[W], cycle []pairStep, delta float64) bool {
+// provesPruned reports whether the left side of a cycle costs exactly nothing and the right side
+// more than rounding can make up for.
+func provesPruned[W semiring.Weight[W]](s *square.Square[W], cycle []square.Step, delta float64) bool {
 	cost := leastCosts[W]()
 	var left, right float64
 	for _, st := range cycle {
-		l, r := s.arcs(st.pair, st.arc)
+		l, r := s.Arcs(st.Pair, st.Arc)
 		left, right = left+cost(l.Weight), right+cost(r.Weight)
 	}
 	return left == 0 && driftsApart(left, right, len(cycle), delta)

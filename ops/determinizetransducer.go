@@ -9,6 +9,8 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
+	"github.com/tropica-fst/tropica/ops/internal/square"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -74,8 +76,9 @@ type outputState struct {
 	rest   fst.StateID // number in rests; NoState of the one without labels
 }
 
-// outputRest is what is left of an output string: a label, and the rest after it, NoState where that has none. So
-// a string and all that is left of it on the way take the memory of one, and not of its square.
+// outputRest is what is left of an output string: a label, and the rest after it, NoState where
+// that has none. So a string and all that is left of it on the way take the memory of one, and not
+// of its square.
 type outputRest struct {
 	label fst.Label
 	tail  fst.StateID
@@ -84,8 +87,8 @@ type outputRest struct {
 func newOutputDeterminizer[W semiring.Divisible[W], R any, A outputAlgebra[W, R]](f fst.Fst[W], o *DeterminizeOptions, alg A) (fst.Expander[W], error) {
 	d := &outputDeterminizer[W, R, A]{o: o, rests: fst.NewTable[outputRest](nil), ofNothing: fst.NoState, superfinal: fst.NoState}
 	d.m = subsetMachine[W, R, A]{op: "Determinize", f: f, alg: alg, table: newSubsetTable[R]()}
-	d.m.meter = meter{op: "Determinize", lim: o.Limits}
-	d.m.guard = newTwinsGuard(f, o.Limits, false, newOutputDelays[W])
+	d.m.meter = o.Limits.meter("Determinize")
+	d.m.guard = newTwinsGuard(f, o.Limits, false, square.NewOutputDelays[W])
 	d.m.guard.rounds(o.Delta)
 	if o.Type == DeterminizeNonFunctional && d.m.guard != nil {
 		d.m.guard.allOutputs = true
@@ -198,7 +201,7 @@ func (d *outputDeterminizer[W, R, A]) Expand(q fst.StateID, dst []fst.Arc[W]) (W
 	w, dst, limit := d.finish(d.m.alg.terms(final), dst)
 	d.count(len(dst) - before)
 	if limit != nil { // for which neither a breach of the twins property nor a large subset is a reason
-		limit.Op, limit.Built = d.m.op, d.m.built()
+		limit.Op, limit.Built = d.m.op, Progress(d.m.built())
 		return zero, dst, &DeterminizeError{Limit: limit}
 	}
 	return w, dst, d.m.check()
@@ -222,7 +225,7 @@ func (d *outputDeterminizer[W, R, A]) finish(terms []outputTerm[W], dst []fst.Ar
 		return zero, append(dst, fst.Arc[W]{ILabel: label, OLabel: t.labels[0], Weight: t.weight, NextState: d.end()}), nil
 	}
 	if d.o.IncrementSubsequentialLabel {
-		if err := enoughLabels(label, len(terms), hintSubsequential); err != nil {
+		if err := enoughLabels(label, len(terms), run.HintSubsequential); err != nil {
 			return zero, dst, err
 		}
 	}
@@ -277,14 +280,14 @@ func (*outputResiduals[W]) watch(func() error)             {} // a step takes no
 
 func (a *outputResiduals[W]) failed() error {
 	if a.full {
-		return &LimitError{Limit: "labels", Bound: int64(mostLabels), Cause: ErrLimit, Hint: hintLabels}
+		return &LimitError{Limit: "labels", Bound: int64(run.MostLabels), Cause: ErrLimit, Hint: run.HintLabels}
 	}
 	return nil
 }
 
 // fits reports whether a slab has room for n labels more.
 func (a *outputResiduals[W]) fits(slab []fst.Label, n int) bool {
-	if len(slab)+n > mostLabels {
+	if len(slab)+n > run.MostLabels {
 		a.full = true
 		return false
 	}
@@ -428,8 +431,8 @@ func (a *outputResiduals[W]) keep(r outResidual[W]) outResidual[W] {
 	return r
 }
 
-// only forgets strings when there are twice as many labels as the last time that it did: what is new then pays for what is
-// moved. Strings lie in one another, and each label is moved once.
+// only forgets strings when there are twice as many labels as the last time that it did: what is
+// new then pays for what is moved. Strings lie in one another, and each label is moved once.
 func (a *outputResiduals[W]) only(left iter.Seq[*outResidual[W]]) {
 	if len(a.kept) <= 2*a.left+retainedLeast {
 		return

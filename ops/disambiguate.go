@@ -9,6 +9,8 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
+	"github.com/tropica-fst/tropica/ops/internal/square"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -46,14 +48,13 @@ var ErrSplit = errors.New("rounding splits states in a way that cannot be mended
 // ε is an ordinary label: remove it first with RmEpsilon, or two paths may differ
 // in it alone.
 //
-// First comes a subset construction like that of Determinize, in which a subset
-// has a head, one of its states. Only the head's arcs are followed, each into a
-// subset of its own, of the states that share a future with the new head: some
-// string takes both to final states. Then, of the arcs with the same label into one
-// state, or into such with one head of which different outputs are left over, from states
-// that one string reaches, all but those of the lowest head are superfluous and go, as do final weights. A transducer is disambiguated as an
-// acceptor whose weights carry output strings, and must be functional, else the
-// error is a FunctionalError.
+// First comes a subset construction like that of Determinize, in which a subset has a head, one of
+// its states. Only the head's arcs are followed, each into a subset of its own, of the states that
+// share a future with the new head: some string takes both to final states. Then, of the arcs with
+// the same label into one state, or into such with one head of which different outputs are left
+// over, from states that one string reaches, all but those of the lowest head are superfluous and
+// go, as do final weights. A transducer is disambiguated as an acceptor whose weights carry output
+// strings, and must be functional, else the error is a FunctionalError.
 //
 // The weights must be zero-sum-free and left divisible. The construction ends
 // for all acyclic machines, unweighted acceptors and unambiguous machines, and
@@ -97,14 +98,14 @@ func disambiguate[W semiring.Divisible[W]](f fst.Expanded[W], opts *Disambiguate
 	if opts != nil {
 		o = *opts
 	}
-	room := &stopwatch{op: opDisambiguate, most: o.Bytes}
-	if err := room.holds(sizeOf[W](f.NumStates(), int64(fst.NumArcs(f))).Bytes); err != nil { // before the copy is made
+	room := &run.Stopwatch{Op: opDisambiguate, Most: o.Bytes}
+	if err := room.Hold(run.SizeOf[W](f.NumStates(), int64(fst.NumArcs(f))).Bytes); err != nil { // before the copy is made
 		return nil, err
 	}
 	in, original := trimmedCopy(f)
 	var s arcSorter[W]
 	sortByNext(in, &s)
-	d := &disambiguator[W]{meter: meter{op: opDisambiguate, lim: o.Limits.workspace(), calls: 255}}
+	d := &disambiguator[W]{meter: o.Limits.workspace().meter(opDisambiguate).AtOnce()}
 	if err := d.construct(in, &o); err != nil {
 		return nil, inStatesOf(original, err)
 	}
@@ -208,7 +209,7 @@ type disambiguator[W semiring.Divisible[W]] struct {
 	out   *fst.Vector[W]
 	heads []fst.StateID // of the states of out; NoState where the rest of an output string is made
 	alike []int32       // of states with one head, the same number where output strings are left over alike; nil for acceptors
-	meter meter
+	meter run.Meter
 
 	seen  *fst.Table[uint64] // pairs of states, the lower first, that one string reaches
 	rival []rivals           // arcs of which one is superfluous
@@ -234,14 +235,14 @@ func (d *disambiguator[W]) construct(in *fst.Vector[W], o *DisambiguateOptions) 
 	if in.Start() == fst.NoState {
 		return nil
 	}
-	sq, err := newSquare[W](in, false, 0, &stopwatch{op: opDisambiguate, ctx: o.Ctx})
+	sq, err := square.New[W](in, false, 0, &run.Stopwatch{Op: opDisambiguate, Ctx: o.Ctx})
 	if err != nil {
 		return err
 	}
-	sq.meter = d.meter
-	d.input = sizeOf[W](in.NumStates(), int64(in.NumArcs())).Bytes
-	sq.held = d.input
-	related, held, err := sq.sharedFutures()
+	sq.Meter = d.meter
+	d.input = run.SizeOf[W](in.NumStates(), int64(in.NumArcs())).Bytes
+	sq.Held = d.input
+	related, held, err := sq.SharedFutures()
 	if err != nil {
 		return err
 	}
@@ -249,15 +250,15 @@ func (d *disambiguator[W]) construct(in *fst.Vector[W], o *DisambiguateOptions) 
 	var expander fst.Expander[W]
 	var head func(q fst.StateID) fst.StateID
 	var leftOver func(q fst.StateID, dst []byte) []byte // of a transducer's state: all but weights
-	var built func() Progress                           // with all that is held
+	var built func() run.Progress                       // with all that is held
 	if fst.PropertiesOf[W](in, fst.Acceptor)&fst.Acceptor != 0 {
 		a, err := newAcceptorDeterminizer[W](in, do)
 		if err != nil {
 			return err
 		}
-		a.m.op, a.m.meter.op, a.m.related = opDisambiguate, opDisambiguate, related
+		a.m.op, a.m.meter.Op, a.m.related = opDisambiguate, opDisambiguate, related
 		a.m.besides = held + d.input
-		a.m.guard = newTwinsGuard[W](in, o.Limits, true, newWeightDelays[W])
+		a.m.guard = newTwinsGuard[W](in, o.Limits, true, square.NewWeightDelays[W])
 		expander, head = a, func(q fst.StateID) fst.StateID { return a.m.heads[q] }
 	} else {
 		e, err := newOutputDeterminizer[W](in, do, &outputResiduals[W]{})
@@ -265,9 +266,9 @@ func (d *disambiguator[W]) construct(in *fst.Vector[W], o *DisambiguateOptions) 
 			return err
 		}
 		t := e.(*outputDeterminizer[W, outResidual[W], *outputResiduals[W]])
-		t.m.op, t.m.meter.op, t.m.related = opDisambiguate, opDisambiguate, related
+		t.m.op, t.m.meter.Op, t.m.related = opDisambiguate, opDisambiguate, related
 		t.m.besides = held + d.input
-		t.m.guard = newTwinsGuard[W](in, o.Limits, true, newOutputDelays[W])
+		t.m.guard = newTwinsGuard[W](in, o.Limits, true, square.NewOutputDelays[W])
 		expander, head = t, func(q fst.StateID) fst.StateID {
 			if s := t.states[q].subset; s >= 0 {
 				return t.m.heads[s]
@@ -295,9 +296,10 @@ func (d *disambiguator[W]) construct(in *fst.Vector[W], o *DisambiguateOptions) 
 	return nil
 }
 
-// compareLeftOver sets alike. A label at most leaves a step, so that of what has gone two ways to one head different strings may be left;
-// the weights are those of all ways together. The keys of one head are held at a time, beside what was built.
-func (d *disambiguator[W]) compareLeftOver(leftOver func(q fst.StateID, dst []byte) []byte, built Progress) error {
+// compareLeftOver sets alike. A label at most leaves a step, so that of what has gone two ways to
+// one head different strings may be left; the weights are those of all ways together. The keys of
+// one head are held at a time, beside what was built.
+func (d *disambiguator[W]) compareLeftOver(leftOver func(q fst.StateID, dst []byte) []byte, built run.Progress) error {
 	since := 0
 	d.alike = make([]int32, len(d.heads))
 	of := map[fst.StateID][]fst.StateID{}
@@ -317,7 +319,7 @@ func (d *disambiguator[W]) compareLeftOver(leftOver func(q fst.StateID, dst []by
 			key = leftOver(q, key[:0])
 			if since += 1 + len(key); since >= candidatesALook {
 				since = 0
-				if err := d.meter.look(p); err != nil {
+				if err := d.meter.CheckNow(p); err != nil {
 					return err
 				}
 			}
@@ -383,23 +385,23 @@ func (d *disambiguator[W]) remove() error {
 func (d *disambiguator[W]) findRivals() error {
 	d.seen, d.rival, d.merge = fst.NewTable(fst.Mix), nil, nil
 	start := d.out.Start()
-	d.seen.ID(pairKey(start, start))
-	queue := []uint64{pairKey(start, start)}
+	d.seen.ID(square.PairKey(start, start))
+	queue := []uint64{square.PairKey(start, start)}
 	for head := 0; head < len(queue); head++ {
 		k := queue[head]
 		var err error
 		if queue, err = d.pairs(queue, fst.StateID(uint32(k>>32)), fst.StateID(uint32(k))); err != nil {
 			return err
 		}
-		if err := d.meter.check(d.built(queue)); err != nil {
+		if err := d.meter.Check(d.built(queue)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (d *disambiguator[W]) built(queue []uint64) Progress {
-	p := sizeOf[W](d.out.NumStates(), int64(d.out.NumArcs()))
+func (d *disambiguator[W]) built(queue []uint64) run.Progress {
+	p := run.SizeOf[W](d.out.NumStates(), int64(d.out.NumArcs()))
 	p.Bytes += d.input + 4*int64(cap(d.heads)+cap(d.alike)+cap(d.merge)) + int64(len(d.rank)) + 8*int64(cap(queue)) + d.seen.Bytes() + int64(cap(d.rival))*int64(unsafe.Sizeof(rivals{}))
 	return p
 }
@@ -425,7 +427,7 @@ func (d *disambiguator[W]) pairs(queue []uint64, p, q fst.StateID) ([]uint64, er
 		}
 		for j := at; j < len(right) && right[j].ILabel == label; j++ {
 			if d.steps++; d.steps%candidatesALook == 0 {
-				if err := d.meter.look(d.built(queue)); err != nil {
+				if err := d.meter.CheckNow(d.built(queue)); err != nil {
 					return queue, err
 				}
 			}
@@ -433,7 +435,8 @@ func (d *disambiguator[W]) pairs(queue []uint64, p, q fst.StateID) ([]uint64, er
 			if d.heads[t] == fst.NoState {
 				continue
 			}
-			// States with one head that are not alike are the same as one state: of the arcs into them, too, one is enough.
+			// States with one head that are not alike are the same as one state: of the
+			// arcs into them, too, one is enough.
 			split := s != t && d.alike != nil && d.heads[s] == d.heads[t] && d.alike[s] != d.alike[t]
 			if p != q && (s == t || split) {
 				d.add(arcID{p, int32(i)}, arcID{q, int32(j)})
@@ -442,13 +445,13 @@ func (d *disambiguator[W]) pairs(queue []uint64, p, q fst.StateID) ([]uint64, er
 				continue
 			}
 			lo, hi := min(s, t), max(s, t)
-			if _, isNew := d.seen.ID(pairKey(lo, hi)); !isNew {
+			if _, isNew := d.seen.ID(square.PairKey(lo, hi)); !isNew {
 				continue
 			}
 			if lo != hi && d.heads[lo] == d.heads[hi] {
 				d.unite(lo, hi)
 			} else {
-				queue = append(queue, pairKey(lo, hi))
+				queue = append(queue, square.PairKey(lo, hi))
 			}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/fst/fsttest"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -81,10 +82,10 @@ func TestDisambiguateComparesWithinLimits(t *testing.T) {
 	done, cancel := context.WithCancel(context.Background())
 	cancel()
 	for limit, lim := range map[string]Limits{"context": {Ctx: done}, "bytes": {Bytes: 1 << 18}, "": {}} {
-		d := &disambiguator[semiring.Tropical]{out: fst.NewVector[semiring.Tropical](0), heads: make([]fst.StateID, n), meter: meter{op: opDisambiguate, lim: lim}}
+		d := &disambiguator[semiring.Tropical]{out: fst.NewVector[semiring.Tropical](0), heads: make([]fst.StateID, n), meter: lim.meter(opDisambiguate)}
 		err := d.compareLeftOver(func(q fst.StateID, dst []byte) []byte {
 			return strconv.AppendInt(append(dst, "of one head "...), int64(q/2), 10)
-		}, Progress{})
+		}, run.Progress{})
 		var stopped *LimitError
 		if limit == "" {
 			if err != nil || d.alike[6] != d.alike[7] || d.alike[7] == d.alike[8] {

@@ -5,23 +5,27 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/square"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
 // When a subset construction does not end, over costs of which the least counts.
 //
-// Let a string y take a subset S to a subset of the same states, and let M be the square matrix of the least costs
-// of y from each state of S to each. After yⁿ the residuals are those of v·Mⁿ, where v are those of S. A state q that
-// lies on a cycle of M has a rate: the least mean cost of the cycles of M from which q is reached. The n-th cost of q
-// is at least n times its rate, up to a constant, since what is on no cycle is no longer than S has states. On a
-// cycle whose mean is the rate of its states, the cost of some state stays within a constant of that for all n. So if two such
-// cycles have different means, the residuals after yⁿ are farther and farther apart, and the subsets are infinitely
-// many. This holds for ambiguous machines too, of which a breach of the twins property alone proves nothing. For
-// transducers the costs are those of the inputs, whatever the outputs.
+// Let a string y take a subset S to a subset of the same states, and let M be the square matrix of
+// the least costs of y from each state of S to each. After yⁿ the residuals are those of v·Mⁿ,
+// where v are those of S. A state q that lies on a cycle of M has a rate: the least mean cost of
+// the cycles of M from which q is reached. The n-th cost of q is at least n times its rate, up to a
+// constant, since what is on no cycle is no longer than S has states. On a cycle whose mean is the
+// rate of its states, the cost of some state stays within a constant of that for all n. So if two
+// such cycles have different means, the residuals after yⁿ are farther and farther apart, and the
+// subsets are infinitely many. This holds for ambiguous machines too, of which a breach of the
+// twins property alone proves nothing. For transducers the costs are those of the inputs, whatever
+// the outputs.
 //
 // Strings y are sought on the way to the subset in which residuals are farthest apart so far.
 
-// leastCosts returns how weights are read as costs, nil where these are not numbers of which ⊕ is the least and ⊗ the sum.
+// leastCosts returns how weights are read as costs, nil where these are not numbers of which ⊕ is
+// the least and ⊗ the sum.
 func leastCosts[W semiring.Weight[W]]() func(W) float64 {
 	var w W
 	if _, ok := any(w).(semiring.Path[W]); !ok {
@@ -37,7 +41,8 @@ func leastCosts[W semiring.Weight[W]]() func(W) float64 {
 // longestDrift is how many labels the two cycles of a proof may have.
 const longestDrift = 1 << 12
 
-// drift looks for two cycles that prove that the construction does not end, with about so many steps.
+// drift looks for two cycles that prove that the construction does not end, with about so many
+// steps.
 func (m *subsetMachine[W, R, A]) drift(budget int64) *TwinsError {
 	cost := leastCosts[W]()
 	weigh, ok := any(m.alg).(interface{ sum(R) W })
@@ -137,8 +142,8 @@ func (m *subsetMachine[W, R, A]) driftFrom(way []fst.StateID, cost func(W) float
 	return nil
 }
 
-// driftEvidence makes the error for two cycles, of elements of the first subset of way that the string along it leads to one another,
-// if their costs differ by more than rounding.
+// driftEvidence makes the error for two cycles, of elements of the first subset of way that the
+// string along it leads to one another, if their costs differ by more than rounding.
 func (m *subsetMachine[W, R, A]) driftEvidence(way []fst.StateID, left, right []int, cost func(W) float64) *TwinsError {
 	length := len(left) / gcd(len(left), len(right)) * len(right)
 	if length*(len(way)-1) > longestDrift {
@@ -166,20 +171,21 @@ func (m *subsetMachine[W, R, A]) driftEvidence(way []fst.StateID, left, right []
 	e := &TwinsError{Op: m.op, Cycle: len(la), Exact: true, States: m.table.len()}
 	e.Left, e.Right = pathOf(m.f, m.f.Start(), append(la, lr...)), pathOf(m.f, m.f.Start(), append(ra, rr...))
 	e.LeftFactor, e.RightFactor = m.guard.factor(lp, e.Left.osyms), m.guard.factor(rp, e.Right.osyms)
-	live := coaccessible(m.guard.f)
+	live := square.Coaccessible(m.guard.f)
 	e.Dead = !live[e.Left.States[e.Cycle]] || !live[e.Right.States[e.Cycle]]
 	return e
 }
 
-// driftsApart reports whether costs of two cycles of so many labels differ by more than the rounding of weights, and of residuals to
-// multiples of delta, can make up for.
+// driftsApart reports whether costs of two cycles of so many labels differ by more than the
+// rounding of weights, and of residuals to multiples of delta, can make up for.
 func driftsApart(left, right float64, labels int, delta float64) bool {
 	const rounding = 1e-4 // as unlikeRounding has it
 	d := math.Abs(left - right)
 	return d > rounding && d > delta*float64(labels)
 }
 
-// cheapest returns the arcs of a path of least cost from an element of the first subset of way to one of the last, along its labels.
+// cheapest returns the arcs of a path of least cost from an element of the first subset of way to
+// one of the last, along its labels.
 func (m *subsetMachine[W, R, A]) cheapest(way []fst.StateID, from, to int, cost func(W) float64) (numbers []int32, arcs []*fst.Arc[W]) {
 	type step struct {
 		cost float64
@@ -226,8 +232,9 @@ func gcd(a, b int) int {
 	return a
 }
 
-// driftingCycles returns two cycles of the matrix whose means are the rates of their states and differ: the first is one of the least
-// mean that begins with an element that keep accepts. ok is false when there are none.
+// driftingCycles returns two cycles of the matrix whose means are the rates of their states and
+// differ: the first is one of the least mean that begins with an element that keep accepts. ok is
+// false when there are none.
 func driftingCycles(costs [][]float64, keep func(int) bool) (left, right []int, ok bool) {
 	n := len(costs)
 	reach := make([][]bool, n)
@@ -289,10 +296,11 @@ func driftingCycles(costs [][]float64, keep func(int) bool) (left, right []int, 
 	return all[least].cycle, all[most].cycle, true
 }
 
-// leastMeanCycle returns the least mean cost of the cycles within a strongly connected component, and a cycle that has it: nil where
-// rounding hides it. O(n³).
+// leastMeanCycle returns the least mean cost of the cycles within a strongly connected component,
+// and a cycle that has it: nil where rounding hides it. O(n³).
 //
-// After R. Karp, "A characterization of the minimum cycle mean in a digraph", Discrete Mathematics 23(3):309-311, 1978.
+// After R. Karp, "A characterization of the minimum cycle mean in a digraph", Discrete Mathematics
+// 23(3):309-311, 1978.
 func leastMeanCycle(costs [][]float64, members []int) (mean float64, cycle []int) {
 	n := len(members)
 	inf := math.Inf(1)

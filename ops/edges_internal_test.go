@@ -10,6 +10,7 @@ import (
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/fst/fsttest"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -20,15 +21,15 @@ func edgeMachine[W semiring.Codec[W]](text string) *fst.Vector[W] {
 // A meter looks at the context when a megabyte more is held, however few calls there were.
 func TestMeterLooksWithEachMegabyte(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
-	m := meter{op: "Test", lim: Limits{Ctx: ctx}}
-	if err := m.check(Progress{}); err != nil {
+	m := Limits{Ctx: ctx}.meter("Test")
+	if err := m.Check(run.Progress{}); err != nil {
 		t.Fatal(err)
 	}
 	cancel()
-	if err := m.check(Progress{Bytes: 1000}); err != nil {
+	if err := m.Check(run.Progress{Bytes: 1000}); err != nil {
 		t.Errorf("with a little more: %v", err)
 	}
-	if err := m.check(Progress{Bytes: 2 << 20}); !isCancelled(err) {
+	if err := m.Check(run.Progress{Bytes: 2 << 20}); !isCancelled(err) {
 		t.Errorf("with two megabytes more: %v", err)
 	}
 }
@@ -69,9 +70,11 @@ func TestArcsOfLastLabel(t *testing.T) {
 		return out
 	}
 	for _, sorted := range []bool{false, true} {
-		r := &restOf[W]{in: arcs(5, math.MaxInt32), se: arcs(4, 5, math.MaxInt32, math.MaxInt32, math.MaxInt32),
-			inLabel: outputLabels, seLabel: inputLabels, inSorted: sorted}
-		if n := r.arcs(0, 0); n != 4 {
+		x := &twoSides[W]{
+			in: oneSide[W]{arcs: arcs(5, math.MaxInt32), labels: outputLabels, sorted: sorted},
+			se: oneSide[W]{arcs: arcs(4, 5, math.MaxInt32, math.MaxInt32, math.MaxInt32), labels: inputLabels},
+		}
+		if n := x.count(0, 0); n != 4 {
 			t.Errorf("sorted %v: %d arcs, want 4", sorted, n)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -26,7 +27,7 @@ var ErrEncoding = errors.New("not an arc of an encoded machine")
 // triple (NoLabel, NoLabel, w), so that they are not mistaken for ε-arcs.
 type EncodeTable[W semiring.Weight[W]] struct {
 	kind    EncodeKind
-	weights keyTable // numbers the canonical bytes of weights
+	weights run.KeyTable // numbers the canonical bytes of weights
 	table   *fst.Table[encodeKey]
 	value   []W // weight of each triple
 	key     []byte
@@ -78,7 +79,7 @@ func (t *EncodeTable[W]) Add(ilabel, olabel fst.Label, w W) fst.Label {
 	k := encodeKey{ilabel: ilabel, olabel: olabel}
 	if t.kind&EncodeWeights != 0 {
 		t.key = w.AppendKey(t.key[:0])
-		k.weight, _ = t.weights.id(t.key)
+		k.weight, _ = t.weights.ID(t.key)
 	}
 	id, isNew := t.table.ID(k)
 	if isNew {

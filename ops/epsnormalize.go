@@ -4,23 +4,24 @@ import (
 	"errors"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
+	"github.com/tropica-fst/tropica/ops/internal/sums"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// EpsNormalize returns a transducer with the relation of f in which, on each path,
-// no ε on the given side comes before a label on that side: all ε come last. There
-// are no arcs with ε on both sides but for those that spell out what is left of an
-// output string.
+// EpsNormalize returns a transducer with the relation of f. On each of its paths the ε of the given
+// side come after the labels of that side: all ε come last. There are no arcs with ε on both sides
+// but for those that spell out what is left of an output string.
 //
 // No cycle may have more labels on the other side than on this, for then there are ever more
 // left to come: that is an UnboundedOutputError with the cycle, around
 // ErrUnboundedDelay, or ErrNotClosed where there is none on this side. It is met before the work
 // that would not end, if and only if it would not; epsnormalizeend.go has the proof.
 //
-// The outputs become part of the weights, ε-arcs are removed, and the outputs
-// spelled out again; states and arcs are OpenFst's. Cost: that of RmEpsilon, and
-// O(states + arcs) of the result, times the length of the strings, which are held each by itself: n²/2 labels
-// on a chain of n arcs with ε on the side and an output. Limits.Bytes counts them.
+// The outputs become part of the weights, ε-arcs are removed, and the outputs spelled out again;
+// states and arcs are OpenFst's. Cost: that of RmEpsilon, and O(states + arcs) of the result, times
+// the length of the strings, which are held each by itself: n²/2 labels on a chain of n arcs with ε
+// on the side and an output. Limits.Bytes counts them.
 //
 // After M. Mohri, "Generic epsilon-removal and input epsilon-normalization
 // algorithms for weighted transducers", Int. J. Foundations of Computer Science
@@ -31,8 +32,8 @@ func EpsNormalize[W semiring.Component[W]](f fst.Expanded[W], side Side, lim Lim
 		out, err := epsNormalize[semiring.Log, semiring.Log64](f, side, lim)
 		v, _ := any(out).(*fst.Vector[W])
 		return v, err
-	case fst.Expanded[carriedProduct]:
-		out, err := epsNormalize[carriedProduct, carriedProduct64](f, side, lim)
+	case fst.Expanded[sums.CarriedProduct]:
+		out, err := epsNormalize[sums.CarriedProduct, sums.CarriedProduct64](f, side, lim)
 		v, _ := any(out).(*fst.Vector[W])
 		return v, err
 	}
@@ -43,8 +44,8 @@ func EpsNormalize[W semiring.Component[W]](f fst.Expanded[W], side Side, lim Lim
 func epsNormalize[W semiring.Component[W], D semiring.Component[D]](f fst.Expanded[W], side Side, lim Limits) (*fst.Vector[W], error) {
 	in := f
 	// Before it is made: the machine with sets of strings, which is what takes most.
-	room := &stopwatch{op: "EpsNormalize", ctx: lim.Ctx, most: lim.Bytes}
-	if err := room.holds(sizeOf[semiring.GallicUnion[D]](f.NumStates(), int64(fst.NumArcs(f))).Bytes); err != nil {
+	room := &run.Stopwatch{Op: "EpsNormalize", Ctx: lim.Ctx, Most: lim.Bytes}
+	if err := room.Hold(run.SizeOf[semiring.GallicUnion[D]](f.NumStates(), int64(fst.NumArcs(f))).Bytes); err != nil {
 		return nil, err
 	}
 	if side == Output {
@@ -58,7 +59,7 @@ func epsNormalize[W semiring.Component[W], D semiring.Component[D]](f fst.Expand
 	// Sets of strings may be exponential in the machine. What earlier steps made counts beside
 	// that of a later one, so that Limits.Bytes bounds all that is held at once.
 	held := machineBytes(in, lim)
-	wide := widening[W, D]()
+	wide := sums.Widening[W, D]()
 	g, err := toGallic(in, func(l fst.Label, w W) semiring.GallicUnion[D] { return unionPair(l, wide(w)) }, room)
 	if err != nil {
 		return nil, err

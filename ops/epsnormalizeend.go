@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/graph"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -39,12 +41,12 @@ func (e *UnboundedOutputError) Unwrap() error { return e.Err }
 
 // When EpsNormalize ends. Let f have its outputs on the other side than the one that is normalized.
 //
-// (1) ε-removal ends if and only if no state that it closes reaches, by arcs with input ε
-// and weights other than 0̄, a cycle of such arcs with an output. With one, the sums have
-// the strings u·vⁿ·w for all n, each of another length: they never settle. (Weights that become
-// 0̄ by underflow, or cancel one another, as negative numbers do, could end it all the same: that is not
-// waited for.) Without, the strings of the ways to a state are finitely many, and what is left
-// is whether their weights sum, of which ErrNotClosed tells.
+// (1) ε-removal ends if and only if no state that it closes reaches, by arcs with input ε and
+// weights other than 0̄, a cycle of such arcs with an output. With one, the sums have the strings
+// u·vⁿ·w for all n, each of another length: they never settle. (Weights that become 0̄ by
+// underflow, or cancel one another, as negative numbers do, could end it all the same: that is not
+// waited for.) Without, the strings of the ways to a state are finitely many, and what is left is
+// whether their weights sum, of which ErrNotClosed tells.
 //
 // (2) Of the machine g without ε, whose arcs carry sets of strings, the factorization makes states
 // (q, s), with the string s still to be spelled out. An arc with the string t leads from (q, s) to
@@ -56,12 +58,12 @@ func (e *UnboundedOutputError) Unwrap() error { return e.Err }
 //     it, or 0: no more than that of a path without cycles, for taking out a cycle takes out no gain. So the
 //     strings owed are of bounded length, over the labels of f, and finitely many.
 //
-// So the factorization ends if and only if no cycle of g has a gain above 0, where only the longest string
-// of each arc matters; of the empty set nothing comes. This is seen before it begins.
+// So the factorization ends if and only if no cycle of g has a gain above 0, where only the longest
+// string of each arc matters; of the empty set nothing comes. This is seen before it begins.
 //
-// (3) A cycle of g with gain comes from closed walks of f with more outputs than inputs, over arcs that are not 0̄
-// and on paths from the start to a final state: some simple cycle there has a gain too. It
-// is what the error shows.
+// (3) A cycle of g with gain comes from closed walks of f with more outputs than inputs, over arcs
+// that are not 0̄ and on paths from the start to a final state: some simple cycle there has a gain
+// too. It is what the error shows.
 
 // endlessRemoval decides (1), for f as normalized on the input, which is inverted for the Output.
 func endlessRemoval[W semiring.Weight[W]](f fst.Expanded[W], side Side, lim Limits) error {
@@ -69,12 +71,12 @@ func endlessRemoval[W semiring.Weight[W]](f fst.Expanded[W], side Side, lim Limi
 		return nil
 	}
 	along := func(e *fst.Arc[W]) bool { return e.ILabel == fst.Epsilon && !semiring.IsZero(e.Weight) }
-	c, _, err := findComponentsWithin(f, along, 0, &stopwatch{op: "EpsNormalize", ctx: lim.Ctx})
+	c, _, err := graph.FindComponentsWithin(f, along, 0, &run.Stopwatch{Op: "EpsNormalize", Ctx: lim.Ctx})
 	if err != nil {
 		return err
 	}
 	endless := func(q fst.StateID, e *fst.Arc[W]) bool {
-		return along(e) && e.OLabel != fst.Epsilon && c.of[q] == c.of[e.NextState]
+		return along(e) && e.OLabel != fst.Epsilon && c.Of[q] == c.Of[e.NextState]
 	}
 	found := false
 	for q := range fst.StateID(f.NumStates()) {
@@ -86,7 +88,8 @@ func endlessRemoval[W semiring.Weight[W]](f fst.Expanded[W], side Side, lim Limi
 	if !found {
 		return nil
 	}
-	// From all states that are closed at once. What no path uses must not decide whether there is a result.
+	// From all states that are closed at once. What no path uses must not decide whether there
+	// is a result.
 	dead := useless(vectorOf(f), 1)
 	isDead := func(q fst.StateID) bool { return dead != nil && dead[q] }
 	seen := make([]bool, f.NumStates())
@@ -138,8 +141,8 @@ func endlessFactoring[W semiring.Weight[W], D semiring.Component[D]](g *fst.Vect
 	return newUnboundedOutput(f, side, useless(vectorOf(f), 1), func(e *fst.Arc[W]) bool { return !semiring.IsZero(e.Weight) }, ErrUnboundedDelay, lim)
 }
 
-// newUnboundedOutput finds a cycle of f, over arcs that keep accepts and states not among dead, with more
-// outputs than inputs, and makes the error of it.
+// newUnboundedOutput finds a cycle of f, over arcs that keep accepts and states not among dead,
+// with more outputs than inputs, and makes the error of it.
 func newUnboundedOutput[W semiring.Weight[W]](f fst.Expanded[W], side Side, dead []bool, keep func(*fst.Arc[W]) bool, reason error, lim Limits) error {
 	isDead := func(q fst.StateID) bool { return dead != nil && dead[q] }
 	cycle, err := gainingCycle(f, func(q fst.StateID, e *fst.Arc[W]) (int, bool) {
@@ -208,13 +211,14 @@ func wayTo[W semiring.Weight[W]](f fst.Expanded[W], q fst.StateID, dead func(fst
 	return way
 }
 
-// gainingCycle returns a cycle with a sum of gains above 0, nil if there is none. gain is that of an
-// arc, and whether it counts at all.
+// gainingCycle returns a cycle with a sum of gains above 0, nil if there is none. gain is that of
+// an arc, and whether it counts at all.
 //
-// Longest ways are relaxed inside of strongly connected components by the rounds of Bellman and Ford; on a cycle of the
-// arcs by which states got their last values, the gain is above 0, and if there is a cycle with such
-// a gain, one of these comes (R. Tarjan, "Shortest paths", AT&T Bell Laboratories, 1981). The search for it
-// is made each time as many arcs have been relaxed as there are states.
+// Longest ways are relaxed inside of strongly connected components by the rounds of Bellman and
+// Ford; on a cycle of the arcs by which states got their last values, the gain is above 0, and if
+// there is a cycle with such a gain, one of these comes (R. Tarjan, "Shortest paths", AT&T Bell
+// Laboratories, 1981). The search for it is made each time as many arcs have been relaxed as there
+// are states.
 //
 // O(states·arcs) time at worst, O(arcs) where no component has an arc that gains.
 func gainingCycle[W semiring.Weight[W]](f fst.Expanded[W], gain func(fst.StateID, *fst.Arc[W]) (int, bool), lim Limits) ([]ArcRef, error) {
@@ -231,26 +235,26 @@ func gainingCycle[W semiring.Weight[W]](f fst.Expanded[W], gain func(fst.StateID
 	if !gains {
 		return nil, nil
 	}
-	c, _ := findComponents[W](f, nil, 0)
-	gaining := make([]bool, c.n)
+	c, _ := graph.FindComponents[W](f, nil, 0)
+	gaining := make([]bool, c.N)
 	for q := range fst.StateID(n) {
 		arcs := f.Arcs(q)
 		for i := range arcs {
-			if g, ok := gain(q, &arcs[i]); ok && g > 0 && c.of[q] == c.of[arcs[i].NextState] {
-				gaining[c.of[q]] = true
+			if g, ok := gain(q, &arcs[i]); ok && g > 0 && c.Of[q] == c.Of[arcs[i].NextState] {
+				gaining[c.Of[q]] = true
 			}
 		}
 	}
 	var round, next []fst.StateID
 	for q := range fst.StateID(n) {
-		if gaining[c.of[q]] {
+		if gaining[c.Of[q]] {
 			round = append(round, q)
 		}
 	}
 	if len(round) == 0 {
 		return nil, nil
 	}
-	m := meter{op: "EpsNormalize", lim: Limits{Ctx: lim.Ctx}}
+	m := Limits{Ctx: lim.Ctx}.meter("EpsNormalize")
 	value := make([]int64, n)
 	by := make([]ArcRef, n) // the arc that gave the value
 	for q := range by {
@@ -262,7 +266,7 @@ func gainingCycle[W semiring.Weight[W]](f fst.Expanded[W], gain func(fst.StateID
 		next = next[:0]
 		for _, q := range round {
 			waiting[q] = false
-			if err := m.check(Progress{}); err != nil {
+			if err := m.Check(run.Progress{}); err != nil {
 				return nil, err
 			}
 			arcs := f.Arcs(q)
@@ -270,7 +274,7 @@ func gainingCycle[W semiring.Weight[W]](f fst.Expanded[W], gain func(fst.StateID
 			for i := range arcs {
 				e := &arcs[i]
 				t := e.NextState
-				if c.of[q] != c.of[t] || !counts(q, e) {
+				if c.Of[q] != c.Of[t] || !counts(q, e) {
 					continue
 				}
 				if g, _ := gain(q, e); value[q]+int64(g) > value[t] {

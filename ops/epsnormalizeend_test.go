@@ -11,6 +11,7 @@ import (
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/fst/fsttest"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -121,7 +122,7 @@ func epsNormalizedUnchecked(f *fst.Vector[semiring.Tropical], side Side, lim Lim
 	if side == Output {
 		Invert(in)
 	}
-	g, err := toGallic[semiring.Tropical](in, unionPair[semiring.Tropical], &stopwatch{})
+	g, err := toGallic[semiring.Tropical](in, unionPair[semiring.Tropical], &run.Stopwatch{})
 	if err != nil {
 		return nil, err
 	}

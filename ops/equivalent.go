@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
+	"github.com/tropica-fst/tropica/ops/internal/square"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -56,7 +58,7 @@ func Equivalent[W minimizable[W]](a, b fst.Expanded[W], delta float64) (bool, er
 		return sameLanguage(a, b), nil
 	}
 	for i, f := range []fst.Expanded[W]{a, b} {
-		if err := cancelling("Equivalent", f, &stopwatch{}); err != nil {
+		if err := cancelling("Equivalent", f, &run.Stopwatch{}); err != nil {
 			return false, fmt.Errorf("%w (in the %s machine)", err, [...]string{"first", "second"}[i])
 		}
 	}
@@ -193,12 +195,11 @@ func (u *unionFind) union(x, y int32) bool {
 	return true
 }
 
-// Distinguish returns nil when Equivalent says yes, and otherwise a string whose
-// weights in a and b are more than delta apart, found by breadth-first search on
-// the pairs of states that a string reaches: where one of them is final and the
-// other not, where the weights differ, or by going on from a pair that two
-// strings reach with different quotients of weights. The search gives up after
-// four million pairs, with Unknown set.
+// Distinguish returns nil when a and b are equivalent. Otherwise it returns a string whose weights
+// in a and b differ by more than delta. It searches the pairs of states that one string reaches,
+// breadth first: where one of them is final and the other not, where the weights differ, or by
+// going on from a pair that two strings reach with different quotients of weights. The search gives
+// up after four million pairs, with Unknown set.
 func Distinguish[W minimizable[W]](a, b fst.Expanded[W], delta float64) (*Distinction, error) {
 	same, err := Equivalent(a, b, delta)
 	if same || err != nil {
@@ -294,7 +295,7 @@ func (d *distinguisher[W]) steps(key uint64, visit func(l fst.Label, to uint64, 
 		if to[0] == fst.NoState && to[1] == fst.NoState {
 			continue
 		}
-		if !visit(l, pairKey(to[0], to[1]), w) {
+		if !visit(l, square.PairKey(to[0], to[1]), w) {
 			return
 		}
 	}
@@ -314,7 +315,7 @@ const distinctionPairs = 1 << 22
 
 func (d *distinguisher[W]) search() (found []fst.Label, ok bool) {
 	one := semiring.One[W]()
-	d.ids.ID(pairKey(d.f[0].Start(), d.f[1].Start()))
+	d.ids.ID(square.PairKey(d.f[0].Start(), d.f[1].Start()))
 	d.nodes = append(d.nodes, distinctionNode[W]{parent: -1, w: [2]W{one, one}})
 	for n := int32(0); int(n) < len(d.nodes) && len(d.nodes) < distinctionPairs; n++ {
 		key, at := d.ids.Key(fst.StateID(n)), d.nodes[n].w

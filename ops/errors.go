@@ -4,10 +4,11 @@ import (
 	"fmt"
 
 	"github.com/tropica-fst/tropica/fst"
-	"github.com/tropica-fst/tropica/ops/internal/part"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 )
 
-// StateError reports the state at which an operation gave up; fst.NoState where it had come to none.
+// StateError reports the state at which an operation gave up; fst.NoState where it had come to
+// none.
 type StateError struct {
 	Op    string
 	State fst.StateID
@@ -37,13 +38,14 @@ func (e *ArcError) Error() string {
 }
 func (e *ArcError) Unwrap() error { return e.Err }
 
-func init() { part.Renamed = renamed }
+func init() { run.Errors.Renamed = renamed }
 
 // renamed gives an error of a part the name of the whole.
 func renamed(err error, op string) error { return asWhole(err, op, func(*LimitError) {}) }
 
-// asWhole is the error of a part under the name of the whole, with what change makes of a LimitError. Whatever is changed is
-// copied before: an operand that is computed on demand keeps the error that comes from it, and gives it to others too.
+// asWhole is the error of a part under the name of the whole, with what change makes of a
+// LimitError. Whatever is changed is copied before: an operand that is computed on demand keeps the
+// error that comes from it, and gives it to others too.
 func asWhole(err error, op string, change func(*LimitError)) error {
 	switch e := err.(type) {
 	case *StateError:

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/tropica-fst/tropica/ops/internal/part"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 )
 
 // The error of a part is copied before it is given the name of the whole, and the bytes that the whole has held besides.
@@ -23,7 +23,7 @@ func TestErrorsOfPartsAreCopied(t *testing.T) {
 	state := &StateError{Op: "part", State: 3, Err: context.Canceled}
 	for _, err := range []error{state, &LimitError{Op: "part", Limit: "context", Cause: state}, &DeterminizeError{Limit: limit}, &CycleError{Op: "part", Cycle: []ArcRef{{}}, Err: ErrCyclic}, errors.New("ops: part")} {
 		text := err.Error()
-		whole := part.Renamed(err, "pdt.Whole")
+		whole := run.Errors.Renamed(err, "pdt.Whole")
 		if err.Error() != text || state.Op != "part" || limit.Op != "part" {
 			t.Errorf("%q has become %q", text, err)
 		}
@@ -35,7 +35,7 @@ func TestErrorsOfPartsAreCopied(t *testing.T) {
 			t.Errorf("%v has its old name", whole)
 		}
 	}
-	if err := part.Renamed(nil, "Whole"); err != nil {
+	if err := run.Errors.Renamed(nil, "Whole"); err != nil {
 		t.Error(err)
 	}
 }

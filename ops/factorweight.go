@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -115,10 +116,10 @@ type factorer[W semiring.Weight[W]] struct {
 	quantize func(W) W
 	states   []owed[W]
 	plain    []fst.StateID // the state with nothing owed, for each state of f
-	ids      keyTable      // of states with something owed, numbered apart
+	ids      run.KeyTable  // of states with something owed, numbered apart
 	owing    []fst.StateID
 	key      []byte
-	meter    meter
+	meter    run.Meter
 	arcs     int64
 	heap     func(*W) int64 // nil where weights hold nothing outside of themselves
 	held     int64
@@ -136,9 +137,9 @@ func newFactorer[W semiring.Weight[W]](f fst.Fst[W], factor func(W) []Factors[W]
 	if opts != nil {
 		x.o = *opts
 	}
-	x.meter = meter{op: "FactorWeight", lim: x.o.Limits}
+	x.meter = x.o.Limits.meter("FactorWeight")
 	if x.o.Bytes > 0 {
-		x.heap = heapOf[W]()
+		x.heap = run.HeapOf[W]()
 	}
 	var err error
 	x.quantize, err = quantizer("FactorWeight", x.f, x.o.Delta)
@@ -158,7 +159,7 @@ func (x *factorer[W]) id(q fst.StateID, w W) fst.StateID {
 	} else {
 		x.key = append(x.key[:0], byte(q), byte(q>>8), byte(q>>16), byte(q>>24))
 		x.key = w.AppendKey(x.key)
-		k, isNew := x.ids.id(x.key)
+		k, isNew := x.ids.ID(x.key)
 		if !isNew {
 			return x.owing[k]
 		}
@@ -244,18 +245,19 @@ func (x *factorer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (W, []fst.Arc[W], 
 	}
 	x.arcs += int64(len(dst) - before)
 	if x.heap != nil {
-		x.held += heapOfArcs(x.heap, dst[before:])
+		x.held += run.HeapOfArcs(x.heap, dst[before:])
 	}
-	return final, dst, x.meter.check(x.built())
+	return final, dst, x.meter.Check(x.built())
 }
 
 // built is what has been made.
-func (x *factorer[W]) built() Progress {
+func (x *factorer[W]) built() run.Progress {
 	bytes := x.arcs*int64(unsafe.Sizeof(fst.Arc[W]{})) + int64(len(x.states))*(24+int64(unsafe.Sizeof(owed[W]{}))) + x.held
-	return Progress{States: len(x.states), Arcs: x.arcs, Bytes: bytes}
+	return run.Progress{States: len(x.states), Arcs: x.arcs, Bytes: bytes}
 }
 
-// enoughLabels returns a LimitError when n arcs that a final weight becomes ask for labels beyond the last.
+// enoughLabels returns a LimitError when n arcs that a final weight becomes ask for labels beyond
+// the last.
 func (x *factorer[W]) enoughLabels(n int) error {
 	first := fst.Label(math.MinInt32) // which n in memory cannot exhaust
 	if x.o.IncrementILabel {
@@ -264,9 +266,9 @@ func (x *factorer[W]) enoughLabels(n int) error {
 	if x.o.IncrementOLabel {
 		first = max(first, x.o.FinalOLabel)
 	}
-	err := enoughLabels(first, n, hintFinal)
+	err := enoughLabels(first, n, run.HintFinal)
 	if err != nil {
-		err.Op, err.Built = "FactorWeight", x.built()
+		err.Op, err.Built = "FactorWeight", Progress(x.built())
 		return err
 	}
 	return nil

@@ -6,15 +6,17 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
+	"github.com/tropica-fst/tropica/ops/internal/sums"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// Passages holds, for each arc and each final weight of a machine, the ⊕-sum of
-// the weights of the successful paths through it: α(p)⊗w⊗β(q), or that divided
-// by the sum over all successful paths.
+// Passages holds the ⊕-sum of the weights of the successful paths through each arc and each final
+// weight of a machine: α(p)⊗w⊗β(q), or that divided by the sum over all successful paths.
 //
-// Over Log all of these are computed in float64 and rounded one by one. Sums of a long machine are large beside what its arcs
-// weigh: posteriors are to be taken from Posteriors or ExpectedCounts, not from Alpha and Beta, whose rounding they would show.
+// Over Log all of these are computed in float64 and rounded one by one. Sums of a long machine are
+// large beside what its arcs weigh: posteriors are to be taken from Posteriors or ExpectedCounts,
+// not from Alpha and Beta, whose rounding they would show.
 type Passages[W semiring.Weight[W]] struct {
 	Alpha []W // from the start to each state
 	Beta  []W // from each state to the final states, final weights included
@@ -35,8 +37,8 @@ type ForwardBackwardOptions struct {
 	Delta float64
 	// MaxVisits is as in ShortestDistance.
 	MaxVisits int64
-	// Limits has Ctx, which stops a long computation, and Bytes for the distances and the passages. States and Arcs
-	// mean nothing, as no machine is made.
+	// Limits has Ctx, which stops a long computation, and Bytes for the distances and the
+	// passages. States and Arcs mean nothing, as no machine is made.
 	Limits
 }
 
@@ -63,8 +65,8 @@ func ForwardBackward[W semiring.Approx[W]](f fst.Expanded[W], opts *ForwardBackw
 		p, err := passagesOf(op, f, opts, undivided[semiring.Log64])
 		w, _ := any(p).(*Passages[W])
 		return w, err
-	case fst.Expanded[carriedProduct]:
-		p, err := passagesOf(op, f, opts, undivided[carriedProduct64])
+	case fst.Expanded[sums.CarriedProduct]:
+		p, err := passagesOf(op, f, opts, undivided[sums.CarriedProduct64])
 		w, _ := any(p).(*Passages[W])
 		return w, err
 	}
@@ -92,19 +94,18 @@ func Posteriors[W interface {
 		p, err := passagesOf(op, f, opts, semiring.Log64.DivideLeft)
 		w, _ := any(p).(*Passages[W])
 		return w, err
-	case fst.Expanded[carriedProduct]:
-		p, err := passagesOf(op, f, opts, carriedProduct64.DivideLeft)
+	case fst.Expanded[sums.CarriedProduct]:
+		p, err := passagesOf(op, f, opts, sums.CarriedProduct64.DivideLeft)
 		w, _ := any(p).(*Passages[W])
 		return w, err
 	}
 	return passagesOf(op, f, opts, W.DivideLeft)
 }
 
-// ExpectedCounts returns how often a path of f, drawn at random by its weight,
-// is expected to pass each arc, as plain numbers whatever the scale of the
-// weights: arcs holds them for the arcs of state after state, in their order,
-// and finals the chance to end at each state. logTotal is the logarithm of the
-// sum over all paths. Errors are those of Posteriors.
+// ExpectedCounts returns, for each arc, how often a random path of f is expected to pass it. Paths
+// are drawn by their weights; the counts are plain numbers: arcs holds them for the arcs of state
+// after state, in their order, and finals the chance to end at each state. logTotal is the
+// logarithm of the sum over all paths. Errors are those of Posteriors.
 //
 // Cost: that of ForwardBackward; over Log64 one exp an arc more.
 func ExpectedCounts[W interface {
@@ -124,10 +125,10 @@ func ExpectedCounts[W interface {
 
 // expectedCounts is ExpectedCounts with sums carried in D.
 func expectedCounts[W interface {
-	float
+	sums.Float
 	semiring.Approx[W]
 }, D interface {
-	float
+	sums.Float
 	semiring.Approx[D]
 }](f fst.Expanded[W], opts *ForwardBackwardOptions) (arcs, finals []float64, logTotal float64, err error) {
 	const op = "ExpectedCounts"
@@ -144,7 +145,7 @@ func expectedCounts[W interface {
 	total := float64(p.total)
 	for q := range fst.StateID(n) {
 		row := f.Arcs(q)
-		if err := w.did(1 + 4*len(row)); err != nil { // of one exp each
+		if err := w.Spend(1 + 4*len(row)); err != nil { // of one exp each
 			return nil, nil, 0, err
 		}
 		a, rho := float64(p.alpha[q]), float64(f.Final(q))
@@ -156,23 +157,15 @@ func expectedCounts[W interface {
 			}
 			continue
 		}
-		finals[q] = expNeg(a + rho - total)
+		finals[q] = sums.ExpNeg(a + rho - total)
 		for i := range row {
-			arcs = append(arcs, expNeg(a+float64(row[i].Weight)+float64(p.beta[row[i].NextState])-total))
+			arcs = append(arcs, sums.ExpNeg(a+float64(row[i].Weight)+float64(p.beta[row[i].NextState])-total))
 		}
 	}
 	if real {
 		return arcs, finals, math.Log(total), nil
 	}
 	return arcs, finals, -total, nil
-}
-
-// expNeg is e^-x, and 0 for the NaN of ∞-∞, which is a 0̄.
-func expNeg(x float64) float64 {
-	if !(x < 746) {
-		return 0
-	}
-	return math.Exp(-x)
 }
 
 // noNaN is x, and 0 for the NaN of 0 times what is no member, which is a 0̄.
@@ -189,47 +182,48 @@ type bothSums[D any] struct {
 	total       D
 }
 
-// forwardBackward computes the distances, carried in D; one search for the order serves both. The stopwatch is that of what follows.
-func forwardBackward[W semiring.Approx[W], D semiring.Approx[D]](op string, f fst.Expanded[W], opts *ForwardBackwardOptions) (*bothSums[D], *stopwatch, error) {
+// forwardBackward computes the distances, carried in D; one search for the order serves both. The
+// stopwatch is that of what follows.
+func forwardBackward[W semiring.Approx[W], D semiring.Approx[D]](op string, f fst.Expanded[W], opts *ForwardBackwardOptions) (*bothSums[D], *run.Stopwatch, error) {
 	var o ForwardBackwardOptions
 	if opts != nil {
 		o = *opts
 	}
 	p := &bothSums[D]{total: semiring.Zero[D]()}
-	w := &stopwatch{op: op, ctx: o.Ctx, most: o.Bytes}
-	if err := w.did(1); err != nil {
+	w := &run.Stopwatch{Op: op, Ctx: o.Ctx, Most: o.Bytes}
+	if err := w.Spend(1); err != nil {
 		return nil, nil, err
 	}
 	if o.Bytes > 0 { // three weights, two sums and a place for each state, one weight for each arc
 		var weight W
 		n, size := int64(f.NumStates()), int64(unsafe.Sizeof(weight))
-		sums := int64(0)
+		both := int64(0)
 		if _, same := any(p.total).(W); !same {
-			sums = 2 * int64(unsafe.Sizeof(p.total))
+			both = 2 * int64(unsafe.Sizeof(p.total))
 		}
-		if err := w.holds(n*(3*size+sums+8) + int64(fst.NumArcs(f))*size); err != nil {
+		if err := w.Hold(n*(3*size+both+8) + int64(fst.NumArcs(f))*size); err != nil {
 			return nil, nil, err
 		}
 	}
 	order, err := acyclicOrder(op, f)
 	if err == nil {
-		if p.alpha, err = sweepForward[W, D](f, order, nil, w); err != nil {
+		if p.alpha, err = sums.SweepForward[W, D](f, order, nil, w); err != nil {
 			return nil, nil, err
 		}
 		if err := membersOnly(op, f, p.alpha, false); err != nil {
 			return nil, nil, err
 		}
-		if p.beta, err = sweepReverse[W, D](f, order, w); err != nil {
+		if p.beta, err = sums.SweepReverse[W, D](f, order, w); err != nil {
 			return nil, nil, err
 		}
-		if outsideOf[D]()(p.beta) >= 0 { // of a state, perhaps, that the start does not lead to
+		if sums.OutsideOf[D]()(p.beta) >= 0 { // of a state, perhaps, that the start does not lead to
 			if p.beta, err = distancesToFinal[W, D](f, &ShortestDistanceOptions{Limits: Limits{Ctx: o.Ctx}}); err != nil {
 				return nil, nil, renamed(err, op)
 			}
 		}
 	} else {
-		alg := newAlgebra[W]()
-		if alg.path && o.Delta == 0 {
+		alg := sums.NewAlgebra[W]()
+		if alg.Path && o.Delta == 0 {
 			o.Delta = -1
 		}
 		so := &ShortestDistanceOptions{Delta: o.Delta, MaxVisits: o.MaxVisits, Limits: Limits{Ctx: o.Ctx}}
@@ -246,27 +240,28 @@ func forwardBackward[W semiring.Approx[W], D semiring.Approx[D]](op string, f fs
 	return p, w, nil
 }
 
-// passagesOf computes the passages, divided by the total as divide does it. Where that is by division, there must be a total.
+// passagesOf computes the passages, divided by the total as divide does it. Where that is by
+// division, there must be a total.
 func passagesOf[W semiring.Approx[W], D semiring.Approx[D]](op string, f fst.Expanded[W], opts *ForwardBackwardOptions, divide func(total, w D) D) (*Passages[W], error) {
-	sums, w, err := forwardBackward[W, D](op, f, opts)
+	both, w, err := forwardBackward[W, D](op, f, opts)
 	if err != nil {
 		return nil, err
 	}
 	divisor := semiring.One[D]()
 	if op == "Posteriors" {
-		if divisor = sums.total; semiring.IsZero(divisor) {
+		if divisor = both.total; semiring.IsZero(divisor) {
 			return nil, &StateError{Op: op, State: f.Start(), Err: ErrNoPath}
 		}
 	}
-	p := &Passages[W]{Alpha: roundedOnly[W](sums.alpha), Beta: roundedOnly[W](sums.beta), Total: rounding[W, D]()(sums.total)}
-	if err := p.fill(w, f, func() error { return fill(w, p, f, sums, divisor, divide) }); err != nil {
+	p := &Passages[W]{Alpha: sums.RoundedOnly[W](both.alpha), Beta: sums.RoundedOnly[W](both.beta), Total: sums.Narrowing[W, D]()(both.total)}
+	if err := p.fill(w, f, func() error { return fill(w, p, f, both, divisor, divide) }); err != nil {
 		return nil, err
 	}
 	return p, nil
 }
 
 // fill makes room for the passages, computes them, and looks at what came of them.
-func (p *Passages[W]) fill(watch *stopwatch, f fst.Expanded[W], compute func() error) error {
+func (p *Passages[W]) fill(watch *run.Stopwatch, f fst.Expanded[W], compute func() error) error {
 	n := f.NumStates()
 	p.first = make([]int64, n+1)
 	p.Final = make([]W, n)
@@ -277,12 +272,13 @@ func (p *Passages[W]) fill(watch *stopwatch, f fst.Expanded[W], compute func() e
 	if err := compute(); err != nil {
 		return err
 	}
-	outside := outsideOf[W]()
+	outside := sums.OutsideOf[W]()
 	if outside(p.Flat) < 0 && outside(p.Final) < 0 {
 		return nil
 	}
 	zero := semiring.Zero[W]()
-	// Distances are members: what is none lies on no successful path, or was too large a number.
+	// Distances are members: what is none lies on no successful path, or was too large a
+	// number.
 	for q := range fst.StateID(f.NumStates()) {
 		arcs := f.Arcs(q)
 		for i, w := range p.Arcs(q) {
@@ -290,13 +286,13 @@ func (p *Passages[W]) fill(watch *stopwatch, f fst.Expanded[W], compute func() e
 				continue
 			}
 			if !p.Alpha[q].Equal(zero) && !p.Beta[arcs[i].NextState].Equal(zero) {
-				return arcNotMember(watch.op, q, i, arcs[i].Weight)
+				return arcNotMember(watch.Op, q, i, arcs[i].Weight)
 			}
 			p.Arcs(q)[i] = zero
 		}
 		if !p.Final[q].Member() {
 			if !p.Alpha[q].Equal(zero) {
-				return arcNotMember(watch.op, q, -1, f.Final(q))
+				return arcNotMember(watch.Op, q, -1, f.Final(q))
 			}
 			p.Final[q] = zero
 		}
@@ -305,30 +301,30 @@ func (p *Passages[W]) fill(watch *stopwatch, f fst.Expanded[W], compute func() e
 }
 
 // fill chooses the loop.
-func fill[W semiring.Weight[W], D semiring.Weight[D]](watch *stopwatch, p *Passages[W], f fst.Expanded[W], sums *bothSums[D], total D, divide func(total, w D) D) error {
+func fill[W semiring.Weight[W], D semiring.Weight[D]](watch *run.Stopwatch, p *Passages[W], f fst.Expanded[W], both *bothSums[D], total D, divide func(total, w D) D) error {
 	switch p := any(p).(type) {
 	case *Passages[semiring.Tropical]:
-		return fillCosts(watch, p, any(f).(fst.Expanded[semiring.Tropical]), any(sums).(*bothSums[semiring.Tropical]), any(total).(semiring.Tropical))
+		return fillCosts(watch, p, any(f).(fst.Expanded[semiring.Tropical]), any(both).(*bothSums[semiring.Tropical]), any(total).(semiring.Tropical))
 	case *Passages[semiring.Tropical64]:
-		return fillCosts(watch, p, any(f).(fst.Expanded[semiring.Tropical64]), any(sums).(*bothSums[semiring.Tropical64]), any(total).(semiring.Tropical64))
+		return fillCosts(watch, p, any(f).(fst.Expanded[semiring.Tropical64]), any(both).(*bothSums[semiring.Tropical64]), any(total).(semiring.Tropical64))
 	case *Passages[semiring.Log]:
-		return fillCosts(watch, p, any(f).(fst.Expanded[semiring.Log]), any(sums).(*bothSums[semiring.Log64]), any(total).(semiring.Log64))
+		return fillCosts(watch, p, any(f).(fst.Expanded[semiring.Log]), any(both).(*bothSums[semiring.Log64]), any(total).(semiring.Log64))
 	case *Passages[semiring.Log64]:
-		return fillCosts(watch, p, any(f).(fst.Expanded[semiring.Log64]), any(sums).(*bothSums[semiring.Log64]), any(total).(semiring.Log64))
+		return fillCosts(watch, p, any(f).(fst.Expanded[semiring.Log64]), any(both).(*bothSums[semiring.Log64]), any(total).(semiring.Log64))
 	}
-	return fillAny(watch, p, f, sums, total, divide)
+	return fillAny(watch, p, f, both, total, divide)
 }
 
-func fillAny[W semiring.Weight[W], D semiring.Weight[D]](watch *stopwatch, p *Passages[W], f fst.Expanded[W], sums *bothSums[D], total D, divide func(total, w D) D) error {
-	wide, narrow := widening[W, D](), rounding[W, D]()
+func fillAny[W semiring.Weight[W], D semiring.Weight[D]](watch *run.Stopwatch, p *Passages[W], f fst.Expanded[W], both *bothSums[D], total D, divide func(total, w D) D) error {
+	wide, narrow := sums.Widening[W, D](), sums.Narrowing[W, D]()
 	for q := range fst.StateID(f.NumStates()) {
-		a := sums.alpha[q]
+		a := both.alpha[q]
 		to, arcs := p.Arcs(q), f.Arcs(q)
-		if err := watch.did(1 + len(arcs)); err != nil {
+		if err := watch.Spend(1 + len(arcs)); err != nil {
 			return err
 		}
 		for i := range arcs {
-			to[i] = narrow(divide(total, a.Times(wide(arcs[i].Weight)).Times(sums.beta[arcs[i].NextState])))
+			to[i] = narrow(divide(total, a.Times(wide(arcs[i].Weight)).Times(both.beta[arcs[i].NextState])))
 		}
 		p.Final[q] = narrow(divide(total, a.Times(wide(f.Final(q)))))
 	}
@@ -337,18 +333,18 @@ func fillAny[W semiring.Weight[W], D semiring.Weight[D]](watch *stopwatch, p *Pa
 
 // fillCosts is fillAny where ⊗ is + and 0̄ is ∞.
 func fillCosts[T interface {
-	float
+	sums.Float
 	semiring.Weight[T]
-}, D float](watch *stopwatch, p *Passages[T], f fst.Expanded[T], sums *bothSums[D], total D) error {
+}, D sums.Float](watch *run.Stopwatch, p *Passages[T], f fst.Expanded[T], both *bothSums[D], total D) error {
 	inf := T(math.Inf(1))
 	for q := range fst.StateID(f.NumStates()) {
-		a := sums.alpha[q]
+		a := both.alpha[q]
 		to, arcs := p.Arcs(q), f.Arcs(q)
-		if err := watch.did(1 + len(arcs)); err != nil {
+		if err := watch.Spend(1 + len(arcs)); err != nil {
 			return err
 		}
 		for i := range arcs {
-			if to[i] = T(a + D(arcs[i].Weight) + sums.beta[arcs[i].NextState] - total); to[i] != to[i] {
+			if to[i] = T(a + D(arcs[i].Weight) + both.beta[arcs[i].NextState] - total); to[i] != to[i] {
 				to[i] = inf // ∞-∞: 0̄ annihilates
 			}
 		}

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/internal/engine"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -13,9 +15,9 @@ import (
 
 // toGallic returns f as an acceptor over its input, each output label and weight
 // made one by pair; label ε is the empty string. The error is that of the stopwatch.
-func toGallic[W semiring.Weight[W], G semiring.Weight[G]](f fst.Expanded[W], pair func(l fst.Label, w W) G, w *stopwatch) (*fst.Vector[G], error) {
+func toGallic[W semiring.Weight[W], G semiring.Weight[G]](f fst.Expanded[W], pair func(l fst.Label, w W) G, w *run.Stopwatch) (*fst.Vector[G], error) {
 	n, size := f.NumStates(), fst.NumArcs(f)
-	if err := w.holds(sizeOf[G](n, int64(size)).Bytes); err != nil { // before so much is made
+	if err := w.Hold(run.SizeOf[G](n, int64(size)).Bytes); err != nil { // before so much is made
 		return nil, err
 	}
 	g := fst.NewVector[G](n)
@@ -29,7 +31,7 @@ func toGallic[W semiring.Weight[W], G semiring.Weight[G]](f fst.Expanded[W], pai
 	zero := semiring.Zero[G]()
 	for q := range n {
 		arcs = slices.Grow(arcs[:0], len(f.Arcs(fst.StateID(q))))
-		if err := w.did(8 + 8*len(f.Arcs(fst.StateID(q)))); err != nil {
+		if err := w.Spend(8 + 8*len(f.Arcs(fst.StateID(q)))); err != nil {
 			return nil, err
 		}
 		for _, e := range f.Arcs(fst.StateID(q)) {
@@ -109,13 +111,14 @@ func (s *splitter[G, W]) push(final G, arcs []fst.Arc[G]) error {
 	return nil
 }
 
-// pushOrGive adds a state with the arcs in the buffer, and returns the buffer for the next, or none where it has become the state's.
+// pushOrGive adds a state with the arcs in the buffer, and returns the buffer for the next, or none
+// where it has become the state's.
 func pushOrGive[W semiring.Weight[W]](f *fst.Vector[W], final W, arcs []fst.Arc[W]) []fst.Arc[W] {
 	if len(arcs) < wideState || cap(arcs) > len(arcs)+len(arcs)/8 {
 		f.PushState(final, arcs)
 		return arcs
 	}
-	f.GiveState(final, arcs)
+	f.Engine(engine.Key{}).GiveState(final, arcs)
 	return nil
 }
 

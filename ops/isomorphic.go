@@ -16,9 +16,8 @@ import (
 // tried does not lead to an isomorphism.
 var ErrAmbiguousArcs = errors.New("cannot decide: a state has several arcs with the same labels and weight")
 
-// Isomorphic reports whether a and b are the same up to the numbers of their
-// states and the order of their arcs, looking at what the start states reach and
-// comparing weights with a tolerance of delta.
+// Isomorphic reports whether a and b are equal up to state numbers and the order of arcs. It looks
+// at what the start states reach, and compares weights with a tolerance of delta.
 //
 // Arcs are paired in order of labels, then weights, then next states. This
 // decides the question for machines that are deterministic when labels and
@@ -75,9 +74,9 @@ type sortedArcs[W any] struct {
 	arcs []fst.Arc[W]
 }
 
-// ahead is how many states are looked at before they are compared: states come in the order in which they are
-// reached, so that their rows are seldom in the cache, and a loop that does nothing else has many of them on their way
-// at once.
+// ahead is how many states are looked at before they are compared: states come in the order in
+// which they are reached, so that their rows are seldom in the cache, and a loop that does nothing
+// else has many of them on their way at once.
 const ahead = 16
 
 // touch brings the first arcs of states of a, and of their images in b, into the cache.
@@ -124,8 +123,9 @@ func (m *isomorphism[W]) same(finalA, finalB W, arcsA, arcsB []fst.Arc[W]) bool 
 
 // sorted returns arcs in the order of compare, in room where they are not so already.
 //
-// Labels are sorted as numbers, which is what there is to do for most states; arcs with the same labels are put in
-// order by compare. With one stable sort by compare, of 300,000 arcs at a state, all took four times as long.
+// Labels are sorted as numbers, which is what there is to do for most states; arcs with the same
+// labels are put in order by compare. With one stable sort by compare, of 300,000 arcs at a state,
+// all took four times as long.
 func (m *isomorphism[W]) sorted(arcs []fst.Arc[W], room *sortedArcs[W]) []fst.Arc[W] {
 	strict := true
 	for i := 1; i < len(arcs) && strict; i++ {

@@ -6,34 +6,35 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
 // Limits bounds what a constructive operation may build; every options struct
 // of one embeds it. Zero is no limit.
 type Limits struct {
-	// Ctx cancels; nil is none. It is looked at when work begins, and again with every 256th state or when a megabyte more is
-	// held. So a machine that is computed on demand may still expand up to 255 states behind a cancellation before it
-	// reports it.
+	// Ctx cancels; nil is none. It is checked when work begins, then after every 256 states and
+	// every further megabyte. So a machine computed on demand may expand up to 255 states after
+	// a cancellation before it reports it.
 	Ctx    context.Context
 	States int   // states of the result
 	Arcs   int64 // arcs of the result
 	Bytes  int64 // estimated bytes held: the result, state tables and work space; the input and what the collector has not yet freed come on top
 
-	// Workers is how many goroutines may work at once, where an operation can use more
-	// than one: Compose, RmEpsilon, ConnectWorkers, ArcSortWorkers and Batch. 0 and 1 are one. The
+	// Workers is how many goroutines may work at once, where an operation can use more than
+	// one: Compose, RmEpsilon, ConnectWorkers, ArcSortWorkers and Batch. 0 and 1 are one. The
 	// result is the same for any number; each takes work space of its own.
 	//
-	// A panic of weights, or of what Batch calls, goes on in the goroutine that called the operation, when all workers have
-	// ended: from there as it is, from another as a *WorkerPanic, which holds the value and the stack.
+	// A panic in a worker continues in the goroutine that called the operation, once all
+	// workers have ended. A panic of another goroutine becomes a *WorkerPanic with the value
+	// and the stack.
 	Workers int
 }
 
 // ErrLimit is the reason of every LimitError that did not come from a context.
-var ErrLimit = errors.New("limit exceeded")
+var ErrLimit = run.ErrLimit
 
 // Progress is what an operation had built.
 type Progress struct {
@@ -74,111 +75,13 @@ func (e *LimitError) Error() string {
 
 func (e *LimitError) Unwrap() error { return e.Cause }
 
-// What numbers of 31 bits can tell apart. Beyond that an operation stops, with a LimitError that has a hint. Variables, so that tests
-// need not make as many.
-var (
-	// mostStates leaves room for what one state more leads to: tables end at 3·2²⁹ keys, and numbers at 2³¹.
-	mostStates = 3<<29 - 1<<27
-	mostArcs   = math.MaxInt32 // that leave one subset
-	mostLabels = math.MaxInt32 // of the output strings of all subsets, or of those on the arcs that leave one
-)
-
-const (
-	hintStates = "states have numbers of 31 bits: prune or connect what it is made of, or take the delayed form, and let that forget states (Retain)"
-	hintArcs   = "arcs of one subset have numbers of 31 bits: take arcs with the same labels and next states for one (ArcSum), or prune the input"
-	hintLabels = "output labels have places of 31 bits: push labels towards the start (Push; fst push --push_labels), or prune the input, so that paths with one input have outputs that differ for less long"
-
-	hintSubsequential = "labels end at 2147483647, and the final arcs of a state have SubsequentialLabel (--subsequential_label) and those after it: take a smaller one"
-	hintFinal         = "labels end at 2147483647, and the arcs that a final weight becomes have FinalILabel or FinalOLabel and those after it: take a smaller one"
-)
-
-// enoughLabels returns a LimitError, its operation still to be named, unless n labels in a row begin with first.
+// enoughLabels returns a LimitError, its operation still to be named, unless n labels in a row
+// begin with first.
 func enoughLabels(first fst.Label, n int, hint string) *LimitError {
 	if there := math.MaxInt32 - int64(first) + 1; int64(n) > there {
 		return &LimitError{Limit: "labels", Bound: there, Cause: ErrLimit, Hint: hint}
 	}
 	return nil
-}
-
-// meter checks Limits while an operation builds. Looking at the context costs
-// an atomic load or a lock, so it is done once in every 256 calls, or when much has been
-// built since: of subsets and sets of strings one alone may take longer than any timeout.
-type meter struct {
-	op    string
-	lim   Limits
-	calls uint32
-	next  int64 // bytes at which to look again
-}
-
-// check returns a LimitError when p exceeds a limit.
-func (m *meter) check(p Progress) error {
-	l := &m.lim
-	switch {
-	case l.States > 0 && p.States > l.States:
-		return &LimitError{Op: m.op, Limit: "states", Bound: int64(l.States), Built: p, Cause: ErrLimit}
-	case p.States > mostStates:
-		return &LimitError{Op: m.op, Limit: "states", Bound: int64(mostStates), Built: p, Cause: ErrLimit, Hint: hintStates}
-	case l.Arcs > 0 && p.Arcs > l.Arcs:
-		return &LimitError{Op: m.op, Limit: "arcs", Bound: l.Arcs, Built: p, Cause: ErrLimit}
-	case l.Bytes > 0 && p.Bytes > l.Bytes:
-		return &LimitError{Op: m.op, Limit: "bytes", Bound: l.Bytes, Built: p, Cause: ErrLimit}
-	}
-	if m.calls++; l.Ctx != nil && (m.calls&255 == 0 || m.calls == 1 || p.Bytes >= m.next) {
-		m.next = p.Bytes + 1<<20
-		if err := l.Ctx.Err(); err != nil {
-			return &LimitError{Op: m.op, Limit: "context", Built: p, Cause: err}
-		}
-	}
-	return nil
-}
-
-// look is check that looks at the context now: for loops whose rounds are long, or counted by the caller.
-func (m *meter) look(p Progress) error {
-	m.calls |= 255
-	return m.check(p)
-}
-
-// cancelled returns a LimitError of op when ctx is done; nil never is. It is for what builds no machine, to be called once
-// in a thousand units of work or so.
-func cancelled(op string, ctx context.Context) error {
-	if ctx == nil {
-		return nil
-	}
-	if err := ctx.Err(); err != nil {
-		return &LimitError{Op: op, Limit: "context", Cause: err}
-	}
-	return nil
-}
-
-// stopwatch looks at a context once in lookEvery units of work, which are some nanoseconds each.
-type stopwatch struct {
-	op   string
-	ctx  context.Context
-	left int
-
-	most int64    // bytes that may be held, 0 for any
-	held Progress // beside work space
-}
-
-const lookEvery = 1 << 13
-
-// did counts work, and returns a LimitError when the context is done.
-func (w *stopwatch) did(units int) error {
-	if w.left -= units; w.left > 0 {
-		return nil
-	}
-	w.left = lookEvery
-	return cancelled(w.op, w.ctx)
-}
-
-// holds returns a LimitError when so many bytes of work space are more than there may be.
-func (w *stopwatch) holds(bytes int64) error {
-	if w.most == 0 || w.held.Bytes+bytes <= w.most {
-		return nil
-	}
-	p := w.held
-	p.Bytes += bytes
-	return &LimitError{Op: w.op, Limit: "bytes", Bound: w.most, Built: p, Cause: ErrLimit}
 }
 
 // isCancelled reports whether err is that of a context.
@@ -187,17 +90,12 @@ func isCancelled(err error) bool {
 	return errors.As(err, &l) && l.Limit == "context"
 }
 
-// CheckLimits returns a LimitError that names op when the finished machine f has more states, arcs or
-// bytes than lim allows, or when lim.Ctx is done at the call. It serves operations whose result is hardly larger than
-// their operands: they check it once, when it is made, in place of checking while they work. O(|Q|) time at most.
+// CheckLimits returns a LimitError that names op when the finished machine f exceeds lim, or when
+// lim.Ctx is done. It serves operations whose result is hardly larger than their operands. They
+// check the limits once, on the result. O(|Q|) time at most.
 func CheckLimits[W semiring.Weight[W]](op string, f fst.Expanded[W], lim Limits) error {
-	m := meter{op: op, lim: lim, calls: 255} // looks at the context at once
-	return m.check(sizeOf[W](f.NumStates(), int64(fst.NumArcs(f))))
-}
-
-// sizeOf is the size of a machine, with the bytes that its arcs and states take.
-func sizeOf[W any](states int, arcs int64) Progress {
-	return Progress{States: states, Arcs: arcs, Bytes: arcs*int64(unsafe.Sizeof(fst.Arc[W]{})) + int64(states)*24}
+	m := lim.meter(op).AtOnce()
+	return m.Check(run.SizeOf[W](f.NumStates(), int64(fst.NumArcs(f))))
 }
 
 // workspace is lim without the bounds on the result: for a part of an operation
@@ -223,14 +121,61 @@ func (e *partError) Error() string {
 func (e *partError) Unwrap() error { return e.err }
 
 // Meter checks Limits for an operation of another package while it builds.
-type Meter struct{ m meter }
+type Meter struct{ m run.Meter }
 
 // NewMeter returns the meter of the operation op.
-func NewMeter(op string, lim Limits) *Meter { return &Meter{meter{op: op, lim: lim}} }
+func NewMeter(op string, lim Limits) *Meter { return &Meter{lim.meter(op)} }
 
 // Check returns a LimitError when p exceeds a limit, or the context is done; it
 // looks at the context once in every 256 calls, and each time that p has a megabyte more.
-func (m *Meter) Check(p Progress) error { return m.m.check(p) }
+func (m *Meter) Check(p Progress) error { return m.m.Check(run.Progress(p)) }
 
 // SizeOf is the size of a machine over W, with the bytes that its arcs and states take.
-func SizeOf[W any](states int, arcs int64) Progress { return sizeOf[W](states, arcs) }
+func SizeOf[W any](states int, arcs int64) Progress { return Progress(run.SizeOf[W](states, arcs)) }
+
+// beside is lim for a part of an operation that has held bytes in use besides.
+func (lim Limits) beside(held int64) Limits {
+	if lim.Bytes > 0 {
+		lim.Bytes = max(1, lim.Bytes-held)
+	}
+	return lim
+}
+
+// wholeOf is the error of a part that was given lim.beside(held), as that of the operation op.
+func wholeOf(err error, op string, lim Limits, held int64) error {
+	return asWhole(err, op, func(l *LimitError) {
+		l.Built.Bytes += held
+		if l.Limit == "bytes" {
+			l.Bound = lim.Bytes
+		}
+	})
+}
+
+// machineBytes is what f takes, with what its weights hold outside of themselves where lim
+// bounds bytes: otherwise it is not worth the walk over all arcs.
+func machineBytes[W semiring.Weight[W]](f fst.Expanded[W], lim Limits) int64 {
+	n := run.SizeOf[W](f.NumStates(), int64(fst.NumArcs(f))).Bytes
+	if heap := run.HeapOf[W](); heap != nil && lim.Bytes > 0 {
+		for q := range fst.StateID(f.NumStates()) {
+			final := f.Final(q)
+			n += heap(&final) + run.HeapOfArcs(heap, f.Arcs(q))
+		}
+	}
+	return n
+}
+
+// meter returns the meter of the operation op under lim.
+func (lim Limits) meter(op string) run.Meter { return run.Meter{Op: op, Lim: run.Limits(lim)} }
+
+func init() {
+	run.Errors.LimitOf = func(err error) string {
+		var l *LimitError
+		if !errors.As(err, &l) {
+			return ""
+		}
+		return l.Limit
+	}
+	run.Errors.Limit = func(e run.Exceeded) error {
+		return &LimitError{Op: e.Op, Limit: e.Limit, Bound: e.Bound, Built: Progress(e.Built), Next: e.Next, Cause: e.Cause, Hint: e.Hint}
+	}
+}

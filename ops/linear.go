@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -33,7 +34,7 @@ func ComposeLinear[W semiring.Weight[W]](a fst.Expanded[W], m *fst.LinearModel[W
 		fst.OutputSymbols(a), m.InputSymbols()); err != nil {
 		return nil, err
 	}
-	c := &linearComposer[W]{filter: o.Filter, a: newSide[W](a, outputLabels), m: m.Expander(), meter: meter{op: "ComposeLinear", lim: o.Limits}}
+	c := &linearComposer[W]{filter: o.Filter, a: newSide[W](a, outputLabels), m: m.Expander(), meter: o.Limits.meter("ComposeLinear")}
 	out, err := Materialize[W](c, Limits{})
 	if err != nil {
 		return nil, err
@@ -52,8 +53,8 @@ type linearComposer[W semiring.Weight[W]] struct {
 	m      *fst.LinearExpander[W]
 	filter Filter
 	infos  []sideInfo // of the states of M, for filters that ask; 0 is not known
-	table  triples
-	meter  meter
+	table  run.Triples
+	meter  run.Meter
 	arcs   int64
 	found  []fst.Arc[W]
 }
@@ -98,13 +99,13 @@ func (c *linearComposer[W]) Start() (fst.StateID, error) {
 	if err != nil {
 		return fst.NoState, err
 	}
-	return c.table.id(triple(s1, s2, 0)), nil
+	return c.table.ID(run.Triple(s1, s2, 0)), nil
 }
 
 // Expand goes as plain composition that searches the second machine: its ε-moves alone come
 // first, then what matches the arcs of A in turn.
 func (c *linearComposer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (final W, arcs []fst.Arc[W], err error) {
-	s1, s2, fs := untriple(c.table.keys[q])
+	s1, s2, fs := run.Untriple(c.table.Keys[q])
 	arcs1 := c.a.f.Arcs(s1)
 	base := len(dst)
 	if final = c.a.f.Final(s1); !semiring.IsZero(final) {
@@ -124,7 +125,7 @@ func (c *linearComposer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (final W, ar
 			return final, dst, err
 		}
 		for _, f := range c.found {
-			f.NextState = c.table.id(triple(s1, f.NextState, moves.alone2))
+			f.NextState = c.table.ID(run.Triple(s1, f.NextState, moves.alone2))
 			dst = append(dst, f)
 		}
 	}
@@ -133,7 +134,7 @@ func (c *linearComposer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (final W, ar
 		next := int8(0)
 		if e.OLabel == fst.Epsilon {
 			if moves.alone1 != blocked {
-				dst = append(dst, fst.Arc[W]{ILabel: e.ILabel, Weight: e.Weight, NextState: c.table.id(triple(e.NextState, s2, moves.alone1))})
+				dst = append(dst, fst.Arc[W]{ILabel: e.ILabel, Weight: e.Weight, NextState: c.table.ID(run.Triple(e.NextState, s2, moves.alone1))})
 			}
 			if next = moves.both; next == blocked {
 				continue
@@ -144,7 +145,7 @@ func (c *linearComposer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (final W, ar
 		}
 		for _, f := range c.found {
 			dst = append(dst, fst.Arc[W]{ILabel: e.ILabel, OLabel: f.OLabel, Weight: e.Weight.Times(f.Weight),
-				NextState: c.table.id(triple(e.NextState, f.NextState, next))})
+				NextState: c.table.ID(run.Triple(e.NextState, f.NextState, next))})
 		}
 		if err := c.check(len(dst) - base); err != nil {
 			return final, dst, err
@@ -155,16 +156,16 @@ func (c *linearComposer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (final W, ar
 }
 
 func (c *linearComposer[W]) check(n int) error {
-	p := sizeOf[W](c.table.len(), c.arcs+int64(n))
-	p.Bytes += int64(c.table.len())*tripleBytes + c.m.Bytes()
-	return c.meter.check(p)
+	p := run.SizeOf[W](c.table.Len(), c.arcs+int64(n))
+	p.Bytes += int64(c.table.Len())*tripleBytes + c.m.Bytes()
+	return c.meter.Check(p)
 }
 
-// NormalizeLinear turns a composition A∘M with a linear model of unnormalized conditional
-// probabilities Q(z | y) into that with Q(z | y) / Σ_z Q(z | y): where A is P(x, y), the result has
-// P(x, y) · Q(z | y) / Σ Q for each path of x and z. The sums are over the strings that A reads, in the
-// log semiring, so that weights are negative logarithms of probabilities; the paths of A that
-// read a string should put out one.
+// NormalizeLinear normalizes a composition A∘M with a linear model: unnormalized probabilities Q(z
+// | y) become Q(z | y) / Σ_z Q(z | y): where A is P(x, y), the result has P(x, y) · Q(z | y) / Σ Q
+// for each path of x and z. The sums are over the strings that A reads, in the log semiring, so
+// that weights are negative logarithms of probabilities; the paths of A that read a string should
+// put out one.
 //
 // The steps are those of OpenFst's LogLinearApply: sums by determinization of the input side, and
 // two compositions. Cost: theirs; exponential in the ambiguity of A at worst, unless Limits end it.
@@ -190,9 +191,9 @@ func NormalizeLinear[W semiring.Component[W]](a fst.Expanded[W], composed *fst.V
 	return Compose[W](divided, composed, &ComposeOptions{Limits: lim})
 }
 
-// reciprocalSums turns an acceptor into a minimal deterministic one, in which the weight of a string is the reciprocal of
-// the sum of its paths. It is not generic, so that it is compiled once, and asks for acceptors, so that
-// the operations on transducers are not compiled with it.
+// reciprocalSums turns an acceptor into a minimal deterministic one, in which the weight of a
+// string is the reciprocal of the sum of its paths. It is not generic, so that it is compiled once,
+// and asks for acceptors, so that the operations on transducers are not compiled with it.
 func reciprocalSums(sums *fst.Vector[semiring.Log], lim Limits) (*fst.Vector[semiring.Log], error) {
 	if err := RmEpsilon(sums, &RmEpsilonOptions{Limits: lim}); err != nil {
 		return nil, err

@@ -6,6 +6,8 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/graph"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -20,8 +22,8 @@ import (
 // Write stores the result as ilabel_lookahead or olabel_lookahead. The numbers are those
 // of OpenFst.
 //
-// What is over lim is known before anything is made, but for the bytes of the intervals. Those of f count twice, for the copy
-// that is relabeled is there beside the result.
+// What is over lim is known before anything is made, but for the bytes of the intervals. Those of f
+// count twice, for the copy that is relabeled is there beside the result.
 //
 // Cost: O(|Q| + |E| + I log I) for I intervals, which are |Q| times the number of labels at
 // worst, and a few where f is a tree or deterministic.
@@ -29,14 +31,14 @@ import (
 // After C. Allauzen, M. Riley and J. Schalkwyk, "A generalized composition algorithm for
 // weighted finite-state transducers", Interspeech 2009.
 func LabelLookAhead[W semiring.Weight[W]](f fst.Expanded[W], side Side, lim Limits) (*fst.Const[W], []fst.LabelPair, error) {
-	m := meter{op: "LabelLookAhead", lim: lim, calls: 255}
-	size := sizeOf[W](f.NumStates(), int64(fst.NumArcs(f)))
+	m := lim.meter("LabelLookAhead").AtOnce()
+	size := run.SizeOf[W](f.NumStates(), int64(fst.NumArcs(f)))
 	size.Bytes *= 2
-	if err := m.check(size); err != nil {
+	if err := m.Check(size); err != nil {
 		return nil, nil, err
 	}
-	m = meter{op: m.op, lim: lim.workspace(), calls: 255}
-	w := &stopwatch{op: m.op, ctx: lim.Ctx}
+	m = lim.workspace().meter(m.Op).AtOnce()
+	w := &run.Stopwatch{Op: m.Op, Ctx: lim.Ctx}
 	g, labels, err := reachGraph(f, side, w)
 	if err != nil {
 		return nil, nil, err
@@ -53,8 +55,8 @@ func LabelLookAhead[W semiring.Weight[W]](f fst.Expanded[W], side Side, lim Limi
 	for _, s := range sets {
 		size.Bytes += int64(cap(s)) * int64(unsafe.Sizeof(fst.Interval{}))
 	}
-	m = meter{op: m.op, lim: lim}
-	if err := m.look(size); err != nil {
+	m = lim.meter(m.Op)
+	if err := m.CheckNow(size); err != nil {
 		return nil, nil, err
 	}
 	to := make(map[fst.Label]fst.Label, len(labels))
@@ -101,7 +103,7 @@ func labelOf[W any](e *fst.Arc[W], side Side) *fst.Label {
 // stands for the label, and a final state has an arc to one that stands for NoLabel. A new
 // start has arcs to all states without arcs into them. The states of labels come after those
 // of f, in the order of labels.
-func reachGraph[W semiring.Weight[W]](f fst.Expanded[W], side Side, w *stopwatch) (g *fst.Vector[semiring.Boolean], labels []fst.Label, err error) {
+func reachGraph[W semiring.Weight[W]](f fst.Expanded[W], side Side, w *run.Stopwatch) (g *fst.Vector[semiring.Boolean], labels []fst.Label, err error) {
 	n := f.NumStates()
 	g = fst.NewVector[semiring.Boolean](n)
 	g.AddStates(n)
@@ -125,7 +127,7 @@ func reachGraph[W semiring.Weight[W]](f fst.Expanded[W], side Side, w *stopwatch
 	}
 	for q := range fst.StateID(n) {
 		arcs := f.Arcs(q)
-		if err := w.did(1 + 4*len(arcs)); err != nil {
+		if err := w.Spend(1 + 4*len(arcs)); err != nil {
 			return nil, nil, err
 		}
 		for i := range arcs {
@@ -152,22 +154,22 @@ func reachGraph[W semiring.Weight[W]](f fst.Expanded[W], side Side, w *stopwatch
 // reachIntervals numbers the final states of g, which have no arcs, from 1 as a depth-first
 // search finds them, and returns for the components of g their number, if final, and the
 // numbers they reach; of gives the component of a state.
-func reachIntervals(g *fst.Vector[semiring.Boolean], m *meter, w *stopwatch) (sets [][]fst.Interval, index []fst.Label, of func(fst.StateID) fst.StateID, err error) {
+func reachIntervals(g *fst.Vector[semiring.Boolean], m *run.Meter, w *run.Stopwatch) (sets [][]fst.Interval, index []fst.Label, of func(fst.StateID) fst.StateID, err error) {
 	of = func(q fst.StateID) fst.StateID { return q }
 	if fst.PropertiesOf(g, fst.Acyclic)&fst.Acyclic == 0 {
-		c, _, err := findComponentsWithin(g, nil, 0, w)
+		c, _, err := graph.FindComponentsWithin(g, nil, 0, w)
 		if err != nil {
 			return nil, nil, nil, err
 		}
-		of = func(q fst.StateID) fst.StateID { return fst.StateID(c.of[q]) }
-		h := fst.NewVector[semiring.Boolean](c.n)
-		h.AddStates(c.n)
+		of = func(q fst.StateID) fst.StateID { return fst.StateID(c.Of[q]) }
+		h := fst.NewVector[semiring.Boolean](c.N)
+		h.AddStates(c.N)
 		h.SetStart(of(g.Start()))
 		for q := range fst.StateID(g.NumStates()) {
 			if g.Final(q) {
 				h.SetFinal(of(q), true)
 			}
-			if err := w.did(1 + 4*len(g.Arcs(q))); err != nil {
+			if err := w.Spend(1 + 4*len(g.Arcs(q))); err != nil {
 				return nil, nil, nil, err
 			}
 			for _, e := range g.Arcs(q) {
@@ -183,7 +185,7 @@ func reachIntervals(g *fst.Vector[semiring.Boolean], m *meter, w *stopwatch) (se
 	seen := make([]bool, n)
 	next := fst.Label(1)
 	held := int64(0)
-	var path []frame
+	var path []graph.Frame
 	enter := func(q fst.StateID) {
 		seen[q] = true
 		if g.Final(q) {
@@ -192,22 +194,23 @@ func reachIntervals(g *fst.Vector[semiring.Boolean], m *meter, w *stopwatch) (se
 			held++
 			next++
 		}
-		path = append(path, frame{q: q})
+		path = append(path, graph.Frame{Q: q})
 	}
-	// join adds what t reaches to what q does. Where there is no room, what q has is united first: so that however many arcs lead to
-	// the same labels, their sets take a few times what is left of them.
+	// join adds what t reaches to what q does. Where there is no room, what q has is united
+	// first: so that however many arcs lead to the same labels, their sets take a few times
+	// what is left of them.
 	join := func(q, t fst.StateID) error {
 		s, had := sets[q], cap(sets[q])
 		if len(s)+len(sets[t]) > had {
 			s = unite(s)
 			s = slices.Grow(s, len(s)+len(sets[t]))
 			held += int64(cap(s) - had)
-			if err := m.check(Progress{States: n, Bytes: 8 * held}); err != nil {
+			if err := m.Check(run.Progress{States: n, Bytes: 8 * held}); err != nil {
 				return err
 			}
 		}
 		sets[q] = append(s, sets[t]...)
-		return w.did(1 + len(sets[t]))
+		return w.Spend(1 + len(sets[t]))
 	}
 	for i := -1; i < n; i++ {
 		root := fst.StateID(i)
@@ -220,10 +223,10 @@ func reachIntervals(g *fst.Vector[semiring.Boolean], m *meter, w *stopwatch) (se
 		enter(root)
 		for len(path) > 0 {
 			top := &path[len(path)-1]
-			q, arcs := top.q, g.Arcs(top.q)
-			if int(top.arc) < len(arcs) {
-				t := arcs[top.arc].NextState
-				top.arc++
+			q, arcs := top.Q, g.Arcs(top.Q)
+			if int(top.Arc) < len(arcs) {
+				t := arcs[top.Arc].NextState
+				top.Arc++
 				if !seen[t] {
 					enter(t)
 				} else if err := join(q, t); err != nil { // t is finished, for there are no cycles
@@ -232,11 +235,11 @@ func reachIntervals(g *fst.Vector[semiring.Boolean], m *meter, w *stopwatch) (se
 				continue
 			}
 			sets[q] = unite(sets[q])
-			if err := m.check(Progress{States: n, Bytes: 8 * held}); err != nil {
+			if err := m.Check(run.Progress{States: n, Bytes: 8 * held}); err != nil {
 				return nil, nil, nil, err
 			}
 			if path = path[:len(path)-1]; len(path) > 0 {
-				if err := join(path[len(path)-1].q, q); err != nil {
+				if err := join(path[len(path)-1].Q, q); err != nil {
 					return nil, nil, nil, err
 				}
 			}

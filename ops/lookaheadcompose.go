@@ -7,14 +7,15 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// LookAhead has Compose look ahead: a pair of states is made only if the labels that
-// one machine reaches from its state by arcs with ε, or its final states so reached, meet something at the
-// other machine's state. Where that machine puts out its labels late, as a lexicon does that spells a word
-// before it names it, this leaves out most pairs that come to nothing. The relation is the same; so is the
-// trimmed machine, but for the numbers of states, where weights are not pushed.
+// LookAhead has Compose look ahead: a pair of states is made only if one machine can meet the other
+// there. It can when a label or a final state that it reaches by ε-arcs has a counterpart at the
+// other state. A lexicon spells a word before it names it. With such late outputs, looking ahead
+// avoids most dead pairs. The relation is the same; so is the trimmed machine, but for the numbers
+// of states, where weights are not pushed.
 //
 // The machine that looks ahead must be whole (fst.Expanded). Sets of labels are intervals of labels
 // numbered for the purpose, as LabelLookAhead makes them; neither machine is changed.
@@ -26,18 +27,18 @@ type LookAhead struct {
 	// its input labels.
 	Side LookAheadSide
 
-	// PushWeights multiplies an arc by the sum of the weights that the other machine has for
-	// what can be met there, and divides by it further on, so that a search for best paths, or a
-	// pruning, knows of them as early as can be. The weights must be divisible and commute. It
-	// needs no filter states: what is pushed depends on the pair of states alone.
+	// PushWeights multiplies an arc by the ⊕-sum of the other machine's weights that can
+	// follow, and divides by it later. So a search or a pruning sees these weights as early as
+	// possible. The weights must be divisible and commute. It needs no filter states: what is
+	// pushed depends on the pair of states alone.
 	PushWeights bool
 
-	// PushLabels puts out the other machine's label where the machine that looks ahead can come to
-	// one of its arcs only, on the way there and not at its end, and goes on behind that arc: a
-	// determinization of what is put out, as far as it can be had on the fly. The filter is then
-	// SequenceFilter or AltSequenceFilter, as the machine that looks asks for. With PushWeights this is
-	// how OpenFst composes with files of its look-ahead types, which Compose does of itself when it is
-	// given one and no other filter or matcher.
+	// PushLabels puts out the other machine's label where the machine that looks ahead can come
+	// to one of its arcs only, on the way there and not at its end, and goes on behind that
+	// arc: a determinization of what is put out, as far as it can be had on the fly. The filter
+	// is then SequenceFilter or AltSequenceFilter, as the machine that looks asks for. With
+	// PushWeights this is how OpenFst composes with files of its look-ahead types, which
+	// Compose does of itself when it is given one and no other filter or matcher.
 	PushLabels bool
 }
 
@@ -110,8 +111,8 @@ func newLookAhead[W semiring.Weight[W]](a, b fst.Fst[W], o *LookAhead, lim Limit
 		}
 		l.divide = func(by, w W) W { return any(by).(semiring.Divisible[W]).DivideLeft(w) }
 	}
-	m := meter{op: "Compose", lim: lim.workspace(), calls: 255}
-	w := &stopwatch{op: m.op, ctx: lim.Ctx}
+	m := lim.workspace().meter("Compose").AtOnce()
+	w := &run.Stopwatch{Op: m.Op, Ctx: lim.Ctx}
 	g, labels, err := reachGraph(looks, by, w)
 	if err != nil {
 		return nil, err
@@ -172,8 +173,9 @@ func (l *lookAhead[W]) at(r fst.StateID) *otherState[W] {
 	return s
 }
 
-// heldAhead is how many bytes of what looking ahead learns of the other machine are kept though the states that it was
-// learnt for may be forgotten: it may be of use again, and is had again in time linear in the arcs.
+// heldAhead is how many bytes of what looking ahead learns of the other machine are kept though the
+// states that it was learnt for may be forgotten: it may be of use again, and is had again in time
+// linear in the arcs.
 const heldAhead = 1 << 20
 
 // forget drops what is known of the other machine, if it is much.
@@ -241,8 +243,8 @@ func inIntervals(set []fst.Interval, l fst.Label) bool {
 	return i < len(set) && set[i].Begin <= l
 }
 
-// potential is what has been pushed before a pair of states: the sum of the weights that the other machine
-// has for what can be met there; 1̄ at the start, and where it can move on its own.
+// potential is what has been pushed before a pair of states: the sum of the weights that the other
+// machine has for what can be met there; 1̄ at the start, and where it can move on its own.
 func (l *lookAhead[W]) potential(s1, s2 fst.StateID, start bool) W {
 	if l == nil || l.divide == nil || start {
 		return semiring.One[W]()

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -15,13 +16,12 @@ import (
 // the weight that has been taken in advance and the label that has: while there is one, the
 // machine that looks follows its own arcs until it comes to the label, and the other one waits.
 //
-// The construction is the one of OpenFst's PushLabelsComposeFilter over
-// PushWeightsComposeFilter over LookAheadComposeFilter, after C. Allauzen, M. Riley and J.
-// Schalkwyk, "A generalized composition algorithm for weighted finite-state transducers",
-// Interspeech 2009; states are numbered as it does. A weight that is taken is rounded to
-// 1/1024, so that states meet again; what is divided out further on is what was
-// taken, so that the relation does not change. (OpenFst rounds what it divides by alone, and so is off by
-// up to half that for each arc.)
+// The construction is the one of OpenFst's PushLabelsComposeFilter over PushWeightsComposeFilter
+// over LookAheadComposeFilter, after C. Allauzen, M. Riley and J. Schalkwyk, "A generalized
+// composition algorithm for weighted finite-state transducers", Interspeech 2009; states are
+// numbered as it does. A weight that is taken is rounded to 1/1024, so that states meet again; what
+// is divided out further on is what was taken, so that the relation does not change. (OpenFst
+// rounds what it divides by alone, and so is off by up to half that for each arc.)
 type pushComposer[W semiring.Weight[W]] struct {
 	first  bool // the first machine looks, at the second
 	looks  side[W]
@@ -40,7 +40,7 @@ type pushComposer[W semiring.Weight[W]] struct {
 	taken *fst.Table[string] // keys of weights that have been taken in advance
 	ahead []W                // by the ids of taken
 	key   []byte
-	meter meter
+	meter run.Meter
 	arcs  int64
 }
 
@@ -70,7 +70,8 @@ type reachability[W semiring.Weight[W]] interface {
 	reaches(q fst.StateID, l fst.Label) bool
 	// always tells whether to look at every arc, and not only those with ε.
 	always() bool
-	// held is how many bytes are kept of what was learnt of the other machine, forget drops it where it is much.
+	// held is how many bytes are kept of what was learnt of the other machine, forget drops it
+	// where it is much.
 	held() int64
 	forget()
 }
@@ -106,7 +107,7 @@ func newPushComposer[W semiring.Weight[W]](a, b fst.Fst[W], first bool, o *LookA
 		fst.OutputSymbols(a), fst.InputSymbols(b)); err != nil {
 		return nil, err
 	}
-	c := &pushComposer[W]{first: first, filter: SequenceFilter, one: semiring.One[W](), meter: meter{op: "Compose", lim: lim},
+	c := &pushComposer[W]{first: first, filter: SequenceFilter, one: semiring.One[W](), meter: lim.meter("Compose"),
 		table: fst.NewTable(hashPushState),
 		taken: fst.NewTable[string](nil)}
 	c.looks, c.other = newSide(b, inputLabels), newSide(a, outputLabels)
@@ -154,8 +155,8 @@ func newPushComposer[W semiring.Weight[W]](a, b fst.Fst[W], first bool, o *LookA
 	return c, err
 }
 
-// filesPush reports whether files of look-ahead types push labels and weights: over OpenFst's arc types standard and log. Over others
-// they look ahead alone, as there.
+// filesPush reports whether files of look-ahead types push labels and weights: over OpenFst's arc
+// types standard and log. Over others they look ahead alone, as there.
 func filesPush[W semiring.Weight[W]]() bool {
 	var w W
 	switch any(w).(type) {
@@ -180,8 +181,8 @@ func fileReach[W semiring.Weight[W]](c *pushComposer[W]) (reachability[W], error
 }
 
 // sumAhead returns how weights that are met are summed: any divisor would do. For weights that are
-// negative logarithms it is their sum as probabilities, also over the tropical semiring,
-// as OpenFst has it: a better guess of what is to come, since its rest is then the same whichever way.
+// negative logarithms it is their sum as probabilities, also over the tropical semiring, as OpenFst
+// has it: a better guess of what is to come, since its rest is then the same whichever way.
 func sumAhead[W semiring.Weight[W]]() func(x, y W) W {
 	var w W
 	switch any(w).(type) {
@@ -216,8 +217,8 @@ func (r *labelReach[W]) forget() {
 	}
 }
 
-// reachState is what is known of a state of the other machine: its arcs in the order of their labels
-// as the machine that looks numbers them.
+// reachState is what is known of a state of the other machine: its arcs in the order of their
+// labels as the machine that looks numbers them.
 type reachState struct {
 	known  bool
 	labels []fst.Label
@@ -226,7 +227,8 @@ type reachState struct {
 
 func (r *labelReach[W]) always() bool { return false }
 
-// number is the label that the machine that looks has for one of the other machine; ok is false if it has none.
+// number is the label that the machine that looks has for one of the other machine; ok is false if
+// it has none.
 func (r *labelReach[W]) number(l fst.Label) (n fst.Label, ok bool) {
 	if r.l.number == nil { // the labels of a file are those of its sets
 		return l, true
@@ -389,7 +391,7 @@ func (c *pushComposer[W]) Start() (fst.StateID, error) {
 	if err := errors.Join(c.a.err(), c.b.err()); err != nil || s1 == fst.NoState || s2 == fst.NoState {
 		return fst.NoState, err
 	}
-	id, _ := c.table.ID(pushState{triple(s1, s2, 0), c.take(c.one), fst.NoLabel})
+	id, _ := c.table.ID(pushState{run.Triple(s1, s2, 0), c.take(c.one), fst.NoLabel})
 	return id, nil
 }
 
@@ -409,11 +411,11 @@ type pushMove[W any] struct {
 	waits bool
 }
 
-// Expand makes the arcs of q in OpenFst's order: of the arcs of one machine in turn, before which it
-// waits, those of the other that match.
+// Expand makes the arcs of q in OpenFst's order: of the arcs of one machine in turn, before which
+// it waits, those of the other that match.
 func (c *pushComposer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (final W, arcs []fst.Arc[W], err error) {
 	key := c.table.Key(q)
-	s1, s2, fs := untriple(key.pair)
+	s1, s2, fs := run.Untriple(key.pair)
 	arcs1, arcs2 := c.a.f.Arcs(s1), c.b.f.Arcs(s2)
 	if err := errors.Join(c.a.err(), c.b.err()); err != nil {
 		return semiring.Zero[W](), dst, err
@@ -537,7 +539,7 @@ func (x *pushExpansion[W]) add(e, f pushMove[W]) error {
 		}
 		switch l := *labelOf(&looks.Arc, c.looks.side()); {
 		case l == x.key.label:
-			next = pushState{triple(0, 0, 0), c.take(c.one), fst.NoLabel}
+			next = pushState{run.Triple(0, 0, 0), c.take(c.one), fst.NoLabel}
 		case l != fst.Epsilon:
 			return nil
 		case !x.alone && !c.reach.reaches(looks.NextState, x.key.label):
@@ -563,7 +565,7 @@ func (x *pushExpansion[W]) add(e, f pushMove[W]) error {
 				return nil
 			}
 		}
-		next = pushState{triple(0, 0, fs), 0, fst.NoLabel}
+		next = pushState{run.Triple(0, 0, fs), 0, fst.NoLabel}
 		taken := c.one
 		if c.weights {
 			if semiring.IsZero(ahead.weight) {
@@ -581,8 +583,8 @@ func (x *pushExpansion[W]) add(e, f pushMove[W]) error {
 			next.label = *labelOf(&other.Arc, c.other.side())
 		}
 	}
-	_, _, fs := untriple(next.pair)
-	next.pair = triple(e.NextState, f.NextState, fs)
+	_, _, fs := run.Untriple(next.pair)
+	next.pair = run.Triple(e.NextState, f.NextState, fs)
 	id, _ := c.table.ID(next)
 	x.dst = append(x.dst, fst.Arc[W]{ILabel: e.ILabel, OLabel: f.OLabel, Weight: e.Weight.Times(f.Weight), NextState: id})
 	return nil
@@ -598,13 +600,13 @@ func (s *side[W]) side() Side {
 
 // check compares with the limits what has been built, with n arcs of the state at hand.
 func (c *pushComposer[W]) check(n int) error {
-	p := sizeOf[W](c.table.Len(), c.arcs+int64(n))
+	p := run.SizeOf[W](c.table.Len(), c.arcs+int64(n))
 	p.Bytes += c.table.Bytes() + c.taken.Bytes() + c.reach.held()
-	return c.meter.check(p)
+	return c.meter.Check(p)
 }
 
 // Tuple returns the pair of states that make state q.
 func (c *pushComposer[W]) Tuple(q fst.StateID) (s1, s2 fst.StateID) {
-	s1, s2, _ = untriple(c.table.Key(q).pair)
+	s1, s2, _ = run.Untriple(c.table.Key(q).pair)
 	return s1, s2
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/sums"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -226,8 +227,8 @@ func ArcSum[W semiring.Weight[W]](f *fst.Vector[W]) {
 	case *fst.Vector[semiring.Log]:
 		arcSum[semiring.Log, semiring.Log64](f)
 		return
-	case *fst.Vector[carriedProduct]:
-		arcSum[carriedProduct, carriedProduct64](f)
+	case *fst.Vector[sums.CarriedProduct]:
+		arcSum[sums.CarriedProduct, sums.CarriedProduct64](f)
 		return
 	}
 	arcSum[W, W](f)
@@ -235,7 +236,7 @@ func ArcSum[W semiring.Weight[W]](f *fst.Vector[W]) {
 
 // arcSum is ArcSum with sums carried in D.
 func arcSum[W semiring.Weight[W], D semiring.Weight[D]](f *fst.Vector[W]) {
-	wide, narrow := widening[W, D](), rounding[W, D]()
+	wide, narrow := sums.Widening[W, D](), sums.Narrowing[W, D]()
 	var of *fst.Arc[W] // the arc with the sum
 	var sum D
 	mergeArcs(f, func(kept *fst.Arc[W], e *fst.Arc[W]) bool {
@@ -248,8 +249,8 @@ func arcSum[W semiring.Weight[W], D semiring.Weight[D]](f *fst.Vector[W]) {
 	}, fst.Weighted|fst.Unweighted|fst.WeightedCycles|fst.UnweightedCycles)
 }
 
-// ArcUnique sorts the arcs of each state by input label, output label and next
-// state, and keeps one of each run that agrees in all three and in the weight.
+// ArcUnique sorts the arcs of each state by input label, output label and next state. It keeps one
+// arc of each run that agrees in all three and in the weight.
 func ArcUnique[W semiring.Weight[W]](f *fst.Vector[W]) {
 	mergeArcs(f, func(kept *fst.Arc[W], e *fst.Arc[W]) bool {
 		return kept.Weight.Equal(e.Weight)

@@ -25,13 +25,13 @@ type Matcher struct {
 	// in the place of ε-arcs, and none of those.
 	Label fst.Label
 
-	// NoLoop has phi arcs that are loops followed like others, and so be an error. Otherwise such a
-	// loop matches any label that nothing else matched, and puts it in the place of phi, as
-	// rho does: automata of Aho and Corasick have it at their start.
+	// NoLoop has phi arcs that are loops followed like others, and so be an error. Otherwise
+	// such a loop matches any label that nothing else matched, and puts it in the place of phi,
+	// as rho does: automata of Aho and Corasick have it at their start.
 	NoLoop bool
 
-	// Rewrite says whether what rho, sigma or a loop of phi matched takes the label's place on both
-	// sides of an arc; by default it does if the machine is an acceptor.
+	// Rewrite says whether what rho, sigma or a loop of phi matched takes the label's place on
+	// both sides of an arc; by default it does if the machine is an acceptor.
 	Rewrite fst.Rewrite
 
 	// Labels are those of MatchEpsilons.
@@ -42,14 +42,15 @@ type Matcher struct {
 type MatcherKind uint8
 
 const (
-	// MatchPhi is failure: where no arc of a state has the label that is looked for, and it is not ε,
-	// the arc with phi is followed, at no more than its weight, and the label is looked for where it leads. A
-	// state that is not final takes the final weight from there likewise. There may be one such arc a
-	// state.
+	// MatchPhi is failure: when no arc of a state has the wanted label, which is not ε,
+	// matching follows the phi arc with its weight and looks for the label at the next state. A
+	// state that is not final takes the final weight from there likewise. There may be one such
+	// arc a state.
 	MatchPhi MatcherKind = iota + 1
 	// MatchRho is the rest: the arcs with rho match where no other arc of the state does.
 	MatchRho
-	// MatchSigma is any: the arcs with sigma match every label but ε, besides those that have it.
+	// MatchSigma is any: the arcs with sigma match every label but ε, besides those that have
+	// it.
 	MatchSigma
 	// MatchEpsilons has several labels that are matched by nothing, as ε is, on either machine
 	// whichever has the matcher.

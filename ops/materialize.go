@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -16,7 +17,7 @@ import (
 // error is a LimitError. What e itself holds counts for Limits.Bytes if it says so, by a
 // method Bytes() int64. A machine that is infinite ends only so.
 func Materialize[W semiring.Weight[W]](e fst.Expander[W], lim Limits) (*fst.Vector[W], error) {
-	m := meter{op: "Materialize", lim: lim}
+	m := lim.meter("Materialize")
 	out := fst.NewVector[W](0)
 	start, err := e.Start()
 	if err != nil {
@@ -38,12 +39,12 @@ func Materialize[W semiring.Weight[W]](e fst.Expander[W], lim Limits) (*fst.Vect
 			known = max(known, arcs[i].NextState)
 		}
 		out.PushState(final, arcs)
-		p := Progress{States: int(known) + 1, Arcs: int64(out.NumArcs())}
+		p := run.Progress{States: int(known) + 1, Arcs: int64(out.NumArcs())}
 		p.Bytes = p.Arcs*int64(unsafe.Sizeof(fst.Arc[W]{})) + int64(p.States)*24
 		if held != nil {
 			p.Bytes += held.Bytes()
 		}
-		if err := m.check(p); err != nil {
+		if err := m.Check(p); err != nil {
 			return nil, err
 		}
 	}
@@ -51,13 +52,13 @@ func Materialize[W semiring.Weight[W]](e fst.Expander[W], lim Limits) (*fst.Vect
 	return out, nil
 }
 
-// Collect returns what can be reached of f as a machine in memory: the end of a chain of machines that
-// are computed on demand. States keep their numbers, and the symbol tables come with them.
+// Collect returns what can be reached of f as a machine in memory: the end of a chain of machines
+// that are computed on demand. States keep their numbers, and the symbol tables come with them.
 //
-// Cost: O(states + arcs) and what f takes to compute them. Errors are those of f, and a LimitError; a
-// machine that is infinite ends only so.
+// Cost: O(states + arcs) and what f takes to compute them. Errors are those of f, and a LimitError;
+// a machine that is infinite ends only so.
 func Collect[W semiring.Weight[W]](f fst.Fst[W], lim Limits) (*fst.Vector[W], error) {
-	m := meter{op: "Collect", lim: lim}
+	m := lim.meter("Collect")
 	out := fst.NewVector[W](0)
 	out.CopySymbols(f)
 	start := f.Start()
@@ -67,8 +68,9 @@ func Collect[W semiring.Weight[W]](f fst.Fst[W], lim Limits) (*fst.Vector[W], er
 	if start == fst.NoState {
 		return out, nil
 	}
-	// Machines that number states as they are first mentioned are read from 0 up, and written once: states
-	// wait in order of their numbers. Of others a state may turn up when its place has been passed.
+	// Machines that number states as they are first mentioned are read from 0 up, and written
+	// once: states wait in order of their numbers. Of others a state may turn up when its place
+	// has been passed.
 	mentioned := []bool{}
 	var late []fst.StateID
 	mention := func(q fst.StateID) {
@@ -103,7 +105,7 @@ func Collect[W semiring.Weight[W]](f fst.Fst[W], lim Limits) (*fst.Vector[W], er
 			mention(arcs[i].NextState)
 		}
 		arcsSoFar := int64(out.NumArcs())
-		if err := m.check(Progress{States: len(mentioned), Arcs: arcsSoFar, Bytes: arcsSoFar*int64(unsafe.Sizeof(fst.Arc[W]{})) + int64(len(mentioned))*24}); err != nil {
+		if err := m.Check(run.Progress{States: len(mentioned), Arcs: arcsSoFar, Bytes: arcsSoFar*int64(unsafe.Sizeof(fst.Arc[W]{})) + int64(len(mentioned))*24}); err != nil {
 			return nil, err
 		}
 	}

@@ -3,23 +3,23 @@ package ops
 import (
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/sums"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// ErrNotMember reports a weight outside its semiring: one of the machine, which an ArcError names, or
-// one that was computed.
+// ErrNotMember reports a weight outside its semiring: one of the machine, which an ArcError names,
+// or one that was computed.
 var ErrNotMember = errors.New("a weight or a sum of weights is outside its semiring (NaN, or a number out of range)")
 
-// Inner loops do not ask whether weights are members: what is none, and not annihilated by a 0̄, remains in sums. The sums are
-// looked at in the end, and only then is it searched for.
+// Inner loops do not ask whether weights are members: what is none, and not annihilated by a 0̄,
+// remains in sums. The sums are looked at in the end, and only then is it searched for.
 
-// membersOnly returns the error of distances that are no members: the arc or final weight that is none and took part in
-// them, or else the first state whose distance went out of range.
+// membersOnly returns the error of distances that are no members: the arc or final weight that is
+// none and took part in them, or else the first state whose distance went out of range.
 func membersOnly[W semiring.Weight[W], D semiring.Weight[D]](op string, f fst.Expanded[W], d []D, reverse bool) error {
-	bad := outsideOf[D]()(d)
+	bad := sums.OutsideOf[D]()(d)
 	if bad < 0 {
 		return nil
 	}
@@ -30,8 +30,8 @@ func membersOnly[W semiring.Weight[W], D semiring.Weight[D]](op string, f fst.Ex
 	return &StateError{Op: op, State: fst.StateID(bad), Err: ErrNotMember}
 }
 
-// notMember returns the error of the first arc whose weight is no member, of those that leave a state which is live or,
-// in reverse, lead to one; and in reverse of final weights. nil is none.
+// notMember returns the error of the first arc whose weight is no member, of those that leave a
+// state which is live or, in reverse, lead to one; and in reverse of final weights. nil is none.
 func notMember[W semiring.Weight[W]](op string, f fst.Expanded[W], reverse bool, live func(fst.StateID) bool) error {
 	for q := range fst.StateID(f.NumStates()) {
 		if !reverse && !live(q) {
@@ -53,32 +53,11 @@ func arcNotMember[W semiring.Weight[W]](op string, q fst.StateID, arc int, w W) 
 	return &StateError{Op: op, State: q, Err: &ArcError{Arc: arc, Weight: weightText(w), Err: ErrNotMember}}
 }
 
-// thresholdMember returns the error of a threshold, nil if there is none, that is no member: what it leaves of a machine would be nothing, or
-// all, as comparisons with NaN happen to be written.
+// thresholdMember returns the error of a threshold, nil if there is none, that is no member: what
+// it leaves of a machine would be nothing, or all, as comparisons with NaN happen to be written.
 func thresholdMember[W semiring.Weight[W]](op string, threshold *W) error {
 	if threshold == nil || (*threshold).Member() {
 		return nil
 	}
 	return fmt.Errorf("ops: %s: Threshold %s: %w", op, weightText(*threshold), ErrNotMember)
-}
-
-// outsideAny returns the first position at which d has no member, -1 if there is none.
-func outsideAny[W semiring.Weight[W]](d []W) int {
-	for i := range d {
-		if !d[i].Member() {
-			return i
-		}
-	}
-	return -1
-}
-
-// outsideCosts is outsideAny where -∞ and NaN are no members.
-func outsideCosts[T float](d []T) int {
-	least := T(math.Inf(-1))
-	for i, x := range d {
-		if !(x > least) {
-			return i
-		}
-	}
-	return -1
 }

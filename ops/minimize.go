@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
+	"github.com/tropica-fst/tropica/ops/internal/sums"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -47,19 +49,17 @@ func minimizeDelta[W semiring.Weight[W]](o *MinimizeOptions) float64 {
 	return o.Delta
 }
 
-// Minimize returns a machine with the relation of f that has the fewest states of
-// all deterministic ones, where the weights of f cancel (see semiring.Cancellative).
-// Where they do not, as over MinMax, states whose pushed weights differ may yet be
-// equivalent: the relation is kept, but fewer states might do. f must be deterministic on its input side, ε being an
-// ordinary label; else the error is a StateError around ErrNotDeterministic,
-// unless AllowNondet is set.
+// Minimize returns a deterministic machine with the relation of f and the fewest states. The
+// weights of f must cancel for that (see semiring.Cancellative). Where they do not, as over MinMax,
+// states whose pushed weights differ may yet be equivalent: the relation is kept, but fewer states
+// might do. f must be deterministic on its input side, ε being an ordinary label; else the error is
+// a StateError around ErrNotDeterministic, unless AllowNondet is set.
 //
-// Unweighted acceptors are minimized as such. Weights, and the output labels of
-// transducers, are first pushed to the start, the weights rounded to Delta, and
-// then arcs are compared by label, weight and output together. States that
-// agree within Delta are merged, so the weights of paths change by about Delta an
-// arc. A transducer comes out with chains of arcs with input ε for outputs longer
-// than a label, which count as states too.
+// Unweighted acceptors are minimized as such. Weights and output labels are first pushed to the
+// start, and weights are rounded to Delta. Then arcs are compared by label, weight and output
+// together. States that agree within Delta are merged, so the weights of paths change by about
+// Delta an arc. A transducer comes out with chains of arcs with input ε for outputs longer than a
+// label, which count as states too.
 //
 // The states that remain keep their order: which of a class remains is decided
 // as in OpenFst, and so are the numbers.
@@ -67,9 +67,9 @@ func minimizeDelta[W semiring.Weight[W]](o *MinimizeOptions) float64 {
 // Cost: O(states + arcs) when acyclic and deterministic, O(arcs · log states) otherwise, and that
 // of Push, with Labels for a transducer: its strings can take the square of a chain's length.
 //
-// After M. Mohri, "Minimization algorithms for sequential transducers",
-// Theoretical Computer Science 234:177-201, 2000; the partitions after D. Revuz
-// (1992) and J. Hopcroft (1971), and R. Paige and R. Tarjan (1987) where the machine is not deterministic.
+// After M. Mohri, "Minimization algorithms for sequential transducers", Theoretical Computer
+// Science 234:177-201, 2000; the partitions after D. Revuz (1992) and J. Hopcroft (1971), and R.
+// Paige and R. Tarjan (1987) where the machine is not deterministic.
 func Minimize[W semiring.Component[W]](f fst.Expanded[W], opts *MinimizeOptions) (*fst.Vector[W], error) {
 	var o MinimizeOptions
 	if opts != nil {
@@ -189,8 +189,8 @@ func minimizePairs[W semiring.Component[W]](f fst.Expanded[W], o *MinimizeOption
 	switch f := any(f).(type) {
 	case fst.Expanded[semiring.Log]:
 		pushed, err = pushedPairs[semiring.Log, semiring.Log64](f, o)
-	case fst.Expanded[carriedProduct]:
-		pushed, err = pushedPairs[carriedProduct, carriedProduct64](f, o)
+	case fst.Expanded[sums.CarriedProduct]:
+		pushed, err = pushedPairs[sums.CarriedProduct, sums.CarriedProduct64](f, o)
 	case fst.Expanded[W]:
 		pushed, err = pushedPairs[W, W](f, o)
 	}
@@ -201,10 +201,11 @@ func minimizePairs[W semiring.Component[W]](f fst.Expanded[W], o *MinimizeOption
 	return g, minimizePushed(g, o)
 }
 
-// pushedPairs returns f as an acceptor over pairs, pushed to the start, with weights that are D until they have been pushed.
+// pushedPairs returns f as an acceptor over pairs, pushed to the start, with weights that are D
+// until they have been pushed.
 func pushedPairs[W semiring.Component[W], D semiring.Component[D]](f fst.Expanded[W], o *MinimizeOptions) (*fst.Vector[semiring.GallicLeft[W]], error) {
 	p := leftPairs[W, D]()
-	g, err := toGallic(f, p.of, &stopwatch{op: "Minimize", ctx: o.Ctx, most: o.Bytes})
+	g, err := toGallic(f, p.of, &run.Stopwatch{Op: "Minimize", Ctx: o.Ctx, Most: o.Bytes})
 	if err != nil {
 		return nil, err
 	}
@@ -221,7 +222,7 @@ func pushedPairs[W semiring.Component[W], D semiring.Component[D]](f fst.Expande
 	if g, same := any(g).(*fst.Vector[semiring.GallicLeft[W]]); same {
 		return g, nil
 	}
-	narrow := rounding[W, D]()
+	narrow := sums.Narrowing[W, D]()
 	return MapInto(g, func(g semiring.GallicLeft[D]) semiring.GallicLeft[W] {
 		return semiring.GallicLeft[W]{String: g.String, Weight: narrow(g.Weight)}
 	}), nil
@@ -238,9 +239,9 @@ type minimizable[W any] interface {
 	semiring.Quantizable[W]
 }
 
-// MinimizeAcceptor is Minimize for acceptors only, in place, and for weights
-// that need not be Components. After an error of Limits f has its relation still, as far as Delta keeps it, but may be
-// pushed and trimmed.
+// MinimizeAcceptor is Minimize for acceptors only, in place, and for weights that need not be
+// Components. After an error of Limits f has its relation still, as far as Delta keeps it, but may
+// be pushed and trimmed.
 func MinimizeAcceptor[W minimizable[W]](f *fst.Vector[W], opts *MinimizeOptions) error {
 	var o MinimizeOptions
 	if opts != nil {
@@ -315,7 +316,8 @@ func nondeterministic[W semiring.Weight[W]](f fst.Expanded[W]) (fst.StateID, fst
 	return fst.NoState, fst.NoLabel
 }
 
-// minimizePushed minimizes an acceptor whose weights are pushed after taking them, rounded, into the labels.
+// minimizePushed minimizes an acceptor whose weights are pushed after taking them, rounded, into
+// the labels.
 func minimizePushed[W minimizable[W]](f *fst.Vector[W], o *MinimizeOptions) error {
 	if f.Start() == fst.NoState {
 		f.Clear()
@@ -344,7 +346,7 @@ func minimizeError(err error) error {
 
 // minimizeUnweighted minimizes an acceptor whose weights are not looked at.
 func minimizeUnweighted[W semiring.Weight[W]](f *fst.Vector[W], o *MinimizeOptions) error {
-	if err := cancelled("Minimize", o.Ctx); err != nil {
+	if err := run.Cancelled("Minimize", o.Ctx); err != nil {
 		return err
 	}
 	Connect(f)
@@ -355,7 +357,7 @@ func minimizeUnweighted[W semiring.Weight[W]](f *fst.Vector[W], o *MinimizeOptio
 		return nil
 	}
 	p := fst.PropertiesOf[W](f, fst.Acyclic|fst.IDeterministic)
-	w := &stopwatch{op: "Minimize", ctx: o.Ctx, most: o.Bytes, held: sizeOf[W](f.NumStates(), int64(f.NumArcs()))}
+	w := &run.Stopwatch{Op: "Minimize", Ctx: o.Ctx, Most: o.Bytes, Held: run.SizeOf[W](f.NumStates(), int64(f.NumArcs()))}
 	var stands []fst.StateID
 	var err error
 	if p.Has(fst.Acyclic | fst.IDeterministic) {

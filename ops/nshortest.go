@@ -5,6 +5,8 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
+	"github.com/tropica-fst/tropica/ops/internal/sums"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -45,40 +47,41 @@ type partial[W any] struct {
 func nShortest[W PathWeight[W]](f any, o *ShortestPathOptions[W], in *nBestInput[W]) (*fst.Vector[W], error) {
 	out := fst.NewVector[W](0)
 	out.CopySymbols(f)
-	alg := newAlgebra[W]()
+	alg := sums.NewAlgebra[W]()
 	if in.start == fst.NoState {
 		return out, nil
 	}
 	whole := in.distance(in.start)
-	if whole.Equal(alg.zero) || o.Threshold != nil && alg.less(*o.Threshold, alg.one) || o.States < 0 {
+	if whole.Equal(alg.Zero) || o.Threshold != nil && alg.Less(*o.Threshold, alg.One) || o.States < 0 {
 		return out, nil
 	}
-	limit := alg.zero
+	limit := alg.Zero
 	if o.Threshold != nil {
 		limit = whole.Times(*o.Threshold)
 	}
-	h := &pathHeap[W]{less: alg.less, near: nearOf[W](o.distances().delta(true))}
-	h.add(partial[W]{state: in.start, next: -1, weight: alg.one, key: whole})
-	h.push(0)
+	h := &pathHeap[W]{less: alg.Less, near: sums.NearOf[W](o.distances().delta(true))}
+	h.heap = run.NewHeap(func(x, y int32) bool { return h.worse(y, x) })
+	h.add(partial[W]{state: in.start, next: -1, weight: alg.One, key: whole})
+	h.heap.Push(0)
 	var complete []int32
-	m := meter{op: in.op, lim: o.Limits, calls: 255}
+	m := o.Limits.meter(in.op).AtOnce()
 	bounded := o.Limits.any()
 	since := int64(0)              // states looked at for the first time since a path was complete
 	visits := make([]int32, 0, 64) // of each state; complete paths are counted by complete
-	for len(h.heap) > 0 {
-		k := h.pop()
+	for h.heap.Len() > 0 {
+		k := h.heap.Pop()
 		p := *h.at(k)
 		if bounded {
-			size := sizeOf[W](0, 0)
+			size := run.SizeOf[W](0, 0)
 			if h.kept > 0 {
-				size = sizeOf[W](h.kept+1, int64(len(complete)+h.kept-1))
+				size = run.SizeOf[W](h.kept+1, int64(len(complete)+h.kept-1))
 			}
 			size.Bytes += h.bytes() + int64(cap(visits)+cap(complete))*4 + in.bytes()
-			if err := m.check(size); err != nil {
+			if err := m.Check(size); err != nil {
 				return nil, err
 			}
 		}
-		if alg.less(limit, p.key) || o.States > 0 && h.n+1 >= o.States {
+		if alg.Less(limit, p.key) || o.States > 0 && h.n+1 >= o.States {
 			continue
 		}
 		if p.state == fst.NoState {
@@ -92,7 +95,7 @@ func nShortest[W PathWeight[W]](f any, o *ShortestPathOptions[W], in *nBestInput
 			}
 			continue
 		}
-		if in.endless > 0 && p.key.Equal(alg.zero) {
+		if in.endless > 0 && p.key.Equal(alg.Zero) {
 			break // nothing that is left can be completed, and it may be infinite
 		}
 		for len(visits) <= int(p.state) {
@@ -102,7 +105,8 @@ func nShortest[W PathWeight[W]](f any, o *ShortestPathOptions[W], in *nBestInput
 			continue
 		}
 		if visits[p.state] == 1 {
-			// Of each state there are no more visits than paths are asked for: only ever new ones have no end.
+			// Of each state there are no more visits than paths are asked for: only
+			// ever new ones have no end.
 			if since++; in.endless > 0 && since > in.endless {
 				return nil, &StateError{Op: "ShortestPathUnique", State: p.state, Err: ErrEndless}
 			}
@@ -115,7 +119,7 @@ func nShortest[W PathWeight[W]](f any, o *ShortestPathOptions[W], in *nBestInput
 			h.extend(partial[W]{state: e.NextState, next: k, weight: w, key: in.distance(e.NextState).Times(w),
 				arc: e.Weight, in: e.ILabel, out: e.OLabel})
 		}
-		if !final.Equal(alg.zero) {
+		if !final.Equal(alg.Zero) {
 			w := final.Times(p.weight)
 			h.extend(partial[W]{state: fst.NoState, next: k, weight: w, key: w, arc: final})
 		}
@@ -126,9 +130,9 @@ func nShortest[W PathWeight[W]](f any, o *ShortestPathOptions[W], in *nBestInput
 		}
 	}
 	if bounded && h.kept > 0 {
-		size := sizeOf[W](h.kept+1, int64(len(complete)+h.kept-1))
+		size := run.SizeOf[W](h.kept+1, int64(len(complete)+h.kept-1))
 		size.Bytes += h.bytes() + in.bytes()
-		if err := m.check(size); err != nil {
+		if err := m.Check(size); err != nil {
 			return nil, err
 		}
 	}
@@ -153,11 +157,11 @@ func (h *pathHeap[W]) bytes() int64 {
 	if len(h.blocks) == 1 {
 		room = int64(cap(h.blocks[0]))
 	}
-	return room*int64(unsafe.Sizeof(partial[W]{})) + int64(cap(h.heap))*4 + int64(cap(h.on)) + int64(h.n)*4
+	return room*int64(unsafe.Sizeof(partial[W]{})) + int64(h.heap.Room())*4 + int64(cap(h.on)) + int64(h.n)*4
 }
 
 func (h *pathHeap[W]) extend(p partial[W]) {
-	h.push(h.add(p))
+	h.heap.Push(h.add(p))
 }
 
 // A block of partial paths: 8192, of which the first begins with few.
@@ -224,15 +228,13 @@ func (h *pathHeap[W]) build(out *fst.Vector[W], complete []int32) {
 // partial ones of about the same key, so that rounding in the distances cannot
 // put a complete path before a better one that is still partial.
 //
-// Ties are popped in the order that the heap of the C++ library in common use
-// happens to give, which is OpenFst's: pop moves the hole at the root to a
-// leaf, always to the better child, and then the last element up from there.
+// Ties are popped in OpenFst's order: see heap.
 type pathHeap[W semiring.Weight[W]] struct {
-	// Partial paths are in blocks that stay where they are: of one array that grows, the old and the new are there at once, and
-	// the ones before them wait for the collector.
+	// Partial paths are in blocks that stay where they are: of one array that grows, the old
+	// and the new are there at once, and the ones before them wait for the collector.
 	blocks [][]partial[W]
 	n      int // partial paths
-	heap   []int32
+	heap   *run.Heap[int32]
 	on     []bool // of each partial path: it is on a complete one; see keep
 	kept   int    // how many are
 	less   func(a, b W) bool
@@ -249,47 +251,4 @@ func (h *pathHeap[W]) worse(x, y int32) bool {
 		return h.less(py.key, px.key) && !h.near(px.key, py.key)
 	}
 	return h.less(py.key, px.key)
-}
-
-func (h *pathHeap[W]) push(x int32) {
-	h.heap = append(h.heap, x)
-	h.up(len(h.heap)-1, x)
-}
-
-// up puts x at i and lifts it above all that are worse.
-func (h *pathHeap[W]) up(i int, x int32) {
-	for i > 0 {
-		p := (i - 1) / 2
-		if !h.worse(h.heap[p], x) {
-			break
-		}
-		h.heap[i] = h.heap[p]
-		i = p
-	}
-	h.heap[i] = x
-}
-
-func (h *pathHeap[W]) pop() int32 {
-	top := h.heap[0]
-	n := len(h.heap) - 1
-	last := h.heap[n]
-	h.heap = h.heap[:n]
-	if n == 0 {
-		return top
-	}
-	i := 0
-	for 2*i+2 < n {
-		c := 2*i + 2
-		if h.worse(h.heap[c], h.heap[c-1]) {
-			c--
-		}
-		h.heap[i] = h.heap[c]
-		i = c
-	}
-	if c := 2*i + 1; c < n { // a child without sibling
-		h.heap[i] = h.heap[c]
-		i = c
-	}
-	h.up(i, last)
-	return top
 }

@@ -73,8 +73,8 @@ func termBytes[W any](r outputSet[W]) int64 {
 	return n
 }
 
-// spent counts sets that are gone through, and reports whether a limit ends it: sets double with each state, so that one sum may take
-// longer than all before.
+// spent counts sets that are gone through, and reports whether a limit ends it: sets double with
+// each state, so that one sum may take longer than all before.
 func (a *outputSets[W]) spent(sets ...outputSet[W]) bool {
 	for _, r := range sets {
 		a.made += termBytes(r)
@@ -86,7 +86,8 @@ func (a *outputSets[W]) spent(sets ...outputSet[W]) bool {
 	return a.err != nil
 }
 
-// sum is the ⊕-sum of the weights of all outputs, which is the least where weights have the path property.
+// sum is the ⊕-sum of the weights of all outputs, which is the least where weights have the path
+// property.
 func (*outputSets[W]) sum(r outputSet[W]) W {
 	sum := semiring.Zero[W]()
 	for i := range r {

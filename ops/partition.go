@@ -8,6 +8,8 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
+	"github.com/tropica-fst/tropica/ops/internal/sums"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -131,14 +133,14 @@ func (p *partition) split(made func(c int32)) {
 //
 // After D. Revuz, "Minimisation of acyclic deterministic automata in linear time",
 // Theoretical Computer Science 92(1):181-189, 1992.
-func minimalAcyclic[W semiring.Weight[W]](f fst.Expanded[W], w *stopwatch) ([]fst.StateID, error) {
+func minimalAcyclic[W semiring.Weight[W]](f fst.Expanded[W], w *run.Stopwatch) ([]fst.StateID, error) {
 	n := f.NumStates()
 	const perState = 4 * 4 // height, order, where heights begin, and what stands for it
-	if err := w.holds(perState * int64(n)); err != nil {
+	if err := w.Hold(perState * int64(n)); err != nil {
 		return nil, err
 	}
 	height, most := heights(f)
-	order, first := groupBy(height, int(most)+1)
+	order, first := run.GroupBy(height, int(most)+1)
 	stands := make([]fst.StateID, n)
 	seed := maphash.MakeSeed()
 	type slot struct{ hash, state uint32 } // state biased by one
@@ -174,7 +176,7 @@ func minimalAcyclic[W semiring.Weight[W]](f fst.Expanded[W], w *stopwatch) ([]fs
 			size *= 2
 		}
 		if size > len(slots) {
-			if err := w.holds(perState*int64(n) + int64(unsafe.Sizeof(slot{}))*int64(size+len(slots))); err != nil {
+			if err := w.Hold(perState*int64(n) + int64(unsafe.Sizeof(slot{}))*int64(size+len(slots))); err != nil {
 				return nil, err
 			}
 			slots = make([]slot, size)
@@ -189,7 +191,7 @@ func minimalAcyclic[W semiring.Weight[W]](f fst.Expanded[W], w *stopwatch) ([]fs
 			if i < 0 {
 				q = states[last]
 			}
-			if err := w.did(4 + 4*len(f.Arcs(fst.StateID(q)))); err != nil {
+			if err := w.Spend(4 + 4*len(f.Arcs(fst.StateID(q)))); err != nil {
 				return nil, err
 			}
 			hash := uint32(maphash.Bytes(seed, signature(q)))
@@ -223,7 +225,7 @@ func heights[W semiring.Weight[W]](f fst.Expanded[W]) (height []int32, most int3
 		height[q] = h
 		most = max(most, h)
 	}
-	if isTopSorted(f) {
+	if sums.IsTopSorted(f) {
 		for q := n - 1; q >= 0; q-- {
 			update(fst.StateID(q))
 		}
@@ -293,14 +295,13 @@ func incoming[W semiring.Weight[W]](f fst.Expanded[W]) (list []inArc, first []in
 // stands for all equivalent to it. Weights are not looked at. With arcOrder,
 // states whose arcs have the same labels in another order start out apart.
 //
-// Classes begin as the states that agree in finality and in the set of their
-// labels. Each class in turn splits all others by whether its states are reached
-// with a label, the labels in order; of the two parts the smaller need be used
-// again. That holds for deterministic machines, complete or not. For others it
-// does not: a state that reaches the smaller part may or may not reach the other
-// as well, and OpenFst, which stops there, can merge states that are not
-// equivalent. Here bisimilar splits these; for each class stands the one of its states that comes first in the
-// list of the class before.
+// Classes begin as the states that agree in finality and in the set of their labels. Each class in
+// turn splits all others by whether its states are reached with a label, the labels in order; of
+// the two parts the smaller need be used again. That holds for deterministic machines, complete or
+// not. For others it does not: a state that reaches the smaller part may or may not reach the other
+// as well, and OpenFst, which stops there, can merge states that are not equivalent. Here bisimilar
+// splits these; for each class stands the one of its states that comes first in the list of the
+// class before.
 //
 // Cost: O(arcs · log states) splits, in arrays; a binary heap merges the lists of
 // arcs into a class by label. It pops equal labels in the order of GNU's library,
@@ -309,17 +310,17 @@ func incoming[W semiring.Weight[W]](f fst.Expanded[W]) (list []inArc, first []in
 // After J. Hopcroft, "An n log n algorithm for minimizing states in a finite
 // automaton", 1971; lists of marked states as in A. Valmari and P. Lehtinen,
 // "Efficient minimization of DFAs with partial transition functions", STACS 2008.
-func minimalCyclic[W semiring.Weight[W]](f fst.Expanded[W], arcOrder, deterministic bool, w *stopwatch) ([]fst.StateID, error) {
-	if err := cancelled(w.op, w.ctx); err != nil {
+func minimalCyclic[W semiring.Weight[W]](f fst.Expanded[W], arcOrder, deterministic bool, w *run.Stopwatch) ([]fst.StateID, error) {
+	if err := run.Cancelled(w.Op, w.Ctx); err != nil {
 		return nil, err
 	}
 	lists := 8*int64(f.NumStates()) + int64(unsafe.Sizeof(inArc{}))*int64(fst.NumArcs(f)) // see incoming
-	if err := w.holds(lists + 24*int64(f.NumStates())); err != nil {
+	if err := w.Hold(lists + 24*int64(f.NumStates())); err != nil {
 		return nil, err
 	}
-	w.held.Bytes += lists
+	w.Held.Bytes += lists
 	p := prePartition(f, arcOrder)
-	if err := cancelled(w.op, w.ctx); err != nil {
+	if err := run.Cancelled(w.Op, w.Ctx); err != nil {
 		return nil, err
 	}
 	list, first := incoming(f)
@@ -336,7 +337,7 @@ func minimalCyclic[W semiring.Weight[W]](f fst.Expanded[W], arcOrder, determinis
 	if done {
 		return p.heads(), nil
 	}
-	w.held.Bytes += p.bytes()
+	w.Held.Bytes += p.bytes()
 	class, n, err := bisimilar(list, first, p.class, len(p.size), w)
 	if err != nil {
 		return nil, err
@@ -344,9 +345,9 @@ func minimalCyclic[W semiring.Weight[W]](f fst.Expanded[W], arcOrder, determinis
 	return p.firstOf(class, n), nil
 }
 
-// bisimulates reports whether the states of each class of p have arcs with the same labels to the same classes, as is mostly so
-// after one pass.
-func bisimulates[W semiring.Weight[W]](f fst.Expanded[W], p *partition, w *stopwatch) (bool, error) {
+// bisimulates reports whether the states of each class of p have arcs with the same labels to the
+// same classes, as is mostly so after one pass.
+func bisimulates[W semiring.Weight[W]](f fst.Expanded[W], p *partition, w *run.Stopwatch) (bool, error) {
 	keys := func(dst []uint64, q int32) []uint64 {
 		for _, e := range f.Arcs(fst.StateID(q)) {
 			dst = append(dst, candidateKey(e.ILabel, fst.StateID(p.class[e.NextState])))
@@ -361,7 +362,7 @@ func bisimulates[W semiring.Weight[W]](f fst.Expanded[W], p *partition, w *stopw
 		}
 		first = keys(first[:0], h)
 		for q := p.next[h]; q >= 0; q = p.next[q] {
-			if err := w.did(4 + 4*len(f.Arcs(fst.StateID(q)))); err != nil {
+			if err := w.Spend(4 + 4*len(f.Arcs(fst.StateID(q)))); err != nil {
 				return false, err
 			}
 			if other = keys(other[:0], q); !slices.Equal(first, other) {
@@ -381,7 +382,8 @@ func (p *partition) heads() []fst.StateID {
 	return stands
 }
 
-// firstOf returns, for each state, that of its class which comes first in the lists of p, which n classes refine.
+// firstOf returns, for each state, that of its class which comes first in the lists of p, which n
+// classes refine.
 func (p *partition) firstOf(class []int32, n int) []fst.StateID {
 	heads := slices.Repeat([]fst.StateID{fst.NoState}, n)
 	for _, q := range p.head {
@@ -399,25 +401,25 @@ func (p *partition) firstOf(class []int32, n int) []fst.StateID {
 }
 
 // refine splits by every class, and by the smaller part of each that is split.
-func (p *partition) refine(list []inArc, first []int64, w *stopwatch) error {
+func (p *partition) refine(list []inArc, first []int64, w *run.Stopwatch) error {
 	queue := make([]int32, len(p.size)) // a stack
 	for c := range queue {
 		queue[c] = int32(c)
 	}
-	var heap cursorHeap
+	lists := run.NewHeap(func(a, b cursor) bool { return a.label < b.label })
 	push := func(c int32) { queue = append(queue, c) }
 	for len(queue) > 0 {
 		c := queue[len(queue)-1]
 		queue = queue[:len(queue)-1]
 		for q := p.head[c]; q >= 0; q = p.next[q] {
 			if first[q] < first[q+1] {
-				heap.push(cursor{list[first[q]].label, first[q], first[q+1]})
+				lists.Push(cursor{list[first[q]].label, first[q], first[q+1]})
 			}
 		}
 		label, begun := fst.Label(0), false
-		for len(heap) > 0 {
-			k := heap.pop()
-			if err := w.did(4); err != nil {
+		for lists.Len() > 0 {
+			k := lists.Pop()
+			if err := w.Spend(4); err != nil {
 				return err
 			}
 			if k.label != label || !begun {
@@ -430,11 +432,11 @@ func (p *partition) refine(list []inArc, first []int64, w *stopwatch) error {
 			}
 			if k.at++; k.at < k.end {
 				k.label = list[k.at].label
-				heap.push(k)
+				lists.Push(k)
 			}
 		}
 		p.split(push)
-		if err := w.holds(p.bytes() + 4*int64(cap(queue)) + int64(unsafe.Sizeof(cursor{}))*int64(cap(heap))); err != nil {
+		if err := w.Hold(p.bytes() + 4*int64(cap(queue)) + int64(unsafe.Sizeof(cursor{}))*int64(lists.Room())); err != nil {
 			return err
 		}
 	}
@@ -480,54 +482,4 @@ func prePartition[W semiring.Weight[W]](f fst.Expanded[W], arcOrder bool) *parti
 type cursor struct {
 	label   fst.Label
 	at, end int64
-}
-
-// cursorHeap pops the least label, and equal ones as std::priority_queue of
-// GNU's library does.
-type cursorHeap []cursor
-
-func (h *cursorHeap) push(c cursor) {
-	*h = append(*h, c)
-	h.up(len(*h)-1, c)
-}
-
-func (h cursorHeap) up(i int, c cursor) {
-	for i > 0 {
-		parent := (i - 1) / 2
-		if h[parent].label <= c.label {
-			break
-		}
-		h[i] = h[parent]
-		i = parent
-	}
-	h[i] = c
-}
-
-// pop takes the first, walks the hole it leaves down to a leaf along the lesser
-// children, the right one when they are equal, and lets the last rise from there.
-func (h *cursorHeap) pop() cursor {
-	s := *h
-	n := len(s) - 1
-	top, last := s[0], s[n]
-	*h = s[:n]
-	if n == 0 {
-		return top
-	}
-	s = s[:n]
-	hole, child := 0, 0
-	for child < (n-1)/2 {
-		child = 2 * (child + 1)
-		if s[child].label > s[child-1].label {
-			child--
-		}
-		s[hole] = s[child]
-		hole = child
-	}
-	if n&1 == 0 && child == (n-2)/2 {
-		child = 2 * (child + 1)
-		s[hole] = s[child-1]
-		hole = child - 1
-	}
-	s.up(hole, last)
-	return top
 }

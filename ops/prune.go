@@ -5,6 +5,8 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
+	"github.com/tropica-fst/tropica/ops/internal/sums"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -17,8 +19,8 @@ type PruneOptions[W any] struct {
 	// States bounds the states that are kept, the best ones; zero is no bound,
 	// negative keeps none.
 	States int
-	// Distances to the final states, if known already; nil: they are computed. Those that are missing
-	// at the end count as 0̄, as with OpenFst: no final state is reached from there.
+	// Distances to the final states, if known already; nil: they are computed. Those that are
+	// missing at the end count as 0̄, as with OpenFst: no final state is reached from there.
 	Distances []W
 	// Delta is the least change of a distance that is passed on, as in
 	// ShortestDistance. OpenFst's tool takes 1/1024.
@@ -28,12 +30,11 @@ type PruneOptions[W any] struct {
 	Limits
 }
 
-// Prune deletes in place the states and arcs of f that lie on no successful path
-// as good as the best path times opts.Threshold, and what is not among the
-// opts.States best states. States are renumbered in order, arcs keep theirs. A
-// final state stays final when the path that ends there is good enough. With a
-// bound on states the result may have states on no successful path, as
-// OpenFst's has.
+// Prune deletes states and arcs of f, in place. It keeps those on a successful path as good as the
+// best path times opts.Threshold, and of these the opts.States best states. States are renumbered
+// in order, arcs keep theirs. A final state stays final when the path that ends there is good
+// enough. With a bound on states the result may have states on no successful path, as OpenFst's
+// has.
 //
 // Cycles that the start leads to must not be better than 1̄, else the error is
 // ErrNotClosed. With Distances that are not the shortest ones the result is what they make of it.
@@ -56,18 +57,18 @@ func prune[W PathWeight[W]](f *fst.Vector[W], opts *PruneOptions[W], deleteState
 	if err := thresholdMember(op, o.Threshold); err != nil {
 		return err
 	}
-	alg := newAlgebra[W]()
-	zero := alg.zero
+	alg := sums.NewAlgebra[W]()
+	zero := alg.Zero
 	n := f.NumStates()
 	if n == 0 {
 		return nil
 	}
 	start := f.Start()
-	m := meter{op: op, lim: o.Limits.workspace(), calls: 255}
-	size := sizeOf[W](n, int64(f.NumArcs()))
+	m := o.Limits.workspace().meter(op).AtOnce()
+	size := run.SizeOf[W](n, int64(f.NumArcs()))
 	var w W
 	size.Bytes += int64(n) * (2*int64(unsafe.Sizeof(w)) + 10)
-	if err := m.check(size); err != nil {
+	if err := m.Check(size); err != nil {
 		return err
 	}
 	beta := slices.Clone(o.Distances)
@@ -91,7 +92,7 @@ func prune[W PathWeight[W]](f *fst.Vector[W], opts *PruneOptions[W], deleteState
 	}
 	limit := beta[start].Times(threshold)
 	alpha := slices.Repeat([]W{zero}, n)
-	queue := newHeapQueue(n, true, beforeThrough(alpha, beta, &alg))
+	queue := run.NewStateHeap(n, true, beforeThrough(alpha, beta, &alg))
 	const (
 		unseen = iota
 		waiting
@@ -100,35 +101,35 @@ func prune[W PathWeight[W]](f *fst.Vector[W], opts *PruneOptions[W], deleteState
 	seen := make([]uint8, n)
 	var cuts cutList
 	count := 0
-	if !alg.less(limit, beta[start]) {
-		alpha[start] = alg.one
+	if !alg.Less(limit, beta[start]) {
+		alpha[start] = alg.One
 		seen[start] = waiting
-		queue.push(start)
+		queue.Push(start)
 		count++
 	}
-	for steps := 0; !queue.empty(); steps++ {
-		s := queue.pop()
+	for steps := 0; !queue.Empty(); steps++ {
+		s := queue.Pop()
 		seen[s] = visited
 		if steps&1023 == 0 {
-			if err := m.look(size); err != nil {
+			if err := m.CheckNow(size); err != nil {
 				return err
 			}
 		}
 		as := alpha[s]
 		arcs := f.Arcs(s)
 		cuts.begin(s, len(arcs))
-		if w := f.Final(s); !w.Equal(zero) && alg.less(limit, as.Times(w)) {
+		if w := f.Final(s); !w.Equal(zero) && alg.Less(limit, as.Times(w)) {
 			cuts.add(0)
 		}
 		for i := range arcs {
 			e := &arcs[i]
 			t := e.NextState
 			w := as.Times(e.Weight)
-			if alg.less(limit, w.Times(beta[t])) {
+			if alg.Less(limit, w.Times(beta[t])) {
 				cuts.add(1 + i)
 				continue
 			}
-			if alg.less(w, alpha[t]) {
+			if alg.Less(w, alpha[t]) {
 				alpha[t] = w
 			}
 			if seen[t] == visited || o.States > 0 && count >= o.States {
@@ -136,10 +137,10 @@ func prune[W PathWeight[W]](f *fst.Vector[W], opts *PruneOptions[W], deleteState
 			}
 			if seen[t] == unseen {
 				seen[t] = waiting
-				queue.push(t)
+				queue.Push(t)
 				count++
 			} else {
-				queue.update(t)
+				queue.Update(t)
 			}
 		}
 	}
@@ -149,8 +150,8 @@ func prune[W PathWeight[W]](f *fst.Vector[W], opts *PruneOptions[W], deleteState
 	}
 	gone[n] = true
 	if o.Limits.any() {
-		m = meter{op: op, lim: o.Limits}
-		if err := m.look(sizeOfRest(f, &cuts, gone)); err != nil {
+		m = o.Limits.meter(op)
+		if err := m.CheckNow(sizeOfRest(f, &cuts, gone)); err != nil {
 			return err
 		}
 	}
@@ -173,8 +174,8 @@ func prune[W PathWeight[W]](f *fst.Vector[W], opts *PruneOptions[W], deleteState
 	return nil
 }
 
-// cutList notes what goes of the states that are visited, a bit for the final weight of one and one for each of its arcs, so that
-// the machine need not be touched before all is known.
+// cutList notes what goes of the states that are visited, a bit for the final weight of one and one
+// for each of its arcs, so that the machine need not be touched before all is known.
 type cutList struct {
 	states []fst.StateID // of which something goes
 	bits   []uint64
@@ -213,7 +214,7 @@ func eachCut[W semiring.Weight[W]](c *cutList, f fst.Expanded[W], do func(q fst.
 }
 
 // sizeOfRest is the size of f without the cuts and the states that are gone.
-func sizeOfRest[W semiring.Weight[W]](f fst.Expanded[W], c *cutList, gone []bool) Progress {
+func sizeOfRest[W semiring.Weight[W]](f fst.Expanded[W], c *cutList, gone []bool) run.Progress {
 	states, left := 0, int64(0)
 	for q := range fst.StateID(f.NumStates()) {
 		if gone[q] {
@@ -234,20 +235,20 @@ func sizeOfRest[W semiring.Weight[W]](f fst.Expanded[W], c *cutList, gone []bool
 			}
 		}
 	})
-	return sizeOf[W](states, left)
+	return run.SizeOf[W](states, left)
 }
 
 // beforeThrough orders states by the best paths through them.
-func beforeThrough[W semiring.Weight[W]](alpha, beta []W, alg *algebraOf[W]) func(p, q fst.StateID) bool {
+func beforeThrough[W semiring.Weight[W]](alpha, beta []W, alg *sums.AlgebraOf[W]) func(p, q fst.StateID) bool {
 	switch alpha := any(alpha).(type) {
 	case []semiring.Tropical:
 		return costThrough(alpha, any(beta).([]semiring.Tropical))
 	case []semiring.Tropical64:
 		return costThrough(alpha, any(beta).([]semiring.Tropical64))
 	}
-	return func(p, q fst.StateID) bool { return alg.less(alpha[p].Times(beta[p]), alpha[q].Times(beta[q])) }
+	return func(p, q fst.StateID) bool { return alg.Less(alpha[p].Times(beta[p]), alpha[q].Times(beta[q])) }
 }
 
-func costThrough[T float](alpha, beta []T) func(p, q fst.StateID) bool {
+func costThrough[T sums.Float](alpha, beta []T) func(p, q fst.StateID) bool {
 	return func(p, q fst.StateID) bool { return alpha[p]+beta[p] < alpha[q]+beta[q] }
 }

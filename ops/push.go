@@ -6,20 +6,24 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
+	"github.com/tropica-fst/tropica/ops/internal/sums"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
 // PushOptions adjusts Push; nil is the same as the zero value.
 type PushOptions struct {
 	Labels bool // push output labels, too
-	// KeepWeights, with Labels, has the labels alone say how far labels move. As in OpenFst, weights then move by the
-	// numbers of paths, over semirings that are not idempotent, where these have an end; otherwise they stay.
+	// KeepWeights, with Labels, has the labels alone say how far labels move. As in OpenFst,
+	// weights then move by the numbers of paths, over semirings that are not idempotent, where
+	// these have an end; otherwise they stay.
 	KeepWeights       bool
 	ToFinal           bool // towards the final states; zero is towards the start
 	RemoveTotalWeight bool // divide all by the sum of all accepting paths
 	RemoveCommonAffix bool // with Labels: drop the output that all accepting paths begin (to the start) or end with
 
-	// Delta is how close counts as settled in shortest distances, as there; with Labels over tropical weights, too.
+	// Delta is how close counts as settled in shortest distances, as there; with Labels over
+	// tropical weights, too.
 	Delta float64
 	Truncation
 
@@ -49,9 +53,9 @@ type divisible[W any] interface {
 // are not reached) keep their weights. Weights must be k-closed for f, as
 // ShortestDistance has it, and its errors come back.
 //
-// Cost: one shortest distance, and O(states + arcs). With Labels, distances are strings, each held by itself: what all
-// paths from a state put out at least, which on a chain of n labels is n²/2 labels in all, in time and in memory. Limits.Bytes counts
-// them.
+// Cost: one shortest distance, and O(states + arcs). With Labels, distances are strings, each held
+// by itself: what all paths from a state put out at least, which on a chain of n labels is n²/2
+// labels in all, in time and in memory. Limits.Bytes counts them.
 //
 // After M. Mohri, "Weighted automata algorithms", in Handbook of Weighted
 // Automata, 2009, section 6.5.
@@ -72,8 +76,8 @@ func Push[W semiring.Component[W]](f fst.Expanded[W], opts *PushOptions) (*fst.V
 		out, err := pushLabels[semiring.Log, semiring.Log64](g, &o)
 		v, _ := any(out).(*fst.Vector[W])
 		return v, err
-	case fst.Expanded[carriedProduct]:
-		out, err := pushLabels[carriedProduct, carriedProduct64](g, &o)
+	case fst.Expanded[sums.CarriedProduct]:
+		out, err := pushLabels[sums.CarriedProduct, sums.CarriedProduct64](g, &o)
 		v, _ := any(out).(*fst.Vector[W])
 		return v, err
 	}
@@ -128,12 +132,12 @@ type pairs[W, D, G any] struct {
 
 func leftPairs[W semiring.Component[W], D semiring.Component[D]]() pairs[W, D, semiring.GallicLeft[D]] {
 	type G = semiring.GallicLeft[D]
-	pair, wide := leftPair[D](), widening[W, D]()
+	pair, wide := leftPair[D](), sums.Widening[W, D]()
 	return pairs[W, D, G]{func(l fst.Label, w W) G { return pair(l, wide(w)) }, func(g *G, w D) { g.Weight = w }, func(of fst.Expanded[W], o *PushOptions) ([]G, error) {
 		pair := leftPair[semiring.Boolean]()
 		g, err := toGallic(of, func(l fst.Label, w W) semiring.GallicLeft[semiring.Boolean] {
 			return pair(l, semiring.Boolean(!semiring.IsZero(w)))
-		}, &stopwatch{op: "Push", ctx: o.Ctx, most: o.Bytes})
+		}, &run.Stopwatch{Op: "Push", Ctx: o.Ctx, Most: o.Bytes})
 		if err != nil {
 			return nil, err
 		}
@@ -150,12 +154,12 @@ func leftPairs[W semiring.Component[W], D semiring.Component[D]]() pairs[W, D, s
 
 func rightPairs[W semiring.Component[W], D semiring.Component[D]]() pairs[W, D, semiring.GallicRight[D]] {
 	type G = semiring.GallicRight[D]
-	pair, wide := rightPair[D](), widening[W, D]()
+	pair, wide := rightPair[D](), sums.Widening[W, D]()
 	return pairs[W, D, G]{func(l fst.Label, w W) G { return pair(l, wide(w)) }, func(g *G, w D) { g.Weight = w }, func(of fst.Expanded[W], o *PushOptions) ([]G, error) {
 		pair := rightPair[semiring.Boolean]()
 		g, err := toGallic(of, func(l fst.Label, w W) semiring.GallicRight[semiring.Boolean] {
 			return pair(l, semiring.Boolean(!semiring.IsZero(w)))
-		}, &stopwatch{op: "Push", ctx: o.Ctx, most: o.Bytes})
+		}, &run.Stopwatch{Op: "Push", Ctx: o.Ctx, Most: o.Bytes})
 		if err != nil {
 			return nil, err
 		}
@@ -172,14 +176,16 @@ func rightPairs[W semiring.Component[W], D semiring.Component[D]]() pairs[W, D, 
 
 // pairDistances returns the distances of the pairs of strings and weights of f.
 //
-// Sums of pairs over cycles are reached within Delta, and of a sum that diverges nothing tells then but how many
-// turns it took. Those of the weights alone, which are their second parts, are solved, or found to diverge: of two states with 40 arcs the
-// weight of a string, its total removed, was off by 0.005, and of a cycle that sums to 1 a total of -6.9 was made.
+// Sums of pairs over cycles are reached within Delta, and of a sum that diverges nothing tells then
+// but how many turns it took. Those of the weights alone, which are their second parts, are solved,
+// or found to diverge: of two states with 40 arcs the weight of a string, its total removed, was
+// off by 0.005, and of a cycle that sums to 1 a total of -6.9 was made.
 //
-// With KeepWeights, where the number of paths has no end, which nobody asked for, they are those of the labels alone.
+// With KeepWeights, where the number of paths has no end, which nobody asked for, they are those of
+// the labels alone.
 func pairDistances[W semiring.Component[W], D semiring.Component[D], G semiring.Approx[G]](f fst.Expanded[W], o *PushOptions, p pairs[W, D, G]) (d []G, alone bool, err error) {
 	if _, path := any(semiring.Zero[W]()).(semiring.Path[W]); path || o.Truncate || fst.PropertiesOf(f, fst.Cyclic|fst.Acyclic)&fst.Cyclic == 0 {
-		g, err := toGallic(f, p.of, &stopwatch{op: "Push", ctx: o.Ctx, most: o.Bytes})
+		g, err := toGallic(f, p.of, &run.Stopwatch{Op: "Push", Ctx: o.Ctx, Most: o.Bytes})
 		if err != nil {
 			return nil, false, err
 		}
@@ -210,17 +216,17 @@ func pairDistances[W semiring.Component[W], D semiring.Component[D], G semiring.
 // removed is the part of the total that goes.
 func pushPairs[W semiring.Component[W], D semiring.Component[D], G semiring.Approx[G]](f, of fst.Expanded[W], o *PushOptions, p pairs[W, D, G],
 	split func(G) (fst.Label, D, bool), factor func(G) []Factors[G], divide func(a, c G) G, removed func(G) G) (*fst.Vector[W], error) {
-	m := meter{op: "Push", lim: o.Limits.workspace(), calls: 255}
-	size := sizeOf[G](f.NumStates(), int64(fst.NumArcs(f)))
+	m := o.Limits.workspace().meter("Push").AtOnce()
+	size := run.SizeOf[G](f.NumStates(), int64(fst.NumArcs(f)))
 	size.Bytes *= 2 // what distances are measured on, and what is pushed
-	if err := m.check(size); err != nil {
+	if err := m.Check(size); err != nil {
 		return nil, err
 	}
 	d, alone, err := pairDistances(of, o, p)
 	if err != nil {
 		return nil, err
 	}
-	g, err := toGallic(f, p.of, &stopwatch{op: "Push", ctx: o.Ctx, most: o.Bytes})
+	g, err := toGallic(f, p.of, &run.Stopwatch{Op: "Push", Ctx: o.Ctx, Most: o.Bytes})
 	if err != nil {
 		return nil, err
 	}
@@ -245,10 +251,10 @@ func pushPairs[W semiring.Component[W], D semiring.Component[D], G semiring.Appr
 	return out, nil
 }
 
-// PushWeights is Push for weights only, in place, and for any divisible weights;
-// opts.Labels and what belongs to it are not looked at. Pushing to the
-// final states divides on the right, and is an error around ErrCapability where
-// the weights cannot. After an error f is as it was, but where that wraps ErrNotMember: then it is half changed.
+// PushWeights is Push for weights only, in place, and for any divisible weights; opts.Labels and
+// what belongs to it are not looked at. Pushing to the final states divides on the right, and is an
+// error around ErrCapability where the weights cannot. After an error f is as it was, but where
+// that wraps ErrNotMember: then it is half changed.
 func PushWeights[W divisible[W]](f *fst.Vector[W], opts *PushOptions) error {
 	var o PushOptions
 	if opts != nil {
@@ -257,19 +263,21 @@ func PushWeights[W divisible[W]](f *fst.Vector[W], opts *PushOptions) error {
 	switch f := any(f).(type) {
 	case *fst.Vector[semiring.Log]:
 		return pushWeights(f, &o, func() ([]semiring.Log64, error) { return pushDistances[semiring.Log, semiring.Log64](f, &o) })
-	case *fst.Vector[carriedProduct]:
-		return pushWeights(f, &o, func() ([]carriedProduct64, error) { return pushDistances[carriedProduct, carriedProduct64](f, &o) })
+	case *fst.Vector[sums.CarriedProduct]:
+		return pushWeights(f, &o, func() ([]sums.CarriedProduct64, error) {
+			return pushDistances[sums.CarriedProduct, sums.CarriedProduct64](f, &o)
+		})
 	}
 	return pushWeights(f, &o, func() ([]W, error) { return pushDistances[W, W](f, &o) })
 }
 
 // pushWeights is PushWeights with the distances to push by.
 func pushWeights[W semiring.Weight[W], D divisible[D]](f *fst.Vector[W], o *PushOptions, distances func() ([]D, error)) error {
-	m := meter{op: "Push", lim: o.Limits, calls: 255}
-	size := sizeOf[W](f.NumStates(), int64(f.NumArcs()))
+	m := o.Limits.meter("Push").AtOnce()
+	size := run.SizeOf[W](f.NumStates(), int64(f.NumArcs()))
 	total := semiring.One[D]()
 	size.Bytes += int64(f.NumStates()) * int64(unsafe.Sizeof(total))
-	if err := m.check(size); err != nil {
+	if err := m.Check(size); err != nil {
 		return err
 	}
 	d, err := distances()
@@ -287,11 +295,11 @@ func pushWeights[W semiring.Weight[W], D divisible[D]](f *fst.Vector[W], o *Push
 		divide = func(a, c D) D { return any(a).(semiring.RightDivisible[D]).DivideRight(c) }
 	}
 	if o.Limits.any() { // the last look before f is changed
-		size := sizeOf[W](f.NumStates(), int64(f.NumArcs()))
+		size := run.SizeOf[W](f.NumStates(), int64(f.NumArcs()))
 		if reweightAddsStart(f, d) {
-			size = sizeOf[W](size.States+1, size.Arcs+1)
+			size = run.SizeOf[W](size.States+1, size.Arcs+1)
 		}
-		if err := m.look(size); err != nil {
+		if err := m.CheckNow(size); err != nil {
 			return err
 		}
 	}
@@ -316,11 +324,11 @@ func pushDistances[W semiring.Approx[W], D semiring.Approx[D]](f fst.Expanded[W]
 	if err != nil {
 		return nil, &partError{"Push", err}
 	}
-	// Where distances are strings, an arc is multiplied with one before it is divided by another,
-	// and what is left may keep all of the product in memory.
-	if heap := heapOf[D](); heap != nil && o.Bytes > 0 {
-		m := meter{op: "Push", lim: o.Limits.workspace()}
-		size := sizeOf[W](f.NumStates(), int64(fst.NumArcs(f)))
+	// Where distances are strings, an arc is multiplied with one before it is divided by
+	// another, and what is left may keep all of the product in memory.
+	if heap := run.HeapOf[D](); heap != nil && o.Bytes > 0 {
+		m := o.Limits.workspace().meter("Push")
+		size := run.SizeOf[W](f.NumStates(), int64(fst.NumArcs(f)))
 		for q := range fst.StateID(len(d)) {
 			size.Bytes += heap(&d[q])
 			for _, e := range f.Arcs(q) {
@@ -331,7 +339,7 @@ func pushDistances[W semiring.Approx[W], D semiring.Approx[D]](f fst.Expanded[W]
 				}
 			}
 		}
-		if err := m.check(size); err != nil {
+		if err := m.Check(size); err != nil {
 			return nil, err
 		}
 	}
@@ -340,7 +348,7 @@ func pushDistances[W semiring.Approx[W], D semiring.Approx[D]](f fst.Expanded[W]
 
 // roundedSplit is split with the weight in the weights of the machine.
 func roundedSplit[W, D, G any](split func(G) (fst.Label, D, bool)) func(G) (fst.Label, W, bool) {
-	narrow := rounding[W, D]()
+	narrow := sums.Narrowing[W, D]()
 	return func(g G) (fst.Label, W, bool) {
 		l, w, ok := split(g)
 		return l, narrow(w), ok

@@ -5,8 +5,9 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// costOf returns what the product of two pairs of a string and a tropical weight costs, nil for weights that are no
-// such pairs. Sums are rounded as the weights' own are: else each would seem to differ from itself.
+// costOf returns what the product of two pairs of a string and a tropical weight costs, nil for
+// weights that are no such pairs. Sums are rounded as the weights' own are: else each would seem to
+// differ from itself.
 func costOf[G any]() func(a, b *G) float64 {
 	var f func(a, b *G) float64
 	switch f := any(&f).(type) {
@@ -24,10 +25,11 @@ func costOf[G any]() func(a, b *G) float64 {
 	return f
 }
 
-// nearTie reports whether at some state two ways of reaching it (in reverse, of going on from it) differ in cost by
-// something, but no more than delta, the better of them being the distance d. A relaxation that came by the other
-// first would have passed over the better one, as OpenFst does; exact sums do not. Without such ties both give the
-// same distances. It costs one look at each arc, and is rare among weights that are not made to be so close.
+// nearTie reports whether at some state two ways of reaching it (in reverse, of going on from it)
+// differ in cost by something, but no more than delta, the better of them being the distance d. A
+// relaxation that came by the other first would have passed over the better one, as OpenFst does;
+// exact sums do not. Without such ties both give the same distances. It costs one look at each arc,
+// and is rare among weights that are not made to be so close.
 func nearTie[W semiring.Weight[W], G semiring.Weight[G]](f fst.Expanded[W], sums []G, reverse bool, delta float64) bool {
 	cost := costOf[W]()
 	if cost == nil {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/sums"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -22,15 +23,15 @@ func TestByCostServesAsTheQueueItComesFrom(t *testing.T) {
 		for i := range of {
 			of[i] = int32(rng.IntN(30))
 		}
-		fresh := func() queue {
-			queues := make([]queue, 30)
+		fresh := func() sums.Queue {
+			queues := make([]sums.Queue, 30)
 			seen := make([]int, len(queues))
 			for _, k := range of {
 				if seen[k]++; seen[k] == 2 {
-					queues[k] = nearestCost(d)(n, false)
+					queues[k] = sums.NearestCost(d)(n, false)
 				}
 			}
-			return newSCCQueue(of, queues)
+			return sums.NewSCCQueue(of, queues)
 		}
 		want, from := fresh(), fresh()
 		waiting := make([]bool, n)
@@ -38,11 +39,11 @@ func TestByCostServesAsTheQueueItComesFrom(t *testing.T) {
 			q := fst.StateID(rng.IntN(n))
 			if !waiting[q] {
 				waiting[q] = true
-				want.push(q)
-				from.push(q)
+				want.Push(q)
+				from.Push(q)
 			}
 		}
-		got := byCost[semiring.Tropical](from)
+		got := sums.ByCost[semiring.Tropical](from)
 		if got == nil {
 			t.Fatalf("seed %d: a queue of heaps is not taken", seed)
 		}
@@ -54,27 +55,27 @@ func TestByCostServesAsTheQueueItComesFrom(t *testing.T) {
 				}
 				d[q] -= semiring.Tropical(rng.IntN(2))
 				if waiting[q] {
-					want.update(q) // does nothing where heaps do not move
+					want.Update(q) // does nothing where heaps do not move
 				} else {
 					waiting[q] = true
-					want.push(q)
-					got.push(q)
+					want.Push(q)
+					got.Push(q)
 				}
 				continue
 			}
 			w := fst.NoState
-			if !want.empty() {
-				w = want.pop()
+			if !want.Empty() {
+				w = want.Pop()
 				waiting[w] = false
 				served = of[w]
 			}
-			if g := got.pop(); g != w {
+			if g := got.Pop(); g != w {
 				t.Fatalf("seed %d: state %d is served, want %d", seed, g, w)
 			}
 		}
 	}
-	for _, other := range []queue{&fifoQueue{}, newSCCQueue([]int32{0}, []queue{&fifoQueue{}}), newSCCQueue([]int32{0}, []queue{nearestCost([]semiring.Tropical{0})(1, true)})} {
-		if byCost[semiring.Tropical](other) != nil {
+	for _, other := range []sums.Queue{&sums.FIFOQueue{}, sums.NewSCCQueue([]int32{0}, []sums.Queue{&sums.FIFOQueue{}}), sums.NewSCCQueue([]int32{0}, []sums.Queue{sums.NearestCost([]semiring.Tropical{0})(1, true)})} {
+		if sums.ByCost[semiring.Tropical](other) != nil {
 			t.Errorf("%T is taken for one of heaps in which nothing moves", other)
 		}
 	}

@@ -32,11 +32,11 @@ func (d *PairDistinction) String() string {
 		shortSymbols(d.isyms, d.Input), shortSymbols(d.osyms, d.Output), d.A, d.B)
 }
 
-// RandEquivalent compares two transducers on the strings of random paths, drawn
-// from one or the other by the toss of a coin, or from the other where one has none: it returns the first pair of
-// strings that they weigh differently, nil if none was met. nil is therefore no
-// proof that they are equivalent. Any machines will do, deterministic or not, with
-// ε or not; the symbol tables must agree.
+// RandEquivalent compares two transducers on the strings of random paths. Each path is drawn from
+// one of the two at random, or from the other where one has no path: it returns the first pair of
+// strings that they weigh differently, nil if none was met. nil is therefore no proof that they are
+// equivalent. Any machines will do, deterministic or not, with ε or not; the symbol tables must
+// agree.
 //
 // A pair whose weight is an infinite sum that does not settle is passed over.
 //
@@ -63,7 +63,8 @@ func RandEquivalent[W semiring.Approx[W]](a, b fst.Expanded[W], rng *rand.Rand, 
 	if n == 0 {
 		n = 1
 	}
-	// stopped is err, that of the context with how far this came: which part it ended is of no interest.
+	// stopped is err, that of the context with how far this came: which part it ended is of no
+	// interest.
 	stopped := func(err error, paths int) error {
 		if ctx := o.Ctx; ctx != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 			return &pathsError{LimitError{Op: "RandEquivalent", Limit: "context", Cause: ctx.Err()}, paths}
@@ -118,8 +119,8 @@ func RandEquivalent[W semiring.Approx[W]](a, b fst.Expanded[W], rng *rand.Rand, 
 	return nil, nil
 }
 
-// shortestChain returns a path of the fewest arcs from the start of f to a final state as a machine, all weights 1̄: an empty
-// machine where none is found.
+// shortestChain returns a path of the fewest arcs from the start of f to a final state as a
+// machine, all weights 1̄: an empty machine where none is found.
 func shortestChain[W semiring.Weight[W]](f *fst.Vector[W]) *fst.Vector[W] {
 	arcs, ok := pathToFinal[W](f, f.Start())
 	if !ok {

@@ -9,6 +9,8 @@ import (
 	"sort"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
+	"github.com/tropica-fst/tropica/ops/internal/sums"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -45,9 +47,9 @@ func ParseArcSelector(s string) (ArcSelector, error) {
 type RandGenOptions struct {
 	Select ArcSelector // zero is SelectUniform
 	NPath  int         // paths to draw; zero is one, negative none
-	// A path of MaxLength arcs or more is dropped, as in OpenFst. Zero is no bound; what is above 2²⁴
-	// is none where paths have no end (ErrNoEnd), which would take gigabytes to come there. Negative
-	// allows no arc and no stopping, as a length of 0 does in OpenFst.
+	// A path of MaxLength arcs or more is dropped, as in OpenFst. Zero is no bound; what is
+	// above 2²⁴ is none where paths have no end (ErrNoEnd), which would take gigabytes to come
+	// there. Negative allows no arc and no stopping, as a length of 0 does in OpenFst.
 	MaxLength int
 	// Weighted gives the tree of all paths drawn, weighted by how often they
 	// were: an arc by the share of its state's draws that took it, a final weight
@@ -69,18 +71,20 @@ type RandGenOptions struct {
 // depth first. rng alone decides, so equal generators give equal results, though
 // not those of OpenFst for its seeds.
 //
-// A path may also come to where all that follows leads round cycles which are never left: by their arcs, or because
-// what leaves them has a chance of less than 2⁻⁴⁰, such as a final weight of 1000. MaxLength drops such a path, too;
-// without it a path that is drawn so far is a StateError around ErrNoEnd, with the first state on it from which that is
-// so. Machines with such states are drawn from as long as no path comes to one: in what is drawn nothing is different.
+// A path may also come to where all that follows leads round cycles which are never left: by their
+// arcs, or because what leaves them has a chance of less than 2⁻⁴⁰, such as a final weight of 1000.
+// MaxLength drops such a path, too; without it a path that is drawn so far is a StateError around
+// ErrNoEnd, with the first state on it from which that is so. Machines with such states are drawn
+// from as long as no path comes to one: in what is drawn nothing is different.
 //
 // The selections by weight and Weighted need one of Tropical, Tropical64, Log,
 // Log64 and Probability: else the error is around ErrNoProbability.
 //
-// Cost: draws are made for all paths at a state together, O(draws) a state, or O(arcs·log draws) where there are
-// hundreds for each arc, and O(arcs) more to select by weight. Limits count the path that is being drawn, too, although it may
-// be dropped in the end. The search for an end, from a path of 1024 arcs and then of each power of two, looks at no more
-// arcs than states have been drawn so far.
+// Cost: draws are made for all paths at a state together, O(draws) a state, or O(arcs·log draws)
+// where there are hundreds for each arc, and O(arcs) more to select by weight. Limits count the
+// path that is being drawn, too, although it may be dropped in the end. The search for an end, from
+// a path of 1024 arcs and then of each power of two, looks at no more arcs than states have been
+// drawn so far.
 func RandGen[W semiring.Weight[W]](f fst.Fst[W], rng *rand.Rand, opts *RandGenOptions) (*fst.Vector[W], error) {
 	g := &randGen[W]{f: f, rng: rng, zero: semiring.Zero[W]()}
 	if opts != nil {
@@ -89,7 +93,7 @@ func RandGen[W semiring.Weight[W]](f fst.Fst[W], rng *rand.Rand, opts *RandGenOp
 	if g.o.NPath == 0 {
 		g.o.NPath = 1
 	}
-	g.meter = meter{op: "RandGen", lim: g.o.Limits}
+	g.meter = g.o.Limits.meter("RandGen")
 	var ok bool
 	if g.cost, g.weight, ok = costsOf[W](); !ok && (g.o.Weighted || g.o.Select != SelectUniform) {
 		return nil, fmt.Errorf("ops: RandGen: %w: %s", ErrNoProbability, weightName(g.zero))
@@ -168,7 +172,7 @@ func costsOf[W any]() (cost func(W) float64, weight func(float64) W, ok bool) {
 	return p.cost, p.weight, true
 }
 
-func costs[T float]() (func(T) float64, func(float64) T) {
+func costs[T sums.Float]() (func(T) float64, func(float64) T) {
 	return func(w T) float64 { return float64(w) }, func(c float64) T { return T(c) }
 }
 
@@ -180,7 +184,7 @@ type randGen[W semiring.Weight[W]] struct {
 	zero   W
 	cost   func(W) float64
 	weight func(float64) W
-	meter  meter
+	meter  run.Meter
 	arcs   int64
 
 	sums   map[fst.StateID][]float64 // SelectFastLogProb: sums of chances up to each arc
@@ -258,10 +262,12 @@ func (g *randGen[W]) draw(q fst.StateID, n, length int, to []choice) []choice {
 	return to
 }
 
-// splitDraws is how many draws a way there must be for their numbers to be drawn in place of each draw.
+// splitDraws is how many draws a way there must be for their numbers to be drawn in place of each
+// draw.
 const splitDraws = 256
 
-// split makes n draws among so many ways by drawing how many fall on each: a binomial number of those that are left.
+// split makes n draws among so many ways by drawing how many fall on each: a binomial number of
+// those that are left.
 func (g *randGen[W]) split(n, ways int, sums []float64, to []choice) []choice {
 	g.drew(ways)
 	before := 0.0
@@ -283,7 +289,7 @@ func (g *randGen[W]) split(n, ways int, sums []float64, to []choice) []choice {
 func (g *randGen[W]) drew(n int) {
 	if g.single += n; g.single >= 1<<20 && g.err == nil {
 		g.single = 0
-		g.err = g.meter.look(Progress{States: g.out.NumStates(), Arcs: g.arcs})
+		g.err = g.meter.CheckNow(run.Progress{States: g.out.NumStates(), Arcs: g.arcs})
 	}
 }
 
@@ -312,7 +318,8 @@ func (g *randGen[W]) chances(q fst.StateID, arcs []fst.Arc[W], final W, ways int
 	return s
 }
 
-// sumChances writes the running sums of chances to s, one for each arc and for stopping if there is room for it.
+// sumChances writes the running sums of chances to s, one for each arc and for stopping if there is
+// room for it.
 func (g *randGen[W]) sumChances(s []float64, arcs []fst.Arc[W], final W) []float64 {
 	least := math.Inf(1)
 	for i := range s {
@@ -343,15 +350,18 @@ func (g *randGen[W]) sumChances(s []float64, arcs []fst.Arc[W], final W) []float
 }
 
 const (
-	// longestEndless is the length up to which paths without end are drawn, to be dropped there.
+	// longestEndless is the length up to which paths without end are drawn, to be dropped
+	// there.
 	longestEndless = 1 << 24
-	// leastChance is what an arc must have to be taken into account in search of an end. Where all that leaves a set
-	// of states is less likely, paths through it have some 10¹² arcs or more.
+	// leastChance is what an arc must have to be taken into account in search of an end. Where
+	// all that leaves a set of states is less likely, paths through it have some 10¹² arcs or
+	// more.
 	leastChance = 0x1p-40
 )
 
-// ends tells whether a path may come to an end from q: by stopping, or where it is dropped. What is found when it may
-// not is in g.dead. The search gives up, with true, when it has looked at as many arcs as budget says.
+// ends tells whether a path may come to an end from q: by stopping, or where it is dropped. What is
+// found when it may not is in g.dead. The search gives up, with true, when it has looked at as many
+// arcs as budget says.
 func (g *randGen[W]) ends(q fst.StateID, budget int) (bool, error) {
 	seen := map[fst.StateID]struct{}{q: {}}
 	todo := []fst.StateID{q}
@@ -368,7 +378,7 @@ func (g *randGen[W]) ends(q fst.StateID, budget int) (bool, error) {
 			return true, fst.Err(g.f)
 		}
 		if head&255 == 255 {
-			if err := g.meter.look(Progress{States: g.out.NumStates(), Arcs: g.arcs}); err != nil {
+			if err := g.meter.CheckNow(run.Progress{States: g.out.NumStates(), Arcs: g.arcs}); err != nil {
 				return true, err
 			}
 		}
@@ -413,8 +423,9 @@ func (g *randGen[W]) ends(q fst.StateID, budget int) (bool, error) {
 	return false, nil
 }
 
-// mayEnd looks whether a path that has come to q may have an end, when it is time for it: length or count is a power
-// of two. way returns the states before q on it, the last first. The error has the first from which there is none.
+// mayEnd looks whether a path that has come to q may have an end, when it is time for it: length or
+// count is a power of two. way returns the states before q on it, the last first. The error has the
+// first from which there is none.
 func (g *randGen[W]) mayEnd(q fst.StateID, length, count int, way func() []fst.StateID) error {
 	const early = 1024
 	due := func(n int) bool { return n >= early && n&(n-1) == 0 }
@@ -449,7 +460,7 @@ func (g *randGen[W]) check() error {
 		return g.err
 	}
 	states := g.out.NumStates()
-	return g.meter.check(Progress{States: states, Arcs: g.arcs, Bytes: int64(states)*24 + g.arcs*24})
+	return g.meter.Check(run.Progress{States: states, Arcs: g.arcs, Bytes: int64(states)*24 + g.arcs*24})
 }
 
 // tree writes the weighted tree, level by level as states get their numbers.
@@ -521,12 +532,13 @@ func (g *randGen[W]) chains() error {
 		if g.err != nil {
 			return g.err
 		}
-		// The path under way is part of the result, if it comes to an end: one that does not must meet the limits.
+		// The path under way is part of the result, if it comes to an end: one that does
+		// not must meet the limits.
 		under := len(path)
 		if g.out.Start() == fst.NoState {
 			under++
 		}
-		if err := g.meter.check(Progress{States: g.out.NumStates() + under, Arcs: g.arcs + int64(len(path)),
+		if err := g.meter.Check(run.Progress{States: g.out.NumStates() + under, Arcs: g.arcs + int64(len(path)),
 			Bytes: int64(len(stack))*64 + g.arcs*48}); err != nil {
 			return err
 		}

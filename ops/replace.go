@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/graph"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -36,11 +38,10 @@ type ReplaceOptions struct {
 	Limits
 }
 
-// Replace returns the machine of the rule of the label root, in which each arc
-// whose output label is that of a rule is replaced by the machine of that rule:
-// an arc to its start, with the arc's weight, and arcs back from its final states,
-// with their weights. Of two rules for one label the last counts. Rules that call
-// one another in a circle, reached or not, are an error around ErrRecursion.
+// Replace returns the machine of the rule with the label root. Each arc whose output label names a
+// rule is replaced by the machine of that rule: an arc to its start, with the arc's weight, and
+// arcs back from its final states, with their weights. Of two rules for one label the last counts.
+// Rules that call one another in a circle, reached or not, are an error around ErrRecursion.
 //
 // Each call gets a copy of its own. States are numbered as they are first reached,
 // the arc back before the others, as in OpenFst 1.7.9. Cost: O(states + arcs) of
@@ -61,16 +62,17 @@ func Replace[W semiring.Weight[W]](rules []Rule[W], root fst.Label, opts *Replac
 	return out, nil
 }
 
-// ReplaceLazy is Replace, to be computed where it is looked at: rules may call one another in a circle,
-// for a call is followed only when its state is asked for. The Limits hold for the states met and for what
-// is remembered of them, which calls stand open. cache adjusts the result's cache; nil is the default. The example of
-// this function is a grammar that calls itself.
+// ReplaceLazy is Replace, to be computed where it is looked at: rules may call one another in a
+// circle, for a call is followed only when its state is asked for. The Limits hold for the states
+// met and for what is remembered of them, which calls stand open. cache adjusts the result's cache;
+// nil is the default. The example of this function is a grammar that calls itself.
 func ReplaceLazy[W semiring.Weight[W]](rules []Rule[W], root fst.Label, opts *ReplaceOptions, cache *fst.LazyOptions) (*fst.Lazy[W], error) {
 	r, err := newReplacer("ReplaceLazy", rules, root, opts)
 	if err != nil {
 		return nil, err
 	}
-	r.meter = &meter{op: "ReplaceLazy", lim: r.o.Limits}
+	m := r.o.Limits.meter("ReplaceLazy")
+	r.meter = &m
 	return fst.NewLazy[W](r, withSymbols(cache, rules[0].F, rules[0].F)), nil
 }
 
@@ -118,8 +120,8 @@ type replacer[W semiring.Weight[W]] struct {
 	root   int
 	stacks *fst.Table[callFrame]
 	table  *fst.Table[callState]
-	left   int    // stacks that the last Retain which went through them left
-	meter  *meter // of the delayed form; nil where Materialize counts
+	left   int        // stacks that the last Retain which went through them left
+	meter  *run.Meter // of the delayed form; nil where Materialize counts
 	zero   W
 }
 
@@ -139,10 +141,10 @@ func (r *replacer[W]) acyclic() error {
 			}
 		}
 	}
-	c, _ := findComponents[semiring.Boolean](calls, nil, 0)
+	c, _ := graph.FindComponents[semiring.Boolean](calls, nil, 0)
 	for i, rule := range r.rules {
 		for _, e := range calls.Arcs(fst.StateID(i)) {
-			if c.of[i] == c.of[e.NextState] {
+			if c.Of[i] == c.Of[e.NextState] {
 				return fmt.Errorf("ops: Replace: the rule of label %d calls that of %d, which leads back to it: %w", rule.Label, e.OLabel, ErrRecursion)
 			}
 		}
@@ -206,7 +208,7 @@ func (r *replacer[W]) Expand(s fst.StateID, dst []fst.Arc[W]) (W, []fst.Arc[W], 
 		dst = append(dst, e)
 	}
 	if r.meter != nil {
-		if err := r.meter.check(Progress{States: r.table.Len(), Bytes: r.Bytes()}); err != nil {
+		if err := r.meter.Check(run.Progress{States: r.table.Len(), Bytes: r.Bytes()}); err != nil {
 			return final, dst, err
 		}
 	}

@@ -4,34 +4,27 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// The delayed forms can forget states (fst.Lazy.Retain): the table of pairs, of subsets or of what else
-// states are made of is then made anew of those that are left. O(states that are left). Those of RmEpsilonLazy
-// are its operand's, and have no table. Arcs that were made before count for no limit any more: what a limit holds for is what there is.
+// The delayed forms can forget states (fst.Lazy.Retain): the table of pairs, of subsets or of what
+// else states are made of is then made anew of those that are left. O(states that are left). Those
+// of RmEpsilonLazy are its operand's, and have no table. Arcs that were made before count for no
+// limit any more: what a limit holds for is what there is.
 
 // Retain forgets all states but live.
-func (c *Composer[W]) Retain(live []fst.StateID) { c.table = c.table.only(live) }
-
-// only returns a table of some of t's keys, in their order.
-func (t *triples) only(live []fst.StateID) triples {
-	var out triples
-	for _, q := range live {
-		out.id(t.keys[q])
-	}
-	return out
-}
+func (c *Composer[W]) Retain(live []fst.StateID) { c.table = c.table.Only(live) }
 
 // Retain forgets all states but live. The start, with which weights are pushed, stays in the table.
 func (c *matchedComposer[W]) Retain(live []fst.StateID) {
 	old := c.table
-	c.table, c.arcs = old.only(live), 0
+	c.table, c.arcs = old.Only(live), 0
 	if c.ahead != nil {
 		c.ahead.forget()
 	}
 	if c.start != fst.NoState {
-		c.start = c.table.id(old.keys[c.start])
+		c.start = c.table.ID(old.Keys[c.start])
 	}
 }
 
@@ -51,8 +44,8 @@ func (c *pushComposer[W]) Retain(live []fst.StateID) {
 // from a subset that was kept, and not from the start.
 func (d *acceptorDeterminizer[W]) Retain(live []fst.StateID) { d.m.retain(live) }
 
-// Retain forgets all states but live. Of output strings, those of residuals and those that are left behind final states, there
-// are at most twice as many left as these states need.
+// Retain forgets all states but live. Of output strings, those of residuals and those that are left
+// behind final states, there are at most twice as many left as these states need.
 func (d *outputDeterminizer[W, R, A]) Retain(live []fst.StateID) {
 	old := d.states
 	d.states, d.ofSubset, d.ofRest, d.ofNothing, d.superfinal = nil, nil, nil, fst.NoState, fst.NoState
@@ -80,8 +73,9 @@ func (d *outputDeterminizer[W, R, A]) Retain(live []fst.StateID) {
 	d.count(0)
 }
 
-// retainRests returns the rests of the given states, NoState of those that are none, and forgets others when there are twice as
-// many as the last time that it went through them: each new one then pays for two.
+// retainRests returns the rests of the given states, NoState of those that are none, and forgets
+// others when there are twice as many as the last time that it went through them: each new one then
+// pays for two.
 func (d *outputDeterminizer[W, R, A]) retainRests(states []outputState, live []fst.StateID) []fst.StateID {
 	rests := make([]fst.StateID, len(live))
 	for i, q := range live {
@@ -140,8 +134,9 @@ func (d *subtraction[W]) Retain(live []fst.StateID) { d.table = d.table.Only(liv
 // Retain forgets all states but live.
 func (r *rational[W]) Retain(live []fst.StateID) { r.table = r.table.Only(live) }
 
-// Retain forgets all states but live, and the calls that stand open in none of them. Those it goes through only when there are twice
-// as many as it left the last time: each new call pays for two, and not each Retain for the depth of a stack.
+// Retain forgets all states but live, and the calls that stand open in none of them. Those it goes
+// through only when there are twice as many as it left the last time: each new call pays for two,
+// and not each Retain for the depth of a stack.
 func (r *replacer[W]) Retain(live []fst.StateID) {
 	if r.stacks.Len() <= 2*r.left+retainedLeast {
 		r.table = r.table.Only(live)
@@ -196,7 +191,7 @@ func (s *synchronizer[W]) Retain(live []fst.StateID) {
 // Retain forgets all states but live.
 func (x *factorer[W]) Retain(live []fst.StateID) {
 	states := x.states
-	x.states, x.plain, x.ids, x.owing, x.arcs, x.held = nil, nil, keyTable{}, nil, 0, 0
+	x.states, x.plain, x.ids, x.owing, x.arcs, x.held = nil, nil, run.KeyTable{}, nil, 0, 0
 	for _, q := range live {
 		x.id(states[q].state, states[q].weight)
 	}

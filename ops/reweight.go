@@ -2,14 +2,14 @@ package ops
 
 import (
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/sums"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// ReweightToInitial moves weights towards the start of f, in place, by
-// potentials V: an arc from p to q of weight w gets V(p)\(w⊗V(q)), a final weight
-// ρ of p gets V(p)\ρ, and V(start) comes in front of every path: onto the arcs
-// and the final weight of the start state when that lies on no cycle, else on an
-// ε-arc from a new start state, which is the last state. So the weights of
+// ReweightToInitial moves weights towards the start of f, in place, by potentials V: an arc from p
+// to q of weight w gets V(p)\(w⊗V(q)), and a final weight ρ of p gets V(p)\ρ. V(start) comes in
+// front of every path: onto the arcs and the final weight of the start state when that lies on no
+// cycle, else on an ε-arc from a new start state, which is the last state. So the weights of
 // successful paths do not change, whatever the potentials are, up to rounding.
 //
 // Potentials that are missing at the end count as 0̄. A state of potential 0̄
@@ -27,27 +27,28 @@ func ReweightToInitial[W semiring.Divisible[W]](f *fst.Vector[W], potentials []W
 	return reweightBy(f, potentials, semiring.One[W](), false, W.DivideLeft)
 }
 
-// ReweightToFinal moves weights towards the final states of f, in place, by
-// potentials V: an arc from p to q of weight w gets (V(p)⊗w)/V(q), a final weight
-// ρ of p gets V(p)⊗ρ, and 1̄/V(start) comes in front of every path as in
-// ReweightToInitial. ⊗ must distribute on the right; the rest is as there, but
-// that a state of potential 0̄ stops being final: as a distance from the start it
+// ReweightToFinal moves weights towards the final states of f, in place, by potentials V: an arc
+// from p to q of weight w gets (V(p)⊗w)/V(q), and a final weight ρ of p gets V(p)⊗ρ. 1̄/V(start)
+// comes in front of every path, as in ReweightToInitial. ⊗ must distribute on the right; the rest
+// is as there, but that a state of potential 0̄ stops being final: as a distance from the start it
 // says that no path leads to the state.
 func ReweightToFinal[W semiring.RightDivisible[W]](f *fst.Vector[W], potentials []W) error {
 	return reweightBy(f, potentials, semiring.One[W](), true, W.DivideRight)
 }
 
-// ReweightLog is ReweightToFinal if toFinal is set, and else ReweightToInitial, by potentials that are float64, as
-// ShortestDistanceLog64 returns them. Each weight is rounded once. Potentials of long machines are large beside the weights,
-// and their differences would lose in float32 what they are taken for.
+// ReweightLog is ReweightToFinal if toFinal is set, and else ReweightToInitial, by potentials that
+// are float64, as ShortestDistanceLog64 returns them. Each weight is rounded once. Potentials of
+// long machines are large beside the weights, and their differences would lose in float32 what they
+// are taken for.
 func ReweightLog(f *fst.Vector[semiring.Log], potentials []semiring.Log64, toFinal bool) error {
 	return reweightBy(f, potentials, 0, toFinal, semiring.Log64.DivideLeft)
 }
 
-// reweightBy is ReweightToInitial or ReweightToFinal by potentials D, which sums over weights W are carried in, and then divides
-// all accepting paths by total, at the other end than the weights go to, unless it is 0̄. divide(a, c) takes a off c on the side that it asks for.
+// reweightBy is ReweightToInitial or ReweightToFinal by potentials D, which sums over weights W are
+// carried in, and then divides all accepting paths by total, at the other end than the weights go
+// to, unless it is 0̄. divide(a, c) takes a off c on the side that it asks for.
 func reweightBy[W semiring.Weight[W], D semiring.Weight[D]](f *fst.Vector[W], d []D, total D, toFinal bool, divide func(a, c D) D) error {
-	r := reweighting[W, D]{v: d, wide: widening[W, D](), narrow: rounding[W, D](), toFinal: toFinal}
+	r := reweighting[W, D]{v: d, wide: sums.Widening[W, D](), narrow: sums.Narrowing[W, D](), toFinal: toFinal}
 	remove := func(w D) D { return w }
 	if !semiring.IsZero(total) && !semiring.IsOne(total) {
 		remove = func(w D) D { return divide(total, w) }
@@ -105,7 +106,8 @@ func reweight[W semiring.Weight[W], D semiring.Weight[D]](r *reweighting[W, D], 
 		fst.Accessible | fst.NotAccessible
 	known := f.KnownProperties() & kept
 	s := f.Start()
-	// What comes in front is multiplied with the weights of the start before they are rounded: it is as large as a potential.
+	// What comes in front is multiplied with the weights of the start before they are rounded:
+	// it is as large as a potential.
 	front := s != fst.NoState && hasFront(r.v, s)
 	onArcs := front && fst.PropertiesOf(f, fst.InitialAcyclic)&fst.InitialAcyclic != 0
 	for q := range fst.StateID(f.NumStates()) {

@@ -9,14 +9,17 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/graph"
+	"github.com/tropica-fst/tropica/ops/internal/run"
+	"github.com/tropica-fst/tropica/ops/internal/sums"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
 // RmEpsilonOptions adjusts RmEpsilon; nil is the same as the zero value.
 type RmEpsilonOptions struct {
-	// Queue is the order in which ε-cycles are relaxed. Results do not depend on
-	// it without Truncate; QueueTopOrder refuses ε-cycles, QueueShortestFirst weights without the
-	// path property.
+	// Queue is the order in which ε-cycles are relaxed. Results do not depend on it without
+	// Truncate; QueueTopOrder refuses ε-cycles, QueueShortestFirst weights without the path
+	// property.
 	Queue Queue
 
 	KeepDead bool // keep the states that nothing but ε led to, and those that reach no final state
@@ -38,13 +41,12 @@ type RmEpsilonOptions struct {
 // States keep their numbers but for the trimming. The arcs of a state come in
 // the reverse of the order in which they are found, which is OpenFst's.
 //
-// The weights must be k-closed for the ε-cycles. Sums over the ε-paths are
-// exact where no cycle is reached, and over weights with the path property; with
-// cycles they are as ShortestDistance has them: by elimination for weights with
-// a Star, else to within Delta. A sum that diverges is an error around
-// ErrNotClosed, a CycleError with a cycle. When an error or a limit stops it, f has its relation still, and
-// ε-arcs left. Unless KeepDead is set, what is on no path from the start to a final state
-// is not looked at, and no error.
+// The weights must be k-closed for the ε-cycles. Sums over the ε-paths are exact where no cycle is
+// reached, and over weights with the path property; with cycles they are as ShortestDistance has
+// them: by elimination for weights with a Star, else to within Delta. A sum that diverges is an
+// error around ErrNotClosed, a CycleError with a cycle. When an error or a limit stops it, f has
+// its relation still, and ε-arcs left. Unless KeepDead is set, what is on no path from the start to
+// a final state is not looked at, and no error.
 //
 // Cost: for each state the ε-closure and its arcs. States are taken in reverse
 // topological order of the ε-arcs, so that most closures are one step deep.
@@ -73,10 +75,10 @@ func RmEpsilon[W semiring.Approx[W]](f *fst.Vector[W], opts *RmEpsilonOptions) e
 	switch g := any(f).(type) {
 	case *fst.Vector[semiring.Log]:
 		err = removeWide[semiring.Log, semiring.Log64](g, &exact, keep)
-	case *fst.Vector[carriedProduct]:
-		err = removeWide[carriedProduct, carriedProduct64](g, &exact, keep)
+	case *fst.Vector[sums.CarriedProduct]:
+		err = removeWide[sums.CarriedProduct, sums.CarriedProduct64](g, &exact, keep)
 	default:
-		if o.Divergent && !newAlgebra[W]().path {
+		if o.Divergent && !sums.NewAlgebra[W]().Path {
 			err = removeWide[W, W](f, &exact, keep) // on a copy, as it may have to begin again
 		} else {
 			err = removeEpsilons(f, &exact, keep)
@@ -89,14 +91,15 @@ func RmEpsilon[W semiring.Approx[W]](f *fst.Vector[W], opts *RmEpsilonOptions) e
 	return err
 }
 
-// removeWide removes the ε-arcs of a copy of f whose weights are D. Arcs get the sums of ε-paths state by state, and those of one
-// state are made of those of the next: rounded each time they would go wrong as the distances of a long chain do.
+// removeWide removes the ε-arcs of a copy of f whose weights are D. Arcs get the sums of ε-paths
+// state by state, and those of one state are made of those of the next: rounded each time they
+// would go wrong as the distances of a long chain do.
 func removeWide[W semiring.Weight[W], D semiring.Approx[D]](f *fst.Vector[W], o *RmEpsilonOptions, keep epsilonKeep) error {
-	m := meter{op: "RmEpsilon", lim: o.Limits.workspace()}
-	if err := m.look(sizeOf[D](f.NumStates(), int64(f.NumArcs()))); err != nil {
+	m := o.Limits.workspace().meter("RmEpsilon")
+	if err := m.CheckNow(run.SizeOf[D](f.NumStates(), int64(f.NumArcs()))); err != nil {
 		return err
 	}
-	g := MapInto(f, widening[W, D]())
+	g := MapInto(f, sums.Widening[W, D]())
 	if err := removeEpsilons(g, o, keep); err != nil {
 		var cycle *CycleError
 		if errors.As(err, &cycle) && cycle.Along != "" { // weights are shown as f has them
@@ -114,7 +117,8 @@ type RmEpsilonPrunedOptions[W any] struct {
 	Prune PruneOptions[W]
 }
 
-// RmEpsilonPruned is RmEpsilon with Prune instead of the trimming. After an error f has its relation still.
+// RmEpsilonPruned is RmEpsilon with Prune instead of the trimming. After an error f has its
+// relation still.
 func RmEpsilonPruned[W PathWeight[W]](f *fst.Vector[W], opts *RmEpsilonPrunedOptions[W]) error {
 	var o RmEpsilonPrunedOptions[W]
 	if opts != nil {
@@ -132,10 +136,10 @@ func RmEpsilonPruned[W PathWeight[W]](f *fst.Vector[W], opts *RmEpsilonPrunedOpt
 	return Prune(f, &o.Prune)
 }
 
-// RmEpsilonLazy returns f without ε-arcs, to be computed where it is looked at;
-// nothing is trimmed. f must not change meanwhile. States keep their numbers, so that there is
-// no table of them to be forgotten, and Retain is false; what is held beside the cache is 16 bytes and a weight
-// for each state of f that was met.
+// RmEpsilonLazy returns f without ε-arcs, to be computed where it is looked at; nothing is trimmed.
+// f must not change meanwhile. States keep their numbers, so that there is no table of them to be
+// forgotten, and Retain is false; what is held beside the cache is 16 bytes and a weight for each
+// state of f that was met.
 func RmEpsilonLazy[W semiring.Approx[W]](f fst.Fst[W], opts *RmEpsilonOptions, cache *fst.LazyOptions) (*fst.Lazy[W], error) {
 	var o RmEpsilonOptions
 	if opts != nil {
@@ -203,7 +207,7 @@ func removeEpsilons[W semiring.Approx[W]](f *fst.Vector[W], o *RmEpsilonOptions,
 	if n := f.NumStates(); o.Workers > 1 && n >= closeAlone && c.heap == nil && c.truncated == nil {
 		return closeSideBySide(f, o, keep)
 	}
-	order, _, err := epsilonOrder(f, &stopwatch{op: "RmEpsilon", ctx: o.Ctx})
+	order, _, err := epsilonOrder(f, &run.Stopwatch{Op: "RmEpsilon", Ctx: o.Ctx})
 	if err != nil {
 		return err
 	}
@@ -243,8 +247,8 @@ func removeEpsilons[W semiring.Approx[W]](f *fst.Vector[W], o *RmEpsilonOptions,
 	return nil
 }
 
-// finishRemoval sets the properties of f, which had p, and trims it if that has not been done: where
-// lost tells that something sums to 0̄ that was not.
+// finishRemoval sets the properties of f, which had p, and trims it if that has not been done:
+// where lost tells that something sums to 0̄ that was not.
 func finishRemoval[W semiring.Weight[W]](f *fst.Vector[W], p fst.Properties, keep epsilonKeep, lost bool, o *RmEpsilonOptions) {
 	const kept = fst.Acceptor | fst.Acyclic | fst.InitialAcyclic | fst.TopSorted
 	known := p&kept | fst.NoEpsilons
@@ -280,11 +284,11 @@ const (
 // planRemoval finds the states that are to be closed.
 //
 // What Connect would leave is known beforehand. After removal, p has an arc to t exactly if an arc
-// with a label leads to t from a state that p reaches by ε. So t is reached from the start exactly if
-// an arc with a label leads to it from a state that was; and t reaches a final state if
-// it did, unless all the weights that it gets as a final state sum to 0̄, of which the
-// closer tells. Arcs to states that reached no final state are never made. That is work on the arcs
-// before removal, which may be many times fewer.
+// with a label leads to t from a state that p reaches by ε. So t is reached from the start exactly
+// if an arc with a label leads to it from a state that was; and t reaches a final state if it did,
+// unless all the weights that it gets as a final state sum to 0̄, of which the closer tells. Arcs
+// to states that reached no final state are never made. That is work on the arcs before removal,
+// which may be many times fewer.
 //
 // The states that nothing but an arc from an unreached state leads to, besides ε-arcs, are closed
 // all the same: the order of arcs depends on it, and is OpenFst's.
@@ -337,7 +341,7 @@ func enteredStates[W semiring.Weight[W]](f *fst.Vector[W], dead []bool, workers 
 	for k := range marks {
 		marks[k] = make([]bool, n)
 	}
-	inBlocks(n, closeAlone, workers, func(k, lo, hi int) {
+	run.InBlocks(n, closeAlone, workers, func(k, lo, hi int) {
 		entered := marks[k]
 		for q := lo; q < hi; q++ {
 			if dead != nil && dead[q] {
@@ -364,7 +368,7 @@ func enteredStates[W semiring.Weight[W]](f *fst.Vector[W], dead []bool, workers 
 // epsilonOrder lists the states so that ε-arcs go to the right, but inside
 // components of the ε-graph, where the order is that of OpenFst. Component k is
 // order[first[k]:first[k+1]]; where first is nil, each state is one.
-func epsilonOrder[W semiring.Weight[W]](f fst.Expanded[W], w *stopwatch) (order []fst.StateID, first []int32, err error) {
+func epsilonOrder[W semiring.Weight[W]](f fst.Expanded[W], w *run.Stopwatch) (order []fst.StateID, first []int32, err error) {
 	n := f.NumStates()
 	order = make([]fst.StateID, n)
 	switch p := knownProperties(f); {
@@ -380,12 +384,12 @@ func epsilonOrder[W semiring.Weight[W]](f fst.Expanded[W], w *stopwatch) (order 
 		}
 		return order, nil, nil
 	}
-	c, _, err := findComponentsWithin(f, isEpsilon[W], 0, w)
+	c, _, err := graph.FindComponentsWithin(f, isEpsilon[W], 0, w)
 	if err != nil {
 		return nil, nil, err
 	}
-	order, first = c.members()
-	for k := range c.n {
+	order, first = c.Members()
+	for k := range c.N {
 		slices.Reverse(order[first[k]:first[k+1]])
 	}
 	return order, first, nil
@@ -407,22 +411,23 @@ type epsilonCloser[W semiring.Approx[W]] struct {
 	most       int           // arcs of that state of the closure which has most
 	total      int           // arcs of all of its states
 	stack      []fst.StateID
-	queue      fifoQueue
+	queue      sums.FIFOQueue
 	merge      arcMerger
 	scratch    []fst.Arc[W]
-	meter      meter
-	built      Progress
-	heap       *heapGuard[W]  // nil where weights hold nothing outside of themselves
-	truncated  *relaxation[W] // nil where sums are not to be truncated
-	alg        algebraOf[W]
+	meter      run.Meter
+	built      run.Progress
+	heap       *run.HeapGuard[W] // nil where weights hold nothing outside of themselves
+	truncated  *relaxation[W]    // nil where sums are not to be truncated
+	alg        sums.AlgebraOf[W]
 
-	// Of weights whose sums take time for all that they are of, as sets of strings, else nil: the sum of many at once,
-	// and what is to be added to the sums of states, and to the arcs of the state at hand by number.
+	// sumAll adds many weights at once; nil unless sums take time in the size of their terms,
+	// as sets of strings do. ofStates and ofArcs hold the terms that wait, by state and by arc
+	// of the current state.
 	sumAll   func([]W) W
 	ofStates map[fst.StateID][]W
 	ofArcs   map[int32][]W
 
-	// Of ε-removal as a whole; nil or zero of what is computed on demand.
+	// For removal in place; nil or zero when computed on demand.
 	status []uint32      // of each state
 	live   bool          // some are epsilonGone
 	mark   uint32        // epsilonMark and above: wait for open states of other components
@@ -448,7 +453,7 @@ func newEpsilonCloser[W semiring.Approx[W]](f fst.Fst[W], o *RmEpsilonOptions) (
 		return nil, fmt.Errorf("ops: RmEpsilon: unknown queue discipline %d", o.Queue)
 	}
 	if o.Truncate && !c.path {
-		c.alg = newAlgebra[W]()
+		c.alg = sums.NewAlgebra[W]()
 		so := &ShortestDistanceOptions{Queue: o.Queue, Delta: o.Delta, Truncation: o.Truncation, Limits: o.Limits.workspace()}
 		var err error
 		if c.truncated, err = newRelaxation("RmEpsilon", f.(fst.Expanded[W]), knownProperties(f), &c.alg, false, so, isEpsilon[W]); err != nil {
@@ -456,15 +461,15 @@ func newEpsilonCloser[W semiring.Approx[W]](f fst.Fst[W], o *RmEpsilonOptions) (
 		}
 		c.truncated.keep = c.follows
 	}
-	c.meter = meter{op: "RmEpsilon", lim: o.Limits}
-	c.heap = newHeapGuard[W](&c.meter)
+	c.meter = o.Limits.meter("RmEpsilon")
+	c.heap = run.NewHeapGuard[W](&c.meter)
 	if w, ok := any(c.zero).(summable[W]); ok {
 		c.sumAll, c.ofStates, c.ofArcs = w.Sum, map[fst.StateID][]W{}, map[int32][]W{}
 	}
 	return c, nil
 }
 
-// summable is met by weights that sum many at once in less time than one by one.
+// summable is implemented by weights that sum many at once in less time than one by one.
 type summable[W any] interface{ Sum([]W) W }
 
 // Start returns the start state of f: states keep their numbers.
@@ -521,7 +526,8 @@ func (c *epsilonCloser[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (W, []fst.Arc
 	final, ended := c.zero, false
 	last := c.closure[len(c.closure)-1]
 	lastArcs := c.f.Arcs(last)
-	// What no later arc can agree with need not be found again. The arcs of a closed state all differ.
+	// What no later arc can agree with need not be found again. The arcs of a closed state all
+	// differ.
 	enterLast := !c.isClosed(last) && !orderedStrictly(lastArcs)
 	entered := c.total
 	if !enterLast {
@@ -535,10 +541,11 @@ func (c *epsilonCloser[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (W, []fst.Arc
 		d := c.d[p]
 		arcs := c.f.Arcs(p)
 		enter := p != last || enterLast
-		// The arcs of a closed state lead to what is kept, by their new numbers if there are any.
+		// The arcs of a closed state lead to what is kept, by their new numbers if there
+		// are any.
 		raw := (c.live || c.number != nil) && !c.isClosed(p)
 		if c.heap != nil {
-			if err := c.heap.step(c.built, d, arcs, func(e *fst.Arc[W]) bool { return !isEpsilon(e) }, c.f.Final(p)); err != nil {
+			if err := c.heap.Step(c.built, d, arcs, func(e *fst.Arc[W]) bool { return !isEpsilon(e) }, c.f.Final(p)); err != nil {
 				return c.zero, dst, err
 			}
 		}
@@ -600,7 +607,7 @@ func (c *epsilonCloser[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (W, []fst.Arc
 	slices.Reverse(dst[base:])
 	if c.heap != nil {
 		was := c.f.Final(q)
-		c.heap.finish(heapOfArcs(c.heap.heap, c.f.Arcs(q))+c.heap.heap(&was), dst[base:], final)
+		c.heap.Finish(run.HeapOfArcs(c.heap.Heap, c.f.Arcs(q))+c.heap.Heap(&was), dst[base:], final)
 	}
 	return final, dst, c.count(1, len(dst)-base, 1)
 }
@@ -622,7 +629,8 @@ func orderedStrictly[W any](arcs []fst.Arc[W]) bool {
 	return true
 }
 
-// manyArcs is from how many arcs of one state on room is taken for all at once: few of those will agree.
+// manyArcs is from how many arcs of one state on room is taken for all at once: few of those will
+// agree.
 const manyArcs = 1 << 16
 
 // count looks at the limits when states have been closed, and got arcs.
@@ -632,9 +640,9 @@ func (c *epsilonCloser[W]) count(states, arcs, workers int) error {
 	c.built.Bytes = c.built.Arcs*int64(unsafe.Sizeof(fst.Arc[W]{})) + int64(workers)*int64(len(c.stamp))*(16+int64(unsafe.Sizeof(c.zero))) + 24*int64(c.built.States)
 	built := c.built
 	if c.heap != nil {
-		built.Bytes += c.heap.done
+		built.Bytes += c.heap.Done
 	}
-	return c.meter.check(built)
+	return c.meter.Check(built)
 }
 
 // gather finds the ε-closure of q: from the last found to the first, as a stack
@@ -691,8 +699,8 @@ func (c *epsilonCloser[W]) sum(q fst.StateID) error {
 // truncate computes the sums as OpenFst does.
 func (c *epsilonCloser[W]) truncate(q fst.StateID) error {
 	r := c.truncated
-	if s, ok := r.queue.(*sccQueue); ok {
-		s.restart()
+	if s, ok := r.queue.(*sums.SCCQueue); ok {
+		s.Restart()
 	}
 	r.enter(q, &c.alg)
 	if err := relaxAll(r, &c.alg); err != nil {
@@ -717,7 +725,7 @@ func (c *epsilonCloser[W]) exactly(q fst.StateID) error {
 			done++
 			arcs := c.f.Arcs(p)
 			if c.heap != nil {
-				if err := c.heap.step(c.built, c.d[p], arcs, c.follows, c.zero); err != nil {
+				if err := c.heap.Step(c.built, c.d[p], arcs, c.follows, c.zero); err != nil {
 					return err
 				}
 			}
@@ -758,21 +766,21 @@ func (c *epsilonCloser[W]) relax(q fst.StateID) error {
 		c.d[p] = c.zero
 	}
 	c.d[q] = c.zero.One()
-	c.queue.push(q)
+	c.queue.Push(q)
 	c.state[q].waiting = true
 	limit := int64(len(c.closure))*int64(len(c.closure)) + 1
-	for visits := int64(0); !c.queue.empty(); visits++ {
+	for visits := int64(0); !c.queue.Empty(); visits++ {
 		if visits > limit {
-			c.queue = fifoQueue{}
+			c.queue = sums.FIFOQueue{}
 			return c.solve(q) // which finds the cycle
 		}
 		if visits&0xfff == 0xfff {
-			if err := c.meter.look(c.built); err != nil {
-				c.queue = fifoQueue{}
+			if err := c.meter.CheckNow(c.built); err != nil {
+				c.queue = sums.FIFOQueue{}
 				return err
 			}
 		}
-		p := c.queue.pop()
+		p := c.queue.Pop()
 		c.state[p].waiting = false
 		arcs := c.f.Arcs(p)
 		for i := range arcs {
@@ -785,7 +793,7 @@ func (c *epsilonCloser[W]) relax(q fst.StateID) error {
 				c.d[t] = sum
 				if !c.state[t].waiting {
 					c.state[t].waiting = true
-					c.queue.push(t)
+					c.queue.Push(t)
 				}
 			}
 		}
@@ -847,9 +855,8 @@ func (c *epsilonCloser[W]) located(err error, first, place []int32) error {
 	return renamed(err, "RmEpsilon")
 }
 
-// arcMerger finds the arc of the present state with the same labels and next
-// state: open addressing, where only the slots of the present round count, so
-// that beginning a state costs nothing.
+// arcMerger finds an arc of the current state with the same labels and next state. It is an
+// open-addressing table; slots of earlier rounds count as free, so starting a state costs nothing.
 type arcMerger struct {
 	slots []mergeSlot
 	round uint32
@@ -863,7 +870,8 @@ type mergeSlot struct {
 	round          uint32
 }
 
-// begin begins a state, of which so many of the arcs to be entered are those of one, and so will mostly differ.
+// begin starts a new source state. Of the arcs to come, ofOne leave a single state, so duplicates
+// among them are rare.
 func (m *arcMerger) begin(ofOne int) {
 	m.n = 0
 	if m.round++; m.round == 0 {

@@ -12,6 +12,8 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/internal/engine"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -25,13 +27,12 @@ const (
 // worker, to the bit.
 //
 // A state needs the states that it has ε-arcs to, closed, unless they are of its component. In the
-// order in which states are closed these come before it, so workers take blocks of that
-// order, and one that meets a state for which it would have to wait puts it aside, for after
-// the block: most of these are at the end of another's block. No two wait for each other: of all
-// states not closed, the first in order needs none of the others. (Before, states were
-// sorted into levels, of which one was closed after the other; on a random machine of a million arcs the sorting took
-// a seventh of what closing did, the results were copied by one worker, and two
-// workers took as long as one.)
+// order in which states are closed these come before it, so workers take blocks of that order, and
+// one that meets a state for which it would have to wait puts it aside, for after the block: most
+// of these are at the end of another's block. No two wait for each other: of all states not closed,
+// the first in order needs none of the others. (Before, states were sorted into levels, of which
+// one was closed after the other; on a random machine of a million arcs the sorting took a seventh
+// of what closing did, the results were copied by one worker, and two workers took as long as one.)
 //
 // Results go to a RowSet, where they stay: nothing is copied again, f is as it was until all is
 // done, and so it is after an error.
@@ -41,9 +42,9 @@ func closeSideBySide[W semiring.Approx[W]](f *fst.Vector[W], o *RmEpsilonOptions
 	s.failed.Store(-1)
 	var plan removalPlan
 	var late error
-	together(2, func() {}, func(k int) {
+	run.Together(2, func() {}, func(k int) {
 		if k == 1 {
-			s.order, s.first, late = epsilonOrder(f, &stopwatch{op: "RmEpsilon", ctx: o.Ctx})
+			s.order, s.first, late = epsilonOrder(f, &run.Stopwatch{Op: "RmEpsilon", Ctx: o.Ctx})
 		} else {
 			plan = planRemoval(f, keep, o.Workers)
 		}
@@ -64,7 +65,7 @@ func closeSideBySide[W semiring.Approx[W]](f *fst.Vector[W], o *RmEpsilonOptions
 			}
 		}
 	}
-	together(o.Workers, func() { s.fail(nowhere, errWait) }, s.work) // errWait is not told: a panic goes on
+	run.Together(o.Workers, func() { s.fail(nowhere, errWait) }, s.work) // errWait is not told: a panic goes on
 	if s.err != nil {
 		return s.err
 	}
@@ -86,7 +87,7 @@ func closeSideBySide[W semiring.Approx[W]](f *fst.Vector[W], o *RmEpsilonOptions
 	if s.finals = s.finals[:kept]; kept < n/2 {
 		s.finals = slices.Clone(s.finals)
 	}
-	f.SetRows(s.set, s.finals, s.rows[:kept])
+	f.Engine(engine.Key{}).SetRows(s.set, s.finals, s.rows[:kept])
 	f.SetStart(start)
 	finishRemoval(f, p, keep, s.lost, o)
 	return nil
@@ -183,7 +184,7 @@ func (s *closing[W]) work(k int) {
 		return
 	}
 	c.status, c.live, c.number = s.status, s.live, s.number
-	limits := meter{op: "RmEpsilon", lim: s.o.Limits}
+	limits := s.o.Limits.meter("RmEpsilon")
 	var later []stretch // put aside, in order
 	idle := 0
 	more := true
@@ -208,9 +209,9 @@ func (s *closing[W]) work(k int) {
 		// The limits are those of all workers' work.
 		if states := c.built.States - before.States; states > 0 {
 			idle = 0
-			built := Progress{States: int(s.states.Add(int64(states))), Arcs: s.arcs.Add(c.built.Arcs - before.Arcs)}
+			built := run.Progress{States: int(s.states.Add(int64(states))), Arcs: s.arcs.Add(c.built.Arcs - before.Arcs)}
 			built.Bytes = closingBytes[W](built, s.o.Workers*len(c.stamp))
-			if err := limits.check(built); err != nil {
+			if err := limits.Check(built); err != nil {
 				s.fail(nowhere, err)
 			}
 		} else if !more || len(later) >= closeLater {
@@ -230,12 +231,13 @@ func (s *closing[W]) work(k int) {
 }
 
 // closingBytes estimates what has been built, and what is in use for stamped states.
-func closingBytes[W any](built Progress, stamped int) int64 {
+func closingBytes[W any](built run.Progress, stamped int) int64 {
 	var w W
 	return built.Arcs*int64(unsafe.Sizeof(fst.Arc[W]{})) + int64(stamped)*(16+int64(unsafe.Sizeof(w))) + 24*int64(built.States)
 }
 
-// closeBlock closes the places lo ≤ i < hi, component by component, and returns later with what has to wait.
+// closeBlock closes the places lo ≤ i < hi, component by component, and returns later with what has
+// to wait.
 func (s *closing[W]) closeBlock(c *epsilonCloser[W], k, lo, hi int, later []stretch) []stretch {
 	if s.first == nil {
 		for i := hi - 1; i >= lo; i-- {

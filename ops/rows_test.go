@@ -6,11 +6,12 @@ import (
 	"testing"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/sums"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
 // rowOf draws a row with infinite weights and distances among the others.
-func rowOf[T, D float](rng *rand.Rand, n int, special float64) (d []D, arcs []fst.Arc[T]) {
+func rowOf[T, D sums.Float](rng *rand.Rand, n int, special float64) (d []D, arcs []fst.Arc[T]) {
 	w := func() float64 {
 		if rng.Float64() < special {
 			return math.Inf(1)
@@ -27,14 +28,14 @@ func rowOf[T, D float](rng *rand.Rand, n int, special float64) (d []D, arcs []fs
 }
 
 func checkRows[W interface {
-	float
+	sums.Float
 	semiring.Weight[W]
 }, D interface {
-	float
+	sums.Float
 	semiring.Weight[D]
 }](t *testing.T, tol float64, real bool) {
 	rng := rand.New(rand.NewPCG(61, 1))
-	r, generic := rowsOf[W, D](), rowsAny[W, D]()
+	r, generic := sums.RowsOf[W, D](), sums.RowsAny[W, D]()
 	for range 2000 {
 		d, arcs := rowOf[W, D](rng, rng.IntN(6), 0.2)
 		if real {
@@ -49,13 +50,13 @@ func checkRows[W interface {
 		close := func(a, b D) bool {
 			return a == b || math.Abs(float64(a)-float64(b)) <= tol*max(1, math.Abs(float64(b)))
 		}
-		if got, want := r.sum(d, arcs, final), generic.sum(d, arcs, final); !close(got, want) {
+		if got, want := r.Sum(d, arcs, final), generic.Sum(d, arcs, final); !close(got, want) {
 			t.Fatalf("%T: sum %v, want %v", got, got, want)
 		}
 		e := append([]D(nil), d...)
 		dq := d[rng.IntN(8)]
-		r.relax(d, dq, arcs)
-		generic.relax(e, dq, arcs)
+		r.Relax(d, dq, arcs)
+		generic.Relax(e, dq, arcs)
 		for i := range d {
 			if !close(d[i], e[i]) {
 				t.Fatalf("%T: relaxed to %v, want %v", d[i], d[i], e[i])
@@ -73,14 +74,14 @@ func TestRowKernels(t *testing.T) {
 }
 
 func benchRows[W interface {
-	float
+	sums.Float
 	semiring.Weight[W]
 }](b *testing.B, name string) {
 	d, arcs := rowOf[W, W](rand.New(rand.NewPCG(63, 1)), 4, 0)
 	for _, k := range []struct {
 		name string
 		sum  func([]W, []fst.Arc[W], W) W
-	}{{"kernel", rowsOf[W, W]().sum}, {"generic", rowsAny[W, W]().sum}} {
+	}{{"kernel", sums.RowsOf[W, W]().Sum}, {"generic", sums.RowsAny[W, W]().Sum}} {
 		b.Run("weight="+name+"/loop="+k.name, func(b *testing.B) {
 			final := d[0]
 			for b.Loop() {

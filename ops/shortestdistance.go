@@ -6,6 +6,9 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/graph"
+	"github.com/tropica-fst/tropica/ops/internal/run"
+	"github.com/tropica-fst/tropica/ops/internal/sums"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -19,9 +22,9 @@ const ShortestDelta = 1e-6
 // ErrNoSource reports a source that is no state of the machine.
 var ErrNoSource = errors.New("no such source state")
 
-// Truncation says which sums over weights without the path property are OpenFst's, for comparisons with it; the zero value is none.
-// OpenFst relaxes in the order of a queue and drops each change of at most Delta, on acyclic machines too, so
-// that its sums depend on Delta and on the order of states.
+// Truncation says which sums over weights without the path property are OpenFst's, for comparisons
+// with it; the zero value is none. OpenFst relaxes in the order of a queue and drops each change of
+// at most Delta, on acyclic machines too. So its sums depend on Delta and on the order of states.
 type Truncation struct {
 	Truncate  bool // all sums; those that diverge are errors still
 	Divergent bool // sums that diverge: what they are once their changes are as small, instead of an error
@@ -38,10 +41,9 @@ type ShortestDistanceOptions struct {
 	// are then exact, and else ShortestDelta.
 	Delta float64
 	Truncation
-	// FirstPath stops at the first final state that leaves the queue. Its
-	// distance is the least of all final states' when the queue is
-	// QueueShortestFirst, no arc is better than 1̄ and all final weights are the
-	// same. It asks for the path property.
+	// FirstPath stops at the first final state that leaves the queue. That state is a nearest
+	// one when the queue is QueueShortestFirst, no arc is better than 1̄ and all final weights
+	// are equal. It asks for the path property.
 	FirstPath bool
 	// MaxVisits bounds how often states are relaxed in all before the answer is
 	// ErrNotClosed; zero is a million and a thousand for each state, with Truncate 32 million
@@ -52,9 +54,9 @@ type ShortestDistanceOptions struct {
 	// Touched, if not nil, receives one more than the highest state that a
 	// relaxation came to: what OpenFst's vector of distances would be long.
 	Touched *int
-	// Limits has Ctx, which stops a long computation, and Bytes for what distances that are strings hold; and for
-	// ShortestDistanceLazy all that it holds besides the machine, and States for the states that it meets. Arcs mean nothing, as
-	// no machine is made.
+	// Limits has Ctx, which stops a long computation, and Bytes for what distances that are
+	// strings hold; and for ShortestDistanceLazy all that it holds besides the machine, and
+	// States for the states that it meets. Arcs mean nothing, as no machine is made.
 	Limits
 }
 
@@ -74,26 +76,26 @@ func (o *ShortestDistanceOptions) maxVisits(states int) int64 {
 	}
 	bound := 1_000_000 + 1000*int64(states)
 	if o.Truncate {
-		// A float32 that falls by a constant at each turn comes to rest after 2²⁴ of them, as OpenFst's do.
+		// A float32 that falls by a constant at each turn comes to rest after 2²⁴ of them,
+		// as OpenFst's do.
 		bound += 1 << 25
 	}
 	return bound
 }
 
-// ShortestDistance returns d with d[q] = ⊕ w(π) over all paths π from the start
-// state (or opts.Sources) to q, or in reverse over all paths from q to a final
-// state with its final weight; d[q] is 0̄ where there are none.
+// ShortestDistance returns d with d[q] = ⊕ w(π) over all paths π from the start state (or
+// opts.Sources) to q. In reverse the paths lead from q to a final state and include its final
+// weight; d[q] is 0̄ where there are none.
 //
-// The weights must be k-closed for f: every acyclic f qualifies; over the
-// tropical semirings every f in which no cycle has a negative weight; over Log
-// and Probability every f whose cycles sum to less than one, where the sum is
-// reached in the limit. Otherwise the error is ErrNotClosed, in a CycleError: over weights with
-// the path property with a cycle that improves for
-// ever, found in time O(states·arcs) with the first-in-first-out queue that
-// QueueAuto takes for such components; over others with the shortest cycle through a state
-// of a component whose sums diverge. Where MaxVisits is given and reached first, it is a StateError.
-// Distances that are no members of the semiring are ErrNotMember in a
-// StateError, with an ArcError inside if a weight of the machine is none.
+// The weights must be k-closed for f: every acyclic f qualifies; over the tropical semirings every
+// f in which no cycle has a negative weight; over Log and Probability every f whose cycles sum to
+// less than one, where the sum is reached in the limit. Otherwise the error is ErrNotClosed, in a
+// CycleError: over weights with the path property with a cycle that improves for ever, found in
+// time O(states·arcs) with the first-in-first-out queue that QueueAuto takes for such components;
+// over others with the shortest cycle through a state of a component whose sums diverge. Where
+// MaxVisits is given and reached first, it is a StateError. Distances that are no members of the
+// semiring are ErrNotMember in a StateError, with an ArcError inside if a weight of the machine is
+// none.
 //
 // Which algorithm runs:
 //   - weights with the path property, and any others with Truncate:
@@ -127,8 +129,8 @@ func ShortestDistance[W semiring.Approx[W]](f fst.Expanded[W], opts *ShortestDis
 	switch f := any(f).(type) {
 	case fst.Expanded[semiring.Log]:
 		return roundedDistances[W, semiring.Log, semiring.Log64](f, &o)
-	case fst.Expanded[carriedProduct]:
-		return roundedDistances[W, carriedProduct, carriedProduct64](f, &o)
+	case fst.Expanded[sums.CarriedProduct]:
+		return roundedDistances[W, sums.CarriedProduct, sums.CarriedProduct64](f, &o)
 	}
 	return shortestDistance[W, W](f, &o)
 }
@@ -146,8 +148,8 @@ func roundedDistances[W any, V semiring.Approx[V], D semiring.Approx[D]](f fst.E
 	return any(d).([]W), nil
 }
 
-// ShortestDistanceLog64 is ShortestDistance over Log without the rounding: sums are float64. On a long machine these are the
-// potentials to take differences of, as ReweightLog does.
+// ShortestDistanceLog64 is ShortestDistance over Log without the rounding: sums are float64. On a
+// long machine these are the potentials to take differences of, as ReweightLog does.
 func ShortestDistanceLog64(f fst.Expanded[semiring.Log], opts *ShortestDistanceOptions) ([]semiring.Log64, error) {
 	var o ShortestDistanceOptions
 	if opts != nil {
@@ -159,8 +161,8 @@ func ShortestDistanceLog64(f fst.Expanded[semiring.Log], opts *ShortestDistanceO
 // shortestDistance is ShortestDistance with sums carried in D.
 func shortestDistance[W semiring.Approx[W], D semiring.Approx[D]](f fst.Expanded[W], o *ShortestDistanceOptions) ([]D, error) {
 	const op = "ShortestDistance"
-	alg := newAlgebra[W]()
-	if o.FirstPath && !alg.path {
+	alg := sums.NewAlgebra[W]()
+	if o.FirstPath && !alg.Path {
 		return nil, errors.New("ops: ShortestDistance: FirstPath needs weights with the path property")
 	}
 	if o.Reverse && o.Sources != nil {
@@ -176,7 +178,7 @@ func shortestDistance[W semiring.Approx[W], D semiring.Approx[D]](f fst.Expanded
 			return nil, &StateError{Op: op, State: s, Err: ErrNoSource}
 		}
 	}
-	if !alg.path && !o.Truncate {
+	if !alg.Path && !o.Truncate {
 		if err := mayOrder(op, o.Queue, f, &alg); err != nil {
 			return nil, err
 		}
@@ -190,14 +192,15 @@ func shortestDistance[W semiring.Approx[W], D semiring.Approx[D]](f fst.Expanded
 		truncated := *o
 		truncated.Truncate = true
 		o = &truncated
-	} else if !alg.path && !o.Divergent && !isTopSorted(f) {
-		// Relaxation comes to an end where sums diverge, too: round a cycle that sums to 1 the k-th turn adds 1/k.
+	} else if !alg.Path && !o.Divergent && !sums.IsTopSorted(f) {
+		// Relaxation comes to an end where sums diverge, too: round a cycle that sums to 1
+		// the k-th turn adds 1/k.
 		if _, err := sumByComponents[W, D](op, f, o); errors.Is(err, ErrNotClosed) || isCancelled(err) {
 			return nil, err
 		}
 	}
 	if o.Reverse {
-		r, err := reversed(f, &stopwatch{op: op, ctx: o.Ctx})
+		r, err := reversed(f, &run.Stopwatch{Op: op, Ctx: o.Ctx})
 		if err != nil {
 			return nil, err
 		}
@@ -208,29 +211,30 @@ func shortestDistance[W semiring.Approx[W], D semiring.Approx[D]](f fst.Expanded
 		if o.Touched != nil && *o.Touched > 0 {
 			*o.Touched--
 		}
-		return widenedAll[W, D](d[1:]), nil
+		return sums.WidenedAll[W, D](d[1:]), nil
 	}
 	sources := o.Sources
 	if sources == nil {
 		sources = []fst.StateID{f.Start()}
 	}
 	d, err := relax(op, f, knownProperties(f), &alg, sources, false, o)
-	return widenedAll[W, D](d), err
+	return sums.WidenedAll[W, D](d), err
 }
 
-// mayOrder returns the error of a queue that f, or its weights, have no order for, where the order changes nothing.
-func mayOrder[W semiring.Weight[W]](op string, q Queue, f fst.Expanded[W], alg *algebraOf[W]) error {
+// mayOrder returns the error of a queue that f, or its weights, have no order for, where the order
+// changes nothing.
+func mayOrder[W semiring.Weight[W]](op string, q Queue, f fst.Expanded[W], alg *sums.AlgebraOf[W]) error {
 	switch q {
 	case QueueAuto, QueueFIFO, QueueLIFO, QueueStateOrder, QueueSCC:
 		return nil
 	}
-	_, _, err := newQueue(op, q, f, knownProperties(f), nil, alg, nil, &stopwatch{op: op})
+	_, _, err := newQueue(op, q, f, knownProperties(f), nil, alg, nil, &run.Stopwatch{Op: op})
 	return err
 }
 
-// distancesToFinal is shortestDistance in reverse for who needs the distances of states that the start leads to
-// alone: a cycle elsewhere on which sums do not settle is no error, nor is a weight there outside the semiring, and
-// then all states elsewhere have 0̄.
+// distancesToFinal is shortestDistance in reverse for who needs the distances of states that the
+// start leads to alone: a cycle elsewhere on which sums do not settle is no error, nor is a weight
+// there outside the semiring, and then all states elsewhere have 0̄.
 func distancesToFinal[W semiring.Approx[W], D semiring.Approx[D]](f fst.Expanded[W], o *ShortestDistanceOptions) ([]D, error) {
 	o.Reverse = true
 	divergent := o.Divergent
@@ -247,7 +251,8 @@ func distancesToFinal[W semiring.Approx[W], D semiring.Approx[D]](f fst.Expanded
 	return d, err
 }
 
-// reachedPart is a machine without the arcs and final weights of states that its start does not lead to.
+// reachedPart is a machine without the arcs and final weights of states that its start does not
+// lead to.
 type reachedPart[W semiring.Weight[W]] struct {
 	fst.Expanded[W]
 	component []int32 // of states that it leads to, -1 of the others
@@ -255,8 +260,8 @@ type reachedPart[W semiring.Weight[W]] struct {
 
 // reachedPartOf also reports whether that is less than f.
 func reachedPartOf[W semiring.Weight[W]](f fst.Expanded[W]) (reachedPart[W], bool) {
-	c, _ := findComponents(f, nil, fromStart)
-	return reachedPart[W]{f, c.of}, slices.ContainsFunc(c.of, func(of int32) bool { return of < 0 })
+	c, _ := graph.FindComponents(f, nil, graph.FromStart)
+	return reachedPart[W]{f, c.Of}, slices.ContainsFunc(c.Of, func(of int32) bool { return of < 0 })
 }
 
 func (p reachedPart[W]) Final(q fst.StateID) W {
@@ -308,7 +313,8 @@ func touchedBySums[W semiring.Weight[W], D semiring.Weight[D]](f fst.Expanded[W]
 	return int(top) + 1
 }
 
-// unreverse gives the states of an error over the reversed f the numbers of f, and its arc the place of that of f (see outside).
+// unreverse gives the states of an error over the reversed f the numbers of f, and its arc the
+// place of that of f (see outside).
 func unreverse[W semiring.Weight[W]](f fst.Expanded[W], err error) error {
 	var s *StateError
 	var c *CycleError
@@ -347,9 +353,9 @@ func TotalWeight[W semiring.Approx[W]](f fst.Expanded[W], opts *ShortestDistance
 	case fst.Expanded[semiring.Log]:
 		total, err := sumOfAll[semiring.Log, semiring.Log64](f, &o)
 		return any(semiring.Log(total)).(W), err
-	case fst.Expanded[carriedProduct]:
-		total, err := sumOfAll[carriedProduct, carriedProduct64](f, &o)
-		return any(rounding[carriedProduct, carriedProduct64]()(total)).(W), err
+	case fst.Expanded[sums.CarriedProduct]:
+		total, err := sumOfAll[sums.CarriedProduct, sums.CarriedProduct64](f, &o)
+		return any(sums.Narrowing[sums.CarriedProduct, sums.CarriedProduct64]()(total)).(W), err
 	}
 	return sumOfAll[W, W](f, &o)
 }
@@ -372,7 +378,8 @@ func sumOfAll[W semiring.Approx[W], D semiring.Approx[D]](f fst.Expanded[W], o *
 	return total, &StateError{Op: "TotalWeight", State: fst.NoState, Err: ErrNotMember}
 }
 
-// totalWeight is the sum of all accepting paths, from the distances d from the start, or to the final states.
+// totalWeight is the sum of all accepting paths, from the distances d from the start, or to the
+// final states.
 func totalWeight[W semiring.Weight[W], D semiring.Weight[D]](f fst.Expanded[W], d []D, reverse bool) D {
 	zero := semiring.Zero[D]()
 	if reverse {
@@ -382,21 +389,21 @@ func totalWeight[W semiring.Weight[W], D semiring.Weight[D]](f fst.Expanded[W], 
 		return zero
 	}
 	// One row: an arc with the distance of each state and its final weight.
-	wide := widening[W, D]()
+	wide := sums.Widening[W, D]()
 	terms := make([]fst.Arc[D], 0, len(d))
 	for q := range d {
 		if w := f.Final(fst.StateID(q)); !semiring.IsZero(w) && !d[q].Equal(zero) {
 			terms = append(terms, fst.Arc[D]{Weight: d[q].Times(wide(w))})
 		}
 	}
-	return rowsOf[D, D]().sum([]D{zero.One()}, terms, zero)
+	return sums.RowsOf[D, D]().Sum([]D{zero.One()}, terms, zero)
 }
 
 // relaxation is the state of one run.
 type relaxation[W semiring.Weight[W]] struct {
 	op       string
 	f        fst.Expanded[W]
-	queue    queue
+	queue    sums.Queue
 	d        []W
 	waiting  []bool
 	o        *ShortestDistanceOptions
@@ -418,12 +425,12 @@ type relaxation[W semiring.Weight[W]] struct {
 }
 
 // newRelaxation returns a relaxation in which no state has been reached.
-func newRelaxation[W semiring.Approx[W]](op string, f fst.Expanded[W], known fst.Properties, alg *algebraOf[W], reversed bool,
+func newRelaxation[W semiring.Approx[W]](op string, f fst.Expanded[W], known fst.Properties, alg *sums.AlgebraOf[W], reversed bool,
 	o *ShortestDistanceOptions, keep func(*fst.Arc[W]) bool) (*relaxation[W], error) {
 	n := f.NumStates()
-	r := &relaxation[W]{op: op, f: f, o: o, delta: o.delta(alg.path), reversed: reversed, touched: -1, keep: keep}
-	r.d = slices.Repeat([]W{alg.zero}, n)
-	q, better, err := newQueue(op, o.Queue, f, known, keep, alg, nearest(r.d, alg), &stopwatch{op: op, ctx: o.Ctx})
+	r := &relaxation[W]{op: op, f: f, o: o, delta: o.delta(alg.Path), reversed: reversed, touched: -1, keep: keep}
+	r.d = slices.Repeat([]W{alg.Zero}, n)
+	q, better, err := newQueue(op, o.Queue, f, known, keep, alg, sums.Nearest(r.d, alg), &run.Stopwatch{Op: op, Ctx: o.Ctx})
 	if err != nil {
 		return nil, err
 	}
@@ -433,12 +440,12 @@ func newRelaxation[W semiring.Approx[W]](op string, f fst.Expanded[W], known fst
 	if better {
 		r.pred = slices.Repeat([]fst.StateID{fst.NoState}, n)
 	}
-	switch any(alg.zero).(type) {
+	switch any(alg.Zero).(type) {
 	case semiring.Log, semiring.Log64:
 		r.logAdd = slices.Repeat([]semiring.Log64{semiring.Zero[semiring.Log64]()}, n)
 		r.logSums = slices.Clone(r.logAdd)
 	default:
-		if !alg.path {
+		if !alg.Path {
 			r.add = slices.Clone(r.d)
 		}
 	}
@@ -446,10 +453,10 @@ func newRelaxation[W semiring.Approx[W]](op string, f fst.Expanded[W], known fst
 }
 
 // forget makes q a state that has not been reached.
-func (r *relaxation[W]) forget(q fst.StateID, alg *algebraOf[W]) {
-	r.d[q] = alg.zero
+func (r *relaxation[W]) forget(q fst.StateID, alg *sums.AlgebraOf[W]) {
+	r.d[q] = alg.Zero
 	if r.add != nil {
-		r.add[q] = alg.zero
+		r.add[q] = alg.Zero
 	}
 	if r.logAdd != nil {
 		inf := semiring.Zero[semiring.Log64]()
@@ -458,24 +465,24 @@ func (r *relaxation[W]) forget(q fst.StateID, alg *algebraOf[W]) {
 }
 
 // enter makes q a source.
-func (r *relaxation[W]) enter(q fst.StateID, alg *algebraOf[W]) {
+func (r *relaxation[W]) enter(q fst.StateID, alg *sums.AlgebraOf[W]) {
 	if r.waiting[q] {
 		return
 	}
-	r.d[q] = alg.one
+	r.d[q] = alg.One
 	if r.add != nil {
-		r.add[q] = alg.one
+		r.add[q] = alg.One
 	}
 	if r.logAdd != nil {
 		r.logAdd[q], r.logSums[q] = 0, 0
 	}
 	r.waiting[q] = true
 	r.touched = max(r.touched, q)
-	r.queue.push(q)
+	r.queue.Push(q)
 }
 
 // relaxAll relaxes until the queue is empty.
-func relaxAll[W semiring.Approx[W]](r *relaxation[W], alg *algebraOf[W]) error {
+func relaxAll[W semiring.Approx[W]](r *relaxation[W], alg *sums.AlgebraOf[W]) error {
 	r.visits, r.left, r.limit = 0, 0, 0
 	switch r := any(r).(type) {
 	case *relaxation[semiring.Tropical]:
@@ -491,7 +498,7 @@ func relaxAll[W semiring.Approx[W]](r *relaxation[W], alg *algebraOf[W]) error {
 }
 
 // relax returns the distances from the sources.
-func relax[W semiring.Approx[W]](op string, f fst.Expanded[W], known fst.Properties, alg *algebraOf[W], sources []fst.StateID,
+func relax[W semiring.Approx[W]](op string, f fst.Expanded[W], known fst.Properties, alg *sums.AlgebraOf[W], sources []fst.StateID,
 	reversed bool, o *ShortestDistanceOptions) ([]W, error) {
 	r, err := newRelaxation(op, f, known, alg, reversed, o, nil)
 	if err != nil {
@@ -510,16 +517,16 @@ func relax[W semiring.Approx[W]](op string, f fst.Expanded[W], known fst.Propert
 
 // relaxGeneric is the loop for any weights. add[q] is what reached q since q
 // was last relaxed; with the path property it would always be d[q].
-func relaxGeneric[W semiring.Approx[W]](r *relaxation[W], alg *algebraOf[W]) error {
+func relaxGeneric[W semiring.Approx[W]](r *relaxation[W], alg *sums.AlgebraOf[W]) error {
 	add := r.add
 	var heap func(*W) int64
 	held := int64(0)
 	if r.o.Bytes > 0 {
-		heap = heapOf[W]()
+		heap = run.HeapOf[W]()
 	}
-	for !r.queue.empty() {
-		s := r.queue.pop()
-		if r.o.FirstPath && !r.f.Final(s).Equal(alg.zero) {
+	for !r.queue.Empty() {
+		s := r.queue.Pop()
+		if r.o.FirstPath && !r.f.Final(s).Equal(alg.Zero) {
 			return nil
 		}
 		if r.left--; r.left < 0 {
@@ -530,7 +537,7 @@ func relaxGeneric[W semiring.Approx[W]](r *relaxation[W], alg *algebraOf[W]) err
 		r.waiting[s] = false
 		ds := r.d[s]
 		if add != nil {
-			ds, add[s] = add[s], alg.zero
+			ds, add[s] = add[s], alg.Zero
 		}
 		arcs := r.f.Arcs(s)
 		for i := range arcs {
@@ -568,10 +575,10 @@ func relaxGeneric[W semiring.Approx[W]](r *relaxation[W], alg *algebraOf[W]) err
 				r.pred[t] = s
 			}
 			if r.waiting[t] {
-				r.queue.update(t)
+				r.queue.Update(t)
 			} else {
 				r.waiting[t] = true
-				r.queue.push(t)
+				r.queue.Push(t)
 			}
 		}
 	}
@@ -581,22 +588,22 @@ func relaxGeneric[W semiring.Approx[W]](r *relaxation[W], alg *algebraOf[W]) err
 // relaxFloats is relaxGeneric for the tropical semirings, with OpenFst's
 // comparison in the arithmetic of T: a and b are close when a ≤ b+δ and b ≤ a+δ.
 func relaxFloats[T interface {
-	float
+	sums.Float
 	semiring.Weight[T]
 }](r *relaxation[T]) error {
 	d, waiting, delta := r.d, r.waiting, T(r.delta)
 	inf := T(math.Inf(1))
-	near := byCost[T](r.queue)
+	near := sums.ByCost[T](r.queue)
 	for {
 		var s fst.StateID
 		if near != nil {
-			if s = near.pop(); s == fst.NoState {
+			if s = near.Pop(); s == fst.NoState {
 				break
 			}
-		} else if r.queue.empty() {
+		} else if r.queue.Empty() {
 			break
 		} else {
-			s = r.queue.pop()
+			s = r.queue.Pop()
 		}
 		if r.o.FirstPath && r.f.Final(s) != inf {
 			return nil
@@ -630,15 +637,15 @@ func relaxFloats[T interface {
 			}
 			switch {
 			case near == nil && waiting[t]:
-				r.queue.update(t)
+				r.queue.Update(t)
 			case waiting[t]:
 				// Nothing moves in its heaps.
 			case near != nil:
 				waiting[t] = true
-				near.push(t)
+				near.Push(t)
 			default:
 				waiting[t] = true
-				r.queue.push(t)
+				r.queue.Push(t)
 			}
 		}
 		r.touched = touched
@@ -646,18 +653,18 @@ func relaxFloats[T interface {
 	return nil
 }
 
-// relaxLogs is relaxGeneric for the log semirings, with OpenFst's arithmetic: weights and what they are compared by are of T, and
-// sums are carried in float64.
+// relaxLogs is relaxGeneric for the log semirings, with OpenFst's arithmetic: weights and what they
+// are compared by are of T, and sums are carried in float64.
 func relaxLogs[T interface {
-	float
+	sums.Float
 	semiring.Weight[T]
 }](r *relaxation[T]) error {
 	d, waiting := r.d, r.waiting
-	near := nearCost[T](r.delta)
+	near := sums.NearCost[T](r.delta)
 	inf := T(math.Inf(1))
 	add, sums := r.logAdd, r.logSums
-	for !r.queue.empty() {
-		s := r.queue.pop()
+	for !r.queue.Empty() {
+		s := r.queue.Pop()
 		if r.left--; r.left < 0 {
 			if err := r.look(s); err != nil {
 				return err
@@ -688,18 +695,19 @@ func relaxLogs[T interface {
 			d[t] = T(sums[t])
 			add[t] = add[t].Plus(semiring.Log64(w))
 			if waiting[t] {
-				r.queue.update(t)
+				r.queue.Update(t)
 			} else {
 				waiting[t] = true
-				r.queue.push(t)
+				r.queue.Push(t)
 			}
 		}
 	}
 	return nil
 }
 
-// addedLog is a ⊕ b with the difference of a and b rounded to T. It decides what is dropped, where one unit in the last place matters.
-func addedLog[T float](a, b T) T {
+// addedLog is a ⊕ b with the difference of a and b rounded to T. It decides what is dropped, where
+// one unit in the last place matters.
+func addedLog[T sums.Float](a, b T) T {
 	if a > b {
 		a, b = b, a
 	}
@@ -737,7 +745,7 @@ func (r *relaxation[W]) look(s fst.StateID) error {
 		}
 		r.limit = math.MaxInt64
 	}
-	if err := cancelled(r.op, r.o.Ctx); err != nil {
+	if err := run.Cancelled(r.op, r.o.Ctx); err != nil {
 		return err
 	}
 	step := int64(1024)
@@ -754,10 +762,11 @@ func (r *relaxation[W]) look(s fst.StateID) error {
 	return nil
 }
 
-// ends reports whether relaxation comes to its end, be it after exponentially many visits, as with the last-in-first-out
-// queue on a chain of diamonds: without a cycle, and where ⊕ chooses, since a cycle that is better than 1̄ is found.
+// ends reports whether relaxation comes to its end, be it after exponentially many visits, as with
+// the last-in-first-out queue on a chain of diamonds: without a cycle, and where ⊕ chooses, since a
+// cycle that is better than 1̄ is found.
 func (r *relaxation[W]) ends() bool {
-	return newAlgebra[W]().path || fst.PropertiesOf(r.f, fst.Acyclic).Has(fst.Acyclic)
+	return sums.NewAlgebra[W]().Path || fst.PropertiesOf(r.f, fst.Acyclic).Has(fst.Acyclic)
 }
 
 // predCycle finds a cycle of pred, by which each state of f was improved last; nil is none.
@@ -821,7 +830,7 @@ func (b *backward[W]) Arcs(q fst.StateID) []fst.Arc[W] {
 }
 
 // reversed turns f round by counting, in two passes, unless the context of w is done.
-func reversed[W semiring.Weight[W]](f fst.Expanded[W], w *stopwatch) (*backward[W], error) {
+func reversed[W semiring.Weight[W]](f fst.Expanded[W], w *run.Stopwatch) (*backward[W], error) {
 	n := f.NumStates()
 	b := &backward[W]{first: make([]int64, n+3), zero: semiring.Zero[W](), end: f.Start() + 1}
 	at := b.first[1:] // at[q+1] is where the next arc of q+1 goes
@@ -830,7 +839,7 @@ func reversed[W semiring.Weight[W]](f fst.Expanded[W], w *stopwatch) (*backward[
 			at[1]++
 		}
 		arcs := f.Arcs(q)
-		if err := w.did(1 + len(arcs)); err != nil {
+		if err := w.Spend(1 + len(arcs)); err != nil {
 			return nil, err
 		}
 		for i := range arcs {
@@ -847,7 +856,7 @@ func reversed[W semiring.Weight[W]](f fst.Expanded[W], w *stopwatch) (*backward[
 			at[0]++
 		}
 		arcs := f.Arcs(q)
-		if err := w.did(1 + len(arcs)); err != nil {
+		if err := w.Spend(1 + len(arcs)); err != nil {
 			return nil, err
 		}
 		for i := range arcs {
@@ -865,8 +874,47 @@ func reversed[W semiring.Weight[W]](f fst.Expanded[W], w *stopwatch) (*backward[
 // matters for the choice of a queue: it sees whether all arcs go up as it adds
 // them, and the other facts lead to the same distances.
 func knownReversed[W semiring.Weight[W]](b *backward[W]) fst.Properties {
-	if isTopSorted(fst.Expanded[W](b)) {
+	if sums.IsTopSorted(fst.Expanded[W](b)) {
 		return fst.TopSorted | fst.Acyclic
 	}
 	return fst.NotTopSorted
+}
+
+// sumByComponents is ShortestDistance for QueueAuto over weights without the
+// path property.
+func sumByComponents[W semiring.Weight[W], D semiring.Approx[D]](op string, f fst.Expanded[W], o *ShortestDistanceOptions) ([]D, error) {
+	d, err := sums.ByComponents[W, D](f, o.sums(op))
+	if err == nil {
+		err = membersOnly(op, f, d, o.Reverse)
+	}
+	var diverges *sums.Divergence[W, D]
+	if errors.As(err, &diverges) {
+		err = diverged(op, diverges, o.Reverse)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// sums is o for componentSums.
+func (o *ShortestDistanceOptions) sums(op string) *sums.Options {
+	return &sums.Options{Op: op, Ctx: o.Ctx, Bytes: o.Bytes, Sources: o.Sources, Reverse: o.Reverse, Delta: o.delta(false), Visits: o.maxVisits}
+}
+
+// diverged explains a divergence. The reason is a weight outside the semiring, if the component or
+// what leads to it has one. Otherwise the error is ErrNotClosed with a cycle through the state.
+func diverged[W semiring.Weight[W], D semiring.Weight[D]](op string, e *sums.Divergence[W, D], reverse bool) error {
+	inside := func(p fst.StateID) bool { return e.Component[p] == e.Component[e.State] }
+	live := func(p fst.StateID) bool { return inside(p) || !semiring.IsZero(e.Sums[p]) }
+	if err := notMember(op, e.Machine, reverse, live); err != nil {
+		return err
+	}
+	if err := membersOnly(op, e.Machine, e.Sums, reverse); err != nil {
+		return err
+	}
+	if cycle := cycleThrough[W](e.Machine, e.State, inside); cycle != nil {
+		return notClosed(op, e.Machine, cycle)
+	}
+	return &StateError{Op: op, State: e.State, Err: ErrNotClosed}
 }

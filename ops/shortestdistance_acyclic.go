@@ -1,21 +1,20 @@
 package ops
 
 import (
-	"math"
-	"slices"
-
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
+	"github.com/tropica-fst/tropica/ops/internal/sums"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// ShortestDistanceAcyclic returns d with d[q] = ⊕ w(π) over all paths π from the
-// start state to q, or with reverse over all paths from q to a final state,
-// final weight included; d[q] is 0̄ where there are none.
+// ShortestDistanceAcyclic returns d with d[q] = ⊕ w(π) over all paths π from the start state to q.
+// With reverse the paths lead from q to a final state, final weight included; d[q] is 0̄ where
+// there are none.
 //
-// f must be acyclic; else the error is a CycleError around ErrCyclic. Nothing
-// else is asked of the weights: ⊕-sums are finite. Distances that are no members of the semiring are
-// ErrNotMember, as for ShortestDistance. Going forward needs ⊗ to
-// distribute over sums on its left, (a⊕b)⊗c; in reverse, over sums on its right.
+// f must be acyclic; else the error is a CycleError around ErrCyclic. Nothing else is asked of the
+// weights: ⊕-sums are finite. Distances that are no members of the semiring are ErrNotMember, as
+// for ShortestDistance. Going forward needs ⊗ to distribute over sums on its left, (a⊕b)⊗c; in
+// reverse, over sums on its right.
 //
 // Cost: O(states + arcs): a depth-first search for the order, unless f is known
 // or seen to be sorted, and one ⊕ and ⊗ an arc. Over Log and Log64 the sum of a
@@ -37,8 +36,8 @@ func ShortestDistanceAcyclic[W semiring.Weight[W]](f fst.Expanded[W], reverse bo
 		d, err := sumAcyclic[semiring.Log, semiring.Log64](f, order, reverse)
 		w, _ := any(d).([]W)
 		return w, err
-	case fst.Expanded[carriedProduct]:
-		d, err := sumAcyclic[carriedProduct, carriedProduct64](f, order, reverse)
+	case fst.Expanded[sums.CarriedProduct]:
+		d, err := sumAcyclic[sums.CarriedProduct, sums.CarriedProduct64](f, order, reverse)
 		w, _ := any(d).([]W)
 		return w, err
 	}
@@ -48,24 +47,24 @@ func ShortestDistanceAcyclic[W semiring.Weight[W]](f fst.Expanded[W], reverse bo
 // sumAcyclic is ShortestDistanceAcyclic with sums carried in D.
 func sumAcyclic[W semiring.Weight[W], D semiring.Weight[D]](f fst.Expanded[W], order []fst.StateID, reverse bool) (d []W, err error) {
 	const op = "ShortestDistanceAcyclic"
-	var sums []D
+	var total []D
 	if reverse {
-		sums, err = sweepReverse[W, D](f, order, &stopwatch{})
+		total, err = sums.SweepReverse[W, D](f, order, &run.Stopwatch{})
 	} else {
-		sums, err = sweepForward[W, D](f, order, nil, &stopwatch{})
+		total, err = sums.SweepForward[W, D](f, order, nil, &run.Stopwatch{})
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := membersOnly(op, f, sums, reverse); err != nil {
+	if err := membersOnly(op, f, total, reverse); err != nil {
 		return nil, err
 	}
-	return rounded[W](op, sums)
+	return rounded[W](op, total)
 }
 
 // acyclicOrder lists the states in topological order; nil is the order of ids.
 func acyclicOrder[W semiring.Weight[W]](op string, f fst.Expanded[W]) ([]fst.StateID, error) {
-	if isTopSorted(f) {
+	if sums.IsTopSorted(f) {
 		return nil, nil
 	}
 	order, cycle := topOrder(f, nil)
@@ -77,108 +76,4 @@ func acyclicOrder[W semiring.Weight[W]](op string, f fst.Expanded[W]) ([]fst.Sta
 		list[k] = fst.StateID(q)
 	}
 	return list, nil
-}
-
-// isTopSorted looks whether every arc goes up. On a machine that is not sorted
-// the answer mostly comes after a few arcs.
-func isTopSorted[W any](f fst.Expanded[W]) bool {
-	if known := knownProperties(f); known&(fst.TopSorted|fst.NotTopSorted) != 0 {
-		return known&fst.TopSorted != 0
-	}
-	for q := range fst.StateID(f.NumStates()) {
-		arcs := f.Arcs(q)
-		for i := range arcs {
-			if arcs[i].NextState <= q {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// sweepForward sums over the paths from sources (nil: the start state) along
-// the topological order (nil: ids). The error is that of the context.
-func sweepForward[W semiring.Weight[W], D semiring.Weight[D]](f fst.Expanded[W], order, sources []fst.StateID, w *stopwatch) ([]D, error) {
-	n := f.NumStates()
-	d := slices.Repeat([]D{semiring.Zero[D]()}, n)
-	if sources == nil {
-		s := f.Start()
-		if s == fst.NoState {
-			return d, nil
-		}
-		sources = []fst.StateID{s}
-	}
-	for _, s := range sources {
-		d[s] = d[s].One()
-	}
-	if sums, ok := any(d).([]semiring.Log64); ok {
-		switch f := any(f).(type) {
-		case fst.Expanded[semiring.Log]:
-			return d, sweepLog(f, order, sums, w)
-		case fst.Expanded[semiring.Log64]:
-			return d, sweepLog(f, order, sums, w)
-		}
-	}
-	relax := rowsOf[W, D]().relax
-	for i := range n {
-		q := fst.StateID(i)
-		if order != nil {
-			q = order[i]
-		}
-		arcs := f.Arcs(q)
-		if err := w.did(1 + len(arcs)); err != nil {
-			return nil, err
-		}
-		relax(d, d[q], arcs)
-	}
-	return d, nil
-}
-
-// sweepLog is sweepForward over the log semirings; d holds 1̄ at the sources and
-// 0̄ elsewhere.
-func sweepLog[T float](f fst.Expanded[T], order []fst.StateID, d []semiring.Log64, w *stopwatch) error {
-	sums := make([]semiring.LogSum, len(d))
-	for q := range sums {
-		if d[q] == 0 {
-			sums[q].Add(0)
-		}
-	}
-	for i := range d {
-		q := fst.StateID(i)
-		if order != nil {
-			q = order[i]
-		}
-		x := sums[q].Sum()
-		d[q] = semiring.Log64(x)
-		if math.IsInf(x, 1) {
-			continue
-		}
-		arcs := f.Arcs(q)
-		if err := w.did(1 + len(arcs)); err != nil {
-			return err
-		}
-		for i := range arcs {
-			sums[arcs[i].NextState].Add(x + float64(arcs[i].Weight))
-		}
-	}
-	return nil
-}
-
-// sweepReverse sums over the paths to final states. The error is that of the context.
-func sweepReverse[W semiring.Weight[W], D semiring.Weight[D]](f fst.Expanded[W], order []fst.StateID, w *stopwatch) ([]D, error) {
-	n := f.NumStates()
-	d := make([]D, n)
-	sum := rowsOf[W, D]().sum
-	for i := n - 1; i >= 0; i-- {
-		q := fst.StateID(i)
-		if order != nil {
-			q = order[i]
-		}
-		arcs := f.Arcs(q)
-		if err := w.did(1 + len(arcs)); err != nil {
-			return nil, err
-		}
-		d[q] = sum(d, arcs, f.Final(q))
-	}
-	return d, nil
 }

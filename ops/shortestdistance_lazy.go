@@ -6,19 +6,22 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
+	"github.com/tropica-fst/tropica/ops/internal/sums"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// ShortestDistanceLazy returns d with d[q] = ⊕ w(π) over all paths π from the start (or opts.Sources, of
-// states that the machine has given out) to q of a machine that is computed on demand, for the states that are reached. It
-// holds d and a queue, and asks for states one by one: the machine's own cache is all that there is of
-// its arcs, where ShortestDistance wants them whole.
+// ShortestDistanceLazy returns d with d[q] = ⊕ w(π) over all paths π from the start (or
+// opts.Sources) to q, for a machine computed on demand. Sources must be states that the machine has
+// issued; d covers the states that are reached. It holds d and a queue, and asks for states one by
+// one: the machine's own cache is all that there is of its arcs, where ShortestDistance wants them
+// whole.
 //
-// Options and errors are those of ShortestDistance, but that the machine cannot be read in
-// Reverse and the Queue is QueueFIFO, which QueueAuto takes here. Sums that are reached in
-// the limit only are within Delta, and what diverges is told from them as there: round a cycle that sums to 1 the k-th turn
-// adds 1/k, so that a state is visited again unless what has come to it since the last time is less than half of that, however
-// large Delta.
+// Options and errors are those of ShortestDistance, but that the machine cannot be read in Reverse
+// and the Queue is QueueFIFO, which QueueAuto takes here. Sums that are reached in the limit only
+// are within Delta, and what diverges is told from them as there: round a cycle that sums to 1 the
+// k-th turn adds 1/k, so that a state is visited again unless what has come to it since the last
+// time is less than half of that, however large Delta.
 //
 // Cost: O(states · arcs) at worst, and O(states + arcs) where states are met in topological order.
 // This is Gen-Single-Source with a queue of M. Mohri, "Semiring frameworks and algorithms for
@@ -29,13 +32,13 @@ func ShortestDistanceLazy[W semiring.Approx[W]](f fst.Fst[W], opts *ShortestDist
 	if opts != nil {
 		o = *opts
 	}
-	alg := newAlgebra[W]()
+	alg := sums.NewAlgebra[W]()
 	switch {
 	case o.Reverse:
 		return nil, errors.New("ops: ShortestDistanceLazy: Reverse needs a machine in memory: Collect it, for ShortestDistance")
 	case o.Queue != QueueAuto && o.Queue != QueueFIFO:
 		return nil, fmt.Errorf("ops: ShortestDistanceLazy: the queue %q needs a machine in memory: Collect it, for ShortestDistance", o.Queue)
-	case o.FirstPath && !alg.path:
+	case o.FirstPath && !alg.Path:
 		return nil, errors.New("ops: ShortestDistanceLazy: FirstPath needs weights with the path property")
 	}
 	sources := o.Sources
@@ -57,7 +60,8 @@ func ShortestDistanceLazy[W semiring.Approx[W]](f fst.Fst[W], opts *ShortestDist
 		}
 	}
 	if g, ok := any(f).(fst.Fst[semiring.Log]); ok {
-		// Beside a sum of 24 bits what the hundred-thousandth turn round a cycle adds is nothing.
+		// Beside a sum of 24 bits what the hundred-thousandth turn round a cycle adds is
+		// nothing.
 		wide, err := relaxLazily[semiring.Log64](op, &inDoubles{f: g}, &o, sources)
 		if err != nil {
 			return nil, err
@@ -75,11 +79,11 @@ func ShortestDistanceLazy[W semiring.Approx[W]](f fst.Fst[W], opts *ShortestDist
 
 // relaxLazily is ShortestDistanceLazy after its arguments have been looked at.
 func relaxLazily[W semiring.Approx[W]](op string, f fst.Fst[W], o *ShortestDistanceOptions, sources []fst.StateID) ([]W, error) {
-	alg := newAlgebra[W]()
-	r := lazyRelaxation[W]{op: op, f: f, o: o, alg: &alg, delta: o.delta(alg.path), m: meter{op: op, lim: o.Limits}}
+	alg := sums.NewAlgebra[W]()
+	r := lazyRelaxation[W]{op: op, f: f, o: o, alg: &alg, delta: o.delta(alg.Path), m: o.Limits.meter(op)}
 	for _, s := range sources {
 		r.mention(s)
-		r.d[s], r.add[s] = alg.one, alg.one
+		r.d[s], r.add[s] = alg.One, alg.One
 		r.enqueue(s)
 	}
 	if err := r.run(); err != nil {
@@ -113,24 +117,24 @@ type lazyRelaxation[W semiring.Approx[W]] struct {
 	op      string
 	f       fst.Fst[W]
 	o       *ShortestDistanceOptions
-	alg     *algebraOf[W]
+	alg     *sums.AlgebraOf[W]
 	delta   float64
-	m       meter
+	m       run.Meter
 	d, add  []W // add: of what reached a state since it was last visited
 	sent    []W // d of each state when it was last visited, without the path property
 	waiting []bool
-	queue   fifoQueue
+	queue   sums.FIFOQueue
 	pred    []fst.StateID // with the path property: the state that improved each last
 	visits  []uint32      // of each state, without it
 }
 
 func (r *lazyRelaxation[W]) mention(q fst.StateID) {
 	for int(q) >= len(r.d) {
-		r.d, r.add, r.waiting = append(r.d, r.alg.zero), append(r.add, r.alg.zero), append(r.waiting, false)
-		if r.alg.path {
+		r.d, r.add, r.waiting = append(r.d, r.alg.Zero), append(r.add, r.alg.Zero), append(r.waiting, false)
+		if r.alg.Path {
 			r.pred = append(r.pred, fst.NoState)
 		} else {
-			r.sent, r.visits = append(r.sent, r.alg.zero), append(r.visits, 0)
+			r.sent, r.visits = append(r.sent, r.alg.Zero), append(r.visits, 0)
 		}
 	}
 }
@@ -138,34 +142,34 @@ func (r *lazyRelaxation[W]) mention(q fst.StateID) {
 func (r *lazyRelaxation[W]) enqueue(q fst.StateID) {
 	if !r.waiting[q] {
 		r.waiting[q] = true
-		r.queue.push(q)
+		r.queue.Push(q)
 	}
 }
 
 func (r *lazyRelaxation[W]) run() error {
 	look := int64(1024) // visits until the next look for a cycle
-	for visits := int64(1); !r.queue.empty(); visits++ {
-		q := r.queue.pop()
+	for visits := int64(1); !r.queue.Empty(); visits++ {
+		q := r.queue.Pop()
 		r.waiting[q] = false
-		if bound := r.o.maxVisits(len(r.d)); visits > bound && (r.o.MaxVisits != 0 || !r.alg.path) {
+		if bound := r.o.maxVisits(len(r.d)); visits > bound && (r.o.MaxVisits != 0 || !r.alg.Path) {
 			return &StateError{Op: r.op, State: q, Err: ErrNotClosed}
 		}
-		if look--; r.alg.path && look == 0 {
+		if look--; r.alg.Path && look == 0 {
 			if cycle := predCycle(r.f, r.pred); cycle != nil {
 				return notClosed(r.op, r.f, cycle)
 			}
 			look = max(1024, int64(len(r.d)))
 		}
-		held := int64(cap(r.d)+cap(r.add)+cap(r.sent))*int64(unsafe.Sizeof(r.alg.zero)) + int64(cap(r.waiting)) + 4*int64(cap(r.pred)+cap(r.visits)+len(r.queue.ring))
-		if err := r.m.check(Progress{States: len(r.d), Bytes: held}); err != nil {
+		held := int64(cap(r.d)+cap(r.add)+cap(r.sent))*int64(unsafe.Sizeof(r.alg.Zero)) + int64(cap(r.waiting)) + 4*int64(cap(r.pred)+cap(r.visits)+len(r.queue.Ring))
+		if err := r.m.Check(run.Progress{States: len(r.d), Bytes: held}); err != nil {
 			return err
 		}
-		if r.o.FirstPath && !r.f.Final(q).Equal(r.alg.zero) {
+		if r.o.FirstPath && !r.f.Final(q).Equal(r.alg.Zero) {
 			return fst.Err(r.f)
 		}
 		x := r.add[q]
-		r.add[q] = r.alg.zero
-		if !r.alg.path {
+		r.add[q] = r.alg.Zero
+		if !r.alg.Path {
 			r.sent[q] = r.d[q]
 			r.visits[q]++
 		}
@@ -173,15 +177,16 @@ func (r *lazyRelaxation[W]) run() error {
 			n, w := e.NextState, x.Times(e.Weight)
 			r.mention(n)
 			sum, add := r.d[n], r.add[n].Plus(w)
-			if r.alg.path {
+			if r.alg.Path {
 				sum = sum.Plus(w)
 			} else {
-				// What has come since the last visit is summed by itself: beside a large sum each arc may be lost to rounding, where
-				// all of them are not.
+				// What has come since the last visit is summed by itself: beside a
+				// large sum each arc may be lost to rounding, where all of them are
+				// not.
 				sum = r.sent[n].Plus(add)
 			}
 			settled := r.settles(n, sum)
-			if settled && r.alg.path {
+			if settled && r.alg.Path {
 				continue
 			}
 			if !sum.Member() {
@@ -190,12 +195,13 @@ func (r *lazyRelaxation[W]) run() error {
 				}
 				return &StateError{Op: r.op, State: n, Err: ErrNotMember}
 			}
-			// Without the path property what is too small to be passed on is kept all the same: the sum is the better for it.
+			// Without the path property what is too small to be passed on is kept all
+			// the same: the sum is the better for it.
 			r.d[n], r.add[n] = sum, add
 			if settled {
 				continue
 			}
-			if r.alg.path {
+			if r.alg.Path {
 				r.pred[n] = q
 			}
 			r.enqueue(n)
@@ -207,10 +213,11 @@ func (r *lazyRelaxation[W]) run() error {
 	return nil
 }
 
-// settles reports whether a sum at n is so near to what has been passed on from there that nothing is yet: by all that has come
-// since, for of several arcs round a cycle each adds less than a turn does.
+// settles reports whether a sum at n is so near to what has been passed on from there that nothing
+// is yet: by all that has come since, for of several arcs round a cycle each adds less than a turn
+// does.
 func (r *lazyRelaxation[W]) settles(n fst.StateID, sum W) bool {
-	if r.alg.path {
+	if r.alg.Path {
 		return r.d[n].Near(sum, r.delta)
 	}
 	delta := r.delta

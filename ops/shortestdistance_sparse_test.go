@@ -9,6 +9,7 @@ import (
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/fst/fsttest"
+	"github.com/tropica-fst/tropica/ops/internal/sums"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -18,15 +19,15 @@ func TestLargeSolversAgainstElimination(t *testing.T) {
 	var tried, gaveUp, diverged int
 	for range 4000 {
 		n := 2 + rng.IntN(40)
-		var arcs, costs []innerArc[float64]
+		var arcs, costs []sums.InnerArc[float64]
 		scale := 0.1 + 1.2*rng.Float64() // of what leaves a state
 		for p := range int32(n) {
 			out := 1 + rng.IntN(4)
 			for range out {
 				w := scale * rng.Float64() * 2 / float64(out)
-				e := innerArc[float64]{p, (p + 1 + int32(rng.IntN(1+rng.IntN(n)))) % int32(n), w}
+				e := sums.InnerArc[float64]{From: p, To: (p + 1 + int32(rng.IntN(1+rng.IntN(n)))) % int32(n), W: w}
 				arcs = append(arcs, e)
-				e.w = -math.Log(w)
+				e.W = -math.Log(w)
 				costs = append(costs, e)
 			}
 		}
@@ -34,37 +35,37 @@ func TestLargeSolversAgainstElimination(t *testing.T) {
 		for range 1 + rng.IntN(3) {
 			want[rng.IntN(n)] = rng.Float64()
 		}
-		x, y, b := make([]wide, n), append([]float64(nil), want...), make([]semiring.Log64, n)
+		x, y, b := make([]sums.Wide, n), append([]float64(nil), want...), make([]semiring.Log64, n)
 		for q := range n {
 			b[q] = semiring.Log64(-math.Log(want[q]))
-			x[q] = wideOf(float64(b[q]))
+			x[q] = sums.WideOf(float64(b[q]))
 		}
-		o := &ShortestDistanceOptions{}
-		bad := solveLinear(realList(arcs), want, 0, o)
-		if bad == solved && largest(want) > 1e9 {
+		o := (&ShortestDistanceOptions{}).sums("")
+		bad := sums.SolveLinear(sums.RealList(arcs), want, 0, o)
+		if bad == sums.Solved && largest(want) > 1e9 {
 			continue // rounding decides
 		}
 		same := func(how string, got int, at func(q int) float64) {
-			if (got == solved) != (bad == solved) {
+			if (got == sums.Solved) != (bad == sums.Solved) {
 				t.Fatalf("%s: %d, by elimination %d, of %v", how, got, bad, arcs)
 			}
 			for q := range n {
-				if got == solved && !(math.Abs(at(q)-want[q]) <= 1e-9*want[q]) {
+				if got == sums.Solved && !(math.Abs(at(q)-want[q]) <= 1e-9*want[q]) {
 					t.Fatalf("%s: state %d has %v, want %v", how, q, at(q), want[q])
 				}
 			}
 		}
 		tried++
-		if bad != solved {
+		if bad != sums.Solved {
 			diverged++
 		}
-		if got := eliminateSparse(realList(costs), wideOf, x, o); got == notTried {
+		if got := sums.EliminateSparse(sums.RealList(costs), sums.WideOf, x, o); got == sums.NotTried {
 			gaveUp++
 		} else {
-			same("sparse elimination", got, func(q int) float64 { return x[q].value() })
+			same("sparse elimination", got, func(q int) float64 { return x[q].Value() })
 		}
-		same("sweeps", sweepLinear(realList(arcs), y, 0, o), func(q int) float64 { return y[q] })
-		same("sweeps over costs", sweepCosts(realList(costs), b, o), func(q int) float64 { return math.Exp(-float64(b[q])) })
+		same("sweeps", sums.SweepLinear(sums.RealList(arcs), y, 0, o), func(q int) float64 { return y[q] })
+		same("sweeps over costs", sums.SweepCosts(sums.RealList(costs), b, o), func(q int) float64 { return math.Exp(-float64(b[q])) })
 	}
 	if diverged < tried/5 || diverged > tried*4/5 || gaveUp > tried/100 {
 		t.Errorf("%d systems: %d diverge, %d given up", tried, diverged, gaveUp)

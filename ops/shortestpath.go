@@ -7,11 +7,13 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
+	"github.com/tropica-fst/tropica/ops/internal/sums"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// PathWeight is met by the weights among which a best path can be looked for:
-// a⊕b is a or b, and closeness is defined.
+// PathWeight is implemented by the weights among which a best path can be looked for: a⊕b is a or
+// b, and closeness is defined.
 type PathWeight[W any] interface {
 	semiring.Path[W]
 	semiring.Approx[W]
@@ -101,12 +103,12 @@ func ShortestPath[W PathWeight[W]](f fst.Expanded[W], opts *ShortestPathOptions[
 		return nil, err
 	}
 	n, arcs := f.NumStates(), int64(fst.NumArcs(f))
-	base := sizeOf[W](n+1, arcs+int64(n)).Bytes + int64(n)*int64(unsafe.Sizeof(d[0]))
-	m := meter{op: "ShortestPath", lim: o.Limits.workspace(), calls: 255}
-	if err := m.check(Progress{Bytes: base}); err != nil {
+	base := run.SizeOf[W](n+1, arcs+int64(n)).Bytes + int64(n)*int64(unsafe.Sizeof(d[0]))
+	m := o.Limits.workspace().meter("ShortestPath").AtOnce()
+	if err := m.Check(run.Progress{Bytes: base}); err != nil {
 		return nil, err
 	}
-	r, err := reversed(f, &stopwatch{op: "ShortestPath", ctx: o.Ctx})
+	r, err := reversed(f, &run.Stopwatch{Op: "ShortestPath", Ctx: o.Ctx})
 	if err != nil {
 		return nil, err
 	}
@@ -137,26 +139,26 @@ func singlePath[W PathWeight[W]](f fst.Expanded[W], o *ShortestPathOptions[W]) (
 		return out, nil
 	}
 	const op = "ShortestPath"
-	alg := newAlgebra[W]()
+	alg := sums.NewAlgebra[W]()
 	n := f.NumStates()
-	m := meter{op: op, lim: o.Limits, calls: 255}
-	work := int64(n) * (int64(unsafe.Sizeof(alg.zero)) + 13)
-	if err := m.check(Progress{Bytes: work}); err != nil {
+	m := o.Limits.meter(op).AtOnce()
+	work := int64(n) * (int64(unsafe.Sizeof(alg.Zero)) + 13)
+	if err := m.Check(run.Progress{Bytes: work}); err != nil {
 		return nil, err
 	}
 	r := &relaxation[W]{op: op, f: f, o: o.distances()}
 	r.o.FirstPath = o.FirstPath
-	r.d = slices.Repeat([]W{alg.zero}, n)
+	r.d = slices.Repeat([]W{alg.Zero}, n)
 	var err error
-	r.queue, r.better, err = newQueue(op, o.Queue, f, knownProperties(f), nil, &alg, nearest(r.d, &alg), &stopwatch{op: op, ctx: o.Ctx})
+	r.queue, r.better, err = newQueue(op, o.Queue, f, knownProperties(f), nil, &alg, sums.Nearest(r.d, &alg), &run.Stopwatch{Op: op, Ctx: o.Ctx})
 	if err != nil {
 		return nil, err
 	}
 	r.waiting = make([]bool, n)
 	r.pred = slices.Repeat([]fst.StateID{fst.NoState}, n)
 	r.predArc = make([]int32, n)
-	r.d[s], r.waiting[s] = alg.one, true
-	r.queue.push(s)
+	r.d[s], r.waiting[s] = alg.One, true
+	r.queue.Push(s)
 	var end fst.StateID
 	switch r := any(r).(type) {
 	case *relaxation[semiring.Tropical]:
@@ -172,9 +174,9 @@ func singlePath[W PathWeight[W]](f fst.Expanded[W], o *ShortestPathOptions[W]) (
 	// From the end to the start, as the back pointers lead.
 	for q, prev := end, fst.NoState; q != fst.NoState; prev, q = q, r.pred[q] {
 		p := out.AddState()
-		size := sizeOf[W](out.NumStates(), int64(out.NumStates()-1))
+		size := run.SizeOf[W](out.NumStates(), int64(out.NumStates()-1))
 		size.Bytes += work
-		if err := m.check(size); err != nil {
+		if err := m.Check(size); err != nil {
 			return nil, err
 		}
 		if prev == fst.NoState {
@@ -207,10 +209,10 @@ func setPathProperties[W semiring.Weight[W]](out *fst.Vector[W], tree bool) {
 
 // searchGeneric relaxes with back pointers and returns the best final state, or
 // NoState. Here every improvement counts, however small.
-func searchGeneric[W semiring.Weight[W]](r *relaxation[W], alg *algebraOf[W]) (fst.StateID, error) {
-	end, best := fst.NoState, alg.zero
-	for !r.queue.empty() {
-		s := r.queue.pop()
+func searchGeneric[W semiring.Weight[W]](r *relaxation[W], alg *sums.AlgebraOf[W]) (fst.StateID, error) {
+	end, best := fst.NoState, alg.Zero
+	for !r.queue.Empty() {
+		s := r.queue.Pop()
 		r.waiting[s] = false
 		if r.left--; r.left < 0 {
 			if err := r.look(s); err != nil {
@@ -221,7 +223,7 @@ func searchGeneric[W semiring.Weight[W]](r *relaxation[W], alg *algebraOf[W]) (f
 		if r.o.FirstPath && end != fst.NoState && best.Equal(ds.Plus(best)) {
 			break
 		}
-		if w := r.f.Final(s); !w.Equal(alg.zero) {
+		if w := r.f.Final(s); !w.Equal(alg.Zero) {
 			if sum := best.Plus(ds.Times(w)); !sum.Equal(best) {
 				best, end = sum, s
 			}
@@ -240,10 +242,10 @@ func searchGeneric[W semiring.Weight[W]](r *relaxation[W], alg *algebraOf[W]) (f
 			r.d[t] = sum
 			r.pred[t], r.predArc[t] = s, int32(i)
 			if r.waiting[t] {
-				r.queue.update(t)
+				r.queue.Update(t)
 			} else {
 				r.waiting[t] = true
-				r.queue.push(t)
+				r.queue.Push(t)
 			}
 		}
 	}
@@ -252,14 +254,14 @@ func searchGeneric[W semiring.Weight[W]](r *relaxation[W], alg *algebraOf[W]) (f
 
 // searchFloats is searchGeneric for the tropical semirings.
 func searchFloats[T interface {
-	float
+	sums.Float
 	semiring.Weight[T]
 }](r *relaxation[T]) (fst.StateID, error) {
 	inf := T(math.Inf(1))
 	end, best := fst.NoState, inf
 	d, waiting := r.d, r.waiting
-	for !r.queue.empty() {
-		s := r.queue.pop()
+	for !r.queue.Empty() {
+		s := r.queue.Pop()
 		waiting[s] = false
 		if r.left--; r.left < 0 {
 			if err := r.look(s); err != nil {
@@ -290,10 +292,10 @@ func searchFloats[T interface {
 			d[t] = w
 			r.pred[t], r.predArc[t] = s, int32(i)
 			if waiting[t] {
-				r.queue.update(t)
+				r.queue.Update(t)
 			} else {
 				waiting[t] = true
-				r.queue.push(t)
+				r.queue.Push(t)
 			}
 		}
 	}

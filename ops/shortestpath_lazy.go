@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -23,7 +24,7 @@ import (
 // Mathematik 1:269-271, 1959, with states entered anew instead of moved up: what
 // comes out of the heap a second time is passed over.
 func ShortestPathLazy[W PathWeight[W]](f fst.Fst[W], lim Limits) (*fst.Vector[W], error) {
-	scratch := scratchOf[searchScratch[W]]()
+	scratch := run.Scratch[searchScratch[W]]()
 	work := scratch.Get().(*searchScratch[W])
 	out, err := work.shortestPath(f, lim)
 	if cap(work.seen) <= keptSearch && cap(work.heap) <= keptSearch {
@@ -41,7 +42,7 @@ func (work *searchScratch[W]) shortestPath(f fst.Fst[W], lim Limits) (*fst.Vecto
 	if s == fst.NoState {
 		return out, fst.Err(f)
 	}
-	search := meter{op: op, lim: lim.workspace()}
+	search := lim.workspace().meter(op)
 	var (
 		one, zero = semiring.One[W](), semiring.Zero[W]()
 		seen      = work.seen[:0]
@@ -69,7 +70,7 @@ func (work *searchScratch[W]) shortestPath(f fst.Fst[W], lim Limits) (*fst.Vecto
 		if end != fst.NoState && !it.d.Less(best) {
 			break
 		}
-		if err := search.check(Progress{States: len(seen), Bytes: held()}); err != nil {
+		if err := search.Check(run.Progress{States: len(seen), Bytes: held()}); err != nil {
 			return nil, err
 		}
 		w := f.Final(q)
@@ -93,12 +94,12 @@ func (work *searchScratch[W]) shortestPath(f fst.Fst[W], lim Limits) (*fst.Vecto
 			return nil, err
 		}
 	}
-	result := meter{op: op, lim: lim, calls: 255}
+	result := lim.meter(op).AtOnce()
 	for q, prev := end, fst.NoState; q != fst.NoState; prev, q = q, seen[q].pred {
 		p := out.AddState()
-		size := sizeOf[W](int(p)+1, int64(p))
+		size := run.SizeOf[W](int(p)+1, int64(p))
 		size.Bytes += held()
-		if err := result.check(size); err != nil {
+		if err := result.Check(size); err != nil {
 			return nil, err
 		}
 		if prev == fst.NoState {
@@ -123,8 +124,8 @@ func (work *searchScratch[W]) shortestPath(f fst.Fst[W], lim Limits) (*fst.Vecto
 	return out, nil
 }
 
-// searchScratch is the work space of a search, which the next one takes over: what grew from nothing for each word
-// was a fifth of the pages that looking up words touches for the first time.
+// searchScratch is the work space of a search, which the next one takes over: what grew from
+// nothing for each word was a fifth of the pages that looking up words touches for the first time.
 type searchScratch[W PathWeight[W]] struct {
 	seen []searchState[W]
 	heap bestHeap[W]

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -15,13 +16,12 @@ import (
 // opts.N best strings, each with its best weight. ε counts as a symbol of the
 // string: remove it first (RmEpsilon) where it should not.
 //
-// The reversed machine is determinized as far as the search goes, with distances
-// carried along, so f need not be determinizable. Residual weights are rounded
-// to multiples of Delta, as OpenFst does, where the weights can be; a negative
-// Delta compares them exactly. On a machine with cycles of weight 1̄ that cannot be
-// determinized there may be ever new subsets at one distance, and OpenFst does not
-// come back; here it is ErrEndless after MaxVisits of them without a path. For N = 1 it is ShortestPath. A transducer is
-// ErrNotAcceptor.
+// The reversed machine is determinized as far as the search goes, with distances carried along, so
+// f need not be determinizable. Residual weights are rounded to multiples of Delta, as OpenFst
+// does, where the weights can be; a negative Delta compares them exactly. On a machine with cycles
+// of weight 1̄ that cannot be determinized there may be ever new subsets at one distance, and
+// OpenFst does not come back; here it is ErrEndless after MaxVisits of them without a path. For N =
+// 1 it is ShortestPath. A transducer is ErrNotAcceptor.
 //
 // After M. Mohri and M. Riley, "An efficient algorithm for the n-best-strings
 // problem", ICSLP 2002.
@@ -51,7 +51,7 @@ func ShortestPathUnique[W interface {
 	if f.Start() == fst.NoState {
 		return nShortest(f, &o, &nBestInput[W]{start: fst.NoState})
 	}
-	r, err := reversed(f, &stopwatch{op: "ShortestPathUnique", ctx: o.Ctx})
+	r, err := reversed(f, &run.Stopwatch{Op: "ShortestPathUnique", Ctx: o.Ctx})
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func ShortestPathUnique[W interface {
 	det.m.delta = residualRounding[W](o.distances().delta(true))
 	det.m.op, det.m.guard = "ShortestPathUnique", nil // it never runs to the end
 	n, narcs := f.NumStates(), int64(fst.NumArcs(f))
-	base := sizeOf[W](n+1, narcs+int64(n)).Bytes + int64(n)*int64(unsafe.Sizeof(d[0]))
+	base := run.SizeOf[W](n+1, narcs+int64(n)).Bytes + int64(n)*int64(unsafe.Sizeof(d[0]))
 	u := &uniquePaths[W]{det: det}
 	det.m.added = func(subset []element[W]) {
 		sum := semiring.Zero[W]()
@@ -111,7 +111,7 @@ func (u *uniquePaths[W]) bytes() int64 {
 	var w W
 	m := &u.det.m
 	return m.table.bytes() + m.alg.bytes() + int64(cap(u.distance))*int64(unsafe.Sizeof(w)) +
-		sizeOf[W](0, u.arcs).Bytes + int64(len(u.states))*48
+		run.SizeOf[W](0, u.arcs).Bytes + int64(len(u.states))*48
 }
 
 func (u *uniquePaths[W]) at(q fst.StateID) *uniqueState[W] {

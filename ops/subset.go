@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -193,7 +194,7 @@ type subsetMachine[W semiring.Weight[W], R any, A residuals[W, R]] struct {
 	table    subsetTable[R]
 	retained bool // the start may not be subset 0 any more
 	guard    *twinsGuard[W]
-	meter    meter
+	meter    run.Meter
 	arcs     int64 // made so far
 	work     int64 // arcs of the input looked at so far
 	since    int   // candidates gone through since limits were looked at
@@ -434,8 +435,8 @@ func (m *subsetMachine[W, R, A]) expand(q fst.StateID) (R, []subsetArc[R], error
 				return final, nil, err
 			}
 		}
-		if len(m.cand)+len(arcs) > mostArcs {
-			return final, nil, m.limited(&LimitError{Limit: "arcs", Bound: int64(mostArcs), Cause: ErrLimit, Hint: hintArcs})
+		if len(m.cand)+len(arcs) > run.MostArcs {
+			return final, nil, m.limited(&LimitError{Limit: "arcs", Bound: int64(run.MostArcs), Cause: ErrLimit, Hint: run.HintArcs})
 		}
 		for k := range arcs {
 			a := &arcs[k]
@@ -583,7 +584,7 @@ func (m *subsetMachine[W, R, A]) arcsFor(q fst.StateID, label fst.Label, group [
 // can end at all.
 func (m *subsetMachine[W, R, A]) check() error {
 	p := m.built()
-	if err := m.meter.check(p); err != nil {
+	if err := m.meter.Check(p); err != nil {
 		return m.limited(err)
 	}
 	if err := m.alg.failed(); err != nil {
@@ -596,8 +597,8 @@ func (m *subsetMachine[W, R, A]) check() error {
 }
 
 // built is what has been made, of the state at hand too.
-func (m *subsetMachine[W, R, A]) built() Progress {
-	p := Progress{States: m.table.len() + m.more, Arcs: m.arcs}
+func (m *subsetMachine[W, R, A]) built() run.Progress {
+	p := run.Progress{States: m.table.len() + m.more, Arcs: m.arcs}
 	p.Bytes = m.table.bytes() + 4*int64(cap(m.heads)) + m.alg.bytes() + m.arcs*int64(unsafe.Sizeof(fst.Arc[W]{})) + int64(p.States)*24 +
 		m.workBytes() + m.moreBytes + m.besides
 	return p
@@ -617,7 +618,7 @@ const candidatesALook = 1 << 16
 // look looks at the limits now.
 func (m *subsetMachine[W, R, A]) look() error {
 	m.since = 0
-	if err := m.meter.look(m.built()); err != nil {
+	if err := m.meter.CheckNow(m.built()); err != nil {
 		return m.limited(err)
 	}
 	return nil
@@ -630,7 +631,7 @@ func (m *subsetMachine[W, R, A]) limited(err error) error {
 		return err
 	}
 	if limit.Op == "" {
-		limit.Op, limit.Built = m.op, m.built()
+		limit.Op, limit.Built = m.op, Progress(m.built())
 	}
 	effort, timeOver := int64(1<<20), limit.Limit == "context"
 	if timeOver { // no more than in proportion to what was done

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/fst/fsttest"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -81,7 +82,7 @@ func againstGallic[R any, A outputAlgebra[semiring.Tropical, R], G semiring.Divi
 		t.Fatal(err)
 	}
 	d := x.(*outputDeterminizer[semiring.Tropical, R, A])
-	pairs, err := toGallic(f, pair, &stopwatch{})
+	pairs, err := toGallic(f, pair, &run.Stopwatch{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,17 +7,16 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// Subtract returns the difference of two acceptors: what a accepts and b does not,
-// with the weights of a. a must be an acceptor; b one that is unweighted, without ε,
-// deterministic, and sorted by input label, else the error wraps ErrNotAcceptor,
-// ErrNotDeterministic or ErrNotSorted, or says that b is weighted. Symbol tables
-// must agree. opts is as for Compose, but that Trace is not filled, and that the
-// filter makes no difference, since b has no ε.
+// Subtract returns the difference of two acceptors: what a accepts and b does not, with the weights
+// of a. a must be an acceptor; b must be unweighted, without ε, deterministic and sorted by input
+// label. Else the error wraps ErrNotAcceptor, ErrNotDeterministic or ErrNotSorted, or says that b
+// is weighted. Symbol tables must agree. opts is as for Compose, but that Trace is not filled, and
+// that the filter makes no difference, since b has no ε.
 //
-// It is composition with the complement of b, whose arcs for all labels that a
-// state of b lacks lead to one more state that accepts everything. The complement
-// is not built: a pair of a state of a and one of b costs a look at the arcs of
-// both. States are numbered as they are first reached, as in OpenFst 1.7.9.
+// It composes a with the complement of b. The complement has one more state that accepts
+// everything; the labels that a state of b lacks lead there. The complement is not built: a pair of
+// a state of a and one of b costs a look at the arcs of both. States are numbered as they are first
+// reached, as in OpenFst 1.7.9.
 func Subtract[W semiring.Weight[W]](a, b fst.Expanded[W], opts *ComposeOptions) (*fst.Vector[W], error) {
 	var o ComposeOptions
 	if opts != nil {
@@ -43,9 +42,9 @@ func Subtract[W semiring.Weight[W]](a, b fst.Expanded[W], opts *ComposeOptions) 
 	return out, nil
 }
 
-// SubtractLazy is Subtract, to be computed where it is looked at. a may be computed on demand itself,
-// and is then found to be no acceptor where it is looked at. States that reach no final state are kept.
-// cache adjusts the result's cache; nil is the default.
+// SubtractLazy is Subtract, to be computed where it is looked at. a may be computed on demand
+// itself, and is then found to be no acceptor where it is looked at. States that reach no final
+// state are kept. cache adjusts the result's cache; nil is the default.
 func SubtractLazy[W semiring.Weight[W]](a fst.Fst[W], b fst.Expanded[W], cache *fst.LazyOptions) (*fst.Lazy[W], error) {
 	symbols := a
 	if acceptor, known := isAcceptor(a); !known {

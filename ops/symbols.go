@@ -21,10 +21,9 @@ func compatibleSymbols(op, nameX, nameY string, x, y *fst.SymbolTable) error {
 		op, nameX, x.Name(), x.Len(), nameY, y.Name(), y.Len(), ErrSymbols, fst.Disagreement(x, y))
 }
 
-// CompatibleSymbols returns an error that wraps ErrSymbols, in the name of op,
-// unless the input tables of a and b agree and the output tables do: what an
-// operation that puts two machines side by side asks for. A missing table agrees
-// with any; the names of tables and the order of symbols do not matter.
+// CompatibleSymbols returns an error of op that wraps ErrSymbols unless the input tables of a and b
+// agree, and the output tables too: what an operation that puts two machines side by side asks for.
+// A missing table agrees with any; the names of tables and the order of symbols do not matter.
 func CompatibleSymbols(op string, a, b any) error {
 	if err := compatibleSymbols(op, "input symbols of the first machine", "input symbols of the second",
 		fst.InputSymbols(a), fst.InputSymbols(b)); err != nil {

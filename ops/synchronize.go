@@ -5,18 +5,17 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// Synchronize returns a transducer with the relation of f in which, on each path,
-// the input and output labels keep step as long as both last: an arc has labels on
-// both sides, or on neither, but for the end of the path, where the longer string
-// goes on alone.
+// Synchronize returns a transducer with the relation of f whose paths read and write in step as
+// long as both sides have labels: an arc has labels on both sides, or on neither, but for the end
+// of the path, where the longer string goes on alone.
 //
-// The delay between input and output must be bounded along the paths of f: round
-// each cycle as many input labels as output labels are read. Otherwise the error is a DelayError with a
-// cycle that shows it, before the work begins.
+// The delay between input and output must be bounded along the paths of f: round each cycle as many
+// input labels as output labels are read. Otherwise the error is a DelayError with a cycle that
+// shows it, before the work begins.
 //
-// States are a state of f with the labels that one side is ahead by, numbered as
-// they are first reached, as in OpenFst. Cost: O(states + arcs) of the result, times the largest delay at worst; strings share
-// their labels, so that memory is O(states + arcs) whatever the delay.
+// States are a state of f with the labels that one side is ahead by, numbered as they are first
+// reached, as in OpenFst. Cost: O(states + arcs) of the result, times the largest delay at worst;
+// strings share their labels, so that memory is O(states + arcs) whatever the delay.
 //
 // After M. Mohri, "Edit-distance of weighted automata: general definitions and
 // algorithms", Int. J. Foundations of Computer Science 14(6):957-982, 2003.
@@ -45,8 +44,8 @@ func Synchronize[W semiring.Weight[W]](f fst.Fst[W], lim Limits) (*fst.Vector[W]
 	return out, nil
 }
 
-// SynchronizeLazy is Synchronize, to be computed where it is looked at, and so also where delays are not
-// bounded. cache adjusts the result's cache; nil is the default.
+// SynchronizeLazy is Synchronize, to be computed where it is looked at, and so also where delays
+// are not bounded. cache adjusts the result's cache; nil is the default.
 func SynchronizeLazy[W semiring.Weight[W]](f fst.Fst[W], cache *fst.LazyOptions) *fst.Lazy[W] {
 	return fst.NewLazy[W](newSynchronizer(f), withSymbols(cache, f, f))
 }

@@ -5,12 +5,14 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/graph"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// DelayError is the evidence that the delay between input and output of a transducer has no bound, so that
-// Synchronize does not end: a path from the start to a cycle, and once round it, where one side has more labels
-// than the other. errors.Is finds ErrUnboundedDelay.
+// DelayError is the evidence that the delay between input and output of a transducer has no bound,
+// so that Synchronize does not end: a path from the start to a cycle, and once round it, where one
+// side has more labels than the other. errors.Is finds ErrUnboundedDelay.
 type DelayError struct {
 	Op              string
 	Path            Path
@@ -20,7 +22,8 @@ type DelayError struct {
 	// Dead is true where no accepting path goes round such a cycle: Connect takes them away.
 	Dead bool
 
-	// Shortest is true when it is proved that no other evidence is shorter, way and cycle together.
+	// Shortest is true when it is proved that no other evidence is shorter, way and cycle
+	// together.
 	Shortest bool
 }
 
@@ -38,17 +41,19 @@ func (e *DelayError) Error() string {
 
 func (e *DelayError) Unwrap() error { return ErrUnboundedDelay }
 
-// BoundedDelay tests whether there is a bound on how many labels one side of f can be ahead of the other, along paths from
-// the start, whether they lead to a final state or not: whether Synchronize ends. It returns nil when that is so, and otherwise a
-// way to a cycle with more labels on one side, on accepting paths if there is one, of the fewest arcs that way and
-// cycle together can have, or of few where to be certain of that would take long.
+// BoundedDelay tests whether there is a bound on how many labels one side of f can be ahead of the
+// other, along paths from the start, whether they lead to a final state or not: whether Synchronize
+// ends. It returns nil when that is so, and otherwise a way to a cycle with more labels on one
+// side, on accepting paths if there is one, of the fewest arcs that way and cycle together can
+// have, or of few where to be certain of that would take long.
 //
-// The delay is bounded exactly when each cycle has as many labels on either side: what a path without
-// cycles adds is bounded, and round a cycle that has not it grows for ever. In a strongly connected
-// component all cycles are such exactly when states can be given delays of which each arc adds the difference.
+// The delay is bounded exactly when each cycle has as many labels on either side: what a path
+// without cycles adds is bounded, and round a cycle that has not it grows for ever. All cycles of a
+// strongly connected component are balanced exactly when its states have delays that each arc
+// changes by the difference of its labels.
 //
-// Cost: O(states + arcs) when the answer is yes; else a search from each state of these components, as far as the
-// shortest evidence so far, and some ten million steps in all.
+// Cost: O(states + arcs) when the answer is yes; else a search from each state of these components,
+// as far as the shortest evidence so far, and some ten million steps in all.
 func BoundedDelay[W semiring.Weight[W]](f fst.Expanded[W], lim Limits) (*DelayError, error) {
 	return boundedDelay("BoundedDelay", f, lim)
 }
@@ -69,9 +74,9 @@ func boundedDelay[W semiring.Weight[W]](op string, f fst.Expanded[W], lim Limits
 	if f.Start() == fst.NoState || knownProperties(f)&(fst.Acyclic|fst.Acceptor) != 0 || !hasDelay(f) {
 		return nil, nil
 	}
-	s := &delaySearch[W]{f: f, meter: meter{op: op, lim: Limits{Ctx: lim.Ctx}}}
+	s := &delaySearch[W]{f: f, meter: Limits{Ctx: lim.Ctx}.meter(op)}
 	var co []bool
-	s.c, co = findComponents(f, nil, fromStart|wantCoaccess)
+	s.c, co = graph.FindComponents(f, nil, graph.FromStart|graph.WantCoaccess)
 	found, err := s.findGrowing()
 	if !found || err != nil {
 		return nil, err
@@ -116,8 +121,8 @@ func hasDelay[W semiring.Weight[W]](f fst.Expanded[W]) bool {
 // delaySearch looks for cycles with a delay.
 type delaySearch[W semiring.Weight[W]] struct {
 	f       fst.Expanded[W]
-	c       components
-	meter   meter
+	c       graph.Components
+	meter   run.Meter
 	growing []bool // the components that have one
 
 	// Of the search from one state:
@@ -135,21 +140,22 @@ type delayPlace struct {
 	by    int32 // the arc from there
 }
 
-// findGrowing gives states delays, component by component, and finds where an arc disagrees with them.
+// findGrowing gives states delays, component by component, and finds where an arc disagrees with
+// them.
 func (s *delaySearch[W]) findGrowing() (found bool, err error) {
 	n := s.f.NumStates()
 	delay, seen := make([]int32, n), make([]bool, n)
-	s.growing = make([]bool, s.c.n)
+	s.growing = make([]bool, s.c.N)
 	var todo []fst.StateID
 	for root := range fst.StateID(n) {
-		if s.c.of[root] < 0 || seen[root] {
+		if s.c.Of[root] < 0 || seen[root] {
 			continue
 		}
 		seen[root] = true
 		for todo = append(todo, root); len(todo) > 0; {
 			p := todo[len(todo)-1]
 			todo = todo[:len(todo)-1]
-			if err := s.meter.check(Progress{}); err != nil {
+			if err := s.meter.Check(run.Progress{}); err != nil {
 				return false, err
 			}
 			arcs := s.f.Arcs(p)
@@ -157,12 +163,12 @@ func (s *delaySearch[W]) findGrowing() (found bool, err error) {
 				e := &arcs[i]
 				q, d := e.NextState, delay[p]+delayOf(e)
 				switch {
-				case s.c.of[q] != s.c.of[p]:
+				case s.c.Of[q] != s.c.Of[p]:
 				case !seen[q]:
 					seen[q], delay[q] = true, d
 					todo = append(todo, q)
 				case delay[q] != d:
-					s.growing[s.c.of[p]], found = true, true
+					s.growing[s.c.Of[p]], found = true, true
 				}
 			}
 		}
@@ -174,7 +180,7 @@ func (s *delaySearch[W]) findGrowing() (found bool, err error) {
 func (s *delaySearch[W]) keepLive(co []bool) bool {
 	live := make([]bool, len(s.growing))
 	any := false
-	for q, k := range s.c.of {
+	for q, k := range s.c.Of {
 		if k >= 0 && s.growing[k] && co[q] {
 			live[k], any = true, true
 		}
@@ -203,7 +209,7 @@ func (s *delaySearch[W]) shortest(proved *bool) (way, cycle []ArcRef, err error)
 		if best > 0 && length[r]+1 >= best {
 			break
 		}
-		if !s.growing[s.c.of[r]] {
+		if !s.growing[s.c.Of[r]] {
 			continue
 		}
 		if best > 0 && s.steps > enough {
@@ -229,14 +235,15 @@ func (s *delaySearch[W]) shortest(proved *bool) (way, cycle []ArcRef, err error)
 	return way, cycle, nil
 }
 
-// ways returns the arcs by which states are first reached from the start, and the states as they are.
+// ways returns the arcs by which states are first reached from the start, and the states as they
+// are.
 func (s *delaySearch[W]) ways() (from []ArcRef, order []fst.StateID, err error) {
 	from = make([]ArcRef, s.f.NumStates())
 	seen := make([]bool, len(from))
 	seen[s.f.Start()] = true
 	order = append(order, s.f.Start())
 	for head := 0; head < len(order); head++ {
-		if err := s.meter.check(Progress{}); err != nil {
+		if err := s.meter.Check(run.Progress{}); err != nil {
 			return nil, nil, err
 		}
 		for i, e := range s.f.Arcs(order[head]) {
@@ -250,9 +257,10 @@ func (s *delaySearch[W]) ways() (from []ArcRef, order []fst.StateID, err error) 
 	return from, order, nil
 }
 
-// cycleAt returns a shortest cycle through r with a delay, nil if there is none of at most so many arcs; 0 is no bound.
-// The search is breadth-first, with the first two delays a state: others are not needed, for a way back to r makes up
-// for one delay at most, and with one of the first two the cycle has a delay, too, and is no longer.
+// cycleAt returns a shortest cycle through r with a delay, nil if there is none of at most so many
+// arcs; 0 is no bound. The search is breadth-first, with the first two delays a state: others are
+// not needed, for a way back to r makes up for one delay at most, and with one of the first two the
+// cycle has a delay, too, and is no longer.
 func (s *delaySearch[W]) cycleAt(r fst.StateID, most int32) ([]ArcRef, error) {
 	for _, p := range s.reached {
 		s.kept[p.q] = [2]int32{}
@@ -264,14 +272,14 @@ func (s *delaySearch[W]) cycleAt(r fst.StateID, most int32) ([]ArcRef, error) {
 		if most > 0 && at.arcs >= most {
 			break
 		}
-		if err := s.meter.check(Progress{}); err != nil {
+		if err := s.meter.Check(run.Progress{}); err != nil {
 			return nil, err
 		}
 		arcs := s.f.Arcs(at.q)
 		s.steps += int64(len(arcs)) + 1
 		for i := range arcs {
 			e := &arcs[i]
-			if s.c.of[e.NextState] != s.c.of[r] {
+			if s.c.Of[e.NextState] != s.c.Of[r] {
 				continue
 			}
 			to := delayPlace{q: e.NextState, delay: at.delay + delayOf(e), arcs: at.arcs + 1, from: head, by: int32(i)}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/fst/fsttest"
+	"github.com/tropica-fst/tropica/ops/internal/graph"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -75,7 +76,7 @@ func TestBoundedDelay(t *testing.T) {
 				}
 			}
 		}
-		_, co := findComponents(fst.Expanded[semiring.Tropical](f), nil, fromStart|wantCoaccess)
+		_, co := graph.FindComponents(fst.Expanded[semiring.Tropical](f), nil, graph.FromStart|graph.WantCoaccess)
 		want := shortestDelay(f, func(q fst.StateID) bool { return co[q] })
 		dead := want == 0
 		if dead {

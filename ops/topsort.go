@@ -29,16 +29,19 @@ type CycleError struct {
 	Op    string
 	Cycle []ArcRef
 	Err   error // ErrCyclic, or ErrNotClosed for a cycle whose powers do not settle
-	// Along tells what is on the cycle, for ErrNotClosed: "labels 1 2, weight -0.5", and what to do.
+	// Along tells what is on the cycle, for ErrNotClosed: "labels 1 2, weight -0.5", and what
+	// to do.
 	Along string
 }
 
-// notClosed is the error of a cycle of f that improves for ever, or is among those whose sum diverges.
+// notClosed is the error of a cycle of f that improves for ever, or is among those whose sum
+// diverges.
 func notClosed[W semiring.Weight[W]](op string, f fst.Fst[W], cycle []ArcRef) *CycleError {
 	return &CycleError{Op: op, Cycle: cycle, Err: ErrNotClosed, Along: alongCycle(f, cycle)}
 }
 
-// alongCycle prints the labels of a cycle of f, a pair where the two of an arc differ, and its weight, with what to do.
+// alongCycle prints the labels of a cycle of f, a pair where the two of an arc differ, and its
+// weight, with what to do.
 func alongCycle[W semiring.Weight[W]](f fst.Fst[W], cycle []ArcRef) string {
 	isyms, osyms := fst.InputSymbols(f), fst.OutputSymbols(f)
 	w := semiring.One[W]()
@@ -64,8 +67,9 @@ func alongCycle[W semiring.Weight[W]](f fst.Fst[W], cycle []ArcRef) string {
 	return fmt.Sprintf("labels %s, weight %s; %s, which is %s", strings.Join(labels, " "), weightText(w), advice, weightText(w.One()))
 }
 
-// cycleThrough returns the arcs of a shortest cycle of f through q, of the first ones in the order of arcs, on states that
-// inside accepts; nil if there is none. Arcs of weight 0̄ lead nowhere. O(states + arcs) of what is inside.
+// cycleThrough returns the arcs of a shortest cycle of f through q, of the first ones in the order
+// of arcs, on states that inside accepts; nil if there is none. Arcs of weight 0̄ lead nowhere.
+// O(states + arcs) of what is inside.
 func cycleThrough[W semiring.Weight[W]](f fst.Fst[W], q fst.StateID, inside func(fst.StateID) bool) []ArcRef {
 	by := map[fst.StateID]ArcRef{} // the arc by which each state was reached
 	queue := []fst.StateID{q}

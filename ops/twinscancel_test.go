@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
+	"github.com/tropica-fst/tropica/ops/internal/square"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -29,7 +31,7 @@ func TestTwinsGuardEndsWithContext(t *testing.T) {
 	done, cancel := context.WithCancel(context.Background())
 	cancel()
 	small, large := rings(100), rings(1<<17)
-	w := func(ctx context.Context) *stopwatch { return &stopwatch{op: "Test", ctx: ctx} }
+	w := func(ctx context.Context) *run.Stopwatch { return &run.Stopwatch{Op: "Test", Ctx: ctx} }
 	if _, _, err := summed[semiring.Tropical](large, w(done)); !errors.Is(err, context.Canceled) {
 		t.Errorf("summed: %v", err)
 	}
@@ -37,7 +39,7 @@ func TestTwinsGuardEndsWithContext(t *testing.T) {
 		t.Errorf("cancelling: %v", err)
 	}
 	guard := func(f *fst.Vector[semiring.Tropical], ctx context.Context) *twinsGuard[semiring.Tropical] {
-		return newTwinsGuard[semiring.Tropical](f, Limits{Ctx: ctx}, false, newWeightDelays[semiring.Tropical])
+		return newTwinsGuard[semiring.Tropical](f, Limits{Ctx: ctx}, false, square.NewWeightDelays[semiring.Tropical])
 	}
 	if g := guard(small, done); g.evidence("Test", 1<<20, true) == nil {
 		t.Error("of a small machine there is no evidence once the time is over")

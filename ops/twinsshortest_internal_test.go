@@ -9,6 +9,8 @@ import (
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/fst/fsttest"
+	"github.com/tropica-fst/tropica/ops/internal/run"
+	"github.com/tropica-fst/tropica/ops/internal/square"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -28,11 +30,11 @@ func TestShortestTwinsWithinBounds(t *testing.T) {
 			continue
 		}
 		for effort := int64(1); effort < 1<<12; effort *= 4 {
-			s, err := newSquare[semiring.Tropical](f, true, 0, &stopwatch{})
+			s, err := square.New[semiring.Tropical](f, true, 0, &run.Stopwatch{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			b, err := findTwins(opTwins, s, newWeightDelays[semiring.Tropical](), semiring.Tropical.Equal, effort)
+			b, err := searchTwins(opTwins, s, square.NewWeightDelays[semiring.Tropical](), semiring.Tropical.Equal, effort)
 			if err != nil || b == nil || b.LeftFactor == b.RightFactor {
 				t.Fatalf("effort %d: %v, %v", effort, b, err)
 			}

@@ -2,16 +2,16 @@ package ops
 
 import (
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
 // Union makes a, in place, the union of a and b: (a∪b)(x, y) = a(x, y) ⊕ b(x, y).
 //
-// The states of b follow those of a. When a is known to have no cycle through
-// its start (fst.InitialAcyclic among its known properties), an ε-arc from there
-// to b's start is all that is added; otherwise a new state, the last, becomes
-// the start, with an ε-arc to each old one. What is known thus decides the
-// shape, as in OpenFst; fst.PropertiesOf makes it known.
+// The states of b follow those of a. When a is known to be fst.InitialAcyclic, only an ε-arc from
+// its start to b's start is added; otherwise a new state, the last, becomes the start, with an
+// ε-arc to each old one. What is known thus decides the shape, as in OpenFst; fst.PropertiesOf
+// makes it known.
 //
 // Symbol tables must agree where both machines have them, else the error wraps
 // ErrSymbols. b may be a itself. Over a limit a is as it was. O(|Q_b| + |E_b|) time and space.
@@ -25,7 +25,7 @@ func Union[W semiring.Weight[W]](a *fst.Vector[W], b fst.Expanded[W], lim Limits
 	if start2 == fst.NoState {
 		return CheckLimits("Union", a, lim)
 	}
-	var more Progress // than the states and arcs of both
+	var more run.Progress // than the states and arcs of both
 	switch {
 	case start1 == fst.NoState:
 	case p1.Has(fst.InitialAcyclic):
@@ -57,13 +57,14 @@ func Union[W semiring.Weight[W]](a *fst.Vector[W], b fst.Expanded[W], lim Limits
 	return nil
 }
 
-// appendMachine appends the states of b to a, with their arcs. The properties of
-// a are void afterwards. Over a limit, which is for what comes of it when more states and arcs are added, a is as it was.
-func appendMachine[W semiring.Weight[W]](op string, a *fst.Vector[W], b fst.Expanded[W], more Progress, lim Limits) error {
+// appendMachine appends the states of b to a, with their arcs. The properties of a are void
+// afterwards. Over a limit, which is for what comes of it when more states and arcs are added, a is
+// as it was.
+func appendMachine[W semiring.Weight[W]](op string, a *fst.Vector[W], b fst.Expanded[W], more run.Progress, lim Limits) error {
 	n1, n2 := a.NumStates(), b.NumStates()
 	arcs := a.NumArcs() + fst.NumArcs(b)
-	m := meter{op: op, lim: lim}
-	if err := m.look(sizeOf[W](n1+n2+more.States, int64(arcs)+more.Arcs)); err != nil {
+	m := lim.meter(op)
+	if err := m.CheckNow(run.SizeOf[W](n1+n2+more.States, int64(arcs)+more.Arcs)); err != nil {
 		return err
 	}
 	a.ReserveStates(n1 + n2 + 1)

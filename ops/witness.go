@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/square"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -83,11 +84,10 @@ func (p *Path) String() string {
 	return b.String()
 }
 
-// TwinsError is the evidence that a machine lacks the twins property: both
-// paths carry the same input labels, and each goes round a cycle of its own
-// from arc number Cycle on. Going round again multiplies the two weights by
-// different factors (or appends different outputs), so the residuals of the
-// two end states drift apart for ever.
+// TwinsError is the evidence that a machine lacks the twins property: both paths carry the same
+// input labels, and each goes round a cycle of its own from arc number Cycle on. Each further turn
+// multiplies the two weights by different factors, or appends different outputs. So the residuals
+// of the two end states drift apart for ever.
 type TwinsError struct {
 	Op          string
 	Left, Right Path
@@ -97,9 +97,11 @@ type TwinsError struct {
 	// outputs where the machine is a transducer.
 	LeftFactor, RightFactor string
 
-	// Exact is true when this proves that determinization does not end: the factors differ by more than rounding, and
-	// no two paths lead from the start to one state with the same labels, parallel arcs with these taken for one; or the cycles
-	// are the cheapest of all that lead there with these labels; or all outputs are kept, and theirs differ. Otherwise it only may not end.
+	// Exact is true when this proves that determinization does not end: the factors differ by
+	// more than rounding, and no two paths lead from the start to one state with the same
+	// labels, parallel arcs with these taken for one; or the cycles are the cheapest of all
+	// that lead there with these labels; or all outputs are kept, and theirs differ. Otherwise
+	// it only may not end.
 	Exact bool
 
 	// Dead is true where one of the cycles leads to no final state: Connect takes it away.
@@ -150,9 +152,10 @@ type FunctionalError struct {
 	Left, Right Path
 	Final       bool
 
-	// Kept is true where a delayed determinization has forgotten how it came here (fst.Lazy.Retain): the paths then do not
-	// begin at the start, but each at a state of the subset that was kept. One string takes the start to both, with outputs
-	// that are the same but for LeftBefore and RightBefore, which come last in them.
+	// Kept is true where a delayed determinization has forgotten how it came here
+	// (fst.Lazy.Retain): the paths then do not begin at the start, but each at a state of the
+	// subset that was kept. One string takes the start to both, with outputs that are the same
+	// but for LeftBefore and RightBefore, which come last in them.
 	Kept                    bool
 	LeftBefore, RightBefore []fst.Label
 }
@@ -302,4 +305,19 @@ func pathOf[W semiring.Weight[W]](f fst.Fst[W], q fst.StateID, arcs []int32) Pat
 	}
 	p.Weight = weightText(w)
 	return p
+}
+
+// pathsOf turns steps of the square from pair 0 into the two paths of f.
+func pathsOf[W semiring.Weight[W]](s *square.Square[W], steps []square.Step) (left, right Path) {
+	var l, r []int32
+	for _, st := range steps {
+		if st.Arc.Left >= 0 {
+			l = append(l, st.Arc.Left)
+		}
+		if st.Arc.Right >= 0 {
+			r = append(r, st.Arc.Right)
+		}
+	}
+	start := s.F.Start()
+	return pathOf[W](s.F, start, l), pathOf[W](s.F, start, r)
 }

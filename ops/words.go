@@ -7,12 +7,14 @@ import (
 	"github.com/tropica-fst/tropica/fst"
 )
 
-// wordTable numbers strings that grow at their end and shrink at their front, equal strings alike, 0 for the empty one. Strings
-// that were made of each other share their labels: one is the last so many labels on the way to a node of a tree, so that it
-// takes a few words of memory however long it is.
+// wordTable numbers strings that grow at their end and shrink at their front, equal strings alike,
+// 0 for the empty one. Strings that were made of each other share their labels: one is the last so
+// many labels on the way to a node of a tree, so that it takes a few words of memory however long
+// it is.
 //
-// A string is found by a polynomial hash, which both ends change in constant time, and then compared. Nodes that were made one after the
-// other lie side by side, and are passed, or compared, as a whole.
+// A string is found by a polynomial hash, which both ends change in constant time, and then
+// compared. Nodes that were made one after the other lie side by side, and are passed, or compared,
+// as a whole.
 type wordTable struct {
 	labels []fst.Label // of each node
 	parent []int32     // of each node, -1 of those at the root
@@ -48,8 +50,8 @@ func (t *wordTable) push(k int32, l fst.Label) int32 {
 	return t.extended(t.words[k], l)
 }
 
-// pop returns the first label of string k followed by l, ε if there is none, and the number of what comes after it. O(1) time where
-// labels lie side by side.
+// pop returns the first label of string k followed by l, ε if there is none, and the number of what
+// comes after it. O(1) time where labels lie side by side.
 func (t *wordTable) pop(k int32, l fst.Label) (first fst.Label, rest int32) {
 	if k == 0 {
 		return l, 0
@@ -93,8 +95,8 @@ func (t *wordTable) addNode(parent int32, l fst.Label) {
 	t.labels, t.parent, t.run = append(t.labels, l), append(t.parent, parent), append(t.run, run)
 }
 
-// only returns a table of the strings with the numbers words alone, and their numbers there. O(words + labels) time, in whatever
-// order they are.
+// only returns a table of the strings with the numbers words alone, and their numbers there.
+// O(words + labels) time, in whatever order they are.
 func (t *wordTable) only(words []int32) (wordTable, map[int32]int32) {
 	need := make([]int32, len(t.labels)) // so many labels on the way to each node
 	for _, k := range words {
@@ -135,7 +137,8 @@ func (t *wordTable) only(words []int32) (wordTable, map[int32]int32) {
 
 func labelHash(l fst.Label) uint64 { return fst.Mix(uint64(uint32(l))) }
 
-// find returns the slot of the string with the hash and length of w that is the same, or where it belongs.
+// find returns the slot of the string with the hash and length of w that is the same, or where it
+// belongs.
 func (t *wordTable) find(w word, same func(word) bool) uint64 {
 	mask := uint64(len(t.slots) - 1)
 	for i := fst.Mix(w.hash) & mask; ; i = (i + 1) & mask {

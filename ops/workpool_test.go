@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -35,11 +36,11 @@ func TestPoolsPanic(t *testing.T) {
 		}
 		return at > 0 && n > at
 	}
-	chunk := func(todo []int, pool *workPool[[]int]) {
+	chunk := func(todo []int, pool *run.WorkPool[[]int]) {
 		for len(todo) > 0 {
 			call()
 			if n := len(todo) / 2; n > 0 {
-				pool.put(todo[n:])
+				pool.Put(todo[n:])
 				todo = todo[:n]
 			} else {
 				todo = todo[:0]
@@ -49,16 +50,16 @@ func TestPoolsPanic(t *testing.T) {
 	for _, workers := range []int{2, 3, 8} {
 		for name, run := range map[string]func(){
 			"inBlocks": func() {
-				inBlocks(1<<20, 1, workers, func(int, int, int) {
+				run.InBlocks(1<<20, 1, workers, func(int, int, int) {
 					if late := call(); late {
 						time.Sleep(time.Millisecond) // whoever panicked may wait long for a processor
 					}
 				})
 			},
 			"workPool": func() {
-				pool := newWorkPool(workers, make([]int, 1<<16))
-				together(workers, pool.stop, func(int) {
-					for todo, ok := pool.take(); ok; todo, ok = pool.take() {
+				pool := run.NewWorkPool(workers, make([]int, 1<<16))
+				run.Together(workers, pool.Stop, func(int) {
+					for todo, ok := pool.Take(); ok; todo, ok = pool.Take() {
 						chunk(todo, pool)
 					}
 				})

@@ -1,15 +1,14 @@
 // Package semiring has the weights of weighted automata: the algebra that each
 // carries as its methods, and their text and bytes in files.
 //
-// A weight type W meets Weight[W]: ⊕ is Plus, ⊗ is Times, 0̄ and 1̄ are Zero and
-// One. What an algorithm needs beyond that is a narrower constraint, so that a
-// wrong call does not compile: Divisible for determinization and pushing, Path
-// for shortest paths, Commutative, Idempotent, Star, Approx, Quantizable,
-// Proportional, Reversible, Powered; LeftSemiring and RightSemiring say that ⊗ distributes on
-// one side only. Each type claims what it has next to its definition, where
-// losing it fails the build. Cancellative, which tells weight by weight whether it cancels, is asked for when a program runs:
-// by Equivalent, and where a proof that determinization has no end rests on it. Component is what numbers have in common and
-// composites ask of their parts.
+// A weight type W meets Weight[W]: ⊕ is Plus, ⊗ is Times, 0̄ and 1̄ are Zero and One. What an
+// algorithm needs beyond that is a narrower constraint, so that a wrong call does not compile:
+// Divisible for determinization and pushing, Path for shortest paths, Commutative, Idempotent,
+// Star, Approx, Quantizable, Proportional, Reversible, Powered; LeftSemiring and RightSemiring say
+// that ⊗ distributes on one side only. Each type claims what it has next to its definition, where
+// losing it fails the build. Cancellative reports weight by weight whether it cancels, and is
+// checked at run time: by Equivalent, and before determinization is said not to end. Component is
+// what all numbers implement and composites require of their parts.
 //
 //	type             (K, ⊕, ⊗, 0̄, 1̄)                       arc type in files
 //	Tropical         (ℝ∪∞, min, +, ∞, 0) in float32         standard
@@ -33,19 +32,19 @@
 //	GallicUnion      for all: sets of strings with weights  gallic_standard
 //	GallicMin        for disambiguation                     min_gallic_standard
 //
-// The tools of cmd/fst know the arc types down to minmax, of the composites tropical_X_tropical, tropical_X_log,
-// tropical_LT_tropical and expectation_real64_real64; strings, Gallic weights, powers and other composites are
-// for programs, which read and write files of them by the same names.
+// The tools of cmd/fst know the arc types down to minmax, of the composites tropical_X_tropical,
+// tropical_X_log, tropical_LT_tropical and expectation_real64_real64; strings, Gallic weights,
+// powers and other composites are for programs, which read and write files of them by the same
+// names.
 //
 // # What to rely on
 //
-// Zero is not the Go zero value: Tropical(0) is 1̄. Equal is exact, and thus fit
-// for keys; -0 equals 0, and AppendKey gives both the same bytes. Near has the
-// tolerance. Weights are values: none is changed once made. What arithmetic can
-// produce outside K (NaN, two outputs where one was promised) is a value too, for
-// which Member is false, and which further arithmetic keeps; the algorithm that
-// meets it turns it into an error. Text, bytes, order and the choice between
-// equals are OpenFst's, for the weights it has; testdata has its answers.
+// Zero is not the Go zero value: Tropical(0) is 1̄. Equal is exact, and thus fit for keys; -0
+// equals 0, and AppendKey gives both the same bytes. Near has the tolerance. Weights are values:
+// none is changed once made. Arithmetic can produce values outside K: NaN, or two outputs where one
+// was promised. Member is false for them, and further arithmetic keeps them. The algorithm that
+// meets one returns an error. Text, bytes, order and the choice between equals are OpenFst's, for
+// the weights it has; testdata has its answers.
 //
 // Sums of log weights along a row of arcs are better made by LogSum than by Plus.
 //
@@ -66,11 +65,10 @@
 //
 // # Rivals
 //
-// A semiring as a separate value or type parameter (S.Plus(a, b)) keeps weights
-// bare, but has to be handed to everything that touches one, and a weight of one
-// semiring then fits another. An equality with a tolerance inside, which OpenFst's
-// determinization has, is not transitive: a table keyed by it loses states.
-// String weights as []int32 were dropped for packed Go strings, which compare, hash
-// and share prefixes as they are, and are immutable. Power over a slice would
+// A semiring as a separate value or type parameter (S.Plus(a, b)) keeps weights bare. But it has to
+// be passed to all code that touches a weight, and a weight of one semiring then fits another. An
+// equality with a tolerance inside, which OpenFst's determinization has, is not transitive: a table
+// keyed by it loses states. String weights as []int32 were dropped for packed Go strings, which
+// compare, hash and share prefixes as they are, and are immutable. Power over a slice would
 // allocate for every sum.
 package semiring

@@ -34,14 +34,14 @@ func (a Expectation) Commutes()                {}
 func (a Expectation) Cancels() bool            { return a.P != 0 }
 func (a Expectation) Reverse() Expectation     { return a }
 
-// Member holds for finite parts, of which the first is not negative.
+// Member holds when both parts are finite and the first is not negative.
 func (a Expectation) Member() bool {
 	return a.P >= 0 && a.P <= math.MaxFloat64 && math.Abs(a.R) <= math.MaxFloat64
 }
 
-// DivideLeft is the quotient rule. (OpenFst has no division here.) Where the
-// probability of a is 0 and so that of c, c = (0, a.R·p), p is found and the
-// other part of the quotient, which could be anything, is 0.
+// DivideLeft is the quotient rule. (OpenFst has no division here.) Where the probabilities of a and
+// c are 0, c = (0, a.R·p). Then p is found, and the other part of the quotient, which is arbitrary,
+// is 0.
 func (a Expectation) DivideLeft(c Expectation) Expectation {
 	if a.P == 0 {
 		return Expectation{c.R / a.R, 0}
@@ -73,9 +73,9 @@ func (a Expectation) Power(x float64) Expectation {
 	return Expectation{math.Pow(a.P, x), x * math.Pow(a.P, x-1) * a.R}
 }
 
-// Near holds when the probabilities are near as Probability has it, and the values R/P differ by at most
-// delta, or by that factor where both are beyond 1. Values add up along paths, as costs do, so that close to 0 a
-// factor says nothing.
+// Near holds when the probabilities are near (see Probability.Near) and the values R/P differ by at
+// most delta, relative where both exceed 1. Values add up along paths, as costs do, so that close
+// to 0 a factor says nothing.
 func (a Expectation) Near(b Expectation, delta float64) bool {
 	if a == b {
 		return true
@@ -95,8 +95,8 @@ func (a Expectation) Quantize(delta float64) Expectation {
 	return Expectation{quantize(a.P, delta), quantize(a.R, delta)}
 }
 
-// QuantizeFactor rounds the probability as Probability has it, and the value R/P to a multiple of delta, or
-// beyond 1 as if it were a Probability.
+// QuantizeFactor rounds P like a Probability. It rounds R/P to a multiple of delta, or like a
+// Probability beyond 1.
 func (a Expectation) QuantizeFactor(delta float64) (Expectation, bool) {
 	v := a.R / a.P
 	if a.P == 0 || math.IsInf(v, 0) {

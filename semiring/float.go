@@ -11,7 +11,7 @@ import (
 
 // What the weights that are numbers share: text, bytes, keys, rounding.
 
-// float is met by the representations of numeric weights.
+// float is implemented by the representations of numeric weights.
 type float interface{ ~float32 | ~float64 }
 
 // errWeight wraps every complaint about a weight's text or bytes, so that all
@@ -136,8 +136,8 @@ func quantize[T float](v T, delta float64) T {
 	return q
 }
 
-// nearRelative is |a-b| ≤ delta·min(|a|, |b|): for numbers that are multiplied, in which the size of both
-// says nothing. 0 is near 0 alone.
+// nearRelative is |a-b| ≤ delta·min(|a|, |b|): for numbers that are multiplied, in which the size
+// of both says nothing. 0 is near 0 alone.
 func nearRelative(a, b, delta float64) bool {
 	return a == b || math.Abs(a-b) <= delta*min(math.Abs(a), math.Abs(b))
 }

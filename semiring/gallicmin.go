@@ -1,7 +1,7 @@
 package semiring
 
-// GallicMin keeps, of two outputs, the one with the lesser W, for determinization
-// that disambiguates (OpenFst's GALLIC_MIN). ⊗ is by parts.
+// GallicMin keeps the output with the lesser W, for determinization that disambiguates (OpenFst's
+// GALLIC_MIN). ⊗ is by parts.
 //
 // Where W is the same in both, ⊕ keeps the second, as OpenFst does, whose results
 // depend on it: ⊕ commutes only up to the string of such a tie. Otherwise it is

@@ -98,8 +98,8 @@ func mergeSorted[W Component[W]](ws []GallicRestricted[W]) GallicUnion[W] {
 	return set
 }
 
-// Sum is the ⊕-sum of all ws from the left, whatever the receiver, in n·log n of their elements: Plus takes time
-// for all that it is added to.
+// Sum is the ⊕-sum of all ws from the left, whatever the receiver, in n·log n of their elements:
+// Plus takes time for all that it is added to.
 func (GallicUnion[W]) Sum(ws []GallicUnion[W]) GallicUnion[W] {
 	n := 0
 	for _, w := range ws {

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// LabelStrings makes string weights of one label each, as a machine has one for each of its arcs: a thousand of them share one
-// allocation, which they hold as long as one of them is in use. The zero value is ready; it is not for several
-// goroutines at once, what it makes is.
+// LabelStrings makes string weights of one label each, as a machine has one for each of its arcs: a
+// thousand of them share one allocation, which they hold as long as one of them is in use. The zero
+// value is ready; it is not for several goroutines at once, what it makes is.
 type LabelStrings struct{ b strings.Builder }
 
 const labelStringsBlock = 4096 // bytes

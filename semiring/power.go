@@ -2,7 +2,7 @@ package semiring
 
 import "strconv"
 
-// Array is met by the arrays that Power is made of.
+// Array is implemented by the arrays that Power is made of.
 type Array[W any] interface {
 	[1]W | [2]W | [3]W | [4]W | [5]W | [6]W | [7]W | [8]W
 }

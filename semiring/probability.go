@@ -56,9 +56,9 @@ func (a Probability) Star() (Probability, bool) {
 // Power is a^x, where 0^0 is 1.
 func (a Probability) Power(x float64) Probability { return Probability(math.Pow(float64(a), x)) }
 
-// Near reports whether a and b differ by at most delta times the lesser of the two: a factor is what
-// it is for small numbers as for large ones, as it is over Log, where it is a difference. (OpenFst's
-// real64 compares with delta alone, and has any two numbers below it for equal.)
+// Near reports whether a and b differ by at most delta times the lesser of the two: a factor is
+// what it is for small numbers as for large ones, as it is over Log, where it is a difference.
+// (OpenFst's real64 compares with delta alone, and has any two numbers below it for equal.)
 func (a Probability) Near(b Probability, delta float64) bool {
 	return nearRelative(float64(a), float64(b), delta)
 }

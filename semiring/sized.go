@@ -2,9 +2,9 @@ package semiring
 
 import "unsafe"
 
-// Sized is met by weights that hold memory outside of themselves: strings, and sets of them.
-// Operations that are to keep within a bound on memory ask for it, since the size of
-// the type says little there.
+// Sized is implemented by weights that hold memory outside of themselves: strings, and sets of
+// them. Operations that are to keep within a bound on memory ask for it, since the size of the type
+// says little there.
 type Sized interface {
 	// HeapBytes is how many bytes the weight refers to. What several weights share, such as
 	// a string and its suffix, counts for each.

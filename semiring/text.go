@@ -1,7 +1,7 @@
 package semiring
 
-// Codec is met by weights that have a text and a binary form, and so can stand
-// in files. Both forms are OpenFst's, byte for byte, for the weights it has.
+// Codec is implemented by weights that have a text and a binary form, and so can stand in files.
+// Both forms are OpenFst's, byte for byte, for the weights it has.
 type Codec[W any] interface {
 	Weight[W]
 

@@ -8,19 +8,23 @@ import (
 	"github.com/tropica-fst/tropica/ops"
 )
 
-// endless tells, where the stack is not bounded, whether paths within a limit go up for ever, before they do.
+// endless tells, where the stack is not bounded, whether paths within a limit go up for ever,
+// before they do.
 //
-// A place is a state within parentheses, or outside all, and the state from which those are to be closed: an ordinary arc leads
-// to another place with the same end; a call, which is an opening parenthesis and one that closes it, leads over what is between,
-// or into it. There are only so many places. So where stacks within the limit grow without end, some path of them comes to a place
-// again, higher than before, and what was put around it between the two is free: it does not add to the weight of a path. Else each
-// time would add as much as the least of such circles, and there is an end to that within the limit. The other way round, what is
-// free can be put around once more as often as one likes.
+// A place is a state within parentheses, or outside all, and the state from which those are to be
+// closed: an ordinary arc leads to another place with the same end; a call, which is an opening
+// parenthesis and one that closes it, leads over what is between, or into it. There are only so
+// many places. So where stacks within the limit grow without end, some path of them comes to a
+// place again, higher than before, and what was put around it between the two is free: it does not
+// add to the weight of a path. Else each time would add as much as the least of such circles, and
+// there is an end to that within the limit. The other way round, what is free can be put around
+// once more as often as one likes.
 //
-// Which steps a free circle may consist of can be told of each alone. Where no arc is better than 1̄, all in it has the weight 1̄,
-// or, if ⊗ is idempotent, one that is no worse than the limit. Where some are better, a step is free by comparison: the best path
-// from the one place to its end is as long as that step and the best one from the next. (With weights whose sums are rounded
-// that may not be equal where it should, and then the limits of the options stop the expansion.)
+// Which steps a free circle may consist of can be told of each alone. Where no arc is better than
+// 1̄, all in it has the weight 1̄, or, if ⊗ is idempotent, one that is no worse than the limit.
+// Where some are better, a step is free by comparison: the best path from the one place to its end
+// is as long as that step and the best one from the next. (With weights whose sums are rounded that
+// may not be equal where it should, and then the limits of the options stop the expansion.)
 type endless[W ops.PathWeight[W]] struct {
 	p       *pruner[W]
 	compare bool // some arcs are better than 1̄
@@ -56,8 +60,8 @@ type step struct {
 	up      bool
 }
 
-// look ends with an error around ErrUnbounded where free steps lead from a place within the limit to one that is on a free circle
-// of which some go up. Each place is looked at once.
+// look ends with an error around ErrUnbounded where free steps lead from a place within the limit
+// to one that is on a free circle of which some go up. Each place is looked at once.
 func (x *endless[W]) look(q, end fst.StateID) error {
 	root := station{q, end}
 	if x.clean[root] {
@@ -88,7 +92,8 @@ func (x *endless[W]) look(q, end fst.StateID) error {
 		steps = append(steps, here)
 		bytes := 2*stationBytes + int64(cap(here))*int64(unsafe.Sizeof(step{}))
 		x.p.held, work = x.p.held+bytes, work+bytes
-		// A circle is looked for when there are twice as many places as before, which so costs no more than to find them.
+		// A circle is looked for when there are twice as many places as before, which so
+		// costs no more than to find them.
 		if len(steps) == 2*known {
 			known = len(steps)
 			if err := x.circle(found, steps); err != nil {
@@ -167,8 +172,8 @@ func (x *endless[W]) steps(from station, yield func(to station, opening fst.Labe
 	return nil
 }
 
-// isFree reports that a step is free, which consists of what has the weights parts. The best path from its place weighs best, and
-// that by way of the step whole.
+// isFree reports that a step is free, which consists of what has the weights parts. The best path
+// from its place weighs best, and that by way of the step whole.
 func (x *endless[W]) isFree(best, whole W, parts ...W) bool {
 	if x.compare {
 		return whole.Equal(best)

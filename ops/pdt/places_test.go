@@ -63,7 +63,7 @@ func TestLabelIndex(t *testing.T) {
 
 func TestOrder(t *testing.T) {
 	rng := rand.New(rand.NewPCG(16, 1))
-	var o order
+	o := newOrder()
 	var want []fst.StateID
 	for range 5000 {
 		if !o.empty() && rng.IntN(5) < 2 {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops"
-	"github.com/tropica-fst/tropica/ops/internal/part"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -17,15 +17,17 @@ import (
 // such path goes through is not there. A threshold of 0̄ prunes nothing; one
 // that is no member, as NaN, is an error around ops.ErrNotMember.
 //
-// No cycle may improve a path: the error is that of ShortestPath. The stack need not be bounded, if what is within the
-// threshold is: where it grows at no cost to a path, the error is a StateError around ErrUnbounded at a state to which a parenthesis
-// leads again on top of itself. That is known before it does; but where there are arcs better than 1̄ and weights that cancel out
-// only up to rounding, it may not be, and then the limits are what ends it. A threshold of 0̄ asks for a bounded stack, as Expand.
+// No cycle may improve a path: the error is that of ShortestPath. The stack need not be bounded, if
+// what is within the threshold is: where it grows at no cost to a path, the error is a StateError
+// around ErrUnbounded at a state to which a parenthesis leads again on top of itself. That is known
+// before it does; but where there are arcs better than 1̄ and weights that cancel out only up to
+// rounding, it may not be, and then the limits are what ends it. A threshold of 0̄ asks for a
+// bounded stack, as Expand.
 //
-// Configurations are visited by the height of their stack and, at one
-// stack, best first; how far it is from each to the end is known from the shortest
-// paths of the reverse. Costs those, for each configuration a look at each state that closes its stack, for each opening
-// parenthesis of it one at what the closing ones lead to, and O(log states) for each arc of the result.
+// Configurations are visited by the height of their stack and, at one stack, best first; how far it
+// is from each to the end is known from the shortest paths of the reverse. Costs those, for each
+// configuration a look at each state that closes its stack, for each opening parenthesis of it one
+// at what the closing ones lead to, and O(log states) for each arc of the result.
 //
 // Allauzen and Riley 2012, section 5.2; Allauzen et al. 2014, section 4.4.
 func ExpandPruned[W interface {
@@ -50,7 +52,7 @@ func ExpandPruned[W interface {
 	}
 	reversed, err := Reverse[W, W](f, pairs, ops.Limits{Ctx: o.Ctx, Bytes: o.Bytes})
 	if err != nil {
-		return nil, part.Renamed(err, op)
+		return nil, run.Errors.Renamed(err, op)
 	}
 	s, err := newSearch(reversed, pairs, ops.QueueFIFO, op, o.Limits)
 	if err != nil {
@@ -60,8 +62,9 @@ func ExpandPruned[W interface {
 	s.rank = componentsOf(reversed) // where there are no cycles, each search takes a state once
 	var unbounded error
 	if err := s.run(); errors.Is(err, ErrUnbounded) {
-		// The stack of f may be bounded, where no path from the start comes to what is in the way.
-		if unbounded = part.Renamed(Bounded(f, pairs, o.Limits), op); unbounded == nil {
+		// The stack of f may be bounded, where no path from the start comes to what is in
+		// the way.
+		if unbounded = run.Errors.Renamed(Bounded(f, pairs, o.Limits), op); unbounded == nil {
 			return expandThenPrune(f, pairs, threshold, &o, op)
 		} else if !errors.Is(unbounded, ErrUnbounded) {
 			return nil, unbounded
@@ -92,15 +95,16 @@ func ExpandPruned[W interface {
 	return out, nil
 }
 
-// searchNear finds the distances of the reverse where its stack is not bounded: all those that paths have which are no worse than
-// the best one ⊗ threshold, and maybe more.
+// searchNear finds the distances of the reverse where its stack is not bounded: all those that
+// paths have which are no worse than the best one ⊗ threshold, and maybe more.
 func searchNear[W ops.PathWeight[W]](reversed fst.Expanded[W], pairs []fst.LabelPair, threshold W, op string, lim ops.Limits) (*search[W], error) {
 	r := newRecursion(reversed, newParens(pairs), op, lim)
 	r.keep = true
 	if !threshold.Less(r.one) { // else not even the best path is within it, which is asked for all the same
 		r.within = threshold
 	}
-	// A little more, since the weights that are compared are summed up in other orders than that of the path.
+	// A little more, since the weights that are compared are summed up in other orders than
+	// that of the path.
 	r.far = func(w W) bool { return w.Equal(r.zero) || r.bound.Less(w) && !w.Near(r.bound, 1.0/1024) }
 	if err := r.run(); err != nil {
 		return nil, err
@@ -115,10 +119,10 @@ func expandThenPrune[W interface {
 }](f fst.Expanded[W], pairs []fst.LabelPair, threshold W, o *ExpandOptions, op string) (*fst.Vector[W], error) {
 	out, err := Expand(f, pairs, o)
 	if err != nil {
-		return nil, part.Renamed(err, op)
+		return nil, run.Errors.Renamed(err, op)
 	}
 	if err := ops.Prune(out, &ops.PruneOptions[W]{Threshold: &threshold, Limits: o.Limits}); err != nil {
-		return nil, part.Renamed(err, op)
+		return nil, run.Errors.Renamed(err, op)
 	}
 	return out, nil
 }
@@ -174,14 +178,15 @@ type pruner[W ops.PathWeight[W]] struct {
 	limit  W
 	slack  bool // the best paths alone are asked for
 
-	// Where the stack is not bounded. Then distances that no path within the limit has may be missing, so that what closes beyond
-	// a state need not be among what closes a source from which it is reached; it counts for all sources of the stack.
+	// Where the stack is not bounded. Then distances that no path within the limit has may be
+	// missing, so that what closes beyond a state need not be among what closes a source from
+	// which it is reached; it counts for all sources of the stack.
 	endless *endless[W]             // looks for paths within the limit that go up for ever; else nil
 	sources map[int32][]fst.StateID // of stacks that wait
 
 	nodes  []node[W]
 	height []int32 // of each stack, from the empty one
-	queue  *heap
+	queue  *run.StateHeap
 	held   int64 // bytes of the search, and of bodies
 	steps  int   // exits and ends that were looked at, since the limits were
 
@@ -198,7 +203,8 @@ type pruner[W ops.PathWeight[W]] struct {
 	best         []int32 // scratch: exit to each state, from 1
 }
 
-// onStack holds something for each state while configurations of one stack are visited, which come one after another.
+// onStack holds something for each state while configurations of one stack are visited, which come
+// one after another.
 type onStack[T any] struct {
 	of    []int32 // the stack that value is for, from 1
 	value []T
@@ -236,7 +242,7 @@ func newPruner[W ops.PathWeight[W]](f fst.Expanded[W], pairs []fst.LabelPair, ba
 		p.held += int64(unsafe.Sizeof(*b)) + int64(cap(b.closes))*int64(unsafe.Sizeof(fst.NoState))
 	}
 	p.held += back.held() + ops.SizeOf[W](n+1, int64(fst.NumArcs(back.f))).Bytes
-	p.queue = newHeap(p.before)
+	p.queue = run.NewStateHeap(0, true, p.before) // equal ones in OpenFst's order
 	return p
 }
 
@@ -327,8 +333,8 @@ func (p *pruner[W]) run(threshold W) error {
 			return err
 		}
 	}
-	for p.queue.len() > 0 {
-		s := p.queue.pop()
+	for !p.queue.Empty() {
+		s := p.queue.Pop()
 		n := p.node(s)
 		n.flags = n.flags&^waiting | expanded
 		c := p.e.table.Key(s)
@@ -339,8 +345,9 @@ func (p *pruner[W]) run(threshold W) error {
 	return nil
 }
 
-// over reports that w is beyond the limit. Where that is the weight of the best path itself, it is not by rounding: the
-// weights of that path come to others from its ends than from within, and nothing would be left.
+// over reports that w is beyond the limit. Where that is the weight of the best path itself, it is
+// not by rounding: the weights of that path come to others from its ends than from within, and
+// nothing would be left.
 func (p *pruner[W]) over(w W) bool {
 	return p.limit.Less(w) && !(p.slack && w.Near(p.limit, 1.0/1024))
 }
@@ -403,19 +410,20 @@ func (p *pruner[W]) enqueue(s fst.StateID) {
 			p.out.AddState()
 		}
 		n.flags |= waiting
-		p.queue.push(s)
+		p.queue.Push(s)
 	case n.flags&waiting != 0:
-		p.queue.update(s)
+		p.queue.Update(s)
 	}
 }
 
-// follow relaxes an arc of s, or what counts as one, to the configuration next, of the state q with the same stack, and reports
-// whether the best path through it is within the limit.
+// follow relaxes an arc of s, or what counts as one, to the configuration next, of the state q with
+// the same stack, and reports whether the best path through it is within the limit.
 func (p *pruner[W]) follow(s fst.StateID, q, next fst.StateID, weight W) bool {
 	p.node(max(s, next))
 	from, n := &p.nodes[s], &p.nodes[next]
 	if n.flags&measured == 0 {
-		// The same for each source from which q is reached: what closes beyond q closes that, too.
+		// The same for each source from which q is reached: what closes beyond q closes
+		// that, too.
 		n.flags |= measured
 		n.beyond = p.beyond(q, from.source)
 		if n.beyond.Less(n.toEnd) {
@@ -428,7 +436,8 @@ func (p *pruner[W]) follow(s fst.StateID, q, next fst.StateID, weight W) bool {
 	return !p.over(from.distance.Times(weight.Times(n.beyond)))
 }
 
-// beyond is how far it is to the end from q with the stack at hand, on which the parenthesis on top led to source.
+// beyond is how far it is to the end from q with the stack at hand, on which the parenthesis on top
+// led to source.
 func (p *pruner[W]) beyond(q, source fst.StateID) W {
 	if p.endless == nil && (p.cachedSource != source || p.cachedStack != p.current) {
 		p.cachedSource, p.cachedStack, p.dests = source, p.current, p.dests[:0]
@@ -531,7 +540,8 @@ func (p *pruner[W]) atSource(s fst.StateID, c configuration) error {
 	return nil
 }
 
-// closings finds how far it is to the end from the states that close the parenthesis on top of a stack, which led to source.
+// closings finds how far it is to the end from the states that close the parenthesis on top of a
+// stack, which led to source.
 func (p *pruner[W]) closings(stack int32, source fst.StateID) {
 	id := p.stack.top(stack)
 	for _, q := range p.body(id, source).closes {

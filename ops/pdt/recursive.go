@@ -10,25 +10,29 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// Shortest paths where the stack is not bounded: then a search may have to enter itself, so that there is no order of the
-// searches in which each is complete before it is used. All go on at once instead, and what one finds better is passed on to
-// all that use it: the least derivation of a grammar.
+// Shortest paths where the stack is not bounded: then a search may have to enter itself, so that
+// there is no order of the searches in which each is complete before it is used. All go on at once
+// instead, and what one finds better is passed on to all that use it: the least derivation of a
+// grammar.
 //
-// Where no arc is better than 1̄, in the order of D. Knuth, "A generalization of Dijkstra's algorithm", Information Processing
-// Letters 6(1), 1977, which follows each pair of a source and a state once. The order is not that of the distances from the
-// source, by which every search would go on as far as that from the start, but that of the best path from the start to where
-// the pair is used, up to its state (M.-J. Nederhof, "Weighted deductive parsing and Knuth's algorithm", Computational
-// Linguistics 29(1), 2003; for what holds of it see ordered), and on from there at least as far as to a final state where no
-// parentheses are heeded (D. Klein and C. Manning, "A* parsing", HLT-NAACL 2003). So it ends when the first complete path is
-// reached, and only pairs are met by way of which a path may be as good.
+// Where no arc is better than 1̄, in the order of D. Knuth, "A generalization of Dijkstra's
+// algorithm", Information Processing Letters 6(1), 1977, which follows each pair of a source and a
+// state once. The order is not that of the distances from the source, by which every search would
+// go on as far as that from the start, but that of the best path from the start to where the pair
+// is used, up to its state (M.-J. Nederhof, "Weighted deductive parsing and Knuth's algorithm",
+// Computational Linguistics 29(1), 2003; for what holds of it see ordered), and on from there at
+// least as far as to a final state where no parentheses are heeded (D. Klein and C. Manning, "A*
+// parsing", HLT-NAACL 2003). So it ends when the first complete path is reached, and only pairs are
+// met by way of which a path may be as good.
 //
-// Where an arc is better than 1̄, by rounds, as Bellman and Ford find paths. Where no cycle improves a path, the best
-// derivation of a pair has none of them twice on a way down, so that its height, and with it the number of rounds, is at
-// most that of the pairs.
+// Where an arc is better than 1̄, by rounds, as Bellman and Ford find paths. Where no cycle
+// improves a path, the best derivation of a pair has none of them twice on a way down, so that its
+// height, and with it the number of rounds, is at most that of the pairs.
 
-// derived is a search state, a state of the PDT with the source of its search, and how its best balanced path ends: with
-// an arc of the search state parent; or with a call, which is that arc, an opening parenthesis, then the path to the
-// search state exit of the search that it enters, and an arc of that.
+// derived is a search state, a state of the PDT with the source of its search, and how its best
+// balanced path ends: with an arc of the search state parent; or with a call, which is that arc, an
+// opening parenthesis, then the path to the search state exit of the search that it enters, and an
+// arc of that.
 type derived[W any] struct {
 	distance W
 	q        fst.StateID
@@ -48,7 +52,8 @@ const (
 // use is an arc of a search state, with an opening or a closing parenthesis.
 type use struct{ state, arc int32 }
 
-// caller is the best way of a search to enter another, or itself: the weight up to and with the parenthesis.
+// caller is the best way of a search to enter another, or itself: the weight up to and with the
+// parenthesis.
 type caller[W any] struct {
 	weight W
 	prefix W // from the start
@@ -56,7 +61,8 @@ type caller[W any] struct {
 	by     use
 }
 
-// leaving is the best way to leave a search with a parenthesis to a state: the weight from the source up to and with it.
+// leaving is the best way to leave a search with a parenthesis to a state: the weight from the
+// source up to and with it.
 type leaving[W any] struct {
 	weight W
 	to     fst.StateID
@@ -77,8 +83,9 @@ type recursiveEntry[W any] struct {
 	to      places // of each state, where in exits
 }
 
-// recursion makes searches all at once. The order is by a weight for each search state: prefix, that of the best path from
-// the start by which its source is entered, ⊗ its distance ⊗ ahead, the least weight from its state to the end.
+// recursion makes searches all at once. The order is by a weight for each search state: prefix,
+// that of the best path from the start by which its source is entered, ⊗ its distance ⊗ ahead, the
+// least weight from its state to the end.
 type recursion[W semiring.Path[W]] struct {
 	f      fst.Expanded[W]
 	parens *parens
@@ -93,8 +100,8 @@ type recursion[W semiring.Path[W]] struct {
 	heap    weightHeap[W]
 	next    []int32 // search states of the next round, where there is no order
 
-	// The weight of the best complete path so far, and that beyond which nothing counts. What is as good as that does not
-	// count either, unless far says that it does.
+	// The weight of the best complete path so far, and that beyond which nothing counts. What
+	// is as good as that does not count either, unless far says that it does.
 	best, bound W
 	within      W // of bound to best
 	far         func(w W) bool
@@ -149,9 +156,10 @@ func recursivePath[W semiring.Path[W]](f fst.Expanded[W], p *parens, op string, 
 	return r.path(o.KeepParens)
 }
 
-// leastToEnd returns for each state a weight that no path from there to the end is better than, from outside all parentheses and
-// from within some: of all that is on the stack it heeds whether there is something, which must be so before a closing parenthesis
-// and not at the end. No arc of f is better than 1̄. O((states + arcs) · log states).
+// leastToEnd returns for each state a weight that no path from there to the end is better than,
+// from outside all parentheses and from within some: of all that is on the stack it heeds whether
+// there is something, which must be so before a closing parenthesis and not at the end. No arc of f
+// is better than 1̄. O((states + arcs) · log states).
 func leastToEnd[W semiring.Path[W]](f fst.Expanded[W], p *parens) (outside, within []W) {
 	n := f.NumStates()
 	type back struct {
@@ -209,10 +217,12 @@ func leastToEnd[W semiring.Path[W]](f fst.Expanded[W], p *parens) (outside, with
 
 // run makes the searches.
 //
-// What holds of the order, where ⊗ is exact: a search state is followed when its distance is that of its best path. For it is
-// used only behind what enters its source, so that what it comes from (a search state of the same source, or one and an exit of
-// the search that it enters) comes no later: the best path from the start to either is a beginning of one to it, and ahead
-// falls along a path by no more than what that adds. Where rounding breaks this, what is improved is followed again.
+// What holds of the order, where ⊗ is exact: a search state is followed when its distance is that
+// of its best path. For it is used only behind what enters its source, so that what it comes from
+// (a search state of the same source, or one and an exit of the search that it enters) comes no
+// later: the best path from the start to either is a beginning of one to it, and ahead falls along
+// a path by no more than what that adds. Where rounding breaks this, what is improved is followed
+// again.
 func (r *recursion[W]) run() error {
 	start := r.f.Start()
 	if start == fst.NoState {
@@ -254,8 +264,8 @@ func (r *recursion[W]) rounds() error {
 	return nil
 }
 
-// toEnd is the least weight from q to the end, as far as it is known, in the search of that number, of which 0 is that from
-// the start.
+// toEnd is the least weight from q to the end, as far as it is known, in the search of that number,
+// of which 0 is that from the start.
 func (r *recursion[W]) toEnd(source int32, q fst.StateID) W { return r.ahead[min(source, 1)][q] }
 
 // worse reports that nothing beyond a weight in the order counts.
@@ -273,7 +283,8 @@ func (r *recursion[W]) id(source int32, q fst.StateID) int32 {
 	return *at - 1
 }
 
-// anyKey bounds keys of places of which there are few, so that they are never looked up in an array.
+// anyKey bounds keys of places of which there are few, so that they are never looked up in an
+// array.
 const anyKey = 1 << 30
 
 // begin starts the search from a state, if there is none, or has it come earlier in the order.
@@ -369,7 +380,8 @@ func (r *recursion[W]) size() int64 {
 		int64(cap(r.heap))*int64(unsafe.Sizeof(weighted[W]{})) + 4*int64(cap(r.next)+len(r.of)) + 2*int64(len(r.ahead[0]))*int64(unsafe.Sizeof(r.zero))
 }
 
-// call enters the state to by pair id, unless the search does that at no greater weight, and leaves it by all that is known.
+// call enters the state to by pair id, unless the search does that at no greater weight, and leaves
+// it by all that is known.
 func (r *recursion[W]) call(id int32, to fst.StateID, c caller[W]) {
 	if r.ordered && r.worse(c.prefix.Times(r.toEnd(1, to))) {
 		return
@@ -396,7 +408,8 @@ func (r *recursion[W]) call(id int32, to fst.StateID, c caller[W]) {
 	}
 }
 
-// leave leaves the search of a source with pair id, unless it is left there at no greater weight, to all that entered it so.
+// leave leaves the search of a source with pair id, unless it is left there at no greater weight,
+// to all that entered it so.
 func (r *recursion[W]) leave(id int32, x leaving[W], source int32, first bool) {
 	number := r.entryOf(id, r.from[source].state)
 	e := &r.entry[number]
@@ -425,7 +438,8 @@ func (r *recursion[W]) leave(id int32, x leaving[W], source int32, first bool) {
 	}
 }
 
-// relax offers q, in the search from a source, a path of weight w; prefix is its weight from the start.
+// relax offers q, in the search from a source, a path of weight w; prefix is its weight from the
+// start.
 func (r *recursion[W]) relax(source int32, q fst.StateID, w, prefix W, last, exit use) {
 	if r.ordered && r.worse(prefix.Times(r.toEnd(source, q))) {
 		return
@@ -439,7 +453,8 @@ func (r *recursion[W]) relax(source int32, q fst.StateID, w, prefix W, last, exi
 	r.improved(i, prefix)
 }
 
-// distances is what the searches found, as one search at a time would have it, with what it keeps. Nothing else is to be asked of it.
+// distances is what the searches found, as one search at a time would have it, with what it keeps.
+// Nothing else is to be asked of it.
 func (r *recursion[W]) distances() *search[W] {
 	s := &search[W]{f: r.f, parens: r.parens, op: r.op, zero: r.zero, one: r.one, keep: true,
 		sources: r.sources, of: r.of, entries: r.entries, closing: r.closing, data: make([]searchState[W], len(r.data))}
@@ -508,7 +523,8 @@ func (r *recursion[W]) path(keep bool) (*fst.Vector[W], error) {
 	return out, nil
 }
 
-// weightHeap is a heap of numbers with weights, of which it pops one of the least. Those whose weight falls are pushed again.
+// weightHeap is a heap of numbers with weights, of which it pops one of the least. Those whose
+// weight falls are pushed again.
 type weightHeap[W semiring.Path[W]] []weighted[W]
 
 type weighted[W any] struct {

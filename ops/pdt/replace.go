@@ -59,11 +59,10 @@ type ReplaceOptions struct {
 // as those of a context-free grammar do. Each is there once, whoever calls it; a pair
 // of parentheses belongs to the state that it returns to, for each rule called.
 //
-// Of two rules for one label the last counts. Rules for labels that are not positive
-// are an error, and so is, around ErrParenLabels, a parenthesis that has the label of
-// some other arc's input, or the symbol of another label. Symbol tables must agree; those of the first
-// rule get the symbols of the parentheses. O(states + arcs) of the rules, and an arc
-// for each final state of each call.
+// Of two rules for one label the last counts. Rules for labels that are not positive are an error,
+// and so is, around ErrParenLabels, a parenthesis that has the label of some other arc's input, or
+// the symbol of another label. Symbol tables must agree; those of the first rule get the symbols of
+// the parentheses. O(states + arcs) of the rules, and an arc for each final state of each call.
 //
 // Allauzen and Riley 2012, section 4.3; the strongly regular case is that of M. Mohri
 // and F. Pereira, "Dynamic compilation of weighted context-free grammars", ACL 1998.
@@ -243,7 +242,8 @@ func (r *replacer[W]) label(op string) ([]fst.LabelPair, error) {
 				}
 				first = l.member[l.of[i]][0]
 			}
-			// OpenFst makes ε of the second call of a component that returns to a state, if it is of another rule.
+			// OpenFst makes ε of the second call of a component that returns to a
+			// state, if it is of another rule.
 			id, isNew := known.ID(callTo{int32(first), arcs[k].NextState})
 			if isNew {
 				ids = append(ids, count[first])
@@ -293,7 +293,8 @@ func (r *replacer[W]) addParens(pairs []fst.LabelPair) error {
 		if r.closeWeight[i] {
 			open.Weight = r.one
 			if pair.From == fst.Epsilon {
-				// The state that is called is the one that calls: the return is enough.
+				// The state that is called is the one that calls: the return is
+				// enough.
 				if dead == fst.NoState {
 					dead = r.out.AddState()
 				}

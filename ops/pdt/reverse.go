@@ -3,7 +3,7 @@ package pdt
 import (
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops"
-	"github.com/tropica-fst/tropica/ops/internal/part"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -13,7 +13,7 @@ import (
 func Reverse[W semiring.Reversible[W, R], R semiring.Weight[R]](f fst.Expanded[W], pairs []fst.LabelPair, lim ops.Limits) (*fst.Vector[R], error) {
 	out, err := ops.Reverse[W, R](f, &ops.ReverseOptions{Limits: lim})
 	if err != nil {
-		return nil, part.Renamed(err, "pdt.Reverse")
+		return nil, run.Errors.Renamed(err, "pdt.Reverse")
 	}
 	swap := make([]fst.LabelPair, 0, 2*len(pairs))
 	for _, p := range pairs {
@@ -31,7 +31,7 @@ func ReverseMulti[W semiring.Reversible[W, R], R semiring.Weight[R]](f fst.Expan
 	}
 	out, err := Reverse[W, R](f, pairs, lim)
 	if err != nil {
-		return nil, nil, part.Renamed(err, "pdt.ReverseMulti")
+		return nil, nil, run.Errors.Renamed(err, "pdt.ReverseMulti")
 	}
 	lo, hi := int32(Stacks), int32(1)
 	for _, s := range stack {

@@ -27,10 +27,12 @@ type ShortestPathOptions struct {
 //
 // No cycle may improve a path: the error is a StateError around ops.ErrNotClosed.
 //
-// Where a search enters itself, so that the stack is not bounded, all searches go on at once; the best
-// path may then be exponentially longer than f. If no arc is better than 1̄ they go on in order, and only as far as what they find may
-// be part of a best path: most often little of O(k·V·E·log + entries · exits), where entries are pairs of a search and what it enters,
-// and exits those of what closes that, which is the cube of the states at worst. Else they go on in rounds, each of which costs that.
+// Where a search enters itself, so that the stack is not bounded, all searches go on at once; the
+// best path may then be exponentially longer than f. If no arc is better than 1̄ they go on in
+// order, and only as far as what they find may be part of a best path: most often little of
+// O(k·V·E·log + entries · exits), where entries are pairs of a search and what it enters, and exits
+// those of what closes that, which is the cube of the states at worst. Else they go on in rounds,
+// each of which costs that.
 //
 // Each state that an opening parenthesis leads to is the source of a search of its
 // own, over pairs of it and a state; what it finds up to the matching closing
@@ -160,7 +162,7 @@ func newSearch[W semiring.Path[W]](f fst.Expanded[W], pairs []fst.LabelPair, kin
 }
 
 // id returns the search state of q in the search r.
-func (s *search[W]) id(r *run, q fst.StateID) int32 {
+func (s *search[W]) id(r *searching, q fst.StateID) int32 {
 	at := s.sources[r.number].states.at(int32(q), s.f.NumStates(), &s.bytes)
 	if *at == 0 {
 		s.data = append(s.data, searchState[W]{distance: s.zero, q: q, parent: none, call: none})
@@ -179,9 +181,9 @@ func (s *search[W]) distance(q, source fst.StateID) W {
 	return s.zero
 }
 
-// run is a search from a source under way. One that enters another waits below it
+// searching is a search from a source under way. One that enters another waits below it
 // on a stack, for the depth of parentheses is that of the input.
-type run struct {
+type searching struct {
 	source  fst.StateID
 	number  int32 // of the source
 	queue   queue
@@ -200,7 +202,7 @@ func (s *search[W]) run() error {
 	if start == fst.NoState {
 		return nil
 	}
-	stack := []*run{s.begin(start)}
+	stack := []*searching{s.begin(start)}
 	for len(stack) > 0 {
 		r := stack[len(stack)-1]
 		entered, err := s.step(r)
@@ -217,8 +219,8 @@ func (s *search[W]) run() error {
 	return nil
 }
 
-func (s *search[W]) begin(from fst.StateID) *run {
-	r := &run{source: from, number: int32(len(s.sources)), queue: s.newQueue(), at: none}
+func (s *search[W]) begin(from fst.StateID) *searching {
+	r := &searching{source: from, number: int32(len(s.sources)), queue: s.newQueue(), at: none}
 	s.of[from] = r.number
 	s.sources = append(s.sources, source{})
 	i := s.id(r, from)
@@ -231,7 +233,7 @@ func (s *search[W]) begin(from fst.StateID) *run {
 // leads to the same state with a weight that is no worse: it would never improve a path.
 // Where only paths are sought, what finds the search's states is given back; where distances are,
 // the states that close it are kept.
-func (s *search[W]) finish(r *run) {
+func (s *search[W]) finish(r *searching) {
 	for _, e := range r.closed {
 		from := s.closing[e]
 		s.bytes -= numberSize * int64(len(from))
@@ -285,7 +287,7 @@ func (s *search[W]) useful(exits []exit[W]) []exit[W] {
 
 // step follows arcs until one enters a search that has not been made, whose source
 // it returns, or those of one state are done.
-func (s *search[W]) step(r *run) (entered fst.StateID, err error) {
+func (s *search[W]) step(r *searching) (entered fst.StateID, err error) {
 	if r.at == none {
 		if r.queue.empty() {
 			return fst.NoState, nil
@@ -352,7 +354,7 @@ func (s *search[W]) step(r *run) (entered fst.StateID, err error) {
 }
 
 // callOf returns the call of the search r that enters there.
-func (s *search[W]) callOf(r *run, there entryKey) int32 {
+func (s *search[W]) callOf(r *searching, there entryKey) int32 {
 	e := int32(s.entries.Find(there))
 	at := r.calls.at(e, s.entries.Len(), &s.bytes)
 	if *at == 0 {
@@ -363,7 +365,7 @@ func (s *search[W]) callOf(r *run, there entryKey) int32 {
 }
 
 // closeCall relaxes what follows the closing parentheses of the call at hand.
-func (s *search[W]) closeCall(r *run) {
+func (s *search[W]) closeCall(r *searching) {
 	c := s.calls[r.call]
 	s.work += len(s.exits[c.entry])
 	for _, x := range s.exits[c.entry] {
@@ -373,7 +375,7 @@ func (s *search[W]) closeCall(r *run) {
 
 // relax offers q, in the search r, a path of weight w that ends after the search
 // state before.
-func (s *search[W]) relax(r *run, q fst.StateID, w W, before, call int32) {
+func (s *search[W]) relax(r *searching, q fst.StateID, w W, before, call int32) {
 	i := s.id(r, q)
 	d := &s.data[i]
 	if !w.Less(d.distance) {
@@ -383,7 +385,7 @@ func (s *search[W]) relax(r *run, q fst.StateID, w W, before, call int32) {
 	s.enqueue(r, i)
 }
 
-func (s *search[W]) enqueue(r *run, i int32) {
+func (s *search[W]) enqueue(r *searching, i int32) {
 	if s.data[i].flags&queued == 0 {
 		s.data[i].flags |= queued
 		r.queue.push(s.data[i].q)
@@ -391,7 +393,7 @@ func (s *search[W]) enqueue(r *run, i int32) {
 }
 
 // atFinal updates the best complete path.
-func (s *search[W]) atFinal(r *run) {
+func (s *search[W]) atFinal(r *searching) {
 	if r.source != s.f.Start() {
 		return
 	}
@@ -404,7 +406,8 @@ func (s *search[W]) atFinal(r *run) {
 	}
 }
 
-// stepsPerLook is how much may be done between looks at the limits, which look at the clock every 256th time: a quarter of a second.
+// stepsPerLook is how much may be done between looks at the limits, which look at the clock every
+// 256th time: a quarter of a second.
 const stepsPerLook = 1 << 16
 
 // look looks at the limits.
@@ -421,7 +424,7 @@ func (s *search[W]) held() int64 {
 
 // check looks at the limits, and every now and then for a cycle of parents, which is
 // there sooner or later just if one improves a path.
-func (s *search[W]) check(r *run) error {
+func (s *search[W]) check(r *searching) error {
 	if err := s.look(); err != nil {
 		return err
 	}

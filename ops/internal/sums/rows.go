@@ -1,4 +1,4 @@
-package ops
+package sums
 
 import (
 	"math"
@@ -7,43 +7,44 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// float is met by the numeric weights. A kernel that is generic in it alone
-// compiles to one concrete loop for each width: operators on type parameters of
-// a basic shape are plain instructions, only methods would go through a
-// dictionary (3.8 ns an arc against about 1).
-type float interface{ ~float32 | ~float64 }
+// Float is implemented by the numeric weights. A kernel that is generic in it alone compiles to one
+// concrete loop for each width: operators on type parameters of a basic shape are plain
+// instructions, only methods would go through a dictionary (3.8 ns an arc against about 1).
+type Float interface{ ~float32 | ~float64 }
 
-// rows are the inner loops of sums over paths of weights W, carried in D (see carry.go), one call a state.
+// rows are the inner loops of sums over paths of weights W, carried in D (see carry.go), one call a
+// state.
 type rows[W, D any] struct {
 	// relax does d[n] ⊕= dq⊗w for the arcs (w, n) of a state.
-	relax func(d []D, dq D, arcs []fst.Arc[W])
+	Relax func(d []D, dq D, arcs []fst.Arc[W])
 	// sum returns final ⊕ ⊕ w⊗d[n] over the arcs (w, n) of a state.
-	sum func(d []D, arcs []fst.Arc[W], final W) D
+	Sum func(d []D, arcs []fst.Arc[W], final W) D
 }
 
-// rowsOf chooses the loops: concrete ones for the numeric weights, else
+// RowsOf chooses the loops: concrete ones for the numeric weights, else
 // the generic ones. BenchmarkRows, rows of 4 arcs in cache on a loaded machine,
 // so that only the ratios count: a kernel takes 0.7 of the generic loop's time
 // over Tropical, 0.4 over Probability and 0.14 over Log64.
-func rowsOf[W semiring.Weight[W], D semiring.Weight[D]]() rows[W, D] {
-	r := rowsAny[W, D]()
+func RowsOf[W semiring.Weight[W], D semiring.Weight[D]]() rows[W, D] {
+	r := RowsAny[W, D]()
 	switch k := any(&r).(type) {
 	case *rows[semiring.Tropical, semiring.Tropical]:
-		k.relax, k.sum = relaxMin[semiring.Tropical], sumMin[semiring.Tropical]
+		k.Relax, k.Sum = relaxMin[semiring.Tropical], sumMin[semiring.Tropical]
 	case *rows[semiring.Tropical64, semiring.Tropical64]:
-		k.relax, k.sum = relaxMin[semiring.Tropical64], sumMin[semiring.Tropical64]
+		k.Relax, k.Sum = relaxMin[semiring.Tropical64], sumMin[semiring.Tropical64]
 	case *rows[semiring.Log, semiring.Log64]:
-		k.sum = sumLog[semiring.Log]
+		k.Sum = sumLog[semiring.Log]
 	case *rows[semiring.Log64, semiring.Log64]:
-		k.sum = sumLog[semiring.Log64]
+		k.Sum = sumLog[semiring.Log64]
 	case *rows[semiring.Probability, semiring.Probability]:
-		k.relax, k.sum = relaxReal[semiring.Probability], sumReal[semiring.Probability]
+		k.Relax, k.Sum = relaxReal[semiring.Probability], sumReal[semiring.Probability]
 	}
 	return r
 }
 
-// outsideOf chooses the loop that returns the first position at which weights have no member, or -1.
-func outsideOf[W semiring.Weight[W]]() func([]W) int {
+// OutsideOf chooses the loop that returns the first position at which weights have no member, or
+// -1.
+func OutsideOf[W semiring.Weight[W]]() func([]W) int {
 	outside := outsideAny[W]
 	switch outside := any(&outside).(type) {
 	case *func([]semiring.Tropical) int:
@@ -58,11 +59,11 @@ func outsideOf[W semiring.Weight[W]]() func([]W) int {
 	return outside
 }
 
-// rowsAny are the loops for any weights.
-func rowsAny[W semiring.Weight[W], D semiring.Weight[D]]() rows[W, D] {
-	wide := widening[W, D]()
+// RowsAny are the loops for any weights.
+func RowsAny[W semiring.Weight[W], D semiring.Weight[D]]() rows[W, D] {
+	wide := Widening[W, D]()
 	return rows[W, D]{
-		relax: func(d []D, dq D, arcs []fst.Arc[W]) {
+		Relax: func(d []D, dq D, arcs []fst.Arc[W]) {
 			if semiring.IsZero(dq) {
 				return // 0̄ annihilates what is no member, too
 			}
@@ -71,7 +72,7 @@ func rowsAny[W semiring.Weight[W], D semiring.Weight[D]]() rows[W, D] {
 				d[e.NextState] = d[e.NextState].Plus(dq.Times(wide(e.Weight)))
 			}
 		},
-		sum: func(d []D, arcs []fst.Arc[W], final W) D {
+		Sum: func(d []D, arcs []fst.Arc[W], final W) D {
 			sum, zero := wide(final), semiring.Zero[D]()
 			for i := range arcs {
 				e := &arcs[i]
@@ -84,7 +85,7 @@ func rowsAny[W semiring.Weight[W], D semiring.Weight[D]]() rows[W, D] {
 	}
 }
 
-func relaxMin[T float](d []T, dq T, arcs []fst.Arc[T]) {
+func relaxMin[T Float](d []T, dq T, arcs []fst.Arc[T]) {
 	if dq == T(math.Inf(1)) {
 		return // 0̄, which would annihilate a weight -∞ too
 	}
@@ -98,7 +99,7 @@ func relaxMin[T float](d []T, dq T, arcs []fst.Arc[T]) {
 	}
 }
 
-func sumMin[T float](d []T, arcs []fst.Arc[T], final T) T {
+func sumMin[T Float](d []T, arcs []fst.Arc[T], final T) T {
 	if final != final {
 		return final
 	}
@@ -115,7 +116,7 @@ func sumMin[T float](d []T, arcs []fst.Arc[T], final T) T {
 	return final
 }
 
-func relaxReal[T float](d []T, dq T, arcs []fst.Arc[T]) {
+func relaxReal[T Float](d []T, dq T, arcs []fst.Arc[T]) {
 	if dq == 0 {
 		return
 	}
@@ -125,7 +126,7 @@ func relaxReal[T float](d []T, dq T, arcs []fst.Arc[T]) {
 	}
 }
 
-func sumReal[T float](d []T, arcs []fst.Arc[T], final T) T {
+func sumReal[T Float](d []T, arcs []fst.Arc[T], final T) T {
 	for i := range arcs {
 		e := &arcs[i]
 		if x := d[e.NextState]; x != 0 {
@@ -138,7 +139,7 @@ func sumReal[T float](d []T, arcs []fst.Arc[T], final T) T {
 // sumLog is -log(e^-final + Σ e^-(w+d)): the least term first, then one exp a
 // term and one log a row, where adding the terms two by two would take an exp
 // and a log1p each.
-func sumLog[T float](d []semiring.Log64, arcs []fst.Arc[T], final T) semiring.Log64 {
+func sumLog[T Float](d []semiring.Log64, arcs []fst.Arc[T], final T) semiring.Log64 {
 	least := float64(final)
 	for i := range arcs {
 		e := &arcs[i]
@@ -161,7 +162,7 @@ func sumLog[T float](d []semiring.Log64, arcs []fst.Arc[T], final T) semiring.Lo
 
 // slowSumLog deals with rows whose least term is infinite or NaN: with an ∞ as a factor that
 // is a 0̄, which min does not see.
-func slowSumLog[T float](d []semiring.Log64, arcs []fst.Arc[T], final, least float64) semiring.Log64 {
+func slowSumLog[T Float](d []semiring.Log64, arcs []fst.Arc[T], final, least float64) semiring.Log64 {
 	sum := semiring.Log64(final)
 	if least > 0 || len(arcs) == 0 {
 		return sum
@@ -173,4 +174,33 @@ func slowSumLog[T float](d []semiring.Log64, arcs []fst.Arc[T], final, least flo
 		}
 	}
 	return sum
+}
+
+// outsideAny returns the first position at which d has no member, -1 if there is none.
+func outsideAny[W semiring.Weight[W]](d []W) int {
+	for i := range d {
+		if !d[i].Member() {
+			return i
+		}
+	}
+	return -1
+}
+
+// outsideCosts is outsideAny where -∞ and NaN are no members.
+func outsideCosts[T Float](d []T) int {
+	least := T(math.Inf(-1))
+	for i, x := range d {
+		if !(x > least) {
+			return i
+		}
+	}
+	return -1
+}
+
+// ExpNeg is e^-x, and 0 for the NaN of ∞-∞, which is a 0̄.
+func ExpNeg(x float64) float64 {
+	if !(x < 746) {
+		return 0
+	}
+	return math.Exp(-x)
 }

@@ -1,25 +1,28 @@
-package ops
+package sums
 
 import (
-	"container/heap"
 	"math"
 	"slices"
+
+	"github.com/tropica-fst/tropica/ops/internal/run"
 )
 
 // wideArc is an arc to a state, or from one.
 type wideArc struct {
 	state int32
-	w     wide
+	w     Wide
 }
 
-// eliminateSparse solves x = b + x·A for the numbers that weight makes of the arcs' weights, with b given in x, by the elimination of
-// one state after the other: those first between whose neighbours the fewest arcs come in its place (H. Markowitz, "The
-// elimination form of the inverse and its application to linear programming", Management Science 3(3), 1957). No
-// difference is taken but 1-a for the loop at a state, as in solveLinear.
+// EliminateSparse solves x = b + x·A for the numbers that weight makes of the arcs' weights, with b
+// given in x, by the elimination of one state after the other: those first between whose neighbours
+// the fewest arcs come in its place (H. Markowitz, "The elimination form of the inverse and its
+// application to linear programming", Management Science 3(3), 1957). No difference is taken but
+// 1-a for the loop at a state, as in solveLinear.
 //
-// It returns notTried, and leaves x as it is, where there would be eight times as many arcs, or where a loop is so
-// near to 1 that rounding decides on which side; else solved, or a state at which the sum diverges.
-func eliminateSparse(arcs realArcs, weight func(float64) wide, x []wide, o *ShortestDistanceOptions) int {
+// It returns notTried, and leaves x as it is, where there would be eight times as many arcs, or
+// where a loop is so near to 1 that rounding decides on which side; else solved, or a state at
+// which the sum diverges.
+func EliminateSparse(arcs RealArcs, weight func(float64) Wide, x []Wide, o *Options) int {
 	const near = 1e-11
 	n := len(x)
 	b := slices.Clone(x)
@@ -27,30 +30,30 @@ func eliminateSparse(arcs realArcs, weight func(float64) wide, x []wide, o *Shor
 	most := 8*arcs.n + 1<<16
 	type eliminated struct {
 		state int32
-		star  wide
+		star  Wide
 		from  []wideArc // states left then that have an arc to it
 	}
 	order := make([]eliminated, 0, n)
-	w := &stopwatch{ctx: o.Ctx}
+	w := &run.Stopwatch{Ctx: o.Ctx}
 	for len(order) < n {
 		p := e.next()
-		if w.did(8+int(e.key(p))) != nil {
+		if w.Spend(8+int(e.key(p))) != nil {
 			return interrupted
 		}
-		loop := e.loop[p].value()
+		loop := e.loop[p].Value()
 		if math.Abs(1-loop) < near {
-			return notTried
+			return NotTried
 		}
 		if !(loop < 1) {
 			return int(p)
 		}
-		star := wide{1 / (1 - loop), 0}.settle()
+		star := Wide{1 / (1 - loop), 0}.settle()
 		for _, arc := range e.rows[p] {
 			b[arc.state] = b[arc.state].plus(b[p].times(star).times(arc.w)).settle()
 		}
 		order = append(order, eliminated{p, star, e.remove(p, star)})
 		if e.arcs > most {
-			return notTried
+			return NotTried
 		}
 	}
 	for _, at := range slices.Backward(order) {
@@ -60,7 +63,7 @@ func eliminateSparse(arcs realArcs, weight func(float64) wide, x []wide, o *Shor
 		}
 		x[at.state] = sum.times(at.star)
 	}
-	return solved
+	return Solved
 }
 
 // elimination is what is left of a component.
@@ -68,17 +71,18 @@ type elimination struct {
 	rows [][]wideArc // arcs from each state, one to each other
 	from [][]int32   // states that have, or had, an arc to each
 	into []int32     // how many have one
-	loop []wide
+	loop []Wide
 	gone []bool
 	arcs int     // in rows, and of states that are gone those into them
 	at   []int32 // 1 + where in the row that is looked at the arc to each state is
-	heap stateHeap
+	heap *run.Heap[stateKey]
 }
 
-func newElimination(arcs realArcs, weight func(float64) wide, n int) *elimination {
+func newElimination(arcs RealArcs, weight func(float64) Wide, n int) *elimination {
 	e := &elimination{
 		rows: make([][]wideArc, n), from: make([][]int32, n), into: make([]int32, n),
-		loop: make([]wide, n), gone: make([]bool, n), at: make([]int32, n),
+		loop: make([]Wide, n), gone: make([]bool, n), at: make([]int32, n),
+		heap: run.NewHeap(stateKey.less),
 	}
 	for i := range arcs.n {
 		if from, to := arcs.ends(i); from == to {
@@ -96,14 +100,13 @@ func newElimination(arcs realArcs, weight func(float64) wide, n int) *eliminatio
 		e.leave(p)
 	}
 	for p := range int32(n) {
-		e.heap = append(e.heap, stateKey{e.key(p), p})
+		e.heap.Push(stateKey{e.key(p), p})
 	}
-	heap.Init(&e.heap)
 	return e
 }
 
 // add adds to the row of p, which is the one that is looked at.
-func (e *elimination) add(p, to int32, w wide) {
+func (e *elimination) add(p, to int32, w Wide) {
 	if k := e.at[to]; k > 0 {
 		arc := &e.rows[p][k-1]
 		arc.w = arc.w.plus(w).settle()
@@ -129,8 +132,9 @@ func (e *elimination) leave(p int32) {
 	}
 }
 
-// remove puts arcs between its neighbours in the place of p, the turns round whose loop weigh star, and returns the arcs to it.
-func (e *elimination) remove(p int32, star wide) (into []wideArc) {
+// remove puts arcs between its neighbours in the place of p, the turns round whose loop weigh star,
+// and returns the arcs to it.
+func (e *elimination) remove(p int32, star Wide) (into []wideArc) {
 	e.gone[p] = true
 	row := e.rows[p]
 	into = make([]wideArc, 0, e.into[p])
@@ -158,11 +162,11 @@ func (e *elimination) remove(p int32, star wide) (into []wideArc) {
 			}
 		}
 		e.leave(i)
-		heap.Push(&e.heap, stateKey{e.key(i), i})
+		e.heap.Push(stateKey{e.key(i), i})
 	}
 	for _, arc := range row {
 		e.into[arc.state]--
-		heap.Push(&e.heap, stateKey{e.key(arc.state), arc.state})
+		e.heap.Push(stateKey{e.key(arc.state), arc.state})
 	}
 	e.arcs -= len(row)
 	e.rows[p], e.from[p] = nil, nil
@@ -175,29 +179,19 @@ func (e *elimination) key(p int32) int64 { return int64(e.into[p]) * int64(len(e
 // next returns the state with the least key, which is left.
 func (e *elimination) next() int32 {
 	for {
-		k := heap.Pop(&e.heap).(stateKey)
+		k := e.heap.Pop()
 		if !e.gone[k.state] && k.key == e.key(k.state) {
 			return k.state
 		}
 	}
 }
 
+// stateKey is a state in the heap; one whose key has changed is in it with its former keys, too.
 type stateKey struct {
 	key   int64
 	state int32
 }
 
-// stateHeap has the state with the least key first; a state is in it with keys that it had before, too.
-type stateHeap []stateKey
-
-func (h stateHeap) Len() int { return len(h) }
-func (h stateHeap) Less(i, j int) bool {
-	return h[i].key < h[j].key || h[i].key == h[j].key && h[i].state < h[j].state
-}
-func (h stateHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-func (h *stateHeap) Push(k any)   { *h = append(*h, k.(stateKey)) }
-func (h *stateHeap) Pop() any {
-	k := (*h)[len(*h)-1]
-	*h = (*h)[:len(*h)-1]
-	return k
+func (a stateKey) less(b stateKey) bool {
+	return a.key < b.key || a.key == b.key && a.state < b.state
 }

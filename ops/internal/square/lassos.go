@@ -1,10 +1,10 @@
-package ops
+package square
 
 import (
-	"errors"
 	"slices"
 	"unsafe"
 
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -21,21 +21,20 @@ import (
 // delay, too, and is no longer. This takes time O(pairs + arcs) of the component of
 // v.
 //
-// Pairs v come in the order of their accesses, as long as an access with a loop of
-// one step may be shorter than the best so far, which also bounds the loop. Where
-// delays are weights, the access says nothing about which loops change them, and a
-// loop may begin at any of its pairs: so a loop through a pair that has been looked
-// at is no better than what was found there, and such pairs are left out, with all
-// that lies on no cycle, or on none that changes a delay, without them. Delays of outputs depend on the access, so
-// that each different one is looked at for itself. All in all the time is at worst
-// O(pairs·(pairs + arcs)) for weights, on the components in which there is
-// something to find and no deeper than the best evidence; for outputs as often as
-// there are delays to come with.
+// Pairs v come in the order of their accesses, as long as an access with a loop of one step may be
+// shorter than the best so far, which also bounds the loop. Where delays are weights, the access
+// says nothing about which loops change them, and a loop may begin at any of its pairs: so a loop
+// through a pair that has been looked at is no better than what was found there, and such pairs are
+// left out, with all that lies on no cycle, or on none that changes a delay, without them. Delays
+// of outputs depend on the access, so that each different one is looked at for itself. All in all
+// the time is at worst O(pairs·(pairs + arcs)) for weights, on the components in which there is
+// something to find and no deeper than the best evidence; for outputs as often as there are delays
+// to come with.
 //
 // The two bounds of the search, effort and the length of delays, are told by
 // whether the result is proved to be the shortest.
-type lassos[W semiring.Divisible[W], D any, A delays[W, D]] struct {
-	s    *square[W]
+type lassos[W semiring.Divisible[W], D any, A Delays[W, D]] struct {
+	s    *Square[W]
 	alg  A
 	near func(a, b D) bool
 	comp []int32 // component of each pair
@@ -43,7 +42,7 @@ type lassos[W semiring.Divisible[W], D any, A delays[W, D]] struct {
 	accesses []access[D]
 	best     int // steps of the best evidence
 	at       int32
-	loop     []pairStep
+	loop     []Step
 
 	effort int64 // steps that may be tried yet
 	open   bool  // something was not looked at
@@ -52,7 +51,7 @@ type lassos[W semiring.Divisible[W], D any, A delays[W, D]] struct {
 	round  []int32    // the search for which kept is set
 	rounds int32
 
-	accessPath func(at int32) []pairStep
+	accessPath func(at int32) []Step
 
 	// Where delays are weights:
 	gone      []bool  // pairs that do not count any more
@@ -65,35 +64,37 @@ type lassos[W semiring.Divisible[W], D any, A delays[W, D]] struct {
 // access is a way from pair 0 to a pair: by one step from another access.
 type access[D any] struct {
 	pair, from int32
-	by         pairArc
+	by         Arc
 	steps      int32
 	delay      D
 }
 
-// onLoop is a way from the pair at which a loop is to begin to another: by one step from one before.
+// onLoop is a way from the pair at which a loop is to begin to another: by one step from one
+// before.
 type onLoop[D any] struct {
 	pair, from int32
-	by         pairArc
+	by         Arc
 	steps      int32
 	delay      D
 }
 
-// accessArcs is how many of the arcs that lead with different outputs from one pair to another are tried as accesses.
+// accessArcs is how many of the arcs that lead with different outputs from one pair to another are
+// tried as accesses.
 const accessArcs = 1 << 16
 
-// shortestEffort is how many steps a search for the shortest evidence tries when no
+// ShortestEffort is how many steps a search for the shortest evidence tries when no
 // limit is given, of 20 to 40 ns each: an answer that may not be the shortest after ten seconds
 // is worth more than the shortest after days, for some millions of pairs on cycles.
-const shortestEffort = 1 << 28
+const ShortestEffort = 1 << 28
 
-// shorten replaces found, evidence of findTwins on the square s with components comp,
-// by the shortest there is. Shortest says whether that is proved: where memory or time is over before, there is an answer all the
-// same.
-func shorten[W semiring.Divisible[W], D any, A delays[W, D]](s *square[W], alg A, near func(a, b D) bool, comp []int32, components int, found *TwinsError, effort int64) (*TwinsError, error) {
-	x := &lassos[W, D, A]{s: s, alg: alg, near: near, comp: comp, best: len(found.Left.ILabels) + 1, at: -1, effort: effort,
-		kept: make([][2]int32, len(s.pairs)), round: make([]int32, len(s.pairs))}
-	s.held += int64(len(s.pairs))*(12+4+4+4+8+1+8) + int64(len(s.list))*4
-	err := s.check()
+// shorten replaces found, evidence of findTwins on the square s with components comp, by the
+// shortest there is. Shortest says whether that is proved: where memory or time is over before,
+// there is an answer all the same.
+func shorten[W semiring.Divisible[W], D any, A Delays[W, D]](s *Square[W], alg A, near func(a, b D) bool, comp []int32, components int, found *Breach, effort int64) (*Breach, error) {
+	x := &lassos[W, D, A]{s: s, alg: alg, near: near, comp: comp, best: len(found.Access) + len(found.Cycle) + 1, at: -1, effort: effort,
+		kept: make([][2]int32, len(s.Pairs)), round: make([]int32, len(s.Pairs))}
+	s.Held += int64(len(s.Pairs))*(12+4+4+4+8+1+8) + int64(len(s.List))*4
+	err := s.Check()
 	if _, differ := alg.key(0, alg.one()); err != nil {
 		// as below
 	} else if differ {
@@ -101,28 +102,24 @@ func shorten[W semiring.Divisible[W], D any, A delays[W, D]](s *square[W], alg A
 	} else {
 		err = x.byPairs(components)
 	}
-	var limit *LimitError
-	if errors.As(err, &limit) && (limit.Limit == "bytes" || limit.Limit == "context") {
+	if limit := run.Errors.LimitOf(err); limit == "bytes" || limit == "context" {
 		x.open, err = true, nil // the limit is for the answer, which there is
 	}
 	if err != nil {
 		return nil, err
 	}
 	if x.at < 0 { // only rounding makes found a breach, or it is of no use to look for a better one
-		found.Shortest = false
 		return found, nil
 	}
-	b := evidence(found.Op, s, alg, x.accessPath(x.at), x.loop)
-	b.Shortest = !x.open
-	return b, nil
+	return &Breach{Access: x.accessPath(x.at), Cycle: x.loop, Shortest: !x.open}, nil
 }
 
 // cycles reports for each component whether it has arcs within.
 func (x *lassos[W, D, A]) cycles(components int) []bool {
 	has := make([]bool, components)
-	for p := range int32(len(x.s.pairs)) {
-		for _, e := range x.s.out(p) {
-			if x.comp[e.to] == x.comp[p] {
+	for p := range int32(len(x.s.Pairs)) {
+		for _, e := range x.s.Out(p) {
+			if x.comp[e.To] == x.comp[p] {
 				has[x.comp[p]] = true
 			}
 		}
@@ -133,27 +130,27 @@ func (x *lassos[W, D, A]) cycles(components int) []bool {
 // byPairs is the search for delays that are weights.
 func (x *lassos[W, D, A]) byPairs(components int) error {
 	s := x.s
-	n := int32(len(s.pairs))
+	n := int32(len(s.Pairs))
 	x.gone = make([]bool, n)
 	x.in, x.out = make([]int32, n), make([]int32, n)
 	x.fromFirst = make([]int64, n+2)
-	for _, e := range s.list {
-		x.fromFirst[e.to+2]++
+	for _, e := range s.List {
+		x.fromFirst[e.To+2]++
 	}
 	for p := range n {
 		x.fromFirst[p+2] += x.fromFirst[p+1]
 	}
-	x.from = make([]int32, len(s.list))
+	x.from = make([]int32, len(s.List))
 	for p := range n {
-		for _, e := range s.out(p) {
-			x.from[x.fromFirst[e.to+1]] = p
-			x.fromFirst[e.to+1]++
+		for _, e := range s.Out(p) {
+			x.from[x.fromFirst[e.To+1]] = p
+			x.fromFirst[e.To+1]++
 		}
 	}
 	changes := x.changing(components)
 	there := s.distances()
-	x.accessPath = func(at int32) []pairStep { return s.path(0, at, nil) }
-	look := x.effort - int64(len(s.pairs)+len(s.list))
+	x.accessPath = func(at int32) []Step { return s.path(0, at, nil) }
+	look := x.effort - int64(len(s.Pairs)+len(s.List))
 	for p := range n {
 		if p > 0 && there[p] == 0 || x.gone[p] || !changes[x.comp[p]] { // not reached, or of no use
 			continue
@@ -166,12 +163,12 @@ func (x *lassos[W, D, A]) byPairs(components int) error {
 		}
 		x.remove(p)
 		if x.effort < look { // what is left may have come apart, and have nothing to find any more
-			x.comp, components = s.components(x.gone)
+			x.comp, components = s.Components(x.gone)
 			changes = x.changing(components)
 			if !slices.Contains(changes, true) {
 				break
 			}
-			look = x.effort - int64(len(s.pairs)+len(s.list))
+			look = x.effort - int64(len(s.Pairs)+len(s.List))
 		}
 	}
 	return nil
@@ -183,11 +180,11 @@ func (x *lassos[W, D, A]) byPairs(components int) error {
 func (x *lassos[W, D, A]) changing(components int) []bool {
 	s := x.s
 	changes := make([]bool, components)
-	delay, seen := make([]D, len(s.pairs)), make([]bool, len(s.pairs))
+	delay, seen := make([]D, len(s.Pairs)), make([]bool, len(s.Pairs))
 	var queue []int32
 	clear(x.in)
 	clear(x.out)
-	for root := range int32(len(s.pairs)) {
+	for root := range int32(len(s.Pairs)) {
 		if seen[root] || x.gone[root] {
 			continue
 		}
@@ -195,18 +192,18 @@ func (x *lassos[W, D, A]) changing(components int) []bool {
 		queue = append(queue[:0], root)
 		for head := 0; head < len(queue); head++ {
 			p := queue[head]
-			for _, e := range s.out(p) {
-				if x.gone[e.to] || x.comp[e.to] != x.comp[p] {
+			for _, e := range s.Out(p) {
+				if x.gone[e.To] || x.comp[e.To] != x.comp[p] {
 					continue
 				}
 				x.out[p]++
-				x.in[e.to]++
-				l, r := s.arcs(p, e)
-				d := x.alg.step(delay[p], l, r)
-				if !seen[e.to] {
-					delay[e.to], seen[e.to] = d, true
-					queue = append(queue, e.to)
-				} else if !x.near(delay[e.to], d) {
+				x.in[e.To]++
+				l, r := s.Arcs(p, e)
+				d := x.alg.Step(delay[p], l, r)
+				if !seen[e.To] {
+					delay[e.To], seen[e.To] = d, true
+					queue = append(queue, e.To)
+				} else if !x.near(delay[e.To], d) {
 					changes[x.comp[p]] = true
 				}
 			}
@@ -231,8 +228,8 @@ func (x *lassos[W, D, A]) remove(p int32) {
 				x.leaving = append(x.leaving, t)
 			}
 		}
-		for _, e := range x.s.out(p) {
-			lose(e.to, x.in)
+		for _, e := range x.s.Out(p) {
+			lose(e.To, x.in)
 		}
 		for _, t := range x.from[x.fromFirst[p]:x.fromFirst[p+1]] {
 			lose(t, x.out)
@@ -247,10 +244,10 @@ func (x *lassos[W, D, A]) byDelays(components int) error {
 	x.accesses = append(x.accesses, access[D]{from: -1, delay: x.alg.one()})
 	first, _ := x.alg.key(0, x.alg.one())
 	known := map[string]bool{first: true}
-	x.accessPath = func(at int32) []pairStep {
-		var steps []pairStep
+	x.accessPath = func(at int32) []Step {
+		var steps []Step
 		for a := x.accesses[at]; a.from >= 0; a = x.accesses[a.from] {
-			steps = append(steps, pairStep{x.accesses[a.from].pair, a.by})
+			steps = append(steps, Step{x.accesses[a.from].pair, a.by})
 		}
 		slices.Reverse(steps)
 		return steps
@@ -265,7 +262,7 @@ func (x *lassos[W, D, A]) byDelays(components int) error {
 				return err
 			}
 		}
-		for _, group := range s.out(a.pair) {
+		for _, group := range s.Out(a.pair) {
 			list, more := s.alternatives(a.pair, group, accessArcs)
 			x.open = x.open || more
 			for _, e := range list {
@@ -278,20 +275,20 @@ func (x *lassos[W, D, A]) byDelays(components int) error {
 						return err
 					}
 				}
-				l, r := s.arcs(a.pair, e)
-				d := x.alg.unweighted(x.alg.step(a.delay, l, r))
+				l, r := s.Arcs(a.pair, e)
+				d := x.alg.unweighted(x.alg.Step(a.delay, l, r))
 				if x.alg.tooLong(d) {
 					x.open = true
 					continue
 				}
-				if k, _ := x.alg.key(e.to, d); !known[k] {
+				if k, _ := x.alg.key(e.To, d); !known[k] {
 					known[k] = true
-					s.held += int64(len(k)) + 64 + x.alg.heap(d) + 2*int64(unsafe.Sizeof(a))
-					x.accesses = append(x.accesses, access[D]{e.to, int32(head), e, a.steps + 1, d})
+					s.Held += int64(len(k)) + 64 + x.alg.heap(d) + 2*int64(unsafe.Sizeof(a))
+					x.accesses = append(x.accesses, access[D]{e.To, int32(head), e, a.steps + 1, d})
 				}
 			}
 		}
-		if err := s.check(); err != nil {
+		if err := s.Check(); err != nil {
 			return err
 		}
 	}
@@ -311,8 +308,8 @@ func (x *lassos[W, D, A]) loopAt(v, steps int32, d D, at int32) error {
 		if int(steps+w.steps)+1 >= x.best {
 			return nil
 		}
-		for _, group := range s.out(w.pair) {
-			t := group.to
+		for _, group := range s.Out(w.pair) {
+			t := group.To
 			if x.comp[t] != x.comp[v] || x.gone != nil && x.gone[t] {
 				continue
 			}
@@ -327,14 +324,14 @@ func (x *lassos[W, D, A]) loopAt(v, steps int32, d D, at int32) error {
 						return err
 					}
 				}
-				l, r := s.arcs(w.pair, e)
-				next := x.alg.step(w.delay, l, r)
+				l, r := s.Arcs(w.pair, e)
+				next := x.alg.Step(w.delay, l, r)
 				if t == v {
 					if !x.near(next, d) {
 						x.best, x.at = int(steps+w.steps)+1, at
-						x.loop = append(x.loop[:0], pairStep{w.pair, e})
+						x.loop = append(x.loop[:0], Step{w.pair, e})
 						for ; w.from >= 0; w = x.work[w.from] {
-							x.loop = append(x.loop, pairStep{x.work[w.from].pair, w.by})
+							x.loop = append(x.loop, Step{x.work[w.from].pair, w.by})
 						}
 						slices.Reverse(x.loop)
 						return nil
@@ -358,7 +355,7 @@ func (x *lassos[W, D, A]) loopAt(v, steps int32, d D, at int32) error {
 			}
 		}
 		if c := cap(x.work); c != grown {
-			s.held += int64(c-grown) * int64(unsafe.Sizeof(w))
+			s.Held += int64(c-grown) * int64(unsafe.Sizeof(w))
 			grown = c
 		}
 	}

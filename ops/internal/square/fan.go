@@ -1,34 +1,36 @@
-package ops
+package square
 
 import (
 	"cmp"
 	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// fan is what leaves a state, as the square needs it: of the arcs that are kept with one input label
-// and one next state the first stands for all, so that two states with a thousand such arcs each
-// have one arc of the square for them and not a million.
+// fan is what leaves a state, as the square needs it: of the arcs that are kept with one input
+// label and one next state the first stands for all, so that two states with a thousand such arcs
+// each have one arc of the square for them and not a million.
 type fan struct {
 	first []int32 // of each such group, by input label, then number
-	// others has the groups in which outputs differ: of each output the first arc, the one that stands for all among them.
+	// others has the groups in which outputs differ: of each output the first arc, the one that
+	// stands for all among them.
 	others   map[int32][]int32
 	byOutput map[int32][]int32 // places in these, by output; made where one is asked for
 	twice    [][2]int32        // the first two arcs of each group that has more than one
 }
 
 // fan returns the fan of q. O(arcs) of q, and a logarithm where these are not sorted, once.
-func (s *square[W]) fan(q fst.StateID) *fan {
+func (s *Square[W]) fan(q fst.StateID) *fan {
 	if s.fans[q] == nil {
 		s.fans[q] = s.newFan(q)
 	}
 	return s.fans[q]
 }
 
-func (s *square[W]) newFan(q fst.StateID) *fan {
-	arcs := s.f.Arcs(q)
+func (s *Square[W]) newFan(q fst.StateID) *fan {
+	arcs := s.F.Arcs(q)
 	type output struct {
 		first int32
 		label fst.Label
@@ -86,7 +88,7 @@ func (s *square[W]) newFan(q fst.StateID) *fan {
 		}
 	}
 	v.first = slices.Clip(v.first)
-	s.held += 96 + 4*int64(len(v.first)) + 8*int64(len(v.twice)) + 16*int64(len(outputs))
+	s.Held += 96 + 4*int64(len(v.first)) + 8*int64(len(v.twice)) + 16*int64(len(outputs))
 	return v
 }
 
@@ -122,8 +124,8 @@ func (v *fan) place(k int32, group []int32, label fst.Label, output func(int32) 
 }
 
 // labelOrder returns the arcs of q by input label.
-func (s *square[W]) labelOrder(q fst.StateID) []int32 {
-	arcs := s.f.Arcs(q)
+func (s *Square[W]) labelOrder(q fst.StateID) []int32 {
+	arcs := s.F.Arcs(q)
 	o := make([]int32, len(arcs))
 	sorted := true
 	for i := range o {
@@ -138,10 +140,10 @@ func (s *square[W]) labelOrder(q fst.StateID) []int32 {
 	return o
 }
 
-// eachLabel calls do for each label that both l and r read, with the parts of their fans that read it,
-// until it returns an error.
-func (s *square[W]) eachLabel(l, r fst.StateID, do func(label fst.Label, lo, ro []int32) error) error {
-	left, right := s.f.Arcs(l), s.f.Arcs(r)
+// eachLabel calls do for each label that both l and r read, with the parts of their fans that read
+// it, until it returns an error.
+func (s *Square[W]) eachLabel(l, r fst.StateID, do func(label fst.Label, lo, ro []int32) error) error {
+	left, right := s.F.Arcs(l), s.F.Arcs(r)
 	lo, ro := s.fan(l).first, s.fan(r).first
 	for len(lo) > 0 && len(ro) > 0 {
 		a, b := left[lo[0]].ILabel, right[ro[0]].ILabel
@@ -168,39 +170,39 @@ func (s *square[W]) eachLabel(l, r fst.StateID, do func(label fst.Label, lo, ro 
 	return nil
 }
 
-// alternatives returns the arcs of the square that e, which leaves pair p, stands for, where outputs
-// differ: the left ones in order, of each of them the right ones, and most at most; more tells whether
-// there are others. The result is valid until the next call.
-func (s *square[W]) alternatives(p int32, e pairArc, most int) (list []pairArc, more bool) {
+// alternatives returns the arcs of the square that e, which leaves pair p, stands for, where
+// outputs differ: the left ones in order, of each of them the right ones, and most at most; more
+// tells whether there are others. The result is valid until the next call.
+func (s *Square[W]) alternatives(p int32, e Arc, most int) (list []Arc, more bool) {
 	s.some = append(s.some[:0], e)
 	if !s.manifold {
 		return s.some, false
 	}
-	l, r := s.states(p)
-	a, b := s.fan(l).others[e.left], s.fan(r).others[e.right]
+	l, r := s.States(p)
+	a, b := s.fan(l).others[e.Left], s.fan(r).others[e.Right]
 	if a == nil && b == nil {
 		return s.some, false
 	}
 	s.some = s.some[:0]
-	for _, i := range s.fan(l).group(e.left) {
-		for _, k := range s.fan(r).group(e.right) {
+	for _, i := range s.fan(l).group(e.Left) {
+		for _, k := range s.fan(r).group(e.Right) {
 			if len(s.some) >= most {
 				return s.some, true
 			}
-			s.some = append(s.some, pairArc{e.to, i, k})
+			s.some = append(s.some, Arc{e.To, i, k})
 		}
 	}
 	return s.some, false
 }
 
-// stepsToFinal returns for each state the number of arcs on the way to the nearest final one, by arcs that are
-// not 0̄; -1 where there is none.
-func stepsToFinal[W semiring.Weight[W]](f fst.Expanded[W], w *stopwatch) ([]int32, error) {
+// stepsToFinal returns for each state the number of arcs on the way to the nearest final one, by
+// arcs that are not 0̄; -1 where there is none.
+func stepsToFinal[W semiring.Weight[W]](f fst.Expanded[W], w *run.Stopwatch) ([]int32, error) {
 	n := f.NumStates()
 	first := make([]int64, n+2)
 	for q := range n {
 		arcs := f.Arcs(fst.StateID(q))
-		if err := w.did(1 + len(arcs)); err != nil {
+		if err := w.Spend(1 + len(arcs)); err != nil {
 			return nil, err
 		}
 		for i := range arcs {
@@ -213,7 +215,7 @@ func stepsToFinal[W semiring.Weight[W]](f fst.Expanded[W], w *stopwatch) ([]int3
 	from := make([]fst.StateID, first[n+1])
 	for q := range n {
 		arcs := f.Arcs(fst.StateID(q))
-		if err := w.did(1 + len(arcs)); err != nil {
+		if err := w.Spend(1 + len(arcs)); err != nil {
 			return nil, err
 		}
 		for i := range arcs {
@@ -236,7 +238,7 @@ func stepsToFinal[W semiring.Weight[W]](f fst.Expanded[W], w *stopwatch) ([]int3
 	}
 	for head := 0; head < len(queue); head++ {
 		q := queue[head]
-		if err := w.did(1 + int(first[q+1]-first[q])); err != nil {
+		if err := w.Spend(1 + int(first[q+1]-first[q])); err != nil {
 			return nil, err
 		}
 		for _, p := range from[first[q]:first[q+1]] {
@@ -249,41 +251,43 @@ func stepsToFinal[W semiring.Weight[W]](f fst.Expanded[W], w *stopwatch) ([]int3
 	return steps, nil
 }
 
-// coaccessible marks the states that reach a final one by arcs that are not 0̄.
-func coaccessible[W semiring.Weight[W]](f fst.Expanded[W]) []bool {
+// Coaccessible marks the states that reach a final one by arcs that are not 0̄.
+func Coaccessible[W semiring.Weight[W]](f fst.Expanded[W]) []bool {
 	live := make([]bool, f.NumStates())
-	steps, _ := stepsToFinal(f, &stopwatch{}) // nothing stops it
+	steps, _ := stepsToFinal(f, &run.Stopwatch{}) // nothing stops it
 	for q, n := range steps {
 		live[q] = n >= 0
 	}
 	return live
 }
 
-// sharedFutures returns a test whether some string takes two states of f, of which each must lie on
-// an accepting path, both to final ones, for states that one string reaches. A pair counts once, whichever
-// state comes first, and its arcs are held, of four bytes, as long as it is not known where they lead.
+// SharedFutures returns a test whether some string takes two states of f, of which each must lie on
+// an accepting path, both to final ones, for states that one string reaches. A pair counts once,
+// whichever state comes first, and its arcs are held, of four bytes, as long as it is not known
+// where they lead.
 //
 // It also returns the bytes that the test holds, and is over with s.
-func (s *square[W]) sharedFutures() (related func(p, q fst.StateID) bool, held int64, err error) {
+func (s *Square[W]) SharedFutures() (related func(p, q fst.StateID) bool, held int64, err error) {
 	s.ids = fst.NewTable(fst.Mix)
 	var live []bool
 	first := []int64{0}
 	var to []int32
 	id := func(p, q fst.StateID) int32 {
-		n, isNew := s.ids.ID(pairKey(min(p, q), max(p, q)))
+		n, isNew := s.ids.ID(PairKey(min(p, q), max(p, q)))
 		if isNew {
-			s.pairs = append(s.pairs, pairKey(min(p, q), max(p, q)))
-			live = append(live, fst.IsFinal[W](s.f, p) && fst.IsFinal[W](s.f, q))
+			s.Pairs = append(s.Pairs, PairKey(min(p, q), max(p, q)))
+			live = append(live, fst.IsFinal[W](s.F, p) && fst.IsFinal[W](s.F, q))
 		}
 		return int32(n)
 	}
 	check := func(ahead int64) error {
-		return s.meter.check(Progress{States: len(s.pairs), Arcs: s.looked,
-			Bytes: 8*int64(cap(s.pairs)+cap(first)) + int64(cap(live)) + 4*int64(cap(to)) + s.ids.Bytes() + s.held + ahead})
+		return s.Meter.Check(run.Progress{States: len(s.Pairs), Arcs: s.looked,
+			Bytes: 8*int64(cap(s.Pairs)+cap(first)) + int64(cap(live)) + 4*int64(cap(to)) + s.ids.Bytes() + s.Held + ahead})
 	}
-	// visit calls do for the two next states of each step from l and r, different ones and, where l and r differ, the same.
+	// visit calls do for the two next states of each step from l and r, different ones and,
+	// where l and r differ, the same.
 	visit := func(l, r fst.StateID, do func(p, q fst.StateID)) error {
-		left, right := s.f.Arcs(l), s.f.Arcs(r)
+		left, right := s.F.Arcs(l), s.F.Arcs(r)
 		return s.eachLabel(l, r, func(_ fst.Label, lo, ro []int32) error {
 			for n, i := range lo {
 				if l == r {
@@ -301,13 +305,13 @@ func (s *square[W]) sharedFutures() (related func(p, q fst.StateID) bool, held i
 			return nil
 		})
 	}
-	for q := range fst.StateID(s.f.NumStates()) {
+	for q := range fst.StateID(s.F.NumStates()) {
 		if err := visit(q, q, func(p, t fst.StateID) { id(p, t) }); err != nil {
 			return nil, 0, err
 		}
 	}
-	for p := 0; p < len(s.pairs); p++ {
-		l, r := s.states(int32(p))
+	for p := 0; p < len(s.Pairs); p++ {
+		l, r := s.States(int32(p))
 		if err := visit(l, r, func(t, u fst.StateID) {
 			if t == u {
 				live[p] = true
@@ -325,19 +329,19 @@ func (s *square[W]) sharedFutures() (related func(p, q fst.StateID) bool, held i
 			return nil, 0, err
 		}
 	}
-	if err := check(12*int64(len(s.pairs)) + 4*int64(len(to))); err != nil { // the way back
+	if err := check(12*int64(len(s.Pairs)) + 4*int64(len(to))); err != nil { // the way back
 		return nil, 0, err
 	}
-	back := make([]int64, len(s.pairs)+2)
+	back := make([]int64, len(s.Pairs)+2)
 	for _, t := range to {
 		back[t+2]++
 	}
-	for p := range s.pairs {
+	for p := range s.Pairs {
 		back[p+2] += back[p+1]
 	}
 	from := make([]int32, len(to))
 	var queue []int32
-	for p := range s.pairs {
+	for p := range s.Pairs {
 		for _, t := range to[first[p]:first[p+1]] {
 			from[back[t+1]] = int32(p)
 			back[t+1]++
@@ -361,7 +365,7 @@ func (s *square[W]) sharedFutures() (related func(p, q fst.StateID) bool, held i
 		if p == q {
 			return true
 		}
-		n := ids.Find(pairKey(min(p, q), max(p, q)))
+		n := ids.Find(PairKey(min(p, q), max(p, q)))
 		return n != fst.NoState && live[n]
 	}, ids.Bytes() + int64(cap(live)), nil
 }

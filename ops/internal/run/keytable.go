@@ -1,15 +1,15 @@
-package ops
+package run
 
 import (
 	"bytes"
 	"hash/maphash"
 )
 
-// keyTable numbers byte strings in the order in which they first appear, as fst.Table does
+// KeyTable numbers byte strings in the order in which they first appear, as fst.Table does
 // values of one size: open addressing over one array that holds the strings one after
 // another. The zero value is empty. Against a map from strings: no allocation a key, and
 // nothing in it that the garbage collector looks at.
-type keyTable struct {
+type KeyTable struct {
 	seed  maphash.Seed
 	text  []byte
 	ends  []int
@@ -20,7 +20,7 @@ type keyTable struct {
 // spares most comparisons.
 type keySlot struct{ number, tag uint32 }
 
-func (t *keyTable) key(k int32) []byte {
+func (t *KeyTable) Key(k int32) []byte {
 	begin := 0
 	if k > 0 {
 		begin = t.ends[k-1]
@@ -28,8 +28,8 @@ func (t *keyTable) key(k int32) []byte {
 	return t.text[begin:t.ends[k]]
 }
 
-// id returns the number of key, giving it the next free one when it is new. key is copied.
-func (t *keyTable) id(key []byte) (k int32, isNew bool) {
+// ID returns the number of key, giving it the next free one when it is new. key is copied.
+func (t *KeyTable) ID(key []byte) (k int32, isNew bool) {
 	if 4*len(t.ends) >= 3*len(t.slots) {
 		t.grow()
 	}
@@ -43,13 +43,13 @@ func (t *keyTable) id(key []byte) (k int32, isNew bool) {
 			*s = keySlot{uint32(len(t.ends)), uint32(h >> 32)}
 			return int32(len(t.ends) - 1), true
 		}
-		if s.tag == uint32(h>>32) && bytes.Equal(t.key(int32(s.number-1)), key) {
+		if s.tag == uint32(h>>32) && bytes.Equal(t.Key(int32(s.number-1)), key) {
 			return int32(s.number - 1), false
 		}
 	}
 }
 
-func (t *keyTable) grow() {
+func (t *KeyTable) grow() {
 	if len(t.slots) == 0 {
 		t.seed = maphash.MakeSeed()
 	}
@@ -60,7 +60,7 @@ func (t *keyTable) grow() {
 	t.slots = make([]keySlot, n)
 	mask := uint64(n - 1)
 	for k := range t.ends {
-		h := maphash.Bytes(t.seed, t.key(int32(k)))
+		h := maphash.Bytes(t.seed, t.Key(int32(k)))
 		i := h & mask
 		for t.slots[i].number != 0 {
 			i = (i + 1) & mask

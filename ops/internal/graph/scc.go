@@ -1,43 +1,46 @@
-package ops
+package graph
 
 import (
 	"sync"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// components holds the strongly connected components of a machine.
-type components struct {
-	of []int32 // component of each state, -1 where the search did not come
-	n  int     // number of components; every arc goes to the same or a higher one
+// Components holds the strongly connected components of a machine.
+type Components struct {
+	Of []int32 // component of each state, -1 where the search did not come
+	N  int     // number of components; every arc goes to the same or a higher one
 }
 
 // What findComponents is asked for.
 const (
-	fromStart    = 1 << iota // only what the start state reaches
-	wantCoaccess             // mark the states that reach a final one
+	FromStart    = 1 << iota // only what the start state reaches
+	WantCoaccess             // mark the states that reach a final one
 )
 
-// frame is a state on the path of a depth-first search: 12 bytes, so that a
+// Frame is a state on the path of a depth-first search: 12 bytes, so that a
 // chain of millions of states costs tens of megabytes and no call stack.
-type frame struct {
-	q    fst.StateID
-	arc  int32 // the arc under examination
+type Frame struct {
+	Q    fst.StateID
+	Arc  int32 // the arc under examination
 	root bool  // no arc has been seen that reaches further up the path
 }
 
-// componentScratch is what a search needs while it runs, kept for the next: what grew from nothing each time
-// was half of what a shortest distance over 10,000 arcs threw away, which is a first touch of a page every 4 kB.
+// componentScratch is what a search needs while it runs, kept for the next: what grew from nothing
+// each time was half of what a shortest distance over 10,000 arcs threw away, which is a first
+// touch of a page every 4 kB.
 type componentScratch struct {
-	path []frame
+	path []Frame
 	held []fst.StateID // finished states whose component is still open
 }
 
 var componentWork = sync.Pool{New: func() any { return new(componentScratch) }}
 
-// grown is append for a stack of at most most items: once it is large it has room for all of them, of which what is never
-// used is never touched, where one that grows by and by leaves four times its size to the collector.
+// grown is append for a stack of at most most items: once it is large it has room for all of them,
+// of which what is never used is never touched, where one that grows by and by leaves four times
+// its size to the collector.
 func grown[T any](s []T, v T, most int) []T {
 	if len(s) == cap(s) && len(s) >= 4096 && len(s) < most {
 		s = append(make([]T, 0, most), s...)
@@ -48,7 +51,7 @@ func grown[T any](s []T, v T, most int) []T {
 // keptPath is up to how many states are kept room for.
 const keptPath = 1 << 16
 
-// findComponents runs one depth-first search, from the start state first and
+// FindComponents runs one depth-first search, from the start state first and
 // then from each state not yet seen in the order of ids, along the arcs that
 // keep accepts (nil: all). Components are numbered topologically: later
 // finished, lower numbered, which is OpenFst's numbering. With wantCoaccess the
@@ -62,29 +65,29 @@ const keptPath = 1 << 16
 //
 // Cost: O(states + arcs) time, 4 bytes a state and at most 16 more a state on
 // the path.
-func findComponents[W semiring.Weight[W]](f fst.Expanded[W], keep func(*fst.Arc[W]) bool, flags int) (components, []bool) {
-	c, co, _ := findComponentsWithin(f, keep, flags, &stopwatch{})
+func FindComponents[W semiring.Weight[W]](f fst.Expanded[W], keep func(*fst.Arc[W]) bool, flags int) (Components, []bool) {
+	c, co, _ := FindComponentsWithin(f, keep, flags, &run.Stopwatch{})
 	return c, co
 }
 
-// findComponentsWithin is findComponents that a context ends.
-func findComponentsWithin[W semiring.Weight[W]](f fst.Expanded[W], keep func(*fst.Arc[W]) bool, flags int, w *stopwatch) (components, []bool, error) {
+// FindComponentsWithin is findComponents that a context ends.
+func FindComponentsWithin[W semiring.Weight[W]](f fst.Expanded[W], keep func(*fst.Arc[W]) bool, flags int, w *run.Stopwatch) (Components, []bool, error) {
 	n := f.NumStates()
-	c := components{of: make([]int32, n)}
+	c := Components{Of: make([]int32, n)}
 	var co []bool
-	if flags&wantCoaccess != 0 {
+	if flags&WantCoaccess != 0 {
 		co = make([]bool, n)
 	}
 	start := f.Start()
 	if start == fst.NoState {
 		start = 0
-		if flags&fromStart != 0 {
+		if flags&FromStart != 0 {
 			n = 0
 		}
 	}
 	var (
 		zero   = semiring.Zero[W]()
-		low    = c.of
+		low    = c.Of
 		work   = componentWork.Get().(*componentScratch)
 		path   = work.path[:0]
 		held   = work.held[:0]
@@ -98,25 +101,25 @@ func findComponentsWithin[W semiring.Weight[W]](f fst.Expanded[W], keep func(*fs
 			if root = start; n == 0 {
 				break
 			}
-		} else if flags&fromStart != 0 {
+		} else if flags&FromStart != 0 {
 			break
 		}
 		if low[root] != 0 {
 			continue
 		}
-		path = append(path[:0], frame{q: root, root: true})
+		path = append(path[:0], Frame{Q: root, root: true})
 		low[root] = index
 		index++
 		arcs := f.Arcs(root)
 		for {
-			if err := w.did(1); err != nil {
+			if err := w.Spend(1); err != nil {
 				return c, nil, err
 			}
 			top := &path[len(path)-1]
-			q := top.q
+			q := top.Q
 			lq := low[q]
 			reach := co != nil && co[q]
-			k := top.arc
+			k := top.Arc
 			descend := fst.NoState
 			for ; int(k) < len(arcs); k++ {
 				e := &arcs[k]
@@ -142,10 +145,10 @@ func findComponentsWithin[W semiring.Weight[W]](f fst.Expanded[W], keep func(*fs
 				co[q] = reach
 			}
 			if descend != fst.NoState {
-				top.arc = k // looked at once more when the target has finished
+				top.Arc = k // looked at once more when the target has finished
 				low[descend] = index
 				index++
-				path = grown(path, frame{q: descend, root: true}, len(low))
+				path = grown(path, Frame{Q: descend, root: true}, len(low))
 				arcs = f.Arcs(descend)
 				continue
 			}
@@ -180,7 +183,7 @@ func findComponentsWithin[W semiring.Weight[W]](f fst.Expanded[W], keep func(*fs
 			if len(path) == 0 {
 				break
 			}
-			arcs = f.Arcs(path[len(path)-1].q)
+			arcs = f.Arcs(path[len(path)-1].Q)
 		}
 	}
 	if cap(path) <= keptPath && cap(held) <= keptPath {
@@ -188,7 +191,7 @@ func findComponentsWithin[W semiring.Weight[W]](f fst.Expanded[W], keep func(*fs
 	}
 	componentWork.Put(work)
 	lowest = next
-	c.n = len(low) - int(lowest)
+	c.N = len(low) - int(lowest)
 	for q, l := range low {
 		if l == 0 {
 			low[q] = -1
@@ -199,24 +202,24 @@ func findComponentsWithin[W semiring.Weight[W]](f fst.Expanded[W], keep func(*fs
 	return c, co, nil
 }
 
-// members lists the states of each component, in order of ids: those of
+// Members lists the states of each component, in order of ids: those of
 // component k are list[first[k]:first[k+1]].
-func (c *components) members() (list []fst.StateID, first []int32) {
-	first = make([]int32, c.n+2)
-	for _, k := range c.of {
+func (c *Components) Members() (list []fst.StateID, first []int32) {
+	first = make([]int32, c.N+2)
+	for _, k := range c.Of {
 		if k >= 0 {
 			first[k+2]++
 		}
 	}
-	for k := range c.n {
+	for k := range c.N {
 		first[k+2] += first[k+1]
 	}
-	list = make([]fst.StateID, first[c.n+1])
-	for q, k := range c.of {
+	list = make([]fst.StateID, first[c.N+1])
+	for q, k := range c.Of {
 		if k >= 0 {
 			list[first[k+1]] = fst.StateID(q)
 			first[k+1]++
 		}
 	}
-	return list, first[:c.n+1]
+	return list, first[:c.N+1]
 }

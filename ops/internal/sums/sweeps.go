@@ -1,4 +1,4 @@
-package ops
+package sums
 
 import (
 	"math"
@@ -9,16 +9,18 @@ import (
 
 // Sums over the cycles of components that are too large for elimination.
 
-// orderAfter is how many sweeps go over the states in the order of their numbers, and how many the other way round, before
-// something else is tried. Sparse random components have mostly settled by then.
+// orderAfter is how many sweeps go over the states in the order of their numbers, and how many the
+// other way round, before something else is tried. Sparse random components have mostly settled by
+// then.
 const orderAfter = 64
 
-// sweepLinear solves x = b + x·A for non-negative A, with b given in x, by sweeps over the states, loops summed
-// exactly, until a sweep changes nothing that float64 shows. Sums of non-negative numbers only grow from sweep to
-// sweep, so there is an end: at a fixed point, at an overflow, which leaves +∞ at the state returned, or at the bound on
-// visits, where an answer within Delta is taken if it is certain that there is one. A sum that is less than least, but
-// not 0, is no answer either: it would be among the numbers that have fewer digits, and settle no more.
-func sweepLinear(arcs realArcs, x []float64, least float64, o *ShortestDistanceOptions) int {
+// SweepLinear solves x = b + x·A for non-negative A, with b given in x, by sweeps over the states,
+// loops summed exactly, until a sweep changes nothing that float64 shows. Sums of non-negative
+// numbers only grow from sweep to sweep, so there is an end: at a fixed point, at an overflow,
+// which leaves +∞ at the state returned, or at the bound on visits, where an answer within Delta is
+// taken if it is certain that there is one. A sum that is less than least, but not 0, is no answer
+// either: it would be among the numbers that have fewer digits, and settle no more.
+func SweepLinear(arcs RealArcs, x []float64, least float64, o *Options) int {
 	b := slices.Clone(x)
 	return solveLarge(arcs, len(x), o, func(in *arcsInto, number func(q int) int) (sweep, func()) {
 		if number == nil {
@@ -35,30 +37,31 @@ func sweepLinear(arcs realArcs, x []float64, least float64, o *ShortestDistanceO
 			}
 		}
 	}, func() int {
-		y := make([]wide, len(x))
+		y := make([]Wide, len(x))
 		for q := range b {
-			y[q] = wide{b[q], 0}.settle()
+			y[q] = Wide{b[q], 0}.settle()
 		}
-		bad := eliminateSparse(arcs, func(w float64) wide { return wide{w, 0}.settle() }, y, o)
+		bad := EliminateSparse(arcs, func(w float64) Wide { return Wide{w, 0}.settle() }, y, o)
 		for q := range x {
-			x[q] = y[q].value()
+			x[q] = y[q].Value()
 		}
 		return bad
 	})
 }
 
-// sweepCosts solves x = b + x·A over numbers e^-w, which may be of any size: arcs and b have the w, and b is where the
-// solution goes. Sums over the paths of a component of thousands of states leave float64 at one end while they are 1 at the
-// other, and so do their ratios to the best paths, of which there are ever more.
-func sweepCosts(arcs realArcs, b []semiring.Log64, o *ShortestDistanceOptions) int {
+// SweepCosts solves x = b + x·A over numbers e^-w, which may be of any size: arcs and b have the w,
+// and b is where the solution goes. Sums over the paths of a component of thousands of states leave
+// float64 at one end while they are 1 at the other, and so do their ratios to the best paths, of
+// which there are ever more.
+func SweepCosts(arcs RealArcs, b []semiring.Log64, o *Options) int {
 	at := slices.Clone(b)
 	return solveLarge(arcs, len(b), o, func(in *arcsInto, number func(q int) int) (sweep, func()) {
 		if number == nil {
 			number = func(q int) int { return q }
 		}
-		c, y := make([]wide, len(b)), make([]wide, len(b))
+		c, y := make([]Wide, len(b)), make([]Wide, len(b))
 		for q := range at {
-			c[number(q)] = wideOf(float64(at[q]))
+			c[number(q)] = WideOf(float64(at[q]))
 		}
 		return in.sweepWide(c, y), func() {
 			for q := range b {
@@ -66,11 +69,11 @@ func sweepCosts(arcs realArcs, b []semiring.Log64, o *ShortestDistanceOptions) i
 			}
 		}
 	}, func() int {
-		y := make([]wide, len(b))
+		y := make([]Wide, len(b))
 		for q := range at {
-			y[q] = wideOf(float64(at[q]))
+			y[q] = WideOf(float64(at[q]))
 		}
-		bad := eliminateSparse(arcs, wideOf, y, o)
+		bad := EliminateSparse(arcs, WideOf, y, o)
 		for q := range b {
 			b[q] = semiring.Log64(y[q].cost())
 		}
@@ -78,17 +81,18 @@ func sweepCosts(arcs realArcs, b []semiring.Log64, o *ShortestDistanceOptions) i
 	})
 }
 
-// sweep goes over all states once. It returns the greatest change of a number, as part of the new one, and the state of that
-// change; or a state where there is no sum, -1 for none.
+// sweep goes over all states once. It returns the greatest change of a number, as part of the new
+// one, and the state of that change; or a state where there is no sum, -1 for none.
 type sweep func() (change float64, worst, bad int)
 
-// solveLarge sweeps over the states in the order of their numbers, and where that does not settle the other way round: against
-// the arcs a sweep carries a sum over one of them, along them round a cycle. Then it tries elimination, which is
-// exact, and in no more time than some sweeps where few arcs are added (a band, a ring, a grid that is long); and where many would be,
-// sweeps in an order that the arcs decide. system begins with x = 0, for states that number renumbers, if it is not nil; what
-// it returns last puts x where it belongs.
-func solveLarge(arcs realArcs, n int, o *ShortestDistanceOptions, system func(in *arcsInto, number func(q int) int) (sweep, func()), eliminate func() int) int {
-	most := max(1, o.maxVisits(n)/int64(n))
+// solveLarge sweeps over the states in the order of their numbers, and where that does not settle
+// the other way round: against the arcs a sweep carries a sum over one of them, along them round a
+// cycle. Then it tries elimination, which is exact, and in no more time than some sweeps where few
+// arcs are added (a band, a ring, a grid that is long); and where many would be, sweeps in an order
+// that the arcs decide. system begins with x = 0, for states that number renumbers, if it is not
+// nil; what it returns last puts x where it belongs.
+func solveLarge(arcs RealArcs, n int, o *Options, system func(in *arcsInto, number func(q int) int) (sweep, func()), eliminate func() int) int {
+	most := max(1, o.Visits(n)/int64(n))
 	once, done := system(intoStates(arcs, n, nil), nil)
 	bad, left := sweepUntilSettled(once, min(orderAfter, most), o)
 	if left == 0 || most <= orderAfter {
@@ -111,7 +115,7 @@ func solveLarge(arcs realArcs, n int, o *ShortestDistanceOptions, system func(in
 	if bad, left := renumbered(func(q int) int { return n - 1 - q }, orderAfter); left == 0 {
 		return bad
 	}
-	if bad := eliminate(); bad != notTried {
+	if bad := eliminate(); bad != NotTried {
 		return bad
 	}
 	place := alongArcs(arcs, n)
@@ -119,22 +123,24 @@ func solveLarge(arcs realArcs, n int, o *ShortestDistanceOptions, system func(in
 	return settledWithin(bad, left, o)
 }
 
-// settledWithin is what comes of sweeps that have not come to their end: an answer if it is near enough, else the state
-// that has changed most.
-func settledWithin(worst int, left float64, o *ShortestDistanceOptions) int {
-	if left > 0 && left <= o.delta(false) {
-		return solved
+// settledWithin is what comes of sweeps that have not come to their end: an answer if it is near
+// enough, else the state that has changed most.
+func settledWithin(worst int, left float64, o *Options) int {
+	if left > 0 && left <= o.Delta {
+		return Solved
 	}
 	return worst
 }
 
-// sweepUntilSettled sweeps at most so many times, from x = 0 on. It returns solved, or why there is no answer, with
-// left = 0; or else the state that has changed most, and by how much of itself, infinitely if there may be no sum.
+// sweepUntilSettled sweeps at most so many times, from x = 0 on. It returns solved, or why there is
+// no answer, with left = 0; or else the state that has changed most, and by how much of itself,
+// infinitely if there may be no sum.
 //
-// Where the sum diverges, what sweeps add never fades: weighed by the states' parts in a left eigenvector each sweep
-// adds as much as the one before, so that what the k-th adds is 1/k of all so far, or more, at some state. Only
-// less than that is proof of a sum, however large Delta: round a cycle that sums to just 1 the change is 1/k.
-func sweepUntilSettled(once sweep, most int64, o *ShortestDistanceOptions) (bad int, left float64) {
+// Where the sum diverges, what sweeps add never fades: weighed by the states' parts in a left
+// eigenvector each sweep adds as much as the one before, so that what the k-th adds is 1/k of all
+// so far, or more, at some state. Only less than that is proof of a sum, however large Delta: round
+// a cycle that sums to just 1 the change is 1/k.
+func sweepUntilSettled(once sweep, most int64, o *Options) (bad int, left float64) {
 	const settled = 1e-15
 	for sweeps := int64(1); ; sweeps++ {
 		if o.Ctx != nil && o.Ctx.Err() != nil {
@@ -145,7 +151,7 @@ func sweepUntilSettled(once sweep, most int64, o *ShortestDistanceOptions) (bad 
 		case bad >= 0:
 			return bad, 0
 		case change <= settled:
-			return solved, 0
+			return Solved, 0
 		case sweeps >= most:
 			if change*float64(sweeps) >= 0.5 {
 				change = math.Inf(1)
@@ -160,10 +166,10 @@ type arcsInto struct {
 	first []int32 // of each state, and the end
 	from  []int32
 	w     []float64
-	loops []innerArc[float64]
+	loops []InnerArc[float64]
 }
 
-func intoStates(arcs realArcs, n int, number func(q int) int) *arcsInto {
+func intoStates(arcs RealArcs, n int, number func(q int) int) *arcsInto {
 	if number == nil {
 		number = func(q int) int { return q }
 	}
@@ -171,7 +177,7 @@ func intoStates(arcs realArcs, n int, number func(q int) int) *arcsInto {
 	for i := range arcs.n {
 		if from, to := arcs.ends(i); from == to {
 			q := int32(number(int(to)))
-			in.loops = append(in.loops, innerArc[float64]{q, q, arcs.real(i)})
+			in.loops = append(in.loops, InnerArc[float64]{q, q, arcs.real(i)})
 		} else {
 			in.first[number(int(to))+2]++
 		}
@@ -195,7 +201,7 @@ func intoStates(arcs realArcs, n int, number func(q int) int) *arcsInto {
 func (in *arcsInto) sweepPlain(b, x []float64, least float64) sweep {
 	loop := make([]float64, len(x))
 	for _, e := range in.loops {
-		loop[e.to] += e.w
+		loop[e.To] += e.W
 	}
 	first, from, ws := in.first, in.from, in.w
 	var began []float64 // x after the first sweep
@@ -232,16 +238,17 @@ func (in *arcsInto) sweepPlain(b, x []float64, least float64) sweep {
 	}
 }
 
-// A sweep that adds at every state as much as the first did proves that the sum diverges: what sweeps add is a vector d, dG, dG², …
-// for one matrix G of no negative numbers, and dGᵏ ≥ d makes dGᵏⁿ ≥ d for all n. It is looked for after every growthAfter
-// sweeps, and has to be seen beside rounding. Without it one learns of divergence when numbers overflow, or never.
+// A sweep that adds at every state as much as the first did proves that the sum diverges: what
+// sweeps add is a vector d, dG, dG², … for one matrix G of no negative numbers, and dGᵏ ≥ d makes
+// dGᵏⁿ ≥ d for all n. It is looked for after every growthAfter sweeps, and has to be seen beside
+// rounding. Without it one learns of divergence when numbers overflow, or never.
 const (
 	growthAfter = 8
 	growth      = 1e-12
 )
 
-// wide is m·2^(512·e), with m from 2^-256 to 2^256, or 0: e^-w for any w that is at most farthest.
-type wide struct {
+// Wide is m·2^(512·e), with m from 2^-256 to 2^256, or 0: e^-w for any w that is at most farthest.
+type Wide struct {
 	m float64
 	e int64
 }
@@ -255,34 +262,34 @@ const (
 	wideLower = 0x1p-256
 )
 
-// wideOf returns e^-w.
-func wideOf(w float64) wide {
+// WideOf returns e^-w.
+func WideOf(w float64) Wide {
 	if w > math.MaxFloat64 {
-		return wide{}
+		return Wide{}
 	}
 	const log = 512 * math.Ln2
 	e := math.Round(-w / log)
-	return wide{math.Exp(math.FMA(-e, log, -w)), int64(e)}
+	return Wide{math.Exp(math.FMA(-e, log, -w)), int64(e)}
 }
 
 // cost returns -log x.
-func (x wide) cost() float64 {
+func (x Wide) cost() float64 {
 	if x.m == 0 {
 		return math.Inf(1)
 	}
 	return -math.Log(x.m) - float64(x.e)*(512*math.Ln2)
 }
 
-// value returns x as a float, where it is one.
-func (x wide) value() float64 {
+// Value returns x as a float, where it is one.
+func (x Wide) Value() float64 {
 	return math.Ldexp(x.m, 512*int(min(max(x.e, -10), 10)))
 }
 
 // times returns x · y, in range.
-func (x wide) times(y wide) wide { return wide{x.m * y.m, x.e + y.e}.settle() }
+func (x Wide) times(y Wide) Wide { return Wide{x.m * y.m, x.e + y.e}.settle() }
 
 // settle returns x with m in its range, from which a sum or a product has taken it.
-func (x wide) settle() wide {
+func (x Wide) settle() Wide {
 	for x.m >= wideUpper {
 		x.m /= wideStep
 		x.e++
@@ -295,7 +302,7 @@ func (x wide) settle() wide {
 }
 
 // plus returns x + y. Either m may be the product of two.
-func (x wide) plus(y wide) wide {
+func (x Wide) plus(y Wide) Wide {
 	if y.m == 0 {
 		return x
 	}
@@ -317,7 +324,7 @@ func (x wide) plus(y wide) wide {
 }
 
 // since returns the change from old to x, as part of x.
-func (x wide) since(old wide) float64 {
+func (x Wide) since(old Wide) float64 {
 	switch {
 	case x.m == 0 || x == old:
 		return 0
@@ -335,19 +342,19 @@ func (x wide) since(old wide) float64 {
 	return 1
 }
 
-// sweepWide is sweepPlain over numbers of any size; the arcs' weights are costs. The two loops stay apart: one over either
-// kind of numbers would make a call for each arc.
-func (in *arcsInto) sweepWide(b, x []wide) sweep {
+// sweepWide is sweepPlain over numbers of any size; the arcs' weights are costs. The two loops stay
+// apart: one over either kind of numbers would make a call for each arc.
+func (in *arcsInto) sweepWide(b, x []Wide) sweep {
 	loop := make([]float64, len(x))
 	for _, e := range in.loops {
-		loop[e.to] += math.Exp(-e.w)
+		loop[e.To] += math.Exp(-e.W)
 	}
-	ws := make([]wide, len(in.w))
+	ws := make([]Wide, len(in.w))
 	for i, w := range in.w {
-		ws[i] = wideOf(w)
+		ws[i] = WideOf(w)
 	}
 	first, from := in.first, in.from
-	var began []wide
+	var began []Wide
 	sweeps := 0
 	return func() (change float64, worst, bad int) {
 		sweeps++
@@ -362,7 +369,7 @@ func (in *arcsInto) sweepWide(b, x []wide) sweep {
 				if m := p.m * w.m; p.e+w.e == sum.e {
 					sum.m += m
 				} else {
-					sum = sum.plus(wide{m, p.e + w.e})
+					sum = sum.plus(Wide{m, p.e + w.e})
 				}
 			}
 			sum.m /= 1 - loop[q]
@@ -370,7 +377,7 @@ func (in *arcsInto) sweepWide(b, x []wide) sweep {
 			c := sum.since(x[q])
 			if grows {
 				at := began[q]
-				grows = at.m == 0 || c >= wide{at.m / sum.m, at.e - sum.e}.value()+growth
+				grows = at.m == 0 || c >= Wide{at.m / sum.m, at.e - sum.e}.Value()+growth
 			}
 			if c > change {
 				change, worst = c, q
@@ -387,9 +394,10 @@ func (in *arcsInto) sweepWide(b, x []wide) sweep {
 	}
 }
 
-// alongArcs numbers states so that each but the first has an arc from a lower one, where it can: in the reverse of
-// the order in which a depth-first search leaves them, so that only arcs back to where it has come from go down.
-func alongArcs(arcs realArcs, n int) []int32 {
+// alongArcs numbers states so that each but the first has an arc from a lower one, where it can: in
+// the reverse of the order in which a depth-first search leaves them, so that only arcs back to
+// where it has come from go down.
+func alongArcs(arcs RealArcs, n int) []int32 {
 	first := make([]int32, n+2)
 	for i := range arcs.n {
 		from, _ := arcs.ends(i)

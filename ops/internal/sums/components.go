@@ -1,10 +1,14 @@
-package ops
+package sums
 
 import (
+	"context"
+	"fmt"
 	"math"
 	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/graph"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -16,76 +20,86 @@ import (
 // mostly settle sooner by sweeps.
 const eliminationStates = 64
 
-// innerArc is an arc inside a component, states numbered within it.
-type innerArc[W any] struct {
-	from, to int32
-	w        W
+// InnerArc is an arc inside a component, states numbered within it.
+type InnerArc[W any] struct {
+	From, To int32
+	W        W
 }
 
-// sumByComponents is ShortestDistance for QueueAuto over weights without the
-// path property.
-func sumByComponents[W semiring.Weight[W], D semiring.Approx[D]](op string, f fst.Expanded[W], o *ShortestDistanceOptions) ([]D, error) {
-	d, err := componentSums[W, D](op, f, o)
-	if err == nil {
-		err = membersOnly(op, f, d, o.Reverse)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return d, nil
+// Options adjusts componentSums.
+type Options struct {
+	Op      string
+	Ctx     context.Context
+	Bytes   int64                  // that weights may hold; zero is no bound
+	Sources []fst.StateID          // nil is the start state
+	Reverse bool                   // sums from each state to final ones
+	Delta   float64                // changes up to it end an iteration
+	Visits  func(states int) int64 // how many steps an iteration over that many states may take
 }
 
-// componentSums is sumByComponents before it is known whether all sums are members.
-func componentSums[W semiring.Weight[W], D semiring.Approx[D]](op string, f fst.Expanded[W], o *ShortestDistanceOptions) ([]D, error) {
+// Divergence is the error of a component whose sums were not found.
+type Divergence[W semiring.Weight[W], D any] struct {
+	Machine   fst.Expanded[W]
+	Sums      []D     // so far; those of the component are what enters it
+	Component []int32 // of each state
+	State     fst.StateID
+}
+
+func (e *Divergence[W, D]) Error() string { return fmt.Sprintf("sums diverge at state %d", e.State) }
+
+// ByComponents returns the sums over the paths of f, component by component. It does not look
+// whether they are members. The error is a *divergence or that of a limit.
+func ByComponents[W semiring.Weight[W], D semiring.Approx[D]](f fst.Expanded[W], o *Options) ([]D, error) {
+	op := o.Op
 	n := f.NumStates()
-	heap := heapOf[D]()
+	heap := run.HeapOf[D]()
 	if o.Bytes <= 0 {
 		heap = nil
 	}
-	w := &stopwatch{op: op, ctx: o.Ctx}
+	w := &run.Stopwatch{Op: op, Ctx: o.Ctx}
 	sources := o.Sources
 	if sources == nil {
 		sources = []fst.StateID{f.Start()}
 	}
-	if isTopSorted(f) {
+	if IsTopSorted(f) {
 		if heap != nil {
 			return sweepSized[W, D](op, f, nil, sources, o.Reverse, o.Bytes, w)
 		}
 		if o.Reverse {
-			return sweepReverse[W, D](f, nil, w)
+			return SweepReverse[W, D](f, nil, w)
 		}
-		return sweepForward[W, D](f, nil, o.Sources, w)
+		return SweepForward[W, D](f, nil, o.Sources, w)
 	}
-	c, _, err := findComponentsWithin(f, nil, 0, w)
+	c, _, err := graph.FindComponentsWithin(f, nil, 0, w)
 	if err != nil {
 		return nil, err
 	}
-	if c.n == n && !hasLoop(f) {
+	if c.N == n && !hasLoop(f) {
 		order := make([]fst.StateID, n)
-		for q, k := range c.of {
+		for q, k := range c.Of {
 			order[k] = fst.StateID(q)
 		}
 		if heap != nil {
 			return sweepSized[W, D](op, f, order, sources, o.Reverse, o.Bytes, w)
 		}
 		if o.Reverse {
-			return sweepReverse[W, D](f, order, w)
+			return SweepReverse[W, D](f, order, w)
 		}
-		return sweepForward[W, D](f, order, o.Sources, w)
+		return SweepForward[W, D](f, order, o.Sources, w)
 	}
 	if ways, some := withoutZerosOf(f); some {
-		d, err := componentSums[W, D](op, ways, o)
+		d, err := ByComponents[W, D](ways, o)
 		if err != nil {
 			return nil, err
 		}
 		return d[:n], nil
 	}
 	s := &componentSolver[W, D]{system: system[D]{op: op, o: o}, f: f, c: c, d: slices.Repeat([]D{semiring.Zero[D]()}, n), local: make([]int32, n),
-		rows: rowsOf[W, D](), wide: widening[W, D]()}
-	list, first := c.members()
+		rows: RowsOf[W, D](), wide: Widening[W, D]()}
+	list, first := c.Members()
 	held := int64(0)
 	within := func(members []fst.StateID) error {
-		if err := w.did(8 * len(members)); err != nil {
+		if err := w.Spend(8 * len(members)); err != nil {
 			return err
 		}
 		if heap == nil {
@@ -95,12 +109,12 @@ func componentSums[W semiring.Weight[W], D semiring.Approx[D]](op string, f fst.
 			held += heap(&s.d[q])
 		}
 		if held > o.Bytes {
-			return &LimitError{Op: op, Limit: "bytes", Bound: o.Bytes, Built: Progress{Bytes: held}, Cause: ErrLimit}
+			return run.Errors.Limit(run.Exceeded{Op: op, Limit: "bytes", Bound: o.Bytes, Built: run.Progress{Bytes: held}, Cause: run.ErrLimit})
 		}
 		return nil
 	}
 	if o.Reverse {
-		for k := c.n - 1; k >= 0 && err == nil; k-- {
+		for k := c.N - 1; k >= 0 && err == nil; k-- {
 			members := list[first[k]:first[k+1]]
 			if err = s.reverse(int32(k), members); err == nil {
 				err = within(members)
@@ -111,7 +125,7 @@ func componentSums[W semiring.Weight[W], D semiring.Approx[D]](op string, f fst.
 		for _, q := range slices.Compact(slices.Sorted(slices.Values(sources))) {
 			sums.add(q, s.d[0].One())
 		}
-		for k := 0; k < c.n && err == nil; k++ {
+		for k := 0; k < c.N && err == nil; k++ {
 			members := list[first[k]:first[k+1]]
 			if err = s.forward(int32(k), members, sums); err == nil {
 				err = within(members)
@@ -124,16 +138,18 @@ func componentSums[W semiring.Weight[W], D semiring.Approx[D]](op string, f fst.
 	return s.d, nil
 }
 
-// withoutZeros is a machine whose arcs of weight 0̄ lead to a state more, which leads nowhere. They keep their places among
-// the arcs of their states. 0̄ is no way: what an arc of it leads to is not reached, and a cycle with one is none, so that such arcs
-// must not join states into components, where a sum would count as one that diverges because of a cycle which nothing reaches.
+// withoutZeros is a machine whose arcs of weight 0̄ lead to a state more, which leads nowhere. They
+// keep their places among the arcs of their states. 0̄ is no way: what an arc of it leads to is not
+// reached, and a cycle with one is none, so that such arcs must not join states into components,
+// where a sum would count as one that diverges because of a cycle which nothing reaches.
 type withoutZeros[W semiring.Weight[W]] struct {
 	fst.Expanded[W]
 	rows map[fst.StateID][]fst.Arc[W] // of states that have such arcs
 	n    int
 }
 
-// withoutZerosOf also reports whether f has arcs of weight 0̄ that lead to a state of its own. O(arcs) time.
+// withoutZerosOf also reports whether f has arcs of weight 0̄ that lead to a state of its own.
+// O(arcs) time.
 func withoutZerosOf[W semiring.Weight[W]](f fst.Expanded[W]) (withoutZeros[W], bool) {
 	z := withoutZeros[W]{Expanded: f, n: f.NumStates()}
 	if _, done := f.(withoutZeros[W]); done {
@@ -204,7 +220,7 @@ type pathSums[W, D any] struct {
 }
 
 func newPathSums[W semiring.Weight[W], D semiring.Weight[D]](d []D) pathSums[W, D] {
-	wide := widening[W, D]()
+	wide := Widening[W, D]()
 	s := pathSums[W, D]{
 		add:   func(q fst.StateID, w D) { d[q] = d[q].Plus(w) },
 		push:  func(x D, e *fst.Arc[W]) { d[e.NextState] = d[e.NextState].Plus(x.Times(wide(e.Weight))) },
@@ -219,7 +235,7 @@ func newPathSums[W semiring.Weight[W], D semiring.Weight[D]](d []D) pathSums[W, 
 	return s
 }
 
-func logPathSums[T float](n int) pathSums[T, semiring.Log64] {
+func logPathSums[T Float](n int) pathSums[T, semiring.Log64] {
 	sums := make([]semiring.LogSum, n)
 	return pathSums[T, semiring.Log64]{
 		add:   func(q fst.StateID, w semiring.Log64) { sums[q].Add(float64(w)) },
@@ -231,14 +247,14 @@ func logPathSums[T float](n int) pathSums[T, semiring.Log64] {
 // system is x = b ⊕ x·A over the states of a component, or x = b ⊕ A·x in reverse.
 type system[D semiring.Approx[D]] struct {
 	op   string
-	o    *ShortestDistanceOptions
-	arcs []innerArc[D] // A
+	o    *Options
+	arcs []InnerArc[D] // A
 }
 
 type componentSolver[W semiring.Weight[W], D semiring.Approx[D]] struct {
 	system[D]
 	f     fst.Expanded[W]
-	c     components
+	c     graph.Components
 	d     []D
 	local []int32 // number of each state within its component
 	out   []fst.Arc[W]
@@ -260,8 +276,8 @@ func (s *componentSolver[W, D]) forward(k int32, members []fst.StateID, sums pat
 	s.makeRoom(k, members)
 	for i, q := range members {
 		for _, e := range s.f.Arcs(q) {
-			if s.c.of[e.NextState] == k {
-				s.arcs = append(s.arcs, innerArc[D]{int32(i), s.local[e.NextState], s.wide(e.Weight)})
+			if s.c.Of[e.NextState] == k {
+				s.arcs = append(s.arcs, InnerArc[D]{int32(i), s.local[e.NextState], s.wide(e.Weight)})
 			}
 		}
 	}
@@ -274,7 +290,7 @@ func (s *componentSolver[W, D]) forward(k int32, members []fst.StateID, sums pat
 		}
 		arcs := s.f.Arcs(q)
 		for i := range arcs {
-			if s.c.of[arcs[i].NextState] != k {
+			if s.c.Of[arcs[i].NextState] != k {
 				sums.push(s.d[q], &arcs[i])
 			}
 		}
@@ -282,7 +298,8 @@ func (s *componentSolver[W, D]) forward(k int32, members []fst.StateID, sums pat
 	return nil
 }
 
-// makeRoom empties arcs, with room for those of component k: as an array grows, the old ones are there, too.
+// makeRoom empties arcs, with room for those of component k: as an array grows, the old ones are
+// there, too.
 func (s *componentSolver[W, D]) makeRoom(k int32, members []fst.StateID) {
 	s.arcs = s.arcs[:0]
 	if len(members) <= eliminationStates {
@@ -292,13 +309,13 @@ func (s *componentSolver[W, D]) makeRoom(k int32, members []fst.StateID) {
 	for _, q := range members {
 		arcs := s.f.Arcs(q)
 		for i := range arcs {
-			if s.c.of[arcs[i].NextState] == k {
+			if s.c.Of[arcs[i].NextState] == k {
 				n++
 			}
 		}
 	}
 	if n > cap(s.arcs) {
-		s.arcs = make([]innerArc[D], 0, n)
+		s.arcs = make([]InnerArc[D], 0, n)
 	}
 }
 
@@ -312,13 +329,13 @@ func (s *componentSolver[W, D]) reverse(k int32, members []fst.StateID) error {
 	for i, q := range members {
 		s.out = s.out[:0]
 		for _, e := range s.f.Arcs(q) {
-			if s.c.of[e.NextState] == k {
-				s.arcs = append(s.arcs, innerArc[D]{int32(i), s.local[e.NextState], s.wide(e.Weight)})
+			if s.c.Of[e.NextState] == k {
+				s.arcs = append(s.arcs, InnerArc[D]{int32(i), s.local[e.NextState], s.wide(e.Weight)})
 			} else {
 				s.out = append(s.out, e)
 			}
 		}
-		s.d[q] = s.rows.sum(s.d, s.out, s.f.Final(q))
+		s.d[q] = s.rows.Sum(s.d, s.out, s.f.Final(q))
 		reached = reached || !s.d[q].Equal(zero)
 	}
 	if !reached {
@@ -336,12 +353,12 @@ func (s *componentSolver[W, D]) solve(members []fst.StateID) error {
 	for i, q := range members {
 		b[i] = s.d[q]
 	}
-	if bad := outsideOf[D]()(b); bad >= 0 {
+	if bad := OutsideOf[D]()(b); bad >= 0 {
 		return s.failure(members, bad)
 	}
 	bad := s.solveReal(b)
-	if bad == notTried {
-		if bad = s.eliminate(b); bad == notTried {
+	if bad == NotTried {
+		if bad = s.eliminate(b); bad == NotTried {
 			var err error
 			if bad, err = s.iterate(b); err != nil {
 				return err
@@ -349,7 +366,7 @@ func (s *componentSolver[W, D]) solve(members []fst.StateID) error {
 		}
 	}
 	if bad == interrupted {
-		return cancelled(s.op, s.o.Ctx)
+		return run.Cancelled(s.o.Op, s.o.Ctx)
 	}
 	if bad >= 0 {
 		return s.failure(members, bad)
@@ -360,27 +377,15 @@ func (s *componentSolver[W, D]) solve(members []fst.StateID) error {
 	return nil
 }
 
-// failure is the error of a component that is not solved because of the state members[bad]: that of a weight which is no
-// member, if there is one in it or before it, and else ErrNotClosed, with a cycle through the state.
+// failure is the error of a component that is not solved because of the state members[bad].
 func (s *componentSolver[W, D]) failure(members []fst.StateID, bad int) error {
-	q := members[bad]
-	live := func(p fst.StateID) bool { return s.c.of[p] == s.c.of[q] || !semiring.IsZero(s.d[p]) }
-	if err := notMember(s.op, s.f, s.o.Reverse, live); err != nil {
-		return err
-	}
-	if err := membersOnly(s.op, s.f, s.d, s.o.Reverse); err != nil {
-		return err
-	}
-	if cycle := cycleThrough[W](s.f, q, func(t fst.StateID) bool { return s.c.of[t] == s.c.of[q] }); cycle != nil {
-		return notClosed(s.op, s.f, cycle)
-	}
-	return &StateError{Op: s.op, State: q, Err: ErrNotClosed}
+	return &Divergence[W, D]{Machine: s.f, Sums: s.d, Component: s.c.Of, State: members[bad]}
 }
 
 // What a solver returns besides the state at which the sum diverges.
 const (
-	solved      = -1
-	notTried    = -2
+	Solved      = -1
+	NotTried    = -2
 	interrupted = -3 // by the context
 )
 
@@ -389,19 +394,19 @@ const (
 func (s *system[D]) eliminate(b []D) int {
 	n := len(b)
 	if _, ok := any(b[0]).(semiring.Star[D]); !ok || n > eliminationStates {
-		return notTried
+		return NotTried
 	}
 	if s, ok := any(b[0]).(interface {
 		Len() int // a set
 		IdempotentWeights() bool
 	}); ok && s.IdempotentWeights() {
-		return notTried // relaxation comes to an end, with weights rounded as along a path
+		return NotTried // relaxation comes to an end, with weights rounded as along a path
 	}
 	zero := semiring.Zero[D]()
 	a := slices.Repeat([]D{zero}, n*n)
 	for _, e := range s.arcs {
-		k := int(e.from)*n + int(e.to)
-		a[k] = a[k].Plus(e.w)
+		k := int(e.From)*n + int(e.To)
+		a[k] = a[k].Plus(e.W)
 	}
 	star := make([]D, n)
 	for p := range n {
@@ -447,10 +452,10 @@ func (s *system[D]) eliminate(b []D) int {
 			b[p] = x.Times(star[p])
 		}
 	}
-	return solved
+	return Solved
 }
 
-// stringed is met by pairs of a string and a weight.
+// stringed is implemented by pairs of a string and a weight.
 type stringed[W any] interface{ WithStringOf(W) W }
 
 // factorsOut reports whether strings that differ only further on may be passed on as
@@ -480,11 +485,11 @@ func (s *system[D]) factorsOut() bool {
 func (s *system[D]) iterate(b []D) (int, error) {
 	n := len(b)
 	first := make([]int32, n+2)
-	from := func(e *innerArc[D]) (int32, int32) {
+	from := func(e *InnerArc[D]) (int32, int32) {
 		if s.o.Reverse {
-			return e.to, e.from
+			return e.To, e.From
 		}
-		return e.from, e.to
+		return e.From, e.To
 	}
 	for i := range s.arcs {
 		p, _ := from(&s.arcs[i])
@@ -500,28 +505,28 @@ func (s *system[D]) iterate(b []D) (int, error) {
 	steps := make([]step, len(s.arcs))
 	for i := range s.arcs {
 		p, q := from(&s.arcs[i])
-		steps[first[p+1]] = step{q, s.arcs[i].w}
+		steps[first[p+1]] = step{q, s.arcs[i].W}
 		first[p+1]++
 	}
 	add := slices.Clone(b)
 	waiting := make([]bool, n)
-	var queue fifoQueue
+	var queue FIFOQueue
 	zero := semiring.Zero[D]()
 	for p := range n {
 		if !b[p].Equal(zero) {
 			waiting[p] = true
-			queue.push(fst.StateID(p))
+			queue.Push(fst.StateID(p))
 		}
 	}
 	factorsOut := s.factorsOut()
-	delta, limit := s.o.delta(false), s.o.maxVisits(n)
-	for visits := int64(0); !queue.empty(); visits++ {
-		p := queue.pop()
+	delta, limit := s.o.Delta, s.o.Visits(n)
+	for visits := int64(0); !queue.Empty(); visits++ {
+		p := queue.Pop()
 		if visits == limit {
 			return int(p), nil
 		}
 		if visits&63 == 0 {
-			if err := cancelled(s.op, s.o.Ctx); err != nil {
+			if err := run.Cancelled(s.o.Op, s.o.Ctx); err != nil {
 				return 0, err
 			}
 		}
@@ -546,11 +551,11 @@ func (s *system[D]) iterate(b []D) (int, error) {
 			}
 			if !settled && !waiting[e.to] {
 				waiting[e.to] = true
-				queue.push(fst.StateID(e.to))
+				queue.Push(fst.StateID(e.to))
 			}
 		}
 	}
-	return solved, nil
+	return Solved, nil
 }
 
 // solveReal solves over Log64 and Probability in real arithmetic, scaled
@@ -568,73 +573,73 @@ func (s *system[D]) solveReal(b []D) int {
 		for i := range b {
 			x[i] = float64(b[i]) / scale
 		}
-		bad := solveLinear(s.real(func(w semiring.Probability) float64 { return float64(w) }), x, 0, s.o)
+		bad := SolveLinear(s.real(func(w semiring.Probability) float64 { return float64(w) }), x, 0, s.o)
 		for i := range b {
 			b[i] = semiring.Probability(x[i] * scale)
-			if bad == solved && !b[i].Member() {
+			if bad == Solved && !b[i].Member() {
 				bad = i
 			}
 		}
 		return bad
 	}
-	return notTried
+	return NotTried
 }
 
-// realArcs are the arcs of a component with real numbers, made from its own where they are looked at: there may be
-// millions.
-type realArcs struct {
+// RealArcs are the arcs of a component with real numbers, made from its own where they are looked
+// at: there may be millions.
+type RealArcs struct {
 	n    int
 	ends func(i int) (from, to int32)
 	real func(i int) float64
 }
 
 // real gives the arcs as real numbers, turned round in reverse.
-func (s *system[D]) real(real func(D) float64) realArcs {
+func (s *system[D]) real(real func(D) float64) RealArcs {
 	arcs := s.arcs
-	r := realArcs{
+	r := RealArcs{
 		n:    len(arcs),
-		ends: func(i int) (from, to int32) { return arcs[i].from, arcs[i].to },
-		real: func(i int) float64 { return real(arcs[i].w) },
+		ends: func(i int) (from, to int32) { return arcs[i].From, arcs[i].To },
+		real: func(i int) float64 { return real(arcs[i].W) },
 	}
 	if s.o.Reverse {
-		r.ends = func(i int) (from, to int32) { return arcs[i].to, arcs[i].from }
+		r.ends = func(i int) (from, to int32) { return arcs[i].To, arcs[i].From }
 	}
 	return r
 }
 
 // list returns the arcs themselves.
-func (r realArcs) list() []innerArc[float64] {
-	arcs := make([]innerArc[float64], r.n)
+func (r RealArcs) list() []InnerArc[float64] {
+	arcs := make([]InnerArc[float64], r.n)
 	for i := range arcs {
 		from, to := r.ends(i)
-		arcs[i] = innerArc[float64]{from, to, r.real(i)}
+		arcs[i] = InnerArc[float64]{from, to, r.real(i)}
 	}
 	return arcs
 }
 
-// realList is list the other way round.
-func realList(arcs []innerArc[float64]) realArcs {
-	return realArcs{
+// RealList is list the other way round.
+func RealList(arcs []InnerArc[float64]) RealArcs {
+	return RealArcs{
 		n:    len(arcs),
-		ends: func(i int) (from, to int32) { return arcs[i].from, arcs[i].to },
-		real: func(i int) float64 { return arcs[i].w },
+		ends: func(i int) (from, to int32) { return arcs[i].From, arcs[i].To },
+		real: func(i int) float64 { return arcs[i].W },
 	}
 }
 
 // solveLog solves with the least of b as the scale of all states; where that leaves the range of
-// float64, with an exponent for each number in large components, and with the cost of the best path to
-// each state as its scale in small ones, in which there are not so many paths.
+// float64, with an exponent for each number in large components, and with the cost of the best path
+// to each state as its scale in small ones, in which there are not so many paths.
 func solveLog(s *system[semiring.Log64], b []semiring.Log64) int {
 	const far = 300 // e^±300 times what a sum of products makes of it stays in range, or is found out below
 	least := float64(slices.Min(b))
 	if !(math.Abs(least) <= math.MaxFloat64) {
-		return notTried
+		return NotTried
 	}
 	direct, inRange := true, true
 	for i := range s.arcs {
-		if w := float64(s.arcs[i].w); !(w >= -far) || w > far && !math.IsInf(w, 1) {
+		if w := float64(s.arcs[i].W); !(w >= -far) || w > far && !math.IsInf(w, 1) {
 			if !(w >= -math.MaxFloat64) {
-				return int(s.arcs[i].from) // no member
+				return int(s.arcs[i].From) // no member
 			}
 			direct = false
 			inRange = inRange && w >= -farthest && (w <= farthest || math.IsInf(w, 1))
@@ -649,22 +654,22 @@ func solveLog(s *system[semiring.Log64], b []semiring.Log64) int {
 	inRange = inRange && least >= -farthest
 	if direct {
 		const tiny = 1e-200
-		bad := solveLinear(s.real(func(w semiring.Log64) float64 { return math.Exp(-float64(w)) }), x, tiny, s.o)
+		bad := SolveLinear(s.real(func(w semiring.Log64) float64 { return math.Exp(-float64(w)) }), x, tiny, s.o)
 		if bad == interrupted {
 			return bad
 		}
 		inside := !slices.ContainsFunc(x, func(x float64) bool { return !(x > tiny && x < 1/tiny) })
-		if bad == solved && inside {
+		if bad == Solved && inside {
 			for i := range x {
 				b[i] = semiring.Log64(least - math.Log(x[i]))
 			}
 		}
-		if inside || bad != solved && len(b) <= eliminationStates {
+		if inside || bad != Solved && len(b) <= eliminationStates {
 			return bad
 		}
 	}
 	if len(b) > eliminationStates && inRange {
-		return sweepCosts(s.real(func(w semiring.Log64) float64 { return float64(w) }), b, s.o)
+		return SweepCosts(s.real(func(w semiring.Log64) float64 { return float64(w) }), b, s.o)
 	}
 	return solveScaled(s, b, x)
 }
@@ -683,16 +688,16 @@ func solveScaled(s *system[semiring.Log64], b []semiring.Log64, x []float64) int
 		if s.o.Ctx != nil && s.o.Ctx.Err() != nil {
 			return interrupted
 		}
-		changed := solved
+		changed := Solved
 		for _, e := range arcs {
 			// A change by rounding alone is none: a cycle of cost about 0 is left
 			// to the solver, which finds it to diverge.
-			if c := d[e.from] + e.w; c < d[e.to]-1e-12*math.Abs(d[e.to]) || c < d[e.to] && math.IsInf(d[e.to], 1) {
-				d[e.to] = c
-				changed = int(e.to)
+			if c := d[e.From] + e.W; c < d[e.To]-1e-12*math.Abs(d[e.To]) || c < d[e.To] && math.IsInf(d[e.To], 1) {
+				d[e.To] = c
+				changed = int(e.To)
 			}
 		}
-		if changed == solved {
+		if changed == Solved {
 			break
 		}
 		if round > len(b) {
@@ -701,16 +706,16 @@ func solveScaled(s *system[semiring.Log64], b []semiring.Log64, x []float64) int
 	}
 	reached := arcs[:0]
 	for _, e := range arcs {
-		if !math.IsInf(d[e.from], 1) && !math.IsInf(e.w, 1) {
-			e.w = math.Exp(-(e.w + d[e.from] - d[e.to]))
+		if !math.IsInf(d[e.From], 1) && !math.IsInf(e.W, 1) {
+			e.W = math.Exp(-(e.W + d[e.From] - d[e.To]))
 			reached = append(reached, e)
 		}
 	}
 	for i := range x {
-		x[i] = expNeg(float64(b[i]) - d[i])
+		x[i] = ExpNeg(float64(b[i]) - d[i])
 	}
-	bad := solveLinear(realList(reached), x, 0, s.o)
-	if bad == solved {
+	bad := SolveLinear(RealList(reached), x, 0, s.o)
+	if bad == Solved {
 		for i := range x {
 			if !math.IsInf(d[i], 1) {
 				b[i] = semiring.Log64(d[i] - math.Log(x[i]))
@@ -720,12 +725,12 @@ func solveScaled(s *system[semiring.Log64], b []semiring.Log64, x []float64) int
 	return bad
 }
 
-// solveLinear solves x = b + x·A for non-negative A, with b given in x, and
+// SolveLinear solves x = b + x·A for non-negative A, with b given in x, and
 // returns solved or a state at which the sum diverges, or for large components is less than least.
-func solveLinear(arcs realArcs, x []float64, least float64, o *ShortestDistanceOptions) int {
+func SolveLinear(arcs RealArcs, x []float64, least float64, o *Options) int {
 	n := len(x)
 	if n > eliminationStates {
-		return sweepLinear(arcs, x, least, o)
+		return SweepLinear(arcs, x, least, o)
 	}
 	a := make([]float64, n*n)
 	for i := range arcs.n {
@@ -762,5 +767,5 @@ func solveLinear(arcs realArcs, x []float64, least float64, o *ShortestDistanceO
 		}
 		x[p] /= 1 - a[p*n+p]
 	}
-	return solved
+	return Solved
 }

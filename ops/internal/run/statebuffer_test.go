@@ -1,4 +1,4 @@
-package ops
+package run
 
 import (
 	"math/rand/v2"
@@ -13,23 +13,23 @@ import (
 // holds, or of just as many, with more states than are buffered, and from a buffer used before.
 func TestStateBufferParts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 3))
-	var b stateBuffer[semiring.Tropical]
-	wide := make([]fst.Arc[semiring.Tropical], 2*partArcs)
+	var b StateBuffer[semiring.Tropical]
+	wide := make([]fst.Arc[semiring.Tropical], 2*PartArcs)
 	for i := range wide {
 		wide[i] = fst.Arc[semiring.Tropical]{ILabel: fst.Label(i), OLabel: fst.Label(rng.IntN(9)), NextState: 0}
 	}
-	for i, states := range []int{0, 1, 40, bufferedStates - 1, bufferedStates, 2*bufferedStates + 5, 30} {
+	for i, states := range []int{0, 1, 40, BufferedStates - 1, BufferedStates, 2*BufferedStates + 5, 30} {
 		want := fst.NewVector[semiring.Tropical](0)
 		for q := range states {
 			n := rng.IntN(12)
 			if states <= 40 {
-				n = []int{0, 700, partArcs - 1, partArcs, partArcs + 1, 2 * partArcs}[rng.IntN(6)]
+				n = []int{0, 700, PartArcs - 1, PartArcs, PartArcs + 1, 2 * PartArcs}[rng.IntN(6)]
 			}
 			arcs := wide[:n]
-			b.pushPart(semiring.Tropical(q), arcs)
+			b.PushPart(semiring.Tropical(q), arcs)
 			want.PushState(semiring.Tropical(q), arcs)
 		}
-		got := b.machine()
+		got := b.Machine()
 		if got.NumStates() != want.NumStates() || got.NumArcs() != want.NumArcs() {
 			t.Fatalf("case %d: %d states, %d arcs; want %d, %d", i, got.NumStates(), got.NumArcs(), want.NumStates(), want.NumArcs())
 		}

@@ -1,0 +1,28 @@
+package run
+
+import (
+	"reflect"
+	"sync"
+)
+
+// Scratch is where work space of type T waits between operations. Whoever runs an operation on
+// each machine of a corpus would otherwise throw away as much as the results hold, and
+// the collector lets that lie up to a share of the heap.
+//
+// Work space goes back when an operation is done with it, and never by a deferred call: that also
+// runs while a panic of the weights or of a machine passes, and would hand what is half done to the
+// next operation.
+func Scratch[T any]() *sync.Pool {
+	key := reflect.TypeFor[T]()
+	if p, ok := scratchPools.Load(key); ok {
+		return p.(*sync.Pool)
+	}
+	p, _ := scratchPools.LoadOrStore(key, &sync.Pool{New: func() any { return new(T) }})
+	return p.(*sync.Pool)
+}
+
+var scratchPools sync.Map // from reflect.Type to *sync.Pool
+
+// KeptScratch is how many elements, or slots, of a subset table are kept for the next: more
+// would have to be cleared for machines that need few.
+const KeptScratch = 1 << 14
