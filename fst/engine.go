@@ -1,7 +1,7 @@
 package fst
 
 import (
-	"github.com/tropica-fst/tropica/internal/engine"
+	"github.com/tropica-fst/tropica/fst/engine"
 	"github.com/tropica-fst/tropica/semiring"
 )
 

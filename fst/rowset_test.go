@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/tropica-fst/tropica/internal/engine"
+	"github.com/tropica-fst/tropica/fst/engine"
 	"github.com/tropica-fst/tropica/semiring"
 )
 

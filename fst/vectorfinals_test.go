@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/tropica-fst/tropica/fst"
-	"github.com/tropica-fst/tropica/internal/engine"
+	"github.com/tropica-fst/tropica/fst/engine"
 	"github.com/tropica-fst/tropica/semiring"
 )
 

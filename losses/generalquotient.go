@@ -39,7 +39,7 @@ import (
 //
 // What it does not find are states with d_q = Σ k_i d_i for several i. Those are rare: states of a layer are positions of
 // the reference, whose d's are independent as soon as enough symbols follow. TestQuotientLikeLeast counts, modulo a
-// prime, the functions that there are; testdata/bench/notes-gendet.md has the figures. To use them for masses would take
+// prime, the functions that there are; testdata/bench/NOTES.md has the figures. To use them for masses would take
 // negative coefficients, with which small masses are lost in the differences of great ones.
 //
 // Of a loss that counts n-grams, all states behind an n-gram that was found are one, as are all within an n-gram that

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/tropica-fst/tropica/fst"
-	"github.com/tropica-fst/tropica/internal/engine"
+	"github.com/tropica-fst/tropica/fst/engine"
 	"github.com/tropica-fst/tropica/ops/internal/graph"
 	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"

@@ -85,8 +85,7 @@
 // priority queue. Heaps and tables here work arc by arc; they are written for their key types in
 // internal/run.
 //
-// The history of attempts and timings is in testdata/bench/notes-rooms.md and
-// testdata/bench/NOTES.md.
+// The history of attempts and timings is in testdata/bench/NOTES.md.
 //
 // # References
 //

@@ -12,7 +12,7 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
-	"github.com/tropica-fst/tropica/internal/engine"
+	"github.com/tropica-fst/tropica/fst/engine"
 	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )

@@ -36,7 +36,7 @@
 // # What 10^9 tokens cost, on paper
 //
 // Measured on the chunking task (211727 tokens in 8 shards, 20 templates, 22 labels), in processor
-// time of one core of a loaded machine, Prism in process; testdata/bench/notes-beam.md has how:
+// time of one core of a loaded machine, Prism in process; testdata/bench/NOTES.md has how:
 //
 //	a pass of cross-entropy     at most 2.7 µs a token, with L-BFGS, and reading once
 //	a pass of Beam              some 40 ms fixed, at four shards and few weights

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
-	"github.com/tropica-fst/tropica/internal/engine"
+	"github.com/tropica-fst/tropica/fst/engine"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
