@@ -41,6 +41,7 @@ type Bytes struct {
 	save, zero *[most]lane
 	x          *[most + 1]cells
 	p          *[most]lane
+	scratch    *[3 * most]lane
 	none       *lane
 	random     *[4][Lanes]uint32
 	counts     []int32 // [t][side][neighbour][labels/4][group][4]
@@ -106,6 +107,9 @@ func centreOf(t, l, m int) int { return int(int64(t) * int64(m) / int64(l)) }
 // NewBytes returns an engine; Fits holds.
 func NewBytes(m *Model, a *Alignment, u Units, gamma float64, block int, seed uint64) *Bytes {
 	b := &Bytes{units: u, isa: best}
+	if b.isa == isaAVX2 && u.Sub > 7 {
+		b.isa = isaGo // its look-up of exponentials has eight
+	}
 	l, n := len(m.Sizes), m.Sizes[0]
 	b.labels = (n + 3) &^ 3
 	b.period = u.bound(a)
@@ -158,6 +162,7 @@ func NewBytes(m *Model, a *Alignment, u Units, gamma float64, block int, seed ui
 	b.texp, b.ones = &aligned[[most]float32](1)[0], &aligned[[most]float32](1)[0]
 	b.save, b.zero = &aligned[[most]lane](1)[0], &aligned[[most]lane](1)[0]
 	b.x, b.p = &aligned[[most + 1]cells](1)[0], &aligned[[most]lane](1)[0]
+	b.scratch = &aligned[[3 * most]lane](1)[0]
 	b.none, b.random = &aligned[lane](1)[0], &aligned[[4][Lanes]uint32](1)[0]
 	for i := range b.ones {
 		b.ones[i] = 1
@@ -454,7 +459,8 @@ type siteArgs struct {
 	texp        *[most]float32
 	random      *[4][Lanes]uint32
 	u           *lane
-	p           *[most]lane // scratch, and where probabilities times 255 are left
+	p           *[most]lane // where probabilities times 255 are left
+	scratch     *[3 * most]lane
 	countLeft   *int32      // nil: none
 	countRight  *int32
 	labels      int // padded
@@ -462,7 +468,7 @@ type siteArgs struct {
 }
 
 func (b *Bytes) draw(a *siteArgs) {
-	a.random, a.p, a.labels, a.true = b.random, b.p, b.labels, b.model.Sizes[0]
+	a.random, a.p, a.scratch, a.labels, a.true = b.random, b.p, b.scratch, b.labels, b.model.Sizes[0]
 	if b.isa != isaGo {
 		siteVector(b.isa, a)
 		return
