@@ -83,8 +83,7 @@ type SampledResult struct {
 
 	Rare, RareTied int // cells of Marginals and of Tied without an interval
 
-	// RHat is split R-hat of the loss: 1 where the chains agree. Mixed is RHat ≤ 1.05. Fewer than some 40
-	// sweeps make it too great.
+	// RHat is split R-hat of the loss: 1 where the chains agree. Mixed is RHat ≤ 1.05, or somewhat more where there are fewer than 80 Sweeps.
 	RHat  float64
 	Mixed bool
 
@@ -102,13 +101,15 @@ const (
 	mixedBelow   = 1.05
 	rareWindow   = .003
 	rareTied     = .05
-	student7     = 2.365 // 97.5 % point of Student's distribution, of 8 groups
-	student63    = 1.998 // of 64 chains
+	student63    = 1.998 // 97.5 % point of Student's distribution, of 64 chains
 	mostSweeps   = 100_000
 	peakedAbove  = .45
 	controlMost  = 600 // features of a TiedControl
 	sampledBytes = DefaultBytes
 )
+
+// student is the 97.5 % point of Student's distribution for 8, 12, 16 … groups.
+var student = [...]float64{2.365, 2.201, 2.131, 2.093, 2.069, 2.052, 2.040}
 
 // NewSampler prepares a loss and a reference for strings of l symbols below alphabet. It does not keep
 // ref. A band of the loss is part of the loss: it is not checked, as that of o is. Errors are those
@@ -422,7 +423,7 @@ func (e *run) engine(gamma float64, shared bool, seed uint64) (gibbs.Engine, err
 				if err := e.room(shared, true); err != nil {
 					return nil, err
 				}
-				return gibbs.NewBytes(e.model, a, *s.units, gamma, e.block, seed), nil
+				return gibbs.NewBytes(e.model, a, *s.units, gamma, e.block, seed, shared), nil
 			}
 			if w > 63 {
 				w = 64
@@ -498,15 +499,20 @@ func (e *run) augmented(want Want, r *SampledResult) error {
 		return nil
 	}
 	count := want&(WantMarginals|WantTied) != 0
-	sample, err := gibbs.Run(engine, e.model, &gibbs.Plan{
-		Burn: or(o.Burn, 15), Sweeps: or(o.Sweeps, 200), Period: e.period, Count: count, Shared: shared,
-		Raw: control != nil, Stop: e.stopped,
+	sweeps, parts := or(o.Sweeps, 200), 2
+	if control != nil { // which learns the more, the more groups there are
+		parts = min(max(2, sweeps/20), len(student)+1)
+	}
+	sample, err := gibbs.Run(engine, &gibbs.Plan{
+		Burn: or(o.Burn, 15), Sweeps: sweeps, Period: e.period, Count: count, Raw: control != nil, Parts: parts, Stop: e.stopped,
 	})
 	if err != nil {
 		return err
 	}
 	r.Expected, r.ExpectedError, r.RHat = sample.Loss, student63*sample.LossErr, sample.RHat
-	r.Mixed = r.RHat <= mixedBelow
+	// Half chains of n sweeps differ by chance: for independent draws R-hat² is 1 + 1/n on the average, and draws
+	// are correlated.
+	r.Mixed = r.RHat <= max(mixedBelow, math.Sqrt(1+8/float64(sweeps)))
 	if tried, taken := engine.Accepted(); tried > 0 {
 		r.Accepted = float64(taken) / float64(tried)
 	}
@@ -523,7 +529,7 @@ func (e *run) augmented(want Want, r *SampledResult) error {
 	if want&WantMarginals != 0 {
 		for t, row := range est.Mean {
 			copy(r.Marginals[t], row)
-			r.Rare += intervals(r.MarginalsError[t], row, est.Err[t], rareWindow, n)
+			r.Rare += intervals(r.MarginalsError[t], row, est.Err[t], student[0], rareWindow, n)
 		}
 	}
 	if want&WantTied != 0 {
@@ -535,7 +541,7 @@ func (e *run) augmented(want Want, r *SampledResult) error {
 		}
 		r.Tied = append(r.Tied, est.Tied...)
 		r.TiedError = resize(r.TiedError, len(r.Tied))
-		r.RareTied = intervals(r.TiedError, r.Tied, est.TiedErr, rareTied, n)
+		r.RareTied = intervals(r.TiedError, r.Tied, est.TiedErr, student[parts-2], rareTied, n)
 	}
 	return nil
 }
@@ -549,11 +555,11 @@ func (e *run) wide() bool {
 	return n > 1<<21
 }
 
-// intervals stores half widths, NaN for rare cells, and returns the number of those.
-func intervals(half, mean, err []float64, small, n float64) int {
+// intervals stores half widths, point standard errors, NaN for rare cells, and returns the number of those.
+func intervals(half, mean, err []float64, point, small, n float64) int {
 	rare := 0
 	for i, x := range mean {
-		half[i] = student7 * err[i]
+		half[i] = point * err[i]
 		if x < small && (err[i] > x/4 || x < 3/n) {
 			half[i] = math.NaN()
 			rare++

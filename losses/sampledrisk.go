@@ -99,7 +99,7 @@ func (e *run) risk(want Want, r *SampledResult) error {
 				v += y * y / groups
 			}
 			row[i] = x
-			r.RiskGradientError[t][i] = student7 * math.Sqrt(max(0, v-x*x)/(groups-1))
+			r.RiskGradientError[t][i] = student[0] * math.Sqrt(max(0, v-x*x)/(groups-1))
 		}
 	}
 	return nil

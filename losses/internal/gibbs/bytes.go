@@ -44,8 +44,11 @@ type Bytes struct {
 	scratch    *[3 * most]lane
 	none       *lane
 	random     *[4][Lanes]uint32
-	counts     []int32 // [t][side][neighbour][labels/4][group][4]
-	n          float64
+	counts     []int32         // [t][side][neighbour][labels/4][group][4]
+	held       [Groups]*Counts // what was taken from counts before they could overflow
+	pending    int             // sweeps that counts hold
+	most       int             // sweeps that they can hold
+	shared     bool            // all complete windows have one place
 	tied       bool
 	power      []*table // tied: by the steps to the end of a block; open: summed over ends
 	open       []*table
@@ -104,9 +107,9 @@ func (u *Units) bound(a *Alignment) int {
 
 func centreOf(t, l, m int) int { return int(int64(t) * int64(m) / int64(l)) }
 
-// NewBytes returns an engine; Fits holds.
-func NewBytes(m *Model, a *Alignment, u Units, gamma float64, block int, seed uint64) *Bytes {
-	b := &Bytes{units: u, isa: best}
+// NewBytes returns an engine; Fits holds. Counts are for NewCounts(m, shared).
+func NewBytes(m *Model, a *Alignment, u Units, gamma float64, block int, seed uint64, shared bool) *Bytes {
+	b := &Bytes{units: u, isa: best, shared: shared}
 	if b.isa == isaAVX2 && u.Sub > 7 {
 		b.isa = isaGo // its look-up of exponentials has eight
 	}
@@ -176,7 +179,14 @@ func NewBytes(m *Model, a *Alignment, u Units, gamma float64, block int, seed ui
 	}
 	b.weights()
 	b.SetGamma(gamma)
-	b.counts = alignedInt32(l * 2 * n * b.labels / 4 * 16)
+	// A sweep adds at most 255 for each chain of a group and, where places are shared, each site.
+	places, sites := l, 1
+	if shared {
+		places, sites = min(l, 3), l
+	}
+	b.counts = aligned[int32](places * 2 * n * b.labels * 4)
+	b.most = max(1, math.MaxInt32/(255*Lanes/Groups*sites))
+	renew(b.held[:], m, shared)
 	return b
 }
 
@@ -188,8 +198,6 @@ func aligned[T any](n int) []T {
 	skip := -int(uintptr(unsafe.Pointer(&buf[0]))) & 63
 	return unsafe.Slice((*T)(unsafe.Pointer(&buf[skip])), n)
 }
-
-func alignedInt32(n int) []int32 { return aligned[int32](n) }
 
 // SetGamma implements Engine.
 func (b *Bytes) SetGamma(gamma float64) {
@@ -410,7 +418,19 @@ func (b *Bytes) right(t int) *lane {
 	return &b.u[t+1]
 }
 
+// place returns the position whose counts those of t are added to: the first and the last one keep their own.
+func (b *Bytes) place(t int) int {
+	switch {
+	case !b.shared || t < 2:
+		return t
+	case t == b.l-1:
+		return 2
+	}
+	return 1
+}
+
 func (b *Bytes) count(t, side int) *int32 {
+	t = b.place(t)
 	return &b.counts[(t*2+side)*b.model.Sizes[0]*b.labels*4]
 }
 
@@ -461,7 +481,7 @@ type siteArgs struct {
 	u           *lane
 	p           *[most]lane // where probabilities times 255 are left
 	scratch     *[3 * most]lane
-	countLeft   *int32      // nil: none
+	countLeft   *int32 // nil: none
 	countRight  *int32
 	labels      int // padded
 	true        int // labels
@@ -486,7 +506,10 @@ func (b *Bytes) site(d, s int, count bool) {
 			a.countRight = b.count(t, 1)
 		}
 		if s == 0 {
-			b.n++
+			if b.pending == b.most {
+				b.flush()
+			}
+			b.pending++
 		}
 	}
 	b.draw(&a)
@@ -575,16 +598,24 @@ func (b *Bytes) total(d int, loss *[Lanes]float64) {
 	}
 }
 
-// Take implements Engine.
-func (b *Bytes) Take(k []*Counts) {
+// flush moves counts to held.
+func (b *Bytes) flush() {
 	n, r := b.model.Sizes[0], b.labels/4
-	for g, to := range k {
-		to.N += b.n * Lanes / Groups
-		for t := range b.l {
+	places := b.l
+	if b.shared {
+		places = min(b.l, 3)
+	}
+	for g, to := range b.held {
+		to.N += float64(b.pending) * Lanes / Groups
+		for place := range places {
+			t := place
+			if b.shared && place == 2 {
+				t = b.l - 1
+			}
 			for side := range 2 {
 				rows := to.rows(t, side)
 				data := to.side(t, side)
-				from := b.counts[(t*2+side)*n*b.labels*4:]
+				from := b.counts[(place*2+side)*n*b.labels*4:]
 				if to.Order == 1 && side == 0 {
 					rows = n // summed into one
 				}
@@ -606,7 +637,13 @@ func (b *Bytes) Take(k []*Counts) {
 		}
 	}
 	clear(b.counts)
-	b.n = 0
+	b.pending = 0
+}
+
+// Take implements Engine.
+func (b *Bytes) Take() []*Counts {
+	b.flush()
+	return renew(b.held[:], b.model, b.shared)
 }
 
 // Weigh implements Engine.

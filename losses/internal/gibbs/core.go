@@ -61,8 +61,8 @@ type Engine interface {
 	Losses() *[Lanes]float64
 	// String appends the labels of chain c.
 	String(dst []int, c int) []int
-	// Take adds the counts since the last Take to k, by group of chains, and clears them.
-	Take(k []*Counts)
+	// Take returns the counts since the last Take, by group of chains.
+	Take() []*Counts
 	// AddRaw adds the pairs of neighbours to raw counts, and TakeRaw returns those by group, and clears them.
 	AddRaw()
 	TakeRaw() [][]float64
@@ -77,8 +77,13 @@ type Engine interface {
 const Partitions = 4
 
 // blockBounds cuts l sites into blocks of size sites; the first is of another length in each partition.
+//
+// In the last one blocks are four times as long: where the model is nearly deterministic, short ones hardly move.
 func blockBounds(l, size, part int) []int {
 	bounds := []int{0}
+	if part == Partitions-1 {
+		size *= 4
+	}
 	for t := max(1, size*(part+1)/Partitions); t < l; t += size {
 		bounds = append(bounds, t)
 	}

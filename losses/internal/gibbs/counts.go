@@ -78,12 +78,13 @@ func (c *Counts) side(t, d int) []float32 {
 	return c.Data[c.offset[2*t+d]:][:c.rows(t, d)*c.Stride]
 }
 
-func (c *Counts) clear() {
-	clear(c.Data)
-	for _, row := range c.own {
-		clear(row)
+// renew returns counts, and puts fresh ones in their place.
+func renew(at []*Counts, m *Model, shared bool) []*Counts {
+	taken := append([]*Counts(nil), at...)
+	for g := range at {
+		at[g] = NewCounts(m, shared)
 	}
-	c.N = 0
+	return taken
 }
 
 // Add adds o, scaled, to c.

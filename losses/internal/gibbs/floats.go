@@ -30,6 +30,7 @@ type Floats struct {
 
 	w, wt  [][]float64 // exp(θ - greatest of the row), and as [right][label] (order 2)
 	counts [Groups]*Counts
+	shared bool
 	n      float64
 	p      []float64
 	e      []float64
@@ -85,9 +86,8 @@ func NewFloats(m *Model, a *Alignment, gamma float64, block int, seed uint64, sh
 	f.weights(m)
 	f.init(f, m, block, seed)
 	f.gamma = gamma
-	for g := range f.counts {
-		f.counts[g] = NewCounts(m, shared)
-	}
+	f.shared = shared
+	renew(f.counts[:], m, shared)
 	cubes := 0.0
 	for t, n := range m.Sizes {
 		if t > 0 {
@@ -611,13 +611,12 @@ func (f *Floats) propose(part, block, from, to int, prop [][Lanes]uint16, extra 
 }
 
 // Take implements Engine.
-func (f *Floats) Take(k []*Counts) {
-	for g, to := range k {
-		f.counts[g].N = f.n * Lanes / Groups
-		to.Add(f.counts[g], 1)
-		f.counts[g].clear()
+func (f *Floats) Take() []*Counts {
+	for _, c := range f.counts {
+		c.N = f.n * Lanes / Groups
 	}
 	f.n = 0
+	return renew(f.counts[:], f.model, f.shared)
 }
 
 // Weigh implements Engine.

@@ -76,7 +76,7 @@ func TestKernels(t *testing.T) {
 		}
 		block, seed := 1+rng.IntN(9), rng.Uint64()
 		run := func(isa int) *Bytes {
-			b := NewBytes(model, a, u, gamma, block, seed)
+			b := NewBytes(model, a, u, gamma, block, seed, i%4 == 1)
 			b.isa = isa
 			b.Start()
 			for i := range 9 {
@@ -120,7 +120,7 @@ func TestLosses(t *testing.T) {
 		u := Units{Sub: 1, Ins: 1, Del: 1, Unit: 1}
 		engines := []Engine{NewFloats(model, a, 1, 4, 1, false)}
 		if u.Fits(model, a, 1) {
-			engines = append(engines, NewBytes(model, a, u, 1, 4, 1))
+			engines = append(engines, NewBytes(model, a, u, 1, 4, 1, false))
 		} else if l < 40 {
 			t.Errorf("length %d does not fit", l)
 		}
@@ -192,7 +192,7 @@ func BenchmarkSweep(b *testing.B) {
 		}
 		for _, what := range []string{"count", "draw", "block"} {
 			b.Run(name+"/"+what, func(b *testing.B) {
-				e := NewBytes(model, a, Units{Sub: 1, Ins: 1, Del: 1, Unit: 1}, 1, 16, 1)
+				e := NewBytes(model, a, Units{Sub: 1, Ins: 1, Del: 1, Unit: 1}, 1, 16, 1, false)
 				e.isa = i
 				e.Start()
 				for b.Loop() {

@@ -7,17 +7,14 @@ type Plan struct {
 	Burn, Sweeps int          // sweeps before counting, and counted ones, blocks among them
 	Period       int          // every so many sweeps one of blocks; 0 is none
 	Count        bool         // counts of windows
-	Shared       bool         // counts of all positions together, for tied windows only
 	Raw          bool         // raw counts of pairs beside them
+	Parts        int          // parts that are counted apart, each by Groups groups of chains; 0 is 2
 	Stop         func() error // looked at before each sweep
 }
 
-// Halves is the number of parts of a run that are counted apart, each by Groups groups of chains.
-const Halves = 2
-
 // Sample is what a run saw.
 type Sample struct {
-	Counts  []*Counts // Halves·Groups of them
+	Counts  []*Counts // Parts·Groups of them
 	Raw     [][]float64
 	Loss    float64 // mean over chains and sweeps
 	LossErr float64 // its standard error, from the chains
@@ -25,10 +22,13 @@ type Sample struct {
 }
 
 // Run burns in and counts. Chains go on from where they are.
-func Run(e Engine, m *Model, p *Plan) (*Sample, error) {
+func Run(e Engine, p *Plan) (*Sample, error) {
 	s := &Sample{}
 	trace := make([][Lanes]float64, 0, p.Sweeps)
-	half := 0
+	part, parts := 0, p.Parts
+	if parts == 0 {
+		parts = 2
+	}
 	for i := range p.Burn + p.Sweeps {
 		if err := p.Stop(); err != nil {
 			return nil, err
@@ -46,14 +46,9 @@ func Run(e Engine, m *Model, p *Plan) (*Sample, error) {
 			continue
 		}
 		trace = append(trace, *e.Losses())
-		if p.Count && i+1 == p.Burn+p.Sweeps*(half+1)/Halves {
-			half++
-			k := make([]*Counts, Groups)
-			for g := range k {
-				k[g] = NewCounts(m, p.Shared)
-			}
-			e.Take(k)
-			s.Counts = append(s.Counts, k...)
+		if p.Count && i+1 == p.Burn+p.Sweeps*(part+1)/parts {
+			part++
+			s.Counts = append(s.Counts, e.Take()...)
 			if p.Raw {
 				s.Raw = append(s.Raw, e.TakeRaw()...)
 			}
