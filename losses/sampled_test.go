@@ -99,7 +99,8 @@ func (c *sampledCase) value(u []int) float64 {
 	panic("no such loss")
 }
 
-// Against enumeration: every number is within 5 standard errors (2.1 half widths), and those are small.
+// Against enumeration: every number is within three half widths, 7 standard errors of 8 groups, which one number of
+// five thousand exceeds by chance; and intervals are small. Seeds are fixed.
 func TestSampledAgainstEnumeration(t *testing.T) {
 	const want = WantMarginals | WantTied | WantExpected | WantRisk | WantRiskGradient | WantLogZ
 	for _, c := range sampledCases() {
@@ -122,7 +123,7 @@ func TestSampledAgainstEnumeration(t *testing.T) {
 				if math.IsNaN(half) {
 					half = 0.004 // a rare cell
 				}
-				if !(math.Abs(got-want) <= 2.1*half+floor) {
+				if !(math.Abs(got-want) <= 3*half+floor) {
 					t.Errorf("%s: %v ± %v, not %v", what, got, half, want)
 				}
 				if half > worst {
@@ -146,7 +147,7 @@ func TestSampledAgainstEnumeration(t *testing.T) {
 			near("risk", r.Risk, r.RiskError, exact.Risk, 1e-4)
 			near("log Z0", r.LogZ0, 0, exact.LogZ0, 1e-9)
 			near("log Z", r.LogZ, r.LogZError, exact.LogZ, 1e-4)
-			if worst > 0.2 {
+			if worst > 0.25 {
 				t.Errorf("an interval of ± %v", worst)
 			}
 			if !r.Mixed || !r.BandExact {
