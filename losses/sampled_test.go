@@ -8,6 +8,10 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops"
+	"github.com/tropica-fst/tropica/semiring"
 )
 
 // sampledCase is a problem that an exact path solves too.
@@ -227,5 +231,205 @@ func TestSampledSeeds(t *testing.T) {
 	}
 	if of(1) == of(2) {
 		t.Error("two seeds, one result")
+	}
+}
+
+// A layered lattice, against the general path on the same one: probabilities of arcs, E[L] and log Z.
+func TestSampledLattice(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 4))
+	for range 4 {
+		const l, width, symbols = 7, 3, 4
+		a := fst.NewVector[semiring.Log64](1 + l*width)
+		a.AddStates(1 + l*width)
+		a.SetStart(0)
+		for t := range l {
+			for i := range width {
+				if t == 0 && i > 0 {
+					break
+				}
+				q := fst.StateID(0)
+				if t > 0 {
+					q = fst.StateID(1 + (t-1)*width + i)
+				}
+				for range 1 + rng.IntN(4) {
+					k := fst.Label(1 + rng.IntN(symbols))
+					a.AddArc(q, fst.Arc[semiring.Log64]{ILabel: k, OLabel: k, Weight: semiring.Log64(rng.NormFloat64()), NextState: fst.StateID(1 + t*width + rng.IntN(width))})
+				}
+			}
+		}
+		for i := range width {
+			a.SetFinal(fst.StateID(1+(l-1)*width+i), semiring.Log64(rng.NormFloat64()))
+		}
+		ref := uniformRef(rng, symbols, l)
+		automaton, err := Unit.Automaton(a, ref, symbols, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := (&Lattice{A: a}).Eval(automaton, 1, WantMarginals|WantExpected, ops.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		layered, err := NewLayeredLattice(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := NewSampler(Unit, ref, symbols, l, &SampledOptions{Symbols: layered.Symbols, Sweeps: 2000, Steps: 200})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var r SampledResult
+		if err := s.Eval(layered.Potentials, 1, WantMarginals|WantLogZ, &r); err != nil {
+			t.Fatal(err)
+		}
+		if !r.Mixed || !r.BandExact {
+			t.Errorf("split R-hat %v, inexact %v", r.RHat, r.Inexact)
+		}
+		if math.Abs(r.LogZ-want.LogZ) > 2.5*r.LogZError || math.Abs(r.Expected-want.Expected) > 2.5*r.ExpectedError || r.ExpectedError > .1 {
+			t.Errorf("log Z %v ± %v, E[L] %v ± %v, not %v and %v", r.LogZ, r.LogZError, r.Expected, r.ExpectedError, want.LogZ, want.Expected)
+		}
+		for q, row := range layered.Arcs(r.Marginals) {
+			for i, x := range row {
+				if math.Abs(x-want.Marginals[q][i]) > .02 {
+					t.Errorf("arc %d of state %d: %v, not %v", i, q, x, want.Marginals[q][i])
+				}
+			}
+		}
+	}
+	// What has no layers is refused.
+	skip := fst.NewVector[semiring.Log64](3)
+	skip.AddStates(3)
+	skip.SetStart(0)
+	for _, e := range [][2]fst.StateID{{0, 1}, {1, 2}, {0, 2}} {
+		skip.AddArc(e[0], fst.Arc[semiring.Log64]{ILabel: 1, OLabel: 1, NextState: e[1]})
+	}
+	skip.SetFinal(2, 0)
+	if _, err := NewLayeredLattice(skip); !errors.Is(err, ErrNotLayered) {
+		t.Errorf("a lattice with a short cut: %v", err)
+	}
+}
+
+// Against exact machines of the published references: the tied gradient is as near as its intervals say, in the band
+// that a sampler takes by itself.
+func TestSampledAgainstMachines(t *testing.T) {
+	for _, c := range []struct {
+		loss Edit
+		l, m int
+	}{{Unit, 10, 10}, {Unit, 14, 14}, {Unit, 16, 16}, {SmithWaterman, 10, 10}, {Unit, 14, 11}, {Edit{Sub: 1.7, Ins: 1.1, Del: 1.3}, 10, 12}} {
+		ref := publishedRef(0, c.m)
+		p := publishedPotentials(3, 10, c.l, 2)
+		machine, err := c.loss.Machine(ref, 10, c.l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var exact Result
+		if err := new(Evaluator).Eval(machine, p, 1, WantMarginals|WantExpected, &exact); err != nil {
+			t.Fatal(err)
+		}
+		s, err := NewSampler(c.loss, ref, 10, c.l, &SampledOptions{Sweeps: 600})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var r SampledResult
+		if err := s.Eval(p, 1, WantTied|WantLogZ, &r); err != nil {
+			t.Fatal(err)
+		}
+		tied := make([]float64, 100)
+		for _, row := range exact.Marginals[1:] {
+			for i, x := range row {
+				tied[i] += x
+			}
+		}
+		off, sum, expected := 0.0, 0.0, 0.0
+		for i, x := range tied {
+			sum += x
+			off += math.Abs(r.Tied[i] - x)
+			if half := r.TiedError[i]; !math.IsNaN(half) {
+				expected += half / 2.365 * .8
+			}
+		}
+		if off > 1.6*expected+1e-3*sum || off > .01*sum {
+			t.Errorf("%+v, l %d, m %d: tied gradient is off by %v of %v, where intervals say %v", c.loss, c.l, c.m, off, sum, expected)
+		}
+		if math.Abs(r.LogZ-exact.LogZ) > 2*r.LogZError || math.Abs(r.Expected-exact.Expected) > 2*r.ExpectedError || !r.Mixed {
+			t.Errorf("%+v, l %d, m %d: log Z %v ± %v, E[L] %v ± %v, not %v and %v", c.loss, c.l, c.m,
+				r.LogZ, r.LogZError, r.Expected, r.ExpectedError, exact.LogZ, exact.Expected)
+		}
+	}
+}
+
+// A band that is too narrow is said not to be exact, chains that do not mix are said not to, and what is hardly ever
+// visited has no interval.
+func TestSampledSays(t *testing.T) {
+	ref, p := publishedSampled(1, 80, 1)
+	eval := func(p *Potentials, o SampledOptions) *SampledResult {
+		s, err := NewSampler(Unit, ref, 10, 80, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &SampledResult{}
+		if err := s.Eval(p, 1, WantMarginals|WantTied, r); err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	if r := eval(p, SampledOptions{Band: 4}); r.BandExact || r.Inexact < .3 {
+		t.Errorf("band 4: exact %v, inexact %v", r.BandExact, r.Inexact)
+	}
+	if r := eval(p, SampledOptions{}); !r.BandExact || !r.Mixed || r.Rare > 800 {
+		t.Errorf("by default: band exact %v, R-hat %v, %d rare cells", r.BandExact, r.RHat, r.Rare)
+	}
+	_, peaked := publishedSampled(1, 80, 5)
+	if r := eval(peaked, SampledOptions{Block: -1}); r.Mixed {
+		t.Errorf("a peaked model without blocks mixes: R-hat %v", r.RHat)
+	}
+	if r := eval(peaked, SampledOptions{}); r.Rare < 4000 {
+		t.Errorf("a peaked model has %d rare cells", r.Rare)
+	}
+}
+
+// Controls learned on other references leave less than half of the variance, and intervals that are as narrow.
+func TestTiedControl(t *testing.T) {
+	_, p := publishedSampled(1, 60, 1)
+	control := &TiedControl{}
+	rng := rand.New(rand.NewPCG(7, 7))
+	run := func(ref []int, seed uint64, o SampledOptions) *SampledResult {
+		o.Seed = seed
+		s, err := NewSampler(Unit, ref, 10, 60, &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &SampledResult{}
+		if err := s.Eval(p, 1, WantTied, r); err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	for i := range 60 {
+		run(uniformRef(rng, 10, 60), uint64(i), SampledOptions{Sweeps: 160, Control: control})
+	}
+	control.Refresh()
+	if control.Runs() != 60 {
+		t.Errorf("coefficients of %d runs", control.Runs())
+	}
+	ref := uniformRef(rng, 10, 60)
+	truth := run(ref, 999, SampledOptions{Sweeps: 20000})
+	var plain, learned, half float64
+	for i := range 6 {
+		// Sweeps of both have plain Rao-Blackwell forms where a fresh control has no coefficients yet.
+		a := run(ref, uint64(100+i), SampledOptions{Sweeps: 60, Control: &TiedControl{}})
+		b := run(ref, uint64(100+i), SampledOptions{Sweeps: 60, Control: control})
+		for k, x := range truth.Tied {
+			plain += (a.Tied[k] - x) * (a.Tied[k] - x)
+			learned += (b.Tied[k] - x) * (b.Tied[k] - x)
+			if !math.IsNaN(b.TiedError[k]) {
+				half += b.TiedError[k] * b.TiedError[k] / (2.2 * 2.2)
+			}
+		}
+	}
+	if learned > plain/2 {
+		t.Errorf("mean squares: %v without controls, %v with", plain, learned)
+	}
+	if learned > 1.5*half || learned < half/1.5 {
+		t.Errorf("mean squares are %v, where intervals say %v", learned, half)
 	}
 }
