@@ -81,6 +81,9 @@ type SampledResult struct {
 	// of complete windows. TiedError is half its interval.
 	Tied, TiedError []float64
 
+	// TiedRisk is the gradient of Risk for such weights, where WantRiskGradient is asked for and positions share windows.
+	TiedRisk, TiedRiskError []float64
+
 	Rare, RareTied int // cells of Marginals and of Tied without an interval
 
 	// RHat is split R-hat of the loss: 1 where the chains agree. Mixed is RHat ≤ 1.05, or somewhat more where there are fewer than 80 Sweeps.
@@ -224,7 +227,7 @@ func (s *Sampler) Eval(p *Potentials, gamma float64, want Want, r *SampledResult
 	if err != nil {
 		r.Result.reset()
 		*r = SampledResult{Result: r.Result, MarginalsError: r.MarginalsError[:0], RiskGradientError: r.RiskGradientError[:0],
-			Tied: r.Tied[:0], TiedError: r.TiedError[:0]}
+			Tied: r.Tied[:0], TiedError: r.TiedError[:0], TiedRisk: r.TiedRisk[:0], TiedRiskError: r.TiedRiskError[:0]}
 	}
 	return err
 }
@@ -246,7 +249,8 @@ func (s *Sampler) eval(p *Potentials, gamma float64, want Want, r *SampledResult
 	r.clear()
 	nan := math.NaN()
 	r.ExpectedError, r.RiskError, r.LogZError, r.LogZErrorKind = nan, nan, nan, ErrorInterval
-	r.Tied, r.TiedError, r.Rare, r.RareTied = r.Tied[:0], r.TiedError[:0], 0, 0
+	r.Tied, r.TiedError, r.TiedRisk, r.TiedRiskError = r.Tied[:0], r.TiedError[:0], r.TiedRisk[:0], r.TiedRiskError[:0]
+	r.Rare, r.RareTied = 0, 0
 	r.RHat, r.Mixed, r.Inexact, r.BandExact, r.Accepted, r.Rounds, r.Anneal = nan, true, 0, true, nan, 0, nan
 	if want&WantMarginals != 0 {
 		r.Marginals, r.MarginalsError = shapeLike(r.Marginals, p), shapeLike(r.MarginalsError, p)

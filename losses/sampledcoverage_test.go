@@ -95,7 +95,7 @@ func TestSampledCoverage(t *testing.T) {
 			flagged++
 			continue
 		}
-		tied := make([]float64, len(r.Tied))
+		tied, tiedRisk := make([]float64, len(r.Tied)), make([]float64, len(r.Tied))
 		for pos, row := range exact.Marginals {
 			for k, x := range row {
 				if x > .05 {
@@ -106,12 +106,18 @@ func TestSampledCoverage(t *testing.T) {
 				}
 				if pos >= c.p.Order-1 {
 					tied[k] += x
+					tiedRisk[k] += exact.RiskGradient[pos][k]
 				}
 			}
 		}
 		for k, x := range tied {
 			if x > .05 {
 				look("tied", r.Tied[k], r.TiedError[k], x)
+			}
+		}
+		for k, x := range tiedRisk {
+			if math.Abs(x) > .05 {
+				look("tied risk gradient", r.TiedRisk[k], r.TiedRiskError[k], x)
 			}
 		}
 		look("expected loss", r.Expected, r.ExpectedError, exact.Expected)

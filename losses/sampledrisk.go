@@ -88,6 +88,11 @@ func (e *run) risk(want Want, r *SampledResult) error {
 	}
 	per := n * gibbs.Lanes / groups
 	w := &e.s.white
+	tied, _ := tiedWindows(p) // 0 where positions differ
+	var by [groups][]float64
+	for g := range by {
+		by[g] = make([]float64, tied)
+	}
 	for t, row := range r.RiskGradient {
 		size := p.Sizes[t]
 		for i := range row {
@@ -97,10 +102,24 @@ func (e *run) risk(want Want, r *SampledResult) error {
 				y := sums[g][t][i]/per - of[g]*q
 				x += y / groups
 				v += y * y / groups
+				if t >= p.Order-1 && tied > 0 {
+					by[g][i] += y
+				}
 			}
 			row[i] = x
 			r.RiskGradientError[t][i] = student[0] * math.Sqrt(max(0, v-x*x)/(groups-1))
 		}
+	}
+	for i := range tied {
+		x, v := 0.0, 0.0
+		for g := range by {
+			x += by[g][i] / groups
+		}
+		for g := range by {
+			v += (by[g][i] - x) * (by[g][i] - x) / groups
+		}
+		r.TiedRisk = append(r.TiedRisk, x)
+		r.TiedRiskError = append(r.TiedRiskError, student[0]*math.Sqrt(v/(groups-1)))
 	}
 	return nil
 }

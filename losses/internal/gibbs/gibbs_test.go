@@ -213,3 +213,32 @@ func BenchmarkSweep(b *testing.B) {
 		}
 	})
 }
+
+// Counts that are taken before they overflow are those that are taken at the end.
+func TestFlush(t *testing.T) {
+	model, a := problem(rand.New(rand.NewPCG(3, 6)), 9, 9, 5, 2, 9, true)
+	for _, shared := range []bool{false, true} {
+		var taken [2][]*Counts
+		for i := range taken {
+			b := NewBytes(model, a, Units{Sub: 1, Ins: 1, Del: 1, Unit: 1}, 1, 4, 1, shared)
+			if i == 1 {
+				b.most = 3
+			}
+			b.Start()
+			for range 10 {
+				b.Sweep(true)
+			}
+			taken[i] = b.Take()
+		}
+		for g := range taken[0] {
+			for i, x := range taken[0][g].Data {
+				if y := taken[1][g].Data[i]; math.Abs(float64(x-y)) > 1e-4 {
+					t.Fatalf("group %d: %v, and %v by parts", g, x, y)
+				}
+			}
+			if taken[0][g].N != 160 || taken[1][g].N != 160 {
+				t.Errorf("%v and %v samples, not 160", taken[0][g].N, taken[1][g].N)
+			}
+		}
+	}
+}
