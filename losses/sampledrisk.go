@@ -38,6 +38,13 @@ func (e *run) risk(want Want, r *SampledResult) error {
 	}
 	var loss [gibbs.Lanes]float64 // L - c, summed over passes
 	var strings [gibbs.Lanes][]int
+	fast, _ := engine.(*gibbs.Bytes)
+	var counts []*gibbs.Counts
+	if fast != nil && gradient {
+		for range groups {
+			counts = append(counts, gibbs.NewCounts(e.model, false))
+		}
+	}
 	for range passes {
 		if err := e.stopped(); err != nil {
 			return err
@@ -47,6 +54,10 @@ func (e *run) risk(want Want, r *SampledResult) error {
 			loss[c] += x - center
 		}
 		if !gradient {
+			continue
+		}
+		if fast != nil {
+			fast.WeighCounts(center, counts)
 			continue
 		}
 		for c := range strings {
@@ -70,6 +81,9 @@ func (e *run) risk(want Want, r *SampledResult) error {
 				}
 			}
 		})
+	}
+	for g, c := range counts {
+		c.Sums(e.model, sums[g])
 	}
 	n := float64(passes)
 	mean, square := 0.0, 0.0

@@ -678,3 +678,75 @@ func (b *Bytes) Weigh(visit func(t, c int, p, loss []float64)) {
 	}
 	b.dir = 1 - d
 }
+
+// WeighCounts is Weigh for the sums that a gradient of the risk needs: it adds the probability of each label, times
+// its loss minus center, to counts, of the group of Lanes/len(k) chains that the chain belongs to.
+func (b *Bytes) WeighCounts(center float64, k []*Counts) {
+	n, d := b.model.Sizes[0], b.dir
+	var low cells
+	var p [most]float32
+	share := Lanes / len(k)
+	for s := range b.l {
+		t := b.at(d, s)
+		b.scan(d, s)
+		f0, f1 := b.window[d][0][s+1], b.window[d][1][s+1]
+		b.step(d, s, &b.u[t])
+		f, g := &b.row[d][(s+1)*b.stride+1], &b.row[1-d][(b.l-1-s)*b.stride+1+f1-f0]
+		if b.isa != isaGo {
+			meetVector(b.isa, f, g, f1-f0+1, &low)
+		} else {
+			meetGo(f, g, f1-f0+1, &low)
+		}
+		x, y := &b.shift[d][(s+1)/b.period], &b.shift[1-d][(b.l-1-s)/b.period]
+		left, right := b.left(t), b.right(t)
+		for c := range Lanes {
+			// The weights of a label by its neighbours lie side by side in the tables of the windows about it.
+			in, out := (*[most]float32)(b.ones), (*[most]float32)(b.ones)
+			if t > 0 {
+				in = &b.out[t-1][left[c]]
+			} else {
+				for a := range n {
+					p[a] = b.in[0][a][0]
+				}
+				in = &p
+			}
+			if t+1 < b.l && b.model.Order == 2 {
+				out = &b.in[t+1][right[c]]
+			}
+			if t > 0 && b.model.Order == 1 {
+				for a := range n {
+					p[a] = b.in[t][a][0]
+				}
+				in = &p
+			}
+			sum := float32(0)
+			for a := range n {
+				v := in[a] * out[a] * b.texp[b.save[a][c]&15]
+				p[a] = v
+				sum += v
+			}
+			scale := 1 / sum
+			own := float32(b.units.Unit*float64(int32(low[c])+x[c]+y[c]+int32(b.save[b.u[t][c]][c])) + b.units.Shift - center)
+			unit := float32(b.units.Unit)
+			for a := range n {
+				p[a] *= scale * (own - unit*float32(b.save[a][c]))
+			}
+			to := k[c/share]
+			row := 0
+			if t > 0 && to.Order == 2 {
+				row = int(left[c]) * most
+			}
+			sums := (*[most]float32)(to.side(t, 0)[row:])
+			for a, v := range p[:n] {
+				sums[a] += v
+			}
+			if t+1 < b.l && to.Order == 2 {
+				sums := (*[most]float32)(to.side(t, 1)[int(right[c])*most:])
+				for a, v := range p[:n] {
+					sums[a] += v
+				}
+			}
+		}
+	}
+	b.dir = 1 - d
+}

@@ -136,11 +136,26 @@ func (c *core[S]) at(d, s int) int {
 
 // Start implements Engine.
 func (c *core[S]) Start() {
-	for lane := range Lanes {
-		for t := range c.l {
-			n := c.model.Sizes[t]
-			ctx := c.model.context(t, func(s int) int { return int(c.u[s][lane]) })
-			c.u[t][lane] = S(pick(c.rng.Float64(), c.model.Cond[t][ctx*n:][:n]))
+	for t := range c.l {
+		n, cond, u := c.model.Sizes[t], c.model.Cond[t], &c.u[t]
+		for lane := range u {
+			ctx := 0
+			switch {
+			case t > 0 && c.model.Order == 2:
+				ctx = int(c.u[t-1][lane])
+			case c.model.Order == 3:
+				ctx = c.model.context(t, func(s int) int { return int(c.u[s][lane]) })
+			}
+			x, last := c.rng.Float64(), 0
+			for a, p := range cond[ctx*n:][:n] { // sums to 1, but for rounding
+				if p > 0 {
+					last = a
+					if x -= p; x < 0 {
+						break
+					}
+				}
+			}
+			u[lane] = S(last)
 		}
 	}
 	for s := range c.l {

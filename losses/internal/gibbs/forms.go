@@ -119,3 +119,22 @@ func Forms(m *Model, groups []*Counts, raw [][]float64) []Form {
 	}
 	return out
 }
+
+// Sums adds the forms of windows to rows shaped as the potentials, each form with an equal share (order 1 and 2).
+func (c *Counts) Sums(m *Model, rows [][]float64) {
+	for t, row := range rows {
+		n := m.Sizes[t]
+		share := 1.0
+		if t > 0 && m.Order == 2 {
+			share = 0.5
+			right := c.side(t-1, 1)
+			for i := range row {
+				row[i] += share * float64(right[i%n*c.Stride+i/n])
+			}
+		}
+		left := c.side(t, 0)
+		for i := range row {
+			row[i] += share * float64(left[i/n*c.Stride+i%n])
+		}
+	}
+}
