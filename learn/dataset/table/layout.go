@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // role is what a field of the input becomes.
@@ -305,6 +307,7 @@ func (l *layout) infer(o *Options, sample [][][]byte, lines []int, missing func(
 			return fail(word, fmt.Sprintf(" is not %s, but %d of the first %d values are; correct it", kind, numbers+dates, len(texts)),
 				append(fixes, Fix{Option: "Missing", Value: string(texts[word]), Effect: "if it means that the value is missing"}))
 		}
+		l.noteDigits(i, texts)
 		l.setFeature(i, roleCategorical)
 		l.out.Columns[l.dest[i]].Kind = Categorical
 	}
@@ -328,6 +331,34 @@ func (l *layout) count(texts [][]byte) (numbers, dates, word, date int) {
 		}
 	}
 	return numbers, dates, word, date
+}
+
+// manyLevels is the number of levels from which a column of words that begin with digits is warned
+// of: fewer are bins or grades, such as 18-25 and 3rd.
+const manyLevels = 20
+
+// noteDigits warns of a column of words where at least numericShare begin as numbers do and no
+// option reads them: 27k, 0x1f, (12.5), digits of another script. As levels they lose their order.
+func (l *layout) noteDigits(i int, texts [][]byte) {
+	levels := make(map[string]bool)
+	example, begin := "", 0
+	for _, v := range texts {
+		levels[string(v)] = true
+		text := strings.TrimLeftFunc(string(v), func(c rune) bool {
+			return unicode.IsSpace(c) || unicode.Is(unicode.Sc, c) || strings.ContainsRune("+-−([<>≤≥~≈=.", c)
+		})
+		if c, _ := utf8.DecodeRuneInString(text); unicode.IsDigit(c) {
+			if begin++; example == "" {
+				example = string(v)
+			}
+		}
+	}
+	if len(levels) < manyLevels || float64(begin) < numericShare*float64(len(texts)) {
+		return
+	}
+	l.out.warnFix([]Fix{{Option: "Categorical", Value: l.names[i], Effect: "if these are names"}},
+		"column %s: %d of the first %d values begin with digits, such as %s, but are read as words, whose order is lost; write plain numbers if they are numbers",
+		quote(l.names[i]), begin, len(texts), quote(example))
 }
 
 // noteZeros warns of numbers that begin with a zero, as codes do: postal codes lose it. All of

@@ -290,3 +290,47 @@ func TestForms(t *testing.T) {
 		}
 	}
 }
+
+// TestDigitsAsWords: values that begin with digits and that no option reads are words with a
+// warning, unless they are said to be names or are few.
+func TestDigitsAsWords(t *testing.T) {
+	write := func(form func(i int) string, rows int) string {
+		var b strings.Builder
+		b.WriteString("a,y\n")
+		for i := range rows {
+			fmt.Fprintf(&b, "%s,%d\n", form(i), i%2)
+		}
+		return b.String()
+	}
+	for name, form := range map[string]func(int) string{
+		"27k":    func(i int) string { return fmt.Sprint(i+7, "k") },
+		"0x1f":   func(i int) string { return fmt.Sprintf("%#x", i+31) },
+		"(12.5)": func(i int) string { return fmt.Sprintf("(%d.5)", i) },
+		"8/2":    func(i int) string { return fmt.Sprintf("%d/%d", i%40, 41+i) },
+		"１８":     func(i int) string { return string(rune('１'+i%9)) + string(rune('０'+i/9)) },
+	} {
+		read := func(text string, o table.Options) string {
+			o.Target = "y"
+			tab, err := table.Read(strings.NewReader(text), name, &o)
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			var all []string
+			for _, w := range tab.Warnings {
+				if s := w.String(); strings.Contains(s, "begin with digits") {
+					all = append(all, s)
+				}
+			}
+			return strings.Join(all, "\n")
+		}
+		if got := read(write(form, 60), table.Options{}); !strings.Contains(got, `column "a"`) || !strings.Contains(got, "read as words") {
+			t.Errorf("%s: warnings %q", name, got)
+		}
+		if got := read(write(form, 60), table.Options{Categorical: []string{"a"}}); got != "" {
+			t.Errorf("%s as names: %q", name, got)
+		}
+		if got := read(write(func(i int) string { return form(i % 5) }, 60), table.Options{}); got != "" {
+			t.Errorf("%s, few levels: %q", name, got)
+		}
+	}
+}
