@@ -6,7 +6,8 @@ import (
 )
 
 const (
-	most  = 16   // labels that a look-up in one register serves
+	most  = 32   // labels; up to 16 a look-up takes one register
+	exps  = 16   // costs that a symbol can save, and 0
 	dummy = most // the code of symbols that no label stands for
 	far   = 127  // more than any cell
 	limit = far - 1
@@ -37,11 +38,10 @@ type Bytes struct {
 	shift      [2][][Lanes]int32
 	code       [2][]uint8 // of the symbol before cell j; code[.][0] is not read
 	in, out    []*table   // weights by the left label, and by the right label
-	texp, ones *[most]float32
+	texp, ones *[exps]float32
 	save, zero *[most]lane
 	x          *[most + 1]cells
-	p          *[most]lane
-	scratch    *[3 * most]lane
+	scratch    *[6*most + 4]lane
 	none       *lane
 	random     *[4][Lanes]uint32
 	counts     []int32         // [t][side][neighbour][labels/4][group][4]
@@ -81,7 +81,7 @@ func (u *Units) Fits(m *Model, a *Alignment, gamma float64) bool {
 	if !(widest+math.Abs(gamma)*float64(u.Sub)*u.Unit < 80) { // a forbidden window is one of infinite range
 		return false
 	}
-	return u.Sub <= most-1 && u.bound(a) >= 4
+	return u.Sub <= exps-1 && u.bound(a) >= 4
 }
 
 // bound returns how many rows there may be between subtractions.
@@ -110,11 +110,14 @@ func centreOf(t, l, m int) int { return int(int64(t) * int64(m) / int64(l)) }
 // NewBytes returns an engine; Fits holds. Counts are for NewCounts(m, shared).
 func NewBytes(m *Model, a *Alignment, u Units, gamma float64, block int, seed uint64, shared bool) *Bytes {
 	b := &Bytes{units: u, isa: best, shared: shared}
-	if b.isa == isaAVX2 && u.Sub > 7 {
-		b.isa = isaGo // its look-up of exponentials has eight
-	}
 	l, n := len(m.Sizes), m.Sizes[0]
+	if b.isa == isaAVX2 && (u.Sub > 7 || n > 16) {
+		b.isa = isaGo // its look-ups have eight exponentials and 16 labels
+	}
 	b.labels = (n + 3) &^ 3
+	if n > 16 {
+		b.labels = (n + 7) &^ 7
+	}
 	b.period = u.bound(a)
 	r := len(a.Ref)
 	b.window[0] = [2][]int{a.First, a.Last}
@@ -162,10 +165,10 @@ func NewBytes(m *Model, a *Alignment, u Units, gamma float64, block int, seed ui
 		}
 	}
 	b.u = aligned[lane](l)
-	b.texp, b.ones = &aligned[[most]float32](1)[0], &aligned[[most]float32](1)[0]
+	b.texp, b.ones = &aligned[[exps]float32](1)[0], &aligned[[exps]float32](1)[0]
 	b.save, b.zero = &aligned[[most]lane](1)[0], &aligned[[most]lane](1)[0]
-	b.x, b.p = &aligned[[most + 1]cells](1)[0], &aligned[[most]lane](1)[0]
-	b.scratch = &aligned[[3 * most]lane](1)[0]
+	b.x = &aligned[[most + 1]cells](1)[0]
+	b.scratch = &aligned[[6*most + 4]lane](1)[0]
 	b.none, b.random = &aligned[lane](1)[0], &aligned[[4][Lanes]uint32](1)[0]
 	for i := range b.ones {
 		b.ones[i] = 1
@@ -476,11 +479,10 @@ type siteArgs struct {
 	save        *[most]lane
 	left, right *lane
 	in, out     *table
-	texp        *[most]float32
+	texp        *[exps]float32
 	random      *[4][Lanes]uint32
 	u           *lane
-	p           *[most]lane // where probabilities times 255 are left
-	scratch     *[3 * most]lane
+	scratch     *[6*most + 4]lane
 	countLeft   *int32 // nil: none
 	countRight  *int32
 	labels      int // padded
@@ -488,7 +490,7 @@ type siteArgs struct {
 }
 
 func (b *Bytes) draw(a *siteArgs) {
-	a.random, a.p, a.scratch, a.labels, a.true = b.random, b.p, b.scratch, b.labels, b.model.Sizes[0]
+	a.random, a.scratch, a.labels, a.true = b.random, b.scratch, b.labels, b.model.Sizes[0]
 	if b.isa != isaGo {
 		siteVector(b.isa, a)
 		return
@@ -624,7 +626,7 @@ func (b *Bytes) flush() {
 					if to.Order == 1 {
 						at = 0
 					}
-					row := (*[most]float32)(data[at*most:])
+					row := data[at*to.Stride:][:to.Stride]
 					for i := range r {
 						x := (*[4]int32)(from[((left*r+i)*Groups+g)*4:])
 						row[4*i] += float32(x[0]) * (1. / 255)
@@ -684,7 +686,10 @@ func (b *Bytes) Weigh(visit func(t, c int, p, loss []float64)) {
 func (b *Bytes) WeighCounts(center float64, k []*Counts) {
 	n, d := b.model.Sizes[0], b.dir
 	var low cells
-	var p [most]float32
+	var p, ones [most]float32
+	for a := range ones {
+		ones[a] = 1
+	}
 	share := Lanes / len(k)
 	for s := range b.l {
 		t := b.at(d, s)
@@ -701,7 +706,7 @@ func (b *Bytes) WeighCounts(center float64, k []*Counts) {
 		left, right := b.left(t), b.right(t)
 		for c := range Lanes {
 			// The weights of a label by its neighbours lie side by side in the tables of the windows about it.
-			in, out := (*[most]float32)(b.ones), (*[most]float32)(b.ones)
+			in, out := &ones, &ones
 			if t > 0 {
 				in = &b.out[t-1][left[c]]
 			} else {
@@ -734,14 +739,14 @@ func (b *Bytes) WeighCounts(center float64, k []*Counts) {
 			to := k[c/share]
 			row := 0
 			if t > 0 && to.Order == 2 {
-				row = int(left[c]) * most
+				row = int(left[c]) * to.Stride
 			}
-			sums := (*[most]float32)(to.side(t, 0)[row:])
+			sums := to.side(t, 0)[row:][:n]
 			for a, v := range p[:n] {
 				sums[a] += v
 			}
 			if t+1 < b.l && to.Order == 2 {
-				sums := (*[most]float32)(to.side(t, 1)[int(right[c])*most:])
+				sums := to.side(t, 1)[int(right[c])*to.Stride:][:n]
 				for a, v := range p[:n] {
 					sums[a] += v
 				}

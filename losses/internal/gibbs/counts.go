@@ -48,14 +48,17 @@ func NewCounts(m *Model, shared bool) *Counts {
 	return c
 }
 
-// Stride returns the floats of a row: 16 for few labels, so that rows fill registers.
+// Stride returns the floats of a row: 16 or 32 for few labels, so that rows fill registers.
 func Stride(m *Model) int {
 	widest := 1
 	for _, n := range m.Sizes {
 		widest = max(widest, n)
 	}
-	if widest <= 16 {
+	switch {
+	case widest <= 16:
 		return 16
+	case widest <= most:
+		return most
 	}
 	return widest
 }

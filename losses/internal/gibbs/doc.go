@@ -24,7 +24,7 @@
 // # Two engines
 //
 // Bytes has rows of int8, relative to the diagonal of every few rows, and float32 weights: small integer
-// costs, at most 16 labels, order 1 and 2. Kernels are in assembly for AVX-512 and AVX2 and in Go,
+// costs, at most 32 labels, order 1 and 2. Kernels are in assembly for AVX-512 and AVX2 and in Go,
 // with the same random numbers and the same bits.
 //
 // Floats has rows of float32 and takes all else: cost tables, local scores, order 3, hundreds of

@@ -64,6 +64,9 @@ func TestKernels(t *testing.T) {
 			m = rng.IntN(3 * l)
 		}
 		labels, order := 1+rng.IntN(16), 1+rng.IntN(2)
+		if i%4 == 3 {
+			labels = 17 + rng.IntN(16)
+		}
 		u := Units{Sub: 1, Ins: 1, Del: 1, Unit: 1}
 		if i%3 == 2 {
 			u = Units{Sub: 1 + rng.IntN(7), Ins: rng.IntN(3), Del: 1 + rng.IntN(2), Unit: 0.25, Shift: -1}
@@ -91,11 +94,14 @@ func TestKernels(t *testing.T) {
 		}
 		want := run(isaGo)
 		for isa := isaAVX2; isa <= best; isa++ {
+			if isa == isaAVX2 && labels > 16 {
+				continue // it has no such kernels
+			}
 			got := run(isa)
 			for what, pair := range map[string][2]any{
 				"states": {want.u, got.u}, "prefix rows": {want.row[0], got.row[0]}, "suffix rows": {want.row[1], got.row[1]},
 				"counts": {want.counts, got.counts}, "random numbers": {want.random, got.random}, "losses": {*want.Losses(), *got.Losses()},
-				"shifts": {want.shift, got.shift}, "bytes": {want.p[:labels], got.p[:labels]},
+				"shifts": {want.shift, got.shift},
 			} {
 				if !reflect.DeepEqual(pair[0], pair[1]) {
 					t.Errorf("case %d (l %d, m %d, %d labels, order %d, %+v), kernels %d: %s differ", i, l, m, labels, order, u, isa, what)

@@ -128,8 +128,8 @@ func siteGo(a *siteArgs) {
 		z := float32(0)
 		for k := range a.labels {
 			p[k] = a.texp[a.save[k][c]&15]
-			p[k] *= a.in[k][left&15]
-			p[k] *= a.out[k][right&15]
+			p[k] *= a.in[k][left&31]
+			p[k] *= a.out[k][right&31]
 			z += p[k]
 		}
 		u := float32(x>>8) * 0x1p-24
@@ -151,7 +151,6 @@ func siteGo(a *siteArgs) {
 		for i := range a.labels {
 			y := float32(p[i] * scale)
 			q := int32(float32(y + v))
-			a.p[i][c] = uint8(q)
 			if int(left) < a.true {
 				add32(a.countLeft, ((int(left)*r+i/4)*Groups+c>>4)*4+i&3, q)
 			}

@@ -14,7 +14,7 @@ import (
 var (
 	_ = [1]struct{}{}[unsafe.Offsetof(scanArgs{}.labels)-80]
 	_ = [1]struct{}{}[unsafe.Offsetof(stepArgs{}.del)-56]
-	_ = [1]struct{}{}[unsafe.Offsetof(siteArgs{}.true)-104]
+	_ = [1]struct{}{}[unsafe.Offsetof(siteArgs{}.true)-96]
 )
 
 // The features are those of the processor that the system saves the registers of.
@@ -47,6 +47,10 @@ func siteVector(isa int, a *siteArgs) {
 		site12xAVX512(p)
 	case isaAVX512<<8 | 16:
 		site16xAVX512(p)
+	case isaAVX512<<8 | 24:
+		site24xAVX512(p)
+	case isaAVX512<<8 | 32:
+		site32xAVX512(p)
 	case isaAVX2<<8 | 4:
 		site4xAVX2(p)
 	case isaAVX2<<8 | 8:

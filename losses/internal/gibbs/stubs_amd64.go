@@ -44,6 +44,16 @@ func site12xAVX512(a *byte)
 //go:noescape
 func site16xAVX512(a *byte)
 
+// draws a site of 24 labels, and counts.
+//
+//go:noescape
+func site24xAVX512(a *byte)
+
+// draws a site of 32 labels, and counts.
+//
+//go:noescape
+func site32xAVX512(a *byte)
+
 // finds by how much less each label costs.
 //
 //go:noescape

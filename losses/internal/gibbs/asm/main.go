@@ -21,7 +21,12 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-const lanes = 64
+const (
+	lanes = 64
+	most  = 32   // labels
+	dummy = most // the code of symbols that no label stands for
+	row   = 4 * most
+)
 
 // isa is an instruction set: all 64 lanes are in 1 or 2 registers.
 type isa struct {
@@ -131,10 +136,20 @@ func (s isa) scan() {
 	n8 := s.regs()
 	far := s.fill(127)
 	m0, p := s.vecs(), s.vecs()
+	k := GP64()
+	at := Mem{Base: x, Index: k, Scale: 1}
+	labels := field(a, scanLabels)
+	SHLQ(Imm(6), labels)
+	XORQ(k, k)
+	Label("clear")
 	for i := range n8 {
-		for k := range 17 {
-			s.store(far, s.part(Mem{Base: x, Disp: lanes * k}, i))
-		}
+		s.store(far, s.part(at, i))
+	}
+	ADDQ(Imm(lanes), k)
+	CMPQ(k, labels)
+	JLT(LabelRef("clear"))
+	for i := range n8 {
+		s.store(far, s.part(Mem{Base: x, Disp: dummy * lanes}, i))
 		s.load2(far, m0[i])
 		s.load(s.part(Mem{Base: f, Disp: -lanes}, i), p[i])
 	}
@@ -146,8 +161,6 @@ func (s isa) scan() {
 		VPMINSB(t, m0[i], m0[i])
 	}
 	Label("body")
-	k := GP64()
-	at := Mem{Base: x, Index: k, Scale: 1}
 	class := func(v []reg.VecVirtual) { // x[code] = min(x[code], p + v)
 		MOVBQZX(Mem{Base: code}, k)
 		SHLQ(Imm(6), k)
@@ -187,10 +200,8 @@ func (s isa) scan() {
 	Label("least")
 	low := s.vecs()
 	for i := range n8 {
-		s.load(s.part(Mem{Base: x, Disp: 16 * lanes}, i), low[i])
+		s.load(s.part(Mem{Base: x, Disp: dummy * lanes}, i), low[i])
 	}
-	labels := field(a, scanLabels)
-	SHLQ(Imm(6), labels)
 	XORQ(k, k)
 	Label("min")
 	for i := range n8 {
@@ -338,18 +349,27 @@ const (
 	siteTexp    = 40
 	siteRandom  = 48
 	siteU       = 56
-	siteP       = 64
-	siteScratch = 72
-	siteLeftN   = 80
-	siteRightN  = 88
-	siteLabels  = 96
-	siteTrue    = 104
+	siteScratch = 64
+	siteLeftN   = 72
+	siteRightN  = 80
+	siteLabels  = 88
+	siteTrue    = 96
+)
+
+// The scratch of a site: words of 255 p by group and label, the labels drawn by group, weights, and bytes of 255 p sorted for
+// the counts.
+const (
+	words   = 0
+	drawn   = words + 4*most*64
+	weights = drawn + 4*64
+	sorted  = weights + most*64
 )
 
 // constants are what all forms of site share.
 type constants struct {
 	widen                                  Mem // four shuffles
 	tiny, byteMask, part, half, scale, one Mem
+	ones, wordOnes                         Mem
 	zero                                   Mem // loaded: avo believes that an exclusive or reads
 }
 
@@ -371,6 +391,10 @@ func data() constants {
 	c.part = single("part256", 1.0/256)
 	c.half = single("half512", 1.0/512)
 	c.scale = single("scale255", 255)
+	c.ones = GLOBL("byteOnes", RODATA|NOPTR)
+	DATA(0, U32(0x01010101))
+	c.wordOnes = GLOBL("wordOnes", RODATA|NOPTR)
+	DATA(0, U32(0x00010001))
 	c.byteMask = GLOBL("byteMask", RODATA|NOPTR)
 	DATA(0, U32(255))
 	c.zero = GLOBL("zeroWord", RODATA|NOPTR)
@@ -386,17 +410,24 @@ func (s isa) constant(m Mem) reg.VecVirtual {
 	return v
 }
 
-// look stores table[idx], for a table of 16 floats; in AVX2 top has bit 3 of the index as the sign, and a
-// nil top says that the index is below 8.
-func (s isa) look(table Mem, idx, top, v reg.VecVirtual) {
-	VPERMPS(table, idx, v)
-	if s.wide || top == nil {
-		return
+// look stores table[idx] of one label. A table has 32 floats, the first 16 of which serve up to 16 labels. In AVX2
+// top has bit 3 of the index as the sign; a nil top says that the index is below 8.
+func (s isa) look(table Mem, idx, top, v reg.VecVirtual, labels int) {
+	switch {
+	case labels > 16:
+		hi := table
+		hi.Disp += 64
+		s.load(table, v)
+		VPERMT2PS(hi, idx, v)
+	case s.wide || top == nil:
+		VPERMPS(table, idx, v)
+	default:
+		VPERMPS(table, idx, v)
+		table.Disp += 32
+		hi := s.vec()
+		VPERMPS(table, idx, hi)
+		VBLENDVPS(top, hi, v, v)
 	}
-	table.Disp += 32
-	hi := s.vec()
-	VPERMPS(table, idx, hi)
-	VBLENDVPS(top, hi, v, v)
 }
 
 // site writes the form for 4r labels.
@@ -405,41 +436,49 @@ func (s isa) site(r int, c constants) {
 	Pragma("noescape")
 	Doc(fmt.Sprintf("draws a site of %d labels, and counts.", 4*r))
 	a := Load(Param("a"), GP64())
-	var held []reg.VecVirtual // AVX-512: exp in a register
-	if s.wide {
-		t := s.vec()
-		s.load(Mem{Base: field(a, siteTexp)}, t)
-		held = append(held, t)
-	}
 	for h := range s.regs() {
-		var k4 []reg.VecVirtual
-		for g := range 4 {
-			s.group(r, h, g, c, a, held, &k4)
-		}
+		s.groups(r, h, c, a)
 		// Chains in their order again.
-		lo, hi := s.vec(), s.vec()
-		VPACKUSDW(k4[1], k4[0], lo)
-		VPACKUSDW(k4[3], k4[2], hi)
-		VPACKUSWB(hi, lo, lo)
-		s.store(lo, s.part(Mem{Base: field(a, siteU)}, h))
+		scratch := field(a, siteScratch)
+		s.store(s.packed(Mem{Base: scratch, Disp: drawn}, 64), s.part(Mem{Base: field(a, siteU)}, h))
+		done := fmt.Sprintf("done%d", h)
+		CMPQ(Mem{Base: a, Disp: siteLeftN}, Imm(0))
+		JE(LabelRef(done))
+		s.counts(r, h, a, scratch, c)
+		Label(done)
 	}
-	CMPQ(Mem{Base: a, Disp: siteLeftN}, Imm(0))
-	JE(LabelRef("done"))
-	for h := range s.regs() {
-		s.counts(r, h, a, c)
-	}
-	Label("done")
 	VZEROUPPER()
 	RET()
 }
 
-// group draws 16 chains (8 in AVX2).
-func (s isa) group(r, h, g int, c constants, a reg.Register, held []reg.VecVirtual, k4 *[]reg.VecVirtual) {
+// packed returns the words of four groups, so many bytes apart, as bytes in the order of chains.
+func (s isa) packed(at Mem, step int) reg.VecVirtual {
+	lo, hi, t := s.vec(), s.vec(), s.vec()
+	for i, v := range []reg.VecVirtual{lo, hi} {
+		first, second := at, at
+		first.Disp += 2 * i * step
+		second.Disp += (2*i + 1) * step
+		s.load(first, v)
+		s.load(second, t)
+		VPACKUSDW(t, v, v)
+	}
+	VPACKUSWB(hi, lo, lo)
+	return lo
+}
+
+// groups draws four times 16 chains (8 in AVX2).
+func (s isa) groups(r, h int, c constants, a reg.Register) {
 	d := 4 * r
-	w := s.vec()
-	widen := GP64()
+	g, widen, random := GP64(), GP64(), field(a, siteRandom)
+	XORQ(g, g)
 	LEAQ(c.widen, widen)
-	s.load(Mem{Base: widen, Disp: 64 * g}, w)
+	scratch := field(a, siteScratch)
+	word := GP64() // of the group
+	MOVQ(scratch, word)
+	loop := fmt.Sprintf("group%d", h)
+	Label(loop)
+	w := s.vec()
+	s.load(Mem{Base: widen, Index: g, Scale: 1}, w)
 	lf, rt := s.vec(), s.vec()
 	s.load(s.part(Mem{Base: field(a, siteLeft)}, h), lf)
 	VPSHUFB(w, lf, lf)
@@ -452,44 +491,37 @@ func (s isa) group(r, h, g int, c constants, a reg.Register, held []reg.VecVirtu
 		VPSLLD(Imm(28), rt, rtTop)
 	}
 	z := s.constant(c.zero)
-	save, in, out, scratch := field(a, siteSave), field(a, siteIn), field(a, siteOut), field(a, siteScratch)
-	var texp reg.Register
-	if !s.wide {
-		texp = field(a, siteTexp)
-	}
-	// AVX-512 keeps the weights in registers, AVX2 in memory.
-	weights := make([]reg.VecVirtual, d)
-	slot := func(k int) Mem { return Mem{Base: scratch, Disp: 64*32 + 32*k} }
+	save, in, out := field(a, siteSave), field(a, siteIn), field(a, siteOut)
+	exps := Mem{Base: field(a, siteTexp)}
+	// AVX-512 keeps the weights of few labels in registers, else they are in memory.
+	held := make([]reg.VecVirtual, d)
+	keep := s.wide && r <= 4
+	slot := func(k int) Mem { return Mem{Base: scratch, Disp: weights + s.bytes()*k} }
 	for k := range d {
 		m, q, t := s.vec(), s.vec(), s.vec()
 		s.load(s.part(Mem{Base: save, Disp: lanes * k}, h), m)
 		VPSHUFB(w, m, m)
-		if s.wide {
-			VPERMPS(held[0], m, q)
-		} else {
-			s.look(Mem{Base: texp}, m, nil, q)
-		}
-		s.look(Mem{Base: in, Disp: 64 * k}, lf, lfTop, t)
+		VPERMPS(exps, m, q)
+		s.look(Mem{Base: in, Disp: row * k}, lf, lfTop, t, d)
 		VMULPS(t, q, q)
-		s.look(Mem{Base: out, Disp: 64 * k}, rt, rtTop, t)
+		s.look(Mem{Base: out, Disp: row * k}, rt, rtTop, t, d)
 		VMULPS(t, q, q)
 		VADDPS(q, z, z)
-		if s.wide {
-			weights[k] = q
+		if keep {
+			held[k] = q
 		} else {
 			VMOVUPS(q, slot(k))
 		}
 	}
 	weight := func(k int) Op {
-		if s.wide {
-			return weights[k]
+		if keep {
+			return held[k]
 		}
 		return slot(k)
 	}
 	// xoshiro128+
 	x := s.vec()
-	random := field(a, siteRandom)
-	st := func(i int) Mem { return s.part(Mem{Base: random, Disp: 256*i + 64*g}, h) }
+	st := func(i int) Mem { return s.part(Mem{Base: random, Index: g, Scale: 1, Disp: 256 * i}, h) }
 	r0, r1, r2, r3, sh := s.vec(), s.vec(), s.vec(), s.vec(), s.vec()
 	for i, v := range []reg.VecVirtual{r0, r1, r2, r3} {
 		s.load(st(i), v)
@@ -529,11 +561,10 @@ func (s isa) group(r, h, g int, c constants, a reg.Register, held []reg.VecVirtu
 			VPSUBD(m, k, k)
 		}
 	}
-	*k4 = append(*k4, k)
-	skip := fmt.Sprintf("skip%d_%d", h, g)
+	s.store(k, Mem{Base: scratch, Index: g, Scale: 1, Disp: drawn})
+	skip := fmt.Sprintf("skip%d", h)
 	CMPQ(Mem{Base: a, Disp: siteLeftN}, Imm(0))
 	JE(LabelRef(skip))
-	pb := field(a, siteP)
 	f, dither := s.vec(), s.vec()
 	VDIVPS(z, s.constant(c.scale), f)
 	if s.wide {
@@ -549,48 +580,29 @@ func (s isa) group(r, h, g int, c constants, a reg.Register, held []reg.VecVirtu
 		VMULPS(weight(i), f, q)
 		VADDPS(dither, q, q)
 		VCVTTPS2DQ(q, q)
-		word, half := Mem{Base: scratch, Disp: 64 * i}, Mem{Base: scratch, Disp: 64 * (16 + i)}
-		switch g {
-		case 0, 2:
-			s.store(q, word)
-		case 1, 3:
-			p := s.vec()
-			s.load(word, p)
-			VPACKUSDW(q, p, p)
-			if g == 1 {
-				s.store(p, half)
-				break
-			}
-			o := s.vec()
-			s.load(half, o)
-			VPACKUSWB(p, o, o)
-			s.store(o, s.part(Mem{Base: pb, Disp: lanes * i}, h))
-		}
+		s.store(q, Mem{Base: word, Disp: 64 * i})
 	}
 	Label(skip)
+	ADDQ(U32(64*most), word)
+	ADDQ(Imm(64), g)
+	CMPQ(g, U32(256))
+	JLT(LabelRef(loop))
 }
 
 // counts adds the bytes of all labels to the rows of both neighbours.
-func (s isa) counts(r, h int, a reg.Register, c constants) {
-	pb := field(a, siteP)
-	ones := s.fill(1)
-	var words reg.VecVirtual
+func (s isa) counts(r, h int, a, scratch reg.Register, c constants) {
+	ones := s.constant(c.ones)
+	var wordOnes reg.VecVirtual
 	if !s.wide {
-		x := XMM()
-		g := GP64()
-		MOVQ(U32(0x00010001), g)
-		MOVQ(g, x)
-		words = s.vec()
-		VPBROADCASTD(x, words)
+		wordOnes = s.constant(c.wordOnes)
 	}
 	// t[4b+i], 128 bits L: chains 16L+4i … of labels 4b … 4b+3.
 	t := make([]Op, 4*r)
-	scratch := field(a, siteScratch)
 	for b := range r {
 		var q, e [4]reg.VecVirtual
 		for i := range q {
-			q[i], e[i] = s.vec(), s.vec()
-			s.load(s.part(Mem{Base: pb, Disp: lanes * (4*b + i)}, h), q[i])
+			e[i] = s.vec()
+			q[i] = s.packed(Mem{Base: scratch, Disp: words + 64*(4*b+i)}, 64*most)
 		}
 		VPUNPCKLDQ(q[1], q[0], e[0])
 		VPUNPCKHDQ(q[1], q[0], e[1])
@@ -603,22 +615,22 @@ func (s isa) counts(r, h int, a reg.Register, c constants) {
 			} else {
 				VPUNPCKHQDQ(e[2+i/2], e[i/2], v)
 			}
-			if s.wide {
+			if s.wide && r <= 4 {
 				t[4*b+i] = v
 			} else {
-				m := Mem{Base: scratch, Disp: 32 * (4*b + i)}
+				m := Mem{Base: scratch, Disp: sorted + s.bytes()*(4*b+i)}
 				s.store(v, m)
 				t[4*b+i] = m
 			}
 		}
 	}
 	for side := range 2 {
-		nb := field(a, []int{siteLeft, siteRight}[side])
 		skip := fmt.Sprintf("none%d_%d", h, side)
 		loop := fmt.Sprintf("count%d_%d", h, side)
 		acc := field(a, []int{siteLeftN, siteRightN}[side])
 		TESTQ(acc, acc)
 		JZ(LabelRef(skip))
+		nb := field(a, []int{siteLeft, siteRight}[side])
 		n := field(a, siteTrue)
 		at, v := s.constant(c.zero), s.vec()
 		s.load(s.part(Mem{Base: nb}, h), v)
@@ -646,7 +658,13 @@ func (s isa) counts(r, h int, a reg.Register, c constants) {
 			if s.wide {
 				s.load(m, sum)
 				for i := range four {
-					dot(four[i], t[4*b+i], sum)
+					x := t[4*b+i]
+					if at, ok := x.(Mem); ok { // the instruction takes signed bytes from memory, and these are not
+						v := s.vec()
+						s.load(at, v)
+						x = v
+					}
+					dot(four[i], x, sum)
 				}
 			} else {
 				for i := range four {
@@ -659,7 +677,7 @@ func (s isa) counts(r, h int, a reg.Register, c constants) {
 						VPADDW(x, sum, sum)
 					}
 				}
-				VPMADDWD(words, sum, sum)
+				VPMADDWD(wordOnes, sum, sum)
 				VPADDD(m, sum, sum)
 			}
 			s.store(sum, m)
@@ -687,6 +705,10 @@ func main() {
 		s.meet()
 		for r := 1; r <= 4; r++ {
 			s.site(r, c)
+		}
+		if s.wide {
+			s.site(6, c)
+			s.site(8, c)
 		}
 	}
 	Generate()
