@@ -14,6 +14,7 @@
 //   - [SoftmaxMargin] evaluates padded batches on all workers; [Tensor] is a flat array with strides.
 //   - [Loss] is [Edit] ([Unit], [SmithWaterman], any costs), [Local], [NGram], [Hamming] or a [Transducer].
 //     It makes a [Machine] for a reference; a [Cache] keeps machines.
+//   - [Sampler] estimates gradients of strings of hundreds of symbols, with intervals, where exact machines are too large.
 //   - [Evaluator] gives for a Machine and [Potentials] what a [Want] names: log Z, marginals, E[L], the risk
 //     and its gradient, Hessian products, best strings, samples. A [Batch] does many of them.
 //
@@ -29,7 +30,8 @@
 //
 // Everything is exact up to rounding, but for what says that it is not: a band (Edit.Band,
 // Local.Band) gives an upper bound on the loss, and Result.LogZError tells how far log Z is off;
-// Evaluator.Nodes truncates a quadrature. Costs have no unit: with costs s times as large and γ/s
+// Evaluator.Nodes truncates a quadrature. A [SampledResult] holds 95 % intervals, which cover as often as they say where it says
+// that its chains mixed. Costs have no unit: with costs s times as large and γ/s
 // nothing changes. What float64 cannot hold is [ErrRange].
 //
 // Exact machines of edit losses grow exponentially with the length, by about 2 a symbol for unit costs on random

@@ -226,10 +226,11 @@ func TestSampledSeeds(t *testing.T) {
 		}
 		return fmt.Sprint(r)
 	}
-	if of(1) != of(1) {
+	first := of(1)
+	if again := of(1); first != again {
 		t.Error("one seed, two results")
 	}
-	if of(1) == of(2) {
+	if other := of(2); first == other {
 		t.Error("two seeds, one result")
 	}
 }

@@ -56,7 +56,7 @@ func init() {
 		g2pTrain, g2pPredict, g2pEval, g2pCV, g2pExplain,
 	}, tableCommands(), federatedCommands(), trackingCommands(), structuredCommands(), boostCommands(), multiCommands(), almoCommands(), []*command{
 		sparseExport,
-		experimentHomologs, experimentTable31, experimentTable41, experimentTable51, experimentTable52,
+		experimentHomologs, experimentSampled, experimentTable31, experimentTable41, experimentTable51, experimentTable52,
 		experimentObjectives, experimentSKPCA, experimentRobust, experimentCompletion, experimentRanking,
 		experimentStrings, experimentSparse, experimentCheap, experimentTracking, experimentFederated,
 		experimentOneRound, experimentResilient,
