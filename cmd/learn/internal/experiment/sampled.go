@@ -58,7 +58,6 @@ type stepper struct {
 	w, g2, sum []float64 // weights, squared gradients, and weights summed over steps
 	last       []int     // the step that sum is complete up to
 	step       int
-	potentials *losses.Potentials
 	ids        [][]int
 	grad       map[int]float64
 }
