@@ -44,7 +44,7 @@ type SampledOptions struct {
 	Sweeps int // counted sweeps of the 64 chains, blocks among them; 0 is 200, at most 1e5
 	Burn   int // sweeps before those; 0 is 15, -1 none
 	Block  int // sites of a block move; 0 is 16, or 32 where the model is peaked; -1 never moves blocks
-	Period int // every so many sweeps one moves blocks; 0 is 3, or 2 where the model is peaked
+	Period int // every so many sweeps one moves blocks; 0 is 5, 3 or 2, the more often the more peaked the model is
 	Steps  int // of annealing, for WantLogZ; 0 is 100
 	Passes int // exact samples of 64 strings for WantRisk and WantRiskGradient; 0 is 64
 
@@ -106,7 +106,8 @@ const (
 	rareTied     = .05
 	student63    = 1.998 // 97.5 % point of Student's distribution, of 64 chains
 	mostSweeps   = 100_000
-	peakedAbove  = .45
+	peakedAbove  = .6 // mean probability of the likeliest label: weights of N(0, 1) have .29, three times those .78
+	diffuseBelow = .35
 	controlMost  = 600 // features of a TiedControl
 	sampledBytes = DefaultBytes
 )
@@ -360,9 +361,13 @@ func (s *Sampler) begin(p *Potentials, gamma float64) *run {
 		}
 	}
 	if e.period == 0 {
-		e.period = 3
-		if peak > peakedAbove {
+		switch {
+		case peak > peakedAbove:
 			e.period = 2
+		case peak < diffuseBelow:
+			e.period = 5
+		default:
+			e.period = 3
 		}
 	}
 	if e.block < 0 {

@@ -45,11 +45,11 @@ func BenchmarkSampled(b *testing.B) {
 		learn  bool
 		truth  int
 	}{
-		{"l=100/tied/learned", 100, 1, 50, WantTied, true, 60000},
+		{"l=100/tied/learned", 100, 1, 72, WantTied, true, 60000},
 		{"l=100/tied", 100, 1, 120, WantTied, false, 60000},
-		{"l=100/cells", 100, 1, 200, WantMarginals | WantTied, false, 60000},
+		{"l=100/cells", 100, 1, 185, WantMarginals | WantTied, false, 60000},
 		{"l=100/cells/long", 100, 1, 1200, WantMarginals | WantTied, false, 60000},
-		{"l=500/tied/learned", 500, 1, 20, WantTied, true, 8000},
+		{"l=500/tied/learned", 500, 1, 24, WantTied, true, 8000},
 		{"l=500/cells", 500, 1, 200, WantMarginals | WantTied, false, 8000},
 		{"l=100/theta=3", 100, 3, 160, WantMarginals | WantTied, false, 60000},
 		{"l=100/theta=3/learned", 100, 3, 120, WantTied, true, 60000},
