@@ -24,8 +24,8 @@ import (
 // gibbs for the algorithm, and SampledResult for what is said of its quality.
 //
 // Small integer costs with at most 16 symbols and order 1 or 2 run on vector kernels: 64 sweeps over 100
-// symbols of 10 take about 40 µs with AVX-512. All else takes some hundred times as long. Equal seeds give equal bits
-// on all processors. A Sampler serves one goroutine.
+// symbols of 10 take about 40 µs with AVX-512. All else takes some hundred times as long. Equal seeds give equal bits,
+// with any of the kernels. A Sampler serves one goroutine.
 type Sampler struct {
 	loss     Loss
 	edit     Edit
@@ -444,7 +444,7 @@ func (e *run) engine(gamma float64, shared bool, seed uint64) (gibbs.Engine, err
 	if err := e.room(shared, false); err != nil {
 		return nil, err
 	}
-	return gibbs.NewFloats(e.model, a, gamma, e.block, seed, shared), nil
+	return gibbs.NewFloats(e.model, a, gamma, e.block, seed, shared, func() bool { return e.stopped() != nil }), nil
 }
 
 // room returns the error of rows and counts beyond the budget.

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops"
@@ -199,6 +200,20 @@ func TestSampledMisuse(t *testing.T) {
 		if len(r.Tied) > 0 || len(r.Marginals) > 0 || r.RHat != 0 {
 			t.Errorf("%s: the result holds something", name)
 		}
+	}
+	// An interrupt is obeyed within a sweep: one of a long local loss takes a second, all of them days.
+	ctx, cancel = context.WithTimeout(context.Background(), 20*time.Millisecond)
+	defer cancel()
+	s, err = NewSampler(Local{}, make([]int, 400), 2, 400, &SampledOptions{Sweeps: 100_000, Budget: Budget{Ctx: ctx}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin := time.Now()
+	if err := s.Eval(NewPotentials(2, 400, 2), 1, WantTied, &r); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("an interrupt within a sweep: %v", err)
+	}
+	if took := time.Since(begin); took > 10*time.Second {
+		t.Errorf("an interrupt took %v", took)
 	}
 	s, err = NewSampler(Unit, make([]int, 4000), 2, 4000, &SampledOptions{Band: -1, Budget: Budget{Bytes: 1 << 20}})
 	if err != nil {

@@ -82,6 +82,9 @@ func (e *run) risk(want Want, r *SampledResult) error {
 			}
 		})
 	}
+	if err := e.stopped(); err != nil { // the last pass may not have been whole
+		return err
+	}
 	for g, c := range counts {
 		c.Sums(e.model, sums[g])
 	}

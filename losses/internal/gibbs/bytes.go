@@ -704,25 +704,26 @@ func (b *Bytes) WeighCounts(center float64, k []*Counts) {
 		}
 		x, y := &b.shift[d][(s+1)/b.period], &b.shift[1-d][(b.l-1-s)/b.period]
 		left, right := b.left(t), b.right(t)
+		// The weights of all labels, given a neighbour, lie side by side in the tables of the windows about the site.
+		var before [most]float32 // where no left neighbour counts
+		var byLeft, byRight *table
+		if t > 0 && b.model.Order == 2 {
+			byLeft = b.out[t-1]
+		} else {
+			for a := range n {
+				before[a] = b.in[t][a][0]
+			}
+		}
+		if t+1 < b.l && b.model.Order == 2 {
+			byRight = b.in[t+1]
+		}
 		for c := range Lanes {
-			// The weights of a label by its neighbours lie side by side in the tables of the windows about it.
-			in, out := &ones, &ones
-			if t > 0 {
-				in = &b.out[t-1][left[c]]
-			} else {
-				for a := range n {
-					p[a] = b.in[0][a][0]
-				}
-				in = &p
+			in, out := &before, &ones
+			if byLeft != nil {
+				in = &byLeft[left[c]]
 			}
-			if t+1 < b.l && b.model.Order == 2 {
-				out = &b.in[t+1][right[c]]
-			}
-			if t > 0 && b.model.Order == 1 {
-				for a := range n {
-					p[a] = b.in[t][a][0]
-				}
-				in = &p
+			if byRight != nil {
+				out = &byRight[right[c]]
 			}
 			sum := float32(0)
 			for a := range n {

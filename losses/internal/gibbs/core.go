@@ -114,6 +114,7 @@ type core[S uint8 | uint16] struct {
 	raw    [Groups][]uint32
 
 	tried, accepted int
+	halted          func() bool // looked at between sites where a sweep may take long; nil is never
 }
 
 func (c *core[S]) init(k kernel[S], m *Model, block int, seed uint64) {
@@ -126,7 +127,10 @@ func (c *core[S]) init(k kernel[S], m *Model, block int, seed uint64) {
 	c.prop = make([][Lanes]S, min(block, c.l))
 }
 
-// site returns the position of site s of direction d.
+// stopped tells a sweep to end where it is: who runs the engine finds out why, and uses it no more.
+func (c *core[S]) stopped() bool { return c.halted != nil && c.halted() }
+
+// at returns the position of site s of direction d.
 func (c *core[S]) at(d, s int) int {
 	if d == 1 {
 		return c.l - 1 - s
@@ -159,6 +163,9 @@ func (c *core[S]) Start() {
 		}
 	}
 	for s := range c.l {
+		if c.stopped() {
+			return
+		}
 		c.kern.step(1, s, &c.u[c.l-1-s])
 	}
 	c.dir = 0
@@ -187,6 +194,9 @@ func pick(x float64, p []float64) int {
 func (c *core[S]) Sweep(count bool) {
 	d := c.dir
 	for s := range c.l {
+		if c.stopped() {
+			return
+		}
 		c.kern.site(d, s, count)
 		c.kern.step(d, s, &c.u[c.at(d, s)])
 	}
@@ -200,6 +210,9 @@ func (c *core[S]) Block(part int) {
 	c.kern.total(1-d, &c.loss)
 	var made, extra [Lanes]float64
 	for i := range len(bounds) - 1 {
+		if c.stopped() {
+			return
+		}
 		block := i
 		if d == 1 {
 			block = len(bounds) - 2 - i

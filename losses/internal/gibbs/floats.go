@@ -42,9 +42,11 @@ type Floats struct {
 // kind is the class that a symbol matches, -1 for none.
 type kind struct{ class int }
 
-// NewFloats returns an engine. Counts of one position share memory with all others where shared.
-func NewFloats(m *Model, a *Alignment, gamma float64, block int, seed uint64, shared bool) *Floats {
+// NewFloats returns an engine. Counts of one position share memory with all others where shared. Where halted, which may be
+// nil, reports true, a sweep ends where it is.
+func NewFloats(m *Model, a *Alignment, gamma float64, block int, seed uint64, shared bool, halted func() bool) *Floats {
 	f := &Floats{a: a}
+	f.halted = halted
 	l, r := len(m.Sizes), len(a.Ref)
 	f.window[0] = [2][]int{a.First, a.Last}
 	first, last := make([]int, l+1), make([]int, l+1)
@@ -624,6 +626,9 @@ func (f *Floats) Weigh(visit func(t, c int, p, loss []float64)) {
 	d := f.dir
 	loss := make([]float64, len(f.p))
 	for s := range f.l {
+		if f.stopped() {
+			return
+		}
 		t := f.at(d, s)
 		f.scan(d, s)
 		for c := range Lanes {

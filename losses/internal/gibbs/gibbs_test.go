@@ -124,7 +124,7 @@ func TestLosses(t *testing.T) {
 			a.First[t], a.Last[t] = 0, m
 		}
 		u := Units{Sub: 1, Ins: 1, Del: 1, Unit: 1}
-		engines := []Engine{NewFloats(model, a, 1, 4, 1, false)}
+		engines := []Engine{NewFloats(model, a, 1, 4, 1, false, nil)}
 		if u.Fits(model, a, 1) {
 			engines = append(engines, NewBytes(model, a, u, 1, 4, 1, false))
 		} else if l < 40 {
@@ -212,7 +212,7 @@ func BenchmarkSweep(b *testing.B) {
 		}
 	}
 	b.Run("floats", func(b *testing.B) {
-		e := NewFloats(model, a, 1, 16, 1, false)
+		e := NewFloats(model, a, 1, 16, 1, false, nil)
 		e.Start()
 		for b.Loop() {
 			e.Sweep(true)

@@ -127,10 +127,11 @@ func siteGo(a *siteArgs) {
 		var p [most]float32
 		z := float32(0)
 		for k := range a.labels {
-			p[k] = a.texp[a.save[k][c]&15]
-			p[k] *= a.in[k][left&31]
-			p[k] *= a.out[k][right&31]
-			z += p[k]
+			// Conversions round: no processor may fuse these with the sum.
+			v := float32(a.texp[a.save[k][c]&15] * a.in[k][left&31])
+			v = float32(v * a.out[k][right&31])
+			p[k] = v
+			z += v
 		}
 		u := float32(x>>8) * 0x1p-24
 		cut := z * u
@@ -146,8 +147,7 @@ func siteGo(a *siteArgs) {
 			continue
 		}
 		scale := 255 / z
-		v := float32(x&255) * (1. / 256)
-		v += 1. / 512
+		v := float32(float32(x&255)*(1./256)) + 1./512
 		for i := range a.labels {
 			y := float32(p[i] * scale)
 			q := int32(float32(y + v))

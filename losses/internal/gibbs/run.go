@@ -54,6 +54,9 @@ func Run(e Engine, p *Plan) (*Sample, error) {
 			}
 		}
 	}
+	if err := p.Stop(); err != nil { // the last sweep may not have been whole
+		return nil, err
+	}
 	s.summary(trace)
 	return s, nil
 }
@@ -127,5 +130,5 @@ func Anneal(e Engine, gamma float64, steps, period int, stop func() error) (*[La
 			e.Sweep(false)
 		}
 	}
-	return &w, nil
+	return &w, stop()
 }
