@@ -30,15 +30,14 @@
 //
 // # Conventions
 //
-// These hold for what is written from now on; packages that were written before follow as
-// they are next touched, and each says where it still differs.
+// These hold for new packages. Older packages follow when they are next changed, and each says
+// where it still differs.
 //
 //   - Train(examples, *Options, *run.Control) (*Model, *optim.Result, error). Options are the
-//     learner's settings, Control is what every run is told; nil is the default of each. A
-//     context is a field of Control for training, and the first argument of everything else
-//     that may take long.
-//   - The zero value of an option is its default. learner.None asks for nothing at all where
-//     the default is something, such as a penalty; see package learner for the reason.
+//     learner's settings, Control is common to all runs; nil is the default of each. A context is a
+//     field of Control for training, and the first argument of everything else that may take long.
+//   - The zero value of an option is its default. learner.None turns off what is on by default,
+//     such as a penalty; see package learner for the reason.
 //   - (*Model).Write(io.Writer) error, and Read(io.Reader) (*Model, error) in the package.
 //   - Enumerations are named strings: flags, files and errors spell them the same way.
 //   - Weights of rows mean the same times any constant.

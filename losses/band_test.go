@@ -174,8 +174,8 @@ func TestBandLong(t *testing.T) {
 	}
 }
 
-// What a band may cost is told in time linear in the length, and by more than 0: four
-// times the length takes four times the time, and not sixteen.
+// The cost of a band is estimated in time linear in the length, and above 0: four times the length
+// takes four times the time, not sixteen.
 func TestBandErrorLong(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and nothing in it runs side by side")

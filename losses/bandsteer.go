@@ -7,15 +7,15 @@ import (
 )
 
 // herd draws strings from the distribution of a banded edit distance, all of them a symbol at a
-// time, and keeps to those that the whole distance weighs most: sequential importance sampling
-// with resampling (A. Doucet, A. Johansen, "A tutorial on particle filtering and smoothing", 2009).
+// time, and keeps those with most weight under the whole distance. This is sequential importance
+// sampling with resampling (A. Doucet, A. Johansen, "A tutorial on particle filtering and
+// smoothing", 2009).
 //
-// The weight of a string is exp(γ (L - L')), whose logarithm falls linearly with the length:
-// beyond some hundred symbols no string of a plain sample has a weight that counts in the mean, which is
-// Z/Z'. Here the weight is made up a symbol at a time, from the two distances of what was
-// read of both strings up to the diagonal, and when few strings have most of it they
-// are drawn anew by it. The mean remains right on the average, and its error
-// grows with the root of the length.
+// The weight of a string is exp(γ (L - L')), whose logarithm falls linearly with the length. Beyond
+// some hundred symbols no string of a plain sample has a weight that counts in the mean, which is
+// Z/Z'. Here the weight grows a symbol at a time, from the two distances of what was read of both
+// strings up to the diagonal. When few strings have most of it, strings are drawn anew in
+// proportion to it. The mean remains unbiased, and its error grows with the root of the length.
 type herd struct {
 	whole, band rows
 	gamma       float64
@@ -23,15 +23,15 @@ type herd struct {
 	next        []follower // what resampling copies to
 }
 
-// rows is the dynamic program of an edit distance with a reference, of which a window is kept.
+// rows is the dynamic program of an edit distance with a reference; a window of it is kept.
 type rows struct {
 	e           Edit
 	ref         []int
 	first, last []int
 }
 
-// follower is one string of a herd: the sampler's entry, a row of either distance, and the
-// logarithm of its weight, of which so much comes from the rows as they are.
+// follower is one string of a herd: the sampler's entry, a row of either distance, the logarithm of
+// its weight, and the part of it that comes from the rows as they are.
 type follower struct {
 	entry       uint32
 	whole, band []float64

@@ -12,7 +12,7 @@ import (
 // Budget bounds what the construction of a loss machine, or an evaluation, may
 // take. The zero value allows DefaultBytes and any time.
 type Budget struct {
-	Ctx     context.Context // looked at while columns are made and between layers of sweeps; nil is none
+	Ctx     context.Context // checked while columns are made and between layers of sweeps; nil is none
 	Columns int             // most columns of a machine, all layers together; 0 is as many as Bytes hold
 	Bytes   int64           // most bytes, as estimated while building; 0 is DefaultBytes, or none where Columns is set
 }
@@ -84,8 +84,8 @@ func (b Budget) allowance() int64 {
 	return DefaultBytes
 }
 
-// over returns the error of a build of length l that has reached layer t with so
-// much, or of a context that is done; nil while all is well.
+// over returns the error of a build of length l whose size at layer t exceeds the budget, or of a
+// context that is done. It returns nil while the build may continue.
 func (b Budget) over(l, t, columns int, bytes int64) error {
 	limit := b.allowance()
 	switch {
@@ -97,14 +97,14 @@ func (b Budget) over(l, t, columns int, bytes int64) error {
 	return b.stopped(l, t)
 }
 
-// outgrown returns the error of an exact build that cannot but exceed the bytes, as soon as
-// that is known. Layer t+1 has so many columns of so many bytes, layer t had before. Symbols are
-// those of the alphabet, or classes of them.
+// outgrown returns the error of an exact build that is certain to exceed the bytes, as soon as that
+// is known. Layer t+1 has the given number of columns, of the given number of bytes, and layer t
+// the number before. Symbols are those of the alphabet, or classes of them.
 //
 // Columns grow until the middle of the shorter string, or two thirds of it over two symbols, ever
-// more slowly. Here the logarithm of the growth falls in a straight line to 0 at the middle, or
-// at .6, and layers behind it are not counted, or by half once a layer has columns enough to
-// tell. That is less than all columns there are, mostly a fifth of them. Bands grow otherwise.
+// more slowly. Here the logarithm of the growth falls in a straight line to 0 at the middle, or at
+// .6. Later layers are not counted, or by half once a layer has enough columns to tell. That is
+// less than all columns there are, mostly a fifth of them. Bands grow otherwise.
 func (b Budget) outgrown(l, m, symbols, t, before, columns, total int, column int64) error {
 	limit := b.allowance()
 	peak := min(l, m) / 2
@@ -125,7 +125,7 @@ func (b Budget) outgrown(l, m, symbols, t, before, columns, total int, column in
 	}
 	all := float64(total) + ahead
 	if size := all * float64(column); size > float64(limit) {
-		// How far beyond them nobody needs to know, nor is it known.
+		// How far beyond the budget is neither needed nor known.
 		return &BudgetError{Columns: total, Bytes: int64(min(size, 1000*float64(limit), 1<<62)), Limit: limit, Length: l, Layer: t + 1}
 	}
 	return nil

@@ -346,7 +346,7 @@ func TestGammaRange(t *testing.T) {
 	}
 }
 
-// Machines that nobody made, and sizes below 0, say what is wrong.
+// Nil machines, and sizes below 0, give errors that say what is wrong.
 func TestObscure(t *testing.T) {
 	if err := new(Evaluator).Eval(&Machine{}, NewPotentials(2, 0, 1), 1, 0, new(Result)); err == nil {
 		t.Error("an empty Machine was evaluated")
@@ -408,7 +408,7 @@ func TestLocalColumns(t *testing.T) {
 	}
 }
 
-// A machine keeps no context: that of whoever made it may be done when another uses it.
+// A machine keeps no context, since its maker's may be done when another caller uses it.
 func TestMachineKeepsNoContext(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 50))
 	for _, loss := range []func(Budget) Loss{

@@ -7,12 +7,11 @@ import (
 	"github.com/emirpasic/gods/v2/maps/treemap"
 )
 
-// Cache keeps machines by loss, reference, alphabet and length: what depends on
-// these alone is built once and serves every epoch. It holds at most as many
-// bytes as it was made for, least recently used first out; a machine larger
-// than that is built again each time. Safe for several goroutines, which may
-// build one machine twice at the same moment but get the same one afterwards. The zero
-// value is a cache of DefaultBytes.
+// Cache keeps machines by loss, reference, alphabet and length. What depends only on these is built
+// once and serves every epoch. It holds at most the bytes it was made for, and drops the least
+// recently used machine first. A larger machine is built again each time. Safe for several
+// goroutines, which may build one machine twice at the same moment but get the same one afterwards.
+// The zero value is a cache of DefaultBytes.
 type Cache struct {
 	mu     sync.Mutex
 	limit  int64
@@ -128,8 +127,8 @@ type CacheStats struct {
 	Hits, Misses int64
 }
 
-// Stats returns the numbers of the moment. Machines that grew since they were
-// last asked for are counted anew.
+// Stats returns the numbers of the moment. Machines that have grown since their last use are
+// counted anew.
 func (c *Cache) Stats() CacheStats {
 	c.mu.Lock()
 	defer c.mu.Unlock()

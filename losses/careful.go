@@ -7,9 +7,8 @@ import (
 	"sync"
 )
 
-// ErrRange reports an evaluation of which float64s cannot hold, or not tell, the
-// result: θ + γ L overflows, or is the difference of numbers so large that
-// nothing is left of it.
+// ErrRange reports an evaluation whose result float64s cannot hold or determine: θ + γ L overflows,
+// or is the difference of numbers so large that nothing is left of it.
 var ErrRange = errors.New("beyond the range of float64")
 
 // careful is a machine for when rounding in the constant of another would show: one
@@ -38,8 +37,8 @@ func (m *Machine) carefully() (*Machine, error) {
 	return c.machine, c.err
 }
 
-// harmlessConstant is the greatest |γ base| of which the rounding, some 1e-16 of it,
-// is no concern beside the logarithms of sums over strings.
+// harmlessConstant is the greatest |γ base| whose rounding, some 1e-16 of it, is negligible beside
+// the logarithms of sums over strings.
 const harmlessConstant = 1e4
 
 // suited returns the machine to use at γ.

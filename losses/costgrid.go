@@ -11,7 +11,7 @@ import (
 
 // residualDelta is how far determinization may round residuals that are logarithms of
 // masses, so that those which are equal but for the order of additions are taken for
-// equal. A logarithm has no unit, so that this bounds relative errors of masses. See mass
+// equal. A logarithm has no unit, so that this bounds relative errors of masses. See generalquotient.go
 // for residuals that are masses, and costGrid for costs, which have a unit.
 const residualDelta = 0x1p-40
 

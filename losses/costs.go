@@ -24,10 +24,10 @@ func appendInts[T int | int64](dst []byte, xs ...T) []byte {
 // Costs become integers so that columns are hashed and compared exactly. There
 // are three ways, the first that serves:
 //
-//   - a grid: multiples of a unit that decimals and rationals have in common, whose
-//     float64s carry rounding (0.1+0.2-0.3 is not 0). Each cost is on it within a
-//     few units in its own last place, whatever the others are: a tolerance relative
-//     to the greatest cost would swallow a small one beside it;
+//   - a grid: multiples of a unit that decimals and rationals have in common, whose float64s carry
+//     rounding (0.1+0.2-0.3 is not 0). Each cost is on it within a few units in its own last place,
+//     independently of the others. A tolerance relative to the greatest cost would swallow a small
+//     one;
 //   - multiples of a power of two far below the least, for costs of one sign and
 //     of like size, where no sum can cancel;
 //   - the float64s themselves, which are multiples of a power of two, as
@@ -38,8 +38,8 @@ const (
 	ratioTolerance = 8e-16
 )
 
-// grid returns a unit of which each cost is an integer multiple up to the
-// rounding of a float64, and the multiples, at most maxGrid.
+// grid returns the multiples, at most maxGrid, of a unit, and the unit. Each cost is an integer
+// multiple up to the rounding of a float64.
 func grid(costs []float64) (unit float64, multiples []int64, ok bool) {
 	top := greatestSize(costs)
 	multiples = make([]int64, len(costs))
@@ -73,8 +73,8 @@ func grid(costs []float64) (unit float64, multiples []int64, ok bool) {
 	return unit, multiples, true
 }
 
-// rounded returns costs of one sign as multiples of a power of two that is at
-// most 2⁻³⁴ of the least, such that sums of room of them have 57 bits.
+// rounded returns costs of one sign as multiples of a power of two that is at most 2⁻³⁴ of the
+// least. Sums of room of them have 57 bits.
 func rounded(costs []float64, room int) (unit float64, multiples []int64, ok bool) {
 	top, least := greatestSize(costs), math.Inf(1)
 	sign := 0.0
@@ -142,8 +142,8 @@ func gcd(a, b int64) int64 {
 	return a
 }
 
-// fraction returns the least q, up to maxDenominator, of a convergent p/q of
-// the continued fraction of 0 ≤ x ≤ 1 that is within tol of x, or 0.
+// fraction returns the least q, up to maxDenominator, for which a convergent p/q of the continued
+// fraction of 0 ≤ x ≤ 1 is within tol of x. It returns 0 if there is none.
 func fraction(x, tol float64) int64 {
 	p0, q0, p1, q1 := 0.0, 1.0, 1.0, 0.0
 	for y := x; ; {

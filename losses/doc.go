@@ -1,6 +1,7 @@
-// Package losses gives sequence losses to gradient descent: the exact value and gradient of
-// log Z = log Σ_u exp(θ(u) + γ L(u, reference)) over all label strings u, where L is an edit
-// distance, an alignment score, an n-gram loss, a Hamming loss, or what any transducer says.
+// Package losses gives sequence losses to gradient descent. It computes the exact value and
+// gradient of log Z = log Σ_u exp(θ(u) + γ L(u, reference)) over all label strings u. L is an edit
+// distance, an alignment score, an n-gram loss, a Hamming loss, or any loss that a transducer
+// defines.
 //
 //	references := [][]int{{0, 1, 1}, {1, 0}}
 //	theta := losses.Tensor[float32]{Batch: 2, Length: 3, Window: 2, Data: scores} // of your model
@@ -14,9 +15,11 @@
 //   - [SoftmaxMargin] evaluates padded batches on all workers; [Tensor] is a flat array with strides.
 //   - [Loss] is [Edit] ([Unit], [SmithWaterman], any costs), [Local], [NGram], [Hamming] or a [Transducer].
 //     It makes a [Machine] for a reference; a [Cache] keeps machines.
-//   - [Sampler] estimates gradients of strings of hundreds of symbols, with intervals, where exact machines are too large.
-//   - [Evaluator] gives for a Machine and [Potentials] what a [Want] names: log Z, marginals, E[L], the risk
-//     and its gradient, Hessian products, best strings, samples. A [Batch] does many of them.
+//   - [Sampler] estimates gradients of strings of hundreds of symbols, where exact machines are too
+//     large, with an interval for each number.
+//   - [Evaluator] computes for a Machine and [Potentials] what a [Want] lists: log Z, marginals,
+//     E[L], the risk and its gradient, Hessian products, best strings, samples. A [Batch] evaluates
+//     many of them.
 //
 // [EvalGeneral] and [Lattice] evaluate along the general path: an [Automaton] made of any transducer
 // by package ops, paired with potentials or with any acyclic acceptor. [Naive] enumerates. [CheckGradient]
@@ -28,36 +31,36 @@
 // gives softmax-margin training at γ = 1, reward-augmented likelihood at γ < 0 and the plain
 // conditional random field at γ = 0.
 //
-// Everything is exact up to rounding, but for what says that it is not: a band (Edit.Band,
-// Local.Band) gives an upper bound on the loss, and Result.LogZError tells how far log Z is off;
-// Evaluator.Nodes truncates a quadrature. A [SampledResult] holds 95 % intervals, which cover as often as they say where it says
-// that its chains mixed. Costs have no unit: with costs s times as large and γ/s
-// nothing changes. What float64 cannot hold is [ErrRange].
+// Everything is exact up to rounding, unless documented otherwise. A band (Edit.Band, Local.Band)
+// gives an upper bound on the loss, and Result.LogZError tells how far log Z is off.
+// Evaluator.Nodes truncates a quadrature. A [SampledResult] has 95 % intervals, and says whether to
+// believe them. Costs have no unit: costs s times as large with γ/s give the same result. Results
+// beyond float64 are [ErrRange].
 //
-// Exact machines of edit losses grow exponentially with the length, by about 2 a symbol for unit costs on random
-// references, which no exact method avoids. Every machine has a [Budget], of [DefaultBytes] where none
-// is stated. Beyond it is a *[BudgetError], which comes after some thousand columns where growth tells, and names the band to try
-// or what else helps.
+// Exact machines of edit losses grow exponentially with the length, by about 2 a symbol for unit
+// costs on random references. No exact method avoids this. Every machine has a [Budget],
+// [DefaultBytes] by default. A machine beyond it is a *[BudgetError], returned after some thousand
+// columns where growth allows. The error names the band to try, or another remedy.
 //
-// The zero value of an option is its default, so that what is not written is what the field
-// takes for granted: Edit{} is the unit distance, Hamming{} counts, Local{} has gains 1 and -1,
-// SoftmaxMargin.Gamma is 1. Where 0 is a number like others it stays one: Case.Gamma and the γ of Eval at 0 are the
-// plain model; NGram.C = 0 leaves out strings that share no n-gram. The loss 0 is a nil Loss or Machine,
-// never a loss with costs of 0, since such costs are nearly always forgotten ones.
+// The zero value of an option is its default. Edit{} is the unit distance, Hamming{} counts,
+// Local{} has gains 1 and -1, and SoftmaxMargin.Gamma is 1. Where 0 is a number like others it is
+// not a default. Case.Gamma and the γ of Eval at 0 are the plain model; NGram.C = 0 leaves out
+// strings that share no n-gram. The loss 0 is a nil Loss or Machine, not a loss with costs of 0,
+// which are nearly always forgotten ones.
 //
 // Machines and automata are immutable and may be shared. Evaluators, batches and objectives
 // serve one goroutine each. Results do not depend on the number of workers.
 //
 // # How it works
 //
-// columns.go tells how columns of alignments become states, ngram.go how counts do, graph.go and
-// sweep.go how they are swept, whiten.go why nothing overflows, costgrid.go how the general path
-// rounds costs, generalclamp.go why its machines are no larger than others. A newcomer reads machine.go, then columns.go, then sweep.go. What was tried and
-// what it cost is in testdata/bench/NOTES.md.
+// columns.go explains how columns of alignments become states, ngram.go how counts do, graph.go and
+// sweep.go how they are swept. whiten.go explains why nothing overflows, costgrid.go how the
+// general path rounds costs, generalclamp.go and generalquotient.go why its machines are no larger
+// than others. Start reading at machine.go, then columns.go, then sweep.go; for sampling, at
+// sampled.go, then package gibbs. What was tried and what it cost is in testdata/bench/NOTES.md.
 //
-// To add a loss, give it Machine and AppendKey; Machine unfolds it layer by layer into a
-// Builder, and puts what a state has in common on the arcs. Test it against [Naive] as
-// random_test.go does.
+// To add a loss, give it Machine and AppendKey. Machine unfolds it layer by layer into a Builder,
+// and puts the common part of a state on the arcs. Test it against [Naive] as random_test.go does.
 //
 // References: C. Cortes, V. Kuznetsov, M. Mohri, D. Storcheus, S. Yang,
 // "Efficient gradient computation for structured output learning with rational

@@ -16,17 +16,15 @@ type Loss interface {
 	AppendKey(dst []byte) []byte
 }
 
-// Edit is the least cost of an alignment of y with the reference: a symbol of
-// y is deleted (Del), a symbol of the reference inserted (Ins), or two symbols
-// are aligned (Match when equal, Sub otherwise). Costs are any finite numbers,
-// negative ones included: since the lengths are fixed, a constant cost only
-// shifts the score.
+// Edit is the least cost of an alignment of y with the reference. A symbol of y is deleted (Del), a
+// symbol of the reference inserted (Ins), or two symbols are aligned (Match when equal, Sub
+// otherwise). Costs are any finite numbers, negative ones included: since the lengths are fixed, a
+// constant cost only shifts the score.
 //
-// What is exact: everything with Band = 0. The machine has one column for each
-// set of prefixes that no continuation distinguishes up to a constant, as far
-// as the clamp of section "Clamping" of the package comment sees; their number
-// grows exponentially with the length (about 2 per symbol for unit costs on
-// random references), which no exact method avoids.
+// What is exact: everything with Band = 0. The machine has one column for each set of prefixes that
+// no continuation distinguishes up to a constant, as far as the clamp (columns.go) detects. Their
+// number grows exponentially with the length, about 2 per symbol for unit costs on random
+// references. No exact method avoids this.
 type Edit struct {
 	// All four 0, and no table, is the unit distance: Edit{} and Edit{Band: 2} count edits. Where one is
 	// set, the others are what they are. The loss 0 needs no machine: see Evaluator.Eval.
@@ -38,11 +36,10 @@ type Edit struct {
 	SubTable           [][]float64
 	InsTable, DelTable []float64
 
-	// Band > 0 restricts alignments to |j - t·m/l| ≤ Band, where t and j count
-	// the symbols of y and of the reference that were read: an upper bound on
-	// the loss, with columns linear in the length. A band too narrow for any
-	// alignment of such lengths is widened to the least that has one. 0 is the
-	// exact loss.
+	// Band > 0 restricts alignments to |j - t·m/l| ≤ Band, where t and j count the symbols read of
+	// y and of the reference. That gives an upper bound on the loss, with columns linear in the
+	// length. A band too narrow for any alignment of such lengths is widened to the least that has
+	// one. 0 is the exact loss.
 	Band int
 
 	// Budget bounds the machine. Beyond it Machine returns a *BudgetError, or the
@@ -93,9 +90,9 @@ func (e Edit) Machine(ref []int, alphabet, l int) (*Machine, error) {
 	return m, err
 }
 
-// hopeless returns the error of an exact loss of which a hundredth part is too large
-// already: the bounds of all cells, which come before the first column, take seconds
-// for thousands of symbols.
+// hopeless returns the error of an exact loss that is too large already at a hundredth of its size.
+// The bounds of all cells, which come before the first column, take seconds for thousands of
+// symbols.
 func (e Edit) hopeless(ref []int, alphabet, l int) *BudgetError {
 	const part = 200
 	m := len(ref)
@@ -123,14 +120,13 @@ func (e Edit) hopeless(ref []int, alphabet, l int) *BudgetError {
 // fitting returns a band below e.Band (any if that is 0) whose machine fits the
 // budget of e by an estimate, 0 if none does.
 //
-// Columns grow by a factor of 5 to 60 from one band to the next, depending on
-// costs, reference and alphabet, and estimates from the costs alone named bands
-// that were too wide (7 for unit costs and 60 symbols, which fails). So bands are
-// tried, from 1 up, on the first part of the reference and with few columns in all:
-// some 0.1 s, where complete trials took 5 to 27. Layers of a band are of one size,
-// but for chance, once a few bands' widths have been read; what the rest takes is
-// then in proportion, here half as much again. A trial that stops before says that
-// its band does not fit, as the next one would not.
+// Columns grow by a factor of 5 to 60 from one band to the next, depending on costs, reference and
+// alphabet. Estimates from the costs only named bands that were too wide (7 for unit costs and 60
+// symbols, which fails). Bands are therefore tried, from 1 up, on the first part of the reference
+// and with few columns in all. That takes some 0.1 s, where complete trials took 5 to 27. Layers of
+// a band are of one size, up to chance, after a few band widths. The size of the others is then
+// extrapolated, here with a margin of one half. A trial that stops early reports that its band does
+// not fit, as the next one would not.
 func (e Edit) fitting(ref []int, alphabet, l int) int {
 	const part, most = 1 << 12, 1 << 16
 	m := len(ref)
@@ -139,7 +135,7 @@ func (e Edit) fitting(ref []int, alphabet, l int) int {
 		top = min(top, e.Band-1)
 	}
 	lead := min(l, part)
-	if m > 4*part { // few positions for so many symbols
+	if m > 4*part { // few positions for this many symbols
 		lead = min(lead, max(1, proportion(4*part, l, m)))
 	}
 	head := ref[:proportion(m, lead, max(1, l))]
@@ -227,8 +223,8 @@ func checkShape(ref []int, alphabet, l int) error {
 	return nil
 }
 
-// Check returns the error that Machine has for a loss, reference and shape that
-// mean nothing, whatever the budget: enumeration and the general path have it too.
+// Check returns the error that Machine has for a loss, reference and shape that are meaningless,
+// whatever the budget. Enumeration and the general path return it too.
 func (e Edit) Check(ref []int, alphabet, l int) error {
 	if err := checkShape(ref, alphabet, l); err != nil {
 		return err

@@ -47,18 +47,17 @@ type Result struct {
 	Viterbi     []int   // its u
 	MaxScoreGap float64 // by how much it exceeds the second best u
 
-	// For a surrogate loss (a band), how far LogZ is above the exact one, and
-	// whether that is a certified bound or an estimate; the total variation
-	// distance of the marginals is at most 1 - exp(-LogZError). Zero and
-	// ErrorExact without a band, zero and ErrorBound for a band that was proven
-	// to change no loss. It takes a machine of a wider band, made for the purpose,
-	// and up to 1000 strings drawn and scored, twice where few of them decide: for 30 to 400 symbols of 10 in bands of 1
-	// and 2, 25 ms to 1.1 s where all other outputs together took 0.2 to 22 ms and
-	// marginals alone 0.03 to 1.8. Ask for it once for a band, not in each epoch.
+	// For a surrogate loss (a band), how far LogZ is above the exact one, and whether that is a
+	// certified bound or an estimate. The total variation distance of the marginals is at most 1 -
+	// exp(-LogZError). Zero and ErrorExact without a band, zero and ErrorBound for a band that was
+	// proven to change no loss. It takes a machine of a wider band, made for the purpose, and up to
+	// 1000 strings drawn and scored, twice where few of them decide. For 30 to 400 symbols of 10 in
+	// bands of 1 and 2 this takes 25 ms to 1.1 s. All other outputs together take 0.2 to 22 ms,
+	// marginals 0.03 to 1.8. Request it once for a band, not in each epoch.
 	LogZError     float64
 	LogZErrorKind ErrorKind
 
-	// LogSpace tells that LogZ and the marginals came from the log-space sweep.
+	// LogSpace reports that LogZ and the marginals came from the log-space sweep.
 	LogSpace bool
 }
 
@@ -85,16 +84,14 @@ type Evaluator struct {
 	// Direction is V of WantHVP, shaped as the potentials.
 	Direction [][]float64
 
-	// Nodes > 0 evaluates n-gram losses with γ = 1, C > 0 and N, q ≤ 2 by
-	// quadrature with that many nodes, where only log Z and marginals are
-	// wanted. It is exact from half the greatest count on; with fewer, how
-	// close it comes depends on how large counts are (see quadrature.go). 0
-	// sums over counts, which is always exact.
+	// Nodes > 0 evaluates n-gram losses with γ = 1, C > 0 and N, q ≤ 2 by quadrature with that many
+	// nodes. It applies where only log Z and marginals are wanted. It is exact from half the
+	// greatest count on; with fewer, how close it comes depends on how large counts are (see
+	// quadrature.go). 0 sums over counts, which is always exact.
 	Nodes int
 
-	// Budget bounds an evaluation: its context is looked at between the layers of
-	// sweeps, and its Bytes are to hold the machine, its graph and the values of
-	// a sweep. The zero value is no bound.
+	// Budget bounds an evaluation. Its context is checked between the layers of sweeps, and its
+	// Bytes must hold the machine, its graph and the values of a sweep. The zero value is no bound.
 	Budget Budget
 
 	logOnly   bool // tests: never the linear sweep
@@ -110,16 +107,14 @@ type Evaluator struct {
 	err   error    // of the budget, while a sweep runs
 }
 
-// Eval computes what want asks for: log Z = log Σ_u exp(θ(u) + γ L(u)) over the
-// strings u of p, L the loss of m, and its companions. A nil machine stands for
-// the loss 0. γ may be any finite number. With an error r is cleared: its numbers are 0, its
-// slices empty, whatever it held.
+// Eval computes the outputs in want: log Z = log Σ_u exp(θ(u) + γ L(u)) over the strings u of p,
+// with L the loss of m, and related quantities. A nil machine stands for the loss 0. γ may be any
+// finite number. After an error r is cleared: its numbers are 0 and its slices empty.
 //
-// Exact up to rounding: each output is within about 1e-13 of its scale. Cost:
-// one forward and one backward pass over the graph of the machine and the
-// order of p, built at the first call; the outputs beyond log Z and Marginals
-// cost about two passes more for each of Expected, Risk with its gradient, and
-// HVP, and one for each maximum.
+// Exact up to rounding: each output is within about 1e-13 of its scale. Cost: one forward and one
+// backward pass over the graph of the machine and the order of p, which is built at the first call.
+// Outputs beyond log Z and Marginals cost about two passes more for each of Expected, Risk with its
+// gradient, and HVP, and one for each maximum.
 func (e *Evaluator) Eval(m *Machine, p *Potentials, gamma float64, want Want, r *Result) error {
 	if r == nil {
 		return errors.New("losses: Eval: the result is nil; give a *Result to fill")
@@ -306,8 +301,8 @@ func (e *Evaluator) jobs(m *Machine, g *graph, p *Potentials, gamma float64, wan
 	return e.failed(m)
 }
 
-// room returns an error when a machine, its graph and so many numbers an entry
-// exceed the budget.
+// room returns an error when a machine, its graph and the given count of numbers an entry exceed
+// the budget.
 func (e *Evaluator) room(m *Machine, g *graph, vectors int64) error {
 	if e.Budget.Bytes <= 0 {
 		return nil

@@ -13,54 +13,47 @@ import (
 // of zero or more symbols. A choice of labels u spells e(u), the concatenation,
 // and its loss is the edit distance of e(u) and a reference r_1 … r_m.
 //
-// The loss machine of such a lattice is built forwards. Its states at depth t
-// are the columns D[j] = ed(what u_1 … u_t spell, r_1 … r_j), j = 0 … m, less
-// D[m], which is put on the arcs. A label applies the usual row update once for
-// each of its symbols. That alone is exact and far too large (the columns
-// remember everything that has been spelt), so every new column is clamped.
+// The loss machine of such a lattice is built forwards. Its states at depth t are the columns D[j]
+// = ed(expansion of u_1 … u_t, r_1 … r_j), j = 0 … m, less D[m], which is put on the arcs. A label
+// applies the usual row update once for each of its symbols. That alone is exact and far too large,
+// since the columns remember everything spelt so far. Every new column is therefore clamped.
 //
 // # Clamp
 //
-// Let k range over [kmin, kmax], the lengths that the labels of the remaining
-// positions can spell, s_j = m-j, and c_j(f) = ed(f, r_{j+1} … r_m), so that a
-// completion f of length k ends with the loss min_j D[j] + c_j(f). For bounds
-// best(j,k) ≤ c_j(f) ≤ worst(j,k) let
+// Let k range over [kmin, kmax], the lengths that the labels of the remaining positions can spell.
+// Let s_j = m-j and c_j(f) = ed(f, r_{j+1} … r_m), so that a completion f of length k ends with the
+// loss min_j D[j] + c_j(f). For bounds best(j,k) ≤ c_j(f) ≤ worst(j,k) let
 //
 //	G_k  = min_j D[j] + worst(j,k)       a loss that is guaranteed, whatever f of length k follows
 //	H_j  = max_k G_k - best(j,k)
 //	D'[j] = min(D[j], H_j)
 //
-// Then D' and D have the same final loss with every completion: lowering can
-// only lower it, and an entry that was lowered to H_j contributes
-// H_j + c_j(f) ≥ G_k - best(j,k) + c_j(f) ≥ G_k, no less than the final loss.
-// So D may be replaced by D', and columns that differ only where it cannot
+// Then D' and D have the same final loss with every completion. Lowering can only lower it. An
+// entry that was lowered to H_j contributes H_j + c_j(f) ≥ G_k - best(j,k) + c_j(f) ≥ G_k, no less
+// than the final loss. So D may be replaced by D', and columns that differ only where it cannot
 // matter become equal.
 //
-// For unit costs best = |k-s_j| and worst = max(k,s_j), and H_j needs only the
-// k nearest to s_j, because G_k grows by 0 or 1 when k grows by 1. The steps
-// D[j]-D[j-1] of a column are -1, 0 or 1; D' keeps this, and the clamp never
-// acts where kmin ≤ s_j ≤ kmax. There D[j] ≤ H_j by the bound on steps. So for
-// unit costs a column is two bit vectors, the row update is that of G. Myers
-// ("A fast bit-vector algorithm for approximate string matching based on
-// dynamic programming", J. ACM 46(3):395–415, 1999) in its form for global
-// distances (H. Hyyrö, "A bit-vector algorithm for computing Levenshtein and
-// Damerau edit distances", Nordic J. Computing 10:29–39, 2003), and the clamp
+// For unit costs best = |k-s_j| and worst = max(k,s_j). H_j needs only the k nearest to s_j,
+// because G_k grows by 0 or 1 when k grows by 1. The steps D[j]-D[j-1] of a column are -1, 0 or 1;
+// D' keeps this, and the clamp never acts where kmin ≤ s_j ≤ kmax. There D[j] ≤ H_j by the bound on
+// steps. So for unit costs a column is two bit vectors. The row update is that of G. Myers ("A fast
+// bit-vector algorithm for approximate string matching based on dynamic programming", J. ACM
+// 46(3):395–415, 1999) in its form for global distances (H. Hyyrö, "A bit-vector algorithm for
+// computing Levenshtein and Damerau edit distances", Nordic J. Computing 10:29–39, 2003). The clamp
 // replaces the steps at the two ends of the column by +1 and by -1.
 //
 // # Minimization
 //
-// A backward pass merges columns that have the same losses up to a constant for
-// all completions: phi(c) is the loss of the path from c that takes the first
-// class of labels everywhere, and two columns are equal when each class leads
-// to equal columns with equal offset + phi(target) - phi(c). This is weighted
-// minimization by pushing and merging (M. Mohri, "Minimization algorithms for
-// sequential transducers", Theoretical Computer Science 234:177–201, 2000),
-// with a functional that costs one addition a column in place of the least
-// loss. The result is the smallest deterministic machine of the lattice.
+// A backward pass merges columns that have the same losses up to a constant for all completions.
+// phi(c) is the loss of the path from c that takes the first class of labels everywhere. Two
+// columns are equal when each class leads to equal columns with equal offset + phi(target) -
+// phi(c). This is weighted minimization by pushing and merging (M. Mohri, "Minimization algorithms
+// for sequential transducers", Theoretical Computer Science 234:177–201, 2000). Its functional
+// costs one addition a column instead of the least loss. The result is the smallest deterministic
+// machine of the lattice.
 
-// Expansions are the label lists of an input, position by position:
-// Expansions[t][k] is the string that label k of position t spells, which may
-// be empty. Symbols are any ints.
+// Expansions are the label lists of an input, position by position. Expansions[t][k] is the string
+// that label k of position t spells, which may be empty. Symbols are any ints.
 type Expansions [][][]int
 
 // EditCosts are the costs of an edit distance between a string and a reference,
@@ -123,11 +116,10 @@ type ExpandStats struct {
 	Columns int // columns of the result
 }
 
-// An ExpandBuilder builds loss machines of expansions, for the edit distance (Build) and
-// for n-grams (BuildNGram). It
-// keeps its working memory from one build to the next, which matters when
-// machines are small and many: words take 10 to 1000 µs each. It is not safe
-// for concurrent use; its zero value is ready.
+// An ExpandBuilder builds loss machines of expansions, for the edit distance (Build) and for
+// n-grams (BuildNGram). It keeps its working memory from one build to the next. This matters when
+// machines are small and many: words take 10 to 1000 µs each. It is not safe for concurrent use;
+// its zero value is ready.
 type ExpandBuilder struct {
 	Stats ExpandStats // of the last build
 
@@ -164,15 +156,14 @@ type expandLayer struct {
 	offset  []int32 // loss added on the way; of either sign
 }
 
-// Build returns the loss machine of labels against ref: its strings are the
-// choices of one label a position, and the loss of a string is the edit
-// distance of what it spells and ref, exactly. A position without labels leaves
-// no string.
+// Build returns the loss machine of labels against ref. Its strings are the choices of one label a
+// position. The loss of a string is the edit distance of its expansion and ref, exactly. A position
+// without labels leaves no string.
 //
-// The cost is O(edges · m) for unit costs and m ≤ 64, some 80 ns an edge at m = 6,
-// and O(edges · m · kmax) in general, where the number of columns may double
-// with every position: MaxEdges and MaxBytes bound it. The machine depends on nothing but the
-// arguments, so it is built once and kept for as many evaluations as one likes.
+// The cost is O(edges · m) for unit costs and m ≤ 64, some 80 ns an edge at m = 6. In general it is
+// O(edges · m · kmax), where the number of columns may double with every position: MaxEdges and
+// MaxBytes bound it. The machine depends only on the arguments, so it serves any number of
+// evaluations.
 //
 // Errors: *EdgeBudgetError, the context's error, costs out of range.
 func (b *ExpandBuilder) Build(ref []int, labels Expansions, opts *ExpandOptions) (*Machine, error) {
@@ -317,8 +308,8 @@ func (b *ExpandBuilder) charge(t, columns, edges int) error {
 	return b.check(t, 0, 0)
 }
 
-// check compares the memory in use with its budget, and looks at the context:
-// at the start of a layer and whenever its columns have doubled.
+// check compares the memory in use with its budget, and checks the context. Call it at the start of
+// a layer and whenever its columns have doubled.
 func (b *ExpandBuilder) check(t, columns, columnBytes int) error {
 	limit := b.opts.MaxBytes
 	if limit == 0 {
@@ -344,10 +335,9 @@ type classScratch struct {
 	masks []uint64
 }
 
-// classify fills l.class and l.classes for the labels of position t. Two labels
-// are in one class when their symbols have, one by one, the same first
-// occurrence in the reference, or none: symbols outside of the reference act
-// alike. Classes are numbered in order of first appearance.
+// classify fills l.class and l.classes for the labels of position t. Two labels are in one class
+// when their symbols have, one by one, the same first occurrence in the reference, or none. Symbols
+// outside of the reference act alike. Classes are numbered in order of first appearance.
 func (b *ExpandBuilder) classify(t int, l *expandLayer) {
 	s := &b.classes
 	s.where, s.ends = s.where[:0], append(s.ends[:0], 0)

@@ -7,22 +7,21 @@ import (
 	"github.com/tropica-fst/tropica/fst"
 )
 
-// BuildNGram returns the loss machine of labels for an n-gram loss: its strings are the
-// choices of one label a position, and the loss of a string is that of what it spells,
-// NGram's exactly. With C = 0 strings that share no n-gram with ref are excluded. A position
-// without labels leaves no string.
+// BuildNGram returns the loss machine of labels for an n-gram loss. Its strings are the choices of
+// one label a position. The loss of a string is NGram's of its expansion, exactly. With C = 0
+// strings that share no n-gram with ref are excluded. A position without labels leaves no string.
 //
-// A column is a state of the automaton of the reference's n-grams (the longest end of what
-// has been spelt that begins one of them) with the count so far; the last arc carries the
-// loss. Columns are at most the states times the counts, both polynomial in the lengths; edges
-// are columns times classes of labels, labels being in one class when they spell the same
-// but for symbols that are not in ref. MaxEdges and MaxBytes bound them; Costs, NoClamp and
-// NoMinimize are of edit distances and not read.
+// A column is a state of the automaton of the reference's n-grams, the longest suffix of the
+// symbols so far that begins one of them, with the count so far. The last arc carries the loss.
+// Columns are at most the states times the counts, both polynomial in the lengths. Edges are
+// columns times classes of labels. Labels are in one class when they spell the same, apart from
+// symbols that are not in ref. MaxEdges and MaxBytes bound them; Costs, NoClamp and NoMinimize
+// belong to edit distances and are not read.
 //
 // Cost: O(edges) table operations after O(states · symbols of the labels) a position.
 //
-// Errors: *EdgeBudgetError, the context's error, an n below 1, a C that is not a finite
-// number of at least 0, ErrBudget where the automaton alone exceeds the loss' Budget.
+// Errors: *EdgeBudgetError, the context's error, an n below 1, a C that is negative or not finite,
+// and ErrBudget where the automaton itself exceeds the loss' Budget.
 func (b *ExpandBuilder) BuildNGram(ref []int, labels Expansions, loss NGram, opts *ExpandOptions) (*Machine, error) {
 	b.opts = ExpandOptions{}
 	if opts != nil {
@@ -130,8 +129,8 @@ func (b *ExpandBuilder) dead() bool {
 	return false
 }
 
-// ngramMoves returns, class by class, what the symbols of a class make of each state: the
-// state reached <<32 | n-grams met on the way, each as often as it is in the reference.
+// ngramMoves returns, by class, the effect of the symbols of a class on each state: the state
+// reached <<32 | n-grams met on the way, each as often as it is in the reference.
 func (b *ExpandBuilder) ngramMoves(p *ngramPlan, number map[int]int, classes int) []uint64 {
 	s := &b.classes
 	moves := make([]uint64, classes*p.states)

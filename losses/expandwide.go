@@ -121,9 +121,9 @@ func (b *ExpandBuilder) wideLayer(t, m int, costs EditCosts, l *expandLayer) err
 	return nil
 }
 
-// clampWide clamps a column in place. An alignment with d diagonal moves costs
-// k·del + s·ins - d·(del+ins) and its diagonals; when these are worth it there
-// are min(k,s) of them in the cheapest, and at best all match, at worst none.
+// clampWide clamps a column in place. An alignment with d diagonal moves costs k·del + s·ins -
+// d·(del+ins) and its diagonals. When these pay there are min(k,s) of them in the cheapest, and at
+// best all match, at worst none.
 func (b *ExpandBuilder) clampWide(col []int32, costs EditCosts, kmin, kmax int) {
 	m := len(col) - 1
 	gainBest := int32(max(0, costs.Delete+costs.Insert-min(costs.Match, costs.Substitute)))

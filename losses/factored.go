@@ -27,8 +27,8 @@ func (s *PairScores) Set() {
 // potentials range over no more than what whitening.linear takes.
 const maxFactor = 50
 
-// Factored are potentials of order 2 that are sums of a label's score and a pair's:
-// θ_t(a, b) = unary score of b at t + Pairs.Scores[At[t]+a·Sizes[t]+b], with a = 0 at position 0.
+// Factored are potentials of order 2 that are sums of a label's score and a pair's. θ_t(a, b) is
+// the unary score of b at t plus Pairs.Scores[At[t]+a·Sizes[t]+b], with a = 0 at position 0.
 type Factored struct {
 	Sizes []int
 	Unary []float64 // position after position
@@ -205,11 +205,11 @@ func (k *factored) whiten(w *whitening) (ok bool) {
 	return !math.IsNaN(w.logZ0) && !math.IsInf(w.logZ0, 0)
 }
 
-// EvalFactored is Eval on the potentials of SetFactored. What it computes from them alone serves
-// all evaluations until the next SetFactored.
+// EvalFactored is Eval on the potentials of SetFactored. Results that depend only on the potentials
+// serve all evaluations until the next SetFactored.
 //
-// It is fast for the nil machine, and for those in which every label is a class of its own; others
-// are evaluated as by Eval.
+// It is fast for the nil machine, and for machines in which every label is a class of its own;
+// others are evaluated as by Eval.
 func (e *Evaluator) EvalFactored(m *Machine, gamma float64, want Want, r *Result) error {
 	if r == nil {
 		return errors.New("losses: EvalFactored: the result is nil; give a *Result to fill")

@@ -17,8 +17,8 @@ import (
 // label strings in which the weight of the path of u is L(u, reference). A
 // string without a path is excluded from every sum and maximum.
 //
-// It depends on the reference and the strings alone, so one serves all
-// potentials and all γ. It is immutable and may be shared.
+// It depends only on the reference and the strings, so one serves all potentials and all γ. It is
+// immutable and may be shared.
 type Automaton struct {
 	// L is sorted by label; label k+1 is symbol (or lattice label) k. No two of
 	// its paths have one string, so that ⊕ means nothing in it; it is over log
@@ -153,7 +153,7 @@ func TropicalAutomaton(y fst.Expanded[semiring.Log64], u fst.Expanded[semiring.T
 			return nil, err
 		}
 	}
-	a := &Automaton{L: ops.MapInto(det, func(w semiring.Tropical64) semiring.Log64 { return semiring.Log64(w) })}
+	a := &Automaton{L: det}
 	if opts.Band > 0 {
 		a.banded = &bandOrigin{y: y, u: u, ref: slices.Clone(ref), opts: opts, grid: rounding}
 	}
@@ -183,22 +183,22 @@ func RationalAutomaton[W semiring.Weight[W]](y fst.Expanded[semiring.Log64], u f
 		return nil, fmt.Errorf("losses: rational: a band bounds a least cost, not a sum over paths")
 	}
 	// Within the range of float64, sums of counts are exact in the probability
-	// semiring but for the rounding of mass, and several times faster; beyond
-	// it, logarithms are summed.
-	var l *fst.Vector[semiring.Log64]
+	// semiring, and several times faster; beyond it, logarithms are summed.
 	lu, err := ops.Convert[semiring.Log64](u)
 	if err != nil {
 		return nil, fmt.Errorf("losses: rational: %w", err)
 	}
-	if worst := scale(lu); worst*float64(len(ref)+longest(y)+2) > 500 {
-		l, err = rational(y, lu, semiring.Log64(-math.Log(c)), ref, opts, func(w semiring.Log64) semiring.Log64 { return w })
-	} else {
+	var l *fst.Vector[semiring.Log64]
+	err = errMassRange
+	if worst := scale(lu); worst*float64(len(ref)+longest(y)+2) <= 500 {
 		pu, err2 := ops.Convert[semiring.Probability](u)
 		if err2 != nil {
 			return nil, fmt.Errorf("losses: rational: %w", err2)
 		}
-		mu := ops.MapInto(pu, func(w semiring.Probability) mass { return mass(w) })
-		l, err = rational(y, mu, mass(c), ref, opts, func(w mass) semiring.Log64 { return semiring.Log64(-math.Log(float64(w))) })
+		l, err = rational(y, pu, semiring.Probability(c), ref, opts, masses{})
+	}
+	if errors.Is(err, errMassRange) {
+		l, err = rational(y, lu, semiring.Log64(-math.Log(c)), ref, opts, logMasses{})
 	}
 	if err != nil {
 		return nil, err
@@ -289,7 +289,10 @@ type algebra[W any] interface {
 	semiring.Reversible[W, W]
 }
 
-func rational[W algebra[W]](y fst.Expanded[semiring.Log64], u fst.Expanded[W], c W, ref []int, opts *GeneralOptions, loss func(W) semiring.Log64) (*fst.Vector[semiring.Log64], error) {
+func rational[W interface {
+	~float64
+	algebra[W]
+}](y fst.Expanded[semiring.Log64], u fst.Expanded[W], c W, ref []int, opts *GeneralOptions, alg layerAlgebra) (*fst.Vector[semiring.Log64], error) {
 	s := opts.stages()
 	m, err := pairUp(s, y, u, ref, opts)
 	if err != nil {
@@ -300,15 +303,7 @@ func rational[W algebra[W]](y fst.Expanded[semiring.Log64], u fst.Expanded[W], c
 			return nil, err
 		}
 	}
-	delta := residualDelta
-	if _, rounds := any(c).(mass); rounds {
-		delta = 0
-	}
-	det, err := determinizeLoss(s, m, delta, opts)
-	if err != nil {
-		return nil, err
-	}
-	return ops.MapInto(det, loss), nil
+	return determinizeLayers(s, m, func(ops.Limits) layerAlgebra { return alg }, opts.Columns)
 }
 
 // withConstant adds one component to m in which every string of y has weight c that
@@ -456,31 +451,25 @@ func divergent(err error, origin func(fst.StateID) fst.StateID) error {
 		"give the cycle a weight that does (a cost of at least 0, or a mass below 1): %w", b.String(), ops.ErrNotClosed)
 }
 
-// determinizeLoss makes the automaton, with room for the copy that is made of it.
-func determinizeLoss[W algebra[W]](s *stages, m *fst.Vector[W], delta float64, opts *GeneralOptions) (*fst.Vector[W], error) {
+// determinizeCosts makes the automaton of the costs of u, with subsets clamped where costs are exact.
+func determinizeCosts(s *stages, m *fst.Vector[semiring.Tropical64], u fst.Expanded[semiring.Tropical64], grid costGrid, opts *GeneralOptions) (*fst.Vector[semiring.Log64], error) {
+	if grid.cancels(u) {
+		return determinizePlainly(s, m, grid.step, opts)
+	}
+	return determinizeLayers(s, m, func(lim ops.Limits) layerAlgebra { return &clampedCosts{matrices: lim.Bytes / 8} }, opts.Columns)
+}
+
+// determinizePlainly makes the automaton by the determinization of package ops, with room for the copy that is made of it.
+func determinizePlainly(s *stages, m *fst.Vector[semiring.Tropical64], delta float64, opts *GeneralOptions) (*fst.Vector[semiring.Log64], error) {
 	det, err := determinize(s, stageDeterminize, m, delta, opts.Columns)
 	if err != nil {
 		return nil, err
 	}
-	return det, roomForCopy(s, det)
-}
-
-// determinizeCosts is determinizeLoss for the costs of u, with subsets clamped.
-func determinizeCosts(s *stages, m *fst.Vector[semiring.Tropical64], u fst.Expanded[semiring.Tropical64], grid costGrid, opts *GeneralOptions) (*fst.Vector[semiring.Tropical64], error) {
-	if grid.cancels(u) {
-		return determinizeLoss(s, m, grid.step, opts)
-	}
-	det, err := determinizeClamped(s, m, opts.Columns)
-	if err != nil {
+	hold(s, det)
+	if err := s.room(stageConvert, det.NumStates(), ops.SizeOf[semiring.Log64](det.NumStates(), int64(det.NumArcs())).Bytes); err != nil {
 		return nil, err
 	}
-	return det, roomForCopy(s, det)
-}
-
-// roomForCopy holds det and returns the error of a budget that the copy of it exceeds.
-func roomForCopy[W algebra[W]](s *stages, det *fst.Vector[W]) error {
-	hold(s, det)
-	return s.room(stageConvert, det.NumStates(), ops.SizeOf[semiring.Log64](det.NumStates(), int64(det.NumArcs())).Bytes)
+	return ops.MapInto(det, func(w semiring.Tropical64) semiring.Log64 { return semiring.Log64(w) }), nil
 }
 
 // determinize returns what m is, as a trim deterministic machine of at most so many

@@ -116,12 +116,12 @@ func (b *bandComposer[W]) Bytes() int64 { return int64(len(b.own))*40 + int64(le
 // string through it has in all. t is -1 for the start of strings of several lengths.
 type position struct{ t, length int32 }
 
-// separate returns an acyclic machine with its states apart by how many symbols they
-// come after, and how many there are in all. Strings of one length with states that
-// come after one number of symbols, as those of Strings and of beam searches over sentences, have
-// no more states than before; others up to lengths² times as many. An automaton of strings
-// of several lengths tells apart what each of their bands does: with two lengths, 97 and 100,
-// and band 1 it had 120000 states where one length takes 1200.
+// separate returns an acyclic machine whose states are split by the number of symbols before them,
+// and by their total. Strings of one length have no more states than before when each state comes
+// after one number of symbols, as with Strings and with beam searches over sentences. Others have
+// up to lengths² times as many. An automaton of strings of several lengths distinguishes what each
+// of their bands does. With two lengths, 97 and 100, and band 1 it had 120000 states, where one
+// length takes 1200.
 func separate[W semiring.Weight[W]](s *stages, f *fst.Vector[W]) (*fst.Vector[W], []position, error) {
 	out := fst.NewVector[W](0)
 	if f.Start() == fst.NoState {

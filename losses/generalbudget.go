@@ -9,8 +9,8 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// stages runs the operations of the general path within one budget: what is still
-// held of earlier ones is taken from what the next may have.
+// stages runs the operations of the general path within one budget: the memory that earlier results
+// still hold reduces that of the next operation.
 type stages struct {
 	ops.Limits
 	held   int64  // bytes of machines that are kept
@@ -47,7 +47,7 @@ func machineBytes[W semiring.Weight[W]](f fst.Expanded[W]) int64 {
 	return ops.SizeOf[W](f.NumStates(), int64(fst.NumArcs(f))).Bytes
 }
 
-// room is the error of a stage that is about to take so many bytes more than there are.
+// room returns the error of a stage that is about to need more bytes than are left.
 func (s *stages) room(stage string, states int, bytes int64) error {
 	if total := s.held + bytes; total > s.Bytes {
 		return &BudgetError{Stage: stage, Columns: states, Bytes: total, Limit: s.Bytes, advice: s.advice}
@@ -92,8 +92,8 @@ const (
 	adviceMachine = "take a smaller transducer, shorter strings or fewer of them, or raise the budget"
 )
 
-// advise returns opts with what to do about a machine that is too large: for strings of
-// one length there are direct constructions; what helps a lattice is a smaller one.
+// advise returns opts with a remedy for a machine that is too large: strings of one length have
+// direct constructions, and a lattice can be made smaller.
 func (o *GeneralOptions) advise(y fst.Expanded[semiring.Log64]) *GeneralOptions {
 	p := *o
 	p.advice = adviceLattice
@@ -103,8 +103,8 @@ func (o *GeneralOptions) advise(y fst.Expanded[semiring.Log64]) *GeneralOptions 
 	return &p
 }
 
-// editOrigin is what an automaton of an edit loss was made of, for a band to be found
-// when the automaton, or its composition with potentials, is too large.
+// editOrigin is what an automaton of an edit loss was made of. It serves to find a band when the
+// automaton, or its composition with potentials, is too large.
 type editOrigin struct {
 	edit     Edit
 	y        fst.Expanded[semiring.Log64]
@@ -113,9 +113,8 @@ type editOrigin struct {
 	opts     *GeneralOptions
 }
 
-// advise names the band to try in a BudgetError. fits, if not nil, tells whether what
-// is to be done with the automaton of the first lead positions, -1 for all, fits a
-// share of the budget.
+// advise names the band to try in a BudgetError. fits, if not nil, reports whether the operation on
+// the automaton of the first lead positions, -1 for all, fits a share of the budget.
 func (o *editOrigin) advise(err error, fits func(a *Automaton, lead int, share float64) error) error {
 	var over *BudgetError
 	if o == nil || o.opts.trial || !errors.As(err, &over) {
@@ -142,7 +141,7 @@ func (o *editOrigin) fitting(fits func(a *Automaton, lead int, share float64) er
 	const part, most = 48, 1 << 14
 	y, ref, lead, share := o.y, o.ref, -1, 1.0
 	if l, err := chainLength(y); err == nil && o.opts.Expand == nil && l > part {
-		if lead = part; len(ref) > 2*l { // few positions for so many symbols
+		if lead = part; len(ref) > 2*l { // few positions for this many symbols
 			lead = max(1, proportion(2*part, l, len(ref)))
 		}
 		head := fst.NewVector[semiring.Log64](lead + 1)

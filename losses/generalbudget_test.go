@@ -217,30 +217,30 @@ func TestGeneralBudgetAdvice(t *testing.T) {
 	y, ref := Strings(5, 14), randomRef(rand.New(rand.NewPCG(91, 3)), 14, 5)
 	lattice := Strings(5, 14)
 	lattice.SetFinal(7, 0) // strings of two lengths
-	lim := ops.Limits{Bytes: 1 << 21}
 	for _, c := range []struct {
 		name, advice string
+		bytes        int64
 		run          func(opts *GeneralOptions) error
 	}{
-		{"transducer", "smaller transducer", func(o *GeneralOptions) error { _, err := TropicalAutomaton(y, u, ref, o); return err }},
-		{"n-grams", "the direct path", func(o *GeneralOptions) error {
+		{"transducer", "smaller transducer", 1 << 21, func(o *GeneralOptions) error { _, err := TropicalAutomaton(y, u, ref, o); return err }},
+		{"n-grams", "the direct path", 1 << 17, func(o *GeneralOptions) error {
 			_, err := NGram{N: 2}.Automaton(y, ref, 5, o)
 			return err
 		}},
-		{"n-grams of a lattice", "prune the lattice", func(o *GeneralOptions) error {
+		{"n-grams of a lattice", "prune the lattice", 1 << 17, func(o *GeneralOptions) error {
 			_, err := NGram{N: 2, C: 1}.Automaton(lattice, ref, 5, o)
 			return err
 		}},
-		{"local", "the direct path", func(o *GeneralOptions) error {
+		{"local", "the direct path", 1 << 21, func(o *GeneralOptions) error {
 			_, err := Local{Match: 2, Sub: -1, Ins: -1, Del: -1}.Automaton(y, ref, 5, o)
 			return err
 		}},
-		{"edit of a lattice", "try band", func(o *GeneralOptions) error {
+		{"edit of a lattice", "try band", 1 << 21, func(o *GeneralOptions) error {
 			_, err := SmithWaterman.Automaton(lattice, ref, 5, o)
 			return err
 		}},
 	} {
-		err := c.run(&GeneralOptions{Limits: lim})
+		err := c.run(&GeneralOptions{Limits: ops.Limits{Bytes: c.bytes}})
 		var b *BudgetError
 		if !errors.As(err, &b) || b.Stage == "" || !strings.Contains(err.Error(), c.advice) {
 			t.Errorf("%s: %v", c.name, err)

@@ -2,12 +2,8 @@ package losses
 
 import (
 	"cmp"
-	"encoding/binary"
 	"math"
 	"slices"
-
-	"github.com/tropica-fst/tropica/fst"
-	"github.com/tropica-fst/tropica/semiring"
 )
 
 // Clamping for every tropical transducer
@@ -63,44 +59,6 @@ import (
 // The clamp of columnBuilder is this with the worst and the best of d_q' and d_q apart, in place of
 // their greatest difference.
 
-// clampClass is a set of states of the acceptor, closed under what one string leads to.
-type clampClass struct {
-	states  []fst.StateID // in order; the rest numbers states by their place in it
-	labels  []clampLabel  // by label
-	groups  []clampGroup
-	several bool      // more than one string may lead here
-	d       []float64 // D(i, j) at i·len(states)+j; nil where nothing is known
-
-	same []clampArc // by state, with d: the cheapest equivalent one, and the cost from here to there
-}
-
-// clampLabel is a label with its group: labels of one group do the same in every state of a class.
-type clampLabel struct {
-	label fst.Label
-	group int32
-}
-
-// clampGroup has the arcs of one label: those of state i are arcs[ends[i]:ends[i+1]].
-type clampGroup struct {
-	next int32 // the class they lead to
-	ends []int32
-	arcs []clampArc
-}
-
-type clampArc struct {
-	to   int32 // in the class next
-	cost float64
-}
-
-func (g *clampGroup) of(i int) []clampArc { return g.arcs[g.ends[i]:g.ends[i+1]] }
-
-// clampedAcceptor is an acyclic acceptor by classes, which are in topological order, the start's first.
-type clampedAcceptor struct {
-	classes []clampClass
-	final   [][]float64 // by class and state
-	bytes   int64       // of all that, as estimated
-}
-
 // addUp returns a+b, rounded towards +Inf where it is not exact.
 func addUp(a, b float64) float64 {
 	s := a + b
@@ -114,233 +72,75 @@ func addUp(a, b float64) float64 {
 	return s
 }
 
-// clampAcceptor prepares f, whose arcs are sorted by label, acyclic and without ε. matrices is how many bytes
-// the matrices may take; stop is asked now and then, and its error returned.
-func clampAcceptor(f *fst.Vector[semiring.Tropical64], matrices int64, stop func(bytes int64) error) (*clampedAcceptor, error) {
-	classOf, first := meetingClasses(f)
-	order, err := topologicalOrder[semiring.Tropical64](first.graph)
-	if err != nil {
-		return nil, err
-	}
-	// Number classes in that order, beginning with the start's; those that it does not reach are left out.
-	rank := make([]int32, len(order))
-	for i := range rank {
-		rank[i] = -1
-	}
-	n := 0
-	reached := make([]int8, len(order)) // by how many ways, up to 2
-	reached[first.start] = 1
-	a := &clampedAcceptor{}
-	for _, c := range order {
-		if reached[c] == 0 {
-			continue
-		}
-		rank[c] = int32(n)
-		n++
-		a.classes = append(a.classes, clampClass{several: reached[c] > 1})
-		for _, e := range first.graph.Arcs(c) {
-			reached[e.NextState] = min(2, reached[e.NextState]+reached[c])
-		}
-	}
-	place := make([]int32, f.NumStates())
-	a.final = make([][]float64, n)
-	for q := range fst.StateID(f.NumStates()) {
-		if r := rank[classOf[q]]; r >= 0 {
-			c := &a.classes[r]
-			place[q] = int32(len(c.states))
-			c.states = append(c.states, q)
-			a.final[r] = append(a.final[r], float64(f.Final(q)))
-		}
-	}
-	used := int64(0)
-	for r := n - 1; r >= 0; r-- {
-		c := &a.classes[r]
-		a.group(f, c, func(q fst.StateID) (int32, int32) { return rank[classOf[q]], place[q] })
-		for i := range c.groups {
-			a.bytes += 4*int64(cap(c.groups[i].ends)) + 16*int64(cap(c.groups[i].arcs))
-		}
-		if err := stop(a.bytes); err != nil {
-			return nil, err
-		}
-		k := int64(len(c.states))
-		if !c.several || k == 1 || used+8*k*k > matrices {
-			continue
-		}
-		used += 8 * k * k
-		a.bytes += 8*k*k + 16*k
-		if err := a.bound(r, stop); err != nil {
-			return nil, err
-		}
-	}
-	return a, nil
+// clampedCosts is the algebra of costs.
+type clampedCosts struct {
+	matrices int64 // bytes that the matrices may still take
 }
 
-// meetings is the graph of classes: an arc for each label.
-type meetings struct {
-	graph *fst.Vector[semiring.Tropical64]
-	start fst.StateID
-}
+func (*clampedCosts) zero() float64          { return math.Inf(1) }
+func (*clampedCosts) one() float64           { return 0 }
+func (*clampedCosts) loss(w float64) float64 { return w }
 
-// meetingClasses returns by state of f the class that it is in: the finest partition for which states
-// that one string leads to are in one class, and so are the targets of a class by a label. It merges targets
-// as Hopcroft and Karp's test of equivalence does, O(|Q| labels + |E|) in all.
-//
-// Each class is part of the states that a state of the strings is paired with, for those are another
-// such partition. So its graph has no cycle.
-func meetingClasses(f *fst.Vector[semiring.Tropical64]) (classOf []fst.StateID, m meetings) {
-	n := f.NumStates()
-	parent := make([]fst.StateID, n)
-	for q := range parent {
-		parent[q] = fst.StateID(q)
-	}
-	find := func(q fst.StateID) fst.StateID {
-		for parent[q] != q {
-			parent[q] = parent[parent[q]]
-			q = parent[q]
-		}
-		return q
-	}
-	type move struct {
-		label fst.Label
-		to    fst.StateID
-	}
-	var meet [][2]fst.StateID
-	moves := make([][]move, n)
-	for q := range fst.StateID(n) {
-		for _, e := range f.Arcs(q) {
-			own := moves[q]
-			if k := len(own) - 1; k >= 0 && own[k].label == e.ILabel {
-				meet = append(meet, [2]fst.StateID{own[k].to, e.NextState})
-				continue
-			}
-			moves[q] = append(own, move{e.ILabel, e.NextState})
-		}
-	}
-	var merged []move
-	for len(meet) > 0 {
-		p, q := find(meet[len(meet)-1][0]), find(meet[len(meet)-1][1])
-		meet = meet[:len(meet)-1]
-		if p == q {
-			continue
-		}
-		if q < p {
-			p, q = q, p
-		}
-		parent[q] = p
-		merged = merged[:0]
-		x, y := moves[p], moves[q]
-		for len(x) > 0 && len(y) > 0 {
-			switch {
-			case x[0].label < y[0].label:
-				merged, x = append(merged, x[0]), x[1:]
-			case x[0].label > y[0].label:
-				merged, y = append(merged, y[0]), y[1:]
-			default:
-				meet = append(meet, [2]fst.StateID{x[0].to, y[0].to})
-				merged, x, y = append(merged, x[0]), x[1:], y[1:]
-			}
-		}
-		merged = append(append(merged, x...), y...)
-		moves[p], moves[q] = append(moves[p][:0], merged...), nil
-	}
-	m.graph = fst.NewVector[semiring.Tropical64](0)
-	classOf = make([]fst.StateID, n)
-	for q := range fst.StateID(n) {
-		if parent[q] == q {
-			classOf[q] = m.graph.AddState()
-		} else {
-			classOf[q] = classOf[find(q)] // a root is the least of its class
-		}
-	}
-	for q := range fst.StateID(n) {
-		for _, e := range moves[q] {
-			if parent[q] == q {
-				m.graph.AddArc(classOf[q], fst.Arc[semiring.Tropical64]{ILabel: e.label, OLabel: e.label, NextState: classOf[e.to]})
-			}
-		}
-	}
-	m.start = classOf[f.Start()]
-	return classOf, m
-}
-
-// group fills the labels and groups of c with its arcs, clamped. find tells the class and the place of a state.
-func (a *clampedAcceptor) group(f *fst.Vector[semiring.Tropical64], c *clampClass, find func(fst.StateID) (int32, int32)) {
-	arcs := make([][]fst.Arc[semiring.Tropical64], len(c.states)) // those still to be read
-	for i, q := range c.states {
-		arcs[i] = f.Arcs(q)
-	}
-	known := map[string]int32{}
-	var key []byte
-	for {
-		label := fst.Label(math.MaxInt32)
-		for _, x := range arcs {
-			if len(x) > 0 {
-				label = min(label, x[0].ILabel)
-			}
-		}
-		g := clampGroup{next: -1, ends: make([]int32, 1, len(arcs)+1)}
-		for i, x := range arcs {
-			begin := len(g.arcs)
-			for len(x) > 0 && x[0].ILabel == label {
-				if w := float64(x[0].Weight); !math.IsInf(w, 1) {
-					next, to := find(x[0].NextState)
-					g.next = next
-					g.arcs = append(g.arcs, a.classes[next].least(clampArc{to, w}))
-				}
-				x = x[1:]
-			}
-			arcs[i] = x
-			if g.next >= 0 {
-				g.arcs = g.arcs[:begin+len(a.clampArcs(g.next, g.arcs[begin:]))]
-			}
-			g.ends = append(g.ends, int32(len(g.arcs)))
-		}
-		if g.next < 0 {
-			if slices.ContainsFunc(arcs, func(x []fst.Arc[semiring.Tropical64]) bool { return len(x) > 0 }) {
-				continue // all of the label's weights are infinite
-			}
-			return
-		}
-		key = binary.LittleEndian.AppendUint32(key[:0], uint32(g.next))
-		for _, end := range g.ends {
-			key = binary.LittleEndian.AppendUint32(key, uint32(end))
-		}
-		for _, e := range g.arcs {
-			key = binary.LittleEndian.AppendUint32(key, uint32(e.to))
-			key = binary.LittleEndian.AppendUint64(key, math.Float64bits(e.cost+0))
-		}
-		id, ok := known[string(key)]
-		if !ok {
-			id = int32(len(c.groups))
-			known[string(key)] = id
-			g.arcs = slices.Clip(g.arcs)
-			c.groups = append(c.groups, g)
-		}
-		c.labels = append(c.labels, clampLabel{label, id})
-	}
-}
-
-// least returns an arc to the state that stands for those equivalent to the target, or e where the cost would not be exact.
-func (c *clampClass) least(e clampArc) clampArc {
-	if c.same == nil {
-		return e
-	}
-	x := c.same[e.to]
-	if up, down := addUp(e.cost, x.cost), -addUp(-e.cost, -x.cost); up == down {
-		return clampArc{x.to, up}
+// by is exact or does not happen.
+func (*clampedCosts) by(e, same layerArc) layerArc {
+	if up, down := addUp(e.weight, same.weight), -addUp(-e.weight, -same.weight); up == down {
+		return layerArc{same.to, up}
 	}
 	return e
 }
 
-// clampArcs returns the arcs of a state for a label that no other of them dominates, by increasing target.
-func (a *clampedAcceptor) clampArcs(next int32, arcs []clampArc) []clampArc {
-	slices.SortFunc(arcs, func(x, y clampArc) int { return cmp.Or(cmp.Compare(x.to, y.to), cmp.Compare(x.cost, y.cost)) })
-	arcs = slices.CompactFunc(arcs, func(x, y clampArc) bool { return x.to == y.to }) // keeps the cheaper
-	return a.classes[next].clamp(arcs)
+// join keeps the arcs that no other of them dominates.
+func (*clampedCosts) join(c *layerClass, arcs []layerArc) []layerArc {
+	slices.SortFunc(arcs, func(x, y layerArc) int { return cmp.Or(cmp.Compare(x.to, y.to), cmp.Compare(x.weight, y.weight)) })
+	arcs = slices.CompactFunc(arcs, func(x, y layerArc) bool { return x.to == y.to }) // keeps the cheaper
+	return c.clamp(arcs)
+}
+
+func (*clampedCosts) gather(subset []layerArc, g *layerGroup, sums []float64) (lo, hi int32) {
+	lo, hi = math.MaxInt32, -1
+	for _, x := range subset {
+		for _, e := range g.of(int(x.to)) {
+			lo, hi = min(lo, e.to), max(hi, e.to)
+			sums[e.to] = min(sums[e.to], x.weight+e.weight)
+		}
+	}
+	return lo, hi
+}
+
+func (*clampedCosts) reduce(c *layerClass, pairs []layerArc) ([]layerArc, float64, error) {
+	pairs = c.clamp(pairs)
+	least := math.Inf(1)
+	for _, x := range pairs {
+		least = min(least, x.weight)
+	}
+	for j := range pairs {
+		pairs[j].weight -= least
+	}
+	return pairs, least, nil
+}
+
+func (*clampedCosts) end(subset []layerArc, final []float64) float64 {
+	least := math.Inf(1)
+	for _, x := range subset {
+		least = min(least, x.weight+final[x.to])
+	}
+	return least
+}
+
+// learn fills the matrix of class r, and finds its equivalent states, where more than one
+// string leads to it and there is room.
+func (costs *clampedCosts) learn(a *layeredAcceptor, r int, stop func() error) (int64, error) {
+	c := &a.classes[r]
+	k := int64(len(c.states))
+	if !c.several || k == 1 || 8*k*k > costs.matrices {
+		return 0, nil
+	}
+	costs.matrices -= 8 * k * k
+	return 8*k*k + 16*k, a.bound(r, stop)
 }
 
 // clamp drops from pairs of states and residuals, by increasing state, those that others dominate.
-func (c *clampClass) clamp(pairs []clampArc) []clampArc {
+func (c *layerClass) clamp(pairs []layerArc) []layerArc {
 	k := len(c.states)
 	if c.d == nil || len(pairs) < 2 {
 		return pairs
@@ -354,7 +154,7 @@ func (c *clampClass) clamp(pairs []clampArc) []clampArc {
 				continue
 			}
 			// Exact sums are the rule; addUp is for those near enough to matter.
-			if d := row[y.to]; y.cost+d <= x.cost && addUp(y.cost, d) <= x.cost {
+			if d := row[y.to]; y.weight+d <= x.weight && addUp(y.weight, d) <= x.weight {
 				pairs = append(pairs[:i], pairs[i+1:]...)
 				break
 			}
@@ -364,13 +164,13 @@ func (c *clampClass) clamp(pairs []clampArc) []clampArc {
 }
 
 // bound fills the matrix of class r, those of later classes being known.
-func (a *clampedAcceptor) bound(r int, stop func(bytes int64) error) error {
+func (a *layeredAcceptor) bound(r int, stop func() error) error {
 	c := &a.classes[r]
 	k := len(c.states)
 	d := make([]float64, k*k)
-	final := a.final[r]
+	final := c.final
 	for i := range k {
-		if err := stop(a.bytes); err != nil {
+		if err := stop(); err != nil {
 			return err
 		}
 		row := d[i*k : i*k+k]
@@ -406,7 +206,7 @@ func (a *clampedAcceptor) bound(r int, stop func(bytes int64) error) error {
 						case e.to == o.to:
 							b = 0
 						}
-						least = min(least, addUp(addUp(o.cost, -e.cost), b))
+						least = min(least, addUp(addUp(o.weight, -e.weight), b))
 					}
 					most = max(most, least)
 				}
@@ -416,13 +216,13 @@ func (a *clampedAcceptor) bound(r int, stop func(bytes int64) error) error {
 		row[i] = 0
 	}
 	c.d = d
-	c.same = make([]clampArc, k)
+	c.same = make([]layerArc, k)
 	for i := range c.same {
-		c.same[i] = clampArc{int32(i), 0}
+		c.same[i] = layerArc{int32(i), 0}
 		for j := range k {
 			// d_i = d_j + D(j, i). Of the cheapest the first, so that costs grow: nothing cancels later.
-			if x := d[j*k+i]; x == -d[i*k+j] && !math.IsInf(x, 0) && (x > c.same[i].cost || x == c.same[i].cost && j < int(c.same[i].to)) {
-				c.same[i] = clampArc{int32(j), x}
+			if x := d[j*k+i]; x == -d[i*k+j] && !math.IsInf(x, 0) && (x > c.same[i].weight || x == c.same[i].weight && j < int(c.same[i].to)) {
+				c.same[i] = layerArc{int32(j), x}
 			}
 		}
 	}

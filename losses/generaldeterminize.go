@@ -1,7 +1,6 @@
 package losses
 
 import (
-	"fmt"
 	"math"
 	"math/bits"
 
@@ -10,13 +9,14 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// determinizeClamped is determinize for the costs of a loss, with subsets clamped: see generalclamp.go. m is acyclic
-// and has no ε. Its arcs are sorted in place.
+// determinizeLayers determinizes m, which is acyclic and has no ε, over the algebra alg: into losses. Its arcs are sorted in
+// place.
 //
 // Subsets are made class by class, in topological order, so that those of a class are all known when its
-// arcs are made, and are forgotten after. Labels that do the same in a class are followed once.
-func determinizeClamped(s *stages, m *fst.Vector[semiring.Tropical64], most int) (*fst.Vector[semiring.Tropical64], error) {
-	out := fst.NewVector[semiring.Tropical64](0)
+// arcs are made, and are forgotten after. Labels that do the same in a class are followed once. What a
+// subset has for a label is added up in a table by target, so that no candidates are sorted.
+func determinizeLayers[W floatWeight[W]](s *stages, m *fst.Vector[W], alg func(lim ops.Limits) layerAlgebra, most int) (*fst.Vector[semiring.Log64], error) {
+	out := fst.NewVector[semiring.Log64](0)
 	if m.Start() == fst.NoState {
 		return out, nil
 	}
@@ -27,11 +27,11 @@ func determinizeClamped(s *stages, m *fst.Vector[semiring.Tropical64], most int)
 	if most > 0 && (lim.States == 0 || most < lim.States) {
 		lim.States = most
 	}
-	b := clampedBuilder{lim: lim, out: out}
-	a, err := clampAcceptor(m, lim.Bytes/8, b.room)
+	b := layeredBuilder{lim: lim, out: out}
+	a, err := layers(m, alg(lim), b.room)
 	if err == nil {
 		b.a, b.other = a, a.bytes
-		err = b.build(m.Start())
+		err = b.build()
 	}
 	if err != nil {
 		return nil, s.fail(stageDeterminize, err)
@@ -40,19 +40,19 @@ func determinizeClamped(s *stages, m *fst.Vector[semiring.Tropical64], most int)
 	return out, nil
 }
 
-// clampedBuilder makes the deterministic machine of a clampedAcceptor.
-type clampedBuilder struct {
+// layeredBuilder makes the deterministic machine of a layeredAcceptor.
+type layeredBuilder struct {
 	lim    ops.Limits
-	a      *clampedAcceptor
-	out    *fst.Vector[semiring.Tropical64]
+	a      *layeredAcceptor
+	out    *fst.Vector[semiring.Log64]
 	tables []subsets // by class; those behind are empty
 	arcs   int64     // of out
 	other  int64     // bytes beside out: of the acceptor, and of subsets
 }
 
 // room returns the error of a machine that is beyond its limits with so many bytes beside it.
-func (b *clampedBuilder) room(other int64) error {
-	size := ops.SizeOf[semiring.Tropical64](b.out.NumStates(), b.arcs)
+func (b *layeredBuilder) room(other int64) error {
+	size := ops.SizeOf[semiring.Log64](b.out.NumStates(), b.arcs)
 	size.Bytes += other
 	fail := func(limit string, bound int64, cause error) error {
 		return &ops.LimitError{Op: "Determinize", Limit: limit, Bound: bound, Built: size, Cause: cause}
@@ -72,36 +72,27 @@ func (b *clampedBuilder) room(other int64) error {
 	return nil
 }
 
-func (b *clampedBuilder) build(start fst.StateID) error {
-	classes := b.a.classes
+func (b *layeredBuilder) build() error {
+	classes, alg := b.a.classes, b.a.alg
 	b.tables = make([]subsets, len(classes))
-	place := -1
-	for i, q := range classes[0].states {
-		if q == start {
-			place = i
-		}
-	}
-	if place < 0 {
-		return fmt.Errorf("losses: the start state %d is not in the first class", start)
-	}
-	b.out.SetStart(b.insert(0, []clampArc{{int32(place), 0}}))
 	widest := 0
 	for i := range classes {
 		widest = max(widest, len(classes[i].states))
 	}
-	least := make([]float64, widest) // by state of the next class; +Inf where none led
-	for i := range least {
-		least[i] = math.Inf(1)
+	zero := alg.zero()
+	sums := make([]float64, widest) // by state of the next class; zero where none led
+	for i := range sums {
+		sums[i] = zero
 	}
+	b.out.SetStart(b.insert(0, []layerArc{{b.a.start, alg.one()}}))
 	type move struct {
 		next fst.StateID
-		cost float64
+		loss float64
 	}
 	var moves []move
-	var pairs []clampArc
+	var pairs []layerArc
 	for r := range classes {
 		c, t := &classes[r], &b.tables[r]
-		final := b.a.final[r]
 		for i := range t.len() {
 			if i&63 == 0 {
 				if err := b.room(b.other); err != nil {
@@ -109,45 +100,31 @@ func (b *clampedBuilder) build(start fst.StateID) error {
 				}
 			}
 			from, subset := t.ids[i], t.of(i)
-			end := math.Inf(1)
-			for _, x := range subset {
-				end = min(end, x.cost+final[x.to])
-			}
-			b.out.SetFinal(from, semiring.Tropical64(end))
+			b.out.SetFinal(from, semiring.Log64(alg.loss(alg.end(subset, c.final))))
 			moves = moves[:0]
 			for gi := range c.groups {
 				g := &c.groups[gi]
 				pairs = pairs[:0]
-				lo, hi := int32(math.MaxInt32), int32(-1)
-				for _, x := range subset {
-					for _, e := range g.of(int(x.to)) {
-						lo, hi = min(lo, e.to), max(hi, e.to)
-						least[e.to] = min(least[e.to], x.cost+e.cost)
-					}
-				}
+				lo, hi := alg.gather(subset, g, sums)
 				for to := lo; to <= hi; to++ {
-					if w := least[to]; w <= math.MaxFloat64 {
-						pairs = append(pairs, clampArc{to, w})
+					if w := sums[to]; w != zero {
+						pairs = append(pairs, layerArc{to, w})
+						sums[to] = zero
 					}
-					least[to] = math.Inf(1)
 				}
-				pairs = classes[g.next].clamp(pairs)
 				if len(pairs) == 0 {
 					moves = append(moves, move{next: fst.NoState})
 					continue
 				}
-				cost := math.Inf(1)
-				for _, x := range pairs {
-					cost = min(cost, x.cost)
+				left, divisor, err := alg.reduce(&classes[g.next], pairs)
+				if err != nil {
+					return err
 				}
-				for j := range pairs {
-					pairs[j].cost -= cost
-				}
-				moves = append(moves, move{b.insert(g.next, pairs), cost})
+				moves = append(moves, move{b.insert(g.next, left), alg.loss(divisor)})
 			}
 			for _, l := range c.labels {
 				if to := moves[l.group]; to.next != fst.NoState {
-					b.out.AddArc(from, fst.Arc[semiring.Tropical64]{ILabel: l.label, OLabel: l.label, Weight: semiring.Tropical64(to.cost), NextState: to.next})
+					b.out.AddArc(from, fst.Arc[semiring.Log64]{ILabel: l.label, OLabel: l.label, Weight: semiring.Log64(to.loss), NextState: to.next})
 					b.arcs++
 				}
 			}
@@ -159,7 +136,7 @@ func (b *clampedBuilder) build(start fst.StateID) error {
 }
 
 // insert returns the state of a subset of a class, a new one where it is not known.
-func (b *clampedBuilder) insert(class int32, pairs []clampArc) fst.StateID {
+func (b *layeredBuilder) insert(class int32, pairs []layerArc) fst.StateID {
 	t := &b.tables[class]
 	before := t.bytes()
 	i, isNew := t.insert(pairs)
@@ -172,7 +149,7 @@ func (b *clampedBuilder) insert(class int32, pairs []clampArc) fst.StateID {
 
 // subsets numbers distinct lists of pairs in order of insertion: a wordTable for keys of any length.
 type subsets struct {
-	pairs []clampArc
+	pairs []layerArc
 	ends  []int
 	ids   []fst.StateID
 	slots []uint32 // number+1, 0 is empty
@@ -180,7 +157,7 @@ type subsets struct {
 
 func (t *subsets) len() int { return len(t.ends) }
 
-func (t *subsets) of(i int) []clampArc {
+func (t *subsets) of(i int) []layerArc {
 	begin := 0
 	if i > 0 {
 		begin = t.ends[i-1]
@@ -192,16 +169,16 @@ func (t *subsets) bytes() int64 {
 	return 16*int64(cap(t.pairs)) + 8*int64(cap(t.ends)) + 4*int64(cap(t.ids)+len(t.slots))
 }
 
-func hashPairs(pairs []clampArc) uint64 {
+func hashPairs(pairs []layerArc) uint64 {
 	h := uint64(len(pairs))
 	for _, x := range pairs {
-		hi, lo := bits.Mul64(math.Float64bits(x.cost)^0x9e3779b97f4a7c15^h, 0xd6e8feb86659fd93^uint64(x.to))
+		hi, lo := bits.Mul64(math.Float64bits(x.weight)^0x9e3779b97f4a7c15^h, 0xd6e8feb86659fd93^uint64(x.to))
 		h = hi ^ lo
 	}
 	return h * 0x9e3779b97f4a7c15
 }
 
-func (t *subsets) insert(pairs []clampArc) (i int, isNew bool) {
+func (t *subsets) insert(pairs []layerArc) (i int, isNew bool) {
 	if 2*len(t.ends) >= len(t.slots) {
 		t.slots = make([]uint32, max(16, 2*len(t.slots)))
 		for i := range t.ends {
@@ -220,7 +197,7 @@ func (t *subsets) insert(pairs []clampArc) (i int, isNew bool) {
 }
 
 // probe returns the slot for a list and its number, -1 where the slot is empty.
-func (t *subsets) probe(pairs []clampArc) (slot uint64, i int) {
+func (t *subsets) probe(pairs []layerArc) (slot uint64, i int) {
 	mask := uint64(len(t.slots) - 1)
 probe:
 	for at := hashPairs(pairs) & mask; ; at = (at + 1) & mask {

@@ -6,9 +6,9 @@ import (
 	"github.com/tropica-fst/tropica/fst"
 )
 
-// outgrown is the error of an automaton of all strings of a length whose states exceed the budget by
-// far, which composition and determinization would find out later. Other strings are not foreseen: clamped
-// determinization stops soon enough.
+// outgrown returns the error of an automaton of all strings of a length whose states exceed the
+// budget by far. Composition and determinization would find this out later. Other strings are not
+// foreseen: clamped determinization stops soon enough.
 func (o *editOrigin) outgrown() error {
 	if o.opts.trial || o.opts.Band > 0 || o.edit.Band > 0 || !o.allStrings() {
 		return nil
@@ -16,8 +16,8 @@ func (o *editOrigin) outgrown() error {
 	return o.outgrownColumns()
 }
 
-// allStrings reports whether the strings are all those of a length, of which the direct path can
-// tell at once.
+// allStrings reports whether the strings are all those of a length; the direct path can then decide
+// at once.
 func (o *editOrigin) allStrings() bool {
 	l, err := chainLength(o.y)
 	if err != nil || !o.opts.allPairs || l > 0 && len(o.y.Arcs(0)) < o.alphabet {
@@ -41,7 +41,7 @@ func (o *editOrigin) allStrings() bool {
 
 // outgrownColumns is outgrown where the columns of the direct path alone are beyond the budget, which
 // that path foresees in a fraction of a second. It is an estimate: the automaton had from a fourth
-// of those columns to all of them, see testdata/bench/notes-clamp.md. A state of it takes at least
+// of those columns to all of them, see testdata/bench/NOTES.md. A state of it takes at least
 // five times the bytes, as it has an arc for each symbol, and is copied once.
 func (o *editOrigin) outgrownColumns() error {
 	l := o.y.NumStates() - 1

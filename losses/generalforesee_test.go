@@ -12,7 +12,7 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// sausage is a lattice of n positions with so many labels each, of which some skip one.
+// sausage is a lattice of n positions with a number of labels each; some skip one.
 func sausage(rng *rand.Rand, n, width, labels int) *fst.Vector[semiring.Log64] {
 	a := fst.NewVector[semiring.Log64](n + 1)
 	a.AddStates(n + 1)

@@ -25,8 +25,8 @@ func (r GradientReport) Err(tolerance float64) error {
 		r.Gradient, r.Coordinate, r.Difference, r.Error, tolerance, r.Checked)
 }
 
-// CheckGradient compares the gradient that f stores with central differences of its values, at
-// n coordinates of x drawn without repetition; n = 0 is all of them. f must not keep x or grad, and
+// CheckGradient compares the gradient that f stores with central differences of its values, at n
+// coordinates of x drawn without repetition. n = 0 is all of them. f must not keep x or grad, and
 // need not store a gradient where grad is nil. x is as before afterwards.
 //
 // Differences of two steps are extrapolated. For functions of moderate size computed in float64

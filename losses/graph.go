@@ -20,12 +20,12 @@ import (
 //
 //	v[d] = Σ_entries alpha · P_t[context, d],
 //
-// which the row's arcs, one per class of d, carry to consecutive entries of the
-// next layer. Labels are renumbered at each position so that those of one class
-// are neighbours, classes of one label first. For q = 1 labels of a class need
-// not be told apart at all, and the classes themselves take the part of labels.
+// which the row's arcs, one per class of d, carry to consecutive entries of the next layer. Labels
+// are renumbered at each position so that those of one class are neighbours, classes of one label
+// first. For q = 1 labels of a class need not be distinguished, and the classes themselves replace
+// labels.
 //
-// A graph depends on the machine and on q alone.
+// A graph depends only on the machine and on q.
 type graph struct {
 	order  int
 	layers []graphLayer // l + 1

@@ -1,8 +1,8 @@
 package losses
 
-// The inner loops of the linear sweep. Each does one layer; a and b are the
-// forward values of the layer and of the next, p the whitened potentials of
-// the position (contexts × labels), w the weight of each value.
+// The inner loops of the linear sweep. Each does one layer. a and b are the forward values of the
+// layer and of the next, p the whitened potentials of the position (contexts × labels), w the
+// weight of each value.
 
 // forward adds to b what flows from a.
 func forward[A uint32 | uint64](gl *graphLayer, arcs []A, p, a, b, w, v []float64) {

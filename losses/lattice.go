@@ -14,8 +14,8 @@ import (
 // ErrNotLattice is the reason for refusing a machine as a lattice.
 var ErrNotLattice = errors.New("not an acyclic acceptor")
 
-// ErrNotPotential is the reason for refusing a weight of a lattice: it is a negated
-// potential, so that +Infinity forbids, and -Infinity and NaN mean nothing.
+// ErrNotPotential is the reason for rejecting a weight of a lattice. Weights are negated
+// potentials, so that +Infinity forbids, and -Infinity and NaN are meaningless.
 var ErrNotPotential = errors.New("not a negated potential, a number or Infinity")
 
 // Lattice scores label strings by an acyclic acceptor A whose weights are
@@ -30,8 +30,8 @@ type Lattice struct {
 	V [][]float64
 }
 
-// LatticeResult is a Result whose Marginals, RiskGradient and HVP have a row a
-// state of the lattice and a value an arc, and whose strings are label strings.
+// LatticeResult is a Result for a lattice. Its Marginals, RiskGradient and HVP have a row for each
+// state and a value for each arc, and its strings are label strings.
 type LatticeResult struct {
 	Result
 
@@ -99,16 +99,14 @@ func topologicalOrder[W semiring.Weight[W]](f fst.Expanded[W]) ([]fst.StateID, e
 	return order, nil
 }
 
-// Eval evaluates the lattice under the loss automaton b, as the thesis' GRAD
-// algorithms do from B on: C = A∘B with B's weights exponentiated (or, for a
-// rational loss, inverted: both are exp(γL)), forward and backward distances,
-// and arc posteriors carried back to A. b may be nil when γ = 0 and nothing of
-// the loss is wanted.
+// Eval evaluates the lattice under the loss automaton b, as the thesis' GRAD algorithms do from B
+// on. It composes C = A∘B with B's weights exponentiated (for a rational loss inverted: both are
+// exp(γL)), computes forward and backward distances, and carries arc posteriors back to A. b may be
+// nil when γ = 0 and nothing of the loss is wanted.
 //
-// Cost: the composition, and a constant number of passes over its arcs. All
-// sums are taken in the log semiring, so no potential overflows. lim bounds the
-// composition, its bytes with those of b and of the sums; zero Bytes are DefaultBytes,
-// and what exceeds a bound on size is a *BudgetError.
+// Cost: the composition, and a constant number of passes over its arcs. All sums are taken in the
+// log semiring, so no potential overflows. lim bounds the composition, its bytes with those of b
+// and of the sums. Zero Bytes are DefaultBytes, and exceeding a bound on size is a *BudgetError.
 func (l *Lattice) Eval(b *Automaton, gamma float64, want Want, lim ops.Limits) (*LatticeResult, error) {
 	return l.eval(b, gamma, want, lim, nil)
 }
@@ -203,10 +201,10 @@ func (l *Lattice) eval(b *Automaton, gamma float64, want Want, lim ops.Limits, h
 	return res, nil
 }
 
-// Sample fills each element of us with the label string of a path drawn from the
-// augmented distribution over the lattice's paths, P ∝ exp(θ + γ L), reusing its
-// memory; a label k+1 is k, and ε is left out. b may be nil for the loss 0. One
-// forward and one backward pass, then O(length · arcs of a state) a string.
+// Sample fills each element of us with the label string of a path drawn from the augmented
+// distribution over the lattice's paths, P ∝ exp(θ + γ L), reusing its memory. Label k+1 gives k,
+// and ε is left out. b may be nil for the loss 0. One forward and one backward pass, then O(length
+// · arcs of a state) a string.
 //
 // Errors: those of Eval; ErrNoString when no path is allowed.
 func (l *Lattice) Sample(b *Automaton, gamma float64, rng *rand.Rand, us [][]int, lim ops.Limits) error {
@@ -344,8 +342,8 @@ func (c *product) final(q fst.StateID, o *origin) (score, loss float64) {
 	return score, loss
 }
 
-// advise names the band with which the automaton and its composition with the lattice
-// would fit, where err is that they do not and b is of an edit loss.
+// advise names the band with which the automaton and its composition with the lattice would fit. It
+// applies where err is that they do not and b is of an edit loss.
 func (l *Lattice) advise(err error, b *Automaton, lim ops.Limits, head func(lead int) (*Lattice, error)) error {
 	if b == nil {
 		return err
@@ -354,7 +352,7 @@ func (l *Lattice) advise(err error, b *Automaton, lim ops.Limits, head func(lead
 		of := l
 		if lead >= 0 {
 			if head == nil {
-				return ErrBudget // of what shape l is nobody knows
+				return ErrBudget // the shape of l is unknown
 			}
 			var err error
 			if of, err = head(lead); err != nil {

@@ -30,8 +30,8 @@ func (o *bandOrigin) definedBy(value func(y, ref []int) float64) {
 	}
 }
 
-// within makes the automaton of the strings of y in another band, 0 for none, of at most so many
-// states, 0 for as many as the limits allow.
+// within makes the automaton of the strings of y in another band, 0 for none. It has at most the
+// given number of states, 0 for as many as the limits allow.
 func (o *bandOrigin) within(y fst.Expanded[semiring.Log64], band, states int, lim ops.Limits) (*Automaton, error) {
 	opts := *o.opts
 	opts.Band, opts.Columns, opts.Limits = band, states, lim
@@ -41,10 +41,10 @@ func (o *bandOrigin) within(y fst.Expanded[semiring.Log64], band, states int, li
 // bandError is Result.LogZError for the automaton b of a band, whose composition with the lattice is c.
 //
 // As for strings of one length (bandSweeper.bound), a wider band is evaluated: the difference of
-// its log Z is the greater part of the error. Where that band leaves nothing out, which is one
-// as wide as the reference is long, it is all, and a bound; else what remains is estimated by
-// strings drawn from its distribution. Thresholds that would certify a bound sooner need
-// the cost of what leaves the band, for strings of every length.
+// its log Z is the greater part of the error. Where that band leaves nothing out, because it is as
+// wide as the reference is long, that is all of the error, and a bound. Otherwise the remainder is
+// estimated by strings drawn from its distribution. Thresholds that would certify a bound sooner
+// need the cost of what leaves the band, for strings of every length.
 func (l *Lattice) bandError(b *Automaton, c *product, gamma, logZ float64, lim ops.Limits) (float64, ErrorKind, error) {
 	if gamma == 0 || math.IsInf(logZ, -1) {
 		return 0, ErrorBound, nil // a band leaves out alignments, but no string

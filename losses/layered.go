@@ -1,7 +1,8 @@
 package losses
 
-// layered makes a machine layer by layer, where a column is a key of words: those of a layer are
-// numbered in the order in which arcs lead to them, and are all known when the layer before is done.
+// layered makes a machine layer by layer, where a column is a key of words. The columns of a layer
+// are numbered in the order in which arcs lead to them, and are all known when the layer before is
+// done.
 type layered struct {
 	Builder
 	budget  Budget
@@ -28,8 +29,8 @@ func (g *layered) start(key []uint64) {
 	g.total = 1
 }
 
-// open goes on to the next layer, where columns of the one behind it have so many words, and returns
-// how many columns it has itself.
+// open moves on to the next layer and returns its number of columns. words is the number of words
+// of the columns after it.
 func (g *layered) open(words int) int {
 	g.t++
 	g.tab, g.next = g.next, newWordTable(words)

@@ -179,9 +179,9 @@ func (s *sweeper) leanWeights(m *Machine, gamma float64) float64 {
 	return top
 }
 
-// risk returns E_p0[L] without the base of a machine that excludes nothing, and stores the
-// covariances of the loss and windows in out unless it is nil. Forward values are a probability
-// and the expected loss so far, backward ones the loss to come.
+// risk returns E_p0[L] without the base, for a machine that excludes nothing. Unless out is nil, it
+// stores there the covariances of the loss and windows. Forward values are a probability and the
+// expected loss so far, backward ones the loss to come.
 func (l *lean) risk(m *Machine, s *sweeper, w *whitening, out [][]float64) float64 {
 	total, n := len(l.label), len(l.layers)-1
 	s.alpha, s.alpha1, s.beta = resize(s.alpha, total), resize(s.alpha1, total), resize(s.beta, total)

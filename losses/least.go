@@ -6,31 +6,28 @@ import (
 	"math/bits"
 )
 
-// Columns of least costs: what builds every machine that words.go does not.
+// Columns of least costs: they build every machine that words.go does not.
 //
-// Let D_t[j] be the least cost of aligning t symbols with j of the reference,
-// best_t(j) the least that completing from (t, j) costs, whatever follows, and
+// Let D_t[j] be the least cost of aligning t symbols with j of the reference, and best_t(j) the
+// least cost of completing from (t, j) for any continuation. Let
 //
 //	h = min_j D_t[j] + best_t(j),   R[j] = D_t[j] + best_t(j) - h ≥ 0.
 //
-// h is the least loss of a string with this beginning, so that it never falls:
-// with R as the column and the rise of h as the value of an arc, L is the least
-// loss of all plus values that are not negative. A machine of gains (see
-// columnBuilder) gives L as a difference of two sums, which loses what is small
-// beside a cost that no alignment of interest pays; this one adds, and each
-// value is rounded once, from integers. Each move of the program becomes its
-// reduced cost c + best(to) - best(from) ≥ 0. Where losses are negative
-// throughout, or less so at their greatest, the sum is taken downwards instead,
-// from the guarantee G below, which never rises.
+// h is the least loss of a string with this beginning, so it never falls. With R as the column and
+// the rise of h as the value of an arc, L is the least loss of all plus values that are not
+// negative. A machine of gains (see columnBuilder) gives L as a difference of two sums, which loses
+// small parts beside a cost that no alignment of interest pays. This one adds, and each value is
+// rounded once, from integers. Each move of the program becomes its reduced cost c + best(to) -
+// best(from) ≥ 0. Where losses are negative throughout, or closer to 0 at their greatest, the sum
+// is taken downwards instead, from the guarantee G below, which never rises.
 //
-// Clamp. worst_t(j) is the least that completing from (t, j) costs along an
-// alignment fixed beforehand, at the dearest symbols: G = min_j D[j] + worst(j) is
-// had whatever follows, so that D[j] may be lowered to G - best(j): R[j] to
-// min_j R[j] + worst(j) - best(j) - h. What deletions cost over the cheapest of
-// them is the same for all cells, so that the clamp leaves it out of worst and
-// best; low and up below are the differences that it then takes. And no cost above
-// the greatest such guarantee needs to be told from it (top): that brings a
-// forbidding 1e30 among ones back to a small integer.
+// Clamp. worst_t(j) is the least cost of completing from (t, j) along an alignment fixed
+// beforehand, at the dearest symbols. G = min_j D[j] + worst(j) is attained for any continuation,
+// so D[j] may be lowered to G - best(j), and R[j] to min_j R[j] + worst(j) - best(j) - h. The cost
+// of deletions over the cheapest of them is the same for all cells, so the clamp leaves it out of
+// worst and best. low and up below are the differences that it then uses. Costs above the greatest
+// such guarantee (top) need not be distinguished from it. That brings a forbidding 1e30 among ones
+// back to a small integer.
 
 // scalar is what costs are computed in: whole, or large where they do not fit.
 type scalar[T any] interface {
@@ -124,9 +121,8 @@ func newReducer[T scalar[T]](b *columnBuilder, zero T, del, ins []T, sub [][]T, 
 	return r, nil
 }
 
-// completions returns the least costs of completing from each cell, at the
-// cheapest symbols and at the dearest; split leaves out what deletions cost
-// above the cheapest of them.
+// completions returns the least costs of completing from each cell, at the cheapest symbols and at
+// the dearest. split leaves out the cost of deletions above the cheapest of them.
 func (r *reducer[T]) completions(split bool) (best, worst [][]T, err error) {
 	b := r.b
 	extreme := func(n int, at func(k int) T) (lo, hi T) {
@@ -163,8 +159,8 @@ func (r *reducer[T]) completions(split bool) (best, worst [][]T, err error) {
 	return best, worst, err
 }
 
-// completion is one backward dynamic program over the cells of the windows, each
-// of which reaches the end.
+// completion is one backward dynamic program over the cells of the windows; each cell reaches the
+// end.
 func (r *reducer[T]) completion(del T, sub []T) ([][]T, error) {
 	b := r.b
 	rows := make([][]T, b.l+1)
@@ -202,8 +198,8 @@ func (r *reducer[T]) completion(del T, sub []T) ([][]T, error) {
 	return rows, nil
 }
 
-// moves are the reduced costs of the moves into the cells of a layer: ins from
-// the cell before, del and sub by class from the layer before.
+// moves are the reduced costs of the moves into the cells of a layer: ins from the cell before, del
+// and sub by class from the layer before.
 type moves[T any] struct {
 	ins      []T
 	del, sub [][]T
@@ -249,9 +245,8 @@ func (r *reducer[T]) layer(t int) *moves[T] {
 	return mv
 }
 
-// downward reports whether losses are to be summed down from the guarantee of
-// the start rather than up from the least of all, whichever is closer to 0, and
-// returns that.
+// downward reports whether losses are summed down from the guarantee of the start rather than up
+// from the least of all. It chooses the one closer to 0, and returns it.
 func downward[T scalar[T]](r *reducer[T], guarantee T) (bool, T) {
 	h := r.best[0][0]
 	g := h.plus(guarantee)

@@ -6,8 +6,8 @@ import (
 	"math/bits"
 )
 
-// limbColumns builds with cells of several words, least first. It is for costs of
-// which some are so much greater than others that both matter.
+// limbColumns builds with cells of several words, least first. It is for costs that are so unequal
+// that both the largest and the smallest matter.
 type limbColumns struct {
 	reducer *reducer[large]
 	n       int // words of a cell

@@ -63,9 +63,9 @@ func bigFloat(x *big.Int, exponent int) float64 {
 	return y
 }
 
-// build makes the machine, with width bits for each step of a column as a first
-// attempt: by how much a cell falls short of an insertion after the cell before it.
-// That is at most the greatest gain, but where windows meet in a corner.
+// build makes the machine. width is the initial number of bits for each step of a column, the
+// amount by which a cell falls short of an insertion after the cell before it. That is at most the
+// greatest gain, except where windows meet in a corner.
 func (c *wholeColumns) build(width int) (*Machine, error) {
 	m, err := c.buildPacked(packing{width})
 	if err == errWide {
@@ -173,7 +173,7 @@ func (c *wholeColumns) classes() int {
 	return len(c.wide.del)
 }
 
-// moveWhole sets the cells d of a layer from those s of the layer before, whose cell i+shift has the
+// moveWhole sets the cells d of a layer from those s of the layer before. Cell i+shift of s has the
 // same place in the reference as cell i of d.
 func moveWhole(d, s []whole, shift int, ins, del, sub []whole) {
 	prev := never
@@ -225,7 +225,7 @@ func (b *columnBuilder) clampWhole(s, low, up []whole) whole {
 	return o
 }
 
-// packing keeps a column in words by its steps, of so many bits each.
+// packing stores a column in words by its steps, each of the same number of bits.
 type packing struct{ width int }
 
 func (p packing) perWord() int {
@@ -235,7 +235,7 @@ func (p packing) perWord() int {
 	return 64 / p.width
 }
 
-// words is the number of words of so many cells.
+// words returns the number of words of the given number of cells.
 func (p packing) words(cells int) int { return max(1, (cells-1+p.perWord()-1)/p.perWord()) }
 
 // encode packs the steps of a column into words, and reports whether they fit.

@@ -8,36 +8,37 @@ import (
 	"slices"
 )
 
-// Local is the negated score of the best local alignment: the greatest sum of
-// gains over an alignment of any piece of y with any piece of the reference,
-// 0 for the empty one. Symbols before and after cost nothing, on both sides.
-// Match is a gain, hence positive; Sub, Ins and Del are gains too, hence
-// negative (Ins and Del must not be positive).
+// Local is the negated score of the best local alignment. The score is the greatest sum of gains
+// over an alignment of any piece of y with any piece of the reference, 0 for the empty one. Symbols
+// before and after cost nothing, on both sides. Match is a gain, hence positive. Sub, Ins and Del
+// are gains too, hence negative (Ins and Del must not be positive).
 //
 // As a transducer it has three states (skip, align, skip), and it is another
 // loss than SmithWaterman, which the thesis draws with one state.
 //
-// Exact. A column has the best score of an alignment that ends at each cell and
-// the best score so far, M. Entries that cannot exceed M any more count as
-// fresh starts, and M itself is forgotten once no fresh start can reach it.
+// Exact. A column has the best score of an alignment that ends at each cell and the best score so
+// far, M. Entries that cannot exceed M any more count as fresh starts, and M itself is forgotten
+// once no fresh start can reach it.
 //
-// No deterministic machine for it is linear in the length, however narrow the band. Take the
-// diagonal alone, gains +1 and -1, and after t of l symbols the score h of the alignment that
-// ends there (0 is a fresh start) and the best, M. If j mismatches and then k matches follow,
-// M grows by max(0, max(h-j, 0) + k - M). With j = 0 that tells M - h; and from j = h on one
-// more mismatch makes no difference, which tells h, if l - t exceeds h + M. So for t between
-// l/4 and l/2 all pairs 0 ≤ h ≤ M ≤ t/2 need states of their own: of the order of l² a layer, l³ in
-// all. (TestLeastLocalMachine: the least machines of l = 20, 40, 80 and 160 have 252, 1575, 10962 and 81675 states.)
+// No deterministic machine for it is linear in the length, however narrow the band. Take only the
+// diagonal, with gains +1 and -1. After t of l symbols let h be the score of the alignment that
+// ends there (0 is a fresh start) and M the best. If j mismatches and then k matches follow, M
+// grows by max(0, max(h-j, 0) + k - M). With j = 0 that determines M - h. From j = h on one more
+// mismatch makes no difference, which determines h, if l - t exceeds h + M. So for t between l/4
+// and l/2 all pairs 0 ≤ h ≤ M ≤ t/2 need states of their own: of the order of l² a layer, l³ in
+// all. (TestLeastLocalMachine: the least machines of l = 20, 40, 80 and 160 have 252, 1575, 10962
+// and 81675 states.)
 type Local struct {
 	// All four 0 are 1 for a match and -1 for all else, the defaults of Local{}.
 	Match, Sub, Ins, Del float64
 
-	// Band > 0 keeps alignments to |j - t·m/l| ≤ Band, as Edit.Band does: each step of the alignment of a
-	// piece of y with a piece of the reference ends there; what is skipped before and after is not
-	// restricted. That gains no more, and is an upper bound on the loss. 0 is the exact loss.
+	// Band > 0 restricts alignments to |j - t·m/l| ≤ Band, as Edit.Band does. Each step of the
+	// alignment of a piece of y with a piece of the reference ends there; skipped parts before and
+	// after are not restricted. That gains no more, and is an upper bound on the loss. 0 is the
+	// exact loss.
 	Band int
 
-	// Budget is as in Edit. Columns of Local are many, and take a dynamic program for each symbol:
+	// Budget is as in Edit. Columns of Local are many, and take a dynamic program for each symbol.
 	// 24 random symbols of 15 fit the default and take half a minute.
 	Budget
 }
@@ -53,8 +54,8 @@ func (x Local) or() Local {
 // localAdvice is what to do about a machine that is too large, where no band is known to help.
 const localAdvice = "take a band (narrower, if there is one), or shorter strings, or Edit or SmithWaterman with a band (kind or loss edit), or raise the budget"
 
-// fitting returns a band, narrower than that of x if it has one, whose machine fits its
-// budget; 0 where none is found among machines of some ten thousands of columns in all.
+// fitting returns a band, narrower than that of x if it has one, whose machine fits its budget. It
+// returns 0 where none is found among machines of some ten thousands of columns in all.
 func (x Local) fitting(ref []int, alphabet, l int) int {
 	top := l + len(ref)
 	if x.Band > 0 {
@@ -78,13 +79,13 @@ func (x Local) fitting(ref []int, alphabet, l int) int {
 // BandFor is as Edit.BandFor.
 func (x Local) BandFor(m, l int) int { return Edit{Band: x.Band}.BandFor(m, l) }
 
-// outgrown is as Budget.outgrown, for columns that grow longer: the logarithm of the
-// growth falls to 0 at 0.6 to 0.75 of the shorter string, and half of all columns and
-// more lie within a few layers of the peak. Growth falling in a straight line to 0 at
-// 0.6, times a quarter of the length for the layers about the peak, gave 0.1 to 0.8 of
-// all columns, from any layer of 2000 on: 12 machines of random references of 10 to 28
-// symbols of 2 to 15, three scores, lengths equal or not. Growth is taken over two layers,
-// for it alternates: an odd number of symbols is needed to make up for a mismatch.
+// outgrown is Budget.outgrown for columns that grow longer. The logarithm of the growth falls to 0
+// at 0.6 to 0.75 of the shorter string, and half of all columns and more lie within a few layers of
+// the peak. The estimate lets growth fall in a straight line to 0 at 0.6, and counts a quarter of
+// the length for the layers about the peak. It gave 0.1 to 0.8 of all columns, from any layer of
+// 2000 on. That was for 12 machines of random references of 10 to 28 symbols of 2 to 15, three
+// scores, lengths equal or not. Growth is taken over two layers, for it alternates: an odd number
+// of symbols is needed to make up for a mismatch.
 func (x Local) outgrown(l, m, t int, sizes []int, total int, column int64) error {
 	limit, n := x.allowance(), len(sizes)
 	if x.Band > 0 || n < 3 || sizes[n-1] < 1<<12 || sizes[n-1] <= sizes[n-3] {
@@ -98,7 +99,7 @@ func (x Local) outgrown(l, m, t int, sizes []int, total int, column int64) error
 	growth := math.Log(float64(sizes[n-1])/float64(sizes[n-3])) / 2
 	all := float64(sizes[n-1]) * math.Exp(growth*rest/2) * max(1, short/4)
 	if size := all * float64(column); size > float64(limit) {
-		// How far beyond them nobody needs to know, nor is it known.
+		// How far beyond the budget is neither needed nor known.
 		return &BudgetError{Columns: total, Bytes: int64(min(size, 1000*float64(limit), 1<<62)), Limit: limit, Length: l, Layer: t + 1}
 	}
 	return nil
@@ -207,9 +208,9 @@ func (x Local) Check(ref []int, alphabet, l int) error {
 	return x.check()
 }
 
-// Machine implements Loss. With a band, columns are as wide as the band, and have two numbers more that grow
-// with the length: by how much their cells are behind the best score, and what that is where it still
-// matters.
+// Machine implements Loss. With a band, columns are as wide as the band, and have two more numbers
+// that grow with the length: how far their cells are behind the best score, and that score where it
+// still matters.
 func (x Local) Machine(ref []int, alphabet, l int) (*Machine, error) {
 	x = x.or()
 	if err := x.Check(ref, alphabet, l); err != nil {
@@ -242,8 +243,8 @@ func (x Local) build(ref []int, alphabet, l int) (*Machine, error) {
 	match, sub, ins, del := gains[0], gains[1], gains[2], gains[3]
 	step := max(match, sub, 0) // the most that one aligned pair gains
 
-	// A cell is kept as M+1 minus it, 0 standing for a fresh start; as fresh
-	// starts are all that matters otherwise, it is at most step·min(l, m).
+	// A cell is stored as M+1 minus it, with 0 for a fresh start. As all else counts as a fresh
+	// start, it is at most step·min(l, m).
 	width := max(1, bits.Len64(uint64(step)*uint64(min(l, m))+1))
 	perWord := 64 / width
 	first, last := bandWindows(l, m, x.Band)

@@ -5,10 +5,9 @@ import (
 	"math"
 )
 
-// logSweeper is the sweep in logarithms: slower by an order of magnitude, and
-// right whatever the ranges of θ and γ L. Beside each log weight it keeps the
-// mean of the tangent's functional over the paths that the weight sums, which
-// takes the place of tangents: means do not overflow.
+// logSweeper is the sweep in logarithms: slower by an order of magnitude, and correct for any
+// ranges of θ and γ L. Beside each log weight it keeps the mean of the tangent's functional over
+// the paths that the weight sums. Means replace tangents because they do not overflow.
 type logSweeper struct {
 	arc []float64 // by value: γ·value; -Inf when excluded
 	inc []float64 // by value: what it adds to the functional

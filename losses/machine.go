@@ -9,31 +9,27 @@ import (
 	"sync"
 )
 
-// Excluded is the index of the value +Inf, which every machine has. A string
-// whose path meets it is left out of every sum and maximum: it is how a
-// machine says that it has no such string.
+// Excluded is the index of the value +Inf, which every machine has. A string whose path meets it is
+// left out of every sum and maximum: the machine has no such string.
 const Excluded uint32 = 0
 
-// Machine is a loss L(·, reference) as a layered deterministic automaton: what
-// an evaluation needs to know of the loss, prepared once per reference. It does
-// not depend on potentials or on γ, so it serves every epoch; it is immutable
-// and may be shared between goroutines.
+// Machine is a loss L(·, reference) as a layered deterministic automaton. It is everything that an
+// evaluation needs of the loss, prepared once per reference. It does not depend on potentials or on
+// γ, so it serves every epoch; it is immutable and may be shared between goroutines.
 //
-// Layer t holds the columns reached by strings of t labels; layer 0 holds one,
-// column 0. Reading label k at position t in column c takes the arc of (c,
-// class of k): labels of one class move alike in every column of the layer. An
-// arc has the column reached in layer t+1 and the index of a loss value; the
-// loss of a string u_0 … u_{l-1} is
+// Layer t holds the columns reached by strings of t labels; layer 0 holds one, column 0. Reading
+// label k at position t in column c takes the arc of (c, class of k). Labels of one class move
+// alike in every column of the layer. An arc has the column reached in layer t+1 and the index of a
+// loss value; the loss of a string u_0 … u_{l-1} is
 //
 //	L(u) = Base + Σ_t value(arc t) + value(final of the last column).
 //
-// Values are kept once, in a table of distinct float64s (a column minimum of an
-// edit distance is one of a few), so that exp(γ·value) is a small table per γ,
-// and no float is ever rounded or compared on the way: integer, decimal and
-// irrational costs are alike. Label sets may differ by position.
+// Values are stored once, in a table of distinct float64s (a column minimum of an edit distance is
+// one of a few). exp(γ·value) is thus a small table per γ, and no float is rounded or compared on
+// the way: integer, decimal and irrational costs are alike. Label sets may differ by position.
 //
-// An arc takes four bytes while column and index fit together in 32 bits, as
-// they do for edit distances of 2³⁰ columns a layer, and eight beyond.
+// An arc takes four bytes while column and index fit together in 32 bits, and eight beyond. For
+// edit distances that is up to 2³⁰ columns a layer.
 type Machine struct {
 	layers []layer
 	values []float64 // values[Excluded] is +Inf
@@ -101,9 +97,8 @@ func (m *Machine) TotalColumns() int {
 	return n
 }
 
-// Arc returns the arc of a column of layer t for a class of labels: the column
-// reached in layer t+1 and the index of its value. Where the value is Excluded
-// the column has no meaning.
+// Arc returns the arc of a column of layer t for a class of labels: the column reached in layer t+1
+// and the index of its value. Where the value is Excluded the column has no meaning.
 func (m *Machine) Arc(t int, column uint32, class int) (next, value uint32) {
 	return m.built().layers[t].arc(int(column)*m.layers[t].classes + class)
 }
@@ -223,8 +218,8 @@ func (b *Builder) fail(err error) {
 	}
 }
 
-// Layer adds the next position. It copies what it is given. Errors are kept
-// and returned by Finish as well.
+// Layer adds the next position. It copies its argument. Errors are kept and returned by Finish as
+// well.
 func (b *Builder) Layer(s Layer) error {
 	b.Value(0) // make sure of the table
 	t := len(b.m.layers)

@@ -153,7 +153,7 @@ func (gl *graphLayer) rowOf(entry uint32) (row int, o uint32) {
 			hi = mid
 		}
 	}
-	// Rows without entries have equal starts: the last one with this start
-	// that is not empty is the row; lo is it, for start[lo] ≤ entry < start[lo+1].
+	// Rows without entries have equal starts. The row is the last nonempty one with this start; lo
+	// is it, for start[lo] ≤ entry < start[lo+1].
 	return lo, (entry - gl.start[lo]) % gl.widthOf(lo)
 }

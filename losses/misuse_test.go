@@ -51,7 +51,7 @@ func TestNilIsNamed(t *testing.T) {
 	}
 }
 
-// A cycle of ε that diverges is told by the states of the user's machine.
+// The error for a divergent cycle of ε names the states of the user's machine.
 func TestDivergentCycleIsNamed(t *testing.T) {
 	// 0 -1:1-> 3, 3 -0:0-> 1 -0:0-> 3
 	machine := func(w semiring.Tropical64) *fst.Vector[semiring.Tropical64] {

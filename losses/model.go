@@ -9,10 +9,10 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// Model returns A of figure 6.2(d): the deterministic acceptor that gives the
-// string u the weight -θ(u), with a state for each position and context of the
-// last q-1 labels. Label k+1 is label k of its position; forbidden windows have
-// no arc. Arcs are sorted by label and states topologically.
+// Model returns A of figure 6.2(d), the deterministic acceptor that gives the string u the weight
+// -θ(u). It has a state for each position and context of the last q-1 labels. Label k+1 is label k
+// of its position; forbidden windows have no arc. Arcs are sorted by label and states
+// topologically.
 func Model(p *Potentials) (*fst.Vector[semiring.Log64], error) {
 	m, err := newModel(p)
 	if err != nil {
@@ -132,10 +132,10 @@ func EvalGeneral(p *Potentials, b *Automaton, gamma float64, want Want, directio
 	return res, nil
 }
 
-// Machine converts an automaton of strings of l labels below alphabet, so that
-// an Evaluator can sweep it: any user-given transducer then trains as fast as
-// the size of its automaton allows. It fails when some path has another length, and with
-// a *BudgetError where a table of its states by the alphabet would exceed DefaultBytes.
+// Machine converts an automaton of strings of l labels below alphabet, so that an Evaluator can
+// sweep it. Any user-given transducer then trains as fast as the size of its automaton allows. It
+// fails when some path has another length. It returns a *BudgetError where a table of its states by
+// the alphabet would exceed DefaultBytes.
 func (b *Automaton) Machine(alphabet, l int) (*Machine, error) {
 	var mb Builder
 	f := b.L

@@ -10,14 +10,13 @@ import (
 // NGram is L = -log(U + C), where U = Σ_u (times u occurs in y)·(times u occurs
 // in the reference) over the strings u of N symbols.
 //
-// With C = 0 a y that shares no N-gram with the reference has no finite loss,
-// and is left out of every sum and maximum, as the automaton construction of
-// the thesis does without saying; C > 0 gives a finite loss to all.
+// With C = 0 a y that shares no N-gram with the reference has no finite loss, and is left out of
+// every sum and maximum, as in the automaton construction of the thesis (which does not say so). C
+// > 0 gives a finite loss to all.
 //
-// Exact. The machine is a count automaton: a column is the longest end of what
-// was read that begins an N-gram of the reference, with the count so far, so
-// that columns are polynomial in the lengths. For N, q ≤ 2 evaluations do not
-// build it but run the same dynamic program over vectors of counts.
+// Exact. The machine is a count automaton. A column is the longest suffix read that begins an
+// N-gram of the reference, with the count so far, so that columns are polynomial in the lengths.
+// For N, q ≤ 2 evaluations do not build it but run the same dynamic program over vectors of counts.
 type NGram struct {
 	N int
 	C float64
@@ -241,15 +240,15 @@ func (p *ngramPlan) count() error {
 		}
 		best, next = next, best
 	}
-	// What finds the columns of the last layer, of which vectors would have more.
+	// What finds the columns of the last layer; vectors would have more.
 	if found := 4 * int64(p.states) * int64(p.most[p.length]+1); found > p.loss.allowance() {
 		return fmt.Errorf("losses: ngram: %d positions with counts up to %d are too many: %w", p.length, p.most[p.length], ErrBudget)
 	}
 	return nil
 }
 
-// build makes the layers of m: columns are (state, count). ctx, which may be nil, is that of who
-// asks for them: the one of whoever made the loss may be done long ago.
+// build makes the layers of m: columns are (state, count). ctx, which may be nil, is that of the
+// caller; the context of the one who made the loss may be done long ago.
 func (p *ngramPlan) build(m *Machine, ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

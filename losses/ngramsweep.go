@@ -10,9 +10,9 @@ import (
 //
 //	alpha_{t+1}(d, k + c(bd)) += p0(d | b, t) alpha_t(b, k),
 //
-// finished with g(k) = (k + c)^-γ. Counts are the lanes of vectors. Forward
-// values are probabilities, so that one forward pass gives every moment of the
-// loss, and one backward pass each gradient that is asked for.
+// finished with g(k) = (k + c)^-γ. Counts are the lanes of vectors. Forward values are
+// probabilities, so that one forward pass gives every moment of the loss, and one backward pass
+// each requested gradient.
 type ngramSweeper struct {
 	gain   []int32 // label × label: c(bd)
 	alpha  []float64

@@ -22,9 +22,9 @@ type Potentials struct {
 	Theta [][]float64
 }
 
-// NewPotentials returns potentials of zero for strings of length l over an
-// alphabet of size labels, rows in one array. It panics when a size is negative, or
-// memory has no room for so many windows, as make would.
+// NewPotentials returns potentials of zero for strings of length l over an alphabet of size labels,
+// rows in one array. It panics when a size is negative, or memory cannot hold the windows, as make
+// would.
 func NewPotentials(alphabet, l, q int) *Potentials {
 	if alphabet < 0 || l < 0 {
 		panic(fmt.Sprintf("losses: potentials for strings of length %d over %d labels: neither may be negative", l, alphabet))

@@ -6,21 +6,20 @@ import "math"
 //
 //	1/(k + c) = ∫₀¹ x^{k+c-1} dx,
 //
-// Z is the integral with weight x^{c-1} of Z(x), the partition function of the
-// plain model whose potentials have count·log x added: a polynomial in x whose
-// degree K is the greatest count. The Gauss-Jacobi rule with ⌈(K+1)/2⌉ nodes is
-// exact for it, and all its terms are positive, so that nothing cancels. Where
-// counts are mostly small, as on the published bigram instances, 10 to 14 nodes give
-// all digits at l = 30; where they are large more are needed. Nodes are the
-// lanes of the vectors that counts are in the dynamic program: half as many
-// as the greatest count, but of the same number at every position.
+// Z is the integral with weight x^{c-1} of Z(x), the partition function of the plain model whose
+// potentials have count·log x added. Z(x) is a polynomial whose degree K is the greatest count. The
+// Gauss-Jacobi rule with ⌈(K+1)/2⌉ nodes is exact for it, and all its terms are positive, so that
+// nothing cancels. Where counts are mostly small, as on the published bigram instances, 10 to 14
+// nodes give all digits at l = 30; where counts are large more are needed. Nodes are the lanes of
+// the vectors, as counts are in the dynamic program. There are half as many as the greatest count,
+// but the same number at every position.
 //
-// Measured on the published bigram instances at l = 30: exact, it costs as much
-// as the counts, whose vectors start short; so counts are the default.
+// On the published bigram instances at l = 30 the exact quadrature costs as much as the counts,
+// whose vectors start short, so counts are the default.
 
-// gaussJacobi returns the nodes in (0, 1) and weights of the n-point rule for
-// ∫₀¹ x^{c-1} f(x) dx, by the eigenvalues of the Jacobi matrix (Golub and
-// Welsch, "Calculation of Gauss quadrature rules", Math. Comp. 23, 1969).
+// gaussJacobi returns the nodes in (0, 1) and weights of the n-point rule for ∫₀¹ x^{c-1} f(x) dx.
+// It uses the eigenvalues of the Jacobi matrix (Golub and Welsch, "Calculation of Gauss quadrature
+// rules", Math. Comp. 23, 1969).
 func gaussJacobi(n int, c float64) (x, weight []float64) {
 	// On (-1, 1): weight (1+t)^b with b = c-1.
 	b := c - 1
@@ -49,9 +48,9 @@ func gaussJacobi(n int, c float64) (x, weight []float64) {
 	return d, z
 }
 
-// tridiagonalQL replaces d by the eigenvalues of the symmetric tridiagonal
-// matrix with diagonal d and off-diagonal e, and z by its product with the
-// eigenvectors: the implicit QL method with Wilkinson's shift.
+// tridiagonalQL replaces d by the eigenvalues of the symmetric tridiagonal matrix with diagonal d
+// and off-diagonal e, and z by its product with the eigenvectors. It is the implicit QL method with
+// Wilkinson's shift.
 func tridiagonalQL(d, e, z []float64) {
 	n := len(d)
 	for l := range n {

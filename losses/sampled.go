@@ -18,14 +18,15 @@ import (
 //	err = s.Eval(potentials, 1, losses.WantTied|losses.WantExpected, &r)
 //	// r.Tied ± r.TiedError is the gradient of log Z for shared weights; r.Mixed says whether to believe it
 //
-// 64 chains start at exact samples of γ = 0. A site is drawn with the losses of all its symbols at once,
-// from rows of the dynamic program on both sides; blocks of sites are drawn from γ = 0 and accepted by their
-// loss. The probabilities of all symbols are counted instead of the one that was drawn. See package
-// gibbs for the algorithm, and SampledResult for what is said of its quality.
+// 64 chains start at exact samples of γ = 0. A site is drawn with the losses of all its symbols at
+// once, from rows of the dynamic program on both sides; blocks of sites are drawn from γ = 0 and
+// accepted by their loss. The probabilities of all symbols are counted instead of the one that was
+// drawn. See package gibbs for the algorithm, and SampledResult for what is said of its quality.
 //
-// Small integer costs with at most 16 symbols and order 1 or 2 run on vector kernels: 64 sweeps over 100
-// symbols of 10 take about 40 µs with AVX-512. All else takes some hundred times as long. Equal seeds give equal bits,
-// with any of the kernels. A Sampler serves one goroutine.
+// Small integer costs of order 1 or 2 run on vector kernels, for at most 32 symbols with AVX-512
+// and 16 with AVX2. A sweep of 64 chains over 100 symbols of 10 then takes some 50 µs. All else
+// takes about a hundred times as long. Equal seeds give equal bits, with any of the kernels. A
+// Sampler serves one goroutine.
 type Sampler struct {
 	loss     Loss
 	edit     Edit
@@ -44,31 +45,35 @@ type SampledOptions struct {
 	Sweeps int // counted sweeps of the 64 chains, blocks among them; 0 is 200, at most 1e5
 	Burn   int // sweeps before those; 0 is 15, -1 none
 	Block  int // sites of a block move; 0 is 16, or 32 where the model is peaked; -1 never moves blocks
-	Period int // every so many sweeps one moves blocks; 0 is 5, 3 or 2, the more often the more peaked the model is
+	// every so many sweeps one moves blocks; 0 is 5, 3 or 2, the more often the more peaked the
+	// model is
+	Period int
 	Steps  int // of annealing, for WantLogZ; 0 is 100
 	Passes int // exact samples of 64 strings for WantRisk and WantRiskGradient; 0 is 64
 
-	// Band is how far from the diagonal rows have cells; 0 is enough for random strings, about 21 for 100
-	// symbols and 54 for 500. SampledResult.Inexact tells whether it was. -1 is all cells.
+	// Band is how far from the diagonal rows have cells; 0 is enough for random strings, about 21
+	// for 100 symbols and 54 for 500. SampledResult.Inexact tells whether it was. -1 is all cells.
 	Band int
 
 	Seed    uint64
 	Control *TiedControl // for WantTied; nil is none
 
-	// Symbols are the symbols that the labels of each position stand for, nil where a label is its symbol.
-	// With potentials that forbid what does not follow, labels are then the arcs of a lattice: LatticePotentials
-	// makes both.
+	// Symbols are the symbols that the labels of each position stand for, nil where a label is its
+	// symbol. With potentials that forbid what does not follow, labels are then the arcs of a
+	// lattice: NewLayeredLattice makes both.
 	Symbols [][]int
 
 	Budget // Ctx is looked at between sweeps; Bytes bounds rows and counts, 0 is DefaultBytes
 }
 
-// SampledResult is a Result whose numbers are estimates, with half the width of a 95 % interval for each.
+// SampledResult is a Result whose numbers are estimates, each with half the width of its 95 %
+// interval.
 //
 // LogZErrorKind is ErrorInterval. LogZ and its LogZError are NaN unless asked for; LogZ0 is exact.
 //
-// Believe intervals where Mixed and BandExact hold. Cells that chains hardly ever visit have no interval:
-// their error is NaN, and all that is known is that they are small, about .003 of a window or .05 of Tied at most.
+// Believe intervals where Mixed and BandExact hold. Cells that chains hardly ever visit have no
+// interval: their error is NaN, and all that is known is that they are small, about .003 of a
+// window or .05 of Tied at most.
 type SampledResult struct {
 	Result
 
@@ -77,36 +82,40 @@ type SampledResult struct {
 	RiskError         float64
 	RiskGradientError [][]float64
 
-	// Tied is the gradient of log Z for weights that all positions share: Marginals summed over the positions
-	// of complete windows. TiedError is half its interval.
+	// Tied is the gradient of log Z for weights that all positions share: Marginals summed over the
+	// positions of complete windows. TiedError is half its interval.
 	Tied, TiedError []float64
 
-	// TiedRisk is the gradient of Risk for such weights, where WantRiskGradient is asked for and positions share windows.
+	// TiedRisk is the gradient of Risk for such weights, where WantRiskGradient is asked for and
+	// positions share windows.
 	TiedRisk, TiedRiskError []float64
 
 	Rare, RareTied int // cells of Marginals and of Tied without an interval
 
-	// RHat is split R-hat of the loss: 1 where the chains agree. Mixed is RHat ≤ 1.05, or somewhat more where there are fewer than 80 Sweeps.
+	// RHat is split R-hat of the loss: 1 where the chains agree. Mixed is RHat ≤ 1.05, or somewhat
+	// more where there are fewer than 80 Sweeps.
 	RHat  float64
 	Mixed bool
 
-	// Inexact is the share of the chains, as they stand at the end, whose loss within the band is not
-	// the loss. BandExact is Inexact = 0: what is left out is then rare.
+	// Inexact is the share of the chains, as they stand at the end, whose loss within the band is
+	// not the loss. BandExact is Inexact = 0: what is left out is then rare.
 	Inexact   float64
 	BandExact bool
 
 	Accepted float64 // share of the block moves that were accepted
 	Rounds   int     // of control variates that made Marginals: 0, 1 or 3
-	Anneal   float64 // WantLogZ: effective share of the chains' weights; below .1 or so the interval is too narrow
+	// WantLogZ: effective share of the chains' weights; below .1 or so the interval is too narrow
+	Anneal float64
 }
 
 const (
-	mixedBelow   = 1.05
-	rareWindow   = .003
-	rareTied     = .05
-	student63    = 1.998 // 97.5 % point of Student's distribution, of 64 chains
-	mostSweeps   = 100_000
-	peakedAbove  = .6 // mean probability of the likeliest label: weights of N(0, 1) have .29, three times those .78
+	mixedBelow = 1.05
+	rareWindow = .003
+	rareTied   = .05
+	student63  = 1.998 // 97.5 % point of Student's distribution, of 64 chains
+	mostSweeps = 100_000
+	// mean probability of the likeliest label: weights of N(0, 1) have .29, three times those .78
+	peakedAbove  = .6
 	diffuseBelow = .35
 	controlMost  = 600 // features of a TiedControl
 	sampledBytes = DefaultBytes
@@ -115,9 +124,9 @@ const (
 // student is the 97.5 % point of Student's distribution for 8, 12, 16 … groups.
 var student = [...]float64{2.365, 2.201, 2.131, 2.093, 2.069, 2.052, 2.040}
 
-// NewSampler prepares a loss and a reference for strings of l symbols below alphabet. It does not keep
-// ref. A band of the loss is part of the loss: it is not checked, as that of o is. Errors are those
-// of loss.Machine for what means nothing, and for losses without rows.
+// NewSampler prepares a loss and a reference for strings of l symbols below alphabet. It does not
+// keep ref. A band of the loss is part of the loss: it is not checked, as that of o is. Errors are
+// those of loss.Machine for what means nothing, and for losses without rows.
 func NewSampler(loss Loss, ref []int, alphabet, l int, o *SampledOptions) (*Sampler, error) {
 	s := &Sampler{loss: loss, ref: slices.Clone(ref), alphabet: alphabet, length: l}
 	if o != nil {
@@ -142,7 +151,8 @@ func NewSampler(loss Loss, ref []int, alphabet, l int, o *SampledOptions) (*Samp
 	case nil:
 		return nil, errors.New("losses: sampler: the loss is nil; at γ = 0 an Evaluator is exact and fast")
 	case NGram, Hamming:
-		return nil, fmt.Errorf("losses: sampler: %T has an exact machine for long strings; evaluate that", loss)
+		return nil, fmt.Errorf("losses: sampler: %T has an exact machine for long strings; evaluate that",
+			loss)
 	default:
 		return nil, fmt.Errorf("losses: sampler: %T has no rows of alignments; Edit and Local have", loss)
 	}
@@ -179,11 +189,13 @@ func (o *SampledOptions) check() error {
 
 // unit reports whether e counts edits.
 func (e Edit) unit() bool {
-	return e.Match == 0 && e.Sub == 1 && e.Ins == 1 && e.Del == 1 && e.SubTable == nil && e.InsTable == nil && e.DelTable == nil
+	return e.Match == 0 && e.Sub == 1 && e.Ins == 1 && e.Del == 1 && e.SubTable == nil &&
+		e.InsTable == nil && e.DelTable == nil
 }
 
-// units returns the costs as small integers with a match of 0, nil where there are none. Since lengths are
-// fixed, a cost on both sides of the diagonal moves to deletions and insertions by halves.
+// units returns the costs as small integers with a match of 0, nil where there are none. Since
+// lengths are fixed, a cost on both sides of the diagonal moves to deletions and insertions by
+// halves.
 func (e Edit) units(m, l int) *gibbs.Units {
 	if e.SubTable != nil || e.InsTable != nil || e.DelTable != nil {
 		return nil
@@ -198,7 +210,8 @@ func (e Edit) units(m, l int) *gibbs.Units {
 			return nil
 		}
 	}
-	return &gibbs.Units{Sub: int(k[0]), Ins: int(k[1]), Del: int(k[2]), Unit: unit, Shift: half * float64(l+m)}
+	return &gibbs.Units{Sub: int(k[0]), Ins: int(k[1]), Del: int(k[2]), Unit: unit,
+		Shift: half * float64(l+m)}
 }
 
 // run is one evaluation.
@@ -215,11 +228,12 @@ type run struct {
 	stopped func() error
 }
 
-// Eval estimates what want asks for, of WantMarginals, WantTied, WantExpected, WantRisk, WantRiskGradient,
-// WantLogZ and WantPlain; anything else is an error. E[L] comes with the former two. With an error r is cleared.
+// Eval estimates what want asks for, of WantMarginals, WantTied, WantExpected, WantRisk,
+// WantRiskGradient, WantLogZ and WantPlain; anything else is an error. E[L] comes with the former
+// two. With an error r is cleared.
 //
-// Cost: O(l band) operations on 64 lanes a sweep, and O(l D²) for the estimate. Risk and its gradient are
-// estimated from exact samples at γ = 0: Passes times 64 of them.
+// Cost: O(l band) operations on 64 lanes a sweep, and O(l D²) for the estimate. Risk and its
+// gradient are estimated from exact samples at γ = 0: Passes times 64 of them.
 func (s *Sampler) Eval(p *Potentials, gamma float64, want Want, r *SampledResult) error {
 	if r == nil {
 		return errors.New("losses: sampler: the result is nil; give a *SampledResult to fill")
@@ -227,8 +241,9 @@ func (s *Sampler) Eval(p *Potentials, gamma float64, want Want, r *SampledResult
 	err := s.eval(p, gamma, want, r)
 	if err != nil {
 		r.Result.reset()
-		*r = SampledResult{Result: r.Result, MarginalsError: r.MarginalsError[:0], RiskGradientError: r.RiskGradientError[:0],
-			Tied: r.Tied[:0], TiedError: r.TiedError[:0], TiedRisk: r.TiedRisk[:0], TiedRiskError: r.TiedRiskError[:0]}
+		*r = SampledResult{Result: r.Result, MarginalsError: r.MarginalsError[:0],
+			RiskGradientError: r.RiskGradientError[:0],
+			Tied:              r.Tied[:0], TiedError: r.TiedError[:0], TiedRisk: r.TiedRisk[:0], TiedRiskError: r.TiedRiskError[:0]}
 	}
 	return err
 }
@@ -285,7 +300,8 @@ func (s *Sampler) eval(p *Potentials, gamma float64, want Want, r *SampledResult
 	return nil
 }
 
-// certain fills in a result that needs no sample: no string is allowed, or the empty one is the only one.
+// certain fills in a result that needs no sample: no string is allowed, or the empty one is the
+// only one.
 func (s *Sampler) certain(gamma float64, r *SampledResult, tied int) {
 	r.Tied, r.TiedError = make([]float64, tied), make([]float64, tied)
 	for _, rows := range [][][]float64{r.Marginals, r.MarginalsError, r.RiskGradient, r.RiskGradientError} {
@@ -312,10 +328,12 @@ func (s *Sampler) value(u []int) float64 {
 // matches refuses potentials of another shape.
 func (s *Sampler) matches(p *Potentials) error {
 	if len(p.Sizes) != s.length {
-		return fmt.Errorf("losses: sampler: potentials for strings of %d labels, sampler for %d", len(p.Sizes), s.length)
+		return fmt.Errorf("losses: sampler: potentials for strings of %d labels, sampler for %d",
+			len(p.Sizes), s.length)
 	}
 	if s.o.Symbols != nil && len(s.o.Symbols) != s.length {
-		return fmt.Errorf("losses: sampler: symbols of %d positions for strings of %d", len(s.o.Symbols), s.length)
+		return fmt.Errorf("losses: sampler: symbols of %d positions for strings of %d", len(s.o.Symbols),
+			s.length)
 	}
 	for t, n := range p.Sizes {
 		k := s.alphabet
@@ -323,7 +341,8 @@ func (s *Sampler) matches(p *Potentials) error {
 			k = len(s.o.Symbols[t])
 		}
 		if n != k {
-			return fmt.Errorf("losses: sampler: position %d: potentials for %d labels, sampler for %d", t, n, k)
+			return fmt.Errorf("losses: sampler: position %d: potentials for %d labels, sampler for %d", t,
+				n, k)
 		}
 	}
 	return nil
@@ -347,7 +366,8 @@ func tiedWindows(p *Potentials) (int, error) {
 func (s *Sampler) begin(p *Potentials, gamma float64) *run {
 	e := &run{s: s, p: p, gamma: gamma, block: s.o.Block, period: s.o.Period}
 	e.stopped = func() error { return s.o.Budget.stopped(s.length, 0) }
-	e.model = &gibbs.Model{Sizes: p.Sizes, Order: p.Order, Theta: slices.Clone(p.Theta), Cond: s.white.p, Symbols: s.o.Symbols}
+	e.model = &gibbs.Model{Sizes: p.Sizes, Order: p.Order, Theta: slices.Clone(p.Theta), Cond: s.white.p,
+		Symbols: s.o.Symbols}
 	for t := 1; t < len(p.Theta); t++ {
 		if slices.Equal(p.Theta[t], e.model.Theta[t-1]) {
 			e.model.Theta[t] = e.model.Theta[t-1] // engines know shared rows by their address
@@ -376,8 +396,8 @@ func (s *Sampler) begin(p *Potentials, gamma float64) *run {
 	return e
 }
 
-// contexts finds the probability of each context at γ = 0, and returns the mean over positions of the
-// probability of the likeliest label given its context.
+// contexts finds the probability of each context at γ = 0, and returns the mean over positions of
+// the probability of the likeliest label given its context.
 func (e *run) contexts() float64 {
 	w := &e.s.white
 	peak := 0.0
@@ -404,7 +424,8 @@ func (e *run) engine(gamma float64, shared bool, seed uint64) (gibbs.Engine, err
 	a := &gibbs.Alignment{Ref: s.ref, Match: s.edit.Match, Sub: s.edit.Sub, Ins: s.edit.Ins, Del: s.edit.Del,
 		SubTable: s.edit.SubTable, InsTable: s.edit.InsTable, DelTable: s.edit.DelTable}
 	if s.local != nil {
-		*a = gibbs.Alignment{Ref: s.ref, Match: -s.local.Match, Sub: -s.local.Sub, Ins: -s.local.Ins, Del: -s.local.Del, Local: true}
+		*a = gibbs.Alignment{Ref: s.ref, Match: -s.local.Match, Sub: -s.local.Sub, Ins: -s.local.Ins,
+			Del: -s.local.Del, Local: true}
 	}
 	e.align = a
 	l, m := s.length, len(s.ref)
@@ -419,7 +440,8 @@ func (e *run) engine(gamma float64, shared bool, seed uint64) (gibbs.Engine, err
 	case band == 0:
 		band = int(math.Ceil(1.27*math.Pow(float64(max(l, m)), .6))) + 1
 	}
-	// Bytes hold only so wide a band: one that is at least half of what random strings take will do, or is said not to.
+	// Bytes hold only so wide a band: one that is at least half of what random strings take will
+	// do, or is said not to.
 	least := band
 	if s.own == 0 && s.o.Band == 0 {
 		least = (band + 1) / 2
@@ -444,7 +466,8 @@ func (e *run) engine(gamma float64, shared bool, seed uint64) (gibbs.Engine, err
 	if err := e.room(shared, false); err != nil {
 		return nil, err
 	}
-	return gibbs.NewFloats(e.model, a, gamma, e.block, seed, shared, func() bool { return e.stopped() != nil }), nil
+	return gibbs.NewFloats(e.model, a, gamma, e.block, seed, shared,
+		func() bool { return e.stopped() != nil }), nil
 }
 
 // room returns the error of rows and counts beyond the budget.
@@ -519,8 +542,8 @@ func (e *run) augmented(want Want, r *SampledResult) error {
 		return err
 	}
 	r.Expected, r.ExpectedError, r.RHat = sample.Loss, student63*sample.LossErr, sample.RHat
-	// Half chains of n sweeps differ by chance: for independent draws R-hat² is 1 + 1/n on the average, and draws
-	// are correlated.
+	// Half chains of n sweeps differ by chance: for independent draws R-hat² is 1 + 1/n on the
+	// average, and draws are correlated.
 	r.Mixed = r.RHat <= max(mixedBelow, math.Sqrt(1+8/float64(sweeps)))
 	if tried, taken := engine.Accepted(); tried > 0 {
 		r.Accepted = float64(taken) / float64(tried)
@@ -564,7 +587,8 @@ func (e *run) wide() bool {
 	return n > 1<<21
 }
 
-// intervals stores half widths, point standard errors, NaN for rare cells, and returns the number of those.
+// intervals stores half widths, point standard errors, NaN for rare cells, and returns the number
+// of those.
 func intervals(half, mean, err []float64, point, small, n float64) int {
 	rare := 0
 	for i, x := range mean {
@@ -628,7 +652,8 @@ func (e *run) checkBand(engine gibbs.Engine, r *SampledResult) {
 // scale is the size of a cost.
 func (s *Sampler) scale() float64 {
 	if s.local != nil {
-		return max(math.Abs(s.local.Match), math.Abs(s.local.Sub), math.Abs(s.local.Ins), math.Abs(s.local.Del))
+		return max(math.Abs(s.local.Match), math.Abs(s.local.Sub), math.Abs(s.local.Ins),
+			math.Abs(s.local.Del))
 	}
 	return s.edit.gap()
 }

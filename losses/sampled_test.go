@@ -80,13 +80,18 @@ func sampledCases() []sampledCase {
 		{"gamma 0", Unit, uniformRef(rng, 4, 5), gaussianPotentials(rng, 4, 5, 2, 1, true), 0},
 		{"gamma great", Unit, uniformRef(rng, 4, 5), gaussianPotentials(rng, 4, 5, 2, 1, true), 60},
 		{"gamma far below", Unit, uniformRef(rng, 4, 5), gaussianPotentials(rng, 4, 5, 2, 0.5, true), -9},
-		{"Smith-Waterman", SmithWaterman, uniformRef(rng, 4, 5), gaussianPotentials(rng, 4, 5, 2, 1, true), 0.5},
-		{"integers", Edit{Sub: 3, Ins: 2, Del: 1}, uniformRef(rng, 4, 5), gaussianPotentials(rng, 4, 5, 2, 1, true), 0.4},
-		{"match dear", Edit{Match: 1, Ins: 0.75, Del: 0.75}, uniformRef(rng, 3, 6), gaussianPotentials(rng, 3, 6, 2, 1, true), 0.7},
-		{"decimals", Edit{Sub: 0.83, Ins: 0.61, Del: 0.47}, uniformRef(rng, 4, 5), gaussianPotentials(rng, 4, 5, 2, 1, true), 1},
+		{"Smith-Waterman", SmithWaterman, uniformRef(rng, 4, 5), gaussianPotentials(rng, 4, 5, 2, 1, true),
+			0.5},
+		{"integers", Edit{Sub: 3, Ins: 2, Del: 1}, uniformRef(rng, 4, 5), gaussianPotentials(rng, 4, 5, 2,
+			1, true), 0.4},
+		{"match dear", Edit{Match: 1, Ins: 0.75, Del: 0.75}, uniformRef(rng, 3, 6), gaussianPotentials(rng,
+			3, 6, 2, 1, true), 0.7},
+		{"decimals", Edit{Sub: 0.83, Ins: 0.61, Del: 0.47}, uniformRef(rng, 4, 5), gaussianPotentials(rng,
+			4, 5, 2, 1, true), 1},
 		{"table", table(4), uniformRef(rng, 4, 5), gaussianPotentials(rng, 4, 5, 2, 1, true), 1},
 		{"local", Local{}, uniformRef(rng, 4, 5), gaussianPotentials(rng, 4, 5, 2, 1, true), 1},
-		{"local dear", Local{Match: 2, Sub: -0.3, Ins: -0.4, Del: -0.9}, uniformRef(rng, 4, 6), gaussianPotentials(rng, 4, 5, 2, 1, true), 0.5},
+		{"local dear", Local{Match: 2, Sub: -0.3, Ins: -0.4, Del: -0.9}, uniformRef(rng, 4, 6),
+			gaussianPotentials(rng, 4, 5, 2, 1, true), 0.5},
 		{"forbidden", Unit, uniformRef(rng, 3, 6), forbid, 1},
 		{"one symbol", Unit, uniformRef(rng, 1, 4), gaussianPotentials(rng, 1, 3, 2, 1, true), 1},
 		{"one position", Unit, uniformRef(rng, 4, 2), gaussianPotentials(rng, 4, 1, 2, 1, true), 1},
@@ -104,17 +109,19 @@ func (c *sampledCase) value(u []int) float64 {
 	panic("no such loss")
 }
 
-// Against enumeration: every number is within three half widths, 7 standard errors of 8 groups, which one number of
-// five thousand exceeds by chance; and intervals are small. Seeds are fixed.
+// Against enumeration: every number is within three half widths, 7 standard errors of 8 groups,
+// which one number of five thousand exceeds by chance; and intervals are small. Seeds are fixed.
 func TestSampledAgainstEnumeration(t *testing.T) {
 	const want = WantMarginals | WantTied | WantExpected | WantRisk | WantRiskGradient | WantLogZ
 	for _, c := range sampledCases() {
 		t.Run(c.name, func(t *testing.T) {
 			var exact Result
-			if err := Naive(c.value, c.p, c.gamma, WantMarginals|WantExpected|WantRisk|WantRiskGradient|WantPlain, nil, &exact); err != nil {
+			if err := Naive(c.value, c.p, c.gamma,
+				WantMarginals|WantExpected|WantRisk|WantRiskGradient|WantPlain, nil, &exact); err != nil {
 				t.Fatal(err)
 			}
-			s, err := NewSampler(c.loss, c.ref, slices.Max(c.p.Sizes), len(c.p.Sizes), &SampledOptions{Sweeps: 1500, Band: -1, Passes: 300, Steps: 150, Seed: 3})
+			s, err := NewSampler(c.loss, c.ref, slices.Max(c.p.Sizes), len(c.p.Sizes),
+				&SampledOptions{Sweeps: 1500, Band: -1, Passes: 300, Steps: 150, Seed: 3})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -138,8 +145,10 @@ func TestSampledAgainstEnumeration(t *testing.T) {
 			tied := make([]float64, len(r.Tied))
 			for i, row := range exact.Marginals {
 				for k, x := range row {
-					near(fmt.Sprintf("marginal %d %d", i, k), r.Marginals[i][k], r.MarginalsError[i][k], x, 2e-4)
-					near(fmt.Sprintf("risk gradient %d %d", i, k), r.RiskGradient[i][k], r.RiskGradientError[i][k], exact.RiskGradient[i][k], 2e-4)
+					near(fmt.Sprintf("marginal %d %d", i, k), r.Marginals[i][k], r.MarginalsError[i][k], x,
+						2e-4)
+					near(fmt.Sprintf("risk gradient %d %d", i, k), r.RiskGradient[i][k],
+						r.RiskGradientError[i][k], exact.RiskGradient[i][k], 2e-4)
 					if i >= c.p.Order-1 {
 						tied[k] += x
 					}
@@ -169,7 +178,8 @@ func TestSampledMisuse(t *testing.T) {
 			t.Errorf("%T: no error", loss)
 		}
 	}
-	for _, o := range []SampledOptions{{Sweeps: -1}, {Sweeps: 1}, {Period: 1}, {Burn: -2}, {Band: -2}, {Symbols: [][]int{{2}}}} {
+	for _, o := range []SampledOptions{{Sweeps: -1}, {Sweeps: 1}, {Period: 1}, {Burn: -2}, {Band: -2},
+		{Symbols: [][]int{{2}}}} {
 		if _, err := NewSampler(Unit, []int{0, 1}, 2, 3, &o); err == nil {
 			t.Errorf("%+v: no error", o)
 		}
@@ -201,10 +211,12 @@ func TestSampledMisuse(t *testing.T) {
 			t.Errorf("%s: the result holds something", name)
 		}
 	}
-	// An interrupt is obeyed within a sweep: one of a long local loss takes a second, all of them days.
+	// An interrupt is obeyed within a sweep: one of a long local loss takes a second, all of them
+	// days.
 	ctx, cancel = context.WithTimeout(context.Background(), 20*time.Millisecond)
 	defer cancel()
-	s, err = NewSampler(Local{}, make([]int, 400), 2, 400, &SampledOptions{Sweeps: 100_000, Budget: Budget{Ctx: ctx}})
+	s, err = NewSampler(Local{}, make([]int, 400), 2, 400, &SampledOptions{Sweeps: 100_000,
+		Budget: Budget{Ctx: ctx}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +227,8 @@ func TestSampledMisuse(t *testing.T) {
 	if took := time.Since(begin); took > 10*time.Second {
 		t.Errorf("an interrupt took %v", took)
 	}
-	s, err = NewSampler(Unit, make([]int, 4000), 2, 4000, &SampledOptions{Band: -1, Budget: Budget{Bytes: 1 << 20}})
+	s, err = NewSampler(Unit, make([]int, 4000), 2, 4000, &SampledOptions{Band: -1,
+		Budget: Budget{Bytes: 1 << 20}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +263,8 @@ func TestSampledSeeds(t *testing.T) {
 	}
 }
 
-// A layered lattice, against the general path on the same one: probabilities of arcs, E[L] and log Z.
+// A layered lattice, against the general path on the same one: probabilities of arcs, E[L] and log
+// Z.
 func TestSampledLattice(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	for range 4 {
@@ -269,7 +283,8 @@ func TestSampledLattice(t *testing.T) {
 				}
 				for range 1 + rng.IntN(4) {
 					k := fst.Label(1 + rng.IntN(symbols))
-					a.AddArc(q, fst.Arc[semiring.Log64]{ILabel: k, OLabel: k, Weight: semiring.Log64(rng.NormFloat64()), NextState: fst.StateID(1 + t*width + rng.IntN(width))})
+					a.AddArc(q, fst.Arc[semiring.Log64]{ILabel: k, OLabel: k,
+						Weight: semiring.Log64(rng.NormFloat64()), NextState: fst.StateID(1 + t*width + rng.IntN(width))})
 				}
 			}
 		}
@@ -289,7 +304,8 @@ func TestSampledLattice(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := NewSampler(Unit, ref, symbols, l, &SampledOptions{Symbols: layered.Symbols, Sweeps: 2000, Steps: 200})
+		s, err := NewSampler(Unit, ref, symbols, l, &SampledOptions{Symbols: layered.Symbols, Sweeps: 2000,
+			Steps: 200})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -300,8 +316,10 @@ func TestSampledLattice(t *testing.T) {
 		if !r.Mixed || !r.BandExact {
 			t.Errorf("split R-hat %v, inexact %v", r.RHat, r.Inexact)
 		}
-		if math.Abs(r.LogZ-want.LogZ) > 2.5*r.LogZError || math.Abs(r.Expected-want.Expected) > 2.5*r.ExpectedError || r.ExpectedError > .1 {
-			t.Errorf("log Z %v ± %v, E[L] %v ± %v, not %v and %v", r.LogZ, r.LogZError, r.Expected, r.ExpectedError, want.LogZ, want.Expected)
+		if math.Abs(r.LogZ-want.LogZ) > 2.5*r.LogZError ||
+			math.Abs(r.Expected-want.Expected) > 2.5*r.ExpectedError || r.ExpectedError > .1 {
+			t.Errorf("log Z %v ± %v, E[L] %v ± %v, not %v and %v", r.LogZ, r.LogZError, r.Expected,
+				r.ExpectedError, want.LogZ, want.Expected)
 		}
 		for q, row := range layered.Arcs(r.Marginals) {
 			for i, x := range row {
@@ -324,13 +342,14 @@ func TestSampledLattice(t *testing.T) {
 	}
 }
 
-// Against exact machines of the published references: the tied gradient is as near as its intervals say, in the band
-// that a sampler takes by itself.
+// Against exact machines of the published references: the tied gradient is as near as its intervals
+// say, in the band that a sampler takes by itself.
 func TestSampledAgainstMachines(t *testing.T) {
 	for _, c := range []struct {
 		loss Edit
 		l, m int
-	}{{Unit, 10, 10}, {Unit, 14, 14}, {Unit, 16, 16}, {SmithWaterman, 10, 10}, {Unit, 14, 11}, {Edit{Sub: 1.7, Ins: 1.1, Del: 1.3}, 10, 12}} {
+	}{{Unit, 10, 10}, {Unit, 14, 14}, {Unit, 16, 16}, {SmithWaterman, 10, 10}, {Unit, 14,
+		11}, {Edit{Sub: 1.7, Ins: 1.1, Del: 1.3}, 10, 12}} {
 		ref := publishedRef(0, c.m)
 		p := publishedPotentials(3, 10, c.l, 2)
 		machine, err := c.loss.Machine(ref, 10, c.l)
@@ -364,17 +383,19 @@ func TestSampledAgainstMachines(t *testing.T) {
 			}
 		}
 		if off > 1.6*expected+1e-3*sum || off > .01*sum {
-			t.Errorf("%+v, l %d, m %d: tied gradient is off by %v of %v, where intervals say %v", c.loss, c.l, c.m, off, sum, expected)
+			t.Errorf("%+v, l %d, m %d: tied gradient is off by %v of %v, where intervals say %v", c.loss,
+				c.l, c.m, off, sum, expected)
 		}
-		if math.Abs(r.LogZ-exact.LogZ) > 2*r.LogZError || math.Abs(r.Expected-exact.Expected) > 2*r.ExpectedError || !r.Mixed {
+		if math.Abs(r.LogZ-exact.LogZ) > 2*r.LogZError ||
+			math.Abs(r.Expected-exact.Expected) > 2*r.ExpectedError || !r.Mixed {
 			t.Errorf("%+v, l %d, m %d: log Z %v ± %v, E[L] %v ± %v, not %v and %v", c.loss, c.l, c.m,
 				r.LogZ, r.LogZError, r.Expected, r.ExpectedError, exact.LogZ, exact.Expected)
 		}
 	}
 }
 
-// A band that is too narrow is said not to be exact, chains that do not mix are said not to, and what is hardly ever
-// visited has no interval.
+// A band that is too narrow is said not to be exact, chains that do not mix are said not to, and
+// what is hardly ever visited has no interval.
 func TestSampledSays(t *testing.T) {
 	ref, p := publishedSampled(1, 80, 1)
 	eval := func(p *Potentials, o SampledOptions) *SampledResult {
@@ -403,7 +424,8 @@ func TestSampledSays(t *testing.T) {
 	}
 }
 
-// Controls learned on other references leave less than half of the variance, and intervals that are as narrow.
+// Controls learned on other references leave less than half of the variance, and intervals that are
+// as narrow.
 func TestTiedControl(t *testing.T) {
 	_, p := publishedSampled(1, 60, 1)
 	control := &TiedControl{}
@@ -431,7 +453,8 @@ func TestTiedControl(t *testing.T) {
 	truth := run(ref, 999, SampledOptions{Sweeps: 20000})
 	var plain, learned, half float64
 	for i := range 6 {
-		// Sweeps of both have plain Rao-Blackwell forms where a fresh control has no coefficients yet.
+		// Sweeps of both have plain Rao-Blackwell forms where a fresh control has no coefficients
+		// yet.
 		a := run(ref, uint64(100+i), SampledOptions{Sweeps: 60, Control: &TiedControl{}})
 		b := run(ref, uint64(100+i), SampledOptions{Sweeps: 60, Control: control})
 		for k, x := range truth.Tied {

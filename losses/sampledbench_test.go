@@ -9,7 +9,8 @@ import (
 
 // sampledTruth is a long run: E[window] of all windows and of tied ones.
 func sampledTruth(b testing.TB, ref []int, p *Potentials, sweeps, band int) *SampledResult {
-	s, err := NewSampler(Unit, ref, 10, len(ref), &SampledOptions{Sweeps: sweeps, Burn: 500, Seed: 99, Band: band})
+	s, err := NewSampler(Unit, ref, 10, len(ref), &SampledOptions{Sweeps: sweeps, Burn: 500, Seed: 99,
+		Band: band})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -20,7 +21,8 @@ func sampledTruth(b testing.TB, ref []int, p *Potentials, sweeps, band int) *Sam
 	return r
 }
 
-// publishedSampled returns an instance of the published setting: 10 labels, weights of N(0, scale²) tied over positions.
+// publishedSampled returns an instance of the published setting: 10 labels, weights of N(0, scale²)
+// tied over positions.
 func publishedSampled(seed, l int, scale float64) ([]int, *Potentials) {
 	rng := rand.New(rand.NewPCG(uint64(seed), 32))
 	ref := uniformRef(rng, 10, l)
@@ -33,8 +35,9 @@ func userTime() float64 {
 	return float64(u.Utime.Sec) + 1e-6*float64(u.Utime.Usec)
 }
 
-// BenchmarkSampled measures, against a long run: processor milliseconds, the L1 error of marginals a position, the
-// relative L1 error of the tied gradient, and the coverage of intervals where there are intervals.
+// BenchmarkSampled measures, against a long run: processor milliseconds, the L1 error of marginals
+// a position, the relative L1 error of the tied gradient, and the coverage of intervals where there
+// are intervals.
 func BenchmarkSampled(b *testing.B) {
 	for _, c := range []struct {
 		name   string
@@ -68,7 +71,8 @@ func BenchmarkSampled(b *testing.B) {
 						refs = 15
 					}
 					for i := range refs {
-						s, err := NewSampler(Unit, uniformRef(rng, 10, c.l), 10, c.l, &SampledOptions{Sweeps: 160, Seed: uint64(i), Control: o.Control})
+						s, err := NewSampler(Unit, uniformRef(rng, 10, c.l), 10, c.l,
+							&SampledOptions{Sweeps: 160, Seed: uint64(i), Control: o.Control})
 						if err != nil {
 							b.Fatal(err)
 						}

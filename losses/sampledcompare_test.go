@@ -13,7 +13,8 @@ import (
 
 var compareRisk = flag.Bool("sampled.compare", false, "run TestSampledCompared, which prints a table")
 
-// riskOf is a way to estimate the gradient of the risk for tied weights, in about so many processor milliseconds.
+// riskOf is a way to estimate the gradient of the risk for tied weights, in about so many processor
+// milliseconds.
 type riskOf func(ref []int, p *Potentials, ms float64, seed uint64) []float64
 
 // drawn samples strings at γ = 0 until the time is up, and scores them by bit vectors.
@@ -52,15 +53,16 @@ func spreadRisk(us [][]int, loss, w []float64, p *Potentials, scale float64) []f
 	return g
 }
 
-// baselineRisk is the score function's estimate, with the mean loss of the sample as baseline (n/(n-1) makes it unbiased).
+// baselineRisk is the score function's estimate, with the mean loss of the sample as baseline
+// (n/(n-1) makes it unbiased).
 func baselineRisk(ref []int, p *Potentials, ms float64, seed uint64) []float64 {
 	us, loss := drawn(ref, p, ms, seed)
 	n := float64(len(us))
 	return spreadRisk(us, loss, slices.Repeat([]float64{1 / n}, len(us)), p, n/(n-1))
 }
 
-// nbestRisk renormalises the probabilities of the different strings of the sample, as minimum word error rate training
-// on n-best lists does.
+// nbestRisk renormalises the probabilities of the different strings of the sample, as minimum word
+// error rate training on n-best lists does.
 func nbestRisk(ref []int, p *Potentials, ms float64, seed uint64) []float64 {
 	us, loss := drawn(ref, p, ms, seed)
 	seen := map[string]bool{}
@@ -111,8 +113,9 @@ func rowsRisk(passes map[int]float64) riskOf {
 	}
 }
 
-// TestSampledCompared prints how far estimates of the gradient of the risk are off, at equal processor time, in
-// parts of the gradient's L1 norm: 10 labels, order 2, weights of N(0, scale²), unit edit distance.
+// TestSampledCompared prints how far estimates of the gradient of the risk are off, at equal
+// processor time, in parts of the gradient's L1 norm: 10 labels, order 2, weights of N(0, scale²),
+// unit edit distance.
 //
 //	go test ./losses -run SampledCompared -sampled.compare -v
 func TestSampledCompared(t *testing.T) {
@@ -122,7 +125,8 @@ func TestSampledCompared(t *testing.T) {
 	methods := []struct {
 		name string
 		of   riskOf
-	}{{"n-best renormalised", nbestRisk}, {"Monte Carlo with a baseline", baselineRisk}, {"rows (Sampler)", rowsRisk(map[int]float64{})}}
+	}{{"n-best renormalised", nbestRisk}, {"Monte Carlo with a baseline", baselineRisk}, {"rows (Sampler)",
+		rowsRisk(map[int]float64{})}}
 	fmt.Println("| l | weights | processor ms | method | mean relative L1 error | of the mean of all estimates |")
 	fmt.Println("|---|---|---|---|---|---|")
 	for _, c := range []struct {

@@ -6,20 +6,20 @@ import (
 	"github.com/tropica-fst/tropica/losses/internal/gibbs"
 )
 
-// TiedControl learns, over a batch, to make WantTied of a Sampler more precise: about three times less
-// variance where the model is diffuse. Raw counts of pairs minus their Rao-Blackwell forms have mean zero,
-// and a linear combination of them is subtracted. Its coefficients come from a ridge regression over the
-// runs that came before, on other references; they serve any reference as long as the weights have
-// not moved much. Whatever they are, the estimate stays consistent and its interval right, since both
-// come from the run at hand.
+// TiedControl learns, over a batch, to make WantTied of a Sampler more precise: about three times
+// less variance where the model is diffuse. Raw counts of pairs minus their Rao-Blackwell forms
+// have mean zero, and a linear combination of them is subtracted. Its coefficients come from a
+// ridge regression over the runs that came before, on other references; they serve any reference as
+// long as the weights have not moved much. Whatever they are, the estimate stays consistent and its
+// interval right, since both come from the run at hand.
 //
 //	control := &losses.TiedControl{}
 //	options := &losses.SampledOptions{Control: control}
 //	// evaluate the samplers of a batch, then
 //	control.Refresh()
 //
-// It serves potentials of order 2 with tied weights, of up to 17 labels, and is passed over for others. The zero
-// value is ready for use; it serves one goroutine.
+// It serves potentials of order 2 with tied weights, of up to 17 labels, and is passed over for
+// others. The zero value is ready for use; it serves one goroutine.
 type TiedControl struct {
 	n          int // weights
 	runs, used int
@@ -51,8 +51,8 @@ func (c *TiedControl) fits(p *Potentials) bool {
 // Runs returns the number of runs that the coefficients in use came from.
 func (c *TiedControl) Runs() int { return c.used }
 
-// Refresh computes the coefficients from the runs since it was last called, and from earlier ones at half their
-// weight. It does nothing before a run. O(D⁶) time, 10 ms for 10 labels.
+// Refresh computes the coefficients from the runs since it was last called, and from earlier ones
+// at half their weight. It does nothing before a run. O(D⁶) time, 10 ms for 10 labels.
 func (c *TiedControl) Refresh() {
 	if c.runs == 0 {
 		return

@@ -8,9 +8,11 @@ import (
 	"testing"
 )
 
-var coverageCases = flag.Int("sampled.cases", 120, "cases of TestSampledCoverage; 1000 are what testdata/bench has figures of")
+var coverageCases = flag.Int("sampled.cases", 120,
+	"cases of TestSampledCoverage; 1000 are what testdata/bench has figures of")
 
-// coverageCase draws a problem that an exact machine solves: any loss, lengths, order, γ and peakedness.
+// coverageCase draws a problem that an exact machine solves: any loss, lengths, order, γ and
+// peakedness.
 func coverageCase(rng *rand.Rand) sampledCase {
 	l, labels, q := 6+rng.IntN(6), 2+rng.IntN(4), 1+rng.IntN(2)
 	if rng.IntN(6) == 0 {
@@ -50,8 +52,9 @@ func coverageCase(rng *rand.Rand) sampledCase {
 	return c
 }
 
-// Intervals of 95 % cover in 93 to 97 % of all components above .05, of every output. The test's own few cases
-// must come within what chance allows them: cells of a case share a run, so that a case counts as about two draws.
+// Intervals of 95 % cover in 93 to 97 % of all components above .05, of every output. The test's
+// own few cases must come within what chance allows them: cells of a case share a run, so that a
+// case counts as about two draws.
 func TestSampledCoverage(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2026, 32))
 	type tally struct{ in, all float64 }
@@ -80,15 +83,18 @@ func TestSampledCoverage(t *testing.T) {
 			t.Fatal(err)
 		}
 		var exact Result
-		if err := new(Evaluator).Eval(machine, c.p, c.gamma, WantMarginals|WantExpected|WantRisk|WantRiskGradient, &exact); err != nil {
+		if err := new(Evaluator).Eval(machine, c.p, c.gamma,
+			WantMarginals|WantExpected|WantRisk|WantRiskGradient, &exact); err != nil {
 			t.Fatal(err)
 		}
-		s, err := NewSampler(c.loss, c.ref, slices.Max(c.p.Sizes), l, &SampledOptions{Sweeps: 160, Band: -1, Passes: 16, Seed: uint64(i)})
+		s, err := NewSampler(c.loss, c.ref, slices.Max(c.p.Sizes), l, &SampledOptions{Sweeps: 160,
+			Band: -1, Passes: 16, Seed: uint64(i)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		var r SampledResult
-		if err := s.Eval(c.p, c.gamma, WantMarginals|WantTied|WantRisk|WantRiskGradient|WantLogZ, &r); err != nil {
+		if err := s.Eval(c.p, c.gamma, WantMarginals|WantTied|WantRisk|WantRiskGradient|WantLogZ,
+			&r); err != nil {
 			t.Fatal(err)
 		}
 		if !r.Mixed {
@@ -126,7 +132,8 @@ func TestSampledCoverage(t *testing.T) {
 	}
 	for what, c := range tallies {
 		share := c.in / c.all
-		slack := 0.02 + 3*math.Sqrt(.05*.95/min(c.all, 2*float64(*coverageCases)))*math.Sqrt(max(0, 1-float64(*coverageCases)/1000))
+		slack := 0.02 + 3*math.Sqrt(.05*.95/min(c.all, 2*float64(*coverageCases)))*math.Sqrt(max(0,
+			1-float64(*coverageCases)/1000))
 		t.Logf("%s: %.4f of %v intervals cover", what, share, c.all)
 		if share < .95-slack || share > min(1, .95+slack) {
 			t.Errorf("%s: %.4f of %v intervals cover, not .95 ± %.3f", what, share, c.all, slack)

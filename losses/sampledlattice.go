@@ -12,9 +12,10 @@ import (
 // ErrNotLayered is the reason for refusing a lattice that a Sampler cannot take.
 var ErrNotLayered = errors.New("the paths of the lattice have different lengths, or labels of ε")
 
-// LayeredLattice is a lattice whose paths all have one length, as potentials of order 2: the labels of a position are its
-// arcs, and arcs that do not follow each other are forbidden. A Sampler takes it with
-// SampledOptions.Symbols; an Evaluator does not, since its machines know no labels that share a symbol.
+// LayeredLattice is a lattice whose paths all have one length, as potentials of order 2: the labels
+// of a position are its arcs, and arcs that do not follow each other are forbidden. A Sampler takes
+// it with SampledOptions.Symbols; an Evaluator does not, since its machines know no labels that
+// share a symbol.
 type LayeredLattice struct {
 	Potentials *Potentials
 	Symbols    [][]int // by position and label
@@ -25,8 +26,9 @@ type LayeredLattice struct {
 	arcs   []int
 }
 
-// NewLayeredLattice reads a lattice as Lattice has them: weights are negated potentials, label k+1 is symbol k. It takes
-// O(Σ n_t n_(t+1)) memory for n_t arcs at position t, and an error wraps ErrNotLayered where paths differ in length.
+// NewLayeredLattice reads a lattice as Lattice has them: weights are negated potentials, label k+1
+// is symbol k. It takes O(Σ n_t n_(t+1)) memory for n_t arcs at position t, and an error wraps
+// ErrNotLayered where paths differ in length.
 func NewLayeredLattice(a fst.Expanded[semiring.Log64]) (*LayeredLattice, error) {
 	if err := CheckLattice(a); err != nil {
 		return nil, err
@@ -55,7 +57,8 @@ func NewLayeredLattice(a fst.Expanded[semiring.Log64]) (*LayeredLattice, error) 
 			}
 			for i, e := range a.Arcs(q) {
 				if e.ILabel == fst.Epsilon {
-					return nil, fmt.Errorf("losses: lattice: arc %d of state %d has the label ε: %w", i, q, ErrNotLayered)
+					return nil, fmt.Errorf("losses: lattice: arc %d of state %d has the label ε: %w", i, q,
+						ErrNotLayered)
 				}
 				switch d := depth[e.NextState]; {
 				case d < 0:
@@ -87,7 +90,8 @@ func (l *LayeredLattice) potentials(a fst.Expanded[semiring.Log64]) error {
 		sizes[t] = len(row)
 		if t > 0 {
 			if windows += sizes[t] * sizes[t-1]; windows > 1<<26 {
-				return fmt.Errorf("losses: lattice: more than %d pairs of arcs up to position %d: %w", 1<<26, t, ErrBudget)
+				return fmt.Errorf("losses: lattice: more than %d pairs of arcs up to position %d: %w",
+					1<<26, t, ErrBudget)
 			}
 		}
 	}
@@ -112,7 +116,8 @@ func (l *LayeredLattice) potentials(a fst.Expanded[semiring.Log64]) error {
 	return nil
 }
 
-// Arcs sums a number of each window, as Marginals are, over what comes before: a row a state and a value an arc, as LatticeResult has them.
+// Arcs sums a number of each window, as Marginals are, over what comes before: a row a state and a
+// value an arc, as LatticeResult has them.
 func (l *LayeredLattice) Arcs(windows [][]float64) [][]float64 {
 	out := make([][]float64, l.states)
 	for q, n := range l.arcs {

@@ -8,10 +8,11 @@ import (
 
 // risk estimates E[L] at γ = 0, and its gradient Cov(L, [window at t is z]), from exact samples.
 //
-// The losses of all symbols of a site give, for a sample of the others, the sum over the site's symbol of
-// p (L - c): its mean is E[(L - c) [window]] with the site's own share of the variance taken out. From it goes
-// (Risk - c) times the probability of the window, which is known at γ = 0. c is the mean loss of a first sample
-// that is not counted. Both neighbours' forms are averaged, as at γ.
+// The losses of all symbols of a site give, for a sample of the others, the sum over the site's
+// symbol of p (L - c): its mean is E[(L - c) [window]] with the site's own share of the variance
+// taken out. From it goes (Risk - c) times the probability of the window, which is known at γ = 0.
+// c is the mean loss of a first sample that is not counted. Both neighbours' forms are averaged, as
+// at γ.
 func (e *run) risk(want Want, r *SampledResult) error {
 	const groups = 8
 	passes := e.s.o.Passes
@@ -68,7 +69,8 @@ func (e *run) risk(want Want, r *SampledResult) error {
 			u := strings[c]
 			last := min(len(u), t+p.Order)
 			for s := t; s < last; s++ {
-				// The window that ends at s holds the site: a form of its own for each of its sites.
+				// The window that ends at s holds the site: a form of its own for each of its
+				// sites.
 				share := 1 / float64(min(p.Order, s+1))
 				stride := 1
 				for i := t + 1; i <= s; i++ {

@@ -141,8 +141,8 @@ func TestUnitsOfCosts(t *testing.T) {
 	}
 }
 
-// What a band costs is told alike in every unit, on the direct path, on the
-// general one and for a user's transducer.
+// The cost of a band is the same in every unit, on the direct path, on the general one and for a
+// user's transducer.
 func TestUnitsOfBandErrors(t *testing.T) {
 	const alphabet, l = 3, 9
 	ref := []int{0, 1, 1, 2, 0, 2, 1, 0, 0, 1}

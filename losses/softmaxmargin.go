@@ -15,9 +15,9 @@ import (
 //
 //	F = log Σ_u exp(θ(u) + γ L(u, reference)) - θ(reference),
 //
-// and its gradient with respect to θ: what a training step needs, in one call. The zero value but
-// for Alphabet and Order is the plain conditional random field. It keeps machines and working
-// memory from one call to the next, and serves one goroutine.
+// and its gradient with respect to θ: what a training step needs, in one call. The zero value,
+// except for Alphabet and Order, is the plain conditional random field. It keeps machines and
+// working memory from one call to the next, and serves one goroutine.
 //
 //	obj := losses.SoftmaxMargin[float32]{Loss: losses.Unit, Alphabet: 30, Order: 2}
 //	err := obj.Eval(ctx, references, theta, values, &grad)
@@ -51,17 +51,17 @@ type marginWorker struct {
 }
 
 // Eval evaluates the examples of theta, one a reference. Strings of example b have the length of
-// references[b]; what is behind it is padding, never read. It stores F of example b in values[b],
-// and the gradient in grad, of the shape of theta, with zeros for padding; nil is no gradient.
-// values may be nil. grad must not share memory with theta.
+// references[b]; later rows are padding, never read. It stores F of example b in values[b], and the
+// gradient in grad, of the shape of theta, with zeros for padding. nil is no gradient. values may
+// be nil. grad must not share memory with theta.
 //
 // Calls with the references of the call before allocate nothing on one worker, and a
 // few goroutines on several.
 //
-// Errors: shapes, references outside the alphabet, a reference that a potential of -Inf
-// forbids, those of Loss.Machine and Evaluator.Eval. They name the first example that has one. Its value, and that of
-// every example that fails, is NaN and its gradient 0; the others are evaluated all the same, but
-// once ctx is done.
+// Errors: shapes, references outside the alphabet, a reference that a potential of -Inf forbids,
+// those of Loss.Machine and Evaluator.Eval. An error names the first example that has one. The
+// value of every example that fails is NaN and its gradient 0. The others are evaluated all the
+// same, unless ctx is done.
 func (s *SoftmaxMargin[F]) Eval(ctx context.Context, references [][]int, theta Tensor[F], values []float64, grad *Tensor[F]) error {
 	order, gamma := max(s.Order, 0), s.Gamma
 	if s.Order == 0 {

@@ -89,7 +89,7 @@ func testSoftmaxMargin[F float32 | float64](t *testing.T) {
 						}
 					}
 				}
-				// What lies between rows is nobody's.
+				// Elements between rows belong to no row.
 				if grad.Data[theta.Window] != 77 || grad.Data[len(grad.Data)-1] != 77 {
 					t.Error("the gradient was written between rows")
 				}

@@ -7,14 +7,12 @@ import (
 
 // sweeper is the linear (whitened) forward-backward sweep over a graph.
 //
-// Weights of arcs are exp(γ·value), divided by the greatest of them, so that
-// forward and backward values stay in [0, 1] and nothing overflows. What
-// underflows is lost: each operation then errs by at most 2⁻¹⁰⁷⁴, so that the
-// sum of all is far below the result's last place as long as that sum is not
-// itself tiny. That is checked afterwards (least), and makes the sweep either
-// right or refused, whatever the potentials, γ and the lengths. Refused once,
-// it is tried again with every layer scaled to a greatest value of 1; refused
-// again, the log-space sweep takes over.
+// Weights of arcs are exp(γ·value), divided by the greatest of them, so that forward and backward
+// values stay in [0, 1] and nothing overflows. Underflow loses values. Each operation then errs by
+// at most 2⁻¹⁰⁷⁴, so that the total is far below the result's last place as long as the sum is not
+// itself tiny. That is checked afterwards (least), and makes the sweep either right or refused, for
+// any potentials, γ and lengths. A refused sweep is repeated with every layer scaled to a greatest
+// value of 1. If that is refused, too, the log-space sweep takes over.
 type sweeper struct {
 	w, wd []float64 // by value: exp(γ·value)/scale; that times the value
 
@@ -107,8 +105,8 @@ func (s *sweeper) weights(m *Machine, gamma float64) float64 {
 	return top
 }
 
-// forward fills alpha (and alpha1 for a tangent), and returns the sum over all
-// strings, its tangent, and the log of the scale of the final weights.
+// forward fills alpha (and alpha1 for a tangent). It returns the sum over all strings, its tangent,
+// and the log of the scale of the final weights.
 func (s *sweeper) forward(m *Machine, g *graph, w *whitening, j *job, scaled bool) (z, z1, final float64) {
 	l := len(m.layers)
 	s.v = resize(s.v, g.most)

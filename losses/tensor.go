@@ -2,13 +2,13 @@ package losses
 
 import "fmt"
 
-// Tensor is a view of a flat array of numbers by example, position and window, as arrays
-// of other languages have them: potentials θ, or the gradient with respect to them.
-// Strides count elements. Element (b, t, w) is Data[b*BatchStride + t*RowStride + w].
+// Tensor is a view of a flat array of numbers by example, position and window, as arrays of other
+// languages are laid out. It holds potentials θ, or the gradient with respect to them. Strides
+// count elements. Element (b, t, w) is Data[b*BatchStride + t*RowStride + w].
 //
-// Row t of an example is laid out as Potentials.Theta[t]: order q has alphabet^q windows, and
-// positions before q-1, whose windows are shorter, use the first alphabet^(t+1) of them. Rows
-// behind the end of an example are padding.
+// Row t of an example is laid out as Potentials.Theta[t]. Order q has alphabet^q windows. Positions
+// before q-1, whose windows are shorter, use the first alphabet^(t+1) of them. Rows after the end
+// of an example are padding.
 type Tensor[F float32 | float64] struct {
 	Data                  []F
 	Batch, Length, Window int // the shape; all examples have room for Length positions
@@ -73,7 +73,7 @@ func (x *Tensor[F]) Potentials(p *Potentials, b, length, alphabet, order int) er
 	return nil
 }
 
-// windowsOf checks that rows of so many windows are those of an order.
+// windowsOf checks that rows of the given number of windows are those of an order.
 func windowsOf(windows, alphabet, order int) error {
 	if order < 1 || order > 3 {
 		return fmt.Errorf("losses: order %d: 1, 2 and 3 are supported", order)

@@ -12,14 +12,14 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// Transducer is the loss that a user's transducer U defines, as a Loss: what trains
-// with an edit distance trains with it. U's input side reads y, its output side the
-// reference, both with symbol k as label k+1. A string that U has no path for is left
-// out of every sum and maximum; where that is every string, Machine returns ErrNoString.
+// Transducer is the loss that a user's transducer U defines, as a Loss. Everything that trains with
+// an edit distance trains with it. U's input side reads y, its output side the reference, both with
+// symbol k as label k+1. A string that U has no path for is left out of every sum and maximum;
+// where that is every string, Machine returns ErrNoString.
 //
-// A machine is made along the general path, by composition and determinization, and
-// may be as large as that makes it: exponential in the length for losses like an edit
-// distance. Direct constructions exist for Edit, Local and NGram.
+// A machine is made along the general path, by composition and determinization. Its size is that of
+// the determinized automaton: exponential in the length for losses like an edit distance. Direct
+// constructions exist for Edit, Local and NGram.
 type Transducer struct {
 	// Limits bounds what is built for a reference, as those of GeneralOptions do: zero
 	// Bytes are DefaultBytes, and beyond them is a *BudgetError.
@@ -45,9 +45,9 @@ func TropicalTransducer(u fst.Expanded[semiring.Tropical64]) (*Transducer, error
 	}}, nil
 }
 
-// RationalTransducer is the loss -log(c + the sum over the paths of U for y and the
-// reference of their weight), for a U over the probability semiring, or over log
-// weights, which stand for exp(-w). It copies u. O(|U|) time.
+// RationalTransducer is the loss -log(c + the sum of the weights of U's paths for y and the
+// reference). U is over the probability semiring, or over log weights, which stand for exp(-w). It
+// copies u. O(|U|) time.
 func RationalTransducer[W semiring.Codec[W]](u fst.Expanded[W], c float64) (*Transducer, error) {
 	if !(c >= 0) || math.IsInf(c, 1) {
 		return nil, fmt.Errorf("losses: rational: c = %v is not a non-negative number", c)
@@ -62,11 +62,11 @@ func RationalTransducer[W semiring.Codec[W]](u fst.Expanded[W], c float64) (*Tra
 	}}, nil
 }
 
-// digest tells machines apart: 128 bits under two keys that are drawn when the process starts, so
-// that nobody can prepare two machines with one digest.
+// digest identifies machines by 128 bits under two keys that are drawn when the process starts, so
+// that two machines with one digest cannot be prepared.
 //
-// Not crypto/sha256, which nothing else here needs: it and what it imports initialize code and
-// tables at the start of every program that has them.
+// It avoids crypto/sha256: that package and its imports initialize code and tables at the start of
+// every program that has them.
 type digest [16]byte
 
 var digestKeys = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
@@ -125,10 +125,10 @@ func brief(ref []int) string {
 	return s
 }
 
-// Among returns the losses of some strings against a reference, +Inf for those left
-// out: what Machine has for them, without a machine of all strings. The general path
-// runs once, over a trie of the strings, and what it makes has no more states than that.
-// Besides, it goes through U once, O(|U| log|U|).
+// Among returns the losses of the given strings against a reference, +Inf for those left out. They
+// equal the losses of Machine, without a machine of all strings. The general path runs once, over a
+// trie of the strings, and its result has no more states than that. Besides, it goes through U
+// once, O(|U| log|U|).
 func (t *Transducer) Among(strings [][]int, ref []int) ([]float64, error) {
 	y := fst.NewVector[semiring.Log64](1)
 	y.SetStart(y.AddState())

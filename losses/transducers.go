@@ -15,11 +15,10 @@ import (
 // transducers here read y on the input side and the reference on the output
 // side, and are sorted by input label.
 
-// Transducer returns the edit transducer of figure 6.3: one state, with arcs
-// a:b for matches and substitutions, a:ε for deletions, ε:b for insertions. It
-// has (alphabet+1)² - 1 arcs, too many of which are an ErrBudget: Automaton needs
-// those alone that a reference and some strings use. A band is no property of the
-// transducer: see GeneralOptions.Band.
+// Transducer returns the edit transducer of figure 6.3: one state, with arcs a:b for matches and
+// substitutions, a:ε for deletions, ε:b for insertions. It has (alphabet+1)² - 1 arcs; too many are
+// an ErrBudget. Automaton needs only those that a reference and some strings use. A band is not a
+// property of the transducer: see GeneralOptions.Band.
 func (e Edit) Transducer(alphabet int) (*fst.Vector[semiring.Tropical64], error) {
 	e = e.or()
 	if err := e.check(nil, alphabet); err != nil {
@@ -78,7 +77,7 @@ func checkArcs(ys, rs []int, states int, lim ops.Limits) error {
 		return fmt.Errorf("losses: a transducer between %d and %d symbols has %d arcs, more than the limit on arcs, %d, which needs to be raised: %w", len(ys), len(rs), n, lim.Arcs, ErrBudget)
 	}
 	if n > limit/arc {
-		return fmt.Errorf("losses: a transducer between %d and %d symbols has %d arcs, of which %d bytes hold %d: %w", len(ys), len(rs), n, limit, limit/arc, ErrBudget)
+		return fmt.Errorf("losses: a transducer between %d and %d symbols has %d arcs, but %d bytes hold only %d: %w", len(ys), len(rs), n, limit, limit/arc, ErrBudget)
 	}
 	return nil
 }
@@ -188,15 +187,14 @@ func (e Edit) cost(y, r int) float64 {
 	}
 }
 
-// Factors returns T1 and T2 with T1∘T2 = e.Transducer(alphabet), as in figure
-// 6.4(b): T1 turns a symbol of y into itself, or into s (to be substituted or
-// deleted), or brings in i (to be inserted); T2 turns s into any symbol of the
-// reference or none, and i into any. Both are linear in the alphabet where the
-// transducer itself is quadratic, so that Y∘T1 and T2∘Y_i composed on the fly
-// take O(|Y||Y_i|). s is label alphabet+1, i is alphabet+2.
+// Factors returns T1 and T2 with T1∘T2 = e.Transducer(alphabet), as in figure 6.4(b). T1 turns a
+// symbol of y into itself, or into s (to be substituted or deleted), or brings in i (to be
+// inserted). T2 turns s into any symbol of the reference or none, and i into any. Both are linear
+// in the alphabet where the transducer itself is quadratic, so that Y∘T1 and T2∘Y_i composed on the
+// fly take O(|Y||Y_i|). s is label alphabet+1, i is alphabet+2.
 //
-// Costs must be constants, and a substitution at least as dear as a match, for
-// s stands for any symbol: it can be substituted by what it was.
+// Costs must be constants, and a substitution at least as dear as a match: s stands for any symbol,
+// and may be substituted by the original one.
 func (e Edit) Factors(alphabet int) (t1, t2 *fst.Vector[semiring.Tropical64], err error) {
 	e = e.or()
 	if err := e.check(nil, alphabet); err != nil {
@@ -371,8 +369,8 @@ func countTransducer(symbols []int, n int) *fst.Vector[semiring.Probability] {
 	return t
 }
 
-// Transducer returns U = T∘T⁻¹, which counts common n-grams: U(y, r) is the sum
-// over n-grams u of the times that u occurs in y and in r.
+// Transducer returns U = T∘T⁻¹, which counts common n-grams. U(y, r) is the sum over n-grams u of
+// the number of times that u occurs in y times the number in r.
 func (n NGram) Transducer(alphabet int) (*fst.Vector[semiring.Probability], error) {
 	return n.transducer(upTo(alphabet), upTo(alphabet), ops.Limits{})
 }

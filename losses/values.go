@@ -42,7 +42,7 @@ func (e Edit) Value(y, ref []int) float64 {
 		if e.Band > 0 {
 			lo, hi = first[t+1], last[t+1]
 		}
-		// Cells before the window are never looked at again but for the one next to it.
+		// Cells before the window are never read again, except for the one next to it.
 		var diagonal float64
 		if lo > 0 {
 			diagonal = row[lo-1]

@@ -23,10 +23,9 @@ type rowArgs struct {
 	stride int // bytes of a row of p
 }
 
-// rowKernels runs layers in vector registers. With at most 16 labels (as the
-// kernels see them) one vector of flow never leaves them, with more it goes 16
-// labels at a time. Rows are taken in pieces, since assembly cannot be
-// preempted.
+// rowKernels runs layers in vector registers. With at most 16 labels (as the kernels see them) one
+// vector of flow never leaves them; with more it goes 16 labels at a time. Rows are taken in
+// pieces, since assembly cannot be preempted.
 type rowKernels struct {
 	args rowArgs
 	v    []float64

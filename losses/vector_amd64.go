@@ -8,8 +8,8 @@ var (
 	_ = [1]struct{}{}[unsafe.Offsetof(wordArgs{}.at)-168]
 )
 
-// useVectors tells that the processor has AVX2, FMA and BMI2, and the system
-// keeps their registers.
+// useVectors reports that the processor has AVX2, FMA and BMI2, and that the system keeps their
+// registers.
 var useVectors = haveVectors()
 
 func haveVectors() bool {

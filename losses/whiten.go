@@ -7,11 +7,10 @@ import (
 	"slices"
 )
 
-// whitening turns potentials into the conditional probabilities of the plain
-// model, p0(d | context, t) = exp(θ_t(context, d)) h_{t+1}(context') / h_t(context),
-// by backward messages h. Then Z = Z0 · E_p0[exp(γ L)]: forward values are
-// probabilities times exp(γ L), backward values are conditional expectations of
-// exp(γ L), and no θ can make them overflow.
+// whitening turns potentials into the conditional probabilities of the plain model, p0(d | context,
+// t) = exp(θ_t(context, d)) h_{t+1}(context') / h_t(context), by backward messages h. Then Z = Z0 ·
+// E_p0[exp(γ L)]. Forward values are probabilities times exp(γ L), backward values are conditional
+// expectations of exp(γ L), and no θ can make them overflow.
 //
 // Labels are renumbered as the graph has them (see numbering).
 type whitening struct {
@@ -279,8 +278,8 @@ func (w *whitening) contexts(t int) int {
 	return n
 }
 
-// after returns where, among the contexts of position t+1, those begin that
-// follow context c of position t; label d leads to after + d (order 1: to 0).
+// after returns the first position, among the contexts of position t+1, of those that follow
+// context c of position t. Label d leads to after + d (order 1: to 0).
 func (w *whitening) after(t, c int) int {
 	if w.order < 3 || t == 0 {
 		return 0
@@ -288,9 +287,9 @@ func (w *whitening) after(t, c int) int {
 	return c % w.labels[t-1] * w.labels[t]
 }
 
-// linear computes messages by scaled sums of products, with one exponential
-// per distinct potential; it reports false when a message could have
-// underflowed, which needs forbidden windows and very uneven potentials.
+// linear computes messages by scaled sums of products, with one exponential per distinct potential.
+// It reports false when a message could have underflowed, which needs forbidden windows and very
+// uneven potentials.
 func (w *whitening) linear(p *Potentials) bool {
 	w.exp, w.expBuf = w.rows(w.exp, w.expBuf, p)
 	l := len(w.theta)

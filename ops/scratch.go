@@ -174,6 +174,8 @@ func (b *stateBuffer[W]) reset() {
 type subsetScratch[R any] struct {
 	table subsetTable[R]
 	order []candidate
+	spare []candidate
+	runs  []int32
 	cand  []R
 	next  []element[R]
 	key   []byte
@@ -192,7 +194,7 @@ func (m *subsetMachine[W, R, A]) borrow() {
 	if cap(s.table.refs) > 0 {
 		m.table = s.table
 	}
-	m.order, m.cand, m.next, m.key, m.out = s.order, s.cand, s.next, s.key, s.out
+	m.order, m.spare, m.runs, m.cand, m.next, m.key, m.out = s.order, s.spare, s.runs, s.cand, s.next, s.key, s.out
 }
 
 // giveBack ends the use of m.
@@ -202,10 +204,11 @@ func (m *subsetMachine[W, R, A]) giveBack() {
 	clear(m.next[:cap(m.next)])
 	clear(m.out[:cap(m.out)])
 	if cap(m.cand) > keptScratch {
-		m.order, m.cand, m.next, m.out = nil, nil, nil, nil
+		m.order, m.spare, m.runs, m.cand, m.next, m.out = nil, nil, nil, nil, nil, nil
 	}
-	scratchOf[subsetScratch[R]]().Put(&subsetScratch[R]{m.table, m.order, m.cand, m.next, m.key[:0], m.out})
-	m.table, m.order, m.cand, m.next, m.key, m.out = newSubsetTable[R](), nil, nil, nil, nil, nil
+	scratchOf[subsetScratch[R]]().Put(&subsetScratch[R]{m.table, m.order, m.spare, m.runs, m.cand, m.next, m.key[:0], m.out})
+	m.table, m.order, m.spare, m.runs = newSubsetTable[R](), nil, nil, nil
+	m.cand, m.next, m.key, m.out = nil, nil, nil, nil
 }
 
 // reset empties the table and keeps some of its memory.

@@ -36,6 +36,9 @@ type residuals[W, R any] interface {
 	failed() error // not nil: what steps and sums gave since then is nothing, for a limit
 }
 
+// adder is met by residuals of which many are added up better together than one after another.
+type adder[R any] interface{ plusAll(rs []R) R }
+
 // element is a state of the input in a subset, with its residual.
 type element[R any] struct {
 	state    fst.StateID
@@ -183,6 +186,7 @@ type subsetMachine[W semiring.Weight[W], R any, A residuals[W, R]] struct {
 	f        fst.Fst[W]
 	fails    fst.Failing // f, if reading it can fail; else nil
 	alg      A
+	many     adder[R]  // alg, if it is one; else nil
 	delta    func(R) R // rounds residuals; nil keeps them exact
 	compared func(R) R // rounds residuals only for subsets to be compared; nil compares them as they are
 	factors  bool      // residuals can become 0̄ as they shrink
@@ -212,6 +216,8 @@ type subsetMachine[W semiring.Weight[W], R any, A residuals[W, R]] struct {
 	ahead warmer[W]
 
 	order []candidate
+	spare []candidate // for what is merged
+	runs  []int32     // where keys do not increase in order, but for 0
 	share []candidate // of one head
 	cand  []R         // residuals of the candidates, in the order in which arcs were met
 	next  []element[R]
@@ -301,6 +307,7 @@ func (m *subsetMachine[W, R, A]) operandErr() error {
 // start returns the subset of the start state.
 func (m *subsetMachine[W, R, A]) start() (fst.StateID, error) {
 	m.fails, _ = m.f.(fst.Failing)
+	m.many, _ = any(m.alg).(adder[R])
 	s := m.f.Start()
 	if err := m.operandErr(); err != nil {
 		return fst.NoState, err
@@ -399,10 +406,11 @@ func (m *subsetMachine[W, R, A]) alike(a, b R) bool {
 func (m *subsetMachine[W, R, A]) expand(q fst.StateID) (R, []subsetArc[R], error) {
 	final := m.alg.zero()
 	m.alg.begin()
-	m.order, m.cand, m.out = m.order[:0], m.cand[:0], m.out[:0]
-	sorted, last := true, uint64(0)
+	m.order, m.cand, m.out, m.runs = m.order[:0], m.cand[:0], m.out[:0], m.runs[:0]
+	last := uint64(0)
 	subset := m.table.subset(q)
-	many, all := any(m.alg).(interface{ plusAll([]R) R })
+	many := m.many
+	all := many != nil
 	var finals []R
 	ends := m.related == nil || fst.IsFinal(m.f, m.heads[q])
 	warmed := m.warmed(q)
@@ -432,7 +440,9 @@ func (m *subsetMachine[W, R, A]) expand(q fst.StateID) (R, []subsetArc[R], error
 		for k := range arcs {
 			a := &arcs[k]
 			key := candidateKey(a.ILabel, a.NextState)
-			sorted = sorted && (key > last || len(m.order) == 0)
+			if key <= last && len(m.order) > 0 {
+				m.runs = append(m.runs, int32(len(m.order)))
+			}
 			last = key
 			m.order = append(m.order, candidate{key, int32(len(m.cand))})
 			m.cand = append(m.cand, m.alg.step(e.residual, a))
@@ -448,8 +458,8 @@ func (m *subsetMachine[W, R, A]) expand(q fst.StateID) (R, []subsetArc[R], error
 	if !m.alg.member(final) {
 		return final, nil, &StateError{Op: m.op, State: subset[0].state, Err: ErrNotMember}
 	}
-	if !sorted {
-		sortCandidates(m.order)
+	if len(m.runs) > 0 {
+		m.order, m.spare = orderCandidates(m.order, m.spare, m.runs)
 	}
 	for lo := 0; lo < len(m.order); {
 		label := m.order[lo].label()
@@ -482,7 +492,8 @@ func (m *subsetMachine[W, R, A]) expand(q fst.StateID) (R, []subsetArc[R], error
 func (m *subsetMachine[W, R, A]) arc(q fst.StateID, label fst.Label, group []candidate) error {
 	weight := m.alg.zero()
 	m.next = m.next[:0]
-	many, all := any(m.alg).(interface{ plusAll([]R) R })
+	many := m.many
+	all := many != nil
 	for i, last := 0, 0; all && i < len(group); i = last {
 		var rs []R // of one state
 		for last = i; last < len(group) && group[last].state() == group[i].state(); last++ {
@@ -568,27 +579,6 @@ func (m *subsetMachine[W, R, A]) arcsFor(q fst.StateID, label fst.Label, group [
 	return nil
 }
 
-// sortCandidates orders by label, then state, then latest first.
-func sortCandidates(c []candidate) {
-	if len(c) <= 12 {
-		for i := 1; i < len(c); i++ {
-			x, j := c[i], i
-			// x was met after all before it, so it goes before its equals.
-			for ; j > 0 && c[j-1].key >= x.key; j-- {
-				c[j] = c[j-1]
-			}
-			c[j] = x
-		}
-		return
-	}
-	slices.SortFunc(c, func(a, b candidate) int {
-		if a.key != b.key {
-			return cmp.Compare(a.key, b.key)
-		}
-		return cmp.Compare(b.index, a.index)
-	})
-}
-
 // check meets the limits, and from time to time looks whether the construction
 // can end at all.
 func (m *subsetMachine[W, R, A]) check() error {
@@ -616,7 +606,7 @@ func (m *subsetMachine[W, R, A]) built() Progress {
 // workBytes is what the work space of expand takes.
 func (m *subsetMachine[W, R, A]) workBytes() int64 {
 	var r R
-	return int64(cap(m.order)+cap(m.share))*int64(unsafe.Sizeof(candidate{})) + int64(cap(m.cand))*int64(unsafe.Sizeof(r)) +
+	return int64(cap(m.order)+cap(m.spare)+cap(m.share))*int64(unsafe.Sizeof(candidate{})) + 4*int64(cap(m.runs)) + int64(cap(m.cand))*int64(unsafe.Sizeof(r)) +
 		int64(cap(m.next))*int64(unsafe.Sizeof(element[R]{})) + int64(cap(m.out))*int64(unsafe.Sizeof(subsetArc[R]{})) + int64(cap(m.key))
 }
 

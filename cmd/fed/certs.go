@@ -37,7 +37,8 @@ const serverName = "server"
 var certsInit = &command{
 	name: "certs init", args: "", min: 0, max: 0,
 	summary: "Makes an authority: a key, and a certificate of its own.",
-	about:   "\nThe key, ca.key, never leaves the folder; ca.crt goes to the server and all agents.\n\nExample:\n\n  fed certs init --authority ca",
+	about: "\nThe key, ca.key, never leaves the folder; ca.crt goes to the server and all " +
+		"agents.\n\nExample:\n\n  fed certs init --authority ca",
 	setup: func(fs *flags.Set) func(*call) error {
 		dir := fs.String("authority", "", "Folder of the authority; needed")
 		days := fs.Int("days", 32, 3650, "Days until the authority's certificate expires")
@@ -92,37 +93,47 @@ Example:
 
   fed certs issue anna.csr --authority ca --domain school --days 90`,
 	setup: func(fs *flags.Set) func(*call) error {
-		dir := fs.String("authority", "", "Folder of the authority; needed")
 		domain := fs.String("domain", "", "Domain of the agents")
-		days := fs.Int("days", 32, 90, "Days until the certificates expire")
-		return func(c *call) error {
-			a, err := openAuthority(*dir)
+		return signing(fs, func(_ *authority, path string) (string, *x509.CertificateRequest, error) {
+			csr, err := readRequest(path)
+			if err != nil {
+				return "", nil, err
+			}
+			if asked := strings.Join(csr.Subject.OrganizationalUnit, ","); asked != *domain {
+				return "", nil, fmt.Errorf("%s: it asks for the domain %q, and --domain is %q", path, asked, *domain)
+			}
+			// The file's name is what the authority has read: a request must not be for another one.
+			if name := strings.TrimSuffix(filepath.Base(path), ".csr"); csr.Subject.CommonName != name {
+				return "", nil, fmt.Errorf("%s: it asks for a certificate of %q; if that is meant, name the file %s.csr",
+					path, csr.Subject.CommonName, csr.Subject.CommonName)
+			}
+			return strings.TrimSuffix(path, ".csr") + ".crt", csr, nil
+		})
+	},
+}
+
+// signing defines the flags of commands that sign certificates. They sign, for each argument, the
+// request that admitted returns, and write the certificate to the file that it names.
+func signing(fs *flags.Set, admitted func(a *authority, path string) (to string, r *x509.CertificateRequest,
+	err error)) func(*call) error {
+	dir := fs.String("authority", "", "Folder of the authority; needed")
+	days := fs.Int("days", 32, 90, "Days until the certificates expire")
+	return func(c *call) error {
+		a, err := openAuthority(*dir)
+		if err != nil {
+			return err
+		}
+		for _, path := range c.args {
+			to, r, err := admitted(a, path)
 			if err != nil {
 				return err
 			}
-			for _, path := range c.args {
-				csr, err := readRequest(path)
-				if err != nil {
-					return err
-				}
-				if asked := strings.Join(csr.Subject.OrganizationalUnit, ","); asked != *domain {
-					return fmt.Errorf("%s: it asks for the domain %q, and --domain is %q", path, asked,
-						*domain)
-				}
-				// The file's name is what the authority has read: a request must not be for another one.
-				if name := strings.TrimSuffix(filepath.Base(path), ".csr"); csr.Subject.CommonName != name {
-					return fmt.Errorf("%s: it asks for a certificate of %q; if that is meant, name the file %s.csr",
-						path, csr.Subject.CommonName, csr.Subject.CommonName)
-				}
-				to := strings.TrimSuffix(path, ".csr") + ".crt"
-				if err := a.issue(c, to, csr.Subject, csr.PublicKey, csr.DNSNames, csr.IPAddresses,
-					int(*days)); err != nil {
-					return err
-				}
+			if err := a.issue(c, to, r, int(*days)); err != nil {
+				return err
 			}
-			return nil
 		}
-	},
+		return nil
+	}
 }
 
 var certsRenew = &command{
@@ -130,33 +141,22 @@ var certsRenew = &command{
 	summary: "Signs certificates again, with another expiry, for the same keys.",
 	about:   "\nExample:\n\n  fed certs renew anna.crt --authority ca --days 90",
 	setup: func(fs *flags.Set) func(*call) error {
-		dir := fs.String("authority", "", "Folder of the authority; needed")
-		days := fs.Int("days", 32, 90, "Days until the certificates expire")
-		return func(c *call) error {
-			a, err := openAuthority(*dir)
+		return signing(fs, func(a *authority, path string) (string, *x509.CertificateRequest, error) {
+			old, err := readCertificate(path)
 			if err != nil {
-				return err
+				return "", nil, err
 			}
-			for _, path := range c.args {
-				old, err := readCertificate(path)
-				if err != nil {
-					return err
-				}
-				if err := old.CheckSignatureFrom(a.cert); err != nil {
-					return fmt.Errorf("%s: it is not of this authority: %w", path, err)
-				}
-				if revoked, err := a.revoked(); err != nil {
-					return err
-				} else if void(revoked, old.SerialNumber) {
-					return fmt.Errorf("%s: it was revoked; issue a new one", path)
-				}
-				if err := a.issue(c, path, old.Subject, old.PublicKey, old.DNSNames, old.IPAddresses,
-					int(*days)); err != nil {
-					return err
-				}
+			if err := old.CheckSignatureFrom(a.cert); err != nil {
+				return "", nil, fmt.Errorf("%s: it is not of this authority: %w", path, err)
 			}
-			return nil
-		}
+			if revoked, err := a.revoked(); err != nil {
+				return "", nil, err
+			} else if void(revoked, old.SerialNumber) {
+				return "", nil, fmt.Errorf("%s: it was revoked; issue a new one", path)
+			}
+			return path, &x509.CertificateRequest{Subject: old.Subject, PublicKey: old.PublicKey,
+				DNSNames: old.DNSNames, IPAddresses: old.IPAddresses}, nil
+		})
 	},
 }
 
@@ -261,8 +261,7 @@ Example:
 				if err := os.Remove(path); err != nil {
 					return err
 				}
-				return a.issue(quiet, strings.TrimSuffix(path, ".csr")+".crt", csr.Subject, csr.PublicKey,
-					csr.DNSNames, csr.IPAddresses, int(*days))
+				return a.issue(quiet, strings.TrimSuffix(path, ".csr")+".crt", csr, int(*days))
 			}
 			if err := one(serverName, ""); err != nil {
 				return err
@@ -325,8 +324,7 @@ func openAuthority(dir string) (*authority, error) {
 }
 
 // issue signs a certificate and writes it.
-func (a *authority) issue(c *call, to string, subject pkix.Name, public any, dns []string, ips []net.IP,
-	days int) error {
+func (a *authority) issue(c *call, to string, r *x509.CertificateRequest, days int) error {
 	if days < 1 {
 		return errors.New("flag --days must be positive")
 	}
@@ -334,26 +332,26 @@ func (a *authority) issue(c *call, to string, subject pkix.Name, public any, dns
 	if err != nil {
 		return err
 	}
-	t := &x509.Certificate{SerialNumber: serial, Subject: subject, NotBefore: time.Now().Add(-time.Hour),
+	t := &x509.Certificate{SerialNumber: serial, Subject: r.Subject, NotBefore: time.Now().Add(-time.Hour),
 		NotAfter: time.Now().AddDate(0, 0, days),
 		KeyUsage: x509.KeyUsageDigitalSignature, BasicConstraintsValid: true}
 	if t.NotAfter.After(a.cert.NotAfter) {
 		t.NotAfter = a.cert.NotAfter
 	}
 	// The role is the authority's word, whatever the request says.
-	if subject.CommonName == serverName {
+	if r.Subject.CommonName == serverName {
 		t.Subject.Organization, t.ExtKeyUsage = []string{serverRole},
 			[]x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
-		t.DNSNames, t.IPAddresses = dns, ips
+		t.DNSNames, t.IPAddresses = r.DNSNames, r.IPAddresses
 	} else {
 		t.Subject.Organization, t.ExtKeyUsage = []string{agentRole},
 			[]x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
 	}
-	b, err := x509.CreateCertificate(rand.Reader, t, a.cert, public, a.key)
+	b, err := x509.CreateCertificate(rand.Reader, t, a.cert, r.PublicKey, a.key)
 	if err != nil {
 		return err
 	}
-	if err := a.record(serial, public, subject.CommonName, t.NotAfter); err != nil {
+	if err := a.record(serial, r.PublicKey, r.Subject.CommonName, t.NotAfter); err != nil {
 		return err
 	}
 	if err := writePEM(c, to, "CERTIFICATE", b); err != nil {
@@ -389,8 +387,8 @@ func (a *authority) record(serial *big.Int, public any, name string, expiry time
 	return f.Close()
 }
 
-// sameKey lists the serial numbers of all certificates of a certificate's key: its own, and those
-// before and after renewals, which are as good until they expire.
+// sameKey lists the serial numbers of all certificates of a certificate's key. These are its own,
+// and those before and after renewals, which are valid until they expire.
 func (a *authority) sameKey(cert *x509.Certificate) ([]*big.Int, error) {
 	out := []*big.Int{cert.SerialNumber}
 	key, err := keyHash(cert.PublicKey)
@@ -430,7 +428,7 @@ func keyHash(public any) (string, error) {
 	return hex.EncodeToString(h[:]), nil
 }
 
-// void tells whether a list has a serial number.
+// void reports whether a list has a serial number.
 func void(list []x509.RevocationListEntry, serial *big.Int) bool {
 	return slices.ContainsFunc(list,
 		func(e x509.RevocationListEntry) bool { return e.SerialNumber.Cmp(serial) == 0 })

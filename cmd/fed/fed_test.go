@@ -727,7 +727,8 @@ func TestLoad(t *testing.T) {
 		t.Errorf("%d rounds", n)
 	}
 	b, _ := json.Marshal(s.cfg.MultiBoost)
-	t.Logf("%d agents in %d processes, %d rounds in %v: %.0f answers a second, %d bytes down and %d up a round and agent; %s",
+	t.Logf("%d agents in %d processes, %d rounds in %v: %.0f answers a second, %d bytes down and %d up a "+
+		"round and agent; %s",
 		agents, processes, rounds, took.Round(time.Millisecond),
 		float64(agents*n)/took.Seconds(), down/int64(n*agents), up/int64(n*agents), b)
 }

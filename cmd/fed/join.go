@@ -113,7 +113,8 @@ type joining struct {
 // reachable returns an error unless an address, of a flag or the configuration, can be one.
 func reachable(flag, address string) error {
 	if _, port, err := net.SplitHostPort(address); err != nil || port == "" {
-		return fmt.Errorf("the address %q is not host:port: the field server of the configuration has it, or flag --%s",
+		return fmt.Errorf("the address %q is not host:port: the field server of the configuration has it, or "+
+			"flag --%s",
 			address, flag)
 	}
 	return nil

@@ -24,10 +24,10 @@
 //
 // # What a run survives
 //
-// Agents that are late, leave, crash and come back, answer twice or for an old round, or with
-// what is no answer: an exchange ends when all have answered, or at the deadline with the quorum
-// that the configuration asks for, and the journal says who was missing and why. A server that
-// is killed at any moment goes on from its journal, to the same model.
+// Agents may be late, leave, crash and come back, answer twice or for an old round, or send
+// nonsense. An exchange ends when all have answered, or at the deadline with the quorum that the
+// configuration requires. The journal says who was missing and why. A server that is killed at any
+// moment continues from its journal, to the same model.
 package main
 
 import (
@@ -114,7 +114,8 @@ func execute(ctx context.Context, words []string, std cli.Streams) int {
 		}
 		return 0
 	}
-	return std.Fail("fed", fmt.Errorf("there is no command %q; `fed help` lists them", strings.Join(words[:min(2, len(words))], " ")))
+	return std.Fail("fed", fmt.Errorf("there is no command %q; `fed help` lists them",
+		strings.Join(words[:min(2, len(words))], " ")))
 }
 
 func isHelp(w string) bool { return w == "--help" || w == "-h" || w == "-help" }

@@ -54,7 +54,8 @@ Example:
 		address := fs.String("address_file", "",
 			"File for the address that the server listens on, for --listen with port 0")
 		plain := fs.Bool("insecure_plain_text", false,
-			"No TLS: whoever reaches the server can read and be anybody. For tests within one machine")
+			"No TLS: anyone who reaches the server can read everything and impersonate anyone. For tests within "+
+				"one machine")
 		return func(c *call) error {
 			if *model == "" {
 				return errors.New("flag --model is needed: the file for the model")
@@ -174,7 +175,8 @@ func (s *server) serve(model, journal, address, addressFile string) error {
 		return err
 	}
 	if addressFile != "" {
-		if err := s.c.Output(addressFile, func(w io.Writer) error { _, err := io.WriteString(w, l.Addr().String()); return err }); err != nil {
+		if err := s.c.Output(addressFile,
+			func(w io.Writer) error { _, err := io.WriteString(w, l.Addr().String()); return err }); err != nil {
 			return err
 		}
 	}
@@ -214,7 +216,8 @@ func (s *server) serve(model, journal, address, addressFile string) error {
 	if err := r.Write(&b); err != nil {
 		return err
 	}
-	if err := s.c.Output(model, func(w io.Writer) error { _, err := w.Write(b.Bytes()); return err }); err != nil {
+	if err := s.c.Output(model,
+		func(w io.Writer) error { _, err := w.Write(b.Bytes()); return err }); err != nil {
 		return err
 	}
 	s.end(web, b.Bytes(), "")
@@ -481,7 +484,7 @@ func (s *server) send(ctx context.Context, q *connect.Request[frame]) (*connect.
 	}
 	if x == nil || !slices.Contains(x.call.To, name) {
 		return refuse(&federated.Error{Code: federated.OldRound, Agent: name,
-			Msg: "nothing is asked of it now"})
+			Msg: "it has no request now"})
 	}
 	h.Number = x.call.Number
 	err := federated.Judge(x.call, name, q.Msg.Body)
@@ -494,7 +497,7 @@ func (s *server) send(ctx context.Context, q *connect.Request[frame]) (*connect.
 		return refuse(&federated.Error{Code: federated.AnsweredElse, Agent: name,
 			Msg: "it has answered otherwise already"})
 	case err != nil:
-		if federated.CodeOf(err) != federated.OldRound { // late ones are nobody's fault
+		if federated.CodeOf(err) != federated.OldRound { // a late answer is no one's fault
 			x.why[name] = err.Error()
 		}
 		return refuse(err)

@@ -21,9 +21,10 @@ type frame struct {
 
 // head says what a frame is.
 type head struct {
-	Run    string `json:"run,omitempty"`
-	Have   int    `json:"have,omitempty"`   // of a poll: what the agent knows; see federated.Agent.Have
-	State  string `json:"state,omitempty"`  // of the reply to a poll: "request", "wait", "done" with the model, "failed"
+	Run  string `json:"run,omitempty"`
+	Have int    `json:"have,omitempty"` // of a poll: what the agent knows; see federated.Agent.Have
+	// of the reply to a poll: "request", "wait", "done" with the model, "failed"
+	State  string `json:"state,omitempty"`
 	Number int    `json:"number,omitempty"` // of the exchange
 	Again  bool   `json:"again,omitempty"`  // of the reply to an answer: ask for the request again, all of it
 	Code   int    `json:"code,omitempty"`   // why an answer was not taken

@@ -22,20 +22,21 @@ import (
 
 var benchTool = &tool{name: "bench", args: "corpus workloads.tsv id [reps]", min: 2, max: 4,
 	summary: "Times one operation of the benchmark, or compares two runs of it.", about: `
-Runs the workload id of workloads.tsv on the machines in the directory corpus and prints one
-line of JSON: times, memory, and what a peer's result must agree with. testdata/bench holds
-the workloads, a driver for OpenFst and the scripts that make a corpus.
+Runs the workload id of workloads.tsv on the machines in the directory corpus. Prints one line of
+JSON: times, memory, and what a peer's result must agree with. testdata/bench holds the
+workloads, a driver for OpenFst and the scripts that make a corpus.
 
   fst bench build/text workloads.tsv compose_LG
   fst bench --compare ours.jsonl peer.jsonl
 
-Inputs are loaded, and copies that are changed in place are made, outside the clock.
-Garbage collection is inside. --cpuprofile writes a profile of the repetitions.
+Loading inputs, and copying those that are changed in place, is not timed. Garbage collection is.
+--cpuprofile writes a profile of the repetitions.
 
 Time: that of the operation, reps times and once more.`,
 	setup: func(fs *flags.Set) func(*call) error {
 		compare := fs.Bool("compare", false, "Print the ratios of two files of results: ours, the peer's")
-		newer := fs.String("newer", "", "With --compare: a file of a newer peer's recorded speed-ups, by which the peer's times are divided")
+		newer := fs.String("newer", "", "With --compare: a file of a newer peer's recorded speed-ups, by which "+
+			"the peer's times are divided")
 		profile := fs.String("cpuprofile", "", "Write a profile of the repetitions, in Go's format")
 		return func(c *call) error {
 			if *compare {
@@ -91,7 +92,8 @@ func findWorkload(name, id string) (*workload, error) {
 			continue
 		}
 		if len(cols) < 6 {
-			return nil, fmt.Errorf("%s, line %d: %d columns, 6 are needed: id, op, in1, in2, options, reps", name, n, len(cols))
+			return nil, fmt.Errorf("%s, line %d: %d columns, 6 are needed: id, op, in1, in2, options, reps",
+				name, n, len(cols))
 		}
 		w := &workload{id: cols[0], op: cols[1], in1: cols[2], in2: cols[3], options: map[string]string{}}
 		if w.reps, err = strconv.Atoi(cols[5]); err != nil || w.reps < 1 {
@@ -209,12 +211,12 @@ func (w *workload) run(corpus, profile string) (*benchResult, error) {
 	return r, nil
 }
 
-// benchSettle frees what the last repetition left, if that is as much as a collector
-// would stir for: each repetition pays for its own garbage. What a collection
-// leaves to do in the background gets a moment; then there are some milliseconds without
-// rest, since for the first one behind an idle time the runtime's monitor looks every 20 µs, and its thread's
-// time is counted, too (searches of 35 µs by the clock came out as 50). After less, the caches stay as
-// warm as the peer's do: a search of 70 µs took 120 behind a forced collection.
+// benchSettle frees what the last repetition left, if that is as much as a collector would stir
+// for: each repetition pays for its own garbage. Background work of a collection gets a moment to
+// finish. Then some milliseconds pass without rest: for the first one after idling, the runtime's
+// monitor wakes every 20 µs, and its thread's time is counted, too. (Searches of 35 µs by the clock
+// came out as 50.) A shorter wait leaves the caches as warm as the peer's: a search of 70 µs took
+// 120 after a forced collection.
 func benchSettle(always bool) {
 	var m [1]metrics.Sample
 	m[0].Name = "/memory/classes/heap/objects:bytes"

@@ -41,7 +41,8 @@ func smallCorpus(t *testing.T) string {
 		for q := range fst.StateID(states - 1) {
 			for k := range arcs {
 				l := fst.Label(1 + k%labels)
-				v.AddArc(q, fst.Arc[trop]{ILabel: l, OLabel: l, Weight: trop(rng.IntN(16)) / 8, NextState: q + 1 + fst.StateID(rng.IntN(min(3, states-1-int(q))))})
+				v.AddArc(q, fst.Arc[trop]{ILabel: l, OLabel: l, Weight: trop(rng.IntN(16)) / 8,
+					NextState: q + 1 + fst.StateID(rng.IntN(min(3, states-1-int(q))))})
 			}
 		}
 		v.SetFinal(fst.StateID(states-1), 0)
@@ -79,7 +80,8 @@ func smallCorpus(t *testing.T) string {
 	binary("lexicon.fst", "vector", closed)
 	var text bytes.Buffer
 	letters := fst.SymbolsOf("<eps>", "a", "b", "c", "d", "e")
-	if err := fst.WriteText(&text, fst.Fst[trop](a), &fst.WriteTextOptions{InputSymbols: letters, OutputSymbols: letters}); err != nil {
+	if err := fst.WriteText(&text, fst.Fst[trop](a),
+		&fst.WriteTextOptions{InputSymbols: letters, OutputSymbols: letters}); err != nil {
 		t.Fatal(err)
 	}
 	put("a.txt", text.Bytes())
@@ -132,7 +134,8 @@ func TestBenchEveryOperation(t *testing.T) {
 			continue
 		}
 		lines[op] = r
-		for _, key := range strings.Fields("impl id op reps cpu_min cpu_med wall_min wall_med free_cpu_min states arcs finals value rss_in_kb rss_peak_kb") {
+		for _, key := range strings.Fields("impl id op reps cpu_min cpu_med wall_min wall_med free_cpu_min " +
+			"states arcs finals value rss_in_kb rss_peak_kb") {
 			if _, ok := r[key]; !ok {
 				t.Errorf("%s: no %s in %s", op, key, &out)
 			}
@@ -165,17 +168,22 @@ func TestBenchCompare(t *testing.T) {
 		return name
 	}
 	line := func(impl, id, op string, cpu float64, arcs, peak int, value float64) string {
-		b, _ := json.Marshal(benchResult{Impl: impl, ID: id, Op: op, CPUMin: cpu, Arcs: int64(arcs), RSSPeak: int64(peak), Value: value})
+		b, _ := json.Marshal(benchResult{Impl: impl, ID: id, Op: op, CPUMin: cpu, Arcs: int64(arcs),
+			RSSPeak: int64(peak), Value: value})
 		return string(b) + "\n"
 	}
-	ours := file("ours", line("tropica", "a", "compose", 1, 10, 50<<10, 7)+line("tropica", "b", "lat_det", 1, 1000, 100<<10, 3))
-	peer := file("peer", line("openfst", "a", "compose", 4, 10, 100<<10, 7.0001)+line("openfst", "b", "lat_det", 1, 1001, 50<<10, 3))
+	ours := file("ours", line("tropica", "a", "compose", 1, 10, 50<<10, 7)+line("tropica", "b", "lat_det", 1,
+		1000, 100<<10, 3))
+	peer := file("peer", line("openfst", "a", "compose", 4, 10, 100<<10, 7.0001)+line("openfst", "b", "lat_det",
+		1, 1001, 50<<10, 3))
 	newer := file("newer", "# comment\na\t2\nb\t0.5\n")
 	var out, errs bytes.Buffer
-	if code := run([]string{"fst", "bench", "--compare", "--newer=" + newer, ours, peer}, cli.Streams{Out: &out, Err: &errs}); code != 0 {
+	if code := run([]string{"fst", "bench", "--compare", "--newer=" + newer, ours, peer},
+		cli.Streams{Out: &out, Err: &errs}); code != 0 {
 		t.Fatalf("status %d: %s", code, &errs)
 	}
-	for _, want := range []string{"| a | 2 | 1 | 2.00 | 100 | 50 | 0.50 | agree |", "| b | 1 | 1 | 1.00 |", "in time: 1.41 over 2", "32 MB: 1.00 over 2", "larger than a peer above 32 MB: b 2.00"} {
+	for _, want := range []string{"| a | 2 | 1 | 2.00 | 100 | 50 | 0.50 | agree |", "| b | 1 | 1 | 1.00 |",
+		"in time: 1.41 over 2", "32 MB: 1.00 over 2", "larger than a peer above 32 MB: b 2.00"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, &out)
 		}
@@ -183,19 +191,24 @@ func TestBenchCompare(t *testing.T) {
 	// One arc too many of a composition does not pass.
 	ours = file("ours", line("tropica", "a", "compose", 1, 11, 50<<10, 7))
 	out.Reset()
-	if code := run([]string{"fst", "bench", "--compare", ours, peer}, cli.Streams{Out: &out, Err: &errs}); code != 2 || !strings.Contains(out.String(), "arcs 11, peer 10") {
+	if code := run([]string{"fst", "bench", "--compare", ours, peer},
+		cli.Streams{Out: &out, Err: &errs}); code != 2 || !strings.Contains(out.String(), "arcs 11, peer 10") {
 		t.Errorf("status %d:\n%s", code, &out)
 	}
 	// Of several lines the median counts, wherever it stands; one that failed is not outvoted.
-	lines := line("tropica", "a", "compose", 9, 10, 90<<10, 7) + line("tropica", "a", "compose", 2, 10, 20<<10, 7) + line("tropica", "a", "compose", 1, 10, 10<<10, 7)
+	lines := line("tropica", "a", "compose", 9, 10, 90<<10, 7) + line("tropica", "a", "compose", 2, 10, 20<<10,
+		7) + line("tropica", "a", "compose", 1, 10, 10<<10, 7)
 	ours = file("ours", lines)
 	out.Reset()
-	if code := run([]string{"fst", "bench", "--compare", ours, peer}, cli.Streams{Out: &out, Err: &errs}); code != 0 || !strings.Contains(out.String(), "| a | 4 | 2 | 2.00 | 100 | 20 |") {
+	if code := run([]string{"fst", "bench", "--compare", ours, peer},
+		cli.Streams{Out: &out, Err: &errs}); code != 0 ||
+		!strings.Contains(out.String(), "| a | 4 | 2 | 2.00 | 100 | 20 |") {
 		t.Errorf("status %d:\n%s", code, &out)
 	}
 	ours = file("ours", lines+`{"impl":"tropica","id":"a","failed":124}`+"\n"+lines)
 	out.Reset()
-	if code := run([]string{"fst", "bench", "--compare", ours, peer}, cli.Streams{Out: &out, Err: &errs}); code != 2 || !strings.Contains(out.String(), "failed: ours 124") {
+	if code := run([]string{"fst", "bench", "--compare", ours, peer},
+		cli.Streams{Out: &out, Err: &errs}); code != 2 || !strings.Contains(out.String(), "failed: ours 124") {
 		t.Errorf("status %d:\n%s", code, &out)
 	}
 }

@@ -55,7 +55,7 @@ func benchLatticeDistance(in *benchInputs) (*job, error) {
 				return nil
 			})
 			total = 0
-			for _, w := range sums { // in order, whoever finished first
+			for _, w := range sums { // in order, whichever finished first
 				total += w
 			}
 			return err
@@ -198,8 +198,7 @@ func spell(word stdV, edits, lexicon stdF, unique bool, find stdOp) (stdF, error
 	return find(y)
 }
 
-// spellLazy is spell for the one best correction, of which only as much is
-// computed as the search looks at.
+// spellLazy is spell for the one best correction; only the part that the search visits is computed.
 func spellLazy(word stdV, edits, lexicon stdF, _ bool, _ stdOp) (stdF, error) {
 	x, err := ops.ComposeLazy(word, edits, nil, nil)
 	if err != nil {

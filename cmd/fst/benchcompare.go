@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// benchLines reads lines of results: of several for one workload the one with the median time counts, of two
-// the faster; but one that failed before any other.
+// benchLines reads lines of results. Of several for one workload the one with the median time
+// counts, of two the faster; a failed one takes precedence.
 func benchLines(name string) (map[string]*benchResult, []string, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -33,7 +33,8 @@ func benchLines(name string) (map[string]*benchResult, []string, error) {
 			return nil, nil, fmt.Errorf("%s, line %d: %w", name, n, err)
 		}
 		if r.Failed == nil && !(r.CPUMin > 0) {
-			return nil, nil, fmt.Errorf("%s, line %d: workload %q has no cpu_min, the seconds that it took", name, n, r.ID)
+			return nil, nil, fmt.Errorf("%s, line %d: workload %q has no cpu_min, the seconds that it took",
+				name, n, r.ID)
 		}
 		if all[r.ID] == nil {
 			ids = append(ids, r.ID)
@@ -51,8 +52,8 @@ func benchLines(name string) (map[string]*benchResult, []string, error) {
 	return rows, ids, lines.Err()
 }
 
-// newerPeer divides the times of a peer by how much faster a newer release of it
-// was recorded to be, where it was; no file name is none.
+// newerPeer divides the times of a peer by the speed-up recorded for a newer release of it, where
+// there is one. No file name means none.
 func newerPeer(name string, peer map[string]*benchResult) error {
 	if name == "" {
 		return nil
@@ -95,9 +96,9 @@ func (g *geometric) String() string {
 	return fmt.Sprintf("%.2f over %d", math.Exp(g.logs/float64(g.n)), g.n)
 }
 
-// benchCompare prints a Markdown table of our results beside a peer's, ratios of
-// time and peak memory with their geometric means, and what does not agree. It
-// ends in errDifferent when something does not.
+// benchCompare prints a Markdown table of our results beside a peer's: ratios of time and peak
+// memory with their geometric means, and disagreements. It ends in errDifferent when something does
+// not.
 func (c *call) benchCompare(ours, theirs, newer string) error {
 	mine, ids, err := benchLines(ours)
 	if err != nil {
@@ -146,7 +147,8 @@ func compareRows(w io.Writer, ids []string, mine, peer map[string]*benchResult) 
 	var times, memory, largest geometric
 	same := true
 	slower, larger := []string{}, []string{}
-	fmt.Fprintln(w, "| workload | peer cpu s | ours cpu s | ratio | peer peak MB | ours peak MB | ours/peer | results |")
+	fmt.Fprintln(w, "| workload | peer cpu s | ours cpu s | ratio | peer peak MB | ours peak MB | ours/peer "+
+		"| results |")
 	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|")
 	for _, id := range ids {
 		a, b := mine[id], peer[id]
@@ -179,7 +181,8 @@ func compareRows(w io.Writer, ids []string, mine, peer map[string]*benchResult) 
 		}
 	}
 	fmt.Fprintf(w, "\ngeometric mean of peer/ours in time: %s\n", &times)
-	fmt.Fprintf(w, "geometric mean of ours/peer in peak memory: %s; where the peer's exceeds 32 MB: %s\n", &memory, &largest)
+	fmt.Fprintf(w, "geometric mean of ours/peer in peak memory: %s; where the peer's exceeds 32 MB: %s\n",
+		&memory, &largest)
 	fmt.Fprintf(w, "slower than the peer: %s\n", orNoneOf(slower))
 	fmt.Fprintf(w, "larger than a peer above 32 MB: %s\n", orNoneOf(larger))
 	return same
@@ -193,13 +196,14 @@ func orNoneOf(list []string) string {
 }
 
 // exactSizes are the operations whose results have one size.
-var exactSizes = map[string]bool{"compile": true, "read": true, "read_const": true, "convert_const": true, "arcsort": true, "compose": true,
-	"minimize": true, "topsort": true, "connect": true, "determinize": true, "equivalent": true, "encdetmin": true,
-	"reverse": true, "union": true, "concat": true, "closure": true, "rmepsilon": true, "lat_intersect": true}
+var exactSizes = map[string]bool{"compile": true, "read": true, "read_const": true, "convert_const": true,
+	"arcsort": true, "compose": true, "minimize": true, "topsort": true, "connect": true, "determinize": true,
+	"equivalent": true, "encdetmin": true, "reverse": true, "union": true, "concat": true, "closure": true,
+	"rmepsilon": true, "lat_intersect": true}
 
-// disagreement says what differs that must not: the value beyond a ten-thousandth,
-// sizes where the operation has one result, by more than 1 % for lattices that are
-// determinized (residual weights are compared after rounding) and for prunings.
+// disagreement reports differences that must not be. The value may differ by a ten-thousandth;
+// sizes must be equal where the operation has one result. For determinized lattices (residual
+// weights are compared after rounding) and prunings sizes may differ by 1 %.
 func disagreement(a, b *benchResult) string {
 	var out []string
 	if d := math.Abs(a.Value - b.Value); d > 1e-4*max(math.Abs(a.Value), math.Abs(b.Value)) {

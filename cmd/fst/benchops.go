@@ -239,7 +239,11 @@ func benchJoin(op func(stdV, stdF) error) func(*benchInputs) (*job, error) {
 func batch(op stdOp) func(*benchInputs) (*job, error) {
 	return func(in *benchInputs) (*job, error) {
 		var all []stdF
-		if err := in.loadAll(in.in1, func(_ *fst.Stream, m stdF) error { all = append(all, m); return nil }); err != nil {
+		if err := in.loadAll(in.in1, func(_ *fst.Stream,
+			m stdF) error {
+			all = append(all, m)
+			return nil
+		}); err != nil {
 			return nil, err
 		}
 		var out []stdF
@@ -269,7 +273,8 @@ func benchCompile(in *benchInputs) (*job, error) {
 			return err
 		},
 		run: func() error {
-			f, err := fst.ReadText[trop](bytes.NewReader(text), &fst.ReadTextOptions{Name: in.in1, InputSymbols: isyms, OutputSymbols: osyms})
+			f, err := fst.ReadText[trop](bytes.NewReader(text),
+				&fst.ReadTextOptions{Name: in.in1, InputSymbols: isyms, OutputSymbols: osyms})
 			out = append(out, f)
 			return err
 		}}, &out), nil
@@ -323,7 +328,8 @@ func benchMap(in *benchInputs) (*job, error) {
 		if mapped, err = mapping.Map(file); err != nil {
 			return err
 		}
-		f, err := fst.ReadBytes[trop](mapped.Bytes(), &fst.ReadOptions{Name: in.in1, Trust: true, Checked: mapped.Release})
+		f, err := fst.ReadBytes[trop](mapped.Bytes(),
+			&fst.ReadOptions{Name: in.in1, Trust: true, Checked: mapped.Release})
 		out = append(out, f)
 		return err
 	}}, &out)

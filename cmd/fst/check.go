@@ -12,33 +12,35 @@ import (
 )
 
 var checkTool = &tool{name: "check", args: "[in.fst]", max: 1,
-	summary: "Tries the laws of weighted machines on a machine: does determinize keep its relation, and the like.", about: `
-Axioms of the semiring are tried on the weights that the machine has; operations that are to
-keep the relation, or to turn it (reverse, invert), on pairs of strings up to --max_length, which are
-found by enumeration, and on those of some random paths of a few hundred labels, on which small errors add up;
-they are weighed by composition and shortest distance, so that
-cycles of ε count. A law that does not hold comes with a witness, and makes the exit status 2;
-what cannot be applied to the machine is skipped, with the reason.
+	summary: "Tries the laws of weighted machines on a machine: whether determinize keeps its relation, for " +
+		"example.", about: `
+The axioms of the semiring are tested on the weights of the machine. Operations that should keep
+the relation, or turn it (reverse, invert), are tested on pairs of strings. Pairs of up to
+--max_length labels are enumerated; longer ones, of a few hundred labels, come from random paths
+and show how small errors add up. Pairs are weighed by composition and shortest distance, so that
+cycles of ε count. A law that fails is printed with a witness, and makes the exit status 2. A law
+that does not apply to the machine is skipped, with the reason.
 
   fst check in.fst
   fst run 'random.fst | rmepsilon | check --max_length=8'
 
-Time: that of the operations, and for each --max_steps arcs to find pairs and as many to weigh
-them, at most. As some operations have no end, they stop at 100000 states or eight times those of the machine, and at 256 MiB or 32
-times its memory, where --limit_states or --limit_bytes does not say otherwise, and each law ends at --law_timeout or soon after (what goes through all arcs once or
-twice is not interrupted). What was
-not tried is skipped; where pairs were left out, how many were compared comes with what stopped it. A
-warning then says how many laws were not tried to the end. Without --law_timeout (0), the same comes
-out on any machine.`,
+Time: that of the operations, and for each law at most --max_steps arcs to find pairs and as many
+to weigh them. As some operations do not end, they stop at 100000 states or eight times those of
+the machine, and at 256 MiB or 32 times its memory, unless --limit_states or --limit_bytes says
+otherwise. Each law ends soon after --law_timeout; passes over all arcs are not interrupted.
+Where pairs were left out, the number compared is printed with the reason. A warning then says how
+many laws were not tested completely. With --law_timeout=0 the output is the same on any machine.`,
 	setup: func(fs *flags.Set) func(*call) error {
 		length := fs.Int("max_length", 32, 6, "Symbols of input and of output strings that are enumerated, at most")
 		pairs := fs.Int("max_pairs", 32, 300, "Pairs of strings at most")
-		steps := fs.Int("max_steps", 64, 2_000_000, "Arcs to look at for each law, once to find pairs of strings and once to weigh them, at most")
+		steps := fs.Int("max_steps", 64, 2_000_000, "Arcs to look at for each law, once to find pairs of "+
+			"strings and once to weigh them, at most")
 		lawTime := fs.Duration("law_timeout", time.Second, "Time for each law, at most; 0 is without end")
 		delta := fs.Float("delta", ops.DefaultDelta, "Difference of weights to pass over")
 		return func(c *call) error {
 			if *length < 1 || *pairs < 1 {
-				return fmt.Errorf("flags --max_length and --max_pairs: %d and %d are not both at least 1", *length, *pairs)
+				return fmt.Errorf("flags --max_length and --max_pairs: %d and %d are not both at least 1",
+					*length, *pairs)
 			}
 			if *steps < 1 {
 				return fmt.Errorf("flag --max_steps: %d is below 1", *steps)
@@ -52,7 +54,8 @@ out on any machine.`,
 			}
 			lim, cancel := c.lib.limits()
 			defer cancel()
-			results, err := t.Check(t.m, &ops.CheckOptions{MaxLength: int(*length), MaxPairs: int(*pairs), MaxSteps: *steps, Delta: *delta, LawTime: *lawTime, Limits: lim})
+			results, err := t.Check(t.m, &ops.CheckOptions{MaxLength: int(*length), MaxPairs: int(*pairs),
+				MaxSteps: *steps, Delta: *delta, LawTime: *lawTime, Limits: lim})
 			if err != nil {
 				return err
 			}
@@ -80,7 +83,8 @@ out on any machine.`,
 				return err
 			}
 			if cut > 0 {
-				c.Warn(c.prog, "%d of %d laws were not tried to the end, as they came to their bounds (--law_timeout, --max_steps, --limit_states and --limit_bytes set others)", cut, len(results))
+				c.Warn(c.prog, "%d of %d laws were not tried to the end, as they came to their bounds (--law_timeout, "+
+					"--max_steps, --limit_states and --limit_bytes set others)", cut, len(results))
 			}
 			if bad > 0 {
 				return errDifferent

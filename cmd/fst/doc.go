@@ -1,18 +1,17 @@
-// Command fst has the tools for weighted finite-state transducers in one program:
-// `fst compose a.fst b.fst ab.fst`, or the same when it is called fstcompose (`fst
-// links DIR` makes the links). `fst help` lists the tools, `fst help compose` tells
-// what one does and what it costs.
+// Command fst combines the tools for weighted finite-state transducers in one program. Run `fst
+// compose a.fst b.fst ab.fst`, or the same program under the name fstcompose (`fst links DIR` makes
+// the links). `fst help` lists the tools, `fst help compose` explains one and its cost.
 //
-// It stands in for OpenFst's command line tools: their files, flags (of 1.7.9 and
-// of the newer releases, before or after arguments), exit statuses, printed text,
-// and results down to the numbers of states and the order of arcs. Exit status 1
-// is any error, 2 a difference that a comparison found; a reader that closes the pipe ends a tool in silence, by
-// SIGPIPE. `fst --version` prints the module's version and the commit. TestAsOpenFst draws
-// machines and options and runs them through both.
+// It replaces OpenFst's command line tools, with the same files, flags, exit statuses, printed text
+// and results. Even the numbers of states and the order of arcs agree. It accepts the flags of
+// 1.7.9 and of the newer releases, before or after arguments. Exit status 1 is any error, and 2 a
+// difference that a comparison found. When a reader closes the pipe, the tool ends silently, by
+// SIGPIPE. `fst --version` prints the module's version and the commit. TestAsOpenFst draws machines
+// and options and compares both programs on them.
 //
-// What differs, on purpose, and only this: one table, in six parts by the reason why.
+// The intended differences, and no others, are in one table, in six parts by reason.
 //
-// Input is read whole or is an error, where OpenFst cuts it, wraps around or guesses in silence:
+// Input is read whole or is an error, where OpenFst truncates it, wraps around or guesses silently:
 //
 //	where                       OpenFst 1.7.9                       here
 //	--------------------------  ----------------------------------  ----------------------------------
@@ -67,7 +66,7 @@
 //	                              pair or where the first is on 2;    in the file is an error
 //	                              takes any number for a stack
 //
-// What failed has status 1, and leaves nothing half-written:
+// Failures have status 1, and leave nothing half-written:
 //
 //	where                       OpenFst 1.7.9                       here
 //	--------------------------  ----------------------------------  ----------------------------------
@@ -96,7 +95,7 @@
 //	--fst_error_fatal=false     goes on with a machine that is an   ends with the error
 //	                              error, and may write it
 //
-// Nothing crashes, goes on for ever, or writes addresses, and names out of files lead nowhere else:
+// Nothing crashes, runs for ever, or writes addresses, and names read from files lead nowhere else:
 //
 //	where                       OpenFst 1.7.9                       here
 //	--------------------------  ----------------------------------  ----------------------------------
@@ -227,46 +226,46 @@
 //	  --pdt_parser_type=left_sr   not, and not those that are, by     relation is that of the rules
 //	                              which strings change
 //
-// More is taken, which is an error there or means nothing:
+// More is accepted, which is an error there or has no meaning:
 //
-//	where                       OpenFst 1.7.9                       here
-//	--------------------------  ----------------------------------  ----------------------------------
-//	flags                       of 1.7.9                            of both generations, --flag value,
-//	                                                                  --flag true and --flag false of
-//	                                                                  booleans, --noflag, --flagfile, --undefok,
-//	                                                                  - for _ in names of flags,
-//	                                                                  --version; --help with definition,
-//	                                                                  cost and an example; True, t, yes, y
-//	                                                                  and the like, as newer ones do
-//	arc types                   standard, log, log64                also tropical64, real64 (probability),
-//	                                                                  boolean, minmax, two products, a
-//	                                                                  lexicographic pair, expectation
-//	linear models               second machines of fstcompose       also the first, and of any weights
-//	                              alone, over standard and log
-//	- or nothing as a file      fstprint makes a file called -;     a standard stream, everywhere; of
+//		where                       OpenFst 1.7.9                       here
+//		--------------------------  ----------------------------------  ----------------------------------
+//		flags                       of 1.7.9                            of both generations, --flag value,
+//		                                                                  --flag true and --flag false of
+//		                                                                  booleans, --noflag, --flagfile, --undefok,
+//		                                                                  - for _ in names of flags,
+//		                                                                  --version; --help with definition,
+//		                                                                  cost and an example; True, t, yes, y
+//		                                                                  and the like, as newer ones do
+//		arc types                   standard, log, log64                also tropical64, real64 (probability),
+//		                                                                  boolean, minmax, two products, a
+//		                                                                  lexicographic pair, expectation
+//		linear models               second machines of fstcompose       also the first, and of any weights
+//		                              alone, over standard and log
+//		- or nothing as a file      fstprint makes a file called -;     a standard stream, everywhere; of
 //	  name                        fstreplace and fstreweight          inputs, one
-//	                              cannot read -; as a table or
-//	                              pairs of labels, a file called -
-//	fstpush of an affix or a    an error                            the machine as it is
-//	  total of no path at all
-//	fstinfo                     says only what the header says      also what has no exception in a
-//	  --test_properties=false                                         machine without states or arcs
-//	--fst_align on standard     an error                            works
-//	  output
-//	archives of no machine      an error, but on standard input     are taken
-//	archives of several types   an error                            are read together
-//	archives on standard input  are lists over tropical weights     of any weights
-//	--keys                      an error in archives of type        in all archives
-//	                              stlist
-//	--begin_key                 an error in archives of type        in all archives; behind the last
-//	                              stlist; behind the last key means   key there is nothing
-//	                              the last machine
-//	--file_list_input, no       takes the list for an input         reads the list
-//	  output
-//	archives of type fst of no  are not made                        are empty files
-//	  machine
+//	  cannot read -; as a table or
+//	  pairs of labels, a file called -
+//		fstpush of an affix or a    an error                            the machine as it is
+//		  total of no path at all
+//		fstinfo                     says only what the header says      also what has no exception in a
+//		  --test_properties=false                                         machine without states or arcs
+//		--fst_align on standard     an error                            works
+//		  output
+//		archives of no machine      an error, but on standard input     are taken
+//		archives of several types   an error                            are read together
+//		archives on standard input  are lists over tropical weights     of any weights
+//		--keys                      an error in archives of type        in all archives
+//		                              stlist
+//		--begin_key                 an error in archives of type        in all archives; behind the last
+//		                              stlist; behind the last key means   key there is nothing
+//		                              the last machine
+//		--file_list_input, no       takes the list for an input         reads the list
+//		  output
+//		archives of type fst of no  are not made                        are empty files
+//		  machine
 //
-// What is so because the program is another:
+// Differences because the program is another:
 //
 //	where                       OpenFst 1.7.9                       here
 //	--------------------------  ----------------------------------  ----------------------------------
@@ -289,40 +288,38 @@
 //	                                                                  and status 2, unless --limit_bytes
 //	                                                                  ends the work before
 //
-// All types of machines in files are read by every tool and written by fstconvert and
-// fstcompile (but for linear-tagger and linear-classifier, which fstlinear writes): vector,
-// const and compact with any size of offsets, edit, ngram, the look-ahead types, and of the
-// newest OpenFst phi, rho and sigma (fstspecial), whose labels compose takes in their special way.
-// Weights of arc type boolean, which OpenFst does not have, are a byte in all of them.
+// All types of machines in files are read by every tool and written by fstconvert and fstcompile
+// (fstlinear writes linear-tagger and linear-classifier). These are vector, const and compact with
+// any size of offsets, edit, ngram and the look-ahead types. Of the newest OpenFst phi, rho and
+// sigma (fstspecial) are supported; compose gives their labels their special meaning. Weights of
+// arc type boolean, which OpenFst does not have, are one byte in all types.
 //
 // Composition with a file of a look-ahead type looks ahead, and pushes weights and labels, as
 // OpenFst's does.
 //
-// Beyond OpenFst's: fst run has pipelines of tools in one process, fst check the laws on a machine,
-// fst draw --format=svg pictures with nothing else installed, fst compose --first_matcher,
-// --second_matcher and --lookahead.
+// Beyond OpenFst's tools there are four. fst run runs pipelines of tools in one process. fst check
+// tests the laws on a machine. fst draw --format=svg draws pictures without other programs. fst
+// compose has --first_matcher, --second_matcher and --lookahead.
 //
-// Flags that say how OpenFst holds its machines (--tmpdir, --fst_default_cache_gc,
+// Flags on how OpenFst stores its machines (--tmpdir, --fst_default_cache_gc,
 // --fst_default_cache_gc_limit, --path_gc) are accepted and have no effect; help says why.
-// --fst_read_mode=map has one: const machines are used where they are in their file.
+// --fst_read_mode=map has an effect: const machines are used where they are in their file.
 //
-// The arc types are standard (tropical weights), log, log64, tropical64, real64
-// (or probability), boolean, minmax, tropical_X_tropical and tropical_X_log (products),
-// tropical_LT_tropical (lexicographic) and
-// expectation_real64_real64 (or expectation). Weights of real64 and expectation are
-// compared by factors: --delta is how much more than 1 a factor may be, and in determinize, disambiguate and
-// minimize 1e-9 unless it is given. (Values of an expectation are compared by differences.)
+// The arc types are standard (tropical weights), log, log64, tropical64, real64 (or probability),
+// boolean, minmax, tropical_X_tropical and tropical_X_log (products), tropical_LT_tropical
+// (lexicographic) and expectation_real64_real64 (or expectation). Weights of real64 and expectation
+// are compared by factors: --delta is how far a factor may exceed 1. In determinize, disambiguate
+// and minimize it defaults to 1e-9. (Values of an expectation are compared by differences.)
 //
-// The tools are thin: main.go finds the tool, library.go has the flags that all
-// take, package suite erases the weight type (one suite for each set of capabilities,
-// so that a tool which needs more algebra than the weights have says so), io.go reads
-// and writes; the other files hold the tools.
+// The tools are thin. main.go finds the tool, library.go has the common flags, and io.go reads and
+// writes. Package suite erases the weight type, with one suite for each set of capabilities, so
+// that a tool whose weights lack the algebra says so. The other files hold the tools.
 //
-// Before it does anything the program has 8.5 MB resident, of which 3.7 are type descriptors, interface tables and
-// strings, 1.9 code, 1.4 the runtime's tables of functions, 1.3 heap and stacks; each page that is touched
-// brings its neighbors within 64 KiB. It had 9.7 when names in fst run were checked by package regexp
-// and user machines of losses were told apart by crypto/sha256, neither needed elsewhere: what such
-// packages initialize is code, tables and heap of every call. Most of the rest is the runtime's
-// registering of some 580 interface tables at start, of types that lie scattered over 3.6 MB;
-// a third of these are names and types of string weights (Gallic), instantiated for each arc type.
+// Before it does anything the program has 8.5 MB resident. Type descriptors, interface tables and
+// strings take 3.7, code 1.9, the runtime's tables of functions 1.4, heap and stacks 1.3. Each page
+// touched brings in its neighbors within 64 KiB. Packages regexp and crypto/sha256 are avoided,
+// since what they initialize is code, tables and heap of every call: with them it had 9.7. Most of
+// the rest is the runtime registering some 580 interface tables at start, of types scattered over
+// 3.6 MB. A third of these are names and types of string weights (Gallic), instantiated for each
+// arc type.
 package main

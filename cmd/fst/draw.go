@@ -24,19 +24,23 @@ func (n *counter) Write(p []byte) (int, error) {
 
 var drawTool = &tool{name: "draw", args: "[binary.fst [text.dot]]", max: 2,
 	summary: "Draws a machine, as SVG or in the languages of Graphviz and D2.", about: `
-With --format=svg the picture is complete: states in layers, arcs between the same two states
-as one, labels apart from one another. It has its natural size unless --width or --height is given: then it
-is made smaller where it must be to fit such a page. Symbols and weights of more than 40 characters are cut short, and are
-whole under the pointer. Beyond 4000 states and arcs together the picture is
-coarser; --limit_states bounds the states and the places where arcs pass by others, --limit_bytes the memory of the layout, too. Otherwise the output is for
-Graphviz' dot, or with --format=d2 for D2, which lays out by itself and takes no sizes but that of letters, where --fontsize is given.
+With --format=svg the picture is complete: states in layers, arcs between the same two states as
+one, labels apart from one another. It has its natural size unless --width or --height is given;
+it is then reduced as far as needed to fit. Symbols and weights of more than 40 characters are cut
+short, and shown whole under the pointer. Beyond 4000 states and arcs together the picture is
+coarser. --limit_states bounds the states and the places where arcs pass by others, --limit_bytes
+the memory of the layout, too.
+
+Other formats are dot, for Graphviz, and with --format=d2 D2. D2 does its own layout and accepts
+no sizes except that of letters, if --fontsize is given.
 
   fst draw --format=svg binary.fst machine.svg
   fst draw --portrait binary.fst | dot -Tpdf > machine.pdf
 
-Time and memory O(states + arcs) for dot and d2. For svg, up to 4000 states and arcs together, about
-quadratic in the states and the places where arcs pass by others, but a few seconds at most; beyond, linear but for
-sorting: 40000 states with two arcs each take some seconds. --timeout ends it soon.`,
+Time and memory O(states + arcs) for dot and d2. For svg, up to 4000 states and arcs together,
+time is about quadratic in the states and the places where arcs pass by others, but a few seconds
+at most. Beyond, it is linear but for sorting: 40000 states with two arcs each take some seconds.
+--timeout ends it soon.`,
 	setup: func(fs *flags.Set) func(*call) error {
 		named := naming(fs)
 		kind := fs.Enum("format", "dot", []string{"dot", "d2", "svg"}, "What to write")
@@ -67,10 +71,11 @@ sorting: 40000 states with two arcs each take some seconds. --timeout ends it so
 			if err != nil {
 				return err
 			}
-			o := &fst.DOTOptions{Acceptor: text.Acceptor, ShowWeightOne: text.ShowWeightOne, Vertical: *vertical, Portrait: *portrait,
-				Title: *title, InputSymbols: text.InputSymbols, OutputSymbols: text.OutputSymbols, StateSymbols: text.StateSymbols,
-				Width: float32(*width), Height: float32(*height), RankSep: float32(*ranksep), NodeSep: float32(*nodesep),
-				FontSize: int(*fontsize), Exact: true, Precision: int(*precision)}
+			o := &fst.DOTOptions{Acceptor: text.Acceptor, ShowWeightOne: text.ShowWeightOne, Vertical: *vertical,
+				Portrait: *portrait, Title: *title, InputSymbols: text.InputSymbols, OutputSymbols: text.OutputSymbols,
+				StateSymbols: text.StateSymbols, Width: float32(*width), Height: float32(*height),
+				RankSep: float32(*ranksep), NodeSep: float32(*nodesep), FontSize: int(*fontsize), Exact: true,
+				Precision: int(*precision)}
 			if *format == "e" || *format == "f" { // anything else is g, as in OpenFst
 				o.Format = (*format)[0]
 			}
@@ -80,14 +85,18 @@ sorting: 40000 states with two arcs each take some seconds. --timeout ends it so
 				}
 				lim, cancel := c.lib.limits()
 				defer cancel()
-				so := &fst.SVGOptions{DOTOptions: *o, Vertices: int(min(*c.lib.limitStates, math.MaxInt32)), Bytes: *c.lib.limitBytes, Ctx: lim.Ctx}
+				so := &fst.SVGOptions{DOTOptions: *o, Vertices: int(min(*c.lib.limitStates, math.MaxInt32)),
+					Bytes: *c.lib.limitBytes, Ctx: lim.Ctx}
 				var size counter
-				err := c.Output(c.arg(1), func(w io.Writer) error { return t.WriteSVG(io.MultiWriter(w, &size), t.m, so) })
+				err := c.Output(c.arg(1),
+					func(w io.Writer) error { return t.WriteSVG(io.MultiWriter(w, &size), t.m, so) })
 				if err == nil && size > mostShown {
-					c.Warn(c.prog, "the picture is %d MB, which viewers show slowly or not at all: fst info tells of a machine of this size, fst shortestpath and fst prune keep what is best of it", size>>20)
+					c.Warn(c.prog, "the picture is %d MB, which viewers show slowly or not at all: fst info tells of a "+
+						"machine of this size, fst shortestpath and fst prune keep what is best of it", size>>20)
 				}
 				if errors.Is(err, fst.ErrPictureSize) {
-					return fmt.Errorf("%w (a greater --limit_states or --limit_bytes allows more; Graphviz draws what --format=dot writes)", err)
+					return fmt.Errorf("%w (a greater --limit_states or --limit_bytes allows more; Graphviz draws what "+
+						"--format=dot writes)", err)
 				}
 				return err
 			}

@@ -10,8 +10,8 @@ import (
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
 )
 
-// With --encode_reuse the table is written again only where it has become longer, so that jobs
-// may share one that has all their labels, also where nobody may write.
+// With --encode_reuse the table is written again only where it has become longer. Jobs may
+// therefore share a table that has all their labels, even a read-only one.
 func TestEncodeReuse(t *testing.T) {
 	t.Chdir(t.TempDir())
 	call := func(want int, words ...string) {
@@ -30,7 +30,8 @@ func TestEncodeReuse(t *testing.T) {
 	call(0, "fstencode", "--encode_labels", "a.fst", "table", "encoded.fst")
 	long := time.Unix(1, 0)
 	for _, x := range []struct{ tool, same, longer, out, equal string }{
-		{"fstencode", "a.fst", "b.fst", "out.fst", "fstequal"}, {"farencode", "a.far", "b.far", "out.far", "farequal"},
+		{"fstencode", "a.fst", "b.fst", "out.fst", "fstequal"},
+		{"farencode", "a.far", "b.far", "out.far", "farequal"},
 	} {
 		must(os.WriteFile("shared", must1(os.ReadFile("table")), 0o666))
 		must(os.Chtimes("shared", long, long))

@@ -56,8 +56,9 @@ func TestLinkToNoTool(t *testing.T) {
 	}
 }
 
-// Whatever a tool fails on, its message begins with its name as it is called, and where an operation
-// of the library failed, goes on with the name under which go doc has that: ops.Push, pdt.Expand.
+// Whatever a tool fails on, its message begins with its name as it is called, and where an
+// operation of the library failed, goes on with the name under which go doc has that: ops.Push,
+// pdt.Expand.
 func TestErrorsNameToolAndOperation(t *testing.T) {
 	operations := exportedFunctions(t, filepath.Join("..", "..", "ops"))
 	for name := range exportedFunctions(t, filepath.Join("..", "..", "ops", "pdt")) {
@@ -67,8 +68,10 @@ func TestErrorsNameToolAndOperation(t *testing.T) {
 	hostileInputs(t)
 	// Machines that one operation or another refuses.
 	refused := map[string]string{
-		"empty": "", "cycle": "0 0 1 2 -1\n0 1 0 2 -1\n1 0 0 3\n1\n", "ambiguous": "0 1 1 2 1\n0 2 1 3 2\n1 1 1 2 1\n2 2 1 3 2\n1\n2\n",
-		"unsorted": "0 1 7 2 1\n0 1 3 9 1\n0 1 5 4 1\n1 2 10 10\n2\n", "epsilons": "0 1 0 0 1\n1 0 0 0 -2\n1\n", "parens": "0 0 10 10\n0 1 11 11\n1\n",
+		"empty": "", "cycle": "0 0 1 2 -1\n0 1 0 2 -1\n1 0 0 3\n1\n",
+		"ambiguous": "0 1 1 2 1\n0 2 1 3 2\n1 1 1 2 1\n2 2 1 3 2\n1\n2\n",
+		"unsorted":  "0 1 7 2 1\n0 1 3 9 1\n0 1 5 4 1\n1 2 10 10\n2\n", "epsilons": "0 1 0 0 1\n1 0 0 0 -2\n1\n",
+		"parens": "0 0 10 10\n0 1 11 11\n1\n",
 	}
 	for name, text := range refused {
 		must(os.WriteFile(name+".txt", []byte(text), 0o666))
@@ -92,7 +95,8 @@ func TestErrorsNameToolAndOperation(t *testing.T) {
 		prog := findTool(words[0]).prog()
 		for line := range strings.Lines(errs) {
 			level, rest, _ := strings.Cut(line, ": ")
-			if rest, ok := strings.CutPrefix(rest, prog+": "); !ok || rest == "\n" || !slices.Contains([]string{"ERROR", "WARNING", "INFO"}, level) {
+			if rest, ok := strings.CutPrefix(rest, prog+": "); !ok || rest == "\n" ||
+				!slices.Contains([]string{"ERROR", "WARNING", "INFO"}, level) {
 				t.Errorf("%q: %q does not begin with the level and %s", words, line, prog)
 			}
 			for _, m := range operationIn.FindAllStringSubmatch(line, -1) {
@@ -111,7 +115,8 @@ func TestErrorsNameToolAndOperation(t *testing.T) {
 	for _, h := range hostileTools {
 		words := strings.Fields(h.words)
 		bounded := slices.Insert(slices.Clone(words), 1, bounds(words[0], "--limit_states=5000", "--timeout=5s")...)
-		for _, flag := range []string{"--limit_states=1", "--limit_arcs=1", "--limit_bytes=1", "--timeout=1ns", "--bogus", "--limit_states=-1", "--workers=x"} {
+		for _, flag := range []string{"--limit_states=1", "--limit_arcs=1", "--limit_bytes=1", "--timeout=1ns",
+			"--bogus", "--limit_states=-1", "--workers=x"} {
 			try(append(slices.Clone(words), flag))
 		}
 		for i, w := range words {

@@ -16,36 +16,43 @@ import (
 )
 
 var explainTool = &tool{name: "explain", args: "[in.fst]", max: 1,
-	summary: "Tells whether a machine is ambiguous, functional, determinizable, synchronizable, stochastic, and shows paths that prove it.", about: `
-ambiguous: two accepting paths carry the same input labels, ε being one of them (fst rmepsilon
-first). functional: no input has two outputs. twins
-property: no two paths with one input come to states, two or twice the same, and then with one input go round cycles back to them with
-different weights or outputs, arcs from one state to another with the same labels being
-taken for one with the sum of their weights; an
-unambiguous machine can be determinized exactly when it has it, and any machine over an
-idempotent semiring when it has it; one without cycles can be always. An ambiguous machine that has it not may be
-determinizable for all that: each cycle is looked at for itself, not the sum of those with one input. It says
-nothing, and is not looked for, where weights do not cancel, as those of minmax, or do not commute.
-determinizable: what follows from these for fst determinize; of states that lead to no
-final one nothing else here speaks, and where there are some, it says so. bounded
-delay: each cycle has as many labels on either side; fst synchronize ends exactly
-on such machines. stochastic: over log, log64 and real64, whose weights are probabilities or their negative
-logarithms, the final weight and the arcs of each state that the start leads to have the sum of
-probabilities 1, but for --delta. A sum that is not 1 is shown as a probability, with its weight.
+	summary: "Tells whether a machine is ambiguous, functional, determinizable, synchronizable, stochastic, " +
+		"and shows paths that prove it.", about: `
+Prints one line for each property:
 
-Of each the shortest evidence is shown: two paths of the fewest labels, for the twins property those of
-the way in and of the cycles together (where that takes more than ten seconds or so, or
-more memory than --limit_bytes, what was found by then, and it says so), for bounded delay those of the
-way to a cycle and of the cycle; for
-stochastic a path of the fewest arcs.
+  ambiguous        Two accepting paths have the same input labels. ε counts as a label: run
+                   fst rmepsilon first.
+  functional       No input has two outputs.
+  twins property   Two states that one input reaches (or one state twice), and whose cycles have
+                   one input, have cycles of equal weight and agreeing output. Arcs between two
+                   states with the same labels count as one arc with the sum of their weights.
+  determinizable   What follows from these for fst determinize.
+  bounded delay    Each cycle has as many input labels as output labels. fst synchronize ends
+                   exactly on such machines.
+  stochastic       The probabilities of the final weight and of the arcs of each state sum to 1,
+                   up to --delta. This needs log, log64 or real64 weights, and counts states that
+                   the start leads to. A sum that is not 1 is shown as a probability, with its weight.
+
+A machine without cycles can always be determinized. Over an idempotent semiring, and for
+unambiguous machines, the twins property makes it determinizable, and without it an unambiguous
+machine is not. Other machines without it may still be determinizable, since cycles are examined
+one by one and not as the sum of those with one input. The twins property is not examined where
+weights do not cancel (minmax) or do not commute. States that lead to no final state count only
+for determinizable, which mentions them.
+
+The shortest evidence is shown: two paths of the fewest labels; for the twins property the fewest
+labels of the way in and of the cycles together; for bounded delay those of the way to a cycle and
+of the cycle; for stochastic a path of the fewest arcs. A search for the shortest evidence of
+the twins property that takes more than about ten seconds, or more memory than --limit_bytes,
+ends with the best found so far, and says so.
 
   fst explain in.fst
 
-Time O(states² + arcs²) at worst, on the pairs that one string reaches, and for the shortest cycles
-the square of that; --limit_states and --limit_arcs bound these pairs. Each line is printed as soon as it is
-known, those that take least first. Of a --timeout each has an equal share of what is left. What a limit
-or the time leaves open is "not known", with the reason, the other lines are tried all the same, and the
-status is 1.`,
+Time O(states² + arcs²) at worst, on the pairs that one string reaches, and for the shortest
+cycles the square of that; --limit_states and --limit_arcs bound these pairs. Each line is printed
+as soon as it is known, the fastest first. Each gets an equal share of what is left of --timeout.
+A property that a limit or the time leaves open is "not known", with the reason. The other lines
+are still computed, and the exit status is 1.`,
 	setup: func(fs *flags.Set) func(*call) error {
 		delta := fs.Float("delta", ops.DefaultDelta, "Difference of a sum from one to pass over")
 		return func(c *call) error {
@@ -60,7 +67,8 @@ status is 1.`,
 				in.leave = end.Add(grace(*c.lib.timeout) / 2)
 			}
 			var stopped error
-			if err := c.deliver("", func(w io.Writer) (err error) { // the time may be over: what is known by then is the answer
+			// the time may be over: what is known by then is the answer
+			if err := c.deliver("", func(w io.Writer) (err error) {
 				stopped, err = in.report(w, questionsOf(t, *delta))
 				return err
 			}); err != nil {
@@ -73,11 +81,13 @@ status is 1.`,
 // question is a line of what explain prints.
 type question struct {
 	name string
-	// ask returns the answer, and evidence for it if there is some. A LimitError leaves the question open.
+	// ask returns the answer, and evidence for it if there is some. A LimitError leaves the
+	// question open.
 	ask func(lim ops.Limits) (answer string, evidence, err error)
 }
 
-// questionsOf are the questions about a machine, those that take least first: what they leave of their time is for the others.
+// questionsOf are the questions about a machine, those that take least first: what they leave of
+// their time is for the others.
 func questionsOf(t *typed, delta float64) []question {
 	proved := func(evidence, err error) (string, error, error) { return yesNo(evidence == nil), evidence, err }
 	var known verdicts // of those that are asked before
@@ -121,13 +131,15 @@ const concluded = "determinizable"
 // inquiry asks questions one after the other, within limits.
 type inquiry struct {
 	ops.Limits
-	leave time.Time                    // when to leave a question that does not come to an end by itself, some time after that of the limits; zero is never
+	// when to leave a question that does not come to an end by itself, some time after that of the
+	// limits; zero is never
+	leave time.Time
 	text  func(*ops.LimitError) string // what is printed of a limit
 }
 
-// report prints the answers as they come, and returns the first error that left a question open. Each question has an equal share
-// of the time that is left when it is asked. As not all that takes time looks at a clock, they are asked in a goroutine of their
-// own, which is left behind at the time for that.
+// report prints the answers as they arrive, and returns the first error that left a question open.
+// Each question has an equal share of the time left when it is asked. Some questions do not check
+// the clock, so each is asked in a goroutine of its own, which is abandoned when the time is up.
 func (in *inquiry) report(w io.Writer, questions []question) (open, err error) {
 	type answered struct {
 		text          string
@@ -171,7 +183,8 @@ func (in *inquiry) report(w io.Writer, questions []question) (open, err error) {
 		var limit *ops.LimitError
 		switch {
 		case left:
-			a.text, a.err = "not known: the time was over (--timeout)", fmt.Errorf("stopped: %w", context.DeadlineExceeded)
+			a.text, a.err = "not known: the time was over (--timeout)",
+				fmt.Errorf("stopped: %w", context.DeadlineExceeded)
 		case errors.As(a.err, &limit):
 			a.text, a.evidence = "not known: "+in.text(limit), nil
 		case a.err != nil:
@@ -194,7 +207,8 @@ func (in *inquiry) report(w io.Writer, questions []question) (open, err error) {
 	return open, nil
 }
 
-// share returns the limits of the first of the questions that are left, and what releases their timer.
+// share returns the limits of the first of the questions that are left, and what releases their
+// timer.
 func (in *inquiry) share(left []question) (ops.Limits, context.CancelFunc) {
 	n := 0
 	for _, q := range left {
@@ -252,7 +266,8 @@ type verdicts struct {
 	noTwins       *ops.TwinsError // the evidence where twins fails
 }
 
-// determinizable says whether determinization of a machine ends, as far as that follows from the rest.
+// determinizable reports whether determinization of a machine ends, as far as that follows from the
+// rest.
 func (v verdicts) determinizable(t *typed) string {
 	settled := v.ambiguity == holds || t.Idempotent() // the twins property is enough
 	yes := func() string {
@@ -267,9 +282,11 @@ func (v verdicts) determinizable(t *typed) string {
 	case v.functionality == notKnown:
 		return "not known"
 	case v.functionality == fails && t.Has(t.m, fst.IEpsilons):
-		return "not known: not functional, but determinization takes ε among the inputs for a label (fst epsnormalize or rmepsilon first)"
+		return "not known: not functional, but determinization takes ε among the inputs for a label (fst " +
+			"epsnormalize or rmepsilon first)"
 	case v.functionality == fails:
-		return "n: not functional (what has several outputs can be had with --det_type=nonfunctional, which keeps them, or disambiguate)"
+		return "n: not functional (what has several outputs can be had with --det_type=nonfunctional, which " +
+			"keeps them, or disambiguate)"
 	case t.Has(t.m, fst.Acyclic): // finitely many strings, whatever the weights
 		return yes()
 	case v.twins == notKnown:

@@ -16,9 +16,9 @@ import (
 	"github.com/tropica-fst/tropica/ops"
 )
 
-// What explain says of determinization is what determinize does: a "y" ends with a machine, an "n" with an error of
-// functionality, or not before a limit. Random machines with cycles, acceptors and transducers, over a semiring that is idempotent
-// and one that is not.
+// What explain says of determinization is what determinize does: a "y" ends with a machine, an "n"
+// with an error of functionality, or not before a limit. Random machines with cycles, acceptors and
+// transducers, over a semiring that is idempotent and one that is not.
 func TestExplainKnowsWhatDeterminizeDoes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("some hundred determinizations that do not end before a limit")
@@ -32,8 +32,10 @@ func TestExplainKnowsWhatDeterminizeDoes(t *testing.T) {
 			w := func() float64 { return []float64{0, 0.5, 2}[rng.IntN(3)] }
 			m = &model{arcType: arcType, finals: []float64{math.Inf(1), math.Inf(1), math.Inf(1), w()}}
 			for q := 1; q <= 2; q++ {
-				m.arcs = append(m.arcs, modelArc{from: 0, to: q, in: 1, out: 1, weight: w()}, modelArc{from: q, to: q, in: 2, out: 2, weight: w()},
-					modelArc{from: q, to: 3, in: fst.Label(2 + q), out: 1, weight: w()}, modelArc{from: 3, to: rng.IntN(4), in: fst.Label(4 + q), out: 1, weight: w()})
+				m.arcs = append(m.arcs, modelArc{from: 0, to: q, in: 1, out: 1, weight: w()},
+					modelArc{from: q, to: q, in: 2, out: 2, weight: w()},
+					modelArc{from: q, to: 3, in: fst.Label(2 + q), out: 1, weight: w()},
+					modelArc{from: 3, to: rng.IntN(4), in: fst.Label(4 + q), out: 1, weight: w()})
 			}
 		}
 		m.fstType, m.isyms, m.osyms = "vector", 0, 0
@@ -74,9 +76,11 @@ func TestExplainKnowsWhatDeterminizeDoes(t *testing.T) {
 		}
 	}
 	t.Log(said)
-	for _, kind := range []string{"y", "y, once fst connect has removed what leads to no final state", "n: not functional", "n: no twins property"} {
+	for _, kind := range []string{"y", "y, once fst connect has removed what leads to no final state",
+		"n: not functional", "n: no twins property"} {
 		if said[kind] < 20 {
-			t.Errorf("%q was said %d times: the machines that are drawn are not those that this is about", kind, said[kind])
+			t.Errorf("%q was said %d times: the machines that are drawn are not those that this is about",
+				kind, said[kind])
 		}
 	}
 }
@@ -92,15 +96,17 @@ func (f *flushes) Flush() error {
 	return nil
 }
 
-// Answers are printed as soon as they are known, each question has its share of the time whatever those before it took, and one
-// that does not come back is left behind when the time is over: what was known by then stays, and of the others it says why.
+// Answers are printed as soon as they are known, each question has its share of the time whatever
+// those before it took, and one that does not come back is left behind when the time is over: what
+// was known by then stays, and of the others it says why.
 func TestExplainSharesTime(t *testing.T) {
 	const all = 400 * time.Millisecond
 	var out flushes
 	begin := func() (*inquiry, context.CancelFunc) {
 		out = flushes{}
 		ctx, cancel := context.WithTimeout(context.Background(), all)
-		return &inquiry{Limits: ops.Limits{Ctx: ctx}, leave: time.Now().Add(all + all/4), text: func(e *ops.LimitError) string { return "limit " + e.Limit }}, cancel
+		return &inquiry{Limits: ops.Limits{Ctx: ctx}, leave: time.Now().Add(all + all/4),
+			text: func(e *ops.LimitError) string { return "limit " + e.Limit }}, cancel
 	}
 	quick := func(ops.Limits) (string, error, error) { return "y", nil, nil }
 	long := func(lim ops.Limits) (string, error, error) { // to the end of its time
@@ -110,10 +116,11 @@ func TestExplainSharesTime(t *testing.T) {
 	in, cancel := begin()
 	defer cancel()
 	late := errors.New("")
-	open, err := in.report(&out, []question{{"one", long}, {"two", long}, {"three", func(lim ops.Limits) (string, error, error) {
-		late = lim.Ctx.Err()
-		return "n", errors.New("ops: Twins: the proof"), nil
-	}}})
+	open, err := in.report(&out, []question{{"one", long}, {"two", long},
+		{"three", func(lim ops.Limits) (string, error, error) {
+			late = lim.Ctx.Err()
+			return "n", errors.New("ops: Twins: the proof"), nil
+		}}})
 	if want := "one not known: limit context\ntwo not known: limit context\nthree n\n    the proof\n"; err != nil || !errors.Is(open, context.DeadlineExceeded) || squeezed(out.String()) != want {
 		t.Errorf("%v, %v:\n%s", open, err, out.String())
 	}
@@ -128,8 +135,11 @@ func TestExplainSharesTime(t *testing.T) {
 	defer cancel()
 	forever := make(chan bool)
 	defer close(forever)
-	open, err = in.report(&out, []question{{"one", quick}, {"two", func(ops.Limits) (string, error, error) { <-forever; return "", nil, nil }}, {"three", quick}})
-	if want := "one y\ntwo not known: the time was over (--timeout)\nthree not known: the time was over (--timeout)\n"; err != nil || !errors.Is(open, context.DeadlineExceeded) || squeezed(out.String()) != want {
+	open, err = in.report(&out, []question{{"one", quick},
+		{"two", func(ops.Limits) (string, error, error) { <-forever; return "", nil, nil }}, {"three", quick}})
+	if want := "one y\ntwo not known: the time was over (--timeout)\nthree not known: the time was over " +
+		"(--timeout)\n"; err != nil || !errors.Is(open, context.DeadlineExceeded) ||
+		squeezed(out.String()) != want {
 		t.Errorf("%v, %v:\n%s", open, err, out.String())
 	}
 

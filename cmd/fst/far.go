@@ -50,7 +50,8 @@ type archived struct {
 	header *fst.Header
 }
 
-// load reads the machine of e, which may be nil, unless it has been read. It must be called before the next one is asked for.
+// load reads the machine of e, which may be nil, unless it has been read. It must be called before
+// the next one is asked for.
 func (e *archived) load() error {
 	if e != nil && e.err == nil && e.typed == nil {
 		e.typed, e.err = e.a.read(e.p, e.key, e.header)
@@ -66,7 +67,8 @@ func (e *archived) failed() error {
 	return e.err
 }
 
-// openArchive opens archives. Of their machines nothing is read yet; of several archives the first headers are.
+// openArchive opens archives. Of their machines nothing is read yet; of several archives the first
+// headers are.
 func (c *call) openArchive(names ...string) (*archive, error) {
 	a := &archive{c: c}
 	for _, name := range names {
@@ -114,15 +116,15 @@ func (a *archive) open(p *archivePart) error {
 	return err
 }
 
-// advance reads the key and the header of the next machine of p. That it cannot be read matters only to who comes to its key:
-// what is before it has been asked for, and it perhaps has not.
+// advance reads the key and the header of the next machine of p. If it cannot be read, only a
+// caller that reaches its key gets the error; earlier machines may be all that was requested.
 func (a *archive) advance(p *archivePart) {
 	p.begun, p.due = true, false
 	before := ""
 	if e := p.entry; e != nil {
 		before = e.key
 		p.last = &e.key
-		if e.typed == nil { // nobody wanted it
+		if e.typed == nil { // it is not requested
 			su, err := a.suiteOf(e.header, p.shownKey(e.key))
 			if err == nil {
 				err = su.Skip(p.r.Stream(), e.header)
@@ -151,7 +153,8 @@ func (a *archive) advance(p *archivePart) {
 // shownKey names an entry in errors.
 func (p *archivePart) shownKey(key string) string { return fmt.Sprintf("%s, key %q", p.shown, key) }
 
-// suiteOf returns what works on the weights of the machine behind h, which must be those of all machines.
+// suiteOf returns what works on the weights of the machine behind h, which must be those of all
+// machines.
 func (a *archive) suiteOf(h *fst.Header, shown string) (suite.Suite, error) {
 	su, err := arctypes.Of(h.ArcType)
 	if err != nil {
@@ -183,7 +186,8 @@ func (a *archive) read(p *archivePart, key string, h *fst.Header) (*typed, error
 	return t, a.c.examine(t, shown)
 }
 
-// next returns the entry with the lowest key, nil after the last. What cannot be read comes again and again.
+// next returns the entry with the lowest key, nil after the last. What cannot be read comes again
+// and again.
 func (a *archive) next() *archived {
 	var best *archivePart
 	for _, p := range a.parts {
@@ -209,9 +213,10 @@ func (a *archive) Close() {
 	}
 }
 
-// seek returns the first machine whose key is begin or a later one, nil if there is none. Archives with an index are
-// read from there on; others from where they have come to, if that is not too far, or from the start.
-// Plain machines answer to any key that one begins at, as in OpenFst.
+// seek returns the first machine whose key is begin or a later one, nil if there is none. Archives
+// with an index are read from there on. Others are read from the current position, if that is not
+// too far, or from the start. Plain machines answer to any key that starts with theirs, as in
+// OpenFst.
 func (a *archive) seek(begin string) *archived {
 	failed := func(err error) *archived { return &archived{key: "", err: err} }
 	for _, p := range a.parts {
@@ -237,8 +242,8 @@ func (a *archive) seek(begin string) *archived {
 	}
 }
 
-// arcType returns the arc type of the machines, "" if there are none: of those that were read, or else of the first. Nothing can be
-// asked for after it.
+// arcType returns the arc type of the machines, "" if there are none: of those that were read, or
+// else of the first. Nothing can be asked for after it.
 func (a *archive) arcType() (string, error) {
 	for _, p := range a.parts {
 		if a.suite != nil {
@@ -265,7 +270,7 @@ func (a *archive) arcType() (string, error) {
 	return a.suite.ArcType(), nil
 }
 
-// answers tells whether e, which seek returned for key, is what the archive has under it.
+// answers reports whether e, which seek returned for key, is what the archive has under it.
 func (a *archive) answers(e *archived, key string) bool {
 	return e != nil && (e.key == key || a.ftype == fst.ArchiveSingle)
 }
@@ -299,8 +304,9 @@ func padded(n, width int) string {
 
 var farcreateTool = &tool{name: "farcreate", args: "[in1.fst [in2.fst ...] out.far]", max: -1,
 	summary: "Makes an archive of machines.", about: `
-Keys are the names of files without their directories, or with --generate_keys=N numbers of
-N digits. They must be in order, byte by byte, as LC_ALL=C sort and the shell's *.fst have them in that locale.
+Keys are the names of files without their directories, or with --generate_keys=N numbers of N
+digits. They must be in byte order, the order of LC_ALL=C sort and of the shell's *.fst in that
+locale.
 
   farcreate a.fst b.fst out.far
 
@@ -309,7 +315,7 @@ Time O(states + arcs), a machine in memory at a time.`,
 		farFlags(fs)
 		typ := farTypeFlag(fs, newFarType)
 		lists := fs.Bool("file_list_input", false, "Inputs are lists of files, one a line")
-		generate := fs.Int("generate_keys", 32, 0, "Number keys with so many digits")
+		generate := fs.Int("generate_keys", 32, 0, "Number keys with this many digits")
 		prefix := fs.String("key_prefix", "", "What all keys begin with")
 		suffix := fs.String("key_suffix", "", "What all keys end with")
 		return func(c *call) error {
@@ -346,7 +352,9 @@ Time O(states + arcs), a machine in memory at a time.`,
 					if *generate > 0 {
 						key = padded(i+1, int(*generate))
 					}
-					if err := a.add(m, *prefix+key+*suffix, m.m, &fst.WriteOptions{Type: m.fstType, Align: m.header.Flags&fst.IsAligned != 0 || *c.lib.align}); err != nil {
+					if err := a.add(m, *prefix+key+*suffix, m.m,
+						&fst.WriteOptions{Type: m.fstType, Align: m.header.Flags&fst.IsAligned != 0 ||
+							*c.lib.align}); err != nil {
 						return fmt.Errorf("%s: %w", name, err)
 					}
 				}
@@ -357,18 +365,22 @@ Time O(states + arcs), a machine in memory at a time.`,
 
 // farTypeFlag defines --far_type; otherwise says what the default is.
 func farTypeFlag(fs *flags.Set, otherwise string) *string {
-	return fs.Enum("far_type", "default", []string{"default", "fst", "stlist", "sttable"}, "Format; by default "+otherwise)
+	return fs.Enum("far_type", "default", []string{"default", "fst", "stlist", "sttable"},
+		"Format; by default "+otherwise)
 }
 
-// newFarType is the default of archives that are made, and that of archives that are made of others.
+// newFarType is the default of archives that are made, and that of archives that are made of
+// others.
 const (
 	newFarType  = "sttable, and stlist on standard output"
 	sameFarType = "that of the input"
 )
 
-// farFlags defines the flag that OpenFst's tools of archives share, which only farprintstrings has a use for.
+// farFlags defines the flag that OpenFst's tools of archives share, which only farprintstrings has
+// a use for.
 func farFlags(fs *flags.Set) {
-	fs.String("far_field_separator", "\t", "No effect here: strings and their fields are printed by farprintstrings alone")
+	fs.String("far_field_separator", "\t", "No effect here: strings and their fields are printed by "+
+		"farprintstrings alone")
 	fs.Library("far_field_separator")
 }
 
@@ -397,7 +409,8 @@ func (a *archiveWriter) add(s suite.Suite, key string, m machine, o *fst.WriteOp
 	}
 	err := s.AddTo(a.ArchiveWriter, key, m, o)
 	if last := a.last; errors.Is(err, fst.ErrArchive) && key < last {
-		return fmt.Errorf("keys must be in order, byte by byte, and %q comes after %q: name the files in the order of `LC_ALL=C sort`, or number the keys by --generate_keys", key, last)
+		return fmt.Errorf("keys must be in order, byte by byte, and %q comes after %q: name the files in the "+
+			"order of `LC_ALL=C sort`, or number the keys by --generate_keys", key, last)
 	}
 	a.last = key
 	return err
@@ -414,7 +427,8 @@ func archiveType(flag, out string) fst.ArchiveType {
 	return fst.ArchiveTable
 }
 
-// keyOf is the key of a machine or string that comes from a file: its name, or in fst run that of the variable.
+// keyOf is the key of a machine or string that comes from a file: its name, or in fst run that of
+// the variable.
 func keyOf(name string) string { return filepath.Base(strings.TrimPrefix(name, variable)) }
 
 // listed reads the names that files list, one a line.
@@ -446,9 +460,9 @@ func (c *call) listed(files []string) (names []string, err error) {
 
 var farextractTool = &tool{name: "farextract", args: "[in1.far in2.far ...]", max: -1,
 	summary: "Writes the machines of archives to files.", about: `
-Each goes to a file that is named by its key between --filename_prefix and --filename_suffix;
-of several machines under one key the others get .1, .2 and so on. Keys that lead out of the
-directory are refused.
+Each machine goes to a file named by its key between --filename_prefix and --filename_suffix. Of
+several machines under one key the others get .1, .2 and so on. Keys that lead out of the
+directory are rejected.
 
   farextract --filename_suffix=.fst in.far
   farextract --keys=a,k-m in.far
@@ -458,7 +472,7 @@ Time O(states + arcs), a machine in memory at a time.`,
 		farFlags(fs)
 		prefix := fs.String("filename_prefix", "", "What file names begin with")
 		suffix := fs.String("filename_suffix", "", "What file names end with")
-		generate := fs.Int("generate_filenames", 32, 0, "Number files with so many digits")
+		generate := fs.Int("generate_filenames", 32, 0, "Number files with this many digits")
 		separator := fs.String("key_separator", ",", "Separator of --keys")
 		keys := fs.String("keys", "", "Keys, and ranges of keys, to extract")
 		delimiter := fs.String("range_delimiter", "-", "Delimiter of the ends of a range")
@@ -501,7 +515,8 @@ Time O(states + arcs), a machine in memory at a time.`,
 			defer a.Close()
 			single := a.ftype == fst.ArchiveSingle
 			i := 0
-			for _, k := range strings.FieldsFunc(*keys, func(r rune) bool { return strings.ContainsRune(*separator, r) }) {
+			for _, k := range strings.FieldsFunc(*keys,
+				func(r rune) bool { return strings.ContainsRune(*separator, r) }) {
 				begin, end, ranged := strings.Cut(k, *delimiter)
 				if ranged && (begin == "" || end == "" || strings.Contains(end, *delimiter)) {
 					return fmt.Errorf("flag --keys: %q is not a range", k)
@@ -606,15 +621,18 @@ Time O(states + arcs), a machine in memory at a time.`,
 				wide := []int{10, 10, 14, 12, 20}
 				digits := func(n int) int { return int(math.Ceil(math.Log10(float64(n)))) + 2 }
 				for _, r := range rows {
-					for i, n := range []int{len(r.key) + 2, len(r.typ) + 2, digits(r.states), digits(r.arcs), digits(r.finals)} {
+					for i, n := range []int{len(r.key) + 2, len(r.typ) + 2, digits(r.states), digits(r.arcs),
+						digits(r.finals)} {
 						wide[i] = max(wide[i], n)
 					}
 				}
-				fmt.Fprintf(w, "%-*s%-*s%*s%*s%*s\n", wide[0], "key", wide[1], "type", wide[2], "# of states", wide[3], "# of arcs", wide[4], "# of final states")
+				fmt.Fprintf(w, "%-*s%-*s%*s%*s%*s\n", wide[0], "key", wide[1], "type", wide[2], "# of states", wide[3],
+					"# of arcs", wide[4], "# of final states")
 				for _, r := range rows {
 					// OpenFst fills a column up by bytes, fmt by characters.
 					fill := strings.Repeat(" ", wide[0]-len(r.key))
-					fmt.Fprintf(w, "%s%s%-*s%*d%*d%*d\n", r.key, fill, wide[1], r.typ, wide[2], r.states, wide[3], r.arcs, wide[4], r.finals)
+					fmt.Fprintf(w, "%s%s%-*s%*d%*d%*d\n", r.key, fill, wide[1], r.typ, wide[2], r.states, wide[3], r.arcs,
+						wide[4], r.finals)
 				}
 				return nil
 			})
@@ -665,7 +683,8 @@ Time O(states + arcs · log(arcs at a state)), two machines in memory at a time.
 					}
 				}
 				if t, u := types[0], types[1]; t != "" && u != "" && t != u {
-					return fmt.Errorf("archives must have the same arc type: %s is over %s, %s over %s", c.args[0], t, c.args[1], u)
+					return fmt.Errorf("archives must have the same arc type: %s is over %s, %s over %s",
+						c.args[0], t, c.args[1], u)
 				}
 				if *begin != "" {
 					// As in OpenFst, archives are the same from a key on that neither has.
@@ -708,8 +727,10 @@ Time O(states + arcs · log(arcs at a state)), two machines in memory at a time.
 		}}
 }
 
-var farequalTool = comparingArchives("farequal", "Tells whether two archives hold equal machines under equal keys.",
+var farequalTool = comparingArchives("farequal", "Tells whether two archives hold equal machines under "+
+	"equal keys.",
 	func(a, b *archived, delta float64) (bool, error) { return a.Equal(a.m, b.m, delta) == nil, nil })
 
-var farisomorphicTool = comparingArchives("farisomorphic", "Tells whether two archives hold isomorphic machines under equal keys.",
+var farisomorphicTool = comparingArchives("farisomorphic", "Tells whether two archives hold isomorphic "+
+	"machines under equal keys.",
 	func(a, b *archived, delta float64) (bool, error) { return a.Isomorphic(a.m, b.m, delta) })

@@ -35,7 +35,8 @@ func (f *stringFlags) options(c *call, negative bool) (*fst.StringOptions, error
 	if err != nil {
 		return nil, err
 	}
-	o := &fst.StringOptions{Tokens: tokens, Separators: *c.lib.fieldSeparator, Negative: negative, KeepEpsilon: true}
+	o := &fst.StringOptions{Tokens: tokens, Separators: *c.lib.fieldSeparator, Negative: negative,
+		KeepEpsilon: true}
 	o.Symbols, err = c.symbols(*f.symbols, negative)
 	return o, err
 }
@@ -56,9 +57,9 @@ func (c *call) inputsAndOutput(lists bool) (inputs []string, out string, err err
 
 var farcompilestringsTool = &tool{name: "farcompilestrings", args: "[in1.txt [in2.txt ...] out.far]", max: -1,
 	summary: "Makes an archive of machines, one for each string.", about: `
-A string is a line, or with --entry_type=file a whole file; its labels are symbols between
-separators, bytes or characters. Keys are the name of the file, without its directory, and the
-number of the line, or with --generate_keys=N numbers of N digits.
+A string is a line, or with --entry_type=file a whole file. Its labels are symbols between
+separators, bytes or characters. A key is the name of the file, without its directory, and the
+number of the line, or with --generate_keys=N a number of N digits.
 
   farcompilestrings --symbols=words.txt sentences.txt out.far
   farcompilestrings --token_type=utf8 --generate_keys=6 words.txt out.far
@@ -72,8 +73,9 @@ Time and memory in proportion to the longest string, and to the archive.`,
 		typ := farTypeFlag(fs, newFarType)
 		lists := fs.Bool("file_list_input", false, "Inputs are lists of files, one a line")
 		fstType := fs.Enum("fst_type", "vector", []string{"", "vector", "compact"}, "Type of the machines")
-		generate := fs.Int("generate_keys", 32, 0, "Number keys with so many digits")
-		initial := fs.Bool("initial_symbols", true, "With --keep_symbols, store them with the first machine of each input alone")
+		generate := fs.Int("generate_keys", 32, 0, "Number keys with this many digits")
+		initial := fs.Bool("initial_symbols", true, "With --keep_symbols, store them with the first machine of "+
+			"each input alone")
 		keep := fs.Bool("keep_symbols", false, "Store the symbols in the machines")
 		prefix := fs.String("key_prefix", "", "What all keys begin with")
 		suffix := fs.String("key_suffix", "", "What all keys end with")
@@ -102,7 +104,8 @@ Time and memory in proportion to the longest string, and to the archive.`,
 			if *fstType == "compact" {
 				wo.Type = "compact_string"
 			}
-			// No machine outlives its string: without the ballast of tuneMemory the peak is half, in the same time.
+			// No machine outlives its string: without the ballast of tuneMemory the peak is half,
+			// in the same time.
 			if ballast != nil {
 				ballast = nil
 				runtime.GC() // else it counts until the next collection
@@ -141,7 +144,8 @@ Time and memory in proportion to the longest string, and to the archive.`,
 						var unknown *fst.UnknownSymbolError
 						switch {
 						case errors.As(err, &unknown):
-							return fmt.Errorf("%s, line %d: %w (--unknown_symbol=SYMBOL puts a symbol of the table in the place of such)", name, line, err)
+							return fmt.Errorf("%s, line %d: %w (--unknown_symbol=SYMBOL puts a symbol of the table in the "+
+								"place of such)", name, line, err)
 						case err != nil:
 							return fmt.Errorf("%s, line %d: %w", name, line, err)
 						}
@@ -180,7 +184,8 @@ func (c *call) lineDigits(name string) (int, error) {
 	defer f.Close()
 	if f, ok := f.(*os.File); ok {
 		if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-			return 0, fmt.Errorf("%s is read once only, so that its lines cannot be counted: --generate_keys numbers the keys", shown)
+			return 0, fmt.Errorf("%s is read once only, so that its lines cannot be counted: --generate_keys "+
+				"numbers the keys", shown)
 		}
 	}
 	in := bufio.NewReaderSize(f, 64<<10)
@@ -242,8 +247,8 @@ func (c *call) eachString(name string, whole bool, do func(line int, s string) e
 
 var farprintstringsTool = &tool{name: "farprintstrings", args: "[in1.far in2.far ...]", max: -1,
 	summary: "Prints the machines of archives as strings.", about: `
-Each machine must have one path; its output is printed on a line, or with --entry_type=file to a
-file of its own. What is no string is an empty line, with a message.
+Each machine must have one path. Its output is printed on a line, or with --entry_type=file to a
+file of its own. A machine that is not a string gives an empty line, with a message.
 
   farprintstrings --symbols=words.txt in.far
   farprintstrings --token_type=utf8 --print_key --print_weight in.far
@@ -253,11 +258,12 @@ Time O(labels), a machine in memory at a time.`,
 		begin, end := keyRange(fs)
 		prefix := fs.String("filename_prefix", "", "What file names begin with")
 		suffix := fs.String("filename_suffix", "", "What file names end with")
-		generate := fs.Int("generate_filenames", 32, 0, "Number files with so many digits")
+		generate := fs.Int("generate_filenames", 32, 0, "Number files with this many digits")
 		initial := fs.Bool("initial_symbols", true, "Use the symbols of the first machine for all")
 		key := fs.Bool("print_key", false, "Print the key before each string")
 		weight := fs.Bool("print_weight", false, "Print the weight after each string")
-		separator := fs.String("far_field_separator", "\t", "The first character stands between key, string and weight")
+		separator := fs.String("far_field_separator", "\t",
+			"The first character stands between key, string and weight")
 		of := defineStringFlags(fs)
 		return func(c *call) error {
 			if *separator == "" {
@@ -310,7 +316,8 @@ Time O(labels), a machine in memory at a time.`,
 						if each.Tokens == fst.TokenSymbol {
 							s += "\n"
 						}
-						return c.Output(*prefix+name+*suffix, func(w io.Writer) error { _, err := io.WriteString(w, s); return err })
+						return c.Output(*prefix+name+*suffix,
+							func(w io.Writer) error { _, err := io.WriteString(w, s); return err })
 					}
 					if *key {
 						s = e.key + (*separator)[:1] + s
@@ -337,7 +344,8 @@ Time O(states + arcs), a machine in memory at a time.`,
 	setup: func(fs *flags.Set) func(*call) error {
 		farFlags(fs)
 		typ := farTypeFlag(fs, sameFarType)
-		to := fs.Enum("fst_type", "", append([]string{""}, fst.FileTypes()...), "Type of the machines; empty leaves them as they are")
+		to := fs.Enum("fst_type", "", append([]string{""}, fst.FileTypes()...),
+			"Type of the machines; empty leaves them as they are")
 		return func(c *call) error {
 			return c.eachArchived(c.arg(0), c.arg(1), *typ, func(e *archived) (machine, string, error) {
 				fstType := e.fstType
@@ -408,7 +416,8 @@ Time O(states + arcs).`,
 
 // eachArchived writes what do makes of the machines of an archive to another one.
 // Then, if last is not nil, it calls that; where it fails the new archive is not written either.
-func (c *call) eachArchived(in, out, typ string, do func(*archived) (machine, string, error), last func() error) error {
+func (c *call) eachArchived(in, out, typ string, do func(*archived) (machine, string, error),
+	last func() error) error {
 	a, err := c.openArchive(in)
 	if err != nil {
 		return err
@@ -426,7 +435,8 @@ func (c *call) eachArchived(in, out, typ string, do func(*archived) (machine, st
 		if err := a.each("", "", func(e *archived) error {
 			m, fstType, err := do(e)
 			if err == nil {
-				err = b.add(e, e.key, m, &fst.WriteOptions{Type: fstType, Align: e.header.Flags&fst.IsAligned != 0 || *c.lib.align})
+				err = b.add(e, e.key, m, &fst.WriteOptions{
+					Type: fstType, Align: e.header.Flags&fst.IsAligned != 0 || *c.lib.align})
 			}
 			if err != nil {
 				return fmt.Errorf("key %s: %w", e.key, err)

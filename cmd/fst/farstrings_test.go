@@ -12,9 +12,9 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// FuzzFarStrings: whatever text and archive the tools for archives of strings are given, there is no
-// panic; what farcompilestrings takes byte by byte, or as UTF-8, farprintstrings gives back; and whatever is printed
-// makes the same archive again.
+// FuzzFarStrings: whatever text and archive the tools for archives of strings are given, there is
+// no panic; what farcompilestrings takes byte by byte, or as UTF-8, farprintstrings gives back; and
+// whatever is printed makes the same archive again.
 func FuzzFarStrings(f *testing.F) {
 	f.Add("a b\nc\n", "<eps> 0\na 1\nb 2\nc 3\n", 0)
 	f.Add("h\u00e9llo\n\n\xff\n", "", 1)
@@ -70,9 +70,11 @@ func FuzzFarStrings(f *testing.F) {
 		must(os.WriteFile(in, []byte(out), 0o666))
 		status, _, errs = fstTool(t, "", append(append([]string{"farcompilestrings"}, flags...), in, far)...)
 		if again := must1(os.ReadFile(far)); status != 0 || whole != nil && !bytes.Equal(whole, again) {
-			t.Fatalf("%q with %q is printed as %q, of which the archive is (%d) %q, not %q: %s", text, symbols, out, status, again, whole, errs)
+			t.Fatalf("%q with %q is printed as %q, of which the archive is (%d) %q, not %q: %s", text, symbols, out,
+				status, again, whole, errs)
 		}
-		if status, twice, errs := fstTool(t, "", append(append([]string{"farprintstrings"}, flags...), far)...); status != 0 || twice != out {
+		if status, twice, errs := fstTool(t, "", append(append([]string{"farprintstrings"}, flags...),
+			far)...); status != 0 || twice != out {
 			t.Fatalf("%q with %q is printed as %q, and that as (%d) %q: %s", text, symbols, out, status, twice, errs)
 		}
 	})

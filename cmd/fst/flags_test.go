@@ -13,18 +13,21 @@ import (
 	"github.com/tropica-fst/tropica/fst/fsttest"
 )
 
-// Values of flags of every type are read as OpenFst's tools read them: fstdraw shows what they made of
-// an integer, a number and a truth value, and of the seed of fstrandgen there is the exit status. What differs
-// on purpose is in the package comment: integers beyond 32 bits, NaN, and the words of newer releases.
+// Values of flags of every type are read as OpenFst's tools read them: fstdraw shows what they made
+// of an integer, a number and a truth value, and of the seed of fstrandgen there is the exit
+// status. What differs on purpose is in the package comment: integers beyond 32 bits, NaN, and the
+// words of newer releases.
 func TestFlagValuesAsOpenFst(t *testing.T) {
 	o := fsttest.OpenFst(t)
 	t.Chdir(t.TempDir())
 	must(os.WriteFile("a.txt", []byte("0 1 1 2 0.5\n1\n"), 0o666))
 	o.Do("fstcompile", "a.txt", "a.fst")
-	values := []string{"0x10", "0X1F", "-0x10", "010", "08", "0", "1", " 5", "\t5", "5 ", "+5", "-5", "--5", "+-5", "1e3", "", "0x", "0x1g", "0x1p3", "1_0",
-		"5.5", "5.", ".5", "1e", "1e999", "-1e999", "1e-400", "inf", "-Infinity", "INF", "nan", "99999999999", "99999999999999999999",
-		"true", "false", "2", "on", "off", " true", "truex"}
-	for _, flag := range []string{"fstdraw --fontsize", "fstdraw --width", "fstdraw --portrait", "fstrandgen --seed"} {
+	values := []string{"0x10", "0X1F", "-0x10", "010", "08", "0", "1", " 5", "\t5", "5 ", "+5", "-5", "--5",
+		"+-5", "1e3", "", "0x", "0x1g", "0x1p3", "1_0", "5.5", "5.", ".5", "1e", "1e999", "-1e999", "1e-400", "inf",
+		"-Infinity", "INF", "nan", "99999999999", "99999999999999999999", "true", "false", "2", "on", "off",
+		" true", "truex"}
+	for _, flag := range []string{"fstdraw --fontsize", "fstdraw --width", "fstdraw --portrait",
+		"fstrandgen --seed"} {
 		tool, name, _ := strings.Cut(flag, " ")
 		for _, v := range values {
 			if v == "nan" || name == "--fontsize" && len(v) > 10 {
@@ -35,7 +38,8 @@ func TestFlagValuesAsOpenFst(t *testing.T) {
 			var out, errs bytes.Buffer
 			got := run(append([]string{tool}, words...), cli.Streams{In: bytes.NewReader(nil), Out: &out, Err: &errs})
 			if got != want.Exit || tool == "fstdraw" && got == 0 && out.String() != want.Stdout {
-				t.Errorf("%s %q: status %d, OpenFst %d: %s\n%s\nOpenFst:\n%s", tool, words, got, want.Exit, errs.String(), out.String(), want.Stdout)
+				t.Errorf("%s %q: status %d, OpenFst %d: %s\n%s\nOpenFst:\n%s", tool, words, got, want.Exit, errs.String(),
+					out.String(), want.Stdout)
 			}
 		}
 	}
@@ -78,7 +82,8 @@ var undrawn = map[string]string{
 	"mpdtreverse --mpdt_new_parentheses": "every case has it, for the file of stacks that is compared",
 }
 
-// Every flag that OpenFst's tools list is drawn by TestAsOpenFst, for every tool that has it, or there is a reason.
+// Every flag that OpenFst's tools list is drawn by TestAsOpenFst, for every tool that has it, or
+// there is a reason.
 func TestFlagsOfOpenFstAreDrawn(t *testing.T) {
 	o := fsttest.OpenFst(t)
 	drawn := map[string]bool{}

@@ -17,11 +17,11 @@ import (
 
 var convertTool = &tool{name: "convert", args: "[in.fst [out.fst]]", max: 2,
 	summary: "Converts between the types of machines in files.", about: `
-const files load quickly, also by mapping (--fst_align); compact ones leave out what is the same
-on all arcs; ngram holds a back-off language model. olabel_lookahead and ilabel_lookahead add
-what labels each state can reach, for which labels are numbered anew: --save_relabel_opairs
-and --save_relabel_ipairs write the pairs by which other machines must be relabeled. phi,
-rho and sigma files name a label with a meaning of its own.
+const files load fast, also by mapping (--fst_align). compact files omit what is the same on all
+arcs. ngram files hold a back-off language model. olabel_lookahead and ilabel_lookahead files add
+the labels that each state can reach, and renumber labels for that; --save_relabel_opairs and
+--save_relabel_ipairs write the pairs by which other machines must be relabeled. phi, rho and
+sigma files give one label a special meaning.
 
   fst convert --fst_type=const in.fst out.fst
   fst convert --fst_type=phi --phi_fst_phi_label=9 in.fst out.fst
@@ -31,10 +31,11 @@ Time O(states + arcs), of look-ahead types also the intervals of labels.`,
 
 var specialTool = &tool{name: "special", args: "[in.fst [out.fst]]", max: 2,
 	summary: "Converts to files whose labels have a meaning: phi, rho and sigma.", about: `
-This is fst convert under the name that OpenFst's tool for these types has. Arcs under the label of a
-phi file are taken where nothing else matches, and consume nothing; those of rho match what no other arc
-of the state does, those of sigma any symbol. Compose reads the label and its meaning from the file. Types such as input_phi
-and output_phi say which side is meant. A machine without arcs under the label composes as it would without.
+This is fst convert under the name of OpenFst's tool for these types. Arcs under the label of a phi
+file are followed where nothing else matches, and consume nothing. Those of rho match what no
+other arc of the state matches, those of sigma any symbol. Compose reads the label and its meaning
+from the file. Types such as input_phi and output_phi name the side. A machine without arcs under
+the label composes as usual.
 
   fst special --fst_type=phi --phi_fst_phi_label=9 model.fst backoff.fst
   fst special --fst_type=rho --rho_fst_rho_label=2 rules.fst | fst compose words.fst -
@@ -47,11 +48,13 @@ func setupConvert(fs *flags.Set) func(*call) error {
 	labels, modes := map[string]*int64{}, map[string]*string{}
 	for _, s := range []string{"phi", "rho", "sigma"} {
 		labels[s] = fs.Int(s+"_fst_"+s+"_label", 32, 0, "Label of the arcs to be taken for "+s)
-		modes[s] = fs.Enum(s+"_fst_rewrite_mode", "auto", []string{"auto", "always", "never"}, "Put what a "+s+" arc matches on both sides")
+		modes[s] = fs.Enum(s+"_fst_rewrite_mode", "auto", []string{"auto", "always", "never"},
+			"Put what a "+s+" arc matches on both sides")
 	}
 	loop := fs.Bool("phi_fst_phi_loop", true, "A loop of phi consumes a symbol")
 	return func(c *call) error {
-		// A file gets what the header of the other claims, as it is; the next stage of a pipeline would believe it.
+		// A file gets what the header of the other claims, as it is; the next stage of a pipeline
+		// would believe it.
 		c.plain = c.pipe == nil && (*to == "vector" || strings.HasPrefix(*to, "const"))
 		t, err := c.machine(0)
 		if err != nil {
@@ -70,8 +73,8 @@ func setupConvert(fs *flags.Set) func(*call) error {
 	}
 }
 
-// lookAhead returns m with the labels that its states can reach, if a type of file asks for
-// these and m comes without them, and writes the pairs of labels that flags ask for.
+// lookAhead returns m with the labels that its states can reach, if the file type needs these and m
+// lacks them. It writes the pairs of labels that flags request.
 func (c *call) lookAhead(t *typed, m machine, fstType, out string) (machine, error) {
 	side, save := ops.Input, *c.lib.saveIPairs
 	switch fstType {
@@ -96,10 +99,10 @@ func (c *call) lookAhead(t *typed, m machine, fstType, out string) (machine, err
 	return m, c.Output(save, func(w io.Writer) error { return fst.WriteLabelPairs(w, pairs) })
 }
 
-var compressTool = &tool{name: "compress", args: "[in.fst [out.fstz]]  or  --decode [in.fstz [out.fst]]", max: 2,
-	summary: "Makes a machine small for keeping, or gives it back with --decode.", about: `
-States are numbered in the order of a breadth-first search, and the arcs of states come back
-in another order. Without --arc_type, the file says what the weights are.
+var compressTool = &tool{name: "compress", args: "[in.fst [out.fstz]]  or  --decode [in.fstz [out.fst]]",
+	max: 2, summary: "Makes a machine small for keeping, or gives it back with --decode.", about: `
+States are renumbered in breadth-first order, and the order of the arcs of a state changes.
+Without --arc_type, the file says what the weights are.
 
   fst compress in.fst out.fstz
   fst compress --decode out.fstz in.fst

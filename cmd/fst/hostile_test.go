@@ -16,7 +16,8 @@ import (
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
 )
 
-// hostileTool is a call of a tool: words in/NAME are inputs that hostile ones take the place of, out/NAME what it makes.
+// hostileTool is a call of a tool: words in/NAME are inputs that hostile ones take the place of,
+// out/NAME what it makes.
 type hostileTool struct {
 	words string
 	exit  int // of the call with good inputs
@@ -125,33 +126,40 @@ func hostileInputs(t *testing.T) {
 		"program.run":    "$1 | invert | connect > $2\n",
 		"workloads.tsv":  "one\tarcsort\ta.fst\n",
 		"cases.jsonl":    `{"alphabet":2,"l":1,"q":1,"yi":[0],"theta":[[0,0]],"loss":{"kind":"edit"}}` + "\n",
-		"results.jsonl":  `{"id":"one","cpu_min":1,"value":0,"states":1,"arcs":1,"finals":1,"rss_peak_kb":1}` + "\n",
+		"results.jsonl": `{"id":"one","cpu_min":1,"value":0,"states":1,"arcs":1,"finals":1,"rss_peak_kb":1}` +
+			"\n",
 	} {
 		must(os.WriteFile("in/"+name, []byte(text), 0o666))
 	}
 	for _, words := range []string{
-		"compile --acceptor in/a.txt in/a.fst", "compile --acceptor in/b.txt in/b.fst", "compile --acceptor in/plain.txt in/plain.fst", "compile --acceptor in/pdt.txt in/pdt.fst",
-		"convert --fst_type=const in/b.fst in/const.fst", "convert --fst_type=compact_acceptor in/a.fst in/compact.fst", "convert --fst_type=olabel_lookahead in/a.fst in/ahead.fst",
+		"compile --acceptor in/a.txt in/a.fst", "compile --acceptor in/b.txt in/b.fst",
+		"compile --acceptor in/plain.txt in/plain.fst", "compile --acceptor in/pdt.txt in/pdt.fst",
+		"convert --fst_type=const in/b.fst in/const.fst", "convert --fst_type=compact_acceptor in/a.fst " +
+			"in/compact.fst", "convert --fst_type=olabel_lookahead in/a.fst in/ahead.fst",
 		"symbols --isymbols=in/syms.txt in/a.fst in/a.fst",
 		"compress in/a.fst in/a.fstz", "encode --encode_labels in/a.fst in/mapper in/coded.fst",
 		"linear --vocab=in/vocab.txt --out=in/tagger.fst in/features.txt",
-		"farcreate in/a.fst in/b.fst in/a.far", "farcreate in/a.fst in/one.far", "farencode --encode_labels in/a.far in/farmapper in/coded.far",
+		"farcreate in/a.fst in/b.fst in/a.far", "farcreate in/a.fst in/one.far",
+		"farencode --encode_labels in/a.far in/farmapper in/coded.far",
 		"farcompilestrings --symbols=in/syms.txt in/strings.txt in/strings.far",
 	} {
 		var errs bytes.Buffer
-		if status := run(append([]string{"fst"}, strings.Fields(words)...), cli.Streams{In: bytes.NewReader(nil), Out: &errs, Err: &errs}); status != 0 {
+		if status := run(append([]string{"fst"}, strings.Fields(words)...),
+			cli.Streams{In: bytes.NewReader(nil), Out: &errs, Err: &errs}); status != 0 {
 			t.Fatalf("%s: %d %s", words, status, errs.String())
 		}
 	}
 	must(os.MkdirAll("in/dir", 0o777))
 }
 
-// isText tells text inputs, of which a part may be good.
+// isText reports text inputs, where a part may be valid.
 func isText(name string) bool {
-	return strings.HasSuffix(name, ".txt") || strings.HasSuffix(name, ".run") || strings.HasSuffix(name, ".tsv") || strings.HasSuffix(name, ".jsonl")
+	return strings.HasSuffix(name, ".txt") || strings.HasSuffix(name, ".run") ||
+		strings.HasSuffix(name, ".tsv") || strings.HasSuffix(name, ".jsonl")
 }
 
-// hostileVariants yields what takes the place of a good file; bad says that it cannot be read as one.
+// hostileVariants yields what takes the place of a good file; bad says that it cannot be read as
+// one.
 func hostileVariants(name string, good []byte, yield func(what string, data []byte, bad bool) bool) {
 	for cut := range len(good) {
 		if !yield(fmt.Sprintf("cut at byte %d", cut), good[:cut], !isText(name)) {
@@ -180,7 +188,8 @@ func hostileVariants(name string, good []byte, yield func(what string, data []by
 				"with NaN":                bytes.ReplaceAll(l, []byte(".5"), []byte("NaN")),
 				"with long fields":        bytes.Repeat(bytes.TrimRight(l, "\n"), 3000),
 			} {
-				if !yield(fmt.Sprintf("line %d %s", i+1, what), bytes.Join(slices.Replace(slices.Clone(lines), i, i+1, line), nil), false) {
+				if !yield(fmt.Sprintf("line %d %s", i+1, what),
+					bytes.Join(slices.Replace(slices.Clone(lines), i, i+1, line), nil), false) {
 					return
 				}
 			}
@@ -191,12 +200,14 @@ func hostileVariants(name string, good []byte, yield func(what string, data []by
 		return
 	}
 	for at := range good {
-		if !yield(fmt.Sprintf("byte %d is 255", at), set(at, 0xff), false) || !yield(fmt.Sprintf("byte %d is 127", at), set(at, 0x7f), false) {
+		if !yield(fmt.Sprintf("byte %d is 255", at), set(at, 0xff), false) ||
+			!yield(fmt.Sprintf("byte %d is 127", at), set(at, 0x7f), false) {
 			return
 		}
 		if at+8 <= len(good) {
 			for _, n := range []uint64{1 << 62, 1<<31 - 1, 1<<64 - 2} {
-				if !yield(fmt.Sprintf("count %d at byte %d", int64(n), at), set(at, coding.LittleEndian.AppendUint64(nil, n)...), false) {
+				if !yield(fmt.Sprintf("count %d at byte %d", int64(n), at),
+					set(at, coding.LittleEndian.AppendUint64(nil, n)...), false) {
 					return
 				}
 			}
@@ -243,21 +254,23 @@ func emptyOut() {
 	must(os.MkdirAll("out", 0o777))
 }
 
-// Every tool on inputs that are missing, directories, empty, cut at each byte, with wrong magic, absurd counts, NaN, labels at and beyond the limits,
-// lines twice: no panic, bounded time and memory, and where it fails status 1, a message with the name
-// of the file, and nothing half-written.
+// Every tool on inputs that are missing, directories, empty, cut at each byte, with wrong magic,
+// absurd counts, NaN, labels at and beyond the limits, lines twice: no panic, bounded time and
+// memory, and where it fails status 1, a message with the name of the file, and nothing
+// half-written.
 func TestHostileInputs(t *testing.T) {
 	t.Chdir(t.TempDir())
 	hostileInputs(t)
 	covered := map[string]bool{}
-	done := map[string]bool{} // inputs of which a tool has got all
+	done := map[string]bool{} // inputs that a tool has read completely
 	calls := 0
 	for _, h := range hostileTools {
 		words := strings.Fields(h.words)
 		covered[words[0]] = true
 		emptyOut()
 		var out bytes.Buffer
-		if status, errs := hostileCall(t, words, "good inputs", cli.Streams{In: bytes.NewReader(nil), Out: &out}); status != h.exit {
+		if status, errs := hostileCall(t, words, "good inputs",
+			cli.Streams{In: bytes.NewReader(nil), Out: &out}); status != h.exit {
 			t.Errorf("%s: status %d: %s", h.words, status, errs)
 			continue
 		}
@@ -285,10 +298,12 @@ func TestHostileInputs(t *testing.T) {
 				for _, name := range left() {
 					must(os.Remove(name))
 				}
-				status, errs := hostileCall(t, append(slices.Clone(with), "--timeout=10s"), what, cli.Streams{In: bytes.NewReader(nil), Out: &out})
+				status, errs := hostileCall(t, append(slices.Clone(with), "--timeout=10s"), what,
+					cli.Streams{In: bytes.NewReader(nil), Out: &out})
 				out.Reset()
 				switch {
-				case status == 0 && !bad || status == 2 && !bad && h.exit != 0 || status == 2 && !bad && strings.Contains("equal equivalent isomorphic farequal farisomorphic check", words[0]):
+				case status == 0 && !bad || status == 2 && !bad && h.exit != 0 || status == 2 && !bad &&
+					strings.Contains("equal equivalent isomorphic farequal farisomorphic check", words[0]):
 					return
 				case status != 1:
 					t.Fatalf("%q, %s: status %d: %s", with, what, status, errs)
@@ -299,7 +314,8 @@ func TestHostileInputs(t *testing.T) {
 				}
 				// A case of fst loss has its own error in the results; the pairs of a result
 				// may be there before the result is found to be impossible.
-				if names := left(); len(names) > 0 && words[0] != "loss" && words[0] != "farextract" && words[0] != "mpdtreverse" && words[0] != "encode" && words[0] != "farencode" {
+				if names := left(); len(names) > 0 && words[0] != "loss" && words[0] != "farextract" &&
+					words[0] != "mpdtreverse" && words[0] != "encode" && words[0] != "farencode" {
 					t.Fatalf("%q, %s: left %q: %s", with, what, names, errs)
 				}
 			}
@@ -315,7 +331,8 @@ func TestHostileInputs(t *testing.T) {
 			done[base] = true
 			n := 0
 			hostileVariants(base, good, func(what string, data []byte, bad bool) bool {
-				if n++; !whole && n%29 != 0 && what != "wrong magic" && what != "cut at byte 0" || n%4 != 0 && len(good) > 400 && !strings.HasPrefix(what, "cut") {
+				if n++; !whole && n%29 != 0 && what != "wrong magic" && what != "cut at byte 0" || n%4 != 0 &&
+					len(good) > 400 && !strings.HasPrefix(what, "cut") {
 					return true
 				}
 				must(os.WriteFile(hostile, data, 0o666))
@@ -353,7 +370,9 @@ func TestHostileOutputs(t *testing.T) {
 			continue // has no good call here
 		}
 		if out.Len() > 0 {
-			if status, errs := hostileCall(t, words, "a closed pipe", cli.Streams{In: bytes.NewReader(nil), Out: brokenPipe{}}); status != cli.StatusPipe || errs != "" && words[0] != "bench" {
+			if status, errs := hostileCall(t, words, "a closed pipe",
+				cli.Streams{In: bytes.NewReader(nil), Out: brokenPipe{}}); status != cli.StatusPipe || errs != "" &&
+				words[0] != "bench" {
 				t.Errorf("%s: a closed pipe: status %d: %s", h.words, status, errs)
 			}
 		}
@@ -399,7 +418,8 @@ func TestHelpOfEveryTool(t *testing.T) {
 			t.Errorf("%s: no summary that is a sentence: %q", x.name, x.summary)
 		}
 		example := slices.ContainsFunc(strings.Split(x.about, "\n"), func(line string) bool {
-			return strings.HasPrefix(line, "  fst "+x.name) || strings.HasPrefix(line, "  "+x.prog()+" ") || strings.HasPrefix(line, "  "+x.name+" ")
+			return strings.HasPrefix(line, "  fst "+x.name) || strings.HasPrefix(line, "  "+x.prog()+" ") ||
+				strings.HasPrefix(line, "  "+x.name+" ")
 		})
 		if !example {
 			t.Errorf("%s: no example", x.name)
@@ -413,7 +433,8 @@ func TestHelpOfEveryTool(t *testing.T) {
 			if f.Library {
 				continue
 			}
-			if f.Usage == "" || !strings.Contains(help, fmt.Sprintf("  --%s: type = %s, default = %s\n  %s\n", f.Name, f.Type, f.Default, f.Usage)) {
+			if f.Usage == "" || !strings.Contains(help, fmt.Sprintf("  --%s: type = %s, default = %s\n  %s\n", f.Name,
+				f.Type, f.Default, f.Usage)) {
 				t.Errorf("%s: --%s: no type, default and use in the help", x.name, f.Name)
 			}
 			for shell, script := range completion {

@@ -12,15 +12,16 @@ import (
 
 var infoTool = &tool{name: "info", args: "[in.fst]", max: 1,
 	summary: "Prints facts about a machine: counts, connectivity, properties.", about: `
---arc_filter says along which arcs states count as reached and connected. The label
-multiplicity is how many arcs of a state share the label of an arc, on average: 1 for a
-deterministic machine. --info_type=fast prints what the header of the file says.
+--arc_filter selects the arcs along which states count as reached and connected. The label
+multiplicity is the average number of arcs of a state that share the label of an arc: 1 for a
+deterministic machine. --info_type=fast prints the header of the file.
 
   fst info in.fst
 
 Time O(states + arcs · log(arcs at a state)).`,
 	setup: func(fs *flags.Set) func(*call) error {
-		filter := fs.Enum("arc_filter", "any", []string{"any", "epsilon", "iepsilon", "oepsilon"}, "Arcs by which states are connected")
+		filter := fs.Enum("arc_filter", "any", []string{"any", "epsilon", "iepsilon", "oepsilon"},
+			"Arcs by which states are connected")
 		verify := fs.Bool("fst_verify", true, "Check that the machine is well formed")
 		kind := fs.Enum("info_type", "auto", []string{"auto", "long", "short", "fast"}, "How much to print")
 		test := fs.Bool("test_properties", true, "Find out properties that the machine does not know")
@@ -37,9 +38,10 @@ Time O(states + arcs · log(arcs at a state)).`,
 						return fmt.Errorf("%w (--fst_verify=false prints all the same)", err)
 					}
 				}
-				along := map[string]ops.ArcFilter{"any": ops.AnyArc, "epsilon": ops.EpsilonArc, "iepsilon": ops.IEpsilonArc, "oepsilon": ops.OEpsilonArc}[*filter]
+				along := map[string]ops.ArcFilter{"any": ops.AnyArc, "epsilon": ops.EpsilonArc,
+					"iepsilon": ops.IEpsilonArc, "oepsilon": ops.OEpsilonArc}[*filter]
 				d = t.Describe(t.m, &ops.DescribeOptions{Along: along, KnownOnly: !*test || *kind == "fast"})
-				if t.model != nil { // of which the machine is made as it is looked at
+				if t.model != nil { // the machine is computed from it on demand
 					d.Properties &^= fst.Expandable | fst.Mutable
 				}
 			}
@@ -104,7 +106,8 @@ func printInfo(w io.Writer, t *typed, d *ops.Description, filter string) {
 	infoLine(w, "# of output epsilons", d.OEpsilons)
 	infoLine(w, "input label multiplicity", ratio(d.IMultiplicity))
 	infoLine(w, "output label multiplicity", ratio(d.OMultiplicity))
-	by := map[string]string{"any": "", "epsilon": "epsilon ", "iepsilon": "input-epsilon ", "oepsilon": "output-epsilon "}[filter]
+	by := map[string]string{"any": "", "epsilon": "epsilon ", "iepsilon": "input-epsilon ",
+		"oepsilon": "output-epsilon "}[filter]
 	infoLine(w, "# of "+by+"accessible states", d.Accessible)
 	infoLine(w, "# of "+by+"coaccessible states", d.CoAccessible)
 	infoLine(w, "# of "+by+"connected states", d.Useful)
@@ -138,9 +141,10 @@ func printProperties(w io.Writer, p fst.Properties) {
 	infoLine(w, "expanded", yesNo(p&fst.Expandable != 0))
 	infoLine(w, "mutable", yesNo(p&fst.Mutable != 0))
 	infoLine(w, "error", yesNo(p&fst.Error != 0))
-	for i, name := range []string{"acceptor", "input deterministic", "output deterministic", "input/output epsilons", "input epsilons",
-		"output epsilons", "input label sorted", "output label sorted", "weighted", "cyclic", "cyclic at initial state", "top sorted",
-		"accessible", "coaccessible", "string", "weighted cycles"} {
+	for i, name := range []string{"acceptor", "input deterministic", "output deterministic",
+		"input/output epsilons", "input epsilons", "output epsilons", "input label sorted", "output label sorted",
+		"weighted", "cyclic", "cyclic at initial state", "top sorted", "accessible", "coaccessible", "string",
+		"weighted cycles"} {
 		infoLine(w, name, yesNoUnknown(p, fst.Acceptor<<(2*i), fst.NotAcceptor<<(2*i)))
 	}
 }

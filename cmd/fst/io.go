@@ -25,7 +25,7 @@ func (c *call) arg(i int) string {
 }
 
 // Open opens a file, or within fst run a value, for reading; "" and "-" are standard input, which
-// can be one input alone.
+// can be only one input.
 func (c *call) Open(name string) (r io.ReadCloser, shown string, err error) {
 	if c.pipe != nil {
 		return c.pipe.open(name)
@@ -102,7 +102,8 @@ func (c *call) readMachine(name string) (*typed, error) {
 	t := &typed{Suite: su, m: m, fstType: h.FstType, header: h}
 	if !c.plain {
 		if outside := su.NonMember(m); outside != "" {
-			c.Warn(c.prog, "%s: %s: what sums or compares weights will refuse it (no path is Infinity)", shown, outside)
+			c.Warn(c.prog, "%s: %s: what sums or compares weights will refuse it (no path is Infinity)",
+				shown, outside)
 		}
 	}
 	return t, c.examine(t, shown)
@@ -143,14 +144,15 @@ func (c *call) twoMachines() (a, b *typed, err error) {
 		return nil, nil, err
 	}
 	if x, y := a.ArcType(), b.ArcType(); x != y {
-		return nil, nil, fmt.Errorf("input machines must have the same arc type: %s is over %s, %s over %s (fst map --map_type=to_... converts)",
+		return nil, nil, fmt.Errorf("input machines must have the same arc type: %s is over %s, %s over %s (fst "+
+			"map --map_type=to_... converts)",
 			c.arg(0), x, c.arg(1), y)
 	}
 	return a, b, nil
 }
 
-// writeMachine writes m to argument i, as fstType ("" is vector), unless it is
-// beyond the limits: so they hold for the tools that change a machine in place, too.
+// writeMachine writes m to argument i, as fstType ("" is vector), unless it exceeds the limits.
+// They thus apply to the tools that change a machine in place, too.
 func (c *call) writeMachine(i int, t *typed, m machine, fstType string) error {
 	if err := c.withinLimits(t, m); err != nil {
 		return err
@@ -178,8 +180,9 @@ func result(name string) string {
 	return name
 }
 
-// distinct is an error where two results of one call would go to one file, to one value of fst run, or to standard
-// output, which nobody could tell apart there. It is asked before anything is written; "" is a result that is not asked for.
+// distinct returns an error where two results of one call would go to one file, to one value of fst
+// run, or to standard output, where they could not be told apart. Call it before anything is
+// written; "" is a result that is not requested.
 func (c *call) distinct(names ...string) error {
 	for i, name := range names {
 		for _, other := range names[:i] {
@@ -195,7 +198,8 @@ func (c *call) distinct(names ...string) error {
 	return nil
 }
 
-// distinctTables is distinct where two of the results are tables of symbols, which may go to one file if they agree.
+// distinctTables is distinct where two of the results are tables of symbols, which may go to one
+// file if they agree.
 func (c *call) distinctTables(saves [2]string, tables [2]*fst.SymbolTable, others ...string) error {
 	for i, t := range tables {
 		if t == nil {
@@ -204,7 +208,8 @@ func (c *call) distinctTables(saves [2]string, tables [2]*fst.SymbolTable, other
 	}
 	if !cli.IsStandard(saves[0]) && !cli.IsStandard(saves[1]) && fst.Compatible(tables[0], tables[1]) {
 		others = append(others, saves[0])
-		return errors.Join(c.distinct(others...), c.distinct(append(others[:len(others)-1:len(others)-1], saves[1])...))
+		return errors.Join(c.distinct(others...), c.distinct(
+			append(others[:len(others)-1:len(others)-1], saves[1])...))
 	}
 	return c.distinct(append(others, saves[:]...)...)
 }
@@ -247,20 +252,21 @@ func (c *call) symbols(name string, negative bool) (*fst.SymbolTable, error) {
 	defer f.Close()
 	again := warnings{c: c, what: "symbols that come again"}
 	shared := warnings{c: c, what: "symbols for a label that has one"}
-	t, err := fst.ReadSymbols(f, &fst.SymbolTextOptions{Name: shown, Separators: *c.lib.fieldSeparator, Negative: negative,
-		Duplicate: func(line int, symbol string, kept, ignored int64) {
+	t, err := fst.ReadSymbols(f, &fst.SymbolTextOptions{Name: shown, Separators: *c.lib.fieldSeparator,
+		Negative: negative, Duplicate: func(line int, symbol string, kept, ignored int64) {
 			again.add("%s, line %d: symbol %q has label %d already; %d is ignored", shown, line, symbol, kept, ignored)
 		},
 		Shared: func(line int, symbol string, key int64, other string) {
-			shared.add("%s, line %d: label %d stands for %q already; now %q has it, too", shown, line, key, other, symbol)
+			shared.add("%s, line %d: label %d stands for %q already; now %q has it, too", shown, line,
+				key, other, symbol)
 		}})
 	again.end()
 	shared.end()
 	return t, err
 }
 
-// warnings tell of what may occur many times: of the first, and how many there are, or of
-// all of them where --v is above 0.
+// warnings report what may occur many times: the first one and their number, or all of them where
+// --v is above 0.
 type warnings struct {
 	c     *call
 	what  string

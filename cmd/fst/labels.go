@@ -22,7 +22,8 @@ Time O(states + arcs + symbols).`,
 			what := [...]string{"input", "output"}[i]
 			side[i].clear = fs.Bool("clear_"+s+"symbols", false, "Remove the "+what+" symbols")
 			side[i].table = fs.String(s+"symbols", "", "File with "+what+" symbols to attach")
-			side[i].relabel = fs.String("relabel_"+s+"pairs", "", "File with pairs of old and new "+what+" labels: the table is renumbered")
+			side[i].relabel = fs.String("relabel_"+s+"pairs", "",
+				"File with pairs of old and new "+what+" labels: the table is renumbered")
 			side[i].save = fs.String("save_"+s+"symbols", "", "File to save the machine's "+what+" symbols to")
 		}
 		verify := fs.Bool("verify", false, "Check the result")

@@ -21,11 +21,13 @@ func TestSubsequentialLabelsEnd(t *testing.T) {
 	if status, errs := try("fstcompile two.txt two.fst"); status != 0 {
 		t.Fatal(errs)
 	}
-	const determinize = "fstdeterminize --det_type=nonfunctional --increment_subsequential_label two.fst out.fst --subsequential_label="
+	const determinize = "fstdeterminize --det_type=nonfunctional --increment_subsequential_label two.fst " +
+		"out.fst --subsequential_label="
 	if status, errs := try(determinize + "2147483646"); status != 0 {
 		t.Errorf("status %d: %s", status, errs)
 	}
-	if status, errs := try(determinize + "2147483647"); status != 1 || !strings.Contains(errs, "take a smaller one") {
+	if status, errs := try(determinize + "2147483647"); status != 1 ||
+		!strings.Contains(errs, "take a smaller one") {
 		t.Errorf("status %d: %s", status, errs)
 	}
 }

@@ -19,33 +19,37 @@ type library struct {
 	limitStates, limitArcs, limitBytes, workers                  *int64
 	timeout                                                      *time.Duration
 	started                                                      time.Time
-	latest                                                       time.Time // of the fst run that the tool is a stage of; zero is none
+	// of the fst run that the tool is a stage of; zero is none
+	latest time.Time
 }
 
-// inherit takes what the command line of fst run said of flags that a stage's does
-// not mention; the time is counted from the beginning of the run, and its end holds whatever
-// the stage says.
+// inherit applies the flags on the command line of fst run that a stage does not set. The time
+// counts from the beginning of the run, and its end applies whatever the stage says.
 func (l *library) inherit(from *library, fs *flags.Set) {
-	take := func(name string) bool { return !fs.Given(name) }
+	inherits := func(name string) bool { return !fs.Given(name) }
 	for name, p := range map[string][2]**string{
-		"fst_field_separator": {&l.fieldSeparator, &from.fieldSeparator}, "fst_weight_separator": {&l.weightSeparator, &from.weightSeparator},
-		"fst_weight_parentheses": {&l.weightParentheses, &from.weightParentheses}, "fst_read_mode": {&l.readMode, &from.readMode},
-		"save_relabel_ipairs": {&l.saveIPairs, &from.saveIPairs}, "save_relabel_opairs": {&l.saveOPairs, &from.saveOPairs},
+		"fst_field_separator":    {&l.fieldSeparator, &from.fieldSeparator},
+		"fst_weight_separator":   {&l.weightSeparator, &from.weightSeparator},
+		"fst_weight_parentheses": {&l.weightParentheses, &from.weightParentheses},
+		"fst_read_mode":          {&l.readMode, &from.readMode},
+		"save_relabel_ipairs":    {&l.saveIPairs, &from.saveIPairs},
+		"save_relabel_opairs":    {&l.saveOPairs, &from.saveOPairs},
 	} {
-		if take(name) {
+		if inherits(name) {
 			*p[0] = *p[1]
 		}
 	}
 	for name, p := range map[string][2]**bool{"fst_compat_symbols": {&l.compatSymbols, &from.compatSymbols},
-		"fst_verify_properties": {&l.verifyProperties, &from.verifyProperties}, "fst_align": {&l.align, &from.align}} {
-		if take(name) {
+		"fst_verify_properties": {&l.verifyProperties, &from.verifyProperties},
+		"fst_align":             {&l.align, &from.align}} {
+		if inherits(name) {
 			*p[0] = *p[1]
 		}
 	}
-	for name, p := range map[string][2]**int64{"v": {&l.verbosity, &from.verbosity}, "limit_states": {&l.limitStates, &from.limitStates},
-		"limit_arcs": {&l.limitArcs, &from.limitArcs}, "limit_bytes": {&l.limitBytes, &from.limitBytes},
-		"workers": {&l.workers, &from.workers}} {
-		if take(name) {
+	for name, p := range map[string][2]**int64{"v": {&l.verbosity, &from.verbosity},
+		"limit_states": {&l.limitStates, &from.limitStates}, "limit_arcs": {&l.limitArcs, &from.limitArcs},
+		"limit_bytes": {&l.limitBytes, &from.limitBytes}, "workers": {&l.workers, &from.workers}} {
+		if inherits(name) {
 			*p[0] = *p[1]
 		}
 	}
@@ -56,9 +60,12 @@ func (l *library) inherit(from *library, fs *flags.Set) {
 
 func (l *library) define(fs *flags.Set, t *tool) {
 	l.started = time.Now()
-	l.fieldSeparator = fs.String("fst_field_separator", "\t ", "Characters that split fields; the first is printed")
-	l.weightSeparator = fs.String("fst_weight_separator", ",", "Character between the parts of a composite weight")
-	l.weightParentheses = fs.String("fst_weight_parentheses", "", "Characters around composite weights, such as ()")
+	l.fieldSeparator = fs.String("fst_field_separator", "\t ",
+		"Characters that split fields; the first is printed")
+	l.weightSeparator = fs.String("fst_weight_separator", ",",
+		"Character between the parts of a composite weight")
+	l.weightParentheses = fs.String("fst_weight_parentheses", "",
+		"Characters around composite weights, such as ()")
 	l.compatSymbols = fs.Bool("fst_compat_symbols", true, "Require symbol tables that are to agree to agree")
 	l.verifyProperties = fs.Bool("fst_verify_properties", false, "Check the properties that a file claims")
 	l.align = fs.Bool("fst_align", false, "Write const machines aligned to 16 bytes")
@@ -69,17 +76,25 @@ func (l *library) define(fs *flags.Set, t *tool) {
 	if t.looks() {
 		of, bytes = "of a machine that is read", "of what is read, all together"
 	}
-	l.limitStates = fs.Int("limit_states", 64, 0, "Stop with an error beyond so many states "+of+"; 0 is no limit")
-	l.limitArcs = fs.Int("limit_arcs", 64, 0, "Stop with an error beyond so many arcs "+of+"; 0 is no limit")
-	l.limitBytes = fs.Bytes("limit_bytes", 0, "Stop with an error beyond so many bytes "+bytes+" (500M, 2G: of 1024); 0 is no limit")
-	l.workers = fs.Int("workers", 32, 1, "Threads that an operation may use, where it can use more than one; results do not depend on it")
-	l.timeout = fs.Duration("timeout", 0, "Stop with an error after this time, as in 90s; 0 is no limit. Standard output is written when it is complete")
-	fs.Bool("fst_default_cache_gc", true, "No effect here: results are computed whole, without a cache; --limit_bytes bounds the memory")
-	fs.Int("fst_default_cache_gc_limit", 64, 1<<20, "No effect here: there is no cache; --limit_bytes bounds the memory")
-	l.readMode = fs.String("fst_read_mode", "read", "How machines are read: read; map uses const machines where they are in the file, which must not be cut off meanwhile")
+	l.limitStates = fs.Int("limit_states", 64, 0,
+		"Stop with an error beyond this many states "+of+"; 0 is no limit")
+	l.limitArcs = fs.Int("limit_arcs", 64, 0, "Stop with an error beyond this many arcs "+of+"; 0 is no limit")
+	l.limitBytes = fs.Bytes("limit_bytes", 0,
+		"Stop with an error beyond this many bytes "+bytes+" (500M, 2G: of 1024); 0 is no limit")
+	l.workers = fs.Int("workers", 32, 1, "Threads that an operation may use, where it can use more than one; "+
+		"results do not depend on it")
+	l.timeout = fs.Duration("timeout", 0, "Stop with an error after this time, as in 90s; 0 is no limit. "+
+		"Standard output is written when it is complete")
+	fs.Bool("fst_default_cache_gc", true, "No effect here: results are computed whole, without a cache; "+
+		"--limit_bytes bounds the memory")
+	fs.Int("fst_default_cache_gc_limit", 64, 1<<20, "No effect here: there is no cache; --limit_bytes bounds "+
+		"the memory")
+	l.readMode = fs.String("fst_read_mode", "read", "How machines are read: read; map uses const machines "+
+		"where they are in the file, which must not be cut off meanwhile")
 	fs.Choose("fst_read_mode", "read", "map")
 	fs.Bool("fst_error_fatal", true, "No effect here: an error always ends the tool, with status 1")
-	fs.String("tmpdir", "/tmp", "No effect here: a result that is not complete yet is beside where it will be, so that its place is taken at once")
+	fs.String("tmpdir", "/tmp", "No effect here: a result that is not complete yet is beside where it will "+
+		"be, so that its place is taken at once")
 	fs.Library("fst_field_separator", "fst_weight_separator", "fst_weight_parentheses", "fst_compat_symbols",
 		"fst_verify_properties", "fst_align", "save_relabel_ipairs", "save_relabel_opairs", "v",
 		"limit_states", "limit_arcs", "limit_bytes", "workers", "timeout",
@@ -97,7 +112,8 @@ func (l *library) check() error {
 	if n := len(*l.weightParentheses); n != 0 && n != 2 {
 		return fmt.Errorf("flag --fst_weight_parentheses: %q is not two characters", *l.weightParentheses)
 	}
-	for name, v := range map[string]*int64{"limit_states": l.limitStates, "limit_arcs": l.limitArcs, "limit_bytes": l.limitBytes} {
+	for name, v := range map[string]*int64{"limit_states": l.limitStates, "limit_arcs": l.limitArcs,
+		"limit_bytes": l.limitBytes} {
 		if *v < 0 {
 			return fmt.Errorf("flag --%s: %d is negative", name, *v)
 		}
@@ -119,7 +135,8 @@ func (c *call) checkLibrary() error {
 // limits returns the bounds for operations, the time counted from the tool's start,
 // and what releases their timer.
 func (l *library) limits() (ops.Limits, context.CancelFunc) {
-	lim := ops.Limits{States: int(*l.limitStates), Arcs: *l.limitArcs, Bytes: *l.limitBytes, Workers: int(*l.workers)}
+	lim := ops.Limits{States: int(*l.limitStates), Arcs: *l.limitArcs, Bytes: *l.limitBytes,
+		Workers: int(*l.workers)}
 	end := l.deadline()
 	if end.IsZero() {
 		return lim, func() {}

@@ -46,7 +46,8 @@ func peakHeap(do func()) uint64 {
 }
 
 // --limit_bytes bounds what a tool works with, not only the result: on small machines from which
-// more comes than any memory holds, it ends with an error before it has half as much again and 30 MB.
+// more comes than any memory holds, it ends with an error before it has half as much again and 30
+// MB.
 func TestLimitBytesBoundsMemory(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write := func(name, text string) { must(os.WriteFile(name, []byte(text), 0o666)) }
@@ -73,11 +74,12 @@ func TestLimitBytesBoundsMemory(t *testing.T) {
 	for i := range 2000 { // 4·10⁶ pairs
 		fmt.Fprintf(&many, "%d %d 1 1\n%d %d 1 1\n%d\n", i, (i+1)%2000, i, (7*i+3)%2000, i)
 	}
-	for i := range 30000 { // one output is ahead of the other by up to so many labels
+	for i := range 30000 { // one output is ahead of the other by up to this many labels
 		fmt.Fprintf(&leads, "%d %d 1 1\n%d %d 1 0\n", i+1, i+2, i+40001, i+40002)
 	}
 	for i := range 40 { // ways into each component with as many delays as there are strings
-		fmt.Fprintf(&ladder, "%d %d 1 1\n%d %d 1 2\n%d %d 2 1\n%d %d 2 2\n%d %d 3 0\n", i, i+1, i, i+1, i, i+1, i, i+1, i, i)
+		fmt.Fprintf(&ladder, "%d %d 1 1\n%d %d 1 2\n%d %d 2 1\n%d %d 2 2\n%d %d 3 0\n", i, i+1, i, i+1, i,
+			i+1, i, i+1, i, i)
 	}
 	write("many.txt", many.String())
 	write("leads.txt", "0 1 1 1\n0 40001 1 0\n"+leads.String()+"30001 90000 2 0\n70001 90000 3 0\n90000\n")
@@ -87,7 +89,8 @@ func TestLimitBytesBoundsMemory(t *testing.T) {
 	write("delays.txt", delays.String()+"80\n")
 	write("chain.txt", chain.String()+"30000\n")
 	for _, name := range []string{"subsets", "pairs", "delays", "chain", "many", "leads", "ladder", "sausage"} {
-		if status := run([]string{"fstcompile", name + ".txt", name + ".fst"}, cli.Streams{Out: os.Stdout, Err: os.Stderr}); status != 0 {
+		if status := run([]string{"fstcompile", name + ".txt", name + ".fst"},
+			cli.Streams{Out: os.Stdout, Err: os.Stderr}); status != 0 {
 			t.Fatal(name, status)
 		}
 	}
@@ -113,7 +116,8 @@ func TestLimitBytesBoundsMemory(t *testing.T) {
 		var errs bytes.Buffer
 		status := 0
 		peak := peakHeap(func() {
-			status = run(append([]string{"fst"}, append(strings.Fields(c.words), fmt.Sprintf("--limit_bytes=%d", c.limit))...), cli.Streams{Out: &errs, Err: &errs})
+			status = run(append([]string{"fst"}, append(strings.Fields(c.words),
+				fmt.Sprintf("--limit_bytes=%d", c.limit))...), cli.Streams{Out: &errs, Err: &errs})
 		})
 		want := fmt.Sprintf("more than %d bytes", c.limit)
 		if _, err := os.Stat("out"); err == nil || status != 1 || !strings.Contains(errs.String(), want) {

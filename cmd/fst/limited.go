@@ -15,11 +15,12 @@ import (
 	"github.com/tropica-fst/tropica/ops"
 )
 
-// looking are the tools that make no machine of their own: what they read is what --limit_states and the
-// like bound. Those of the others bound the result and the work on it; fst check and fst explain
-// bound the machines that they try.
-var looking = []string{"compress", "draw", "equal", "equivalent", "farcompilestrings", "farconvert", "farcreate", "farencode", "farequal",
-	"farextract", "farinfo", "farisomorphic", "farprintstrings", "info", "isomorphic", "linear", "mpdtinfo", "pdtinfo", "print", "shortestdistance"}
+// looking are the tools that make no machine of their own: --limit_states and the other limits
+// bound their input. For the others they bound the result and the work on it; fst check and fst
+// explain bound the machines that they try.
+var looking = []string{"compress", "draw", "equal", "equivalent", "farcompilestrings", "farconvert",
+	"farcreate", "farencode", "farequal", "farextract", "farinfo", "farisomorphic", "farprintstrings", "info",
+	"isomorphic", "linear", "mpdtinfo", "pdtinfo", "print", "shortestdistance"}
 
 // unlimited are the tools for which a limit means nothing, with the flags that they do not take.
 var unlimited = map[string][]string{
@@ -34,7 +35,7 @@ var unlimited = map[string][]string{
 // looks tells the tools whose limits bound what is read.
 func (t *tool) looks() bool { return slices.Contains(looking, t.name) }
 
-// deadline is the end of --timeout, counted from the tool's start, or that of the fst run that it
+// deadline is the end of --timeout, counted from the start of the tool, or of the fst run that it
 // is a stage of; zero is none.
 func (l *library) deadline() time.Time {
 	end := l.latest
@@ -54,8 +55,8 @@ func (l *library) late() error {
 	return nil
 }
 
-// finish is the error of a tool that ended with err: one that came to its end after its time, and wrote
-// nothing that says otherwise, is an error, too.
+// finish returns the error of a tool that ended with err. Ending after the deadline is an error
+// too, unless the tool wrote output that says otherwise.
 func (c *call) finish(err error) error {
 	if c.delivered == 0 && (err == nil || errors.Is(err, errDifferent)) {
 		if late := c.lib.late(); late != nil {
@@ -66,14 +67,15 @@ func (c *call) finish(err error) error {
 		return fmt.Errorf("%w (--timeout=%v)", err, *c.lib.timeout)
 	}
 	if errors.Is(err, ops.ErrSymbols) && c.tool.name != "run" { // whose stages have said it
-		return fmt.Errorf("%w (fst relabel --relabel_isymbols=FILE and --relabel_osymbols=FILE renumber a machine as another table has it; --fst_compat_symbols=false goes by the numbers alone)", err)
+		return fmt.Errorf("%w (fst relabel --relabel_isymbols=FILE and --relabel_osymbols=FILE renumber a "+
+			"machine as another table has it; --fst_compat_symbols=false goes by the numbers alone)", err)
 	}
 	return err
 }
 
 // Output writes a file, a value of fst run, or standard output, through f: whole or not at all, and
-// not at all after --timeout. For that, where there is one, what goes to standard output is held until it is
-// complete.
+// not at all after --timeout. For that, where there is one, what goes to standard output is held
+// until it is complete.
 func (c *call) Output(name string, f func(io.Writer) error) error {
 	if c.lib.deadline().IsZero() {
 		return c.deliver(name, f)
@@ -128,8 +130,9 @@ func (t *timedWriter) Write(p []byte) (int, error) {
 	return t.w.Write(p)
 }
 
-// examine is an error after the deadline, and where t, which a tool that looks at machines has of shown, is
-// beyond the limits: of states and arcs each machine, of bytes all of them together.
+// examine returns an error after the deadline, and where the machines shown to t, a tool that looks
+// at machines, exceed the limits. Those are on states and arcs of each machine, and on bytes of all
+// of them together.
 func (c *call) examine(t *typed, shown string) error {
 	if err := c.lib.late(); err != nil {
 		return err
@@ -159,13 +162,14 @@ func (c *call) examine(t *typed, shown string) error {
 	return c.withinBytes(shown)
 }
 
-// examineHeader is the error of examine for what is known before the machine is read: a file, or a machine of an archive, that is too
-// large for the limits is refused at its header, where that has the counts. They are those by which such files
-// are read, of states in all types, and of arcs in const and compact ones; a count that the writer could not tell is 0 or below, and
-// is passed over.
+// examineHeader is examine before the machine is read. It rejects a file, or a machine of an
+// archive, that exceeds the limits by its header, where that has the counts. Headers count states
+// in all types, and arcs in const and compact ones. A count that the writer did not know is 0 or
+// below, and is ignored.
 func (c *call) examineHeader(h *fst.Header, shown string) error {
 	compact := strings.HasPrefix(h.FstType, "compact")
-	if !c.tool.looks() || !compact && !strings.HasPrefix(h.FstType, "const") && !slices.Contains([]string{"vector", "edit", "ngram"}, h.FstType) {
+	if !c.tool.looks() || !compact && !strings.HasPrefix(h.FstType, "const") &&
+		!slices.Contains([]string{"vector", "edit", "ngram"}, h.FstType) {
 		return nil
 	}
 	states, arcs := *c.lib.limitStates, *c.lib.limitArcs
@@ -185,12 +189,14 @@ func (c *call) examineHeader(h *fst.Header, shown string) error {
 		if known > 0 {
 			counts += fmt.Sprintf(" and %d arcs", known)
 		}
-		return fmt.Errorf("what is read, with %s, has more than %d bytes, which --limit_bytes allows: its header tells of %s", shown, most, counts)
+		return fmt.Errorf("what is read, with %s, has more than %d bytes, which --limit_bytes allows: its "+
+			"header tells of %s", shown, most, counts)
 	}
 	return nil
 }
 
-// beyondCounts is an error where a machine has more states or arcs than limits, zero for none, allow.
+// beyondCounts is an error where a machine has more states or arcs than limits, zero for none,
+// allow.
 func beyondCounts(shown string, states, limitStates, arcs, limitArcs int64) error {
 	switch {
 	case limitStates > 0 && states > limitStates:
@@ -201,15 +207,18 @@ func beyondCounts(shown string, states, limitStates, arcs, limitArcs int64) erro
 	return nil
 }
 
-// withinBytes is an error where what a tool has read so far, with shown as the last, is beyond --limit_bytes.
+// withinBytes is an error where what a tool has read so far, with shown as the last, is beyond
+// --limit_bytes.
 func (c *call) withinBytes(shown string) error {
 	if most := *c.lib.limitBytes; most > 0 && c.read > most {
-		return fmt.Errorf("what is read, with %s, has more than %d bytes, which --limit_bytes allows: %d", shown, most, c.read)
+		return fmt.Errorf("what is read, with %s, has more than %d bytes, which --limit_bytes allows: %d",
+			shown, most, c.read)
 	}
 	return nil
 }
 
-// limitedReader is a text of which a tool holds all, for --limit_bytes and --timeout.
+// limitedReader reads a text that a tool holds in memory as a whole, under --limit_bytes and
+// --timeout.
 type limitedReader struct {
 	r     io.Reader
 	c     *call

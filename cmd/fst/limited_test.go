@@ -15,37 +15,61 @@ import (
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
 )
 
-// limitedTools are calls of all tools that a limit means something for, on what timedInputs and limitedInputs
-// write; a tool that does several things has several.
+// limitedTools are calls of all tools that a limit means something for, on what timedInputs and
+// limitedInputs write; a tool that does several things has several.
 var limitedTools = []string{
-	"arcsort --sort_type=olabel in/big.fst out/r", "bench in in/workloads.tsv one 1", "check in/sentence.fst", "closure in/big.fst out/r",
-	"compile in/big.txt out/r", "compose in/pairs.fst in/bigdfa.fst out/r", "compose in/sentence.fst in/tagger.fst out/r",
-	"compress in/big.fst out/r", "compress --decode in/big.fstz out/r", "concat in/big.fst in/big.fst out/r", "connect in/big.fst out/r",
-	"convert --fst_type=const in/big.fst out/r", "convert --fst_type=olabel_lookahead --save_relabel_opairs=out/p in/big.fst out/r",
-	"determinize in/bigdfa.fst out/r", "difference in/bigacc.fst in/one.fst out/r", "disambiguate in/bigdfa.fst out/r",
+	"arcsort --sort_type=olabel in/big.fst out/r", "bench in in/workloads.tsv one 1", "check in/sentence.fst",
+	"closure in/big.fst out/r",
+	"compile in/big.txt out/r", "compose in/pairs.fst in/bigdfa.fst out/r",
+	"compose in/sentence.fst in/tagger.fst out/r",
+	"compress in/big.fst out/r", "compress --decode in/big.fstz out/r", "concat in/big.fst in/big.fst out/r",
+	"connect in/big.fst out/r",
+	"convert --fst_type=const in/big.fst out/r", "convert --fst_type=olabel_lookahead " +
+		"--save_relabel_opairs=out/p in/big.fst out/r",
+	"determinize in/bigdfa.fst out/r", "difference in/bigacc.fst in/one.fst out/r",
+	"disambiguate in/bigdfa.fst out/r",
 	"draw in/big.fst out/r", "draw --format=d2 in/big.fst out/r", "draw --format=svg in/sentence.fst out/r",
-	"encode --encode_labels --encode_weights in/big.fst out/m out/r", "encode --decode in/coded.fst in/mapper out/r",
+	"encode --encode_labels --encode_weights in/big.fst out/m out/r",
+	"encode --decode in/coded.fst in/mapper out/r",
 	"epsnormalize in/bigdet.fst out/r", "equal in/big.fst in/big.fst",
-	"equivalent in/bigdfa.fst in/bigdfa.fst", "equivalent --random --npath=10 in/big.fst in/big.fst", "explain in/bigdfa.fst",
-	"farcompilestrings --symbols=in/syms.txt in/words.txt out/r", "farconvert in/a.far out/r", "farcreate in/big.fst in/bigacc.fst out/r",
-	"farencode --encode_labels in/a.far out/m out/r", "farencode --decode in/coded.far in/farmapper out/r", "farequal in/a.far in/a.far",
-	"farextract --filename_prefix=out/ in/a.far", "farextract --keys=bigacc.fst --filename_prefix=out/ in/a.far", "farinfo in/a.far",
-	"farisomorphic in/a.far in/a.far", "farprintstrings in/strings.far", "farprintstrings --entry_type=file --filename_prefix=out/ in/strings.far",
+	"equivalent in/bigdfa.fst in/bigdfa.fst", "equivalent --random --npath=10 in/big.fst in/big.fst",
+	"explain in/bigdfa.fst",
+	"farcompilestrings --symbols=in/syms.txt in/words.txt out/r", "farconvert in/a.far out/r",
+	"farcreate in/big.fst in/bigacc.fst out/r",
+	"farencode --encode_labels in/a.far out/m out/r", "farencode --decode in/coded.far in/farmapper out/r",
+	"farequal in/a.far in/a.far",
+	"farextract --filename_prefix=out/ in/a.far", "farextract --keys=bigacc.fst --filename_prefix=out/ in/a.far",
+	"farinfo in/a.far",
+	"farisomorphic in/a.far in/a.far", "farprintstrings in/strings.far",
+	"farprintstrings --entry_type=file --filename_prefix=out/ in/strings.far",
 	"info in/big.fst", "intersect in/sentence.fst in/sentence.fst out/r", "invert in/big.fst out/r",
-	"isomorphic in/bigdfa.fst in/bigdfa.fst", "linear --vocab=in/vocab.txt --out=out/r in/features.txt", "loglinearapply in/sentence.fst in/tagger.fst out/r",
-	"loss in/cases.jsonl out/r", "loss --path=general in/few.jsonl out/r", "map in/big.fst out/r", "minimize in/bigdfa.fst out/r", "minimize in/bigdet.fst out/r out/s",
-	"mpdtcompose --mpdt_parentheses=in/triples.txt in/bigdfa.fst in/bigdfa.fst out/r", "mpdtexpand --mpdt_parentheses=in/triples.txt in/bigdfa.fst out/r",
-	"mpdtinfo --mpdt_parentheses=in/triples.txt in/big.fst", "mpdtreverse --mpdt_parentheses=in/triples.txt --mpdt_new_parentheses=out/t in/big.fst out/r",
-	"pdtcompose --pdt_parentheses=in/parens.txt in/bigdfa.fst in/bigdfa.fst out/r", "pdtexpand --pdt_parentheses=in/parens.txt in/bigdfa.fst out/r",
-	"pdtinfo --pdt_parentheses=in/parens.txt in/big.fst", "pdtreplace --pdt_parentheses=out/p in/call.fst 91 in/bigdfa.fst 90 out/r",
-	"pdtreverse --pdt_parentheses=in/parens.txt in/big.fst out/r", "pdtshortestpath --pdt_parentheses=in/parens.txt in/sentence.fst out/r",
-	"print in/big.fst out/r", "print --save_isymbols=out/s in/sentence.fst", "project in/big.fst out/r", "prune --weight=30 in/big.fst out/r",
-	"push --push_weights in/big.fst out/r", "push --push_labels in/big.fst out/r", "randgen --npath=1000 --seed=1 in/big.fst out/r",
-	"relabel --relabel_ipairs=in/relabel.txt in/big.fst out/r", "replace in/call.fst 91 in/bigacc.fst 90 out/r", "reverse in/big.fst out/r",
-	"reweight in/big.fst in/potentials.txt out/r", "rmepsilon in/dense.fst out/r", "run --file=in/program.run in/bigdfa.fst", "run --file=in/look.run in/big.fst",
-	"shortestdistance in/big.fst out/r", "shortestdistance --reverse in/biglog.fst", "shortestpath --nshortest=100 in/big.fst out/r",
+	"isomorphic in/bigdfa.fst in/bigdfa.fst", "linear --vocab=in/vocab.txt --out=out/r in/features.txt",
+	"loglinearapply in/sentence.fst in/tagger.fst out/r",
+	"loss in/cases.jsonl out/r", "loss --path=general in/few.jsonl out/r", "map in/big.fst out/r",
+	"minimize in/bigdfa.fst out/r", "minimize in/bigdet.fst out/r out/s",
+	"mpdtcompose --mpdt_parentheses=in/triples.txt in/bigdfa.fst in/bigdfa.fst out/r",
+	"mpdtexpand --mpdt_parentheses=in/triples.txt in/bigdfa.fst out/r",
+	"mpdtinfo --mpdt_parentheses=in/triples.txt in/big.fst", "mpdtreverse --mpdt_parentheses=in/triples.txt " +
+		"--mpdt_new_parentheses=out/t in/big.fst out/r",
+	"pdtcompose --pdt_parentheses=in/parens.txt in/bigdfa.fst in/bigdfa.fst out/r",
+	"pdtexpand --pdt_parentheses=in/parens.txt in/bigdfa.fst out/r",
+	"pdtinfo --pdt_parentheses=in/parens.txt in/big.fst", "pdtreplace --pdt_parentheses=out/p in/call.fst 91 " +
+		"in/bigdfa.fst 90 out/r",
+	"pdtreverse --pdt_parentheses=in/parens.txt in/big.fst out/r",
+	"pdtshortestpath --pdt_parentheses=in/parens.txt in/sentence.fst out/r",
+	"print in/big.fst out/r", "print --save_isymbols=out/s in/sentence.fst", "project in/big.fst out/r",
+	"prune --weight=30 in/big.fst out/r",
+	"push --push_weights in/big.fst out/r", "push --push_labels in/big.fst out/r",
+	"randgen --npath=1000 --seed=1 in/big.fst out/r",
+	"relabel --relabel_ipairs=in/relabel.txt in/big.fst out/r", "replace in/call.fst 91 in/bigacc.fst 90 out/r",
+	"reverse in/big.fst out/r",
+	"reweight in/big.fst in/potentials.txt out/r", "rmepsilon in/dense.fst out/r",
+	"run --file=in/program.run in/bigdfa.fst", "run --file=in/look.run in/big.fst",
+	"shortestdistance in/big.fst out/r", "shortestdistance --reverse in/biglog.fst",
+	"shortestpath --nshortest=100 in/big.fst out/r",
 	"special --fst_type=rho --rho_fst_rho_label=900 in/big.fst out/r",
-	"symbols --save_isymbols=out/s in/sentence.fst out/r", "synchronize in/chain.fst out/r", "topsort in/chain.fst out/r", "union in/big.fst in/big.fst out/r",
+	"symbols --save_isymbols=out/s in/sentence.fst out/r", "synchronize in/chain.fst out/r",
+	"topsort in/chain.fst out/r", "union in/big.fst in/big.fst out/r",
 }
 
 // limitedInputs adds to what timedInputs writes.
@@ -90,8 +114,10 @@ func limitedInputs(t *testing.T, n int) {
 		must(os.WriteFile("in/"+name, []byte(text), 0o666))
 	}
 	good(t, []string{
-		"compile in/call.txt in/call.fst", "compile in/one.txt in/one.fst", "compress in/big.fst in/big.fstz", "encode --encode_labels in/big.fst in/mapper in/coded.fst",
-		"farcreate in/big.fst in/bigacc.fst in/a.far", "farencode --encode_labels in/a.far in/farmapper in/coded.far",
+		"compile in/call.txt in/call.fst", "compile in/one.txt in/one.fst", "compress in/big.fst in/big.fstz",
+		"encode --encode_labels in/big.fst in/mapper in/coded.fst",
+		"farcreate in/big.fst in/bigacc.fst in/a.far", "farencode --encode_labels in/a.far in/farmapper " +
+			"in/coded.far",
 		"farcompilestrings --symbols=in/syms.txt --keep_symbols in/words.txt in/strings.far",
 		"linear --vocab=in/vocab.txt --out=in/tagger.fst --save_isymbols=in/isyms.txt in/features.txt",
 		"compile --acceptor --keep_isymbols --isymbols=in/isyms.txt in/sentence.txt in/sentence.fst",
@@ -100,11 +126,13 @@ func limitedInputs(t *testing.T, n int) {
 
 // limitFlags are the limits with the least that each allows, and with much.
 var limitFlags = []struct{ name, least, much string }{
-	{"limit_states", "1", "1000000000"}, {"limit_arcs", "1", "1000000000"}, {"limit_bytes", "1", "1000000000"}, {"timeout", "1ns", "1h"},
+	{"limit_states", "1", "1000000000"}, {"limit_arcs", "1", "1000000000"}, {"limit_bytes", "1", "1000000000"},
+	{"timeout", "1ns", "1h"},
 }
 
-// Every tool takes the limits that mean something for it, and no other; at the least of each it ends with status 1, says
-// which limit it was and writes nothing, and where much is allowed it goes as without.
+// Every tool takes the limits that mean something for it, and no other; at the least of each it
+// ends with status 1, says which limit it was and writes nothing, and where much is allowed it goes
+// as without.
 func TestLimitsHoldInEveryTool(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const n = 3000
@@ -125,7 +153,8 @@ func TestLimitsHoldInEveryTool(t *testing.T) {
 		}
 		emptyOut()
 		var errs bytes.Buffer
-		if status := run(much, cli.Streams{In: bytes.NewReader(nil), Out: &bytes.Buffer{}, Err: &errs}); status != 0 {
+		if status := run(much, cli.Streams{In: bytes.NewReader(nil), Out: &bytes.Buffer{},
+			Err: &errs}); status != 0 {
 			t.Errorf("%q: status %d: %s", much, status, errs.String())
 		}
 	}
@@ -145,7 +174,8 @@ func TestLimitsHoldInEveryTool(t *testing.T) {
 				t.Errorf("help of fst %s: offers --%s: %v, want %v", tool.name, f.name, offers, means)
 			}
 			var errs bytes.Buffer
-			if !means && (run([]string{"fst", tool.name, "--" + f.name + "=" + f.much}, cli.Streams{Out: &errs, Err: &errs}) != 1 || !strings.Contains(errs.String(), "unknown flag")) {
+			if !means && (run([]string{"fst", tool.name, "--" + f.name + "=" + f.much},
+				cli.Streams{Out: &errs, Err: &errs}) != 1 || !strings.Contains(errs.String(), "unknown flag")) {
 				t.Errorf("fst %s --%s: %s", tool.name, f.name, errs.String())
 			}
 		}
@@ -160,17 +190,20 @@ func bounds(prog string, limits ...string) []string {
 	})
 }
 
-// withheld reports whether a tool that came to a limit printed nothing or, explain, its whole report with what is not known in it.
+// withheld reports whether a tool that came to a limit printed nothing or, explain, its whole
+// report with what is not known in it.
 func withheld(tool, printed string) bool {
 	if tool != "explain" || printed == "" {
 		return printed == ""
 	}
-	for _, question := range []string{"unambiguous", "functional", "twins property", "determinizable", "bounded delay", "stochastic"} {
+	for _, question := range []string{"unambiguous", "functional", "twins property", "determinizable",
+		"bounded delay", "stochastic"} {
 		if !strings.Contains("\n"+printed, "\n"+question+" ") {
 			return false
 		}
 	}
-	return strings.HasSuffix(printed, "\n") && strings.Contains(printed, "not known: ") && strings.Contains(printed, " (--")
+	return strings.HasSuffix(printed, "\n") && strings.Contains(printed, "not known: ") &&
+		strings.Contains(printed, " (--")
 }
 
 // limitedCall calls a tool with a limit that it cannot keep to.
@@ -179,7 +212,8 @@ func limitedCall(t *testing.T, words []string, limit, value string) {
 	emptyOut()
 	flag := "--" + limit + "=" + value
 	var out, errs bytes.Buffer
-	status := run(slices.Concat([]string{"fst", words[0], flag}, words[1:]), cli.Streams{In: bytes.NewReader(nil), Out: &out, Err: &errs})
+	status := run(slices.Concat([]string{"fst", words[0], flag}, words[1:]),
+		cli.Streams{In: bytes.NewReader(nil), Out: &out, Err: &errs})
 	what := "more than " + value + " " + strings.TrimPrefix(limit, "limit_")
 	if limit == "timeout" {
 		what = flag
@@ -210,8 +244,8 @@ func limitedCall(t *testing.T, words []string, limit, value string) {
 	}
 }
 
-// What is complete after its time is not written: no file, nothing on standard output, no status 0. Two files that
-// belong together are both there or neither.
+// What is complete after its time is not written: no file, nothing on standard output, no status 0.
+// Two files that belong together are both there or neither.
 func TestOutputAfterTimeout(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var out bytes.Buffer
@@ -224,16 +258,19 @@ func TestOutputAfterTimeout(t *testing.T) {
 	text := func(w io.Writer) error { _, err := io.WriteString(w, "text"); return err }
 	for _, name := range []string{"late", "-", ""} {
 		c := begin()
-		if err := c.finish(c.Output(name, func(w io.Writer) error { defer over(c); return text(w) })); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "--timeout=1h") {
+		if err := c.finish(c.Output(name, func(w io.Writer) error { defer over(c); return text(w) })); !errors.Is(
+			err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "--timeout=1h") {
 			t.Errorf("%q, complete after its time: %v", name, err)
 		}
 		c = begin()
-		if err := c.Output(name, func(w io.Writer) error { over(c); text(w); return nil }); !errors.Is(err, context.DeadlineExceeded) {
+		if err := c.Output(name, func(w io.Writer) error { over(c); text(w); return nil }); !errors.Is(
+			err, context.DeadlineExceeded) {
 			t.Errorf("%q, written after its time: %v", name, err)
 		}
 	}
 	c := begin()
-	if err := c.Output("outer", func(w io.Writer) error { over(c); return c.Output("inner", text) }); !errors.Is(err, context.DeadlineExceeded) {
+	if err := c.Output("outer", func(w io.Writer) error { over(c); return c.Output("inner", text) }); !errors.Is(
+		err, context.DeadlineExceeded) {
 		t.Errorf("the inner of two files after its time: %v", err)
 	}
 	if names := must1(os.ReadDir(".")); len(names) > 0 || out.Len() > 0 {
@@ -259,7 +296,8 @@ func TestOutputAfterTimeout(t *testing.T) {
 	}
 }
 
-// A file that is beyond a limit by its header is refused there: the machine behind the header, of which nothing is left here, is not read.
+// A file that exceeds a limit by its header is rejected there. The machine after the header, which
+// is missing here, is not read.
 func TestLimitsHoldAtHeaders(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var text strings.Builder
@@ -276,10 +314,12 @@ func TestLimitsHoldAtHeaders(t *testing.T) {
 	must(os.WriteFile("ngram.txt", []byte(ngram.String()), 0o666))
 	call := func(words ...string) (int, string) {
 		var out, errs bytes.Buffer
-		status := run(append([]string{"fst"}, words...), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
+		status := run(append([]string{"fst"}, words...),
+			cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
 		return status, errs.String()
 	}
-	for _, kind := range []string{"vector", "const", "const64", "compact_acceptor", "compact_unweighted", "compact_string", "edit", "ngram"} {
+	for _, kind := range []string{"vector", "const", "const64", "compact_acceptor", "compact_unweighted",
+		"compact_string", "edit", "ngram"} {
 		in := "in.txt"
 		if kind == "ngram" {
 			in = "ngram.txt"
@@ -290,7 +330,8 @@ func TestLimitsHoldAtHeaders(t *testing.T) {
 		whole, err := os.ReadFile("whole.fst")
 		must(err)
 		must(os.WriteFile("cut.fst", whole[:100], 0o666))
-		for limit, refused := range map[string]bool{"limit_states=999": true, "limit_states=1001": false, "limit_bytes=5000": true, "limit_arcs=999": strings.HasPrefix(kind, "co"), "limit_arcs=1000": false} {
+		for limit, refused := range map[string]bool{"limit_states=999": true, "limit_states=1001": false,
+			"limit_bytes=5000": true, "limit_arcs=999": strings.HasPrefix(kind, "co"), "limit_arcs=1000": false} {
 			if kind == "ngram" && strings.HasPrefix(limit, "limit_arcs") {
 				continue // has others
 			}
@@ -300,7 +341,8 @@ func TestLimitsHoldAtHeaders(t *testing.T) {
 				if status != 1 || strings.Contains(text, "--"+name) != refused {
 					t.Errorf("%s, fst %s --%s: status %d, %q", kind, tool, limit, status, text)
 				}
-				if status, text := call(tool, "--"+limit, "whole.fst"); (status == 0) != (limit == "limit_states=1001" || limit == "limit_arcs=1000") {
+				if status, text := call(tool, "--"+limit, "whole.fst"); (status == 0) != (limit == "limit_states=1001" ||
+					limit == "limit_arcs=1000") {
 					t.Errorf("%s, fst %s --%s of the whole: status %d, %q", kind, tool, limit, status, text)
 				}
 			}
@@ -331,12 +373,14 @@ func TestLimitsHoldAtHeaders(t *testing.T) {
 				whole[i] = 0xff
 			}
 			must(os.WriteFile("broken.far", whole, 0o666))
-			for _, words := range [][]string{{"farinfo"}, {"farprintstrings"}, {"farextract"}, {"farequal", "broken.far"}, {"farconvert", "--fst_type=vector"}} {
+			for _, words := range [][]string{{"farinfo"}, {"farprintstrings"}, {"farextract"},
+				{"farequal", "broken.far"}, {"farconvert", "--fst_type=vector"}} {
 				words = append(words, "--limit_states=1000", "broken.far")
 				if words[0] == "farconvert" {
 					words = append(words, "out.far")
 				}
-				if status, text := call(words...); status != 1 || !strings.Contains(text, "--limit_states allows: 1001") || !strings.Contains(text, `key "b"`) {
+				if status, text := call(words...); status != 1 ||
+					!strings.Contains(text, "--limit_states allows: 1001") || !strings.Contains(text, `key "b"`) {
 					t.Errorf("%s, %s, fst %q: status %d, %q", kind, format, words, status, text)
 				}
 			}

@@ -12,19 +12,20 @@ import (
 
 var linearTool = &tool{name: "linear", args: "features1.txt [features2.txt ...]", min: 1, max: -1,
 	summary: "Makes a log-linear tagger or classifier of sequences from features and their weights.", about: `
-A tagger puts out a tag for each word, a classifier one class before it reads. The weight of
-a path is the product of the weights of the features that fire. A line of --vocab has a
-word, the features that it has, and the only tags it may have (<empty>: any). The first line
-of a file of features is how many words its window looks ahead; the others have a context of
-features, the newest last, one of outputs, and a weight. Lists are divided by |. A word has one
-feature in a file at most, and contexts of one file must fall back to one another in one
-way: put each template into a file of its own.
+A tagger outputs a tag for each word, a classifier one class before it reads. The weight of a
+path is the product of the weights of the features that fire.
+
+A line of --vocab has a word, its features, and the tags it may have (<empty>: any). The first
+line of a file of features is the number of words that its window looks ahead. The other lines have
+a context of features, the newest last, one of outputs, and a weight. Lists are divided by |. A
+word has at most one feature in a file, and contexts of one file must fall back to one another in
+one way: put each template into a file of its own.
 
   fst linear --vocab=words.txt --out=tagger.fst unigrams.txt bigrams.txt
   fst compose sentence.fst tagger.fst tagged.fst
 
-Time O(lines), and words times files for the result. The machine has an arc for each word and
-tag at each state; composition makes those that it needs.`,
+Time O(lines), and words times files for the result. The machine has an arc for each word and tag
+at each state; composition makes those that it needs.`,
 	setup: func(fs *flags.Set) func(*call) error {
 		arcType := fs.String("arc_type", "standard", "Type of weights")
 		fs.Choose("arc_type", arctypes.Names()...)
@@ -53,7 +54,8 @@ tag at each state; composition makes those that it needs.`,
 			case *delimiter == "":
 				return errors.New("flag --delimiter: one character divides lists")
 			case len(*delimiter) > 1:
-				c.Warn(c.prog, "flag --delimiter: %q divides lists, and the rest of %q does not", (*delimiter)[:1], *delimiter)
+				c.Warn(c.prog, "flag --delimiter: %q divides lists, and the rest of %q does not",
+					(*delimiter)[:1], *delimiter)
 			}
 			if err := c.distinct(result(*out), *saves[0], *saves[1], *saves[2]); err != nil {
 				return err
@@ -65,9 +67,9 @@ tag at each state; composition makes those that it needs.`,
 				}
 				return s
 			}
-			b := s.BuildLinear(&fst.LinearOptions{Classifier: *classifier, Delimiter: (*delimiter)[0], Empty: mark(*empty), Start: mark(*start), End: mark(*end),
-				Epsilon: *epsilon, Unknown: *unknown, Verbatim: true, Format: c.format(),
-				Warn: func(err error) { c.Warn(c.prog, "%v", err) }})
+			b := s.BuildLinear(&fst.LinearOptions{Classifier: *classifier, Delimiter: (*delimiter)[0],
+				Empty: mark(*empty), Start: mark(*start), End: mark(*end), Epsilon: *epsilon, Unknown: *unknown,
+				Verbatim: true, Format: c.format(), Warn: func(err error) { c.Warn(c.prog, "%v", err) }})
 			if err := c.readLines(*vocab, b.ReadVocabulary); err != nil {
 				return err
 			}
@@ -105,8 +107,8 @@ func (c *call) readLines(name string, read func(io.Reader, string) error) error 
 var loglinearapplyTool = &tool{name: "loglinearapply", args: "in.fst linear.fst [out.fst]", min: 2, max: 3,
 	summary: "Applies a log-linear model of conditional probabilities to a machine.", about: `
 Where the first has P(x, y) and the second unnormalized Q(z|y), the result has
-P(x, y) · Q(z|y) / Σ Q for each path of x and z: posterior probabilities, as negative
-logarithms. --normalize=false leaves the division out: a composition.
+P(x, y) · Q(z|y) / Σ Q for each path of x and z. These are posterior probabilities, as negative
+logarithms. --normalize=false omits the division, which leaves a composition.
 
   fst loglinearapply sentence.fst tagger.fst tagged.fst
 

@@ -14,9 +14,9 @@ import (
 
 var linksTool = &tool{name: "links", args: "DIR", min: 1, max: 1,
 	summary: "Links this program under the names of OpenFst's tools.", about: `
-Scripts that call fstcompose and the like then run unchanged with DIR first in PATH. Links
-that point here already stay; other files of these names stay as they are, and are an error after
-the links that can be made, unless --force. DIR is made if it is not there.
+Scripts that call fstcompose and other tools then run unchanged with DIR first in PATH. Existing
+links to this program stay. Other files of these names stay too, and are an error after all other
+links are made, unless --force. DIR is created if it does not exist.
 
   fst links /usr/local/bin
 
@@ -63,7 +63,8 @@ Time O(tools).`,
 				}
 			}
 			if len(taken) > 0 {
-				return fmt.Errorf("%d files are there already, and stay: %s (--force replaces files, but no directories)", len(taken), strings.Join(taken, ", "))
+				return fmt.Errorf("%d files are there already, and stay: %s (--force replaces files, but no directories)",
+					len(taken), strings.Join(taken, ", "))
 			}
 			return nil
 		}
@@ -106,12 +107,14 @@ Time O(tools · flags).`,
 		}
 	}}
 
-// program is what a shell is told of this program.
+// program describes this program to shells.
 func (c *call) program() *shell.Program {
-	p := &shell.Program{Name: "fst", Summary: "Weighted finite-state transducers, and exact gradients of losses over them.",
-		About:  overviewUsage,
-		Status: "0, 1 for any error, 2 where a comparison found a difference, and 141 where the reader of standard output closed the pipe.",
-		Extra:  []string{"flagfile", "undefok", "help", "helpshort", "version"}}
+	p := &shell.Program{Name: "fst", Summary: "Weighted finite-state transducers, and exact gradients of " +
+		"losses over them.",
+		About: overviewUsage,
+		Status: "0, 1 for any error, 2 where a comparison found a difference, and 141 where the reader of " +
+			"standard output closed the pipe.",
+		Extra: []string{"flagfile", "undefok", "help", "helpshort", "version"}}
 	for _, t := range tools {
 		x := t.newCall(c.Streams)
 		t.setup(x.flags)

@@ -24,12 +24,12 @@ import (
 var lossTool = &tool{name: "loss", args: "[cases.jsonl [results.jsonl]]", max: 2,
 	summary: "Evaluates sequence losses and their exact gradients: JSON lines in, JSON lines out.", about: `
 A case has alphabet (symbols are 0 .. alphabet-1), l, q (order 1, 2 or 3), gamma (default 1),
-yi (the reference), theta (l rows; row s has alphabet^min(q,s) log-potentials; "-inf" forbids),
-or lattice (a file: an acyclic acceptor of negated potentials), optionally expand (a file: an
-unweighted transducer from labels to symbols; label strings for which it has no path spell
-nothing and are left out by every loss), tied and w, v (the direction of hvp: shaped as theta, or for
-a lattice as q is printed, a row for each state in the order of fst print and a value for each of
-its arcs), and a loss:
+yi (the reference), and potentials: theta or lattice. theta has l rows; row s has alphabet^min(q,s)
+log-potentials, and "-inf" forbids. lattice is a file, an acyclic acceptor of negated potentials.
+Optional fields are expand, tied and w, and v. expand is a file, an unweighted transducer from
+labels to symbols; every loss omits label strings for which it has no path. v is the direction of
+hvp, shaped as theta, or for a lattice as q is printed: a row for each state in the order of fst
+print, with a value for each of its arcs. A case also has a loss:
 
   {"kind":"edit","match":0,"sub":1,"ins":1,"del":1,"band":0}    least cost of an alignment; band B > 0
                       keeps to |j - t m/l| <= B (wider where that leaves no alignment); sub may be a
@@ -40,29 +40,34 @@ its arcs), and a loss:
   {"kind":"transducer","file":"u.fst","family":"tropical"}      any transducer; or "rational"
 
 The result has log_z, F, q (the marginals), grad_w, exp_loss, log_z0, risk, risk_grad, max_aug,
-argmax_aug, hvp, columns, exact, log_z_error with log_z_error_kind, band (the one used, where that
-asked for had to be widened). What a band costs in log_z (log_z_error) takes tens
-to hundreds of times the time of all else: where it is not needed, name the others in --only. A
-case that cannot be evaluated gives an error, the others are still answered, and the exit status
+argmax_aug, hvp, columns, exact, log_z_error with log_z_error_kind, and band (the one used, if the
+requested one had to be widened). log_z_error is the cost of a band in log_z, and takes tens to
+hundreds of times the time of everything else: if you do not need it, name the others in --only.
+A case that cannot be evaluated gives an error. The others are still answered, and the exit status
 is 1.
 
   fst loss --only=log_z,q --time < cases.jsonl
 
-Every path has a budget, of 2 GB or as --limit_bytes and --budget_columns say: a loss machine beyond it is an
-error, which names for edit losses the band to try, and else what would help. The general path
-counts the machines of all its steps that are held at a time, names the step that stopped, and
-takes bands too, on lattices and behind expansions as well; its machines are not reduced as those
-of the direct path are, so that a narrower band may be needed. --limit_states bounds columns as --budget_columns
-does, --limit_arcs each machine of the general path (direct ones are no lists of arcs). With --timeout, cases that
-were not evaluated in time have an error.
+Every path has a budget of 2 GB, or of --limit_bytes and --budget_columns. A loss machine beyond it
+is an error, which names for edit losses the band to try, and for others a remedy. The general path
+counts the machines that all its steps hold at a time, and names the step that stopped. It accepts
+bands, also on lattices and with expansions. It does not reduce its machines as the direct path
+does, so that a narrower band may be needed. --limit_states bounds columns as --budget_columns
+does, --limit_arcs each machine of the general path (direct ones are not lists of arcs). With
+--timeout, cases that were not evaluated in time have an error.
 
-Time, on the direct paths: O(l · columns · alphabet^q), where an edit loss has columns of the reference's
-length, or the band's; a general transducer as many as its determinization needs.`,
+Time, on the direct paths: O(l · columns · alphabet^q). An edit loss has as many columns as the
+reference has symbols, or the band positions; a general transducer has as many as its
+determinization needs.`,
 	setup: func(fs *flags.Set) func(*call) error {
-		path := fs.Enum("path", "auto", []string{"auto", "direct", "general", "naive"}, "How to evaluate; auto is direct where that covers the case, else general")
-		only := fs.String("only", "", "Output fields to compute and print, separated by commas (default all that apply)")
-		timed := fs.Bool("time", false, "Add cold_ns and warm_ns, medians of 5: warm re-uses what depends on the reference, lengths and costs alone")
-		columns := fs.Int("budget_columns", 64, 0, "Most columns (on the general path, states) of a loss machine; 0 is as many as 2 GB hold")
+		path := fs.Enum("path", "auto", []string{"auto", "direct", "general", "naive"},
+			"How to evaluate; auto is direct where that covers the case, else general")
+		only := fs.String("only", "", "Output fields to compute and print, separated by commas (default all "+
+			"that apply)")
+		timed := fs.Bool("time", false, "Add cold_ns and warm_ns, medians of 5: warm re-uses what depends on "+
+			"the reference, lengths and costs alone")
+		columns := fs.Int("budget_columns", 64, 0, "Most columns (on the general path, states) of a loss "+
+			"machine; 0 is as many as 2 GB hold")
 		return func(c *call) error {
 			o := &lossOptions{path: *path, timed: *timed, columns: int(*columns), errs: c.Err}
 			var err error
@@ -83,10 +88,10 @@ length, or the band's; a general transducer as many as its determinization needs
 			}
 			o.limits = lim
 			if *path == "general" && os.Getenv("GOGC") == "" {
-				// Each step makes a machine and drops the one before, so that what
-				// collections leave is the peak. At 12 % for 25 % and without the ballast of
-				// tuneMemory, a bigram gradient of length 10 peaked at 44 MB for 57 (with
-				// it, at 53, where OpenFst takes 52), in the same processor time.
+				// Each step makes a machine and drops the one before, so collections determine the
+				// peak. At 12 % instead of 25 % and without the ballast of tuneMemory, a bigram
+				// gradient of length 10 peaks at 44 MB instead of 57, in the same processor time.
+				// With the ballast it is 53, and OpenFst takes 52.
 				ballast = nil
 				debug.SetGCPercent(12)
 			}
@@ -131,8 +136,8 @@ func (o *lossOptions) budget() losses.Budget {
 	return losses.Budget{Ctx: o.limits.Ctx, Columns: o.columns, Bytes: o.limits.Bytes}
 }
 
-var lossFields = []string{"log_z", "F", "q", "grad_w", "exp_loss", "log_z0", "risk", "risk_grad", "max_aug", "argmax_aug",
-	"hvp", "columns", "exact", "log_z_error", "log_z_error_kind", "band"}
+var lossFields = []string{"log_z", "F", "q", "grad_w", "exp_loss", "log_z0", "risk", "risk_grad",
+	"max_aug", "argmax_aug", "hvp", "columns", "exact", "log_z_error", "log_z_error_kind", "band"}
 
 func parseOnly(s string) (map[string]bool, error) {
 	if s == "" {
@@ -170,7 +175,7 @@ type lossCase struct {
 	yi             []int
 }
 
-// lossResult is one line of output; nil fields do not apply or were not asked for.
+// lossResult is one line of output; nil fields do not apply or were not requested.
 type lossResult struct {
 	Name          string              `json:"name"`
 	LogZ          *lossspec.Number    `json:"log_z,omitempty"`
@@ -202,7 +207,8 @@ type lossFailure struct {
 	Error string `json:"error"`
 }
 
-func evaluateLine(e *losses.Evaluator, text []byte, source string, line int, o *lossOptions) (answer []byte, ok bool) {
+func evaluateLine(e *losses.Evaluator, text []byte, source string, line int,
+	o *lossOptions) (answer []byte, ok bool) {
 	var c lossCase
 	// A defect in one case is that case's error; the others have their answers.
 	defer func() {
@@ -215,7 +221,8 @@ func evaluateLine(e *losses.Evaluator, text []byte, source string, line int, o *
 			if e != nil {
 				*e = losses.Evaluator{} // what it holds may be half done
 			}
-			answer, _ = json.Marshal(&lossFailure{c.Name, fmt.Sprintf("%s, line %d: a defect of this program: %v; the standard error has where", source, line, p)})
+			answer, _ = json.Marshal(&lossFailure{c.Name, fmt.Sprintf("%s, line %d: a defect of this program: %v; "+
+				"the standard error has where", source, line, p)})
 			ok = false
 		}
 	}()
@@ -235,17 +242,20 @@ func evaluateLine(e *losses.Evaluator, text []byte, source string, line int, o *
 		if o.errs != nil {
 			o.warning.Lock()
 			defer o.warning.Unlock()
-			fmt.Fprintf(o.errs, "WARNING: fst loss: %s, line %d: "+format+"\n", append([]any{source, line}, args...)...)
+			fmt.Fprintf(o.errs, "WARNING: fst loss: %s, line %d: "+format+"\n",
+				append([]any{source, line}, args...)...)
 		}
 	}
 	for _, field := range res.ignored {
 		warn("the loss has the field %s; it is ignored", field)
 	}
 	if res.void {
-		warn("no string has both a finite loss and a potential (or spells anything at all): sums are empty, and means are nan")
+		warn("no string has both a finite loss and a potential (or spells anything at all): sums are empty, and " +
+			"means are nan")
 	}
 	if res.widened > 0 {
-		warn("no alignment of %d with %d symbols is within the band: band %d, the least that has one, was used", c.l, len(c.yi), res.widened)
+		warn("no alignment of %d with %d symbols is within the band: band %d, the least that has one, was used",
+			c.l, len(c.yi), res.widened)
 	}
 	if answer, err = json.Marshal(res); err != nil {
 		answer, _ = json.Marshal(&lossFailure{c.Name, err.Error()})
@@ -254,8 +264,8 @@ func evaluateLine(e *losses.Evaluator, text []byte, source string, line int, o *
 	return answer, true
 }
 
-// nameOf returns the name of a case that is no proper JSON, as far as it can be read:
-// what was cut short or has text behind it has one still.
+// nameOf returns the name of a case that is not valid JSON, as far as it can be read. Text that is
+// cut short or has other text after it may still have one.
 func nameOf(text []byte) string {
 	d := json.NewDecoder(bytes.NewReader(text))
 	for depth, key := 0, false; ; {
@@ -304,9 +314,11 @@ func (c *lossCase) gamma() float64 {
 func (c *lossCase) want(o *lossOptions) losses.Want {
 	var w losses.Want
 	for field, bit := range map[string]losses.Want{
-		"q": losses.WantMarginals, "grad_w": losses.WantMarginals, "exp_loss": losses.WantExpected, "log_z0": losses.WantPlain,
-		"risk": losses.WantRisk, "risk_grad": losses.WantRiskGradient, "max_aug": losses.WantMaxAug, "argmax_aug": losses.WantMaxAug,
-		"hvp": losses.WantHVP, "log_z_error": losses.WantError, "log_z_error_kind": losses.WantError,
+		"q": losses.WantMarginals, "grad_w": losses.WantMarginals, "exp_loss": losses.WantExpected,
+		"log_z0": losses.WantPlain,
+		"risk":   losses.WantRisk, "risk_grad": losses.WantRiskGradient, "max_aug": losses.WantMaxAug,
+		"argmax_aug": losses.WantMaxAug,
+		"hvp":        losses.WantHVP, "log_z_error": losses.WantError, "log_z_error_kind": losses.WantError,
 	} {
 		if o.asks(field) && (bit != losses.WantHVP || c.V != nil) {
 			w |= bit

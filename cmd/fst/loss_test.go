@@ -67,8 +67,8 @@ func agree(got, want any) error {
 	return nil
 }
 
-// agreeGolden compares JSON values, numbers to 1e-9 of themselves however small they are, and of the
-// shape's floor where there is one.
+// agreeGolden compares JSON values, numbers to 1e-9 of themselves however small they are, and of
+// the shape's floor where there is one.
 func agreeGolden(got, want, floor any) error {
 	switch w := want.(type) {
 	case float64:
@@ -99,8 +99,8 @@ func agreeGolden(got, want, floor any) error {
 	return agree(got, want)
 }
 
-// riskFloors is what cancellation leaves of the gradient of the risk of a case, a covariance: 2e-13 of
-// p0(window) max |L| (golden_test.go of package losses has why, and what was measured).
+// riskFloors is what cancellation leaves of the gradient of the risk of a case, a covariance: 2e-13
+// of p0(window) max |L| (golden_test.go of package losses has why, and what was measured).
 func riskFloors(t *testing.T, line string) []any {
 	t.Helper()
 	c := &lossCase{}
@@ -195,7 +195,8 @@ func compileTo(t *testing.T, name, text string, flags ...string) string {
 func TestLossTransducerFile(t *testing.T) {
 	edit := "0 0 1 1 0\n0 0 2 2 0\n0 0 1 2 1\n0 0 2 1 1\n0 0 1 0 1\n0 0 2 0 1\n0 0 0 1 1\n0 0 0 2 1\n0\n"
 	const shape = `"alphabet":2,"l":3,"q":2,"gamma":0.7,"yi":[0,1,1,0],"theta":[[0.1,0.2],[1,2,-1,"-inf"],[0.5,0,0,3]]`
-	want, wantOut, errs := fstTool(t, `{"name":"a",`+shape+`,"loss":{"kind":"edit","match":0,"sub":1,"ins":1,"del":1}}`, "loss")
+	want, wantOut, errs := fstTool(
+		t, `{"name":"a",`+shape+`,"loss":{"kind":"edit","match":0,"sub":1,"ins":1,"del":1}}`, "loss")
 	if want != 0 {
 		t.Fatal(errs)
 	}
@@ -223,9 +224,11 @@ func TestLossTransducerFile(t *testing.T) {
 	for _, arcType := range []string{"probability", "log64", "log"} {
 		// Skips can interleave in several orders: the counting must not. Fix an
 		// order, input before output, with states of their own.
-		text := "0 0 1 0\n0 0 2 0\n0 1 0 1\n0 1 0 2\n1 1 0 1\n1 1 0 2\n0 2 1 1\n0 2 2 2\n1 2 1 1\n1 2 2 2\n2 2 1 0\n2 2 2 0\n2 3 0 1\n2 3 0 2\n3 3 0 1\n3 3 0 2\n2\n3\n"
+		text := "0 0 1 0\n0 0 2 0\n0 1 0 1\n0 1 0 2\n1 1 0 1\n1 1 0 2\n0 2 1 1\n0 2 2 2\n1 2 1 1\n1 2 2 2\n2 2 " +
+			"1 0\n2 2 2 0\n2 3 0 1\n2 3 0 2\n3 3 0 1\n3 3 0 2\n2\n3\n"
 		file := compileTo(t, "n.fst", text, "--arc_type="+arcType)
-		in := `{"name":"a",` + shape + `,"loss":{"kind":"transducer","file":"` + file + `","family":"rational","c":0.5}}`
+		in := `{"name":"a",` + shape + `,"loss":{"kind":"transducer","file":"` + file +
+			`","family":"rational","c":0.5}}`
 		status, out, errs := fstTool(t, in, "loss")
 		if status != 0 {
 			t.Fatal(arcType, errs, out)
@@ -241,9 +244,13 @@ func TestLossTransducerFile(t *testing.T) {
 
 // A lattice that is a model of order 1, and one whose labels expand.
 func TestLossLattice(t *testing.T) {
-	file := compileTo(t, "a.fst", "0 1 1 -0.5\n0 1 2 0\n1 2 1 0\n1 2 2 -1\n2\n", "--acceptor", "--arc_type=log64")
-	in := `{"name":"x","alphabet":2,"yi":[0,0],"lattice":"` + file + `","loss":{"kind":"edit","match":0,"sub":1,"ins":1,"del":1}}`
-	_, wantOut, _ := fstTool(t, `{"name":"x","alphabet":2,"l":2,"q":1,"yi":[0,0],"theta":[[0.5,0],[0,1]],"loss":{"kind":"edit"}}`, "loss")
+	file := compileTo(t, "a.fst", "0 1 1 -0.5\n0 1 2 0\n1 2 1 0\n1 2 2 -1\n2\n", "--acceptor",
+		"--arc_type=log64")
+	in := `{"name":"x","alphabet":2,"yi":[0,0],"lattice":"` + file +
+		`","loss":{"kind":"edit","match":0,"sub":1,"ins":1,"del":1}}`
+	_, wantOut, _ := fstTool(
+		t, `{"name":"x","alphabet":2,"l":2,"q":1,"yi":[0,0],"theta":[[0.5,0],[0,1]],"loss":{"kind":"edit"}}`,
+		"loss")
 	ref := decodeLines(t, wantOut)[0]
 	status, out, errs := fstTool(t, in, "loss")
 	if status != 0 {
@@ -287,18 +294,23 @@ func TestLossBandBudgetTime(t *testing.T) {
 		long[i] = fmt.Sprint(i * 7 % 10)
 		theta[i] = "[0,0,0,0,0,0,0,0,0,0]"
 	}
-	shape := `"alphabet":10,"l":60,"q":1,"yi":[` + strings.Join(long, ",") + `],"theta":[` + strings.Join(theta, ",") + `]`
-	status, out, _ := fstTool(t, `{"name":"big",`+shape+`,"loss":{"kind":"edit"}}`+"\n"+`{"name":"small","alphabet":1,"l":1,"q":1,"yi":[0],"theta":[[0]],"loss":{"kind":"edit"}}`, "loss", "--budget_columns=20000")
+	shape := `"alphabet":10,"l":60,"q":1,"yi":[` + strings.Join(long, ",") + `],"theta":[` +
+		strings.Join(theta, ",") + `]`
+	status, out, _ := fstTool(
+		t, `{"name":"big",`+shape+`,"loss":{"kind":"edit"}}`+"\n"+`{"name":"small","alphabet":1,"l":1,"q":1,"yi":[0],"theta":[[0]],"loss":{"kind":"edit"}}`, "loss", "--budget_columns=20000")
 	res := decodeLines(t, out)
-	if status != 1 || len(res) != 2 || !strings.Contains(fmt.Sprint(res[0]["error"]), "band") || res[1]["log_z"] != 0.0 {
+	if status != 1 || len(res) != 2 || !strings.Contains(fmt.Sprint(res[0]["error"]), "band") ||
+		res[1]["log_z"] != 0.0 {
 		t.Errorf("beyond the budget: status %d, %s", status, out)
 	}
-	status, out, errs := fstTool(t, `{"name":"banded",`+shape+`,"loss":{"kind":"edit","band":2}}`, "loss", "--time", "--only=log_z,columns,exact,log_z_error,log_z_error_kind")
+	status, out, errs := fstTool(t, `{"name":"banded",`+shape+`,"loss":{"kind":"edit","band":2}}`, "loss",
+		"--time", "--only=log_z,columns,exact,log_z_error,log_z_error_kind")
 	if status != 0 {
 		t.Fatal(errs)
 	}
 	got := decodeLines(t, out)[0]
-	if got["exact"] != false || got["log_z_error"] == nil || got["log_z_error_kind"] != "bound" && got["log_z_error_kind"] != "estimate" {
+	if got["exact"] != false || got["log_z_error"] == nil || got["log_z_error_kind"] != "bound" &&
+		got["log_z_error_kind"] != "estimate" {
 		t.Errorf("a banded result without its error: %v", got)
 	}
 	if c, w := got["cold_ns"].(float64), got["warm_ns"].(float64); c <= 0 || w <= 0 {
@@ -314,37 +326,48 @@ func TestLossErrors(t *testing.T) {
 	tests := []struct{ name, in, want string }{
 		{"not JSON", `{"name":"x",`, "line 1"},
 		{"no loss", `{"name":"x",` + shape + `}`, "loss: missing"},
-		{"kind", `{"name":"x",` + shape + `,"loss":{"kind":"bogus"}}`, "is none of edit, local, ngram, hamming, transducer"},
+		{"kind", `{"name":"x",` + shape + `,"loss":{"kind":"bogus"}}`,
+			"is none of edit, local, ngram, hamming, transducer"},
 		{"order", `{"name":"x","alphabet":2,"l":1,"q":4,"yi":[0],"theta":[[0,1]],"loss":{"kind":"edit"}}`, "q = 4"},
-		{"row", `{"name":"x","alphabet":2,"l":1,"q":1,"yi":[0],"theta":[[0]],"loss":{"kind":"edit"}}`, "theta[0] has 1 values for 2 windows"},
-		{"rows", `{"name":"x","alphabet":2,"l":2,"q":1,"yi":[0],"theta":[[0,0]],"loss":{"kind":"edit"}}`, "theta has 1 rows"},
-		{"symbol", `{"name":"x","alphabet":2,"l":1,"q":1,"yi":[7],"theta":[[0,1]],"loss":{"kind":"edit"}}`, "yi[0] = 7"},
+		{"row", `{"name":"x","alphabet":2,"l":1,"q":1,"yi":[0],"theta":[[0]],"loss":{"kind":"edit"}}`,
+			"theta[0] has 1 values for 2 windows"},
+		{"rows", `{"name":"x","alphabet":2,"l":2,"q":1,"yi":[0],"theta":[[0,0]],"loss":{"kind":"edit"}}`,
+			"theta has 1 rows"},
+		{"symbol", `{"name":"x","alphabet":2,"l":1,"q":1,"yi":[7],"theta":[[0,1]],"loss":{"kind":"edit"}}`,
+			"yi[0] = 7"},
 		{"NaN", `{"name":"x","alphabet":2,"l":1,"q":1,"yi":[0],"theta":[["nan",1]],"loss":{"kind":"edit"}}`, "NaN"},
 		{"gamma", `{"name":"x","gamma":"inf",` + shape + `,"loss":{"kind":"edit"}}`, "gamma"},
-		{"missing file", `{"name":"x",` + shape + `,"loss":{"kind":"transducer","family":"tropical","file":"` + filepath.ToSlash(dir) + `/none.fst"}}`, "none.fst"},
+		{"missing file", `{"name":"x",` + shape + `,"loss":{"kind":"transducer","family":"tropical","file":"` +
+			filepath.ToSlash(dir) + `/none.fst"}}`, "none.fst"},
 		{"family", `{"name":"x",` + shape + `,"loss":{"kind":"transducer","file":"u.fst"}}`, "family"},
-		{"arc type", `{"name":"x",` + shape + `,"loss":{"kind":"transducer","family":"rational","file":"` + standard + `"}}`, "arc type standard"},
-		{"cyclic lattice", `{"name":"x","alphabet":2,"yi":[0],"lattice":"` + cyclic + `","loss":{"kind":"edit"}}`, "cycle"},
+		{"arc type", `{"name":"x",` + shape + `,"loss":{"kind":"transducer","family":"rational","file":"` +
+			standard + `"}}`, "arc type standard"},
+		{"cyclic lattice", `{"name":"x","alphabet":2,"yi":[0],"lattice":"` + cyclic +
+			`","loss":{"kind":"edit"}}`, "cycle"},
 		{"c", `{"name":"x",` + shape + `,"loss":{"kind":"ngram","n":1,"c":-1}}`, "c = -1"},
-		{"no alphabet", `{"name":"x","alphabet":0,"l":1,"q":1,"yi":[],"theta":[[]],"loss":{"kind":"edit"}}`, "alphabet"},
+		{"no alphabet", `{"name":"x","alphabet":0,"l":1,"q":1,"yi":[],"theta":[[]],"loss":{"kind":"edit"}}`,
+			"alphabet"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			status, out, errs := fstTool(t, strings.ReplaceAll(tt.in, `\`, `\\`), "loss")
-			if status != 1 || !strings.Contains(out, tt.want) || !strings.Contains(errs, "1 cases could not be evaluated") {
+			if status != 1 || !strings.Contains(out, tt.want) ||
+				!strings.Contains(errs, "1 cases could not be evaluated") {
 				t.Errorf("status %d, out %q, want one with %q; %s", status, out, tt.want, errs)
 			}
 		})
 	}
-	for _, args := range [][]string{{"--only=bogus"}, {"--path=bogus"}, {"--workers=0"}, {"--budget_columns=-1"}, {filepath.Join(dir, "none")}} {
+	for _, args := range [][]string{{"--only=bogus"}, {"--path=bogus"}, {"--workers=0"}, {"--budget_columns=-1"},
+		{filepath.Join(dir, "none")}} {
 		if status, _, errs := fstTool(t, "", append([]string{"loss"}, args...)...); status != 1 || errs == "" {
 			t.Errorf("%v: status %d, %q", args, status, errs)
 		}
 	}
 }
 
-// Whatever a line of cases holds, it is answered with one line of JSON, soon, within the memory that it may take and
-// without a defect; the same again when the evaluator has seen it; and where two paths are exact they agree.
+// Whatever a line of cases holds, it is answered with one line of JSON, soon, within the memory
+// that it may take and without a defect; the same again when the evaluator has seen it; and where
+// two paths are exact they agree.
 func FuzzLossLine(f *testing.F) {
 	file, err := os.ReadFile(goldenFile)
 	if err != nil {
@@ -362,7 +385,8 @@ func FuzzLossLine(f *testing.F) {
 		evaluate := func(path string) (answer []byte, ok bool) {
 			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 			defer cancel()
-			o := &lossOptions{path: path, columns: 1 << 9, limits: ops.Limits{Ctx: ctx, States: 1 << 9, Bytes: 1 << 24}}
+			o := &lossOptions{path: path, columns: 1 << 9,
+				limits: ops.Limits{Ctx: ctx, States: 1 << 9, Bytes: 1 << 24}}
 			start := time.Now()
 			answer, ok = evaluateLine(&e, line, "fuzz", 1, o)
 			if !json.Valid(answer) || bytes.Contains(answer, []byte("a defect of this program")) {
@@ -376,7 +400,7 @@ func FuzzLossLine(f *testing.F) {
 		first := []string{"direct", "general"}[path%2]
 		answer, ok := evaluate(first)
 		if !ok {
-			return // in time or not, it is told why
+			return // in time or not, the reason is given
 		}
 		if again, ok := evaluate(first); ok && !bytes.Equal(again, answer) {
 			t.Fatalf("%s: first %s\nthen %s", first, answer, again)
@@ -392,13 +416,14 @@ func FuzzLossLine(f *testing.F) {
 		must(json.Unmarshal(answer, &x))
 		must(json.Unmarshal(other, &y))
 		a, b := float64(x.LogZ), float64(y.LogZ)
-		if x.Exact && y.Exact && a != b && !(math.IsNaN(a) && math.IsNaN(b)) && !(math.Abs(a-b) <= 1e-6*max(1, math.Abs(a))) {
+		if x.Exact && y.Exact && a != b && !(math.IsNaN(a) && math.IsNaN(b)) &&
+			!(math.Abs(a-b) <= 1e-6*max(1, math.Abs(a))) {
 			t.Fatalf("%s: %s\nthe other path: %s", first, answer, other)
 		}
 	})
 }
 
-// What a band costs is told on every path, and is the same.
+// Every path reports the cost of a band, and it is the same.
 func TestLossBandErrorOnEveryPath(t *testing.T) {
 	const line = `{"name":"b","alphabet":2,"l":5,"q":1,"gamma":1,"yi":[0,1,0,1,1,0],"loss":{"kind":"edit","match":0,"sub":1,"ins":1,"del":1,"band":1},"theta":[[0.3,0],[0,1],[0,-1],[2,0],[0,0.5]]}`
 	var want map[string]any

@@ -27,7 +27,8 @@ func TestLossGeneralBudget(t *testing.T) {
 		s, _ := got["error"].(string)
 		_, after, found := strings.Cut(s, "try band ")
 		band := 0
-		if _, err := fmt.Sscanf(after, "%d", &band); !found || err != nil || !strings.Contains(s, "determinization of the loss") {
+		if _, err := fmt.Sscanf(after, "%d", &band); !found || err != nil ||
+			!strings.Contains(s, "determinization of the loss") {
 			t.Errorf("%s: %v", flag, got)
 			continue
 		}
@@ -38,8 +39,10 @@ func TestLossGeneralBudget(t *testing.T) {
 		}
 	}
 	// Nothing but the default.
-	long := fmt.Sprintf(`{"alphabet":2,"l":6000,"q":1,"yi":[%s0],"tied":true,"w":[0,0],"loss":{"kind":"edit"}}`, strings.Repeat("0,1,", 3000))
-	if s, _ := lossAnswer(t, long, "--path=general", "--only=log_z")["error"].(string); !strings.Contains(s, fmt.Sprint(int64(losses.DefaultBytes))) || !strings.Contains(s, "try band") {
+	long := fmt.Sprintf(`{"alphabet":2,"l":6000,"q":1,"yi":[%s0],"tied":true,"w":[0,0],"loss":{"kind":"edit"}}`,
+		strings.Repeat("0,1,", 3000))
+	if s, _ := lossAnswer(t, long, "--path=general", "--only=log_z")["error"].(string); !strings.Contains(
+		s, fmt.Sprint(int64(losses.DefaultBytes))) || !strings.Contains(s, "try band") {
 		t.Errorf("6000 symbols: %v", s)
 	}
 }
@@ -98,7 +101,8 @@ func TestLossBandOnLattice(t *testing.T) {
 	got = lossAnswer(t, strings.Replace(line, `"band":1`, `"band":0`, 1), "--only=log_z")
 	whole, ok := got["log_z"].(float64)
 	got = lossAnswer(t, line, "--only=log_z_error")
-	if x, told := got["log_z_error"].(float64); !ok || !told || math.Abs(x-math.Log(sum)+whole) > 0.01 || got["log_z_error_kind"] != "estimate" {
+	if x, told := got["log_z_error"].(float64); !ok || !told || math.Abs(x-math.Log(sum)+whole) > 0.01 ||
+		got["log_z_error_kind"] != "estimate" {
 		t.Errorf("%v, the error is %v", got, math.Log(sum)-whole)
 	}
 }
@@ -114,7 +118,8 @@ func TestLossBandBehindExpansion(t *testing.T) {
 		whole, _ := exact["log_z"].(float64)
 		banded, _ := got["log_z"].(float64)
 		// Band 1 has band 3 and a sample, the others the exact loss beside them.
-		if d := banded - whole; !ok || x < d-1e-9 || x > d*1.1+1e-9 || (got["log_z_error_kind"] == "bound") != (band > 1) {
+		if d := banded - whole; !ok || x < d-1e-9 || x > d*1.1+1e-9 ||
+			(got["log_z_error_kind"] == "bound") != (band > 1) {
 			t.Errorf("band %d: %v, exactly %v", band, got, exact)
 		}
 	}
@@ -123,7 +128,8 @@ func TestLossBandBehindExpansion(t *testing.T) {
 	}
 }
 
-// Enumeration tells what a band costs under a cap, which is the difference; the general path estimates it.
+// Enumeration tells what a band costs under a cap, which is the difference; the general path
+// estimates it.
 func TestLossBandCapNaive(t *testing.T) {
 	line := `{"alphabet":2,"l":6,"q":1,"yi":[0,0,0,1,1,1],"theta":[[0,0.3],[0.1,0],[0,0.2],[0,0],[0.4,0],[0,0]],"loss":{"kind":"edit","sub":3,"band":%d,"cap":5}}`
 	exact := lossAnswer(t, fmt.Sprintf(line, 0), "--path=naive", "--only=log_z,log_z_error")

@@ -13,18 +13,20 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// arcDirection reads v for a lattice: shaped as the marginals that are printed, a row for each state
-// in the order of fst print, with a value for each of its arcs. What it returns is by state.
+// arcDirection reads v for a lattice. It is shaped as the marginals that are printed: a row for
+// each state in the order of fst print, with a value for each of its arcs. The result is by state.
 func (ev *evaluation) arcDirection() ([][]float64, error) {
 	n := ev.lattice.NumStates()
 	if len(ev.c.V) != n {
-		return nil, fmt.Errorf("v has %d rows for the %d states of %s (a row for each, in the order of fst print, with a value for each arc)", len(ev.c.V), n, ev.c.Lattice)
+		return nil, fmt.Errorf("v has %d rows for the %d states of %s (it needs a row for each, in the order of "+
+			"fst print, with a value for each arc)", len(ev.c.V), n, ev.c.Lattice)
 	}
 	v := make([][]float64, n)
 	for i, q := range ev.printOrder(n) {
 		row := ev.c.V[i]
 		if arcs := len(ev.lattice.Arcs(fst.StateID(q))); len(row) != arcs {
-			return nil, fmt.Errorf("v[%d] has %d values for the %d arcs of state %d of %s", i, len(row), arcs, q, ev.c.Lattice)
+			return nil, fmt.Errorf("v[%d] has %d values for the %d arcs of state %d of %s", i, len(row),
+				arcs, q, ev.c.Lattice)
 		}
 		v[q] = make([]float64, len(row))
 		for j, x := range row {
@@ -89,7 +91,8 @@ func (c *lossCase) rows(name string, in [][]lossspec.Number, limit int64) ([][]f
 		}
 		// Marginals and their text have as many; rows of tied weights are one.
 		if total += int64(n) * 32; limit > 0 && total > limit {
-			return nil, fmt.Errorf("%s has too many values for %d bytes, of which they and their marginals would take more at row %d of %d: %w", name, limit, s, len(in), losses.ErrBudget)
+			return nil, fmt.Errorf("%s has too many values for %d bytes: they and their marginals would take more "+
+				"at row %d of %d: %w", name, limit, s, len(in), losses.ErrBudget)
 		}
 		if s > 0 && len(in[s-1]) == n && &in[s-1][0] == &row[0] {
 			out[s] = out[s-1]

@@ -10,22 +10,25 @@ import (
 	"testing"
 )
 
-// The Hessian product of a lattice is the derivative of its marginals along v, row by row in the order
-// in which both are printed, on a lattice whose start is not its first state and whose labels expand.
+// The Hessian product of a lattice is the derivative of its marginals along v, row by row in the
+// order in which both are printed, on a lattice whose start is not its first state and whose labels
+// expand.
 func TestLossLatticeHVP(t *testing.T) {
 	type arc struct {
 		from, to, label int
 		weight, v       float64
 	}
 	// State 2 is the start, and printed first.
-	arcs := []arc{{2, 0, 1, .5, 1}, {2, 0, 2, .2, -.5}, {2, 1, 3, .9, .25}, {0, 1, 1, .1, 2}, {0, 1, 2, .7, 0}, {1, 3, 3, .4, -1}, {1, 3, 1, 0, .5}, {0, 3, 2, .6, 1.5}}
+	arcs := []arc{{2, 0, 1, .5, 1}, {2, 0, 2, .2, -.5}, {2, 1, 3, .9, .25}, {0, 1, 1, .1, 2}, {0, 1, 2, .7, 0},
+		{1, 3, 3, .4, -1}, {1, 3, 1, 0, .5}, {0, 3, 2, .6, 1.5}}
 	dir := t.TempDir()
 	compile := func(name, text string, flags ...string) string {
 		in, out := filepath.Join(dir, name+".txt"), filepath.Join(dir, name+".fst")
 		if err := os.WriteFile(in, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if status, _, errs := fstTool(t, "", append(append([]string{"compile"}, flags...), in, out)...); status != 0 {
+		if status, _, errs := fstTool(t, "", append(append([]string{"compile"}, flags...), in,
+			out)...); status != 0 {
 			t.Fatal(errs)
 		}
 		return out
@@ -33,7 +36,8 @@ func TestLossLatticeHVP(t *testing.T) {
 	lattice := func(name string, step float64) string {
 		var text strings.Builder
 		for _, a := range arcs {
-			fmt.Fprintf(&text, "%d %d %d %d %v\n", a.from, a.to, a.label, a.label, a.weight-step*a.v) // a weight is a negated potential
+			// a weight is a negated potential
+			fmt.Fprintf(&text, "%d %d %d %d %v\n", a.from, a.to, a.label, a.label, a.weight-step*a.v)
 		}
 		text.WriteString("3 0.3\n0 1.5\n")
 		return compile(name, text.String(), "--arc_type=log64", "--keep_state_numbering")
@@ -82,7 +86,8 @@ func TestLossLatticeHVP(t *testing.T) {
 			t.Errorf("%s: hvp without v", rest)
 		}
 		for _, bad := range []struct{ v, word string }{
-			{"[[1]]", "1 rows for the 4 states"}, {"[[1,-0.5,0.25],[2,0],[-1,0.5],[]]", "v[1] has 2 values for the 3 arcs of state 0"},
+			{"[[1]]", "1 rows for the 4 states"}, {"[[1,-0.5,0.25],[2,0],[-1,0.5],[]]",
+				"v[1] has 2 values for the 3 arcs of state 0"},
 			{`[[1,-0.5,0.25],[2,0,"inf"],[-1,0.5],[]]`, "v[1][2]"},
 		} {
 			if s, _ := lossAnswer(t, `{"lattice":"`+lattice("a", 0)+`",`+rest+`,"v":`+bad.v+`}`)["error"].(string); !strings.Contains(s, bad.word) {

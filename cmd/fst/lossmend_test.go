@@ -48,25 +48,37 @@ func TestLossHostileCases(t *testing.T) {
 		{"forbidding", three + `,"loss":{"kind":"edit","sub":1e30}`, "direct general naive", 4.604494824249967, ""},
 		{"band of everything", `"alphabet":2,"l":1,"q":1,"yi":[0],"theta":[[0,0]],"loss":{"kind":"edit","band":9223372036854775807}`, "direct general naive", 1.313261687518223, ""},
 		{"shorter reference", `"alphabet":2,"l":3,"q":1,"yi":[0,1],"theta":[[0,0],[0,0],[0,0]],"loss":{"kind":"edit","band":9223372036854775807}`, "direct general naive", 3.699556048638114, ""},
-		{"n of 10^9", three + `,"loss":{"kind":"ngram","n":1000000000,"c":1}`, "direct general naive", math.Log(8), ""},
-		{"wide lattice", `"alphabet":20000,"yi":[0,1,0],"lattice":"` + lattice + `","loss":{"kind":"edit"}`, "general", onLattice, ""},
-		{"wider lattice", `"alphabet":1000000000,"yi":[0,1,0],"lattice":"` + lattice + `","loss":{"kind":"edit"}`, "general", onLattice, ""},
-		{"n-grams there", `"alphabet":1000000000,"yi":[0,1,0],"lattice":"` + lattice + `","loss":{"kind":"ngram","n":2,"c":1}`, "general", onLattice - 2, ""},
-		{"label outside", `"alphabet":2,"yi":[0],"lattice":"` + outside + `","loss":{"kind":"edit"}`, "general", 0, "state 0 has an arc with label 3"},
-		{"and n-grams", `"alphabet":2,"yi":[0],"lattice":"` + outside + `","loss":{"kind":"ngram","n":1,"c":1}`, "general", 0, "state 0 has an arc with label 3"},
-		{"infinite weight", `"alphabet":2,"yi":[0],"lattice":"` + infinite + `","loss":{"kind":"edit"}`, "general", 0, "negated potential"},
+		{"n of 10^9", three + `,"loss":{"kind":"ngram","n":1000000000,"c":1}`, "direct general naive",
+			math.Log(8), ""},
+		{"wide lattice", `"alphabet":20000,"yi":[0,1,0],"lattice":"` + lattice + `","loss":{"kind":"edit"}`,
+			"general", onLattice, ""},
+		{"wider lattice", `"alphabet":1000000000,"yi":[0,1,0],"lattice":"` + lattice + `","loss":{"kind":"edit"}`,
+			"general", onLattice, ""},
+		{"n-grams there", `"alphabet":1000000000,"yi":[0,1,0],"lattice":"` + lattice +
+			`","loss":{"kind":"ngram","n":2,"c":1}`, "general", onLattice - 2, ""},
+		{"label outside", `"alphabet":2,"yi":[0],"lattice":"` + outside + `","loss":{"kind":"edit"}`, "general", 0,
+			"state 0 has an arc with label 3"},
+		{"and n-grams", `"alphabet":2,"yi":[0],"lattice":"` + outside + `","loss":{"kind":"ngram","n":1,"c":1}`,
+			"general", 0, "state 0 has an arc with label 3"},
+		{"infinite weight", `"alphabet":2,"yi":[0],"lattice":"` + infinite + `","loss":{"kind":"edit"}`, "general",
+			0, "negated potential"},
 		{"gamma", three + `,"gamma":1e308,"loss":{"kind":"edit"}`, "direct general naive", 0, "float64"},
-		{"theta", `"alphabet":2,"l":2,"q":1,"yi":[0,1],"theta":[[1e308,0],[1e308,0]],"loss":{"kind":"edit"}`, "direct general naive", 0, "float64"},
+		{"theta", `"alphabet":2,"l":2,"q":1,"yi":[0,1],"theta":[[1e308,0],[1e308,0]],"loss":{"kind":"edit"}`,
+			"direct general naive", 0, "float64"},
 		{"n of 0", three + `,"loss":{"kind":"ngram","n":0}`, "direct general naive", 0, "n = 0"},
 		{"c", three + `,"loss":{"kind":"ngram","n":1,"c":-1}`, "direct general naive", 0, "c = -1"},
 		{"infinite cost", three + `,"loss":{"kind":"edit","sub":"inf"}`, "direct general naive", 0, "cost"},
 		{"gaps that gain", three + `,"loss":{"kind":"local","ins":1}`, "direct general naive", 0, "positive"},
-		{"other length", `"alphabet":2,"l":1,"q":1,"yi":[0,1],"theta":[[0,0]],"loss":{"kind":"hamming"}`, "direct general naive", 0, "2 symbols"},
+		{"other length", `"alphabet":2,"l":1,"q":1,"yi":[0,1],"theta":[[0,0]],"loss":{"kind":"hamming"}`,
+			"direct general naive", 0, "2 symbols"},
 		{"cap", three + `,"loss":{"kind":"edit","cap":1}`, "general naive", math.Log(1 + 7*math.E), ""},
 		{"floats", `"alphabet":2.0,"l":3e0,"q":1.0,"yi":[0,1.0,0],"theta":[[0,0],[0,0],[0,0]],"loss":{"kind":"edit","sub":1e30,"band":0.0}`, "direct", 4.604494824249967, ""},
-		{"no integer", `"alphabet":2.5,"l":3,"q":1,"yi":[0,1,0],"theta":[],"loss":{"kind":"edit"}`, "direct", 0, "2.5 is not an integer"},
-		{"no symbols", `"alphabet":0,"l":3,"q":1,"yi":[],"theta":[],"loss":{"kind":"edit"}`, "direct", 0, "between 1 and"},
-		{"tied", `"alphabet":1000,"l":1000000,"q":1,"yi":[],"tied":true,"w":[` + strings.Repeat("0,", 999) + `0],"loss":{"kind":"edit"}`, "direct", 0, "too many values"},
+		{"no integer", `"alphabet":2.5,"l":3,"q":1,"yi":[0,1,0],"theta":[],"loss":{"kind":"edit"}`, "direct", 0,
+			"2.5 is not an integer"},
+		{"no symbols", `"alphabet":0,"l":3,"q":1,"yi":[],"theta":[],"loss":{"kind":"edit"}`, "direct", 0,
+			"between 1 and"},
+		{"tied", `"alphabet":1000,"l":1000000,"q":1,"yi":[],"tied":true,"w":[` + strings.Repeat("0,", 999) +
+			`0],"loss":{"kind":"edit"}`, "direct", 0, "too many values"},
 	} {
 		for _, path := range strings.Fields(c.paths) {
 			start := time.Now()
@@ -96,7 +108,8 @@ func TestLossBudget(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	answer, ok := evaluateLine(&losses.Evaluator{}, []byte(text), "test", 1, &lossOptions{path: "auto", limits: ops.Limits{Ctx: ctx}})
+	answer, ok := evaluateLine(&losses.Evaluator{}, []byte(text), "test", 1,
+		&lossOptions{path: "auto", limits: ops.Limits{Ctx: ctx}})
 	if ok || !bytes.Contains(answer, []byte("context canceled")) {
 		t.Errorf("%s", answer)
 	}
@@ -106,12 +119,14 @@ func TestLossBudget(t *testing.T) {
 func TestLossRecovers(t *testing.T) {
 	var errs bytes.Buffer
 	line := `{"name":"x","alphabet":2,"l":1,"q":1,"yi":[0],"theta":[[0,0]],"loss":{"kind":"edit"}}`
-	answer, ok := evaluateLine(nil, []byte(line), "test", 7, &lossOptions{path: "direct", errs: &errs}) // no Evaluator: the defect
+	// no Evaluator: the defect
+	answer, ok := evaluateLine(nil, []byte(line), "test", 7, &lossOptions{path: "direct", errs: &errs})
 	var got map[string]string
 	if err := json.Unmarshal(answer, &got); err != nil || ok {
 		t.Fatalf("%s, %v", answer, err)
 	}
-	if got["name"] != "x" || !strings.Contains(got["error"], "line 7") || !strings.Contains(errs.String(), "goroutine") {
+	if got["name"] != "x" || !strings.Contains(got["error"], "line 7") ||
+		!strings.Contains(errs.String(), "goroutine") {
 		t.Errorf("%v, standard error %.100q", got, errs.String())
 	}
 }
@@ -129,8 +144,11 @@ func TestLossWithoutStrings(t *testing.T) {
 	for _, path := range []string{"direct", "general"} {
 		var errs bytes.Buffer
 		text := `{"name":"a","alphabet":2,"l":1,"q":1,"yi":[0],"loss":{"kind":"ngram","n":2,"c":0},"theta":[[0,0]]}`
-		answer, ok := evaluateLine(&losses.Evaluator{}, []byte(text), "cases", 4, &lossOptions{path: path, errs: &errs})
-		if !ok || !strings.Contains(string(answer), `"risk":"nan"`) || !strings.Contains(errs.String(), "WARNING: fst loss: cases, line 4: no string has both a finite loss and a potential") {
+		answer, ok := evaluateLine(&losses.Evaluator{}, []byte(text), "cases", 4,
+			&lossOptions{path: path, errs: &errs})
+		if !ok || !strings.Contains(string(answer), `"risk":"nan"`) ||
+			!strings.Contains(errs.String(), "WARNING: fst loss: cases, line 4: no string has both a finite loss "+
+				"and a potential") {
 			t.Errorf("%s: %s; %s", path, answer, errs.String())
 		}
 	}
@@ -146,11 +164,13 @@ func TestLossSaysWhatWasUsed(t *testing.T) {
 	if kind, _ := got["log_z_error_kind"].(string); kind != "bound" && kind != "estimate" {
 		t.Errorf("log_z_error of kind %q: %s", kind, out)
 	}
-	if got["band"] != 2.0 || !strings.Contains(errs, "line 1: no alignment of 2 with 9 symbols is within the band: band 2, the least that has one, was used") {
+	if got["band"] != 2.0 || !strings.Contains(errs, "line 1: no alignment of 2 with 9 symbols is within the "+
+		"band: band 2, the least that has one, was used") {
 		t.Errorf("%s%s, want band 2 and a warning", out, errs)
 	}
 	for _, path := range []string{"direct", "general", "naive"} {
-		_, wide, errs := fstTool(t, "{"+strings.Replace(narrow, `"band":1`, `"band":2`, 1)+"}\n", "loss", "--only=log_z", "--path="+path)
+		_, wide, errs := fstTool(t, "{"+strings.Replace(narrow, `"band":1`, `"band":2`, 1)+"}\n", "loss",
+			"--only=log_z", "--path="+path)
 		_, out, _ := fstTool(t, "{"+narrow+"}\n", "loss", "--only=log_z", "--path="+path)
 		if out != wide || errs != "" {
 			t.Errorf("%s: band 1 gives %s, band 2 %s%s", path, out, wide, errs)
@@ -214,7 +234,8 @@ func TestLossLocalIsRefusedSoon(t *testing.T) {
 		var columns int
 		s, _ := got["error"].(string)
 		_, after, _ := strings.Cut(s, " with ")
-		if _, err := fmt.Sscan(after, &columns); err != nil || columns > 1<<17 || !strings.Contains(s, "try band ") {
+		if _, err := fmt.Sscan(after, &columns); err != nil || columns > 1<<17 ||
+			!strings.Contains(s, "try band ") {
 			t.Errorf("%d symbols: %v", 28+4*i, got)
 		}
 	}
@@ -233,13 +254,15 @@ func TestLossNamesDivergentCycle(t *testing.T) {
 	line := `{"alphabet":1,"l":1,"q":1,"yi":[0],"theta":[[0]],"loss":{"kind":"transducer","family":"tropical","file":"` + out + `"}}`
 	for _, path := range []string{"direct", "general", "naive"} {
 		_, got, _ := fstTool(t, line, "loss", "--path="+path)
-		if s, _ := decodeLines(t, got)[0]["error"].(string); !strings.HasPrefix(s, out+": ") || !strings.Contains(s, "through its states 1 -> 1,") {
+		if s, _ := decodeLines(t, got)[0]["error"].(string); !strings.HasPrefix(s, out+": ") ||
+			!strings.Contains(s, "through its states 1 -> 1,") {
 			t.Errorf("%s: %s", path, s)
 		}
 	}
 }
 
-// A field that the loss does not have would be a cost that nobody counts: it is named, and the case answered.
+// A field that the loss does not have would be a cost without effect: it is named, and the case
+// answered.
 func TestLossFieldsThatAreIgnored(t *testing.T) {
 	const of = `{"alphabet":2,"l":1,"q":1,"yi":[0],"theta":[[0,0]],"loss":%s}`
 	for loss, want := range map[string]string{
@@ -250,8 +273,10 @@ func TestLossFieldsThatAreIgnored(t *testing.T) {
 		`{"kind":"local","match":2,"sub":-1,"scale":1,"n":2}`: `"n", which local`,
 	} {
 		var errs bytes.Buffer
-		answer, ok := evaluateLine(&losses.Evaluator{}, fmt.Appendf(nil, of, loss), "cases", 7, &lossOptions{path: "auto", errs: &errs})
-		if got := errs.String(); !ok || want == "" && got != "" || want != "" && !strings.Contains(got, "cases, line 7: the loss has the field "+want) {
+		answer, ok := evaluateLine(&losses.Evaluator{}, fmt.Appendf(nil, of, loss), "cases", 7,
+			&lossOptions{path: "auto", errs: &errs})
+		if got := errs.String(); !ok || want == "" && got != "" || want != "" &&
+			!strings.Contains(got, "cases, line 7: the loss has the field "+want) {
 			t.Errorf("%s: %s\nmessages %q, want %q", loss, answer, got, want)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// evaluation is one case on its way: prepare makes what depends on the
-// reference, lengths and costs alone, run the rest.
+// evaluation is one case in progress. prepare makes what depends only on the reference, lengths and
+// costs; run does the rest.
 type evaluation struct {
 	c    *lossCase
 	o    *lossOptions
@@ -33,7 +33,8 @@ type evaluation struct {
 	res       losses.Result
 }
 
-func (c *lossCase) newEvaluation(e *losses.Evaluator, spec *lossspec.Spec, o *lossOptions) (*evaluation, error) {
+func (c *lossCase) newEvaluation(e *losses.Evaluator, spec *lossspec.Spec,
+	o *lossOptions) (*evaluation, error) {
 	ev := &evaluation{c: c, o: o, spec: spec, want: c.want(o), e: e}
 	var err error
 	switch {
@@ -63,7 +64,8 @@ func (c *lossCase) newEvaluation(e *losses.Evaluator, spec *lossspec.Spec, o *lo
 		}
 	}
 	if c.Expand != "" {
-		if ev.expand, err = readOver[semiring.Tropical64](c.Expand, "standard", "tropical64", "log", "log64"); err != nil {
+		if ev.expand, err = readOver[semiring.Tropical64](c.Expand, "standard", "tropical64", "log",
+			"log64"); err != nil {
 			return nil, fmt.Errorf("expand: %w", err)
 		}
 	}
@@ -118,11 +120,13 @@ func (ev *evaluation) prepare() (err error) {
 	y := ev.lattice
 	if y == nil {
 		if n := int64(c.alphabet) * int64(c.l) * 32; ev.o.limits.Bytes > 0 && n > ev.o.limits.Bytes {
-			return fmt.Errorf("the acceptor of all strings of %d of %d symbols would have %d bytes: %w", c.l, c.alphabet, n, losses.ErrBudget)
+			return fmt.Errorf("the acceptor of all strings of %d of %d symbols would have %d bytes: %w", c.l,
+				c.alphabet, n, losses.ErrBudget)
 		}
 		y = losses.Strings(c.alphabet, c.l)
 	}
-	opts := &losses.GeneralOptions{Expand: ev.expand, Band: spec.Band, Cap: spec.Cap, Columns: ev.o.columns, Limits: ev.o.limits}
+	opts := &losses.GeneralOptions{Expand: ev.expand, Band: spec.Band, Cap: spec.Cap, Columns: ev.o.columns,
+		Limits: ev.o.limits}
 	if ev.automaton, err = automaton(spec, y, ev.u, c, opts); err != nil {
 		return inFile(spec, err)
 	}
@@ -138,7 +142,8 @@ func (ev *evaluation) transducerValues() error {
 	spec, c := ev.spec, ev.c
 	var failed error
 	spec.Value = func(y, ref []int) float64 {
-		a, err := automaton(spec, losses.Chain(y), ev.u, c, &losses.GeneralOptions{Cap: spec.Cap, Limits: ev.o.limits})
+		a, err := automaton(spec, losses.Chain(y), ev.u, c,
+			&losses.GeneralOptions{Cap: spec.Cap, Limits: ev.o.limits})
 		if err != nil {
 			failed = err
 			return math.Inf(1)
@@ -160,7 +165,8 @@ func (ev *evaluation) run() error {
 		if n > 1e9 {
 			return fmt.Errorf("enumeration of %.3g strings would not end; the direct and general paths do", n)
 		}
-		if err := losses.Naive(func(u []int) float64 { return ev.spec.Value(u, c.yi) }, ev.p, c.gamma(), ev.want, ev.v, &ev.res); err != nil {
+		if err := losses.Naive(func(u []int) float64 { return ev.spec.Value(u, c.yi) }, ev.p, c.gamma(), ev.want,
+			ev.v, &ev.res); err != nil {
 			return err
 		}
 		return ev.bandError()
@@ -187,21 +193,22 @@ func (ev *evaluation) run() error {
 	return ev.bandError()
 }
 
-// errorIsDirect reports whether what a band may have cost comes from the direct machine, whatever
-// the path: it is a property of the loss and the potentials, where the loss sees their labels.
+// errorIsDirect reports whether the possible cost of a band comes from the direct machine, whatever
+// the path. It is a property of the loss and the potentials, where the loss sees their labels.
 func (ev *evaluation) errorIsDirect() bool {
 	return ev.spec.Direct != nil && ev.p != nil && ev.expand == nil && ev.spec.Cap == nil
 }
 
-// bandError adds what a band may have cost to a result that another path than the
-// direct one computed, where that is for the direct machine to tell, or for enumeration.
+// bandError adds the possible cost of a band to a result of another path than the direct one, where
+// the direct machine or enumeration can determine it.
 func (ev *evaluation) bandError() error {
 	if ev.spec.Band == 0 || ev.want&losses.WantError == 0 {
 		return nil
 	}
 	if ev.path == "naive" && ev.spec.Whole != nil {
 		var r losses.Result
-		if err := losses.Naive(func(u []int) float64 { return ev.spec.Whole(u, ev.c.yi) }, ev.p, ev.c.gamma(), 0, nil, &r); err != nil {
+		if err := losses.Naive(func(u []int) float64 { return ev.spec.Whole(u, ev.c.yi) }, ev.p, ev.c.gamma(), 0,
+			nil, &r); err != nil {
 			return err
 		}
 		ev.res.LogZError, ev.res.LogZErrorKind = 0, losses.ErrorBound

@@ -34,7 +34,8 @@ func inFile(s *lossspec.Spec, err error) error {
 }
 
 // automaton prepares the loss along the general path.
-func automaton(s *lossspec.Spec, y fst.Expanded[semiring.Log64], u machine, c *lossCase, opts *losses.GeneralOptions) (*losses.Automaton, error) {
+func automaton(s *lossspec.Spec, y fst.Expanded[semiring.Log64], u machine, c *lossCase,
+	opts *losses.GeneralOptions) (*losses.Automaton, error) {
 	switch x := s.Direct.(type) {
 	case nil:
 		if s.Rational {
@@ -54,7 +55,8 @@ func automaton(s *lossspec.Spec, y fst.Expanded[semiring.Log64], u machine, c *l
 		}
 		return losses.TropicalAutomaton(y, f, c.yi, opts)
 	case interface {
-		Automaton(y fst.Expanded[semiring.Log64], ref []int, alphabet int, opts *losses.GeneralOptions) (*losses.Automaton, error)
+		Automaton(y fst.Expanded[semiring.Log64], ref []int, alphabet int,
+			opts *losses.GeneralOptions) (*losses.Automaton, error)
 	}:
 		return x.Automaton(y, c.yi, c.alphabet, opts)
 	}

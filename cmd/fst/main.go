@@ -40,8 +40,9 @@ func main() {
 	std.End(progName(os.Args[0]), status)
 }
 
-// guarded returns the status of do, or 1 with a message where it panics: the runtime's own status, 2, would say that a
-// comparison has found a difference. The library hands panics of its goroutines on to this one.
+// guarded returns the status of do, or 1 with a message where it panics. The runtime's own status,
+// 2, would mean that a comparison found a difference. The library passes panics of its goroutines
+// on to this one.
 func guarded(argv []string, errs io.Writer, stop func(), do func() int) (status int) {
 	defer func() {
 		v := recover()
@@ -56,19 +57,21 @@ func guarded(argv []string, errs io.Writer, stop func(), do func() int) (status 
 				v, stack = worker.Value, worker.Stack
 			}
 		}
-		fmt.Fprintf(errs, "ERROR: %s: panic: %v\nThis is a bug of the program, whatever it was given; no incomplete output file was written. "+
-			"Please report it with this call, its files if they may be shown, and the lines below:\n%q\nfst %s\n%s", progName(argv[0]), v, argv, cli.Version(), stack)
+		fmt.Fprintf(errs, "ERROR: %s: panic: %v\nThis is a bug of the program, whatever it was given; no "+
+			"incomplete output file was written. "+
+			"Please report it with this call, its files if they may be shown, and the lines below:\n%q\nfst %s\n%s",
+			progName(argv[0]), v, argv, cli.Version(), stack)
 		status = 1
 	}()
 	return do()
 }
 
-// tuneMemory has garbage collected when it is a quarter of what is live and of
-// ballast together, unless GOGC says otherwise; the usual rule is as much as what
-// is live. The arrays of machines hold no pointers, so that a collection has little
-// to trace: peaks are lower, for some processor time (most where
-// large symbol tables are traced); GOGC=100 beside the default shows both, with `time -v` of a call. Without the ballast, which is
-// never written and so never resident, small machines would be collected at every megabyte or so.
+// tuneMemory makes the collector run when garbage reaches a quarter of the live heap and the
+// ballast together, unless GOGC says otherwise. The usual rule is as much as is live. The arrays of
+// machines hold no pointers, so a collection traces little. Peaks are lower, for some processor
+// time (most where large symbol tables are traced); compare GOGC=100 and the default with `time
+// -v`. Without the ballast, which is never written and so never resident, small machines would be
+// collected every megabyte or so.
 func tuneMemory() {
 	if os.Getenv("GOGC") == "" {
 		ballast = make([]byte, 48<<20)
@@ -79,13 +82,14 @@ func tuneMemory() {
 // ballast counts as live until a tool that minds its memory more than its time drops it.
 var ballast []byte
 
-// holdTo is called with --limit_bytes when a machine has been read, and with the bytes of all that were. Only the program itself
-// changes how the runtime collects, as with settle.
+// holdTo is called with --limit_bytes when a machine has been read, and with the bytes of all that
+// were. Only the program itself changes how the runtime collects, as with settle.
 var holdTo = func(limit, read int64) {}
 
-// holdMemory has the collector at work as often as it takes to stay near a limit, with what has been read; a
-// quarter of the limit and 12 MB are for what is copied as it grows, and for the runtime. Far from the limit it changes nothing. The
-// n best paths of a machine of 200,000 arcs to a limit of 200 MB left the process with 620 MB without.
+// holdMemory makes the collector run as often as it takes to stay near a limit, including the
+// input. A quarter of the limit and 12 MB are reserved for what is copied as it grows, and for the
+// runtime. Far from the limit it changes nothing. Without it, the n best paths of a machine of
+// 200,000 arcs under a limit of 200 MB left the process with 620 MB.
 func holdMemory(limit, read int64) {
 	if os.Getenv("GOMEMLIMIT") == "" {
 		most := min(float64(limit)*1.25+float64(read)+float64(len(ballast)+12<<20), 1<<62)
@@ -93,15 +97,15 @@ func holdMemory(limit, read int64) {
 	}
 }
 
-// settle is called before a tool begins its work, with the number of its workers. Only the program itself
-// changes how the runtime schedules, once: not a test of many calls, nor a stage of fst run.
+// settle is called before a tool begins its work, with the number of its workers. Only the program
+// itself changes how the runtime schedules, once: not a test of many calls, nor a stage of fst run.
 var settle = func(workers int) {}
 
-// useProcessors keeps the runtime to as many processors as there are workers. A collector that finds a
-// second one idle marks there, which takes processor time for the time it saves; worse, it waits busily,
-// sending signals, for whoever works to come to where his stack can be looked at, and the
-// clearing or copying of a large array, each page of which faults, is a long time to wait: inverting
-// a lexicon of 24 MB took from 0.08 to 0.20 s of processor time on two idle processors, and takes 0.065 on one.
+// useProcessors restricts the runtime to as many processors as there are workers. A collector that
+// finds a second one idle marks there, which costs processor time. Worse, it waits busily, sending
+// signals, until the working goroutine can be stopped, and clearing or copying a large array, where
+// each page faults, takes long. Inverting a lexicon of 24 MB took from 0.08 to 0.20 s of processor
+// time on two idle processors, and takes 0.065 on one.
 func useProcessors(workers int) {
 	if workers < runtime.GOMAXPROCS(0) {
 		runtime.GOMAXPROCS(workers)
@@ -130,7 +134,9 @@ type call struct {
 	special *fst.SpecialLabel // of a phi, rho or sigma machine to be written; nil is the default
 	pipe    *pipe             // of fst run, else nil
 	models  bool              // linear models that are read stay models
-	plain   bool              // of machines that are read only states and arcs are looked at, or they are passed on: what their headers claim is not tested
+	// of machines that are read only states and arcs are looked at, or they are passed on: what their
+	// headers claim is not tested
+	plain bool
 
 	ownStates  bool // --limit_states bounds something else than what is read
 	inputTaken bool // standard input is being read
@@ -142,7 +148,8 @@ type call struct {
 	cli.Streams
 }
 
-// Warn is that of Streams, once for each text: a table that is read for both sides has its faults once.
+// Warn is that of Streams, once for each text: a table that is read for both sides has its faults
+// once.
 func (c *call) Warn(prog, format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	if !c.said[text] {
@@ -237,7 +244,8 @@ func (t *tool) prog() string {
 // unknownTool says that there is no such tool, and which one may be meant.
 func unknownTool(name string) error {
 	if strings.HasPrefix(name, "-") {
-		return fmt.Errorf("there is no tool %q: flags go behind the tool's name, as in `fst print %s a.fst`; `fst help` lists the tools", name, name)
+		return fmt.Errorf("there is no tool %q: flags go behind the tool's name, as in `fst print %s a.fst`; "+
+			"`fst help` lists the tools", name, name)
 	}
 	var names []string
 	for _, t := range tools {
@@ -307,9 +315,9 @@ var exit = os.Exit
 // grace is how long after its --timeout a tool may end by itself.
 var grace = func(timeout time.Duration) time.Duration { return timeout/20 + 200*time.Millisecond }
 
-// watch ends the process when a tool has not come to its end by itself some time
-// after its --timeout: not all that takes time looks at a clock. What looks has
-// more to say, and so goes first. The returned function calls it off.
+// watch ends the process when a tool has not ended by itself some time after its --timeout, since
+// not all long work checks the clock. Work that checks has a better message, and so goes first. The
+// returned function cancels it.
 func (c *call) watch() (stop func()) {
 	limit := *c.lib.timeout
 	if limit <= 0 {
@@ -317,7 +325,8 @@ func (c *call) watch() (stop func()) {
 	}
 	t := time.AfterFunc(limit+grace(limit), func() {
 		output.Stop()
-		exit(c.Fail(c.prog, fmt.Errorf("stopped: --timeout=%v is over; no incomplete output file was written", limit)))
+		exit(c.Fail(c.prog, fmt.Errorf("stopped: --timeout=%v is over; no incomplete output file was written",
+			limit)))
 	})
 	return func() { t.Stop() }
 }
@@ -345,7 +354,8 @@ func (t *tool) usage(w io.Writer) {
 }
 
 func (t *tool) help(w io.Writer, c *call, library bool) {
-	if len(c.flags.Flags()) == 0 || !slices.ContainsFunc(c.flags.Flags(), func(f *flags.Flag) bool { return !f.Library }) {
+	if len(c.flags.Flags()) == 0 || !slices.ContainsFunc(c.flags.Flags(),
+		func(f *flags.Flag) bool { return !f.Library }) {
 		t.setup(c.flags)
 	}
 	t.usage(w)
@@ -360,7 +370,8 @@ func (t *tool) help(w io.Writer, c *call, library bool) {
 				common = append(common, "--"+name)
 			}
 		}
-		fmt.Fprintf(w, "Besides, as all tools take them: %s and others; fst %s --help tells what they mean.\n", strings.Join(common, ", "), t.name)
+		fmt.Fprintf(w, "Besides, as all tools take them: %s and others; fst %s --help tells what they mean.\n",
+			strings.Join(common, ", "), t.name)
 	}
 }
 
@@ -369,8 +380,8 @@ var packageComment string
 
 // differences is the table of the package comment, which is the only one.
 func differences() string {
-	_, table, _ := strings.Cut(packageComment, "// What differs, on purpose")
-	table, _, _ = strings.Cut("// What differs, on purpose"+table, "// All types of machines in files")
+	_, table, _ := strings.Cut(packageComment, "// The intended differences")
+	table, _, _ = strings.Cut("// The intended differences"+table, "// All types of machines in files")
 	var b strings.Builder
 	for line := range strings.Lines(strings.TrimRight(table, "/ \n")) {
 		line = strings.TrimPrefix(strings.TrimPrefix(line, "//"), " ")
@@ -382,9 +393,10 @@ func differences() string {
 // overviewUsage is how the program is called.
 const overviewUsage = `  fst TOOL [flags] [arguments]     or, linked under that name, fstTOOL ...
 
-"fst help TOOL" tells more, "fst help differences" what OpenFst's tools do otherwise. A missing file name or - is standard input or output.
-Flags stand before or behind arguments, as -f, --f=value or --f value, and a hyphen in a name is as good as an underscore.
-"fst --version" prints the version of the module and the commit that the program was built from, "devel" where the build knows none.`
+"fst help TOOL" explains a tool, "fst help differences" lists the differences from OpenFst's tools.
+A missing file name or - is standard input or output. Flags may stand before or after arguments, as
+-f, --f=value or --f value, and a hyphen in a name is equivalent to an underscore. "fst --version"
+prints the version of the module ("devel" if the build knows none) and the commit it was built from.`
 
 func overview(w io.Writer) {
 	fmt.Fprintf(w, "Weighted finite-state transducers, and exact gradients of losses over them.\n\n%s\n\n",

@@ -10,18 +10,23 @@ import (
 	"github.com/tropica-fst/tropica/ops"
 )
 
-// matcherFlags defines the flags for labels with a meaning of their own and for looking ahead. What they give takes the symbols
-// of the two machines on the inner tape.
+// matcherFlags defines the flags for labels with a meaning of their own and for looking ahead. What
+// they give takes the symbols of the two machines on the inner tape.
 func matcherFlags(fs *flags.Set) func(*ops.ComposeOptions, [2]*fst.SymbolTable) error {
-	first := fs.String("first_matcher", "", "Output labels of the first machine with a meaning of their own: phi:L, rho:L, sigma:L or epsilons:L,M,...")
-	second := fs.String("second_matcher", "", "Input labels of the second machine with a meaning of their own, likewise")
+	first := fs.String("first_matcher", "", "Output labels of the first machine with a meaning of their own: "+
+		"phi:L, rho:L, sigma:L or epsilons:L,M,...")
+	second := fs.String("second_matcher", "", "Input labels of the second machine with a meaning of their "+
+		"own, likewise")
 	loop := fs.Bool("phi_loop", true, "A loop of phi matches what nothing else does")
-	rewrite := fs.Enum("rewrite_mode", "auto", []string{"auto", "always", "never"}, "Put what rho, sigma or a loop of phi matched on both sides of an arc; auto does for acceptors")
-	ahead := fs.Enum("lookahead", "none", []string{"none", "auto", "first", "second"}, "Machine that looks ahead")
+	rewrite := fs.Enum("rewrite_mode", "auto", []string{"auto", "always", "never"},
+		"Put what rho, sigma or a loop of phi matched on both sides of an arc; auto does for acceptors")
+	ahead := fs.Enum("lookahead", "none", []string{"none", "auto", "first", "second"},
+		"Machine that looks ahead")
 	push := fs.Bool("lookahead_push", false, "With --lookahead, push weights to where they are seen")
 	pushLabels := fs.Bool("lookahead_push_labels", false, "With --lookahead, put out labels where they are seen")
 	return func(o *ops.ComposeOptions, inner [2]*fst.SymbolTable) error {
-		mode := map[string]fst.Rewrite{"auto": fst.RewriteAuto, "always": fst.RewriteAlways, "never": fst.RewriteNever}[*rewrite]
+		mode := map[string]fst.Rewrite{"auto": fst.RewriteAuto, "always": fst.RewriteAlways,
+			"never": fst.RewriteNever}[*rewrite]
 		for name, m := range map[string]struct {
 			text  string
 			table *fst.SymbolTable
@@ -37,7 +42,8 @@ func matcherFlags(fs *flags.Set) func(*ops.ComposeOptions, [2]*fst.SymbolTable) 
 			x.NoLoop, x.Rewrite = !*loop, mode
 			*m.to = x
 		}
-		side, ok := map[string]ops.LookAheadSide{"auto": ops.LookAheadAuto, "first": ops.LookAheadFirst, "second": ops.LookAheadSecond}[*ahead]
+		side, ok := map[string]ops.LookAheadSide{"auto": ops.LookAheadAuto, "first": ops.LookAheadFirst,
+			"second": ops.LookAheadSecond}[*ahead]
 		if ok {
 			o.LookAhead = &ops.LookAhead{Side: side, PushWeights: *push, PushLabels: *pushLabels}
 		} else if *push {

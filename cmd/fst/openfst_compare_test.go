@@ -24,8 +24,8 @@ func readTyped(b []byte) (*typed, error) {
 	return c.readMachine("")
 }
 
-// compareFiles compares two machines as fstequal does, with their types and symbols. A step above 0 says that
-// weights have been rounded to multiples of it: see sameButRounding.
+// compareFiles compares two machines as fstequal does, with their types and symbols. A step above 0
+// says that weights have been rounded to multiples of it: see sameButRounding.
 func compareFiles(a, b []byte, delta float64, step float32) string {
 	x, err := readTyped(a)
 	if err != nil {
@@ -39,8 +39,10 @@ func compareFiles(a, b []byte, delta float64, step float32) string {
 	if x.ArcType() != y.ArcType() || x.fstType != y.fstType && y.fstType != "edit" {
 		return fmt.Sprintf("a %s over %s against a %s over %s", x.fstType, x.ArcType(), y.fstType, y.ArcType())
 	}
-	// Of weights such as 10³⁰ in 64 bits the last digit is more than any delta: those that print the same are the same.
-	if d := x.Equal(x.m, y.m, delta); d != nil && (step == 0 || !sameButRounding(printed(a), printed(b), delta, step)) &&
+	// Of weights such as 10³⁰ in 64 bits the last digit is more than any delta: those that print
+	// the same are the same.
+	if d := x.Equal(x.m, y.m, delta); d != nil &&
+		(step == 0 || !sameButRounding(printed(a), printed(b), delta, step)) &&
 		(x.ArcType() != "log64" || printed(a) != printed(b)) {
 		return d.String()
 	}
@@ -69,13 +71,15 @@ func printed(b []byte) string {
 	return out.String()
 }
 
-// withoutLookAhead says where a composition with a label look-ahead machine has another relation than OpenFst's of the
-// same two machines as sorted vectors.
+// withoutLookAhead says where a composition with a label look-ahead machine has another relation
+// than OpenFst's of the same two machines as sorted vectors.
 func (p *peers) withoutLookAhead(c *peerCase, flags []string, result []byte) string {
 	var files []string
 	for i, side := range []string{"olabel", "ilabel"} {
 		sorted := filepath.Join(p.dir, fmt.Sprintf("sorted%d", i))
-		if _, errs, status := p.openFst("fstarcsort", []string{"--sort_type=" + side, filepath.Join(p.dir, fmt.Sprintf("in%d.fst", i)), sorted}, nil); status != 0 {
+		if _, errs, status := p.openFst("fstarcsort",
+			[]string{"--sort_type=" + side, filepath.Join(p.dir, fmt.Sprintf("in%d.fst", i)), sorted},
+			nil); status != 0 {
 			return errs
 		}
 		files = append(files, sorted)
@@ -100,22 +104,23 @@ func (p *peers) withoutLookAhead(c *peerCase, flags []string, result []byte) str
 	return keepsRelation(result, m, 0)
 }
 
-// sameSums says what differs between two acyclic machines whose weights are negative logarithms: pairs of strings of up to
-// three labels, or the sums over all paths.
+// sameSums says what differs between two acyclic machines whose weights are negative logarithms:
+// pairs of strings of up to three labels, or the sums over all paths.
 func sameSums(a, b []byte) string {
 	x, y := modelOf(a), modelOf(b)
 	if x.start < 0 || y.start < 0 {
 		return "one of them has no start"
 	}
-	if s, t := x.distances(x.start, true)[x.start], y.distances(y.start, true)[y.start]; !(s == t || math.Abs(s-t) <= 2e-3*max(1, math.Abs(t))) {
+	if s, t := x.distances(x.start, true)[x.start],
+		y.distances(y.start, true)[y.start]; !(s == t || math.Abs(s-t) <= 2e-3*max(1, math.Abs(t))) {
 		return fmt.Sprintf("all paths sum to %v, and in OpenFst's result to %v", s, t)
 	}
 	y.arcType, y.fstType = "standard", "vector"
 	return keepsRelation(a, y, 1.0/1024)
 }
 
-// sameRelation says what differs between the pairs of strings of up to n labels that two machines over tropical
-// weights have, of fewer labels where there are too many paths.
+// sameRelation says what differs between the pairs of strings of up to n labels that two machines
+// over tropical weights have, of fewer labels where there are too many paths.
 func sameRelation(a, b []byte, n int) (diff string) {
 	defer func() {
 		switch too := recover(); {
@@ -136,9 +141,10 @@ func sameRelation(a, b []byte, n int) (diff string) {
 	return cmp.Diff(of[0], of[1], fsttest.Within[semiring.Tropical](1e-5))
 }
 
-// sameButRounding reports whether printed machines differ in weights only, by delta, or where the first's is one
-// that a float32 cannot round to multiples of step, and so left alone here: OpenFst goes through with it, and of
-// the quotient, the sum and the product each is rounded to a float32. The second must be just that.
+// sameButRounding reports whether printed machines differ in weights only, by delta, or where the
+// first's is one that a float32 cannot round to multiples of step, and so left alone here: OpenFst
+// goes through with it, and of the quotient, the sum and the product each is rounded to a float32.
+// The second must be just that.
 func sameButRounding(a, b string, delta float64, step float32) bool {
 	la, lb := strings.Split(a, "\n"), strings.Split(b, "\n")
 	if len(la) != len(lb) {
@@ -195,7 +201,8 @@ func compareDistances(a, b string, c *peerCase) string {
 		if exact == nil {
 			exact = c.inputs[0].decoded().distances(c.source(), slices.Contains(c.flags, "--reverse"))
 		}
-		if q, err := strconv.Atoi(qa); qa == qb && err == nil && q < len(exact) && math.Abs(x-exact[q]) <= 1e-5*max(1, math.Abs(x)) && y > x {
+		if q, err := strconv.Atoi(qa); qa == qb && err == nil && q < len(exact) &&
+			math.Abs(x-exact[q]) <= 1e-5*max(1, math.Abs(x)) && y > x {
 			continue
 		}
 		return fmt.Sprintf("line %d: %q against %q, exact %v", i+1, la[i], lb[i], exact)

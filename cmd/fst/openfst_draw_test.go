@@ -67,8 +67,9 @@ func (m *model) encode() []byte {
 	return encodeModel(m, func(x float64) semiring.Tropical { return semiring.Tropical(x) })
 }
 
-// encodeFurther returns the machine as a file of a type that OpenFst keeps in a library of its own, as fstconvert
-// writes it here, so that OpenFst reads what we wrote. What the type cannot hold is a vector file.
+// encodeFurther returns the machine as a file of a type that OpenFst keeps in a library of its own,
+// as fstconvert writes it here, so that OpenFst reads what we wrote. What the type cannot hold is a
+// vector file.
 func (m *model) encodeFurther() []byte {
 	plain := *m
 	plain.fstType = "vector"
@@ -89,8 +90,8 @@ func (m *model) encodeFurther() []byte {
 	return out.Bytes()
 }
 
-// decoded returns the machine as its file has it: look-ahead files number labels, and ngram files states, in a way of
-// their own.
+// decoded returns the machine as its file has it: look-ahead files number labels, and ngram files
+// states, in a way of their own.
 func (m *model) decoded() *model {
 	file := m.encode()
 	if !strings.HasSuffix(m.fstType, "lookahead") && m.fstType != "ngram" {
@@ -113,7 +114,8 @@ func encodeModel[W semiring.Codec[W]](m *model, w func(float64) W) []byte {
 		v.SetStart(fst.StateID(m.start))
 	}
 	for _, a := range m.arcs {
-		v.AddArc(fst.StateID(a.from), fst.Arc[W]{ILabel: a.in, OLabel: a.out, Weight: w(a.weight), NextState: fst.StateID(a.to)})
+		v.AddArc(fst.StateID(a.from), fst.Arc[W]{ILabel: a.in, OLabel: a.out, Weight: w(a.weight),
+			NextState: fst.StateID(a.to)})
 	}
 	isyms, osyms := modelSymbols("in", m.isyms), modelSymbols("out", m.osyms)
 	if m.sparse {
@@ -233,9 +235,11 @@ func drawModel(rng *rand.Rand, arcType string, t traits) *model {
 	acyclic := t.acyclic || rng.IntN(3) == 0
 	acceptor := t.acceptor || rng.IntN(3) == 0
 	weights := [][]float64{{0}, {0, 0.5, 1, 1.5, 2.25}, {0.5, 3}, {0.1, 0.2, 0.3, 0.7}, {-1, 1, 2, 1e6, 1e-7},
-		// Closer than what any tool tells apart; the least numbers that there are; those whose quotients by --delta are too large for any.
+		// Closer than what any tool tells apart; the least numbers that there are; those whose
+		// quotients by --delta are too large for any.
 		{0, 1e-7, 3e-7, 5e-4, 9e-4}, {0, math.Copysign(0, -1), 1e-45, 2e-38}, {1, 1e30, 1e36},
-		// As of -log probabilities: too large for float32 to have digits finer than the steps that some tools round to.
+		// As of -log probabilities: too large for float32 to have digits finer than the steps that
+		// some tools round to.
 		{4.1, 5.31, 9.73, 23.251, 1234.567}}[[]int{0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 6, 7, 8}[rng.IntN(14)]]
 	if slices.Contains(weights, 1e36) && !acyclic { // OpenFst's determinization ends where residuals overflow
 		weights = []float64{1, 1e6, 1e7}
@@ -262,7 +266,8 @@ func drawModel(rng *rand.Rand, arcType string, t traits) *model {
 		}
 		l := fst.Label(1 + rng.IntN(labels))
 		if limits && l <= 2 {
-			l = []fst.Label{0, math.MaxInt32, -3}[l] // of strings of labels OpenFst has -1 and -2 mark those that are none
+			// of strings of labels OpenFst has -1 and -2 mark those that are none
+			l = []fst.Label{0, math.MaxInt32, -3}[l]
 		}
 		return l
 	}
@@ -325,18 +330,21 @@ func drawModel(rng *rand.Rand, arcType string, t traits) *model {
 	return m
 }
 
-// furtherTypes are the types of files that OpenFst has in libraries which it loads when it comes upon one, those of
-// specialTypes among them where there are some.
+// furtherTypes are the types of files that OpenFst has in libraries which it loads when it comes
+// upon one, those of specialTypes among them where there are some.
 var furtherTypes []string
 
 // plugInTypes are furtherTypes where OpenFst's libraries are installed.
 var plugInTypes = words("const8 const16 const64 ngram arc_lookahead ilabel_lookahead olabel_lookahead" +
-	" compact8_string compact8_weighted_string compact8_acceptor compact8_unweighted compact8_unweighted_acceptor" +
-	" compact16_string compact16_weighted_string compact16_acceptor compact16_unweighted compact16_unweighted_acceptor" +
-	" compact64_string compact64_weighted_string compact64_acceptor compact64_unweighted compact64_unweighted_acceptor")
+	" compact8_string compact8_weighted_string compact8_acceptor compact8_unweighted " +
+	"compact8_unweighted_acceptor" +
+	" compact16_string compact16_weighted_string compact16_acceptor compact16_unweighted " +
+	"compact16_unweighted_acceptor" +
+	" compact64_string compact64_weighted_string compact64_acceptor compact64_unweighted " +
+	"compact64_unweighted_acceptor")
 
-// backOff makes m a back-off model of up to three words, without which there are no ngram files: states are
-// contexts of two words at most, which lead by ε to the context without the oldest word.
+// backOff makes m a back-off model of up to three words, without which there are no ngram files:
+// states are contexts of two words at most, which lead by ε to the context without the oldest word.
 func (m *model) backOff(rng *rand.Rand, weight func() float64) {
 	words := byte(1 + rng.IntN(3))
 	contexts, reads := []string{"", "0"}, map[string]string{} // 0 is the begin of the string
@@ -356,7 +364,8 @@ func (m *model) backOff(rng *rand.Rand, weight func() float64) {
 	for range rng.IntN(20) {
 		c, w := contexts[rng.IntN(len(contexts))], 1+byte(rng.IntN(int(words)))
 		read(c, w)
-		if longer := c + string('0'+w); len(longer) <= 2 && !slices.Contains(contexts, longer) && slices.Contains(contexts, longer[1:]) {
+		if longer := c + string('0'+w); len(longer) <= 2 && !slices.Contains(contexts, longer) &&
+			slices.Contains(contexts, longer[1:]) {
 			contexts = append(contexts, longer)
 		}
 	}
@@ -385,7 +394,8 @@ func (m *model) backOff(rng *rand.Rand, weight func() float64) {
 	m.isyms, m.osyms = min(m.isyms, 1)*4, min(m.osyms, 1)*4
 }
 
-// strange gives some machines labels that OpenFst has for none, which its operations nevertheless take as they are.
+// strange gives some machines labels that OpenFst has for none, which its operations nevertheless
+// take as they are.
 func strange(inputs func(*rand.Rand, string) []*model) func(*rand.Rand, string) []*model {
 	return func(rng *rand.Rand, arcType string) []*model {
 		ms := inputs(rng, arcType)
@@ -497,7 +507,8 @@ func (m *model) smaller(yield func(*model) bool) {
 		}
 	}
 	for q := len(m.finals) - 1; q >= 0; q-- {
-		used := m.start == q || slices.ContainsFunc(m.arcs, func(a modelArc) bool { return a.from == q || a.to == q })
+		used := m.start == q || slices.ContainsFunc(
+			m.arcs, func(a modelArc) bool { return a.from == q || a.to == q })
 		if !used && !try(func(c *model) {
 			c.finals = slices.Delete(c.finals, q, q+1)
 			if c.start > q {
@@ -557,9 +568,9 @@ func (m *model) negativeCycle() bool {
 	return true
 }
 
-// distances returns the sums over all paths from source to each state, or in reverse from it
-// to the end, of log weights: -log x for the solution x of x = b + Ax, by elimination, or where there are no cycles along
-// the arcs, which no exponent is too large for.
+// distances returns the sums over all paths from source to each state, or in reverse from it to the
+// end, of log weights: -log x for the solution x of x = b + Ax, by elimination, or where there are
+// no cycles along the arcs, which no exponent is too large for.
 func (m *model) distances(source int, reverse bool) []float64 {
 	n := len(m.finals)
 	if !m.cyclic() {
@@ -643,9 +654,9 @@ func (m *model) distancesAcyclic(source int, reverse bool) []float64 {
 	return out
 }
 
-// unordered reports whether arcs of a state with the same labels have weights of which a is
-// within delta of b, and b of c, but not a of c. Then "less by more than delta, or the lower
-// next state" is no order, and what std::sort makes of it is undefined.
+// unordered reports whether arcs of a state with the same labels have weights a, b and c where a is
+// within delta of b, and b of c, but not a of c. Then "less by more than delta, or the lower next
+// state" is no order, and what std::sort makes of it is undefined.
 func (m *model) unordered(delta float32) bool {
 	near := func(x, y modelArc) bool {
 		v, w := float32(x.weight), float32(y.weight)
@@ -669,7 +680,8 @@ func (m *model) unordered(delta float32) bool {
 
 // hasZeroEpsilon tells whether an arc with ε on both sides has the weight 0̄.
 func (m *model) hasZeroEpsilon() bool {
-	return slices.ContainsFunc(m.arcs, func(a modelArc) bool { return a.in == 0 && a.out == 0 && math.IsInf(a.weight, 1) })
+	return slices.ContainsFunc(
+		m.arcs, func(a modelArc) bool { return a.in == 0 && a.out == 0 && math.IsInf(a.weight, 1) })
 }
 
 // hasZeroArc tells whether an arc has the weight 0̄.
@@ -707,15 +719,19 @@ func TestModelDistances(t *testing.T) {
 			t.Errorf("ours %q is wrong and passes", theirs)
 		}
 	}
-	two := &model{finals: []float64{math.Inf(1), 0.5}, arcs: []modelArc{{from: 0, to: 1, weight: 1}, {from: 1, to: 1, weight: math.Ln2}}}
+	two := &model{finals: []float64{math.Inf(1), 0.5},
+		arcs: []modelArc{{from: 0, to: 1, weight: 1}, {from: 1, to: 1, weight: math.Ln2}}}
 	if d := two.distances(0, false); math.Abs(d[0]) > 1e-7 || math.Abs(d[1]-(1-math.Ln2)) > 1e-7 {
 		t.Errorf("from the start %v", d)
 	}
-	if d := two.distances(0, true); math.Abs(d[0]-(1.5-math.Ln2)) > 1e-7 || math.Abs(d[1]-(0.5-math.Ln2)) > 1e-7 {
+	if d := two.distances(0, true); math.Abs(d[0]-(1.5-math.Ln2)) > 1e-7 ||
+		math.Abs(d[1]-(0.5-math.Ln2)) > 1e-7 {
 		t.Errorf("to the end %v", d)
 	}
 	// Without cycles, with weights whose exponents a float64 does not have.
-	far := &model{finals: []float64{math.Inf(1), math.Inf(1), 1000, 3}, arcs: []modelArc{{from: 0, to: 1, weight: -2000}, {from: 0, to: 1, weight: -2000}, {from: 1, to: 2, weight: 1}, {from: 1, to: 2, weight: 1}}}
+	far := &model{finals: []float64{math.Inf(1), math.Inf(1), 1000, 3},
+		arcs: []modelArc{{from: 0, to: 1, weight: -2000}, {from: 0, to: 1, weight: -2000},
+			{from: 1, to: 2, weight: 1}, {from: 1, to: 2, weight: 1}}}
 	inf := math.Inf(1)
 	for reverse, want := range map[bool][]float64{
 		false: {0, -2000 - math.Ln2, -1999 - 2*math.Ln2, inf},
@@ -766,7 +782,8 @@ func TestSameButRounding(t *testing.T) {
 
 // further is a machine that is of a further type, mostly, or fit for one.
 func further(rng *rand.Rand, arcType string) []*model {
-	of := []traits{{}, {acceptor: true}, {unweighted: true, finite: true}, {acceptor: true, unweighted: true, finite: true}}[rng.IntN(4)]
+	of := []traits{{}, {acceptor: true}, {unweighted: true, finite: true},
+		{acceptor: true, unweighted: true, finite: true}}[rng.IntN(4)]
 	m := drawModel(rng, arcType, of)
 	if len(furtherTypes) > 0 && rng.IntN(2) == 0 {
 		m.fstType = furtherTypes[rng.IntN(len(furtherTypes))]

@@ -29,7 +29,8 @@ func TestStringArchivesAsOpenFst(t *testing.T) {
 			var text strings.Builder
 			for range rng.IntN(14) {
 				for range rng.IntN(5) {
-					text.WriteString(pick("a", "b", "c", "a b", " ", "\t", "1", "17", "0", pick("zzz", "a", "é", "minus", "-3")))
+					text.WriteString(pick("a", "b", "c", "a b", " ", "\t", "1", "17", "0",
+						pick("zzz", "a", "é", "minus", "-3")))
 					text.WriteString(pick(" ", " ", "\t", ""))
 				}
 				text.WriteString("\n")
@@ -38,13 +39,16 @@ func TestStringArchivesAsOpenFst(t *testing.T) {
 			must(os.WriteFile(name, []byte(text.String()), 0o666))
 			inputs = append(inputs, name)
 		}
-		flags := []string{"--token_type=" + pick("symbol", "symbol", "byte", "utf8", pick("utf8", "words")), "--entry_type=" + pick("line", "line", "file"),
-			"--far_type=" + pick("default", "stlist", "sttable", "fst"), "--arc_type=" + pick("standard", "log", "log64")}
+		flags := []string{"--token_type=" + pick("symbol", "symbol", "byte", "utf8", pick("utf8", "words")),
+			"--entry_type=" + pick("line", "line", "file"),
+			"--far_type=" + pick("default", "stlist", "sttable", "fst"),
+			"--arc_type=" + pick("standard", "log", "log64")}
 		if rng.IntN(3) > 0 {
 			flags = append(flags, "--symbols=syms.txt")
 		}
-		for _, f := range []string{"--keep_symbols", "--initial_symbols=false", "--unknown_symbol=<unk>", "--generate_keys=4", "--key_prefix=p-", "--key_suffix=.s",
-			"--fst_type=compact", "--allow_negative_labels", "--unknown_symbol=nix"} {
+		for _, f := range []string{"--keep_symbols", "--initial_symbols=false", "--unknown_symbol=<unk>",
+			"--generate_keys=4", "--key_prefix=p-", "--key_suffix=.s", "--fst_type=compact", "--allow_negative_labels",
+			"--unknown_symbol=nix"} {
 			if n := rng.IntN(4); n == 0 && (f != "--unknown_symbol=nix" || rng.IntN(4) == 0) {
 				flags = append(flags, f)
 			}
@@ -60,7 +64,8 @@ func TestStringArchivesAsOpenFst(t *testing.T) {
 			continue // OpenFst says so, and exits with 0
 		}
 		if got != want.Exit {
-			t.Fatalf("case %d: %q %q: exit status %d (%s), OpenFst's %d (%s)", i, flags, inputs, got, errs, want.Exit, want.Stderr)
+			t.Fatalf("case %d: %q %q: exit status %d (%s), OpenFst's %d (%s)", i, flags, inputs, got, errs,
+				want.Exit, want.Stderr)
 		}
 		if got != 0 {
 			continue
@@ -70,26 +75,31 @@ func TestStringArchivesAsOpenFst(t *testing.T) {
 			t.Fatalf("case %d: %q: wrote\n%x\nOpenFst\n%x", i, flags, a, b)
 		}
 		print := []string{flags[0], flags[1]}
-		for _, f := range []string{"--symbols=syms.txt", "--print_key", "--print_weight", "--initial_symbols=false", "--begin_key=0", "--end_key=p-in1", "--generate_filenames=3"} {
+		for _, f := range []string{"--symbols=syms.txt", "--print_key", "--print_weight", "--initial_symbols=false",
+			"--begin_key=0", "--end_key=p-in1", "--generate_filenames=3"} {
 			if rng.IntN(3) == 0 {
 				print = append(print, f)
 			}
 		}
 		must(os.RemoveAll("x"))
 		must(os.MkdirAll("x", 0o777))
-		theirs := o.Run("farprintstrings", append(slices.Concat(print, []string{"--filename_prefix=x/theirs-"}), "a.far")...)
+		theirs := o.Run("farprintstrings", append(slices.Concat(print, []string{"--filename_prefix=x/theirs-"}),
+			"a.far")...)
 		if strings.Contains(theirs.Stderr, "Find: Operation not supported") {
 			continue // of lists OpenFst finds no key
 		}
 		if len(a) <= 24 || theirs.Exit != 0 && strings.Contains(theirs.Stderr, "Empty FST archive") {
 			continue // of an empty archive OpenFst says that it is none
 		}
-		out, errs, got := run2(append(slices.Concat([]string{"farprintstrings"}, print, []string{"--filename_prefix=x/ours-"}), "a.far")...)
+		out, errs, got := run2(append(slices.Concat([]string{"farprintstrings"}, print,
+			[]string{"--filename_prefix=x/ours-"}), "a.far")...)
 		if got != theirs.Exit || out != theirs.Stdout {
-			t.Fatalf("case %d: %q %q: printed (%d)\n%s%s\nOpenFst (%d)\n%s%s", i, flags, print, got, out, errs, theirs.Exit, theirs.Stdout, theirs.Stderr)
+			t.Fatalf("case %d: %q %q: printed (%d)\n%s%s\nOpenFst (%d)\n%s%s", i, flags, print, got, out, errs,
+				theirs.Exit, theirs.Stdout, theirs.Stderr)
 		}
 		for _, name := range must1(filepath.Glob("x/theirs-*")) {
-			if a, b := must1(os.ReadFile(name)), must1(os.ReadFile(strings.Replace(name, "theirs-", "ours-", 1))); !bytes.Equal(a, b) {
+			if a, b := must1(os.ReadFile(name)), must1(
+				os.ReadFile(strings.Replace(name, "theirs-", "ours-", 1))); !bytes.Equal(a, b) {
 				t.Fatalf("case %d: %q: %s: %q, OpenFst %q", i, print, name, b, a)
 			}
 		}
@@ -121,7 +131,8 @@ func TestArchivesAsOpenFst(t *testing.T) {
 			names = append(names, name)
 		}
 		a, b := filepath.Join(dir, "a.far"), filepath.Join(dir, "b.far")
-		flags := []string{"--far_type=" + typ, "--key_prefix=p-", []string{"--generate_keys=3", "--key_suffix=.x"}[i/3%2]}
+		flags := []string{"--far_type=" + typ, "--key_prefix=p-",
+			[]string{"--generate_keys=3", "--key_suffix=.x"}[i/3%2]}
 		o.Do("farcreate", slices.Concat(flags, names, []string{b})...)
 		ours(0, slices.Concat([]string{"farcreate"}, flags, names, []string{a})...)
 		if !bytes.Equal(must1(os.ReadFile(a)), must1(os.ReadFile(b))) {
@@ -150,7 +161,8 @@ func TestArchivesAsOpenFst(t *testing.T) {
 				for _, end := range []string{"", "p-002", "p-in1.x", "a"} {
 					end = "--end_key=" + end
 					if !behind {
-						if got, want := ours(0, "farinfo", "--list_fsts", begin, end, a), o.Do("farinfo", "--list_fsts", begin, end, a); got != want {
+						if got, want := ours(0, "farinfo", "--list_fsts", begin, end, a),
+							o.Do("farinfo", "--list_fsts", begin, end, a); got != want {
 							t.Fatalf("farinfo %s %s:\n%s\nOpenFst's:\n%s", begin, end, got, want)
 						}
 					}
@@ -166,7 +178,8 @@ func TestArchivesAsOpenFst(t *testing.T) {
 		o.Do("farextract", "--filename_prefix="+prefix+"theirs-", a)
 		ours(0, "farextract", "--filename_prefix="+prefix+"ours-", a)
 		for _, name := range must1(filepath.Glob(prefix + "theirs-*")) {
-			if !bytes.Equal(must1(os.ReadFile(name)), must1(os.ReadFile(strings.Replace(name, "theirs-", "ours-", 1)))) {
+			if !bytes.Equal(must1(os.ReadFile(name)), must1(
+				os.ReadFile(strings.Replace(name, "theirs-", "ours-", 1)))) {
 				t.Fatalf("%s: other bytes", name)
 			}
 			must(os.Remove(name))
@@ -184,8 +197,8 @@ func TestArchivesAsOpenFst(t *testing.T) {
 	}
 }
 
-// farconvert and farencode, which OpenFst 1.7.9 does not have: what they make of each machine is what OpenFst's
-// fstconvert makes of it, and what its fstencode --decode takes back.
+// farconvert and farencode, which OpenFst 1.7.9 does not have: what they make of each machine is
+// what OpenFst's fstconvert makes of it, and what its fstencode --decode takes back.
 func TestArchivesConvertedAsOpenFst(t *testing.T) {
 	o := fsttest.OpenFst(t)
 	rng := rand.New(rand.NewPCG(5, 3))
@@ -242,7 +255,8 @@ func TestArchivesConvertedAsOpenFst(t *testing.T) {
 		}
 
 		fstType := types[rng.IntN(len(types))]
-		if out, status := ours("farconvert", "--far_type="+to, "--fst_type="+fstType, "a.far", "b.far"); status != 0 {
+		if out, status := ours("farconvert", "--far_type="+to, "--fst_type="+fstType, "a.far",
+			"b.far"); status != 0 {
 			failed++
 			if !slices.ContainsFunc(names, func(name string) bool {
 				return o.Run("fstconvert", "--fst_type="+fstType, name, "one.fst").Exit != 0
@@ -276,7 +290,8 @@ func TestArchivesConvertedAsOpenFst(t *testing.T) {
 		if slices.ContainsFunc(ms, (*model).hasNegativeZero) {
 			continue // OpenFst's labels of weights 0 and -0 are two
 		}
-		flags := [][]string{{"--encode_labels"}, {"--encode_weights"}, {"--encode_labels", "--encode_weights"}}[rng.IntN(3)]
+		flags := [][]string{{"--encode_labels"}, {"--encode_weights"},
+			{"--encode_labels", "--encode_weights"}}[rng.IntN(3)]
 		do(slices.Concat([]string{"farencode", "--far_type=" + to}, flags, []string{"a.far", "table", "c.far"})...)
 		for k, name := range extract("c.far", "y") {
 			// One machine after the other, with one table, is the same.
@@ -294,7 +309,8 @@ func TestArchivesConvertedAsOpenFst(t *testing.T) {
 			o.Do("fstencode", slices.Concat(flags, []string{"plain.fst", "table3", "one.fst"})...)
 			o.Do("fstencode", "--decode", "one.fst", "table3", "was.fst")
 			if r := o.Run("fstequal", "--delta=0", "--v=1", "was.fst", "back.fst"); r.Exit != 0 {
-				t.Fatalf("case %d: farencode %q: machine %d: OpenFst decodes another one: %+v\n%v%s", i, flags, k, r, ms[k], o.Do("fstprint", "back.fst"))
+				t.Fatalf("case %d: farencode %q: machine %d: OpenFst decodes another one: %+v\n%v%s", i, flags, k, r,
+					ms[k], o.Do("fstprint", "back.fst"))
 			}
 			must(os.Rename("back.fst", fmt.Sprintf("back%d.fst", k)))
 		}
@@ -305,7 +321,8 @@ func TestArchivesConvertedAsOpenFst(t *testing.T) {
 		}
 		do("farencode", "--decode", "--far_type="+kind, "c.far", "table", "d.far")
 		for k, name := range extract("d.far", "z") {
-			if d := compareFiles(must1(os.ReadFile(name)), must1(os.ReadFile(fmt.Sprintf("back%d.fst", k))), 0, 0); d != "" {
+			if d := compareFiles(must1(os.ReadFile(name)),
+				must1(os.ReadFile(fmt.Sprintf("back%d.fst", k))), 0, 0); d != "" {
 				t.Fatalf("case %d: farencode --decode: machine %d is not that of OpenFst's fstencode: %s", i, k, d)
 			}
 		}
@@ -321,10 +338,13 @@ func TestEveryToolIsDrawn(t *testing.T) {
 	found := 0
 	for _, name := range must1(filepath.Glob(filepath.Join(o.Dir(), "*"))) {
 		name = filepath.Base(name)
-		if findTool(strings.TrimPrefix(name, "fst")) == nil || findTool(strings.TrimPrefix(name, "fst")).prog() != name {
+		if findTool(strings.TrimPrefix(name, "fst")) == nil ||
+			findTool(strings.TrimPrefix(name, "fst")).prog() != name {
 			// not ours: is it one of theirs?
-			if strings.HasPrefix(name, "fst") || strings.HasPrefix(name, "far") || strings.HasPrefix(name, "pdt") || strings.HasPrefix(name, "mpdt") {
-				if help, _ := exec.Command(filepath.Join(o.Dir(), name), "--help").CombinedOutput(); bytes.Contains(help, []byte("fst_verify_properties")) {
+			if strings.HasPrefix(name, "fst") || strings.HasPrefix(name, "far") || strings.HasPrefix(name, "pdt") ||
+				strings.HasPrefix(name, "mpdt") {
+				if help, _ := exec.Command(filepath.Join(o.Dir(), name), "--help").CombinedOutput(); bytes.Contains(
+					help, []byte("fst_verify_properties")) {
 					t.Errorf("%s has no counterpart here", name)
 				}
 			}

@@ -18,7 +18,8 @@ import (
 	"github.com/tropica-fst/tropica/fst"
 )
 
-// The tools whose inputs or outputs are not machines alone: archives, texts, models, and files that flags name.
+// The tools whose inputs or outputs are not machines alone: archives, texts, models, and files that
+// flags name.
 
 // farForm says what archives the inputs of a case are in.
 type farForm struct {
@@ -83,12 +84,13 @@ func strs(rng *rand.Rand, arcType string) (ms []*model) {
 	return ms
 }
 
-// oneString is a machine of one path, of which fstrandgen has no choice.
+// oneString is a machine of one path, which leaves fstrandgen no choice.
 func oneString(rng *rand.Rand, arcType string) []*model {
 	return []*model{drawString(rng, &model{arcType: arcType}, rng.IntN(5), 1+rng.IntN(4))}
 }
 
-// compressible is a machine without two arcs of the same labels to one state: OpenFst could not read the result.
+// compressible is a machine without two arcs of the same labels to one state: OpenFst could not
+// read the result.
 func compressible(rng *rand.Rand, arcType string) []*model {
 	m := drawModel(rng, arcType, traits{})
 	seen := map[modelArc]bool{}
@@ -100,7 +102,8 @@ func compressible(rng *rand.Rand, arcType string) []*model {
 	return []*model{m}
 }
 
-// plain leaves one symbol to each label: of several, --save_isymbols of OpenFst writes one as often as there are.
+// plain leaves one symbol to each label: of several, --save_isymbols of OpenFst writes one as often
+// as there are.
 func plain(inputs func(*rand.Rand, string) []*model) func(*rand.Rand, string) []*model {
 	return func(rng *rand.Rand, arcType string) []*model {
 		ms := inputs(rng, arcType)
@@ -147,46 +150,91 @@ func sentence(rng *rand.Rand, arcType string) []*model {
 
 // fileTools are drawn beside those of peerTools.
 var fileTools = []peerTool{
-	{"compile", noMachine, choose(words("--acceptor"), words("--isymbols=TEXT1 --isymbols=SYMS --isymbols=nosuchfile"), words("--osymbols=TEXT1 --osymbols=SYMS"), words("--ssymbols=TEXT2"),
-		words("--keep_isymbols"), words("--keep_osymbols"), words("--keep_state_numbering"), words("--allow_negative_labels"),
-		words("--fst_type=const --fst_type=compact_acceptor --fst_type=compact_string --fst_type=edit --fst_type=foo")), 'f'},
-	{"linear", noMachine, always("--vocab=TEXT0 --out=OUT/model", choose(words("--save_isymbols=OUT/isyms"), words("--save_osymbols=OUT/osyms"), words("--save_fsymbols=OUT/fsyms"),
-		words("--classifier"), words("--delimiter=| --delimiter=;"), words("--empty_symbol=<empty> --empty_symbol=-"), words("--start_symbol=<s> --start_symbol=^"), words("--end_symbol=</s> --end_symbol=<s>"),
-		words("--epsilon_symbol=ε --epsilon_symbol=w1 --epsilon_symbol=X"), words("--unknown_symbol=? --unknown_symbol=w0 --unknown_symbol="), words("--arc_type=log --arc_type=foo"))), 'x'},
-	{"compile", noMachine, always("--allow_negative_labels --isymbols=TEXT1 --osymbols=TEXT2", choose(words("--acceptor"), words("--keep_isymbols"), words("--keep_osymbols"))), 'f'},
+	{"compile", noMachine, choose(words("--acceptor"), words("--isymbols=TEXT1 --isymbols=SYMS "+
+		"--isymbols=nosuchfile"), words("--osymbols=TEXT1 --osymbols=SYMS"), words("--ssymbols=TEXT2"),
+		words("--keep_isymbols"), words("--keep_osymbols"), words("--keep_state_numbering"),
+		words("--allow_negative_labels"), words("--fst_type=const --fst_type=compact_acceptor "+
+			"--fst_type=compact_string --fst_type=edit --fst_type=foo")), 'f'},
+	{"linear", noMachine, always("--vocab=TEXT0 --out=OUT/model",
+		choose(words("--save_isymbols=OUT/isyms"), words("--save_osymbols=OUT/osyms"),
+			words("--save_fsymbols=OUT/fsyms"), words("--classifier"), words("--delimiter=| --delimiter=;"),
+			words("--empty_symbol=<empty> --empty_symbol=-"), words("--start_symbol=<s> --start_symbol=^"),
+			words("--end_symbol=</s> --end_symbol=<s>"), words("--epsilon_symbol=ε --epsilon_symbol=w1 "+
+				"--epsilon_symbol=X"), words("--unknown_symbol=? --unknown_symbol=w0 --unknown_symbol="),
+			words("--arc_type=log --arc_type=foo"))), 'x'},
+	{"compile", noMachine, always("--allow_negative_labels --isymbols=TEXT1 --osymbols=TEXT2",
+		choose(words("--acceptor"), words("--keep_isymbols"), words("--keep_osymbols"))), 'f'},
 	{"compress", compressible, always("--decode", choose()), 'f'},
 	{"encode", one(), always("--decode", choose(words("--encode_labels"), words("--encode_weights"))), 'f'},
-	{"encode", one(), always("--encode_reuse", choose(words("--encode_labels"), words("--encode_weights"))), 'f'},
-	{"print", plain(strange(one())), choose(words("--save_isymbols=OUT/isyms"), words("--save_osymbols=OUT/osyms"), words("--isymbols=SYMS"), words("--missing_symbol=?")), 't'},
-	{"print", strange(one()), always("--allow_negative_labels --isymbols=DOUBLED", choose(words("--osymbols=DOUBLED"), words("--ssymbols=SYMS"), words("--missing_symbol=?"), words("--acceptor"))), 't'},
-	{"draw", strange(one()), always("--allow_negative_labels --isymbols=DOUBLED", choose(words("--osymbols=DOUBLED"), words("--ssymbols=SYMS"))), 't'},
-	{"symbols", plain(named), choose(words("--save_isymbols=OUT/isyms"), words("--save_osymbols=OUT/osyms"), words("--clear_isymbols"), words("--isymbols=SYMS"), words("--relabel_ipairs=PAIRS")), 'f'},
-	{"symbols", strange(named), always("--allow_negative_labels", choose(words("--isymbols=DOUBLED"), words("--osymbols=DOUBLED"), words("--relabel_opairs=PAIRS"), words("--verify"))), 'f'},
-	{"relabel", strange(named), always("--allow_negative_labels", choose(words("--isymbols=DOUBLED"), words("--osymbols=DOUBLED"), words("--relabel_isymbols=DOUBLED"), words("--relabel_osymbols=OTHER"), words("--unknown_isymbol=x"))), 'f'},
-	{"determinize", tropical(one(traits{acyclic: true, acceptor: true}, traits{acyclic: true})), choose(words("--delta=0.01 --delta=0.25")), 'f'},
+	{"encode", one(), always("--encode_reuse", choose(words("--encode_labels"), words("--encode_weights"))),
+		'f'},
+	{"print", plain(strange(one())), choose(words("--save_isymbols=OUT/isyms"),
+		words("--save_osymbols=OUT/osyms"), words("--isymbols=SYMS"), words("--missing_symbol=?")), 't'},
+	{"print", strange(one()), always("--allow_negative_labels --isymbols=DOUBLED",
+		choose(words("--osymbols=DOUBLED"), words("--ssymbols=SYMS"), words("--missing_symbol=?"),
+			words("--acceptor"))), 't'},
+	{"draw", strange(one()), always("--allow_negative_labels --isymbols=DOUBLED",
+		choose(words("--osymbols=DOUBLED"), words("--ssymbols=SYMS"))), 't'},
+	{"symbols", plain(named), choose(words("--save_isymbols=OUT/isyms"), words("--save_osymbols=OUT/osyms"),
+		words("--clear_isymbols"), words("--isymbols=SYMS"), words("--relabel_ipairs=PAIRS")), 'f'},
+	{"symbols", strange(named), always("--allow_negative_labels",
+		choose(words("--isymbols=DOUBLED"), words("--osymbols=DOUBLED"), words("--relabel_opairs=PAIRS"),
+			words("--verify"))), 'f'},
+	{"relabel", strange(named), always("--allow_negative_labels",
+		choose(words("--isymbols=DOUBLED"), words("--osymbols=DOUBLED"), words("--relabel_isymbols=DOUBLED"),
+			words("--relabel_osymbols=OTHER"), words("--unknown_isymbol=x"))), 'f'},
+	{"determinize", tropical(one(traits{acyclic: true, acceptor: true}, traits{acyclic: true})),
+		choose(words("--delta=0.01 --delta=0.25")), 'f'},
 	{"prune", tropical(one()), always("--delta=0.01", choose(thresholds)), 'f'},
-	{"push", tropical(one()), always("--push_weights --delta=0.01", choose(words("--to_final"), words("--remove_total_weight"))), 'f'},
+	{"push", tropical(one()), always("--push_weights --delta=0.01",
+		choose(words("--to_final"), words("--remove_total_weight"))), 'f'},
 	{"shortestdistance", tropical(one()), always("--delta=0.01", choose(words("--reverse"), queues)), 'd'},
-	{"shortestpath", tropical(one()), always("--delta=0.01", choose(words("--nshortest=3"), words("--unique"))), 'f'},
-	{"mpdtcompose", toPush(2), always("--mpdt_parentheses=TRIPLES --left_mpdt=false", choose(pushFilters, words("--connect=false --connect"))), 'f'},
-	{"pdtreplace", toReplace, always("--start_paren_labels=200", choose(words("--left_paren_prefix=[ --left_paren_prefix="), words("--right_paren_prefix=]"))), 'f'},
+	{"shortestpath", tropical(one()), always("--delta=0.01", choose(words("--nshortest=3"), words("--unique"))),
+		'f'},
+	{"mpdtcompose", toPush(2), always("--mpdt_parentheses=TRIPLES --left_mpdt=false",
+		choose(pushFilters, words("--connect=false --connect"))), 'f'},
+	{"pdtreplace", toReplace, always("--start_paren_labels=200",
+		choose(words("--left_paren_prefix=[ --left_paren_prefix="), words("--right_paren_prefix=]"))), 'f'},
 	{"loglinearapply", sentence, choose(words("--normalize=false --normalize")), 'f'},
 	{"compress", compressible, choose(words("--arc_type=standard --arc_type=log")), 'x'},
-	{"randgen", oneString, choose(words("--npath=3 --npath=1"), words("--select=uniform --select=log_prob --select=fast_log_prob"), words("--weighted"), words("--seed=3"), words("--remove_total_weight"), words("--max_length=100")), 'f'},
-	{"randgen", one(traits{acyclic: true}), choose(words("--npath=3 --npath=0"), words("--weighted"), words("--remove_total_weight"), words("--max_length=0 --max_length=1")), 'x'},
-	{"equivalent", itself, always("--random", choose(words("--npath=5"), words("--seed=3"), words("--max_length=4"), words("--select=uniform --select=log_prob --select=fast_log_prob --select=foo"), words("--delta=0.1"))), 'x'},
+	{"randgen", oneString, choose(words("--npath=3 --npath=1"),
+		words("--select=uniform --select=log_prob --select=fast_log_prob"), words("--weighted"), words("--seed=3"),
+		words("--remove_total_weight"), words("--max_length=100")), 'f'},
+	{"randgen", one(traits{acyclic: true}), choose(words("--npath=3 --npath=0"), words("--weighted"),
+		words("--remove_total_weight"), words("--max_length=0 --max_length=1")), 'x'},
+	{"equivalent", itself, always("--random", choose(words("--npath=5"), words("--seed=3"),
+		words("--max_length=4"), words("--select=uniform --select=log_prob --select=fast_log_prob --select=foo"),
+		words("--delta=0.1"))), 'x'},
 
-	{"farcreate", machines, choose(farField, farTypes, words("--generate_keys=3 --generate_keys=1"), words("--key_prefix=p- --key_prefix=ü% --key_prefix=a/b"), words("--key_suffix=.x --key_suffix=')"), words("--file_list_input")), 'a'},
-	{"farextract", machines, always("--filename_prefix=OUT/x-", choose(farField, words("--filename_suffix=.fst"), words("--generate_filenames=3"), words("--keys=KEY0 --keys=KEY1 --keys=KEY0,KEY2 --keys=zz"))), 'a'},
-	{"farextract", machines, always("--filename_prefix=OUT/x- --key_separator=; --range_delimiter=/", choose(farField, words("--filename_suffix=.fst"), words("--keys=KEY0;KEY2 --keys=KEY0/KEY1 --keys=KEY1/KEY2;KEY0"))), 'a'},
-	{"farinfo", machines, choose(farField, words("--list_fsts --list_fsts=false"), words("--begin_key=KEY0 --begin_key=KEY1"), words("--end_key=KEY0 --end_key=KEY2 --end_key=a --end_key=zz")), 'a'},
-	{"farequal", alike, choose(farField, words("--begin_key=KEY0 --begin_key=KEY1"), words("--end_key=KEY0 --end_key=KEY1 --end_key=zz"), words("--delta=0.1 --delta=0.00001")), 'a'},
-	{"farisomorphic", alike, choose(farField, words("--begin_key=KEY0 --begin_key=KEY1"), words("--end_key=KEY0 --end_key=KEY1 --end_key=zz"), words("--delta=0.1 --delta=0.00001")), 'a'},
-	{"farprintstrings", strs, always("--filename_prefix=OUT/x-", choose(farField, words("--begin_key=KEY0 --begin_key=KEY1"), words("--end_key=KEY0 --end_key=KEY2 --end_key=zz"), words("--entry_type=line --entry_type=file --entry_type=foo"),
-		words("--filename_suffix=.txt"), words("--generate_filenames=2"), words("--initial_symbols=false"), words("--print_key"), words("--print_weight"), words("--symbols=SYMS"), words("--token_type=symbol --token_type=byte --token_type=utf8"))), 'a'},
-	{"farcompilestrings", noMachine, choose(farField, farTypes, words("--entry_type=line --entry_type=file"), words("--token_type=symbol --token_type=byte --token_type=utf8"), words("--symbols=TEXT0"), words("--arc_type=log --arc_type=log64 --arc_type=foo"),
-		words("--fst_type=compact --fst_type=vector --fst_type=const"), words("--generate_keys=3"), words("--key_prefix=p- --key_prefix=ü%"), words("--key_suffix=.x"), words("--keep_symbols"), words("--initial_symbols=false"),
-		words("--unknown_symbol=b --unknown_symbol=zzz"), words("--allow_negative_labels"), words("--file_list_input")), 'a'},
+	{"farcreate", machines, choose(farField, farTypes, words("--generate_keys=3 --generate_keys=1"),
+		words("--key_prefix=p- --key_prefix=ü% --key_prefix=a/b"), words("--key_suffix=.x --key_suffix=')"),
+		words("--file_list_input")), 'a'},
+	{"farextract", machines, always("--filename_prefix=OUT/x-",
+		choose(farField, words("--filename_suffix=.fst"), words("--generate_filenames=3"),
+			words("--keys=KEY0 --keys=KEY1 --keys=KEY0,KEY2 --keys=zz"))), 'a'},
+	{"farextract", machines, always("--filename_prefix=OUT/x- --key_separator=; --range_delimiter=/",
+		choose(farField, words("--filename_suffix=.fst"), words("--keys=KEY0;KEY2 --keys=KEY0/KEY1 "+
+			"--keys=KEY1/KEY2;KEY0"))), 'a'},
+	{"farinfo", machines, choose(farField, words("--list_fsts --list_fsts=false"),
+		words("--begin_key=KEY0 --begin_key=KEY1"),
+		words("--end_key=KEY0 --end_key=KEY2 --end_key=a --end_key=zz")), 'a'},
+	{"farequal", alike, choose(farField, words("--begin_key=KEY0 --begin_key=KEY1"),
+		words("--end_key=KEY0 --end_key=KEY1 --end_key=zz"), words("--delta=0.1 --delta=0.00001")), 'a'},
+	{"farisomorphic", alike, choose(farField, words("--begin_key=KEY0 --begin_key=KEY1"),
+		words("--end_key=KEY0 --end_key=KEY1 --end_key=zz"), words("--delta=0.1 --delta=0.00001")), 'a'},
+	{"farprintstrings", strs, always("--filename_prefix=OUT/x-",
+		choose(farField, words("--begin_key=KEY0 --begin_key=KEY1"),
+			words("--end_key=KEY0 --end_key=KEY2 --end_key=zz"), words("--entry_type=line --entry_type=file "+
+				"--entry_type=foo"), words("--filename_suffix=.txt"), words("--generate_filenames=2"),
+			words("--initial_symbols=false"), words("--print_key"), words("--print_weight"), words("--symbols=SYMS"),
+			words("--token_type=symbol --token_type=byte --token_type=utf8"))), 'a'},
+	{"farcompilestrings", noMachine, choose(farField, farTypes, words("--entry_type=line --entry_type=file"),
+		words("--token_type=symbol --token_type=byte --token_type=utf8"), words("--symbols=TEXT0"),
+		words("--arc_type=log --arc_type=log64 --arc_type=foo"), words("--fst_type=compact --fst_type=vector "+
+			"--fst_type=const"), words("--generate_keys=3"), words("--key_prefix=p- --key_prefix=ü%"),
+		words("--key_suffix=.x"), words("--keep_symbols"), words("--initial_symbols=false"),
+		words("--unknown_symbol=b --unknown_symbol=zzz"), words("--allow_negative_labels"),
+		words("--file_list_input")), 'a'},
 }
 
 var farField = words("--far_field_separator=:")
@@ -229,15 +277,18 @@ func drawTexts(rng *rand.Rand, c *peerCase) {
 			c.stdin = false // OpenFst has a message for what is not compressed, and status 0
 		}
 	case "farextract", "farinfo", "farprintstrings", "farequal", "farisomorphic":
-		c.far = &farForm{kind: []string{"sttable", "stlist", "fst"}[rng.IntN(3)], numbered: rng.IntN(2) == 0, mark: []string{"", "p-", "ü %"}[rng.IntN(3)]}
+		c.far = &farForm{kind: []string{"sttable", "stlist", "fst"}[rng.IntN(3)], numbered: rng.IntN(2) == 0,
+			mark: []string{"", "p-", "ü %"}[rng.IntN(3)]}
 		if rng.IntN(3) == 0 {
 			c.far.split = rng.IntN(len(c.inputs))
 		}
-		if c.far.kind == "stlist" && rng.IntN(8) != 0 && slices.ContainsFunc(c.flags, func(f string) bool { return strings.Contains(f, "=KEY") }) {
+		if c.far.kind == "stlist" && rng.IntN(8) != 0 &&
+			slices.ContainsFunc(c.flags, func(f string) bool { return strings.Contains(f, "=KEY") }) {
 			c.far.kind = "sttable" // OpenFst finds no key in lists
 		}
 		// Of a third machine under one key, OpenFst may have the address of the second.
-		c.far.repeated = !c.far.numbered && rng.IntN(4) == 0 && !slices.ContainsFunc(c.flags, func(f string) bool { return strings.Contains(f, "KEY1/KEY2;KEY0") })
+		c.far.repeated = !c.far.numbered && rng.IntN(4) == 0 &&
+			!slices.ContainsFunc(c.flags, func(f string) bool { return strings.Contains(f, "KEY1/KEY2;KEY0") })
 		if c.far.mark == "p-" && c.tool.name == "farextract" && rng.IntN(8) != 0 { // the delimiter of ranges
 			c.far.mark = "p"
 		}
@@ -263,7 +314,8 @@ func drawTexts(rng *rand.Rand, c *peerCase) {
 	case "farcreate":
 		c.stdin = false
 	}
-	if (c.tool.name == "farcreate" || c.tool.name == "farcompilestrings") && rng.IntN(4) == 0 { // keys out of order, and again
+	// keys out of order, and again
+	if (c.tool.name == "farcreate" || c.tool.name == "farcompilestrings") && rng.IntN(4) == 0 {
 		for range 1 + rng.IntN(4) {
 			c.order = append(c.order, rng.IntN(4))
 		}
@@ -271,7 +323,8 @@ func drawTexts(rng *rand.Rand, c *peerCase) {
 	if slices.Contains(textTools, c.tool.name) && c.tool.name != "compile" {
 		c.stdin = false
 	}
-	if slices.Contains(c.flags, "--far_type=sttable") && rng.IntN(20) != 0 { // which OpenFst does not write there
+	// which OpenFst does not write there
+	if slices.Contains(c.flags, "--far_type=sttable") && rng.IntN(20) != 0 {
 		c.stdout = false
 	}
 	if slices.Contains(c.flags, "--file_list_input") { // alone, OpenFst takes a list for an input
@@ -279,8 +332,8 @@ func drawTexts(rng *rand.Rand, c *peerCase) {
 	}
 }
 
-// drawMachineText draws the text of a machine, mostly one that is well formed, with separators, blank lines and
-// fields as they come.
+// drawMachineText draws the text of a machine, mostly one that is well formed, with separators,
+// blank lines and fields as they come.
 func drawMachineText(rng *rand.Rand, flags []string) string {
 	pick := func(xs ...string) string { return xs[rng.IntN(len(xs))] }
 	given := func(name string) bool {
@@ -313,7 +366,8 @@ func drawMachineText(rng *rand.Rand, flags []string) string {
 			}
 		}
 		if rng.IntN(2) == 0 {
-			f = append(f, pick("0", "0.5", "1e3", "Infinity", "-2", ".25", "1e-50", "1e50", "0x1p3", "inf", "2.", "+1", pick("1", "abc", "BadNumber", "1,5", "-Infinity")))
+			f = append(f, pick("0", "0.5", "1e3", "Infinity", "-2", ".25", "1e-50", "1e50", "0x1p3", "inf", "2.", "+1",
+				pick("1", "abc", "BadNumber", "1,5", "-Infinity")))
 		}
 		if rng.IntN(40) == 0 {
 			f = append(f, "9")
@@ -333,8 +387,8 @@ func drawMachineText(rng *rand.Rand, flags []string) string {
 	return b.String()
 }
 
-// drawTable draws a table of symbols in which a symbol may have two labels, a label two symbols, and labels may be
-// below 0.
+// drawTable draws a table of symbols in which a symbol may have two labels, a label two symbols,
+// and labels may be below 0.
 func drawTable(rng *rand.Rand) string {
 	pick := func(xs ...string) string { return xs[rng.IntN(len(xs))] }
 	var b strings.Builder
@@ -384,7 +438,8 @@ func drawLinearTexts(rng *rand.Rand) []string {
 		if len(features) == 0 {
 			features = []string{"<empty>"}
 		}
-		fmt.Fprintf(&vocabulary, "w%d%s%s %s\n", i, pick(" ", "\t"), strings.Join(features, "|"), pick("<empty>", "<empty>", "X", "X|Y"))
+		fmt.Fprintf(&vocabulary, "w%d%s%s %s\n", i, pick(" ", "\t"), strings.Join(features, "|"),
+			pick("<empty>", "<empty>", "X", "X|Y"))
 	}
 	texts := []string{vocabulary.String()}
 	for f := range files {
@@ -395,7 +450,8 @@ func drawLinearTexts(rng *rand.Rand) []string {
 			for range future {
 				in = append(in, pick(fmt.Sprintf("f%d.%d", f, rng.IntN(3)), "</s>"))
 			}
-			text += fmt.Sprintf("%s\t%s %v\n", strings.Join(in, "|"), pick("X", "Y", "X|Y", "<s>|X"), float64(rng.IntN(16))/4)
+			text += fmt.Sprintf("%s\t%s %v\n", strings.Join(in, "|"), pick("X", "Y", "X|Y", "<s>|X"),
+				float64(rng.IntN(16))/4)
 		}
 		if rng.IntN(15) == 0 {
 			text += pick("f0.0 X\n", "f0.0 X one\n", "\n", "<eps> X 1\n")
@@ -434,9 +490,11 @@ func (p *peers) writeInputs(c *peerCase) (args []string) {
 	}
 	p.mapper = nil
 	switch {
-	case c.tool.name == "encode" && slices.ContainsFunc(c.flags, func(f string) bool { return f == "--decode" || f == "--encode_reuse" }):
+	case c.tool.name == "encode" && slices.ContainsFunc(
+		c.flags, func(f string) bool { return f == "--decode" || f == "--encode_reuse" }):
 		mapper, encoded := filepath.Join(p.dir, "mapper"), filepath.Join(p.dir, "encoded")
-		made := run(words(fmt.Sprintf("fstencode --encode_labels=%v --encode_weights=%v %s %s %s", c.spell>>50&1 == 0, c.spell>>51&1 == 0, machines[0], mapper, encoded)),
+		made := run(words(fmt.Sprintf("fstencode --encode_labels=%v --encode_weights=%v %s %s %s",
+			c.spell>>50&1 == 0, c.spell>>51&1 == 0, machines[0], mapper, encoded)),
 			cli.Streams{Out: io.Discard, Err: io.Discard})
 		if made != 0 {
 			must(os.WriteFile(mapper, nil, 0o666))
@@ -448,16 +506,20 @@ func (p *peers) writeInputs(c *peerCase) (args []string) {
 		return machines
 	case c.tool.name == "compress" && slices.Contains(c.flags, "--decode"):
 		compressed := filepath.Join(p.dir, "compressed")
-		if run([]string{"fstcompress", machines[0], compressed}, cli.Streams{Out: io.Discard, Err: io.Discard}) == 0 {
+		if run([]string{"fstcompress", machines[0], compressed},
+			cli.Streams{Out: io.Discard, Err: io.Discard}) == 0 {
 			must(os.Rename(compressed, machines[0]))
 		}
 		return machines
 	case c.tool.name == "loglinearapply" && len(c.inputs) == 1:
-		// The type of files of models is in a library that is not packaged. As a machine OpenFst takes the model.
+		// The type of files of models is in a library that is not packaged. As a machine OpenFst
+		// takes the model.
 		model := filepath.Join(p.dir, "model")
 		must(os.WriteFile(model, nil, 0o666)) // as it stays where the text is no model
-		run(slices.Concat(words("fstlinear --vocab="+texts[0]+" --out="+model), texts[1:]), cli.Streams{Out: io.Discard, Err: io.Discard})
-		run([]string{"fstconvert", model, filepath.Join(p.dir, "model.fst")}, cli.Streams{Out: io.Discard, Err: io.Discard})
+		run(slices.Concat(words("fstlinear --vocab="+texts[0]+" --out="+model), texts[1:]),
+			cli.Streams{Out: io.Discard, Err: io.Discard})
+		run([]string{"fstconvert", model, filepath.Join(p.dir, "model.fst")},
+			cli.Streams{Out: io.Discard, Err: io.Discard})
 		b, _ := os.ReadFile(filepath.Join(p.dir, "model.fst"))
 		must(os.RemoveAll(filepath.Join(p.dir, "model.fst")))
 		return append(machines, file("expanded.fst", b))
@@ -530,14 +592,16 @@ func (c *peerCase) keys() (keys []string) {
 	return keys
 }
 
-// place puts the names of files where flags have their marks. What a tool is to write to OUT goes to a directory
-// for either side, which is empty.
+// place puts the names of files where flags have their marks. What a tool is to write to OUT goes
+// to a directory for either side, which is empty.
 func (p *peers) place(c *peerCase, side int) []string {
 	out := filepath.Join(p.dir, fmt.Sprintf("out%d", side))
 	must(os.RemoveAll(out))
 	must(os.Mkdir(out, 0o777))
 	pairs := []string{"OUT/", out + string(filepath.Separator)}
-	for mark, name := range map[string]string{"PARENS": "parens.txt", "TRIPLES": "triples.txt", "SYMS": "syms.txt", "OTHER": "other.txt", "PAIRS": "pairs.txt", "DOUBLED": "doubled.txt", "TEXT0": "text0", "TEXT1": "text1", "TEXT2": "text2"} {
+	for mark, name := range map[string]string{"PARENS": "parens.txt", "TRIPLES": "triples.txt",
+		"SYMS": "syms.txt", "OTHER": "other.txt", "PAIRS": "pairs.txt", "DOUBLED": "doubled.txt", "TEXT0": "text0",
+		"TEXT1": "text1", "TEXT2": "text2"} {
 		pairs = append(pairs, mark, filepath.Join(p.dir, name))
 	}
 	if keys := c.keys(); len(keys) > 0 {
@@ -591,7 +655,8 @@ func (p *peers) compareSaved() string {
 			if !slices.Equal(a, b) {
 				return fmt.Sprintf("%s is %q, OpenFst's %q", name, got, want)
 			}
-		case bytes.HasPrefix(got, []byte("\xd6\xfd\xb2\x7e")): // machines of one type and one set of tables, but for the bits of properties
+		case bytes.HasPrefix(got, []byte("\xd6\xfd\xb2\x7e")):
+			// machines of one type and one set of tables, but for the bits of properties
 			if d := compareFiles(got, want, 0, 0); d != "" {
 				return name + ": " + d
 			}
@@ -606,8 +671,8 @@ func (p *peers) compareSaved() string {
 	return ""
 }
 
-// compareArchives compares archives of the same kind by their machines: of some types of files, bits of properties
-// and what fills up to multiples of 16 bytes are not the same.
+// compareArchives compares archives of the same kind by their machines: of some types of files,
+// bits of properties and what fills up to multiples of 16 bytes are not the same.
 func compareArchives(a, b []byte) string {
 	read := func(b []byte) (keys []string, files [][]byte, err error) {
 		r, err := fst.NewArchiveReader(bytes.NewReader(b), nil)
@@ -652,8 +717,8 @@ func compareArchives(a, b []byte) string {
 	return ""
 }
 
-// runArchives compares calls of the tools that make or read archives: exit status, what is printed, and the
-// archives and files written.
+// runArchives compares calls of the tools that make or read archives: exit status, what is printed,
+// and the archives and files written.
 func (p *peers) runArchives(c *peerCase, prog string, flags, ourFlags, args []string, stdin []byte) string {
 	makes := prog == "farcreate" || prog == "farcompilestrings"
 	if c.order != nil {
@@ -682,9 +747,11 @@ func (p *peers) runArchives(c *peerCase, prog string, flags, ourFlags, args []st
 	var out, errs bytes.Buffer
 	ours := append([]string{prog}, respell(rand.New(rand.NewPCG(c.spell, 0)), ourFlags, side(1))...)
 	p.words = [2][]string{theirs, ours}
-	got := run(append(ours, "--limit_states=50000", "--timeout=20s"), cli.Streams{In: bytes.NewReader(stdin), Out: &out, Err: &errs})
+	got := run(append(ours, "--limit_states=50000", "--timeout=20s"),
+		cli.Streams{In: bytes.NewReader(stdin), Out: &out, Err: &errs})
 	complain := func(format string, a ...any) string {
-		return fmt.Sprintf("%s\nour words: %q\nour messages: %s\nOpenFst's: %s", fmt.Sprintf(format, a...), ours, errs.String(), wantErr)
+		return fmt.Sprintf("%s\nour words: %q\nour messages: %s\nOpenFst's: %s", fmt.Sprintf(format, a...), ours,
+			errs.String(), wantErr)
 	}
 	if want < 0 || want > 2 { // killed or crashed
 		p.hung[c.tool.name]++
@@ -700,7 +767,8 @@ func (p *peers) runArchives(c *peerCase, prog string, flags, ourFlags, args []st
 	if want != 0 {
 		return ""
 	}
-	if strings.Contains(wantErr, "STTableWriter: Writing to standard out unsupported") || makes && strings.Contains(wantErr, "Can't determine stream position") {
+	if strings.Contains(wantErr, "STTableWriter: Writing to standard out unsupported") || makes &&
+		strings.Contains(wantErr, "Can't determine stream position") {
 		p.statuses[c.tool.name+": OpenFst has a message, and status 0"]++
 		return ""
 	}
@@ -708,11 +776,13 @@ func (p *peers) runArchives(c *peerCase, prog string, flags, ourFlags, args []st
 		if d := compareArchives(out.Bytes(), []byte(wantOut)); d != "" {
 			return complain("%s", d)
 		}
-	} else if out.String() != wantOut && !(c.inputs[0].arcType != "standard" && slices.Contains(c.flags, "--print_weight") && c.sameLastFields(out.String(), wantOut)) {
+	} else if out.String() != wantOut && !(c.inputs[0].arcType != "standard" &&
+		slices.Contains(c.flags, "--print_weight") && c.sameLastFields(out.String(), wantOut)) {
 		return complain("printed\n%s\nOpenFst printed\n%s", out.String(), wantOut)
 	}
 	if d := p.compareSaved(); d != "" {
-		if _, errs, _ := p.openFst("farinfo", []string{filepath.Join(p.dir, "out0", "made.far")}, nil); strings.Contains(errs, "SymbolTable::Read: Read failed") {
+		if _, errs, _ := p.openFst("farinfo", []string{filepath.Join(p.dir, "out0", "made.far")},
+			nil); strings.Contains(errs, "SymbolTable::Read: Read failed") {
 			p.statuses[c.tool.name+": OpenFst cannot read the symbols that it has written"]++
 			return ""
 		}
@@ -721,8 +791,9 @@ func (p *peers) runArchives(c *peerCase, prog string, flags, ourFlags, args []st
 	return ""
 }
 
-// sameLastFields reports whether lines differ in nothing but the numbers at their ends, and in those by no more than sums over log
-// weights may, or where the first's is the exact sum of a machine.
+// sameLastFields reports whether lines differ in nothing but the numbers at their ends, and in
+// those by no more than sums over log weights may, or where the first's is the exact sum of a
+// machine.
 func (c *peerCase) sameLastFields(a, b string) bool {
 	x, y := strings.Split(a, "\n"), strings.Split(b, "\n")
 	return slices.EqualFunc(x, y, func(a, b string) bool {
@@ -735,11 +806,13 @@ func (c *peerCase) sameLastFields(a, b string) bool {
 		exact := func(m *model) bool {
 			return m.start >= 0 && math.Abs(v-m.distances(m.start, true)[m.start]) <= 1e-5*max(math.Abs(v), 1)
 		}
-		return err == nil && err2 == nil && (math.Abs(v-w) <= 1e-3*max(math.Abs(v), 1e-3) || slices.ContainsFunc(c.inputs, exact))
+		return err == nil && err2 == nil && (math.Abs(v-w) <= 1e-3*max(math.Abs(v), 1e-3) ||
+			slices.ContainsFunc(c.inputs, exact))
 	})
 }
 
-// otherStatus says which of the differences of the package comment another exit status is, "" if it is none.
+// otherStatus says which of the differences of the package comment another exit status is, "" if it
+// is none.
 func (c *peerCase) otherStatus(got, want int, wantErr string) string {
 	switch {
 	case got != 1 && want == 1 && strings.Contains(wantErr, "Find: Operation not supported"):
@@ -752,9 +825,11 @@ func (c *peerCase) otherStatus(got, want int, wantErr string) string {
 		return "OpenFst takes the place of the cut for the end"
 	case got == 0 && want == 1 && strings.Contains(wantErr, "Can't determine stream position"):
 		return "OpenFst reads nothing aligned from standard input"
-	case got == 0 && want == 1 && c.far != nil && c.far.cut > 0 && slices.ContainsFunc(c.flags, func(f string) bool { return strings.HasPrefix(f, "--end_key=") }):
+	case got == 0 && want == 1 && c.far != nil && c.far.cut > 0 &&
+		slices.ContainsFunc(c.flags, func(f string) bool { return strings.HasPrefix(f, "--end_key=") }):
 		return "OpenFst reads a machine behind the last that is asked for"
-	case got == 1 && want == 0 && slices.ContainsFunc(c.inputs, func(m *model) bool { return m.arcType != c.inputs[0].arcType }):
+	case got == 1 && want == 0 && slices.ContainsFunc(
+		c.inputs, func(m *model) bool { return m.arcType != c.inputs[0].arcType }):
 		return "OpenFst does not come upon the machines over other weights"
 	}
 	return ""

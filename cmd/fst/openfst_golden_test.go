@@ -22,7 +22,8 @@ import (
 // abort: for these the files have the best path of the expansion, and what fstprune leaves of it.
 var goldenDir = filepath.Join("..", "..", "testdata", "openfst")
 
-// goldenTool is a tool, by what follows fst in its name if that begins so, with the flags, one set a case, and the machines that it is called with.
+// goldenTool is a tool, by what follows fst in its name if that begins so, with the flags, one set
+// a case, and the machines that it is called with.
 type goldenTool struct {
 	tool  string
 	flags []string // words of a case; each is used with each input
@@ -34,7 +35,8 @@ var (
 	goldenAll  = []string{"chain", "transducer", "cyclic", "nondet", "dfa", "dead", "empty", "wide", "logs"}
 	goldenAcc  = []string{"chain", "nondet", "dfa", "empty", "ambiguous"}
 	goldenPush = []string{"nested", "open", "shared", "recalled", "unclosed", "bounded", "transducer", "empty"}
-	goldenPair = []string{"transducer sorted", "chain sorted", "nondet dfa", "cyclic sorted", "empty sorted", "dfa dfa"}
+	goldenPair = []string{"transducer sorted", "chain sorted", "nondet dfa", "cyclic sorted",
+		"empty sorted", "dfa dfa"}
 )
 
 // The flags that name the parentheses of machines.txtar.
@@ -46,44 +48,64 @@ const (
 var goldenTools = []goldenTool{
 	{"arcsort", []string{"", "--sort_type=olabel"}, goldenAll, false},
 	{"closure", []string{"", "--closure_plus"}, goldenAll, false},
-	{"compose", []string{"", "--connect=false", "--compose_filter=alt_sequence", "--compose_filter=match", "--compose_filter=trivial"}, goldenPair, false},
+	{"compose", []string{"", "--connect=false", "--compose_filter=alt_sequence", "--compose_filter=match",
+		"--compose_filter=trivial"}, goldenPair, false},
 	{"concat", []string{""}, []string{"transducer chain", "cyclic nondet", "empty dfa", "dfa empty"}, false},
 	{"connect", []string{""}, goldenAll, false},
-	{"convert", []string{"--fst_type=const", "--fst_type=compact_acceptor", "--fst_type=compact_string", "--fst_type=edit"}, goldenAll, false},
-	{"determinize", []string{"", "--det_type=nonfunctional"}, []string{"chain", "transducer", "nondet", "dfa", "dead", "empty", "functional"}, false},
+	{"convert", []string{"--fst_type=const", "--fst_type=compact_acceptor", "--fst_type=compact_string",
+		"--fst_type=edit"}, goldenAll, false},
+	{"determinize", []string{"", "--det_type=nonfunctional"},
+		[]string{"chain", "transducer", "nondet", "dfa", "dead", "empty", "functional"}, false},
 	{"determinize", []string{"--nstate=2", "--weight=1"}, goldenAcc, false},
 	{"difference", []string{""}, []string{"nondet plain", "chain plain", "nondet chain"}, false},
 	{"disambiguate", []string{"", "--delta=0.5"}, goldenAcc, false},
 	{"draw", []string{"", "--portrait", "--acceptor --show_weight_one"}, goldenAll, true},
-	{"epsnormalize", []string{"", "--eps_norm_output"}, []string{"chain", "transducer", "dead", "functional"}, false},
+	{"epsnormalize", []string{"", "--eps_norm_output"},
+		[]string{"chain", "transducer", "dead", "functional"}, false},
 	{"equal", []string{"", "--delta=10"}, []string{"chain chain", "chain nondet", "sorted transducer"}, true},
 	{"equivalent", []string{""}, []string{"dfa dfa", "dfa plain", "nondet dfa"}, true},
-	{"info", []string{"", "--info_type=short", "--test_properties=false", "--arc_filter=epsilon"}, goldenAll, true},
+	{"info", []string{"", "--info_type=short", "--test_properties=false", "--arc_filter=epsilon"},
+		goldenAll, true},
 	{"intersect", []string{"", "--connect=false"}, []string{"nondet dfa", "dfa dfa", "ambiguous plain"}, false},
 	{"invert", []string{""}, goldenAll, false},
 	{"isomorphic", []string{""}, []string{"dfa dfa", "dfa plain", "chain dfa"}, true},
-	{"map", []string{"--map_type=arc_sum", "--map_type=arc_unique", "--map_type=invert", "--map_type=plus --weight=1", "--map_type=times --weight=2", "--map_type=quantize --delta=0.5",
-		"--map_type=rmweight", "--map_type=superfinal", "--map_type=to_log", "--map_type=input_epsilon"}, []string{"transducer", "cyclic", "ambiguous", "empty"}, false},
-	{"minimize", []string{"", "--allow_nondet"}, []string{"dfa", "chain", "plain", "nondet", "functional", "empty"}, false},
-	{"mpdtexpand", []string{goldenTriples, goldenTriples + " --keep_parentheses"}, []string{"nested", "open", "shared", "bounded"}, false},
+	{"map", []string{"--map_type=arc_sum", "--map_type=arc_unique", "--map_type=invert",
+		"--map_type=plus --weight=1", "--map_type=times --weight=2", "--map_type=quantize --delta=0.5",
+		"--map_type=rmweight", "--map_type=superfinal", "--map_type=to_log", "--map_type=input_epsilon"},
+		[]string{"transducer", "cyclic", "ambiguous", "empty"}, false},
+	{"minimize", []string{"", "--allow_nondet"},
+		[]string{"dfa", "chain", "plain", "nondet", "functional", "empty"}, false},
+	{"mpdtexpand", []string{goldenTriples, goldenTriples + " --keep_parentheses"},
+		[]string{"nested", "open", "shared", "bounded"}, false},
 	{"mpdtinfo", []string{goldenTriples}, goldenPush, true},
-	{"pdtcompose", []string{goldenPairs, goldenPairs + " --compose_filter=expand", goldenPairs + " --compose_filter=expand_paren --connect=false"}, []string{"nested plain", "shared sorted", "bounded sorted"}, false},
-	{"pdtexpand", []string{goldenPairs, goldenPairs + " --keep_parentheses", goldenPairs + " --connect=false"}, goldenPush, false},
-	{"pdtexpand", []string{goldenPairs + " --weight=0", goldenPairs + " --weight=0.5", goldenPairs + " --weight=2 --keep_parentheses", goldenPairs + " --weight=4"}, goldenPush, false},
+	{"pdtcompose", []string{goldenPairs, goldenPairs + " --compose_filter=expand",
+		goldenPairs + " --compose_filter=expand_paren --connect=false"},
+		[]string{"nested plain", "shared sorted", "bounded sorted"}, false},
+	{"pdtexpand", []string{goldenPairs, goldenPairs + " --keep_parentheses", goldenPairs + " --connect=false"},
+		goldenPush, false},
+	{"pdtexpand", []string{goldenPairs + " --weight=0", goldenPairs + " --weight=0.5",
+		goldenPairs + " --weight=2 --keep_parentheses", goldenPairs + " --weight=4"}, goldenPush, false},
 	{"pdtinfo", []string{goldenPairs}, goldenPush, true},
 	{"pdtreverse", []string{goldenPairs}, goldenPush, false},
-	{"pdtshortestpath", []string{goldenPairs, goldenPairs + " --keep_parentheses", goldenPairs + " --queue_type=lifo", goldenPairs + " --queue_type=state"}, goldenPush, false},
+	{"pdtshortestpath", []string{goldenPairs, goldenPairs + " --keep_parentheses",
+		goldenPairs + " --queue_type=lifo", goldenPairs + " --queue_type=state"}, goldenPush, false},
 	{"print", []string{"", "--acceptor", "--show_weight_one"}, goldenAll, true},
 	{"project", []string{"", "--project_type=output"}, goldenAll, false},
 	{"prune", []string{"--weight=1", "--weight=0", "--nstate=2"}, goldenAll, false},
-	{"push", []string{"--push_weights", "--push_weights --to_final", "--push_labels", "--push_labels --push_weights --remove_common_affix", "--push_weights --remove_total_weight"}, []string{"chain", "transducer", "nondet", "dfa", "functional"}, false},
+	{"push", []string{"--push_weights", "--push_weights --to_final", "--push_labels",
+		"--push_labels --push_weights --remove_common_affix", "--push_weights --remove_total_weight"},
+		[]string{"chain", "transducer", "nondet", "dfa", "functional"}, false},
 	{"reverse", []string{"", "--require_superinitial=false"}, goldenAll, false},
-	{"rmepsilon", []string{"", "--connect=false", "--queue_type=fifo"}, []string{"chain", "transducer", "cyclic", "nondet", "dead", "empty", "wide"}, false},
-	{"shortestdistance", []string{"", "--reverse"}, []string{"chain", "transducer", "cyclic", "nondet", "dead", "empty", "wide"}, true},
-	{"shortestpath", []string{"", "--nshortest=3", "--nshortest=3 --unique"}, []string{"chain", "nondet", "cyclic", "ambiguous", "dfa", "empty"}, false},
+	{"rmepsilon", []string{"", "--connect=false", "--queue_type=fifo"},
+		[]string{"chain", "transducer", "cyclic", "nondet", "dead", "empty", "wide"}, false},
+	{"shortestdistance", []string{"", "--reverse"}, []string{"chain", "transducer", "cyclic", "nondet", "dead",
+		"empty", "wide"}, true},
+	{"shortestpath", []string{"", "--nshortest=3", "--nshortest=3 --unique"},
+		[]string{"chain", "nondet", "cyclic", "ambiguous", "dfa", "empty"}, false},
 	{"synchronize", []string{""}, []string{"chain", "transducer", "functional", "empty"}, false},
 	{"topsort", []string{""}, goldenAll, false},
-	{"union", []string{""}, []string{"transducer chain", "cyclic nondet", "empty dfa", "dfa empty", "chain logs"}, false},
+	{"union", []string{""}, []string{"transducer chain", "cyclic nondet", "empty dfa", "dfa empty",
+		"chain logs"}, false},
 }
 
 // Results of OpenFst for fixed machines. TROPICA_UPDATE=1 takes them anew from OpenFst's tools.
@@ -102,7 +124,8 @@ func TestGoldenOfOpenFst(t *testing.T) {
 		}
 		text := filepath.Join(dir, name+".txt")
 		must(os.WriteFile(text, f.Data, 0o666))
-		if status := run(append(flags, text, filepath.Join(dir, name)), cli.Streams{Out: os.Stdout, Err: os.Stderr}); status != 0 {
+		if status := run(append(flags, text, filepath.Join(dir, name)),
+			cli.Streams{Out: os.Stdout, Err: os.Stderr}); status != 0 {
 			t.Fatalf("machine %s: exit status %d", name, status)
 		}
 	}
@@ -119,7 +142,8 @@ func TestGoldenOfOpenFst(t *testing.T) {
 			cases++
 			words := strings.Fields(f.Name)
 			var out, errs bytes.Buffer
-			status := run(slices.Concat([]string{goldenName(tool)}, goldenWords(dir, words)), cli.Streams{In: bytes.NewReader(nil), Out: &out, Err: &errs})
+			status := run(slices.Concat([]string{goldenName(tool)}, goldenWords(dir, words)),
+				cli.Streams{In: bytes.NewReader(nil), Out: &out, Err: &errs})
 			got := out.String()
 			if status == 0 && !goldenPrints(tool) {
 				got = printed(out.Bytes())
@@ -152,7 +176,8 @@ func goldenName(tool string) string {
 // goldenByDefinition tells for which cases OpenFst's own result is not the reference.
 func goldenByDefinition(tool string, words []string) bool {
 	return tool == "pdtshortestpath" ||
-		tool == "pdtexpand" && slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "--weight=") })
+		tool == "pdtexpand" && slices.ContainsFunc(
+			words, func(w string) bool { return strings.HasPrefix(w, "--weight=") })
 }
 
 // sameButNumbers compares two results of exit status 0 but for the numbers of states, which are
@@ -171,7 +196,8 @@ func sameButNumbers(dir, a, b string) bool {
 		}
 		files = append(files, out)
 	}
-	return run(append([]string{"fstisomorphic", "--delta=0"}, files...), cli.Streams{Out: os.Stdout, Err: os.Stderr}) == 0
+	return run(append([]string{"fstisomorphic", "--delta=0"}, files...),
+		cli.Streams{Out: os.Stdout, Err: os.Stderr}) == 0
 }
 
 // goldenWords puts the paths of machines for their names.
@@ -198,8 +224,10 @@ func goldenResult(status int, text string) string {
 
 // goldenNotes go on with the comment of a file.
 var goldenNotes = map[string]string{
-	"pdtexpand":       "With --weight: what its fstprune leaves of its expansion; the numbers of states may be others.\n",
-	"pdtshortestpath": "Here: what its fstshortestpath finds in its expansion; the numbers of states may be others.\n",
+	"pdtexpand": "With --weight: what its fstprune leaves of its expansion; the numbers of states may " +
+		"be others.\n",
+	"pdtshortestpath": "Here: what its fstshortestpath finds in its expansion; the numbers of states may be " +
+		"others.\n",
 }
 
 // defined makes with OpenFst's other tools what a tool should, which may be wrong itself.
@@ -225,7 +253,8 @@ func updateGolden(t *testing.T, dir string) {
 	for _, g := range goldenTools {
 		a := archives[g.tool]
 		if a == nil {
-			a = &txtar.Archive{Comment: []byte("What " + goldenName(g.tool) + " of OpenFst 1.7.9 does: its exit status, and what its result prints.\n" + goldenNotes[g.tool])}
+			a = &txtar.Archive{Comment: []byte("What " + goldenName(g.tool) +
+				" of OpenFst 1.7.9 does: its exit status, and what its result prints.\n" + goldenNotes[g.tool])}
 			archives[g.tool] = a
 		}
 		for _, in := range g.in {
@@ -250,7 +279,8 @@ func updateGolden(t *testing.T, dir string) {
 				case !g.text:
 					r.Stdout = o.Do("fstprint", file)
 				}
-				a.Files = append(a.Files, txtar.File{Name: strings.Join(words, " "), Data: []byte(goldenResult(r.Exit, r.Stdout))})
+				a.Files = append(a.Files, txtar.File{Name: strings.Join(words, " "),
+					Data: []byte(goldenResult(r.Exit, r.Stdout))})
 			}
 		}
 	}

@@ -14,15 +14,17 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// What must hold of a result where OpenFst's own is off: the relation of the input, by enumeration, or by the inverse
-// of I-A where there are infinitely many paths.
+// What must hold of a result where OpenFst's own is off: the relation of the input, by enumeration,
+// or by the inverse of I-A where there are infinitely many paths.
 
-// unguided says why OpenFst's numbers are no guide to a result that keeps the relation of its input, "" if they are.
+// unguided says why OpenFst's numbers are no guide to a result that keeps the relation of its
+// input, "" if they are.
 func (c *peerCase) unguided() string {
 	m := c.inputs[0]
 	if slices.ContainsFunc(c.flags, func(flag string) bool {
 		name, _, _ := strings.Cut(flag, "=")
-		if (name == "--subsequential_label" || name == "--increment_subsequential_label") && m.acceptor() { // of an acceptor nothing is left over
+		// of an acceptor nothing is left over
+		if (name == "--subsequential_label" || name == "--increment_subsequential_label") && m.acceptor() {
 			return false
 		}
 		if name == "--nstate" && (c.nstate() <= 0 || m.beyond(math.MaxFloat32*c.delta())) { // see differs
@@ -31,17 +33,20 @@ func (c *peerCase) unguided() string {
 		if name == "--weight" && slices.Contains(c.flags, "--map_type=quantize") { // which has no use for it
 			return false
 		}
-		return flag != "--det_type=functional" && flag != "--det_type=nonfunctional" && flag != "--weight=" && flag != "--weight=Infinity" && slices.Contains(words("--weight --nstate --det_type --subsequential_label --increment_subsequential_label"), name)
+		return flag != "--det_type=functional" && flag != "--det_type=nonfunctional" && flag != "--weight=" &&
+			flag != "--weight=Infinity" && slices.Contains(words("--weight --nstate --det_type "+
+			"--subsequential_label --increment_subsequential_label"), name)
 	}) {
 		return ""
 	}
 	switch tool := c.tool.name; {
 	case m.arcType != "standard" && (tool == "minimize" || tool == "determinize" || tool == "disambiguate") &&
 		(m.cyclic() || m.hasZeroArc() || tool == "minimize" && (c.delta() > 1e-6 || m.beyond(math.MaxInt32))):
-		// Of acyclic machines OpenFst's sums are as exact, but where --delta is so large that it drops steps, or a weight so large
-		// that a double has no digits left for the comparison.
+		// Of acyclic machines OpenFst's sums are as exact, but where --delta is so large that it
+		// drops steps, or a weight so large that a double has no digits left for the comparison.
 		return "sums are exact here, and of each step's rounding, which decides what residuals are the same"
-	case m.arcType != "standard" && m.cyclic() && (tool == "push" || tool == "epsnormalize" || tool == "rmepsilon"):
+	case m.arcType != "standard" && m.cyclic() &&
+		(tool == "push" || tool == "epsnormalize" || tool == "rmepsilon"):
 		return "sums over cycles are exact here"
 	case m.arcType == "standard" && tool == "push" && m.negativeCycle():
 		return "cycles that improve where no start leads leave weights as they are here"
@@ -49,12 +54,14 @@ func (c *peerCase) unguided() string {
 		return "sums are rounded to a float32 once here, and of each step there"
 	case tool == "rmepsilon" && m.arcType != "standard" && m.hasZeroEpsilon():
 		return "arcs of weight 0̄ lead nowhere here"
-	case m.hasZeroArc() && (tool == "determinize" || tool == "minimize" || tool == "push" || tool == "epsnormalize"):
+	case m.hasZeroArc() && (tool == "determinize" || tool == "minimize" || tool == "push" ||
+		tool == "epsnormalize"):
 		return "arcs of weight 0̄ lead nowhere here"
 	case m.arcType != "log64" && (tool == "minimize" || tool == "determinize" || tool == "disambiguate" ||
 		tool == "map" && slices.Contains(c.flags, "--map_type=quantize")) && m.beyond(math.MaxFloat32*c.delta()):
 		return "a weight is rounded to Infinity in OpenFst"
-	case m.arcType != "log64" && (tool == "determinize" || tool == "disambiguate") && m.beyond(c.delta()*(1<<22)) && math.Log2(float64(c.delta())) != math.Trunc(math.Log2(float64(c.delta()))):
+	case m.arcType != "log64" && (tool == "determinize" || tool == "disambiguate") &&
+		m.beyond(c.delta()*(1<<22)) && math.Log2(float64(c.delta())) != math.Trunc(math.Log2(float64(c.delta()))):
 		return "weights without digits finer than --delta stay as they are here"
 	}
 	return ""
@@ -111,9 +118,10 @@ func (r reached) least(of []float64) float64 {
 	return best
 }
 
-// bestStrings returns the weights of the n best strings of an acceptor over tropical weights, ε being a label like others, none worse than
-// the best by more than threshold: A* on the strings, with the exact distances to the end. Fewer where there are more than
-// a thousand to go on from, of which some may be as good (ok is false).
+// bestStrings returns the weights of the n best strings of an acceptor over tropical weights, ε
+// being a label like others, none worse than the best by more than threshold: A* on the strings,
+// with the exact distances to the end. Fewer where there are more than a thousand to continue from,
+// some of which may be as good (ok is false).
 func (m *model) bestStrings(n int, threshold float64) (weights []float64, ok bool) {
 	toEnd := slices.Clone(m.finals)
 	for range toEnd {
@@ -166,8 +174,9 @@ func (m *model) bestStrings(n int, threshold float64) (weights []float64, ok boo
 	return weights, true
 }
 
-// notBestStrings says why a tree of paths, as fstshortestpath --unique writes it for n of at least 2, is not one of the n best strings of an
-// acceptor: each must have its weight there, and all together those of the best. Which of equally good ones there are is free.
+// notBestStrings says why a tree of paths, as fstshortestpath --unique writes it for n of at least
+// 2, is not one of the n best strings of an acceptor: each must have its weight there, and all
+// together those of the best. Which of equally good ones there are is free.
 func (m *model) notBestStrings(b []byte, n int, threshold float64) string {
 	r := modelOf(b)
 	if d := r.twoPaths(); d != "" {
@@ -181,7 +190,8 @@ func (m *model) notBestStrings(b []byte, n int, threshold float64) string {
 	var follow func(q int, w float64, labels []fst.Label)
 	follow = func(q int, w float64, labels []fst.Label) {
 		if !math.IsInf(r.finals[q], 1) {
-			// The first two arcs of a path and the last are of ε, made by taking the machine, and the determinized one, in reverse.
+			// The first two arcs of a path and the last are of ε, made by taking the machine, and
+			// the determinized one, in reverse.
 			in, k := reached{m.start: 0}, len(labels)
 			if k < 3 || labels[0]+labels[1]+labels[k-1] != 0 {
 				wrong = fmt.Sprintf("a path %v", labels)
@@ -223,15 +233,17 @@ func (m *model) acceptor() bool {
 	return !slices.ContainsFunc(m.arcs, func(a modelArc) bool { return a.in != a.out })
 }
 
-// differs says where a result has lost what it must keep: the relation, or where its strings are cut, the total.
-// Nor may it lack what the operation is for.
+// differs says where a result has lost what it must keep: the relation, or where its strings are
+// cut, the total. Nor may it lack what the operation is for.
 func (c *peerCase) differs(b []byte) string {
 	m := c.expected()
-	if n := c.nstate(); n > 0 && len(modelOf(b).finals) > n { // where fewer will do for the relation, nothing was to be pruned
+	// where fewer will do for the relation, nothing was to be pruned
+	if n := c.nstate(); n > 0 && len(modelOf(b).finals) > n {
 		return fmt.Sprintf("%d states, of which %d may be", len(modelOf(b).finals), n)
 	}
 	switch tool := c.tool.name; {
-	case tool == "determinize" && !slices.Contains(c.flags, "--det_type=nonfunctional"), tool == "minimize" && !slices.Contains(c.flags, "--allow_nondet"):
+	case tool == "determinize" && !slices.Contains(c.flags, "--det_type=nonfunctional"), tool == "minimize" &&
+		!slices.Contains(c.flags, "--allow_nondet"):
 		if d := modelOf(b).choice(); d != "" {
 			return d
 		}
@@ -240,7 +252,8 @@ func (c *peerCase) differs(b []byte) string {
 			return d
 		}
 	}
-	if c.tool.name != "push" || !slices.Contains(c.flags, "--push_labels") || !slices.Contains(c.flags, "--remove_common_affix") {
+	if c.tool.name != "push" || !slices.Contains(c.flags, "--push_labels") ||
+		!slices.Contains(c.flags, "--remove_common_affix") {
 		return keepsRelation(b, m, c.rounding())
 	}
 	r := modelOf(b)
@@ -257,7 +270,8 @@ func (c *peerCase) differs(b []byte) string {
 // expected returns the input, without its total weight where that is removed.
 func (c *peerCase) expected() *model {
 	m := c.inputs[0].decoded()
-	if c.tool.name != "push" || !slices.Contains(c.flags, "--remove_total_weight") || !slices.Contains(c.flags, "--push_weights") || m.start < 0 {
+	if c.tool.name != "push" || !slices.Contains(c.flags, "--remove_total_weight") ||
+		!slices.Contains(c.flags, "--push_weights") || m.start < 0 {
 		return m
 	}
 	e := m.clone()
@@ -279,10 +293,12 @@ func (c *peerCase) rounding() float64 {
 	return 0
 }
 
-// misjudged says why two deterministic acceptors are not equivalent, or are, as was said. By definition they are when
-// their weights, pushed to the start, are the same but for --delta: pairs of states that one string reaches are compared, with
-// sums over all paths that are solved here for all states at once. Where weights differ by no more than --delta, but by more
-// than arithmetic makes, either may be said, since rounding to multiples of --delta takes some of these for the same.
+// misjudged says why two deterministic acceptors are not equivalent, or are, as was said. By
+// definition they are when their weights, pushed to the start, are the same but for --delta: pairs
+// of states that one string reaches are compared, with sums over all paths that are solved here for
+// all states at once. Where weights differ by no more than --delta, but by more than arithmetic
+// makes, either may be said, since rounding to multiples of --delta takes some of these for the
+// same.
 func (c *peerCase) misjudged(equivalent bool) string {
 	why, off := c.inputs[0].compare(c.inputs[1])
 	switch {
@@ -296,8 +312,8 @@ func (c *peerCase) misjudged(equivalent bool) string {
 	return ""
 }
 
-// compare compares deterministic acceptors over log weights: what one has and the other has not, and by how much pushed
-// weights, and the sums of all paths, are apart at most.
+// compare compares deterministic acceptors over log weights: what one has and the other has not,
+// and by how much pushed weights, and the sums of all paths, are apart at most.
 func (m *model) compare(o *model) (why string, off float64) {
 	of := [2]*model{m, o}
 	var total [2][]float64
@@ -342,7 +358,8 @@ func (m *model) compare(o *model) (why string, off float64) {
 				if !ok {
 					return fmt.Sprintf("one of states %v has no label %d", at, key[1]), off
 				}
-				apart(a.weight+total[i][a.to]-total[i][a.from], b.weight+total[1-i][b.to]-total[1-i][b.from], "label %d", key[1])
+				apart(a.weight+total[i][a.to]-total[i][a.from], b.weight+total[1-i][b.to]-total[1-i][b.from],
+					"label %d", key[1])
 				to := [2]int{a.to, b.to}
 				if i == 1 {
 					to = [2]int{b.to, a.to}
@@ -357,15 +374,18 @@ func (m *model) compare(o *model) (why string, off float64) {
 	return why, off
 }
 
-// beyond reports whether a finite weight is at least as large as w, so that its quotient by --delta may overflow.
+// beyond reports whether a finite weight is at least as large as w, so that its quotient by --delta
+// may overflow.
 func (m *model) beyond(w float32) bool {
 	large := func(x float64) bool { return !math.IsInf(x, 0) && math.Abs(x) >= float64(w)/8 } // sums of some
-	return slices.ContainsFunc(m.finals, large) || slices.ContainsFunc(m.arcs, func(a modelArc) bool { return large(a.weight) })
+	return slices.ContainsFunc(m.finals, large) ||
+		slices.ContainsFunc(m.arcs, func(a modelArc) bool { return large(a.weight) })
 }
 
 func (m *model) hasNegativeZero() bool {
 	negative := func(x float64) bool { return x == 0 && math.Signbit(x) }
-	return slices.ContainsFunc(m.finals, negative) || slices.ContainsFunc(m.arcs, func(a modelArc) bool { return negative(a.weight) })
+	return slices.ContainsFunc(m.finals, negative) ||
+		slices.ContainsFunc(m.arcs, func(a modelArc) bool { return negative(a.weight) })
 }
 
 func (m *model) withoutNegativeZeros() *model {
@@ -379,8 +399,9 @@ func (m *model) withoutNegativeZeros() *model {
 	return c
 }
 
-// keepsRelation says where a machine has lost the relation of a model whose weights have been rounded to multiples
-// of step, so that each is off by half of it at most: of the pairs of strings of up to three labels.
+// keepsRelation says where a machine has lost the relation of a model whose weights have been
+// rounded to multiples of step, so that each is off by half of it at most: of the pairs of strings
+// of up to three labels.
 func keepsRelation(b []byte, m *model, step float64) string {
 	arcs := 7 * len(m.finals) // six labels, ε-arcs around each, and the final weight
 	if !m.cyclic() {
@@ -427,8 +448,8 @@ func differentRelation[W interface {
 		if totals == "" || !m.acceptor() {
 			return totals
 		}
-		// Where weights are rounded, totals differ. Of an acceptor, ε may be a label like others, for the tools that
-		// take it for one.
+		// Where weights are rounded, totals differ. Of an acceptor, ε may be a label like others,
+		// for the tools that take it for one.
 		if want, err = relation(plain.encode(), true); err != nil {
 			return fmt.Sprint(err)
 		}
@@ -480,7 +501,8 @@ func modelOf(b []byte) *model {
 			panic(line)
 		default:
 			from := state(f[0])
-			m.arcs = append(m.arcs, modelArc{from: from, to: state(f[1]), in: fst.Label(must1(strconv.Atoi(f[2]))), out: fst.Label(must1(strconv.Atoi(f[3]))), weight: weight(f[4:])})
+			m.arcs = append(m.arcs, modelArc{from: from, to: state(f[1]), in: fst.Label(must1(strconv.Atoi(f[2]))),
+				out: fst.Label(must1(strconv.Atoi(f[3]))), weight: weight(f[4:])})
 		}
 	}
 	return m
@@ -499,8 +521,9 @@ func (m *model) choice() string {
 	return ""
 }
 
-// twoPaths says where two accepting paths with the same input labels, ε included, end: a search of pairs
-// of states from that of the start with itself, which have been on the same path so far or not.
+// twoPaths says where two accepting paths with the same input labels, ε included, end: a search of
+// pairs of states from that of the start with itself, which have been on the same path so far or
+// not.
 func (m *model) twoPaths() string {
 	if m.start < 0 {
 		return ""
@@ -541,7 +564,8 @@ func (m *model) totalOf(s []fst.Label, output bool) float64 {
 		return math.Inf(1)
 	}
 	n := len(m.finals)
-	product := &model{finals: slices.Repeat([]float64{math.Inf(1)}, n*(len(s)+1))} // state q with k labels read is k n + q
+	// state q with k labels read is k n + q
+	product := &model{finals: slices.Repeat([]float64{math.Inf(1)}, n*(len(s)+1))}
 	copy(product.finals[n*len(s):], m.finals)
 	for k := range len(s) + 1 {
 		for _, a := range m.arcs {
@@ -571,9 +595,10 @@ func (m *model) shifted(w float64) *model {
 	return c
 }
 
-// differentTotals says for which string of up to two labels, of the first three that there are, on either side a
-// machine over log weights has another total than m, of which each weight may be off by w: the total is between
-// those of all that much less and more. Where less diverges there is no such bound.
+// differentTotals says for which string of up to two labels, of the first three that there are, on
+// either side a machine over log weights has another total than m, of which each weight may be off
+// by w: the total is between those of all that much less and more. Where less diverges there is no
+// such bound.
 func (m *model) differentTotals(b []byte, w float64) string {
 	r, less, more := modelOf(b), m.shifted(-w), m.shifted(w)
 	for _, output := range []bool{false, true} {
@@ -597,7 +622,8 @@ func (m *model) differentTotals(b []byte, w float64) string {
 		for _, s := range strs {
 			got, low, high := r.totalOf(s, output), less.totalOf(s, output), more.totalOf(s, output)
 			if off := 1e-4 * max(1, math.Abs(low)); low == low && got != low && !(low-off <= got && got <= high+off) {
-				return fmt.Sprintf("%v (output %v) has a total of %v, and in the input %v to %v", s, output, got, low, high)
+				return fmt.Sprintf("%v (output %v) has a total of %v, and in the input %v to %v", s,
+					output, got, low, high)
 			}
 		}
 	}
@@ -608,10 +634,14 @@ func (m *model) differentTotals(b []byte, w float64) string {
 func TestJudges(t *testing.T) {
 	inf := math.Inf(1)
 	for name, m := range map[string]*model{
-		"acyclic":           {arcType: "log", finals: []float64{inf, 1, 0}, arcs: []modelArc{{0, 1, 1, 2, 0.5}, {0, 2, 1, 2, 0.25}, {1, 2, 0, 3, 1}}},
-		"tropical":          {arcType: "standard", finals: []float64{inf, 1e36, 0}, arcs: []modelArc{{0, 1, 1, 2, 1e36}, {0, 2, 1, 2, 1.5e36}, {1, 2, 3, 3, 1e36}}},
-		"ε-cycle":           {arcType: "log64", finals: []float64{inf, 1}, arcs: []modelArc{{0, 1, 1, 2, 0.5}, {0, 0, 0, 0, 1}, {1, 0, 0, 0, 1.5}}},
-		"ε-cycle, one tape": {arcType: "log", finals: []float64{inf, 1}, arcs: []modelArc{{0, 1, 1, 1, 0.5}, {0, 0, 0, 0, 1}, {1, 0, 0, 0, 1.5}}},
+		"acyclic": {arcType: "log", finals: []float64{inf, 1, 0},
+			arcs: []modelArc{{0, 1, 1, 2, 0.5}, {0, 2, 1, 2, 0.25}, {1, 2, 0, 3, 1}}},
+		"tropical": {arcType: "standard", finals: []float64{inf, 1e36, 0},
+			arcs: []modelArc{{0, 1, 1, 2, 1e36}, {0, 2, 1, 2, 1.5e36}, {1, 2, 3, 3, 1e36}}},
+		"ε-cycle": {arcType: "log64", finals: []float64{inf, 1},
+			arcs: []modelArc{{0, 1, 1, 2, 0.5}, {0, 0, 0, 0, 1}, {1, 0, 0, 0, 1.5}}},
+		"ε-cycle, one tape": {arcType: "log", finals: []float64{inf, 1},
+			arcs: []modelArc{{0, 1, 1, 1, 0.5}, {0, 0, 0, 0, 1}, {1, 0, 0, 0, 1.5}}},
 	} {
 		m.fstType = "vector"
 		if d := keepsRelation(m.encode(), m, 0); d != "" {
@@ -639,7 +669,8 @@ func TestJudges(t *testing.T) {
 // What determinize and disambiguate are for is asked of results that are judged.
 func TestJudgesOfProperties(t *testing.T) {
 	inf := math.Inf(1)
-	m := &model{finals: []float64{inf, 0, 0}, arcs: []modelArc{{0, 1, 1, 1, 0}, {0, 2, 2, 2, 0}, {1, 1, 0, 0, 0}}}
+	m := &model{finals: []float64{inf, 0, 0}, arcs: []modelArc{{0, 1, 1, 1, 0}, {0, 2, 2, 2, 0},
+		{1, 1, 0, 0, 0}}}
 	if d := m.choice() + m.twoPaths(); d != "" {
 		t.Error(d)
 	}
@@ -660,7 +691,8 @@ func TestJudgesOfProperties(t *testing.T) {
 // What is said of two deterministic machines is found to be wrong where it is.
 func TestJudgeOfEquivalence(t *testing.T) {
 	inf := math.Inf(1)
-	a := &model{arcType: "log", finals: []float64{inf, 1, inf}, arcs: []modelArc{{0, 1, 1, 1, 0.5}, {1, 1, 1, 1, 2}, {1, 0, 2, 2, 1.5}, {1, 2, 3, 3, 0}}}
+	a := &model{arcType: "log", finals: []float64{inf, 1, inf},
+		arcs: []modelArc{{0, 1, 1, 1, 0.5}, {1, 1, 1, 1, 2}, {1, 0, 2, 2, 1.5}, {1, 2, 3, 3, 0}}}
 	for name, c := range map[string]struct {
 		change     func(b *model)
 		equivalent bool
@@ -699,7 +731,8 @@ func TestJudgeOfEquivalence(t *testing.T) {
 func TestJudgeOfBestStrings(t *testing.T) {
 	inf := math.Inf(1)
 	// a: 1, or 1.5 the other way; b: 2; ab: 3.5; ε: 9.
-	m := &model{arcType: "standard", finals: []float64{9, 0.5, 0, 0}, arcs: []modelArc{{0, 1, 1, 1, 0.5}, {0, 2, 1, 1, 1.5}, {0, 2, 2, 2, 2}, {1, 3, 2, 2, 3}, {0, 3, 3, 3, inf}}}
+	m := &model{arcType: "standard", finals: []float64{9, 0.5, 0, 0},
+		arcs: []modelArc{{0, 1, 1, 1, 0.5}, {0, 2, 1, 1, 1.5}, {0, 2, 2, 2, 2}, {1, 3, 2, 2, 3}, {0, 3, 3, 3, inf}}}
 	if got, ok := m.bestStrings(9, inf); !ok || !slices.Equal(got, []float64{1, 2, 3.5, 9}) {
 		t.Errorf("bestStrings: %v %v", got, ok)
 	}

@@ -25,7 +25,8 @@ func toExpand(rng *rand.Rand, _ string) []*model { return toPush(0)(rng, "standa
 func (p *peers) runPushdown(c *peerCase, prog string, flags, args, ourArgs []string, stdin []byte) string {
 	var out, errs bytes.Buffer
 	words := append([]string{prog}, respell(rand.New(rand.NewPCG(c.spell, 0)), flags, ourArgs)...)
-	got := run(append(words, "--limit_states=50000", "--timeout=20s"), cli.Streams{In: bytes.NewReader(stdin), Out: &out, Err: &errs})
+	got := run(append(words, "--limit_states=50000", "--timeout=20s"),
+		cli.Streams{In: bytes.NewReader(stdin), Out: &out, Err: &errs})
 	complain := func(format string, a ...any) string {
 		return fmt.Sprintf("%s\nour words: %q\nour messages: %s", fmt.Sprintf(format, a...), words, errs.String())
 	}
@@ -39,7 +40,8 @@ func (p *peers) runPushdown(c *peerCase, prog string, flags, args, ourArgs []str
 		case strings.HasPrefix(f, "--pdt_parentheses=") || f == "--keep_parentheses":
 			common = append(common, f)
 		default:
-			invalid = invalid || f == "--queue_type=foo" || f == "--bogus" || f == "--v=x" || strings.HasPrefix(f, "--help") || f == "--fst_align=maybe"
+			invalid = invalid || f == "--queue_type=foo" || f == "--bogus" || f == "--v=x" ||
+				strings.HasPrefix(f, "--help") || f == "--fst_align=maybe"
 		}
 	}
 	whole, part := filepath.Join(p.dir, "whole"), filepath.Join(p.dir, "part")
@@ -77,11 +79,12 @@ func (p *peers) runPushdown(c *peerCase, prog string, flags, args, ourArgs []str
 		mine := filepath.Join(p.dir, "mine")
 		must(os.WriteFile(mine, ours, 0o666))
 		a, b := printed(ours), printed(must1(os.ReadFile(part)))
-		if _, _, status := p.openFst("fstisomorphic", []string{mine, part}, nil); status == 2 && !c.inputs[0].hasZeroArc() && c.inputs[0].dyadic() && !sameProfiles(a, b) {
+		if _, _, status := p.openFst("fstisomorphic", []string{mine, part}, nil); status == 2 &&
+			!c.inputs[0].hasZeroArc() && c.inputs[0].dyadic() && !sameProfiles(a, b) {
 			return complain("not the same part of the expansion:\n%s\nOpenFst's:\n%s", a, b)
 		}
-		// The best path is that of the whole, since OpenFst's fstprune drops it where distances are apart by less than its --delta,
-		// or by rounding.
+		// The best path is that of the whole, since OpenFst's fstprune drops it where distances are
+		// apart by less than its --delta, or by rounding.
 		return compareBest(a, printed(must1(os.ReadFile(whole))), complain)
 	}
 	if !must2("fstshortestpath", whole, part) {
@@ -94,9 +97,9 @@ func (p *peers) runPushdown(c *peerCase, prog string, flags, args, ourArgs []str
 	return pathOf(printed(ours), printed(must1(os.ReadFile(whole))), complain)
 }
 
-// sameProfiles tells whether two printed machines, one with states where the other has as many with the same arcs but for where they
-// lead, may be isomorphic: fstisomorphic does not try out which of several arcs with the same labels and weight of a
-// state goes with which.
+// sameProfiles tells whether two printed machines, one with states where the other has as many with
+// the same arcs but for where they lead, may be isomorphic: fstisomorphic does not try out which of
+// several arcs with the same labels and weight of a state goes with which.
 func sameProfiles(a, b string) bool {
 	profile := func(text string) []string {
 		states := map[int][]string{}
@@ -149,8 +152,8 @@ func textArcs(text string) (arcs []textArc) {
 	return arcs
 }
 
-// bestOf is the least weight of a path of an acyclic machine, of one with the given labels on its arcs
-// if any; the first line has the start.
+// bestOf is the least weight of a path of an acyclic machine, of one with the given labels on its
+// arcs if any; the first line has the start.
 func bestOf(arcs []textArc, labels []string) float64 {
 	best := math.Inf(1)
 	if len(arcs) == 0 {

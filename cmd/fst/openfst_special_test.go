@@ -14,9 +14,10 @@ import (
 	"github.com/tropica-fst/tropica/fst"
 )
 
-// Machines of the types phi, rho and sigma, whose labels composition takes in a way of their own, and linear models.
-// Debian builds no library of them, so that they are compared where TROPICA_PLUGINS names a directory that has
-// phi-fst.so, input_phi-fst.so and so on, linear_tagger-fst.so and linear_classifier-fst.so, made from OpenFst's sources.
+// Machines of the types phi, rho and sigma, whose labels composition takes in a way of their own,
+// and linear models. Debian builds no library of them, so that they are compared where
+// TROPICA_PLUGINS names a directory that has phi-fst.so, input_phi-fst.so and so on,
+// linear_tagger-fst.so and linear_classifier-fst.so, made from OpenFst's sources.
 
 // specialTypes are the types of files of machines with a special label.
 var specialTypes = words("phi input_phi output_phi rho input_rho output_rho sigma input_sigma output_sigma")
@@ -43,11 +44,12 @@ func (m *model) specialFlags() []string {
 	return flags
 }
 
-// makeSpecial gives m a type with a special label, and arcs that have it on a side: of phi one a state at most, mostly,
-// and mostly to higher states or loops, since OpenFst goes round in circles.
+// makeSpecial gives m a type with a special label, and arcs that have it on a side: of phi one a
+// state at most, mostly, and mostly to higher states or loops, since OpenFst goes round in circles.
 func (m *model) makeSpecial(rng *rand.Rand, side byte) {
 	m.fstType = specialTypes[rng.IntN(len(specialTypes))]
-	if want := map[byte]string{'i': "input_", 'o': "output_"}[side]; rng.IntN(4) != 0 && strings.Contains(m.fstType, "_") {
+	if want := map[byte]string{'i': "input_", 'o': "output_"}[side]; rng.IntN(4) != 0 &&
+		strings.Contains(m.fstType, "_") {
 		m.fstType = want + specialKind(m.fstType)
 	}
 	kind := specialKind(m.fstType)
@@ -78,7 +80,8 @@ func (m *model) makeSpecial(rng *rand.Rand, side byte) {
 			if on == fst.NoLabel { // no label on an arc, and of a file that nothing is special
 				on = 9
 			}
-			a := modelArc{from: q, to: q + rng.IntN(len(m.finals)-q), in: on, out: on, weight: []float64{0, 0.5, 2.25}[rng.IntN(3)]}
+			a := modelArc{from: q, to: q + rng.IntN(len(m.finals)-q), in: on, out: on,
+				weight: []float64{0, 0.5, 2.25}[rng.IntN(3)]}
 			if kind == "phi" && a.to == q && !m.special.Loop {
 				break
 			}
@@ -119,12 +122,13 @@ func toMatch(rng *rand.Rand, arcType string) []*model {
 	return ms
 }
 
-// toMeet is toMatch without phi as ε, which OpenFst misreads, and which could not be told in another way there where
-// labels are not to be put on both sides.
+// toMeet is toMatch without phi as ε, which OpenFst misreads, and which could not be told in
+// another way there where labels are not to be put on both sides.
 func toMeet(rng *rand.Rand, arcType string) []*model {
 	for {
 		ms := toMatch(rng, arcType)
-		if !slices.ContainsFunc(ms, func(m *model) bool { return specialKind(m.fstType) == "phi" && m.special.Label == fst.Epsilon }) {
+		if !slices.ContainsFunc(
+			ms, func(m *model) bool { return specialKind(m.fstType) == "phi" && m.special.Label == fst.Epsilon }) {
 			return ms
 		}
 	}
@@ -139,15 +143,17 @@ func toMark(rng *rand.Rand, arcType string) []*model {
 	return []*model{m}
 }
 
-// misread returns what OpenFst is to read instead of input i of a composition, nil if that input: the same by
-// definition, where its matchers make something else of it.
+// misread returns what OpenFst is to read instead of input i of a composition, nil if that input:
+// the same by definition, where its matchers make something else of it.
 //
-// A rho machine whose label means nothing on the side that is matched, since it is -1 or special on the other side:
-// RhoMatcher::Priority looks for arcs of label -1 then, finds those of ε, and has them match what nothing else does, which
-// they do not do where the machine is not asked for its priority. It is a machine without rho.
+// A rho machine whose label means nothing on the side that is matched, since it is -1 or special on
+// the other side: RhoMatcher::Priority looks for arcs of label -1 then, finds those of ε, and has
+// them match what nothing else does, which they do not do where the machine is not asked for its
+// priority. It is a machine without rho.
 //
-// A phi machine whose phi is ε, beside a machine with ε: the filters count failures as ε-moves, and hold back for them
-// those of the other machine, with which paths are lost. It is one whose phi has a label of its own.
+// A phi machine whose phi is ε, beside a machine with ε: the filters count failures as ε-moves, and
+// hold back for them those of the other machine, with which paths are lost. It is one whose phi has
+// a label of its own.
 func (c *peerCase) misread(i int) *model {
 	if !slices.Contains(words("compose intersect difference pdtcompose mpdtcompose"), c.tool.name) || i > 1 {
 		return nil
@@ -165,7 +171,8 @@ func (c *peerCase) misread(i int) *model {
 		plain := m.clone()
 		plain.fstType = "const"
 		return plain
-	case kind == "phi" && !elsewhere && m.special.Label == fst.Epsilon && slices.ContainsFunc(other.arcs, func(a modelArc) bool { return *matched(&a, 1-i) == 0 }):
+	case kind == "phi" && !elsewhere && m.special.Label == fst.Epsilon &&
+		slices.ContainsFunc(other.arcs, func(a modelArc) bool { return *matched(&a, 1-i) == 0 }):
 		own, side := m.clone(), "oi"[i]
 		own.special.Label = 7777
 		own.sort(side)
@@ -192,8 +199,8 @@ func (c *peerCase) misread(i int) *model {
 	return nil
 }
 
-// readable writes the inputs that OpenFst misreads once more, as misread has them. It returns the names of the files
-// that OpenFst is to read.
+// readable writes the inputs that OpenFst misreads once more, as misread has them. It returns the
+// names of the files that OpenFst is to read.
 func (p *peers) readable(c *peerCase, files []string) []string {
 	files = slices.Clone(files)
 	for i := range c.inputs {
@@ -246,8 +253,8 @@ func linearModel(rng *rand.Rand, arcType string) *model {
 // oneLinear is a linear model.
 func oneLinear(rng *rand.Rand, arcType string) []*model { return []*model{linearModel(rng, arcType)} }
 
-// toTag are a sentence of words that a linear model has, and the model. OpenFst composes models as second machines
-// alone, and looks other words up behind its tables.
+// toTag are a sentence of words that a linear model has, and the model. OpenFst composes models as
+// second machines alone, and looks other words up behind its tables.
 func toTag(rng *rand.Rand, arcType string) []*model {
 	m := linearModel(rng, arcType)
 	words := fst.Label(1)
@@ -274,16 +281,24 @@ var specialTools = []peerTool{
 			flags = append(flags, "--fst_type="+t)
 		}
 		return flags
-	}(), words("--phi_fst_phi_label=9 --phi_fst_phi_label=0 --phi_fst_phi_label=-1 --phi_fst_phi_label=x"), words("--rho_fst_rho_label=9 --rho_fst_rho_label=2147483647"), words("--sigma_fst_sigma_label=9 --sigma_fst_sigma_label="),
-		words("--phi_fst_phi_loop=false --phi_fst_phi_loop"), words("--phi_fst_rewrite_mode=always --phi_fst_rewrite_mode=never --phi_fst_rewrite_mode=auto --phi_fst_rewrite_mode=always --phi_fst_rewrite_mode=never --phi_fst_rewrite_mode=foo"), words("--rho_fst_rewrite_mode=never --rho_fst_rewrite_mode=auto"), words("--sigma_fst_rewrite_mode=always"),
+	}(), words("--phi_fst_phi_label=9 --phi_fst_phi_label=0 --phi_fst_phi_label=-1 --phi_fst_phi_label=x"),
+		words("--rho_fst_rho_label=9 --rho_fst_rho_label=2147483647"),
+		words("--sigma_fst_sigma_label=9 --sigma_fst_sigma_label="),
+		words("--phi_fst_phi_loop=false --phi_fst_phi_loop"), words("--phi_fst_rewrite_mode=always "+
+			"--phi_fst_rewrite_mode=never --phi_fst_rewrite_mode=auto --phi_fst_rewrite_mode=always "+
+			"--phi_fst_rewrite_mode=never --phi_fst_rewrite_mode=foo"),
+		words("--rho_fst_rewrite_mode=never --rho_fst_rewrite_mode=auto"), words("--sigma_fst_rewrite_mode=always"),
 		words("--fst_align")), 'f'},
 }
 
 // linearTools are drawn beside the others where OpenFst knows linear models.
 var linearTools = []peerTool{
-	{"convert", oneLinear, choose(words("--fst_type=const --fst_type=vector --fst_type=compact_acceptor"), words("--fst_align")), 'f'},
+	{"convert", oneLinear, choose(words("--fst_type=const --fst_type=vector --fst_type=compact_acceptor"),
+		words("--fst_align")), 'f'},
 	{"print", oneLinear, choose(words("--acceptor"), words("--isymbols=SYMS")), 't'},
 	{"info", oneLinear, choose(words("--info_type=short --info_type=long"), words("--arc_filter=epsilon")), 't'},
-	{"compose", toTag, choose(words("--compose_filter=auto --compose_filter=sequence --compose_filter=alt_sequence --compose_filter=match --compose_filter=null"), words("--connect=false")), 'f'},
+	{"compose", toTag, choose(words("--compose_filter=auto --compose_filter=sequence "+
+		"--compose_filter=alt_sequence --compose_filter=match --compose_filter=null"), words("--connect=false")),
+		'f'},
 	{"loglinearapply", tropical(toTag), choose(words("--normalize=false --normalize")), 'f'},
 }

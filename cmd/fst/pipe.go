@@ -19,7 +19,7 @@ type value struct {
 	align  bool
 	b      []byte
 	file   string // to be read where it is needed; "" is b
-	frozen bool   // others may read it, so that nobody may change it
+	frozen bool   // others may read it, so it must not be changed
 }
 
 // write writes the value as a file has it.
@@ -99,7 +99,8 @@ func (p *pipe) find(name string) (*value, error) {
 	case name[0] == variable[0]:
 		v := p.variables[name[1:]]
 		if v == nil {
-			return nil, fmt.Errorf("variable $%s has no value here: a statement before, `%s = ...` with blanks, gives it one; what the shell has comes as an argument behind the program, $1", name[1:], name[1:])
+			return nil, fmt.Errorf("variable $%s has no value here: a statement before, `%s = ...` with blanks, "+
+				"gives it one; what the shell has comes as an argument behind the program, $1", name[1:], name[1:])
 		}
 		return v, nil
 	}

@@ -13,7 +13,8 @@ import (
 	"github.com/tropica-fst/tropica/ops"
 )
 
-var differenceTool = composition("difference", "Subtracts an unweighted deterministic acceptor from an acceptor: (A−B)(x) = A(x) where B does not accept x.", `
+var differenceTool = composition("difference", "Subtracts an unweighted deterministic acceptor from an "+
+	"acceptor: (A−B)(x) = A(x) where B does not accept x.", `
 The second machine must be unweighted, deterministic, without ε, and sorted.
 
   fst difference a.fst b.fst out.fst
@@ -22,7 +23,8 @@ Time O(pairs reached · arcs · log arcs).`,
 	func(_ *call, a, b *typed, o *ops.ComposeOptions) (machine, error) { return a.Subtract(a.m, b.m, o) })
 
 // building makes a tool that builds one machine from one.
-func building(name, summary, about string, prepare func(*flags.Set) func(*call, *typed, ops.Limits) (machine, error)) *tool {
+func building(name, summary, about string, prepare func(*flags.Set) func(*call, *typed,
+	ops.Limits) (machine, error)) *tool {
 	return &tool{name: name, args: "[in.fst [out.fst]]", max: 2, summary: summary, about: about,
 		setup: func(fs *flags.Set) func(*call) error {
 			build := prepare(fs)
@@ -42,7 +44,8 @@ func building(name, summary, about string, prepare func(*flags.Set) func(*call, 
 		}}
 }
 
-var epsnormalizeTool = building("epsnormalize", "Moves ε on the input (or output) side behind all labels of a path.", `
+var epsnormalizeTool = building("epsnormalize", "Moves ε on the input (or output) side behind all labels "+
+	"of a path.", `
   fst epsnormalize in.fst out.fst
 
 Time: ε-removal over weights that carry output strings.`,
@@ -59,8 +62,8 @@ Time: ε-removal over weights that carry output strings.`,
 	})
 
 var synchronizeTool = building("synchronize", "Makes input and output labels keep step along each path.", `
-The delay between input and output must be bounded; a cycle that lets it grow is
-shown, and nothing is written.
+The delay between input and output must be bounded. Otherwise the error shows a cycle that
+increases it, and nothing is written.
 
   fst synchronize in.fst out.fst
 
@@ -83,7 +86,8 @@ of --isymbols, or the machine's own. Time O(states + arcs).`,
 			side[i].old = fs.String(s+"symbols", "", "File with the "+what+" symbols (default: the machine's)")
 			side[i].symbols = fs.String("relabel_"+s+"symbols", "", "File with the new "+what+" symbols")
 			side[i].pairs = fs.String("relabel_"+s+"pairs", "", "File with pairs of old and new "+what+" labels")
-			side[i].unknown = fs.String("unknown_"+s+"symbol", "", "Symbol for those that the new table lacks (default: they are an error)")
+			side[i].unknown = fs.String("unknown_"+s+"symbol", "", "Symbol for those that the new table lacks "+
+				"(default: they are an error)")
 		}
 		return func(c *call, t *typed) error {
 			tables := [2]*fst.SymbolTable{fst.InputSymbols(t.m), fst.OutputSymbols(t.m)}
@@ -112,7 +116,8 @@ of --isymbols, or the machine's own. Time O(states + arcs).`,
 
 // symbolPairs reads tables and returns the pairs from the old to the new one. Where
 // *attached is a table it becomes the new one.
-func (c *call) symbolPairs(attached **fst.SymbolTable, oldName, newName, unknown string, negative bool) ([]fst.LabelPair, error) {
+func (c *call) symbolPairs(attached **fst.SymbolTable, oldName, newName, unknown string,
+	negative bool) ([]fst.LabelPair, error) {
 	old := *attached
 	if oldName != "" {
 		var err error
@@ -144,7 +149,7 @@ func (c *call) symbolPairs(attached **fst.SymbolTable, oldName, newName, unknown
 var reweightTool = &tool{name: "reweight", args: "in.fst potential.txt [out.fst]", min: 2, max: 3,
 	summary: "Moves weights along paths by a potential of each state.", about: `
 Each line of potential.txt is a state and a weight, as fst shortestdistance prints them. The
-weight of successful paths does not change.
+weights of successful paths do not change.
 
   fst shortestdistance --reverse in.fst potential.txt
   fst reweight in.fst potential.txt out.fst
@@ -169,7 +174,8 @@ Time O(states + arcs).`,
 				}
 				warned = true
 			}
-			if err := t.Reweight(t.m, f, &fst.PotentialOptions{Name: shown, Format: c.format(), Beyond: beyond}, toFinal()); err != nil {
+			if err := t.Reweight(t.m, f, &fst.PotentialOptions{Name: shown, Format: c.format(), Beyond: beyond},
+				toFinal()); err != nil {
 				return err
 			}
 			return c.writeMachine(2, t, t.m, "")
@@ -178,9 +184,9 @@ Time O(states + arcs).`,
 
 var encodeTool = &tool{name: "encode", args: "in.fst mapper [out.fst]", min: 2, max: 3,
 	summary: "Makes one label of labels or weights, and back.", about: `
-Each pair of labels, or label and weight, becomes one label; the file named as mapper tells
-which. With --decode the mapper turns them back. An encoded machine can be determinized and
-minimized as an unweighted acceptor.
+Each pair of labels, or label and weight, becomes one label; the mapper file holds the table.
+With --decode the mapper restores them. An encoded machine can be determinized and minimized as an
+unweighted acceptor.
 
   fst encode --encode_labels in.fst mapper out.fst
   fst encode --decode out.fst mapper back.fst
@@ -190,7 +196,8 @@ Time O(states + arcs).`,
 		decode := fs.Bool("decode", false, "Decode")
 		labels := fs.Bool("encode_labels", false, "Encode the output labels")
 		weights := fs.Bool("encode_weights", false, "Encode the weights")
-		reuse := fs.Bool("encode_reuse", false, "Go on with an existing mapper; it is written again if it has become longer")
+		reuse := fs.Bool("encode_reuse", false, "Go on with an existing mapper; it is written again if it has "+
+			"become longer")
 		return func(c *call) error {
 			if !*decode {
 				if err := c.distinct(result(c.arg(1)), result(c.arg(2))); err != nil {
@@ -246,20 +253,23 @@ func (c *call) encodeTable(t *typed, i int, read, labels, weights bool) (suite.E
 	return t.EncodeTable(nil, "", kind)
 }
 
-var labelings = map[string]ops.Labeling{"neither": ops.LabelNeither, "input": ops.LabelInput, "output": ops.LabelOutput, "both": ops.LabelBoth}
+var labelings = map[string]ops.Labeling{"neither": ops.LabelNeither, "input": ops.LabelInput,
+	"output": ops.LabelOutput, "both": ops.LabelBoth}
 
-var replaceTool = &tool{name: "replace", args: "root.fst rootlabel [rule1.fst label1 ...] [out.fst]", min: 3, max: -1,
-	summary: "Replaces arcs by the machines that their output labels stand for.", about: `
-Each rule is a machine and its label. Rules may call others, but not one another in a circle.
+var replaceTool = &tool{name: "replace", args: "root.fst rootlabel [rule1.fst label1 ...] [out.fst]",
+	min: 3, max: -1, summary: "Replaces arcs by the machines that their output labels stand for.", about: `
+Each rule is a machine and its label. Rules may call others, but not recursively.
 
   fst replace root.fst 100 name.fst 101 number.fst 102 out.fst
 
 Time linear in the result, which may be exponential in the depth of calls.`,
 	setup: func(fs *flags.Set) func(*call) error {
-		called := fs.String("call_arc_labeling", "input", "Labels that stay on the arc that calls: input, output, both, neither")
+		called := fs.String("call_arc_labeling", "input", "Labels that stay on the arc that calls: input, "+
+			"output, both, neither")
 		fs.Choose("call_arc_labeling", "input", "output", "both", "neither")
 		eps := fs.Bool("epsilon_on_replace", false, "ε on both arcs, whatever the other flags say")
-		back := fs.String("return_arc_labeling", "neither", "Sides of the arc back that carry --return_label: input, output, both, neither")
+		back := fs.String("return_arc_labeling", "neither", "Sides of the arc back that carry --return_label: "+
+			"input, output, both, neither")
 		fs.Choose("return_arc_labeling", "input", "output", "both", "neither")
 		label := fs.Int("return_label", 64, 0, "Label of the arc back")
 		return func(c *call) error {
@@ -308,7 +318,8 @@ func (c *call) rules() (first *typed, labels []fst.Label, rules []machine, out s
 		if first == nil {
 			first = t
 		} else if x, y := first.ArcType(), t.ArcType(); x != y {
-			return fail(fmt.Errorf("input machines must have the same arc type: %s is over %s, %s over %s", c.args[0], x, c.args[i], y))
+			return fail(fmt.Errorf("input machines must have the same arc type: %s is over %s, %s over %s", c.args[0],
+				x, c.args[i], y))
 		}
 		if i > 0 && !*c.lib.compatSymbols {
 			c.forgetSymbols(t)

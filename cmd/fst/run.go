@@ -17,22 +17,23 @@ A program is written as for a shell, and the tools are those of fst:
 
   fst run 'a.fst | compose - b.fst | determinize | minimize > out.fst'
 
-A first stage of one word that is no tool is a file to begin with; "< FILE" is one always. Machines go
-from stage to stage as they are in memory. Statements end with a newline or a semicolon;
-"name = ..." keeps what a statement puts out, and $name reads it, also as the value of a flag or
-where a tool takes a file to write:
+Machines pass from stage to stage in memory. A first stage of one word that is not a tool is a
+file to read; "< FILE" always is. Statements end with a newline or a semicolon. "name = ..." keeps
+the output of a statement, and $name reads it, also as the value of a flag or where a tool takes a
+file to write:
 
   fst run 'syms = < words.txt
            lm = compile --isymbols=$syms --acceptor lm.txt | arcsort
            compose $1 $lm | shortestpath | print --acceptor --isymbols=$syms' lattice.fst
 
-$1, $2, ... are the arguments after the program; --file=PROGRAM reads it from a file. Quotes ('...', "..."),
-\ and # are the shell's. Files that the program writes can be read further on in it.
+$1, $2, ... are the arguments after the program; --file=PROGRAM reads the program from a file.
+Quotes ('...', "..."), \ and # work as in a shell. Later statements can read files that the
+program writes.
 
-All outputs appear at the end, whole, or none does: an error, which names line and stage, a
-comparison that finds a difference (status 2), or a limit leaves files as they were. --limit_... hold for
-each stage (where it only looks at a machine, if that is from a file), --timeout for all together; a stage's own flags go before. Results stay
-in memory until the end.
+All outputs appear at the end, whole, or none does. An error, which names line and stage, a
+comparison that finds a difference (status 2), or a limit leaves files unchanged. --limit_... apply
+to each stage (if it makes no machine, to machines that it reads from files), --timeout to all
+together; a stage's own flags take precedence. Results stay in memory until the end.
 
 Time: that of the tools.`,
 	setup: func(fs *flags.Set) func(*call) error {
@@ -64,7 +65,8 @@ Time: that of the tools.`,
 			if err != nil {
 				return err
 			}
-			s := &runState{std: c.Streams, variables: map[string]*value{}, files: map[string]*value{}, several: len(statements) > 1}
+			s := &runState{std: c.Streams, variables: map[string]*value{}, files: map[string]*value{},
+				several: len(statements) > 1}
 			for i := range statements {
 				if err := c.statement(s, &statements[i]); err != nil {
 					return err
@@ -87,7 +89,8 @@ func (c *call) statement(s *runState, st *runStatement) error {
 	stages := st.stages
 	in, source := (*value)(nil), ""
 	if len(stages) > 0 && st.in == "" {
-		if w := stages[0].words; len(w) == 1 && findTool(w[0]) == nil && (w[0] == "-" || !strings.HasPrefix(w[0], "-")) {
+		if w := stages[0].words; len(w) == 1 && findTool(w[0]) == nil &&
+			(w[0] == "-" || !strings.HasPrefix(w[0], "-")) {
 			st.in, st.before, stages = w[0], 1, stages[1:]
 		}
 	}

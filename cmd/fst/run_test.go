@@ -28,7 +28,8 @@ func TestFigures(t *testing.T) {
 		}
 	}
 	var out, errs bytes.Buffer
-	if status := run([]string{"fst", "run", "--file=figures.run"}, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}); status != 0 {
+	if status := run([]string{"fst", "run", "--file=figures.run"},
+		cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}); status != 0 {
 		t.Fatalf("status %d\n%s", status, errs.String())
 	}
 	made, _ := filepath.Glob("*.svg")
@@ -75,15 +76,17 @@ func TestParseRun(t *testing.T) {
 			t.Errorf("%q is read as %s, want %s", c.program, s, c.want)
 		}
 	}
-	for _, bad := range []string{"|", "a |", "a | ; b", "a >", "a > > b", "a > b c", "a > b | c", "a < b < c", "a | b < c", "'", "\"", "\\",
-		"$", "a $3", "a $x$y", "a $x.y", "x-y = a", "x = a > b", "a > b > c", "\x00", "a '\x00'", "a \\\x00x", "x =", "> f"} {
+	for _, bad := range []string{"|", "a |", "a | ; b", "a >", "a > > b", "a > b c", "a > b | c", "a < b < c",
+		"a | b < c", "'", "\"", "\\", "$", "a $3", "a $x$y", "a $x.y", "x-y = a", "x = a > b", "a > b > c", "\x00",
+		"a '\x00'", "a \\\x00x", "x =", "> f"} {
 		if got, err := parseRun(bad, []string{"one", "two"}); err == nil {
 			t.Errorf("%q is read as %s, want an error", bad, showRun(got))
 		}
 	}
 }
 
-// What a shell has and fst run has not is said to be so, with what to do instead; quoted it is a name as any other.
+// What a shell has and fst run has not is said to be so, with what to do instead; quoted it is a
+// name as any other.
 func TestParseRunShellSigns(t *testing.T) {
 	for program, want := range map[string]string{
 		"compose <(print a.fst) b.fst": "line 1: fst run has no <(...): ",
@@ -94,13 +97,15 @@ func TestParseRunShellSigns(t *testing.T) {
 		"print ${x}":                   "line 1: fst run has no ${...}, but $name: ",
 		"print $3":                     "line 1: $3: 2 arguments are given behind the program",
 	} {
-		if got, err := parseRun(program, []string{"one", "two"}); err == nil || !strings.HasPrefix(err.Error(), want) {
+		if got, err := parseRun(program, []string{"one", "two"}); err == nil ||
+			!strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: %s, %v, want %q", program, showRun(got), err, want)
 		}
 	}
 	for program, want := range map[string]string{
-		"print '`a`' '$(b)' \\${ \">(\" x2>y": "[print `a` $(b) ${ >( x2]>y;", "prune --nstate=2>y": "[prune --nstate=2]>y;",
-		"print $1>y": "[print one]>y;", "print $2>y": "[print two]>y;",
+		"print '`a`' '$(b)' \\${ \">(\" x2>y": "[print `a` $(b) ${ >( x2]>y;",
+		"prune --nstate=2>y":                  "[prune --nstate=2]>y;",
+		"print $1>y":                          "[print one]>y;", "print $2>y": "[print two]>y;",
 	} {
 		if got, err := parseRun(program, []string{"one", "two"}); err != nil || showRun(got) != want {
 			t.Errorf("%q: %s, %v, want %s", program, showRun(got), err, want)
@@ -162,8 +167,8 @@ func quotedRun(statements []runStatement) string {
 	return b.String()
 }
 
-// Whatever is typed is read or refused; a program has no more words than bytes, and says the same when each of
-// its words is quoted.
+// Whatever is typed is read or refused; a program has no more words than bytes, and says the same
+// when each of its words is quoted.
 func FuzzParseRun(f *testing.F) {
 	f.Add("a.fst | compose - b.fst | minimize > out.fst")
 	f.Add("x = compile $1 'a b' \"c\\\"d\" # e\n\\\n print $x; < f | g --h=$i")

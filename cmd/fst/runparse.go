@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// A program of fst run is read as shells read, so that there is nothing to learn:
+// A program of fst run uses the syntax of shells:
 //
 //	program   = statement { ( ";" | newline ) statement }
 //	statement = [ name "=" ] [ "<" word ] stage { "|" stage } [ ">" word ]
 //	stage     = word { word }
 //
-// Words are split at blanks; '...' keeps all that is in it, "..." all but \" and \\, a backslash
-// the next character. $name, and $1, $2, ... for the arguments of fst run, stand for a value where a word,
-// or the value of a flag, begins with them. A # where a word may begin starts a comment. A backslash
+// Words are split at blanks; '...' keeps its content, "..." does except for \" and \\, a backslash
+// the next character. A $name, or $1, $2, ... for the arguments of fst run, at the start of a word
+// or of a flag's value stands for a value. A # where a word may begin starts a comment. A backslash
 // at the end of a line joins the next.
 
 // variable marks words, or what follows = in them, that name a variable: no file has
@@ -63,13 +63,18 @@ func runTokens(program string, args []string) ([]runToken, error) {
 			i++
 			continue
 		case (c == '<' || c == '>') && strings.HasPrefix(program[i+1:], "("):
-			return nil, fmt.Errorf("line %d: fst run has no %c(...): keep what the tool puts out, name = print a.fst, and give $name for the file", line, c)
-		case c == '>' && i > 0 && (program[i-1] == '1' || program[i-1] == '2') && (i == 1 || strings.IndexByte(" \t\n;|", program[i-2]) >= 0):
-			return nil, fmt.Errorf("line %d: fst run has no %c>: > takes what the last stage puts out, and messages go where those of fst run go", line, program[i-1])
+			return nil, fmt.Errorf("line %d: fst run has no %c(...): keep what the tool puts out, name = print "+
+				"a.fst, and give $name for the file", line, c)
+		case c == '>' && i > 0 && (program[i-1] == '1' || program[i-1] == '2') &&
+			(i == 1 || strings.IndexByte(" \t\n;|", program[i-2]) >= 0):
+			return nil, fmt.Errorf("line %d: fst run has no %c>: > takes what the last stage puts out, and "+
+				"messages go where those of fst run go", line, program[i-1])
 		case c == '&' && !strings.HasPrefix(program[i:], "&&"):
-			return nil, fmt.Errorf("line %d: fst run has no &: statements go one after another, each on its line or behind ;", line)
+			return nil, fmt.Errorf("line %d: fst run has no &: statements go one after another, each on its line "+
+				"or behind ;", line)
 		case slices.Contains(shellOnly, program[i:min(i+2, len(program))]):
-			return nil, fmt.Errorf("line %d: fst run has no %s as a shell has: statements, between ; or lines, end at the first error, and > writes a file anew", line, program[i:i+2])
+			return nil, fmt.Errorf("line %d: fst run has no %s as a shell has: statements, between ; or lines, end "+
+				"at the first error, and > writes a file anew", line, program[i:i+2])
 		case c == '|' || c == '<' || c == '>':
 			out = append(out, runToken{string(c), true, line})
 			i++
@@ -89,7 +94,8 @@ func runTokens(program string, args []string) ([]runToken, error) {
 	word:
 		for i < len(program) {
 			if sign := substitution(program[i:]); sign != "" {
-				return nil, fmt.Errorf("line %d: fst run has no %s: let the shell put it in, between \"...\", or as an argument behind the program, $1", line, sign)
+				return nil, fmt.Errorf("line %d: fst run has no %s: let the shell put it in, between \"...\", or as "+
+					"an argument behind the program, $1", line, sign)
 			}
 			switch c := program[i]; c {
 			case ' ', '\t', '\r', '\n', ';', '|', '<', '>':
@@ -109,7 +115,8 @@ func runTokens(program string, args []string) ([]runToken, error) {
 					if program[i] == 0 {
 						return nil, fmt.Errorf("line %d: a zero byte", line)
 					}
-					if c == '"' && program[i] == '\\' && i+1 < len(program) && (program[i+1] == '"' || program[i+1] == '\\') {
+					if c == '"' && program[i] == '\\' && i+1 < len(program) &&
+						(program[i+1] == '"' || program[i+1] == '\\') {
 						i++
 					}
 					if program[i] == '\n' {
@@ -190,7 +197,7 @@ func isNameByte(c byte) bool {
 	return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
-// isRunName says whether s is a name: letters, digits and _, no digit first.
+// isRunName reports whether s is a name: letters, digits and _, no digit first.
 func isRunName(s string) bool {
 	for i := range len(s) {
 		if !isNameByte(s[i]) {
@@ -235,7 +242,8 @@ func parseRun(program string, args []string) ([]runStatement, error) {
 		}
 		if !t.op {
 			if s.out != "" {
-				return nil, fmt.Errorf("line %d: %q after the output file (> FILE ends a statement)", t.line, shownWords(t.text))
+				return nil, fmt.Errorf("line %d: %q after the output file (> FILE ends a statement)", t.line,
+					shownWords(t.text))
 			}
 			if len(words) == 0 {
 				begin = t.line

@@ -56,7 +56,8 @@ func TestHelp(t *testing.T) {
 			t.Errorf("%s: nothing said about it", x.name)
 		}
 		var out, errs bytes.Buffer
-		if status := run([]string{"fst", "help", x.name}, cli.Streams{Out: &out, Err: &errs}); status != 0 || errs.Len() > 0 {
+		if status := run([]string{"fst", "help", x.name}, cli.Streams{Out: &out, Err: &errs}); status != 0 ||
+			errs.Len() > 0 {
 			t.Fatalf("%s: %d, %s", x.name, status, errs.String())
 		}
 		lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
@@ -66,7 +67,8 @@ func TestHelp(t *testing.T) {
 		}
 		out.Reset()
 		run([]string{"fst", x.name, "--help"}, cli.Streams{Out: &out, Err: &errs})
-		named := regexp.MustCompile(`--\w+`).FindAllString(strings.TrimSuffix(last, " --help tells what they mean."), -1)
+		named := regexp.MustCompile(`--\w+`).FindAllString(
+			strings.TrimSuffix(last, " --help tells what they mean."), -1)
 		for _, name := range named {
 			if !strings.Contains(out.String(), "\n  "+name+": type = ") {
 				t.Errorf("%s: %s is named, and --help does not tell of it", x.name, name)
@@ -78,18 +80,21 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// A panic is a message and status 1, never 2, by which a comparison tells of a difference; that of a goroutine of the
-// library's comes with its own stack.
+// A panic is a message and status 1, never 2, by which a comparison tells of a difference; that of
+// a goroutine of the library's comes with its own stack.
 func TestPanicIsAnError(t *testing.T) {
 	inner := func() (stack []byte) { return debug.Stack() }()
-	for name, v := range map[string]any{"value": "index out of range", "error": errors.New("index out of range"), "worker": &ops.WorkerPanic{Value: "index out of range", Stack: inner}} {
+	for name, v := range map[string]any{"value": "index out of range", "error": errors.New("index out of range"),
+		"worker": &ops.WorkerPanic{Value: "index out of range", Stack: inner}} {
 		var errs bytes.Buffer
 		stopped := 0
-		status := guarded([]string{"/usr/bin/fstequal", "a b.fst"}, &errs, func() { stopped++ }, func() int { panic(v) })
+		status := guarded([]string{"/usr/bin/fstequal", "a b.fst"}, &errs, func() { stopped++ },
+			func() int { panic(v) })
 		if stopped != 1 {
 			t.Errorf("%s: half-written files were removed %d times", name, stopped)
 		}
-		for _, want := range []string{"ERROR: fstequal: panic: index out of range\n", "Please report it", `["/usr/bin/fstequal" "a b.fst"]`, "TestPanicIsAnError"} {
+		for _, want := range []string{"ERROR: fstequal: panic: index out of range\n", "Please report it",
+			`["/usr/bin/fstequal" "a b.fst"]`, "TestPanicIsAnError"} {
 			if status != 1 || !strings.Contains(errs.String(), want) {
 				t.Errorf("%s: status %d, want 1 and %q in:\n%s", name, status, want, errs.String())
 			}
@@ -99,7 +104,8 @@ func TestPanicIsAnError(t *testing.T) {
 		}
 	}
 	for _, status := range []int{0, 1, 2} {
-		if got := guarded([]string{"fst"}, io.Discard, func() { t.Error("stopped without a panic") }, func() int { return status }); got != status {
+		if got := guarded([]string{"fst"}, io.Discard, func() { t.Error("stopped without a panic") },
+			func() int { return status }); got != status {
 			t.Errorf("status %d became %d", status, got)
 		}
 	}

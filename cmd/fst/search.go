@@ -16,7 +16,7 @@ var shortestdistanceTool = &tool{name: "shortestdistance", args: "[in.fst [dista
 	summary: "Prints for each state the sum of all paths to it, or from it.", about: `
 Each line is a state and the sum of the weights of all paths from the start to it (with
 --reverse, from it to the final states). Over log weights sums are exact, and float64 until they
-are printed; --digits=17 prints them so, for fst reweight.
+are printed; --digits=17 prints all digits, for fst reweight.
 ` + sumsAbout + `
   fst shortestdistance in.fst
 
@@ -27,7 +27,8 @@ is better than one, O(states · arcs) at worst over the tropical semiring.`,
 		nstate := fs.Int("nstate", 64, -1, "State to measure from; -1 is the start")
 		queue := queueFlag(fs)
 		reverse := fs.Bool("reverse", false, "Distances to the final states")
-		digits := fs.Int("digits", 32, 9, "Significant digits of 64-bit weights, and, beyond 9, of sums over log; 17 read back to the same number")
+		digits := fs.Int("digits", 32, 9, "Significant digits of 64-bit weights, and, beyond 9, of sums over "+
+			"log; 17 read back to the same number")
 		truncation := sumFlags(fs)
 		return func(c *call) error {
 			q, err := queue()
@@ -47,7 +48,8 @@ is better than one, O(states · arcs) at worst over the tropical semiring.`,
 			}
 			lim, cancel := c.lib.limits()
 			defer cancel()
-			o := &ops.ShortestDistanceOptions{Queue: q, Reverse: *reverse, Delta: settled(*delta), Truncation: truncated, Limits: ops.Limits{Ctx: lim.Ctx}}
+			o := &ops.ShortestDistanceOptions{Queue: q, Reverse: *reverse, Delta: settled(*delta),
+				Truncation: truncated, Limits: ops.Limits{Ctx: lim.Ctx}}
 			if *nstate != -1 && !*reverse {
 				if *nstate != int64(fst.StateID(*nstate)) || *nstate < 0 {
 					return fmt.Errorf("flag --nstate: there is no state %d", *nstate)
@@ -62,7 +64,8 @@ is better than one, O(states · arcs) at worst over the tropical semiring.`,
 				return err
 			}
 			return c.Output(c.arg(1), func(w io.Writer) error {
-				// Between tabs, whatever --fst_field_separator says of other text, as in OpenFst and as fst reweight reads it.
+				// Between tabs, whatever --fst_field_separator says of other text, as in OpenFst
+				// and as fst reweight reads it.
 				format := c.format()
 				format.Digits = int(*digits)
 				return d(w, &fst.PotentialOptions{Format: format})
@@ -73,9 +76,10 @@ is better than one, O(states · arcs) at worst over the tropical semiring.`,
 var shortestpathTool = &tool{name: "shortestpath", args: "[in.fst [out.fst]]", max: 2,
 	summary: "Finds the best paths.", about: `
 The result has the --nshortest best paths, counted as sequences of arcs. The weights need the path
-property. With --unique, of all paths of an acceptor with one sequence of labels only a best one counts.
-ε (label 0) is a label there: strings that differ only in where ε stands count as different, so remove it first.
-Weights that are left over are rounded to --delta when they are compared. For one path --unique changes nothing.
+property. With --unique, only a best one of all paths of an acceptor with the same labels counts.
+ε (label 0) is a label there: strings that differ only in the positions of ε count as different, so
+remove it first. --unique compares residual weights rounded to --delta, and changes nothing for one
+path.
 
   fst shortestpath --nshortest=10 in.fst out.fst
   fst rmepsilon in.fst | fst shortestpath --nshortest=10 --unique - out.fst
@@ -85,7 +89,8 @@ Time: a shortest distance, and O(n · states · log) for n paths at worst.`,
 		pruned := pruneFlags(fs, ops.ShortestDelta)
 		n := fs.Int("nshortest", 32, 1, "How many paths")
 		queue := queueFlag(fs)
-		unique := fs.Bool("unique", false, "Of an acceptor, one path for each sequence of labels, ε being one (fst rmepsilon first)")
+		unique := fs.Bool("unique", false, "Of an acceptor, one path for each sequence of labels, ε being one "+
+			"(fst rmepsilon first)")
 		return func(c *call) error {
 			q, err := queue()
 			if err != nil {
@@ -121,7 +126,7 @@ type drawFlags struct {
 
 func defineDraw(fs *flags.Set) *drawFlags {
 	return &drawFlags{
-		maxLength: fs.Int("max_length", 32, 1<<31-1, "Drop paths of so many arcs or more"),
+		maxLength: fs.Int("max_length", 32, 1<<31-1, "Drop paths of this many arcs or more"),
 		npath:     fs.Int("npath", 32, 1, "How many paths"),
 		seed:      fs.Uint("seed", 0, "Seed of the random numbers (default: another one each time)"),
 		sel:       fs.String("select", "uniform", "How arcs are chosen: uniform, log_prob, fast_log_prob"),
@@ -136,8 +141,9 @@ func (d *drawFlags) rng(c *call) *rand.Rand {
 	return rand.New(rand.NewPCG(mix(seed), mix(^seed)))
 }
 
-// mix spreads a seed over all bits, so that near seeds begin draws that have nothing to do with one another: the finalizer of SplitMix64
-// (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
+// mix spreads a seed over all bits, so that near seeds begin draws that have nothing to do with one
+// another: the finalizer of SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number
+// generators", OOPSLA 2014).
 func mix(x uint64) uint64 {
 	x += 0x9e3779b97f4a7c15
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
@@ -164,11 +170,11 @@ func orNone(n int64) int {
 
 var randgenTool = &tool{name: "randgen", args: "[in.fst [out.fst]]", max: 2,
 	summary: "Draws random paths.", about: `
---select=log_prob takes weights as negative logarithms of probabilities. With --weighted the
+--select=log_prob reads weights as negative logarithms of probabilities. With --weighted the
 paths share their beginnings in a tree, weighted by how often they were drawn.
 
-A path that comes to cycles which are never left has no end: it is an error that says from
-which state on, unless --max_length, up to 16777216, drops it.
+A path that enters cycles without an exit does not end. That is an error, which names the first
+such state, unless --max_length, up to 16777216, drops the path.
 
   fst randgen --npath=10 --seed=1 in.fst out.fst
 
@@ -188,8 +194,8 @@ Time O(arcs drawn).`,
 			}
 			lim, cancel := c.lib.limits()
 			defer cancel()
-			m, err := t.RandGen(t.m, d.rng(c), &ops.RandGenOptions{Select: sel, NPath: orNone(*d.npath), MaxLength: orNone(*d.maxLength),
-				Weighted: *weighted, RemoveTotalWeight: *total, Limits: lim})
+			m, err := t.RandGen(t.m, d.rng(c), &ops.RandGenOptions{Select: sel, NPath: orNone(*d.npath),
+				MaxLength: orNone(*d.maxLength), Weighted: *weighted, RemoveTotalWeight: *total, Limits: lim})
 			if err != nil {
 				return err
 			}
@@ -199,7 +205,7 @@ Time O(arcs drawn).`,
 
 var equivalentTool = &tool{name: "equivalent", args: "in1.fst in2.fst", min: 2, max: 2,
 	summary: "Tells whether two deterministic acceptors accept the same strings with the same weights.", about: `
-Exit status 0 if they do, 2 if not; --v=1 prints a string that they weigh differently. With
+The exit status is 0 if they do, 2 if not; --v=1 prints a string that they weigh differently. With
 --random any two transducers are compared on the strings of random paths.
 
   fst equivalent a.fst b.fst

@@ -10,12 +10,12 @@ import (
 
 var serveTool = &tool{name: "serve",
 	summary: "Answers calls of the C interface over a pipe, for programs that cannot load the library.", about: `
-Requests come by standard input and answers go to standard output, both in the binary form of
-package calls; arrays are in a file that both sides map into memory. The Python package starts
-this program by itself: in a child of fork, where the library cannot run, where the library does
-not load, and when it is asked to.
+Requests arrive on standard input and answers go to standard output, both in the binary form of
+package calls. Arrays are in a file that both sides map into memory. The Python package starts
+this program itself in three cases: in a child of fork, where the library cannot run; where the
+library does not load; and on request.
 
-It ends with its input, hence with the program that started it.
+It ends with its input, and so with the program that started it.
 
   fst serve --stdio
 

@@ -25,7 +25,8 @@ func mapped(name string) (calls.Shared, error) {
 	if !info.Mode().IsRegular() || info.Size() == 0 || info.Size() > math.MaxInt {
 		return nil, fmt.Errorf("%s: %d bytes of mode %v cannot be mapped", name, info.Size(), info.Mode())
 	}
-	b, err := syscall.Mmap(int(f.Fd()), 0, int(info.Size()), syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_SHARED)
+	b, err := syscall.Mmap(int(f.Fd()), 0, int(info.Size()), syscall.PROT_READ|syscall.PROT_WRITE,
+		syscall.MAP_SHARED)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}

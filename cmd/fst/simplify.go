@@ -33,32 +33,35 @@ func queueFlag(fs *flags.Set) func() (ops.Queue, error) {
 // pruneFlags defines --weight, --nstate and --delta.
 func pruneFlags(fs *flags.Set, delta float64) func(*call, ops.Limits) *suite.Pruning {
 	d := fs.Float32("delta", delta, "Difference of weights that counts as none")
-	nstate := fs.Int("nstate", 64, -1, "Keep so many states, the best; -1 is no bound")
+	nstate := fs.Int("nstate", 64, -1, "Keep this many states, the best; -1 is no bound")
 	weight := fs.String("weight", "", "Keep paths within this weight of the best; empty is all")
 	return func(c *call, lim ops.Limits) *suite.Pruning {
 		return &suite.Pruning{Weight: *weight, States: *nstate, Delta: settled(*d), Format: c.format(), Limits: lim}
 	}
 }
 
-// divergentVariable is the environment's answer where --divergent is not given, for scripts that call the tools as OpenFst's.
+// divergentVariable is the environment's answer where --divergent is not given, for scripts that
+// call the tools as OpenFst's.
 const divergentVariable = "TROPICA_DIVERGENT"
 
 // sumFlags defines --divergent, beside --delta, for tools that sum over paths.
 func sumFlags(fs *flags.Set) func() (ops.Truncation, error) {
 	values := []string{"error", "truncate"}
-	divergent := fs.Enum("divergent", "error", values, "What a sum that diverges is, over weights such as log; without the flag $"+divergentVariable+" says it")
+	divergent := fs.Enum("divergent", "error", values, "What a sum that diverges is, over weights such as "+
+		"log; without the flag $"+divergentVariable+" says it")
 	return func() (ops.Truncation, error) {
 		mode := *divergent
 		if v := os.Getenv(divergentVariable); v != "" && !fs.Given("divergent") {
 			if mode = v; !slices.Contains(values, v) {
-				return ops.Truncation{}, fmt.Errorf("environment variable %s: %q is none of %s", divergentVariable, v, strings.Join(values, ", "))
+				return ops.Truncation{}, fmt.Errorf("environment variable %s: %q is none of %s", divergentVariable, v,
+					strings.Join(values, ", "))
 			}
 		}
 		return ops.Truncation{Truncate: fs.Given("delta"), Divergent: mode == "truncate"}, nil
 	}
 }
 
-// sumsAbout is what the help of these tools says of it.
+// sumsAbout is its description in the help of these tools.
 const sumsAbout = `
 Over weights such as log, where ⊕ adds, sums are exact unless --delta is given: then each change of
 at most so much is dropped, as OpenFst does. A sum that diverges is an error that shows the
@@ -66,8 +69,8 @@ cycle; with --divergent=truncate, or ` + divergentVariable + `=truncate in the e
 comes to.
 `
 
-// closeDelta is the flag --delta, whose value is given, of what compares weights to make states one: where it is not set
-// it depends on the weights.
+// closeDelta returns the flag --delta, with the given value, for tools that compare weights to
+// merge states. Where it is not set it depends on the weights.
 func closeDelta(fs *flags.Set, t *typed, value float64) float64 {
 	if !fs.Given("delta") {
 		value = t.Closeness(value)
@@ -75,7 +78,7 @@ func closeDelta(fs *flags.Set, t *typed, value float64) float64 {
 	return value
 }
 
-// closenessAbout is what the help of these tools says of it.
+// closenessAbout is its description in the help of these tools.
 const closenessAbout = `
 Where weights are multiplied (real64, expectation), --delta is a factor less 1, and 1e-9 unless it is given.
 `
@@ -91,21 +94,23 @@ func settled(delta float64) float64 {
 
 var determinizeTool = &tool{name: "determinize", args: "[in.fst [out.fst]]", max: 2,
 	summary: "Makes an equivalent machine with at most one arc for each input label at a state.", about: `
-ε is an ordinary label here: fst rmepsilon first. A machine that has no deterministic
-equivalent is reported with two paths that prove it, where there is such a proof. Where
-they only make it likely, the end is at a million states or 256 MiB of output strings,
-unless there is a --limit_bytes or a --timeout.
---limit_states bounds the result over any arc type; --nstate and --weight keep its best
-part, and need the path property.
+ε is an ordinary label here: run fst rmepsilon first. A machine without a deterministic equivalent
+is reported with two paths that prove it, where there is such a proof. Where they only make it
+likely, the limit is a million states or 256 MiB of output strings, unless --limit_bytes or
+--timeout is given. --limit_states bounds the result over any arc type; --nstate and --weight keep
+its best part, and need the path property.
 ` + closenessAbout + `
   fst determinize in.fst out.fst
 
 Time: exponential in the states of the input at worst; linear in the result.`,
 	setup: func(fs *flags.Set) func(*call) error {
 		pruned := pruneFlags(fs, ops.DefaultDelta)
-		kind := fs.Enum("det_type", "functional", []string{"functional", "nonfunctional", "disambiguate"}, "What a transducer may be")
-		increment := fs.Bool("increment_subsequential_label", false, "Give the final arcs of a state different labels")
-		label := fs.Int("subsequential_label", 64, 0, "Input label of the arcs that put out what is left at a final state")
+		kind := fs.Enum("det_type", "functional", []string{"functional", "nonfunctional", "disambiguate"},
+			"What a transducer may be")
+		increment := fs.Bool("increment_subsequential_label", false,
+			"Give the final arcs of a state different labels")
+		label := fs.Int("subsequential_label", 64, 0, "Input label of the arcs that put out what is left at a "+
+			"final state")
 		return func(c *call) error {
 			t, err := c.machine(0)
 			if err != nil {
@@ -117,7 +122,8 @@ Time: exponential in the states of the input at worst; linear in the result.`,
 			if *label != int64(fst.Label(*label)) {
 				return fmt.Errorf("flag --subsequential_label: %d is not a label", *label)
 			}
-			o := &ops.DeterminizeOptions{Delta: closeDelta(fs, t, max(p.Delta, 0)), SubsequentialLabel: fst.Label(*label), IncrementSubsequentialLabel: *increment, Limits: lim}
+			o := &ops.DeterminizeOptions{Delta: closeDelta(fs, t, max(p.Delta, 0)),
+				SubsequentialLabel: fst.Label(*label), IncrementSubsequentialLabel: *increment, Limits: lim}
 			switch *kind {
 			case "nonfunctional":
 				o.Type = ops.DeterminizeNonFunctional
@@ -134,18 +140,19 @@ Time: exponential in the states of the input at worst; linear in the result.`,
 
 var disambiguateTool = &tool{name: "disambiguate", args: "[in.fst [out.fst]]", max: 2,
 	summary: "Makes an equivalent machine with at most one accepting path for each input.", about: `
-Other than a deterministic machine, the result may have several arcs with one label at a
-state: some machines can be disambiguated that cannot be determinized. ε is an ordinary
-label here: fst rmepsilon first. A transducer must have one output for each input.
---limit_states bounds the construction over any arc type; --nstate and --weight keep the
-best part of its result, and need the path property.
+Unlike a deterministic machine, the result may have several arcs with one label at a state. Some
+machines can be disambiguated that cannot be determinized. ε is an ordinary label here: run fst
+rmepsilon first. A transducer must have one output for each input. --limit_states bounds the
+construction over any arc type; --nstate and --weight keep the best part of its result, and need
+the path property.
 ` + closenessAbout + `
   fst disambiguate in.fst out.fst
 
 Time: exponential in the states of the input at worst.`,
 	setup: func(fs *flags.Set) func(*call) error {
 		pruned := pruneFlags(fs, ops.DefaultDelta)
-		label := fs.Int("subsequential_label", 64, 0, "Input label of the arcs that put out what is left at a final state")
+		label := fs.Int("subsequential_label", 64, 0, "Input label of the arcs that put out what is left at a "+
+			"final state")
 		return func(c *call) error {
 			t, err := c.machine(0)
 			if err != nil {
@@ -157,7 +164,8 @@ Time: exponential in the states of the input at worst.`,
 			if *label != int64(fst.Label(*label)) {
 				return fmt.Errorf("flag --subsequential_label: %d is not a label", *label)
 			}
-			m, err := t.Disambiguate(t.m, &ops.DisambiguateOptions{Delta: closeDelta(fs, t, max(p.Delta, 0)), SubsequentialLabel: fst.Label(*label), Limits: lim}, p)
+			m, err := t.Disambiguate(t.m, &ops.DisambiguateOptions{Delta: closeDelta(fs, t, max(p.Delta, 0)),
+				SubsequentialLabel: fst.Label(*label), Limits: lim}, p)
 			if err != nil {
 				return err
 			}
@@ -167,14 +175,21 @@ Time: exponential in the states of the input at worst.`,
 
 var minimizeTool = &tool{name: "minimize", args: "[in.fst [out1.fst [out2.fst]]]", max: 3,
 	summary: "Merges equivalent states of a deterministic machine.", about: `
-The input must be deterministic, ε being a label like others (fst determinize). Weights, and outputs, move to the start on the way,
-rounded to --delta, and states that agree within it are merged. The result has the fewest states of all deterministic
-machines with its relation, but for these cases:
-A machine with cycles must have sorted arcs (fst arcsort): states whose arcs have another order stay apart, as in OpenFst.
-Over weights that do not cancel, as those of minmax, fewer states might do.
-A transducer's outputs that are longer than a label get chains of arcs with input ε, whose states count too.
-With --allow_nondet states of a machine that is not deterministic are merged where their arcs agree, which need not
-make the smallest machine.
+The input must be deterministic, with ε as an ordinary label (fst determinize). Weights and outputs
+move towards the start, rounded to --delta, and states that agree within it are merged. The result
+has the fewest states of all deterministic machines with its relation, with these exceptions:
+
+A machine with cycles must have sorted arcs (fst arcsort). States whose arcs have another order are
+not merged, as in OpenFst.
+
+Over weights that do not cancel (minmax) fewer states might suffice.
+
+Outputs of a transducer that are longer than a label get chains of arcs with input ε, whose states
+count too.
+
+With --allow_nondet states of a machine that is not deterministic are merged where their arcs
+agree, which need not give the smallest machine.
+
 With out2.fst, the output labels of out1.fst are numbers of strings, which out2.fst spells
 out: their composition is the transducer.
 ` + closenessAbout + sumsAbout + `
@@ -182,7 +197,8 @@ out: their composition is the transducer.
 
 Time O(arcs · log states), linear for acyclic machines.`,
 	setup: func(fs *flags.Set) func(*call) error {
-		nondet := fs.Bool("allow_nondet", false, "Take machines that are not deterministic, over idempotent semirings; the result need not be the smallest")
+		nondet := fs.Bool("allow_nondet", false, "Take machines that are not deterministic, over idempotent "+
+			"semirings; the result need not be the smallest")
 		delta := fs.Float32("delta", ops.ShortestDelta, "What weights are rounded to before they are compared")
 		truncation := sumFlags(fs)
 		return func(c *call) error {
@@ -199,7 +215,8 @@ Time O(arcs · log states), linear for acyclic machines.`,
 			}
 			lim, cancel := c.lib.limits()
 			defer cancel()
-			o := &ops.MinimizeOptions{Delta: closeDelta(fs, t, *delta), AllowNondet: *nondet, ArcOrder: true, Truncation: truncated, Limits: lim}
+			o := &ops.MinimizeOptions{Delta: closeDelta(fs, t, *delta), AllowNondet: *nondet, ArcOrder: true,
+				Truncation: truncated, Limits: lim}
 			if len(c.args) < 3 {
 				m, err := t.Minimize(t.m, o)
 				if err != nil {
@@ -261,7 +278,8 @@ Time O(states · ε-arcs) at worst, O(states + arcs of the result) where ε-path
 			lim, cancel := c.lib.limits()
 			defer cancel()
 			p := pruned(c, lim)
-			return t.RmEpsilon(t.m, &ops.RmEpsilonOptions{Queue: q, KeepDead: !*connect, Delta: p.Delta, Truncation: truncated, Limits: lim}, p)
+			return t.RmEpsilon(t.m, &ops.RmEpsilonOptions{Queue: q, KeepDead: !*connect, Delta: p.Delta,
+				Truncation: truncated, Limits: lim}, p)
 		}
 	})
 
@@ -289,8 +307,8 @@ func toFinalFlag(fs *flags.Set) func() bool {
 }
 
 var pushTool = inPlace("push", "Moves weights or output labels towards the start or the final states.", `
-After pushing weights to the start, the weights that leave a state sum to one. After
-pushing labels, paths put out early what they must put out anyway.
+After pushing weights to the start, the weights that leave a state sum to one. After pushing
+labels, paths output as early as possible what they must output.
 `+sumsAbout+`
   fst push --push_weights in.fst out.fst
 
@@ -315,7 +333,8 @@ Time: a shortest distance, and O(states + arcs).`,
 			lim, cancel := c.lib.limits()
 			defer cancel()
 			m, err := t.Push(t.m, &ops.PushOptions{Labels: *labels, KeepWeights: !*weights, ToFinal: toFinal(),
-				RemoveTotalWeight: *total, RemoveCommonAffix: *affix, Delta: settled(*delta), Truncation: truncated, Limits: lim})
+				RemoveTotalWeight: *total, RemoveCommonAffix: *affix, Delta: settled(*delta),
+				Truncation: truncated, Limits: lim})
 			t.m = m
 			return err
 		}

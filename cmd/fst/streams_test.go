@@ -9,9 +9,11 @@ import (
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 )
 
-// A reader that closes the pipe ends the program as it ends Unix tools; a full disk is an error, whoever writes.
+// A reader that closes the pipe ends the program as it ends Unix tools; a full disk is an error for
+// any writer.
 func TestStandardOutput(t *testing.T) {
-	for _, words := range [][]string{{"fst"}, {"fst", "help"}, {"fst", "--version"}, {"fst", "help", "print"}, {"fst", "print", "--help"}, {"fstprint", "--helpshort"}, {"fst", "completion", "bash"}} {
+	for _, words := range [][]string{{"fst"}, {"fst", "help"}, {"fst", "--version"}, {"fst", "help", "print"},
+		{"fst", "print", "--help"}, {"fstprint", "--helpshort"}, {"fst", "completion", "bash"}} {
 		clitest.ClosedPipe(t, words...)
 		if len(words) > 1 {
 			clitest.FullDisk(t, words...)

@@ -20,7 +20,8 @@ Time O(bytes of the text).`,
 	setup: func(fs *flags.Set) func(*call) error {
 		acceptor := fs.Bool("acceptor", false, "Lines have one label")
 		negative := fs.Bool("allow_negative_labels", false, "Allow negative labels")
-		arcType := fs.String("arc_type", "standard", "Type of weights: standard, log, log64, tropical64, real64, ...")
+		arcType := fs.String("arc_type", "standard", "Type of weights: standard, log, log64, tropical64, "+
+			"real64, ...")
 		fs.Choose("arc_type", arctypes.Names()...)
 		fstType := fs.Enum("fst_type", "vector", fst.FileTypes(), "Type to write")
 		isyms := fs.String("isymbols", "", "File with the input symbols")
@@ -54,7 +55,8 @@ Time O(bytes of the text).`,
 			o.Name = shown
 			outside := warnings{c: c, what: "weights of that kind"}
 			o.NonMember = func(line int, weight string) {
-				outside.add("%s, line %d: the weight %s is none of arc type %s: what sums or compares weights will refuse it (no path is Infinity)", shown, line, weight, s.ArcType())
+				outside.add("%s, line %d: the weight %s is none of arc type %s: what sums or compares weights will "+
+					"refuse it (no path is Infinity)", shown, line, weight, s.ArcType())
 			}
 			m, err := s.ReadText(r, o)
 			outside.end()
@@ -90,7 +92,8 @@ func naming(fs *flags.Set) func(c *call, t *typed) (*fst.WriteTextOptions, error
 		if *digits < 1 || *digits > 17 {
 			return nil, fmt.Errorf("flag --digits: %d is not within 1 and 17", *digits)
 		}
-		o := &fst.WriteTextOptions{Acceptor: *acceptor, ShowWeightOne: *showOne, Separators: *c.lib.fieldSeparator, Format: c.format()}
+		o := &fst.WriteTextOptions{Acceptor: *acceptor, ShowWeightOne: *showOne, Separators: *c.lib.fieldSeparator,
+			Format: c.format()}
 		o.Format.Digits = int(*digits)
 		if *numeric {
 			return o, nil
@@ -137,7 +140,8 @@ Time O(states + arcs).`,
 				return err
 			}
 			o.MissingSymbol = *missing
-			if err := c.distinctTables([2]string{*saveI, *saveO}, [2]*fst.SymbolTable{o.InputSymbols, o.OutputSymbols}, result(c.arg(1))); err != nil {
+			if err := c.distinctTables([2]string{*saveI, *saveO}, [2]*fst.SymbolTable{o.InputSymbols, o.OutputSymbols},
+				result(c.arg(1))); err != nil {
 				return err
 			}
 			if err := c.Output(c.arg(1), func(w io.Writer) error { return t.WriteText(w, t.m, o) }); err != nil {

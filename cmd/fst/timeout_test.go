@@ -14,27 +14,41 @@ import (
 
 // timedTools are calls with much to do: in/ has what timedInputs makes.
 var timedTools = []string{
-	"arcsort --sort_type=olabel in/big.fst out/r", "check in/big.fst", "check in/pairs.fst", "closure in/big.fst out/r",
-	"compile in/big.txt out/r", "compose in/biglog.fst in/biglogsorted.fst out/r", "compose --lookahead=auto in/big.fst in/bigsorted.fst out/r",
+	"arcsort --sort_type=olabel in/big.fst out/r", "check in/big.fst", "check in/pairs.fst",
+	"closure in/big.fst out/r",
+	"compile in/big.txt out/r", "compose in/biglog.fst in/biglogsorted.fst out/r",
+	"compose --lookahead=auto in/big.fst in/bigsorted.fst out/r",
 	"compress in/big.fst out/r", "concat in/big.fst in/big.fst out/r", "connect in/big.fst out/r",
-	"convert --fst_type=compact_acceptor in/bigacc.fst out/r", "convert --fst_type=olabel_lookahead in/big.fst out/r",
-	"determinize in/bigacc.fst out/r", "determinize --det_type=nonfunctional in/pairs.fst out/r", "determinize --weight=5 in/bigacc.fst out/r",
+	"convert --fst_type=compact_acceptor in/bigacc.fst out/r", "convert --fst_type=olabel_lookahead " +
+		"in/big.fst out/r",
+	"determinize in/bigacc.fst out/r", "determinize --det_type=nonfunctional in/pairs.fst out/r",
+	"determinize --weight=5 in/bigacc.fst out/r",
 	"difference in/bigacc.fst in/bigdfa.fst out/r", "disambiguate in/bigacc.fst out/r",
 	"draw in/big.fst out/r", "draw --format=svg in/big.fst out/r",
 	"encode --encode_labels --encode_weights in/big.fst out/m out/r", "epsnormalize in/pairs.fst out/r",
-	"equal in/big.fst in/big.fst", "equivalent in/bigdfa.fst in/bigdfa.fst", "equivalent --random --npath=1000000 in/big.fst in/big.fst",
+	"equal in/big.fst in/big.fst", "equivalent in/bigdfa.fst in/bigdfa.fst",
+	"equivalent --random --npath=1000000 in/big.fst in/big.fst",
 	"explain in/big.fst", "explain in/bigacc.fst", "explain in/delay.fst", "explain in/dense.fst",
-	"farcreate in/big.fst in/big.fst in/big.fst out/r", "info in/big.fst", "intersect in/bigacc.fst in/bigaccsorted.fst out/r",
-	"isomorphic in/big.fst in/big.fst", "isomorphic in/bigdfa.fst in/bigdfa.fst", "map --map_type=arc_sum in/big.fst out/r",
-	"minimize in/bigdfa.fst out/r", "minimize --allow_nondet in/big.fst out/r", "minimize in/bigdet.fst out/r", "minimize in/bigdetlog.fst out/r",
+	"farcreate in/big.fst in/big.fst in/big.fst out/r", "info in/big.fst",
+	"intersect in/bigacc.fst in/bigaccsorted.fst out/r",
+	"isomorphic in/big.fst in/big.fst", "isomorphic in/bigdfa.fst in/bigdfa.fst",
+	"map --map_type=arc_sum in/big.fst out/r",
+	"minimize in/bigdfa.fst out/r", "minimize --allow_nondet in/big.fst out/r", "minimize in/bigdet.fst out/r",
+	"minimize in/bigdetlog.fst out/r",
 	"pdtexpand --pdt_parentheses=in/parens.txt in/big.fst out/r",
 	"print in/big.fst out/r", "prune --weight=3 in/big.fst out/r",
-	"push --push_weights in/biglog.fst out/r", "push --push_labels in/big.fst out/r", "push --push_labels --push_weights --to_final in/biglog.fst out/r",
-	"randgen --npath=2000000 --max_length=1000 in/big.fst out/r", "randgen --npath=2000000 --weighted --max_length=1000 in/big.fst out/r",
-	"replace in/big.fst 90 in/bigacc.fst 45 out/r", "reverse in/big.fst out/r", "rmepsilon in/big.fst out/r", "rmepsilon in/biglog.fst out/r", "rmepsilon in/bigeps.fst out/r",
+	"push --push_weights in/biglog.fst out/r", "push --push_labels in/big.fst out/r",
+	"push --push_labels --push_weights --to_final in/biglog.fst out/r",
+	"randgen --npath=2000000 --max_length=1000 in/big.fst out/r",
+	"randgen --npath=2000000 --weighted --max_length=1000 in/big.fst out/r",
+	"replace in/big.fst 90 in/bigacc.fst 45 out/r", "reverse in/big.fst out/r", "rmepsilon in/big.fst out/r",
+	"rmepsilon in/biglog.fst out/r", "rmepsilon in/bigeps.fst out/r",
 	"run --file=in/program.run in/bigacc.fst",
-	"shortestdistance in/big.fst", "shortestdistance in/biglog.fst", "shortestdistance --queue_type=lifo in/big.fst", "shortestdistance --reverse in/biglog.fst", "shortestdistance --queue_type=fifo in/biglog.fst",
-	"shortestpath --nshortest=100000 in/big.fst out/r", "shortestpath --unique --nshortest=1000 in/bigacc.fst out/r",
+	"shortestdistance in/big.fst", "shortestdistance in/biglog.fst",
+	"shortestdistance --queue_type=lifo in/big.fst", "shortestdistance --reverse in/biglog.fst",
+	"shortestdistance --queue_type=fifo in/biglog.fst",
+	"shortestpath --nshortest=100000 in/big.fst out/r", "shortestpath --unique --nshortest=1000 " +
+		"in/bigacc.fst out/r",
 	"synchronize in/pairs.fst out/r", "topsort in/chain.fst out/r", "union in/big.fst in/big.fst out/r",
 }
 
@@ -71,7 +85,10 @@ func timedInputs(t *testing.T, n int) {
 		l := max(0, rng.IntN(50)-40)
 		return fmt.Sprintf("%d %d %d %d %.3f\n", q, rng.IntN(n), l, l, weight())
 	})
-	arcs("chain", n, func(q, l int) string { return fmt.Sprintf("%d %d %d %d\n", q, q+1+l%2*rng.IntN(5), l+1, l+1) })
+	arcs("chain", n, func(q,
+		l int) string {
+		return fmt.Sprintf("%d %d %d %d\n", q, q+1+l%2*rng.IntN(5), l+1, l+1)
+	})
 	arcs("dense", 300, func(q, l int) string { return fmt.Sprintf("%d %d %d %d\n", q, rng.IntN(300), l%2, l%2) })
 	// A cycle of n states whose delay is 1 in all, with many that have none.
 	arcs("delay", n, func(q, l int) string {
@@ -88,10 +105,14 @@ func timedInputs(t *testing.T, n int) {
 	must(os.WriteFile("in/parens.txt", []byte("45 46\n47 48\n"), 0o666))
 	must(os.WriteFile("in/program.run", []byte("$1 | determinize | minimize > out/r\n"), 0o666))
 	good(t, []string{
-		"compile in/big.txt in/big.fst", "compile in/bigacc.txt in/bigacc.fst", "compile in/bigdfa.txt in/bigdfa.fst", "compile in/bigdet.txt in/bigdet.fst",
-		"compile in/bigeps.txt in/bigeps.fst", "compile in/chain.txt in/chain.fst", "compile in/dense.txt in/dense.fst", "compile in/delay.txt in/delay.fst",
-		"compile in/pairs.txt in/pairs.fst", "map --map_type=to_log in/big.fst in/biglog.fst", "map --map_type=to_log in/bigdet.fst in/bigdetlog.fst",
-		"arcsort in/biglog.fst in/biglogsorted.fst", "arcsort in/big.fst in/bigsorted.fst", "arcsort in/bigacc.fst in/bigaccsorted.fst", "arcsort in/bigdfa.fst in/bigdfa.fst",
+		"compile in/big.txt in/big.fst", "compile in/bigacc.txt in/bigacc.fst",
+		"compile in/bigdfa.txt in/bigdfa.fst", "compile in/bigdet.txt in/bigdet.fst",
+		"compile in/bigeps.txt in/bigeps.fst", "compile in/chain.txt in/chain.fst",
+		"compile in/dense.txt in/dense.fst", "compile in/delay.txt in/delay.fst",
+		"compile in/pairs.txt in/pairs.fst", "map --map_type=to_log in/big.fst in/biglog.fst",
+		"map --map_type=to_log in/bigdet.fst in/bigdetlog.fst",
+		"arcsort in/biglog.fst in/biglogsorted.fst", "arcsort in/big.fst in/bigsorted.fst",
+		"arcsort in/bigacc.fst in/bigaccsorted.fst", "arcsort in/bigdfa.fst in/bigdfa.fst",
 	})
 }
 
@@ -100,14 +121,16 @@ func good(t *testing.T, calls []string) {
 	t.Helper()
 	for _, words := range calls {
 		var errs bytes.Buffer
-		if status := run(append([]string{"fst"}, strings.Fields(words)...), cli.Streams{In: bytes.NewReader(nil), Out: &errs, Err: &errs}); status != 0 {
+		if status := run(append([]string{"fst"}, strings.Fields(words)...),
+			cli.Streams{In: bytes.NewReader(nil), Out: &errs, Err: &errs}); status != 0 {
 			t.Fatalf("%s: %d %s", words, status, errs.String())
 		}
 	}
 }
 
-// A call comes to its end soon after its --timeout by itself: what ends the process when it does not is
-// called off here. An error is status 1, says how long was allowed, and nothing is written; what is done before is status 0 or 2.
+// A call comes to its end soon after its --timeout by itself: what ends the process when it does
+// not is called off here. An error is status 1, says how long was allowed, and nothing is written;
+// what is done before is status 0 or 2.
 func TestTimeoutEndsEveryTool(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")
@@ -116,13 +139,15 @@ func TestTimeoutEndsEveryTool(t *testing.T) {
 	timedInputs(t, 40_000)
 	defer func(g func(time.Duration) time.Duration) { grace = g }(grace)
 	grace = func(time.Duration) time.Duration { return time.Hour }
-	const limit, enough = 100 * time.Millisecond, 2500 * time.Millisecond // the latter of processor time, for others may work here, too
+	// the latter of processor time, for others may work here, too
+	const limit, enough = 100 * time.Millisecond, 2500 * time.Millisecond
 	stopped := 0
 	for _, words := range timedTools {
 		emptyOut()
 		var out, errs bytes.Buffer
 		began := cpuTime()
-		status := run(append([]string{"fst"}, append(strings.Fields(words), "--timeout="+limit.String())...), cli.Streams{In: bytes.NewReader(nil), Out: &out, Err: &errs})
+		status := run(append([]string{"fst"}, append(strings.Fields(words), "--timeout="+limit.String())...),
+			cli.Streams{In: bytes.NewReader(nil), Out: &out, Err: &errs})
 		took := cpuTime() - began
 		t.Logf("%v, status %d: %s", took.Round(time.Millisecond), status, words)
 		if took > enough {

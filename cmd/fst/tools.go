@@ -225,7 +225,7 @@ var mapTool = &tool{name: "map", args: "[in.fst [out.fst]]", max: 2,
 invert takes the reciprocal, power the power, quantize the nearest multiple of --delta,
 plus and times add and multiply by --weight, to_... convert to another semiring (as
 negative logarithms of probabilities), superfinal leaves one final state, arc_sum and
-arc_unique merge arcs that are alike but for the weight, or altogether.
+arc_unique merge arcs that differ only in the weight, or not at all.
 
   fst map --map_type=to_log in.fst out.fst
 
@@ -240,7 +240,8 @@ Time O(states + arcs).`,
 			if err != nil {
 				return err
 			}
-			m, err := t.MapWeights(t.m, *kind, &suite.MapOptions{Delta: *delta, Power: *power, Weight: *weight, Format: c.format()})
+			m, err := t.MapWeights(t.m, *kind, &suite.MapOptions{Delta: *delta, Power: *power, Weight: *weight,
+				Format: c.format()})
 			if err != nil {
 				return err
 			}
@@ -254,10 +255,12 @@ Time O(states + arcs).`,
 	}}
 
 // composition makes the two tools that compose.
-func composition(name, summary, about string, do func(c *call, a, b *typed, o *ops.ComposeOptions) (machine, error)) *tool {
+func composition(name, summary, about string, do func(c *call, a, b *typed, o *ops.ComposeOptions) (machine,
+	error)) *tool {
 	return &tool{name: name, args: "in1.fst in2.fst [out.fst]", min: 2, max: 3, summary: summary, about: about,
 		setup: func(fs *flags.Set) func(*call) error {
-			filter := fs.String("compose_filter", "auto", "Composition filter: alt_sequence, auto, match, no_match, null, sequence, trivial")
+			filter := fs.String("compose_filter", "auto", "Composition filter: alt_sequence, auto, match, "+
+				"no_match, null, sequence, trivial")
 			fs.Choose("compose_filter", "alt_sequence", "auto", "match", "no_match", "null", "sequence", "trivial")
 			connect := fs.Bool("connect", true, "Trim the result")
 			options := matcherFlags(fs)
@@ -294,14 +297,18 @@ func composition(name, summary, about string, do func(c *call, a, b *typed, o *o
 }
 
 var composeTool = composition("compose", "Composes two transducers: (A∘B)(x, z) = ⊕_y A(x, y) ⊗ B(y, z).", `
-The first must be sorted by output label or the second by input label (fst arcsort).
-Where both sides have ε on the inner tape, a filter keeps one order of the ε-moves.
---first_matcher and --second_matcher give labels of the inner tape of a machine a meaning of their own:
-phi:L is followed where nothing else matches (failure), and consumes nothing; rho:L matches the rest,
-sigma:L any label; epsilons:L,M,... match nothing, as ε; L is a number, or a symbol of the machine. The machine must be sorted on that side. Files of the types phi,
-rho and sigma have theirs with them. --lookahead leaves out pairs of states that come to nothing as early as possible,
-which pays where the first machine puts out labels late, as a lexicon does. A file of a look-ahead type
-(fst convert) has composition look ahead of itself, and push weights and labels, unless a filter is asked for.
+The first must be sorted by output label or the second by input label (fst arcsort). Where both
+sides have ε on the inner tape, a filter keeps one order of the ε-moves.
+
+--first_matcher and --second_matcher give labels of the inner tape of a machine a special meaning:
+phi:L is followed where nothing else matches (failure), and consumes nothing. rho:L matches labels
+that no other arc does, sigma:L any label. epsilons:L,M,... match nothing, as ε. L is a number, or
+a symbol of the machine. The machine must be sorted on that side. Files of the types phi, rho and
+sigma hold their own label.
+
+--lookahead omits pairs of states that lead nowhere as early as possible. This pays where the first
+machine emits labels late, as a lexicon does. With a file of a look-ahead type (fst convert)
+composition looks ahead by default, and pushes weights and labels, unless a filter is requested.
 
   fst compose a.fst b.fst ab.fst
   fst compose --second_matcher=phi:9 words.fst backoff.fst scored.fst
@@ -381,7 +388,8 @@ Time O(states + arcs).`,
 	}}
 
 var isomorphicTool = &tool{name: "isomorphic", args: "in1.fst in2.fst", min: 2, max: 2,
-	summary: "Tells whether two machines are equal up to the numbers of their states and the order of arcs.", about: `
+	summary: "Tells whether two machines are equal up to the numbers of their states and the order of arcs.",
+	about: `
 Exit status 0 if they are, 2 if not.
 
   fst isomorphic a.fst b.fst

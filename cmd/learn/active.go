@@ -24,22 +24,21 @@ var active = &command{
 	summary: "Asks for the labels of the sentences that it learns most from.",
 	about: `
 Learns a labeller of sentences from a pool without labels. It asks about the
-sentence that it is least certain of, learns from the answer, and goes on until
-its mean uncertainty no longer changes, or --queries were asked.
+sentence that it is least certain of and learns from the answer. It stops when
+its mean uncertainty no longer changes, or after --queries questions.
 
 Questions are files in the folder --queue: 00012.ask is sentence 12 of the pool,
 a token a line, with ? in the column of the labels. Answer with a file
-00012.answer beside it, the same lines with labels in place of ?. Labels that
+00012.answer beside it, the same lines with labels instead of ?. Labels that
 stay ? are not known; an empty file skips the sentence. Write the answer under
-another name and rename it, so that it is not read before it is whole.
+another name and rename it, so that it is not read before it is complete.
 
-The program waits for answers. An interrupt writes its state, and the same
-command with --resume goes on: answers that came in the meantime are read.
+The program waits for answers. An interrupt writes its state. The same command
+with --resume continues, and reads answers that have arrived in the meantime.
 
---labelled names sentences that are labelled already, --labels other labels that
-there are. The pool has a column for labels too, of ? or of such labels, which
-are not learnt from unless --simulate is given: then they are hidden until they
-are asked for.
+--labelled names sentences that are labelled already, --labels further labels.
+The pool has a column for labels too, of ? or of labels. With --simulate these
+answer the questions; otherwise they are not used.
 
 Example:
 
@@ -55,7 +54,8 @@ Example:
 		simulate := fs.Bool("simulate", false, "Answer from the labels of the pool")
 		labelled := fs.String("labelled", "", "Sentences with labels to begin with")
 		labels := fs.String("labels", "", "Labels that there are beyond those of --labelled, separated by commas")
-		templates := fs.String("templates", autoTemplates, "Features: a file of templates (as of CRF++), tagging, chunking, or auto")
+		templates := fs.String("templates", autoTemplates, "Features: a file of templates (as of CRF++), "+
+			"tagging, chunking, or auto")
 		minCount := fs.Int("min_count", 32, 1, "Features seen less often in the pool are left out")
 		lambda := fs.Float("lambda", 0.01, "Penalty of margins, beside the mean loss of a sentence")
 		return func(c *call) error {
@@ -79,7 +79,8 @@ Example:
 					truth[i] = pool[i].Labels
 					pool[i].Labels = make([]string, len(truth[i]))
 				}
-				o := &sequence.TrainOptions{Format: format, Partial: true, MinCount: int(*minCount), Labels: list(*labels), Workers: workers}
+				o := &sequence.TrainOptions{Format: format, Partial: true, MinCount: int(*minCount),
+					Labels: list(*labels), Workers: workers}
 				if o.Templates, err = c.templates(*templates, format); err != nil {
 					return nil, err
 				}
@@ -103,7 +104,8 @@ Example:
 					slices.Sort(o.Labels)
 				}
 				if len(known) == 0 && len(o.Labels) == 0 {
-					return nil, errors.New("no labels are known: name them by --labels, or give sentences that have some by --labelled")
+					return nil, errors.New("no labels are known: name them by --labels, or give sentences that have some " +
+						"by --labelled")
 				}
 				if err := foreign(pool, truth, known, o.Labels); err != nil && !*simulate {
 					return nil, err
@@ -120,7 +122,8 @@ Example:
 				if err != nil {
 					return nil, err
 				}
-				q := &queueOf{call: c, folder: *queue, pool: pool, truth: truth, format: format, number: map[string]int{"": -1}}
+				q := &queueOf{call: c, folder: *queue, pool: pool, truth: truth, format: format,
+					number: map[string]int{"": -1}}
 				for k, y := range m.Labels() {
 					q.number[y] = k
 				}
@@ -141,11 +144,15 @@ Example:
 				if err != nil {
 					return nil, err
 				}
-				if m, err = p.Model(result.Model().W, fmt.Sprintf("active, %d sentences asked for of %d, by %s; %s", len(result.Queries), n, ao.Measure, r.Reason)); err != nil {
+				if m, err = p.Model(result.Model().W, fmt.Sprintf("active, %d sentences asked for of %d, by %s; %s",
+					len(result.Queries), n, ao.Measure, r.Reason)); err != nil {
 					return nil, err
 				}
-				note := fmt.Sprintf("%d sentences of %d were annotated, and %d skipped", len(result.Data)-len(known), n, len(result.Queries)-len(result.Data)+len(known))
-				return &fitted{result: r, write: m.Write, notes: []string{note}, details: map[string]any{"queries": queriesOf(result.Queries, pool), "inferences": result.Perceptron.Report.Calls}}, nil
+				note := fmt.Sprintf("%d sentences of %d were annotated, and %d skipped", len(result.Data)-len(known), n,
+					len(result.Queries)-len(result.Data)+len(known))
+				return &fitted{result: r, write: m.Write, notes: []string{note},
+					details: map[string]any{"queries": queriesOf(result.Queries, pool),
+						"inferences": result.Perceptron.Report.Calls}}, nil
 			})
 		}
 	},
@@ -238,7 +245,8 @@ func (q *queueOf) Ask(batch []int) error {
 			return err
 		}
 	}
-	fmt.Fprintf(q.Err, "%s: asked about %s; waiting for %s\n", q.prog, q.pool[batch[0]].Source, q.file(batch[0], "answer"))
+	fmt.Fprintf(q.Err, "%s: asked about %s; waiting for %s\n", q.prog, q.pool[batch[0]].Source,
+		q.file(batch[0], "answer"))
 	return nil
 }
 
@@ -282,19 +290,22 @@ func (q *queueOf) answer(i int, name string) ([]int, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return nil, nil
 	}
-	list, err := dataset.ReadColumns(bytes.NewReader(text), name, &dataset.ColumnsOptions{Tabs: true, Empty: true, Columns: q.format.Columns})
+	list, err := dataset.ReadColumns(bytes.NewReader(text), name,
+		&dataset.ColumnsOptions{Tabs: true, Empty: true, Columns: q.format.Columns})
 	if err != nil {
 		return nil, err
 	}
 	rows := q.pool[i].Columns
 	if len(list) != 1 || len(list[0].Tokens) != len(rows) {
-		return nil, fmt.Errorf("%s: one sentence of %d lines is expected, as in %s", name, len(rows), q.file(i, "ask"))
+		return nil, fmt.Errorf("%s: one sentence of %d lines is expected, as in %s", name, len(rows),
+			q.file(i, "ask"))
 	}
 	labels := make([]string, len(rows))
 	for t, row := range list[0].Tokens {
 		for k := range row {
 			if k != q.format.Label && row[k] != rows[t][k] {
-				return nil, fmt.Errorf("%s:%d: column %d is %q, and was %q in the question", name, list[0].Line+t, k+1, row[k], rows[t][k])
+				return nil, fmt.Errorf("%s:%d: column %d is %q, and was %q in the question", name, list[0].Line+t, k+1,
+					row[k], rows[t][k])
 			}
 		}
 		labels[t] = row[q.format.Label]
@@ -302,7 +313,8 @@ func (q *queueOf) answer(i int, name string) ([]int, error) {
 			labels[t] = ""
 		}
 		if _, ok := q.number[labels[t]]; !ok {
-			return nil, fmt.Errorf("%s:%d: there is no label %q (--labels says which there are)", name, list[0].Line+t, labels[t])
+			return nil, fmt.Errorf("%s:%d: there is no label %q (--labels says which there are)", name,
+				list[0].Line+t, labels[t])
 		}
 	}
 	return q.numbers(labels), nil

@@ -37,10 +37,12 @@ func TestAdvisedFlagsExist(t *testing.T) {
 			warnings = append(warnings, x.Warnings...)
 		}
 	}
-	for _, s := range []string{"1,5", "1,234", "1 234", "1'234", "$12", "45%", "$1,234.5", "31.12.2023", "12/31/23", "1/2/2024", "2023-12-31", "12:30"} {
+	for _, s := range []string{"1,5", "1,234", "1 234", "1'234", "$12", "45%", "$1,234.5", "31.12.2023",
+		"12/31/23", "1/2/2024", "2023-12-31", "12:30"} {
 		read(same(s), &table.Options{Target: "y"})
 		read(strings.Replace(same(s), "a,b,y", "y,b,a", 1), &table.Options{Target: "y"})
-		read(many(func(i int) string { return map[bool]string{true: s, false: "1"}[i == 7] }), &table.Options{Target: "y"})
+		read(many(func(i int) string { return map[bool]string{true: s, false: "1"}[i == 7] }),
+			&table.Options{Target: "y"})
 		read(same(s), &table.Options{Like: like})
 	}
 	read(same("1.5"), &table.Options{Target: "y", Decimal: ","})
@@ -94,7 +96,8 @@ func TestAdvisedFlagsExist(t *testing.T) {
 	if commandsSeen < 20 {
 		t.Errorf("%d commands read tables", commandsSeen)
 	}
-	for _, name := range []string{"decimal", "thousands", "symbols", "dates", "missing", "categorical", "id", "drop", "task", "no_header"} {
+	for _, name := range []string{"decimal", "thousands", "symbols", "dates", "missing", "categorical", "id",
+		"drop", "task", "no_header"} {
 		if !named[name] {
 			t.Errorf("--%s is never advised", name)
 		}

@@ -21,8 +21,8 @@ const almoName = "almo"
 // written over the contract.
 func almoCommands() []*command {
 	l := almo.Learner{}
-	return []*command{almoTrain, almoPredict, almoEval, learnerCV(l, tableLearners, freshTable), learnerExplain(l, freshTable),
-		almoCurve, almoG2P, almoSequence}
+	return []*command{almoTrain, almoPredict, almoEval, learnerCV(l, tableLearners, freshTable),
+		learnerExplain(l, freshTable), almoCurve, almoG2P, almoSequence}
 }
 
 var almoTrain = &command{
@@ -30,15 +30,14 @@ var almoTrain = &command{
 	summary: "Trains one model for many losses, robust to every mixture of them.",
 	about: `
 Minimises the largest mixture of the --losses over the weights of a linear model
-or of a network (--hidden), by a game against the weights of the objectives.
+or of a network (--hidden), as a game against the weights of the objectives.
 For linear models the result comes with a proof of how far it is from the best
 possible (gap).
 
 ` + tables.Help + `
 
-The report has the model's error on the rows of training beside those of models trained
-on one loss alone: what robustness costs. On other rows, learn almo eval tells it.
-
+The report has the model's error on the training rows beside those of models trained
+on one loss alone, which shows the cost of robustness. For other rows use learn almo eval.
 --plot draws how the weights of the objectives moved, --plot_losses the losses.
 
 Example: is income above 50K, by three losses at once, and the even mixture to
@@ -53,19 +52,22 @@ compare with:
 		t.define(fs, 20, 0)
 		for _, f := range fs.Flags() {
 			if f.Name == "iterations" {
-				f.Usage = "Passes over the rows (steps with --batch 0; rounds of --solver newton and smoothed, by default as many as make progress)"
+				f.Usage = "Passes over the rows (steps with --batch 0; rounds of --solver newton and smoothed, by " +
+					"default as many as make progress)"
 			}
 		}
 		a.define(fs)
 		read := tables.Flags(fs, false)
 		picture := fs.String("plot", "", "File for a picture (SVG) of the weights of the objectives, pass by pass")
-		cost := fs.Bool("cost", true, "Train on each loss alone, too, and report the errors; for networks only when given")
+		cost := fs.Bool("cost", true, "Train on each loss alone, too, and report the errors; for networks only "+
+			"when given")
 		losses := fs.String("plot_losses", "", "File for a picture (SVG) of the objectives")
 		return func(c *call) error {
 			var rows []run.Row // of this run
 			var drawn gameRows
 			inputs := a.inputs(c)
-			err := apart(slices.Concat(inputs, places("the model", *t.model)), []place{{"the picture", *picture}, {"the picture of the losses", *losses}})
+			err := apart(slices.Concat(inputs, places("the model", *t.model)),
+				[]place{{"the picture", *picture}, {"the picture of the losses", *losses}})
 			if err != nil {
 				return err
 			}
@@ -99,7 +101,8 @@ compare with:
 				if almo.OwnRounds(o.Solver) && !c.flags.Given("iterations") {
 					o.Passes = 0 // as many as it makes progress by
 				}
-				o.Control.Recorder = run.Recorders(control.Recorder, run.RecorderFunc(func(r run.Row) error { rows = append(rows, r); return nil }))
+				o.Control.Recorder = run.Recorders(control.Recorder,
+					run.RecorderFunc(func(r run.Row) error { rows = append(rows, r); return nil }))
 				f, err := minimax.Train(d, o)
 				if err != nil {
 					return nil, flagged(err)
@@ -112,7 +115,9 @@ compare with:
 				if f.Certified {
 					r.Note = certified(o, f)
 				}
-				details := map[string]any{"rows": d.Rows, "features": d.Features, "objectives": f.Objectives, "values": f.Values, "raw": f.Raw, "lambda": f.Lambda, "worst": f.Worst, "guarantee": f.Guarantee, "units": o.Normalization}
+				details := map[string]any{"rows": d.Rows, "features": d.Features, "objectives": f.Objectives,
+					"values": f.Values, "raw": f.Raw, "lambda": f.Lambda, "worst": f.Worst, "guarantee": f.Guarantee,
+					"units": o.Normalization}
 				if f.Certified {
 					details["gap"], details["penalized"] = f.Gap(), f.Certificate.Upper+f.Shared
 				}
@@ -124,23 +129,28 @@ compare with:
 					details["offsets"] = offsets
 				}
 				notes := readingNotes(o)
-				if d.Y == nil && o.Fixed == nil && len(o.Losses) > 1 && *cost && (len(o.Hidden) == 0 || c.flags.Given("cost")) {
+				if d.Y == nil && o.Fixed == nil && len(o.Losses) > 1 && *cost &&
+					(len(o.Hidden) == 0 || c.flags.Given("cost")) {
 					r, err := costOf(d, o, f, workers)
 					if err != nil {
 						return nil, err
 					}
 					if r == nil {
-						notes = append(notes, "interrupted before each loss was trained on alone: what robustness costs is not known")
+						notes = append(notes, "interrupted before each loss was trained on alone: what robustness costs is "+
+							"not known")
 					} else {
 						details["robustness"] = r
 						notes = append(notes, r.note())
 					}
 				}
-				if name := single(f); name != "" && o.Fixed == nil && len(o.Losses) > 1 && o.Normalization != minimax.Regret {
-					notes = append(notes, fmt.Sprintf("%s is the worst objective by itself: in these units it is the largest; --units regret measures each by its excess over what it reaches alone", name))
+				if name := single(f); name != "" && o.Fixed == nil && len(o.Losses) > 1 &&
+					o.Normalization != minimax.Regret {
+					notes = append(notes, fmt.Sprintf("%s is the worst objective by itself: in these units it is the "+
+						"largest; --units regret measures each by its excess over what it reaches alone", name))
 				}
 				if names := growing(d, o); len(names) > 0 && len(o.Losses) > 1 {
-					notes = append(notes, fmt.Sprintf("--losses %s: grows with the confidence of right answers, and can cost many errors; hinge does not", strings.Join(names, ",")))
+					notes = append(notes, fmt.Sprintf("--losses %s: grows with the confidence of right answers, and can "+
+						"cost many errors; hinge does not", strings.Join(names, ",")))
 				}
 				if empty(tab) {
 					notes = append(notes, "no row has a value of any feature: the model tells rows apart by nothing")
@@ -171,7 +181,8 @@ func certified(o *minimax.Options, f *minimax.Fit) string {
 	if o.Beta1 > 0 {
 		what += " plus the penalty"
 	}
-	note := fmt.Sprintf("certified: %s (value %.6g) is within %.3g of the least possible", what, f.Certificate.Upper+f.Shared, f.Gap())
+	note := fmt.Sprintf("certified: %s (value %.6g) is within %.3g of the least possible", what,
+		f.Certificate.Upper+f.Shared, f.Gap())
 	switch {
 	case math.IsInf(f.OffsetGap, 1):
 		note += "; what each objective reaches alone is not proved"

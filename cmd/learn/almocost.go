@@ -33,7 +33,8 @@ func costOf(d *minimax.Data, o *minimax.Options, f *minimax.Fit, workers int) (*
 	r := &robustness{Error: s.Error}
 	names := f.Objectives
 	for k, name := range names {
-		if name == score.ZeroOne().Name && o.ZeroOne == minimax.Surrogate && slices.Contains(names, score.CrossEntropy().Name) {
+		if name == score.ZeroOne().Name && o.ZeroOne == minimax.Surrogate &&
+			slices.Contains(names, score.CrossEntropy().Name) {
 			continue
 		}
 		alone := *o
@@ -68,7 +69,8 @@ func (r *robustness) note() string {
 	for _, a := range r.Alone {
 		parts = append(parts, fmt.Sprintf("%.2f %% on %s", 100*a.Error, a.Loss))
 	}
-	return fmt.Sprintf("error on the rows of training: %.2f %%; of models trained on one loss alone: %s", 100*r.Error, strings.Join(parts, ", "))
+	return fmt.Sprintf("error on the rows of training: %.2f %%; of models trained on one loss alone: %s",
+		100*r.Error, strings.Join(parts, ", "))
 }
 
 // single returns the loss that has all the weight of a mixture, "" when there is none. The

@@ -12,11 +12,13 @@ import (
 // What robustness costs is each model's error, counted by hand; an interrupt leaves it out and
 // is no error, since the robust model is there.
 func TestCostOf(t *testing.T) {
-	d := &minimax.Data{Rows: 6, Features: 1, X: []float64{-3, -1, -0.5, 1, 2, -4}, Class: []int32{0, 0, 0, 1, 1, 1}, Classes: 2}
+	d := &minimax.Data{Rows: 6, Features: 1, X: []float64{-3, -1, -0.5, 1, 2, -4},
+		Class: []int32{0, 0, 0, 1, 1, 1}, Classes: 2}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	for _, units := range []minimax.Normalization{minimax.Lipschitz, minimax.Regret} {
-		o := &minimax.Options{Beta1: 0.01, Normalization: units, Beta2: 0.1, Penalty: minimax.Handicap, Preferences: minimax.Preferences{Hi: []float64{0.5}}, Control: run.Control{Ctx: ctx}}
+		o := &minimax.Options{Beta1: 0.01, Normalization: units, Beta2: 0.1, Penalty: minimax.Handicap,
+			Preferences: minimax.Preferences{Hi: []float64{0.5}}, Control: run.Control{Ctx: ctx}}
 		f, err := minimax.Train(d, o)
 		if err != nil {
 			t.Fatal(err)
@@ -24,7 +26,8 @@ func TestCostOf(t *testing.T) {
 		o.Losses = minimax.DefaultLosses()
 		o.ZeroOne = minimax.Surrogate
 		r, err := costOf(d, o, f, 1)
-		if err != nil || len(r.Alone) != 2 || r.Alone[0].Loss != "smooth-hinge" || r.Alone[1].Loss != "cross-entropy" {
+		if err != nil || len(r.Alone) != 2 || r.Alone[0].Loss != "smooth-hinge" ||
+			r.Alone[1].Loss != "cross-entropy" {
 			t.Fatalf("%+v, %v", r, err)
 		}
 		wrong := func(m *minimax.Model) float64 {

@@ -27,8 +27,8 @@ var almoCurve = &command{
 Trains a model on each of --points mixtures of the two --losses, from the second alone
 to the first alone, and the robust model. For linear models every point is proved to be
 optimal for its mixture to within --gap: nothing lies below and to the left of the
-curve. The robust model is where the curve meets the diagonal, or at that end of the
-curve which is nearer to it.
+curve. The robust model is where the curve meets the diagonal, or at the end of the
+curve nearer to it.
 
 ` + tables.Help + `
 
@@ -50,7 +50,8 @@ Example:
 		read := tables.Flags(fs, false)
 		workersOf := workersFlag(fs)
 		return func(c *call) error {
-			if err := c.idle("a curve is over all mixtures of its two losses", "min", "max", "vertices", "inequalities", "ball"); err != nil {
+			if err := c.idle("a curve is over all mixtures of its two losses", "min", "max", "vertices",
+				"inequalities", "ball"); err != nil {
 				return err
 			}
 			o, err := a.options(c)
@@ -61,12 +62,15 @@ Example:
 				return errors.New("flag --losses is needed: the two losses, such as cross-entropy,1-norm")
 			}
 			if len(o.Losses) != 2 || *points < 2 || *points > 10000 || *passes < 1 || o.Fixed != nil {
-				return errors.New("flags: a curve is between two --losses, has 2 to 10000 --points and at least one iteration, and takes no --mixture")
+				return errors.New("flags: a curve is between two --losses, has 2 to 10000 --points and at least one " +
+					"iteration, and takes no --mixture")
 			}
 			if a.Heldout > 0 {
 				return errors.New("flag --heldout is not for curves: their points are of the training rows")
 			}
-			if err := apart(places("the data", c.args...), []place{{"the picture", *picture}, {"the picture of both losses", *both}, {"the table", *csvName}}); err != nil {
+			if err := apart(places("the data", c.args...),
+				[]place{{"the picture", *picture}, {"the picture of both losses", *both},
+					{"the table", *csvName}}); err != nil {
 				return err
 			}
 			if o.Workers, err = workersOf(); err != nil {
@@ -102,7 +106,8 @@ Example:
 				if r.Stage == begins {
 					last = r.Iteration
 				}
-				bar.Set(min(trained, int(*points)), int(*points)+1, "losses %.4f, λ %.3f", saddle.RowOf(r).Values, saddle.RowOf(r).Lambda)
+				bar.Set(min(trained, int(*points)), int(*points)+1, "losses %.4f, λ %.3f", saddle.RowOf(r).Values,
+					saddle.RowOf(r).Lambda)
 				return nil
 			})}
 			curve, robust, err := minimax.TradeOff(d, o, 0, 1, int(*points)-1)
@@ -127,7 +132,8 @@ type tradePoint struct {
 	Gap    *float64   `json:"gap,omitempty"`
 }
 
-func (c *call) tradeOff(d *minimax.Data, curve []minimax.TradePoint, robust minimax.TradePoint, picture, both, csvName string, asJSON bool) error {
+func (c *call) tradeOff(d *minimax.Data, curve []minimax.TradePoint, robust minimax.TradePoint, picture, both,
+	csvName string, asJSON bool) error {
 	names := robust.Fit.Objectives
 	point := func(model string, t minimax.TradePoint) tradePoint {
 		p := tradePoint{Model: model, Lambda: t.Lambda, Values: t.Values, Worst: max(t.Values[0], t.Values[1])}
@@ -160,7 +166,8 @@ func (c *call) tradeOff(d *minimax.Data, curve []minimax.TradePoint, robust mini
 				if p.Gap != nil {
 					gap = fmt.Sprint(*p.Gap)
 				}
-				if _, err := fmt.Fprintf(w, "%s,%v,%v,%v,%v,%s\n", p.Model, p.Lambda, p.Values[0], p.Values[1], p.Worst, gap); err != nil {
+				if _, err := fmt.Fprintf(w, "%s,%v,%v,%v,%v,%s\n", p.Model, p.Lambda, p.Values[0], p.Values[1], p.Worst,
+					gap); err != nil {
 					return err
 				}
 			}
@@ -177,9 +184,11 @@ func (c *call) tradeOff(d *minimax.Data, curve []minimax.TradePoint, robust mini
 		file  string
 		chart plot.Chart
 	}{
-		{picture, plot.Chart{Title: "Trade-off of two losses", XLabel: names[0], YLabel: names[1], Series: []plot.Series{frontier, diagonal, robustPoint}, Legend: true}},
-		{both, plot.Chart{Title: "Losses along the mixtures", XLabel: "λ of " + names[0], YLabel: "loss", Series: append(along,
-			plot.Series{Name: "almo", Kind: plot.Points, X: []float64{robust.Lambda}, Y: []float64{r.Worst}}), Legend: true}},
+		{picture, plot.Chart{Title: "Trade-off of two losses", XLabel: names[0], YLabel: names[1],
+			Series: []plot.Series{frontier, diagonal, robustPoint}, Legend: true}},
+		{both, plot.Chart{Title: "Losses along the mixtures", XLabel: "λ of " + names[0], YLabel: "loss",
+			Series: append(along, plot.Series{Name: "almo", Kind: plot.Points, X: []float64{robust.Lambda},
+				Y: []float64{r.Worst}}), Legend: true}},
 	} {
 		if p.file != "" {
 			if err := c.Output(p.file, p.chart.Write); err != nil {
@@ -192,13 +201,15 @@ func (c *call) tradeOff(d *minimax.Data, curve []minimax.TradePoint, robust mini
 	}
 	return c.Output("", func(w io.Writer) error {
 		t := tabwriter.NewWriter(w, 2, 0, 2, ' ', 0)
-		fmt.Fprintf(t, "%s\n", strings.Join([]string{"model", "λ of " + names[0], names[0], names[1], "larger", "gap"}, "\t"))
+		fmt.Fprintf(t, "%s\n", strings.Join([]string{"model", "λ of " + names[0], names[0], names[1],
+			"larger", "gap"}, "\t"))
 		for _, p := range list {
 			gap := ""
 			if p.Gap != nil {
 				gap = fmt.Sprintf("%.1e", *p.Gap)
 			}
-			fmt.Fprintf(t, "%s\t%.4f\t%.6f\t%.6f\t%.6f\t%s\n", p.Model, p.Lambda, p.Values[0], p.Values[1], p.Worst, gap)
+			fmt.Fprintf(t, "%s\t%.4f\t%.6f\t%.6f\t%.6f\t%s\n", p.Model, p.Lambda, p.Values[0],
+				p.Values[1], p.Worst, gap)
 		}
 		return t.Flush()
 	})
@@ -206,14 +217,16 @@ func (c *call) tradeOff(d *minimax.Data, curve []minimax.TradePoint, robust mini
 
 // needsTarget refuses a table that has no target by itself and was not told one.
 func needsTarget(o *table.Options, name string) error {
-	if o.Target == "" && o.Format != table.LibSVM && o.Format != table.IDX && !strings.Contains(name, "idx") && !strings.Contains(name, "svm") {
+	if o.Target == "" && o.Format != table.LibSVM && o.Format != table.IDX && !strings.Contains(name, "idx") &&
+		!strings.Contains(name, "svm") {
 		return errors.New("flag --target is needed: the column to predict")
 	}
 	return nil
 }
 
 // almoTable reads the training table of the command line, and encodes it.
-func (c *call) almoTable(o *table.Options, scaling dense.Scaling) (*table.Table, *dense.Encoder, *minimax.Data, error) {
+func (c *call) almoTable(o *table.Options, scaling dense.Scaling) (*table.Table, *dense.Encoder,
+	*minimax.Data, error) {
 	o.Storage = table.DenseStorage // the encoder makes a number of every cell
 	t, err := c.openTable(c.args[0], o)
 	if err != nil {

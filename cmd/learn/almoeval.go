@@ -43,7 +43,7 @@ var almoPredict = &command{
 	name: "almo predict", args: "[input [output]]", min: 0, max: 2,
 	summary: "Predicts classes or numbers of the rows of a table.",
 	about: `
-Output is CSV: a line for each row with the columns of --id, if any, its prediction, and the scores, one for two
+Output is CSV: a line for each row with the columns of --id, if any, its prediction, and its scores: one for two
 classes (positive for the second) and for numbers, else one for each class.
 
 Example:
@@ -112,19 +112,19 @@ var almoEval = &command{
 	summary: "Tells a model's losses, errors and AUC on the rows of a table.",
 	about: `
 Losses are those that the model was trained on, raw and in the units of training.
-"worst" is the worst mixture of the latter that the model was to be robust to (--min,
---max, --vertices), "largest" the largest of them where that is not the same.
+"worst" is the worst mixture among the model's preferences (--min, --max,
+--vertices), "largest" the largest of the losses where that differs.
 
---bound says how large the worst mixture can be on new rows, in the same units, but for
-that chance, when the rows given are those of training: for linear models that were
-trained within a --radius, the same here as there, on losses of bounded slope. It is
-theory: few data sets are large enough for it to say much.
+--bound gives a bound on the worst mixture on new rows, in the same units, that fails
+with at most that probability. It holds when the rows given are those of training, for
+linear models trained within a --radius (give the same here) on losses of bounded slope.
+It is theory: few data sets are large enough for a useful bound.
 
---pareto looks for what is better in some losses and worse in none: among the models of
---against, on the same losses, and among random changes of the parameters within the bounds of
-training. On the rows of training a certified model should have none that is better in all,
-and none at all where all λ are positive. Of --against, one that was trained within wider bounds may
-well be better in all.
+--pareto searches for models that are better in some losses and worse in none. It tries
+those of --against, on the same losses, and random changes of the parameters within the
+bounds of training. On the training rows a certified model should have none that is better in
+all losses, and none at all where all λ are positive. A model of --against that was trained
+within wider bounds may well be better in all.
 
 Examples:
 
@@ -149,7 +149,8 @@ Examples:
 				return errors.New("flag --against is of --pareto")
 			}
 			if *against != "" && (len(c.args) == 0 || cli.IsStandard(c.args[0])) {
-				return errors.New("flag --against: the rows are read for each model: name a file of them, not standard input")
+				return errors.New("flag --against: the rows are read for each model: name a file of them, not " +
+					"standard input")
 			}
 			o, err := read()
 			if err != nil {
@@ -201,7 +202,8 @@ Examples:
 			return c.Output("", func(w io.Writer) error {
 				fmt.Fprintf(w, "%d rows; units: %s\n", d.Rows, m.Normalized)
 				for k, u := range m.Objectives {
-					fmt.Fprintf(w, "%-16s %.6f  in units of training %.6f  λ %.4f\n", u.Name, s.Raw[k], s.Values[k], m.Lambda[k])
+					fmt.Fprintf(w, "%-16s %.6f  in units of training %.6f  λ %.4f\n", u.Name, s.Raw[k],
+						s.Values[k], m.Lambda[k])
 				}
 				fmt.Fprintf(w, "%-16s %.6f\n", "worst", s.Worst)
 				if s.Largest != s.Worst {
@@ -212,11 +214,14 @@ Examples:
 					if !math.IsNaN(s.AUC) {
 						auc = fmt.Sprintf("%.6f", s.AUC)
 					}
-					fmt.Fprintf(w, "%-16s %.6f\n%-16s %.6f\n%-16s %s\n", "error", s.Error, "1-norm of prob", s.Prob, "AUC", auc)
+					fmt.Fprintf(w, "%-16s %.6f\n%-16s %.6f\n%-16s %s\n", "error", s.Error, "1-norm of prob",
+						s.Prob, "AUC", auc)
 				}
 				if b != nil {
-					fmt.Fprintf(w, "With probability %g, if the model was trained on these rows, the worst on new ones is at most %.6f\n", 1-b.Delta, b.Vertex)
-					fmt.Fprintf(w, "(%.6f as theorem 5.3 of the thesis has it; the scores' Rademacher complexity is at most %.6f).\n", b.Cover, b.Rademacher)
+					fmt.Fprintf(w, "With probability %g, if the model was trained on these rows, the worst on new ones "+
+						"is at most %.6f\n", 1-b.Delta, b.Vertex)
+					fmt.Fprintf(w, "(%.6f as theorem 5.3 of the thesis has it; the scores' Rademacher complexity is at "+
+						"most %.6f).\n", b.Cover, b.Rademacher)
 				}
 				if check != nil {
 					writePareto(w, check)
@@ -251,12 +256,15 @@ func writePareto(w io.Writer, p *minimax.ParetoCheck) {
 	case !p.Certified:
 		fmt.Fprintf(w, "  the model is not certified: there may be better ones in all losses\n")
 	case len(p.Weightless) == 0:
-		fmt.Fprintf(w, "  certified, and all λ are positive: the best model for them is dominated by none, penalties counted\n")
+		fmt.Fprintf(w, "  certified, and all λ are positive: the best model for them is dominated by none, "+
+			"penalties counted\n")
 	default:
-		fmt.Fprintf(w, "  certified, no λ for %s: the best model for the others is bettered by none in all losses, penalties counted, but may be dominated\n", strings.Join(p.Weightless, ", "))
+		fmt.Fprintf(w, "  certified, no λ for %s: the best model for the others is bettered by none in all "+
+			"losses, penalties counted, but may be dominated\n", strings.Join(p.Weightless, ", "))
 	}
 	if p.Slack != nil {
-		fmt.Fprintf(w, "  complementarity is missed by %.3g (by which the mixture λ is below the worst one that it was robust to)\n", *p.Slack)
+		fmt.Fprintf(w, "  complementarity is missed by %.3g (by which the mixture λ is below the worst one that "+
+			"it was robust to)\n", *p.Slack)
 	}
 	for _, r := range p.Rivals {
 		how := "neither dominates the other"
@@ -268,7 +276,8 @@ func writePareto(w io.Writer, p *minimax.ParetoCheck) {
 		}
 		fmt.Fprintf(w, "  %s: %s (%.4f)\n", r.Name, how, r.Values)
 	}
-	fmt.Fprintf(w, "  of %d changes of the parameters, %d dominate this model, %d are better in all losses, penalties counted\n", p.Changes, p.Dominating, p.Better)
+	fmt.Fprintf(w, "  of %d changes of the parameters, %d dominate this model, %d are better in all losses, "+
+		"penalties counted\n", p.Changes, p.Dominating, p.Better)
 }
 
 // scoredJSON leaves out the rates that regression has not; one that these rows do not determine,
@@ -290,7 +299,8 @@ func scoredJSON(m *almo.Model, s *minimax.Scored, b *minimax.Bound, p *minimax.P
 		Rates  map[string]json.RawMessage `json:"rates,omitempty"`
 		Bound  *minimax.Bound             `json:"bound,omitempty"`
 		Pareto *minimax.ParetoCheck       `json:"pareto,omitempty"`
-	}{Bound: b, Pareto: p, Rows: rows, Units: m.Normalized, Worst: s.Worst, Most: s.Largest, Mixed: s.Mixed, Rates: map[string]json.RawMessage{}}
+	}{Bound: b, Pareto: p, Rows: rows, Units: m.Normalized, Worst: s.Worst, Most: s.Largest, Mixed: s.Mixed,
+		Rates: map[string]json.RawMessage{}}
 	for k, u := range m.Objectives {
 		out.Losses = append(out.Losses, loss{u.Name, s.Raw[k], s.Values[k], m.Lambda[k]})
 	}

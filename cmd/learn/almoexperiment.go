@@ -16,8 +16,9 @@ import (
 func tableCommand(name, model, about string, hidden []int, passes int64) *command {
 	return &command{
 		name: "experiment " + name, args: "", min: 0, max: 0,
-		summary: "Repeats table 5." + name[len(name)-1:] + " of the thesis: " + model + " robust to mixtures of four losses.",
-		about:   about,
+		summary: "Repeats table 5." + name[len(name)-1:] + " of the thesis: " + model +
+			" robust to mixtures of four losses.",
+		about: about,
 		setup: func(fs *flags.Set) func(*call) error {
 			data := fs.String("data", "testdata/tables", "Folder with mnist, fashion-mnist and uci")
 			sets := fs.String("sets", "", "Data sets: mnist, fashion-mnist, adult; all by default")
@@ -25,15 +26,19 @@ func tableCommand(name, model, about string, hidden []int, passes int64) *comman
 			seed := fs.Uint("seed", 0, "First seed")
 			epochs := fs.Int("passes", 32, passes, "Passes over the training rows")
 			beta1 := fs.Float("l2", 1e-4, "Weight of the squares of the parameters, halved")
-			gap := fs.Float("gap", 1e-3, "Certified gap of linear models, relative to the value (to 0.01, if that is more)")
+			gap := fs.Float("gap", 1e-3, "Certified gap of linear models, relative to the value (to 0.01, if that "+
+				"is more)")
 			singles := fs.Bool("singles", true, "Train on each loss alone as well")
 			regrets := fs.Bool("regrets", len(hidden) == 0, "Train on regrets as well")
 			layers := fs.String("hidden", fmt.Sprint(hidden), "Sizes of hidden layers")
 			rate := fs.Float("rate", 0, "Step of the parameters; 0 is the solver's")
 			lambdaRate := fs.Float("lambda_rate", 0, "Step of the weights of objectives; 0 is the solver's")
-			validation := fs.Float("validation", 0, "Share of the training rows on which hyper-parameters are chosen, for each model by its largest loss there; 0 chooses nothing. The thesis has 0.2")
-			trials := fs.Int("trials", 32, 50, "Settings that --validation tries: of linear models the weight of --l2, of networks the steps, minibatches and passes too")
-			checkpoint := fs.String("checkpoint", "", "File that keeps trained models' figures as they come; if it exists, those are not made again. Remove it when the program or the data changed")
+			validation := fs.Float("validation", 0, "Share of the training rows on which hyper-parameters are "+
+				"chosen, for each model by its largest loss there; 0 chooses nothing. The thesis has 0.2")
+			trials := fs.Int("trials", 32, 50, "Settings that --validation tries: of linear models the weight of "+
+				"--l2, of networks the steps, minibatches and passes too")
+			checkpoint := fs.String("checkpoint", "", "File that keeps trained models' figures as they come; if it "+
+				"exists, those are not made again. Remove it when the program or the data changed")
 			asJSON := fs.Bool("json", false, "Report as JSON")
 			workersOf := workersFlag(fs)
 			return func(c *call) error {
@@ -44,7 +49,8 @@ func tableCommand(name, model, about string, hidden []int, passes int64) *comman
 					return errors.New("flags --validation and --trials: a share from 0 to below 1, and at least one setting")
 				}
 				if *regrets && !*singles && c.flags.Given("regrets") {
-					return errors.New("flag --regrets: regrets are measured from the models of single losses, and --singles=false leaves those out; give one of the two")
+					return errors.New("flag --regrets: regrets are measured from the models of single losses, and " +
+						"--singles=false leaves those out; give one of the two")
 				}
 				if *validation == 0 {
 					if err := c.idle("it is of --validation", "trials"); err != nil {
@@ -55,9 +61,9 @@ func tableCommand(name, model, about string, hidden []int, passes int64) *comman
 				if err != nil {
 					return err
 				}
-				// The command alone is a look at what it does. Processor seconds: table51 49,
-				// table52 32; by the defaults of the flags both take minutes, most of
-				// which go into the last digit of the gap on a few images.
+				// The command shown is a short demonstration. It takes 49 (table51) and 32
+				// (table52) processor seconds. With the defaults of the flags both take minutes,
+				// mostly for the last digit of the gap on a few images.
 				if !c.flags.Given("data") && !c.flags.Given("sets") {
 					if !c.flags.Given("seeds") {
 						*seeds = 1
@@ -72,8 +78,9 @@ func tableCommand(name, model, about string, hidden []int, passes int64) *comman
 						*epochs = 3
 					}
 				}
-				o := &experiment.AlmoOptions{Seeds: int(*seeds), Seed: *seed, Passes: int(*epochs), Beta1: *beta1, Gap: *gap, Singles: *singles, Regrets: *regrets && *singles,
-					StepW: *rate, StepL: *lambdaRate, Workers: workers, Hidden: hidden, Validation: *validation, Trials: int(*trials)}
+				o := &experiment.AlmoOptions{Seeds: int(*seeds), Seed: *seed, Passes: int(*epochs), Beta1: *beta1,
+					Gap: *gap, Singles: *singles, Regrets: *regrets && *singles, StepW: *rate, StepL: *lambdaRate,
+					Workers: workers, Hidden: hidden, Validation: *validation, Trials: int(*trials)}
 				if c.flags.Given("hidden") {
 					o.Hidden = nil
 					sizes, err := numbers("hidden", *layers)
@@ -109,7 +116,8 @@ func tableCommand(name, model, about string, hidden []int, passes int64) *comman
 				total, done := len(list)*o.Models()*o.Seeds, 0
 				o.Done = func(*experiment.AlmoCell) { done++ }
 				o.Watch = func(set, model string, seed int, row run.Row) {
-					bar.Set(done, total, "%s, %s, seed %d, pass %d: losses %.4f, λ %.2f", set, model, seed+1, row.Iteration, saddle.RowOf(row).Values, saddle.RowOf(row).Lambda)
+					bar.Set(done, total, "%s, %s, seed %d, pass %d: losses %.4f, λ %.2f", set, model, seed+1, row.Iteration,
+						saddle.RowOf(row).Values, saddle.RowOf(row).Lambda)
 				}
 				r, err := experiment.Almo(c.ctx, list, o)
 				bar.Stop()
@@ -130,21 +138,21 @@ func tableCommand(name, model, about string, hidden []int, passes int64) *comman
 
 var experimentTable51 = tableCommand("table51", "linear models", `
 Trains, on each data set, the robust model (almo), the even mixture (uniform), each
-loss alone, and the robust model of regrets, and tells their losses on the test rows
-beside the thesis' figures and those of an independent implementation, both on all data:
-where ours are a part of it, the table says so. All models are trained by the same solver.
-"worst" is the largest normalised training loss, which almo minimises; gap proves how far
-a model is at most from the best possible for what it is trained on.
+loss alone, and the robust model of regrets. It reports their losses on the test rows
+beside the thesis' figures and those of an independent implementation. Both used all data;
+the table says where ours are a part of it. All models are trained by the same solver.
+"worst" is the largest normalised training loss, which almo minimises. gap bounds how far
+a model is from the best possible for its training objective.
 
 The default data are small; --data takes a folder of the same shape with all of MNIST
-and Fashion-MNIST. With neither --data nor --sets this is a look of less than a minute:
-one seed, a gap of 0.01, no regrets, and three passes of networks, unless you say
+and Fashion-MNIST. With neither --data nor --sets it runs for less than a minute, with
+one seed, a gap of 0.01, no regrets, and three passes of networks, unless flags say
 otherwise.
 
 Hyper-parameters are those of the flags, for all models. The thesis chose among 50 settings
-on a fifth of the training rows: --validation 0.2 does so.
+on a fifth of the training rows; --validation 0.2 does so.
 
-A long run should have --checkpoint: the same command goes on from it, with other
+A long run should have --checkpoint: the same command continues from it, with other
 --sets or more --seeds if you like.
 
 Examples:

@@ -20,8 +20,11 @@ type almoFlags struct {
 
 func (a *almoFlags) define(fs *flags.Set) {
 	a.Options = learnerFlags(fs, almo.Learner{}.Options)().(*almo.Options)
-	a.inequalities = fs.String("inequalities", "", "File of inequalities that the weights of the objectives meet: on each line a factor for each objective, <= or >=, and the bound, as 1 -2 0 0 <= 0.1; # begins a remark")
-	a.polish = fs.Bool("polish", true, "The second part of --solver auto, which proves the gap; without it the first ends after its --iterations")
+	a.inequalities = fs.String("inequalities", "", "File of inequalities that the weights of the objectives "+
+		"meet: on each line a factor for each objective, <= or >=, and the bound, as 1 -2 0 0 <= 0.1; # begins "+
+		"a remark")
+	a.polish = fs.Bool("polish", true, "The second part of --solver auto, which proves the gap; without it "+
+		"the first ends after its --iterations")
 }
 
 // options returns those of package minimax.
@@ -40,19 +43,22 @@ func (a *almoFlags) options(c *call) (*minimax.Options, error) {
 		}
 	}
 	if almo.OwnRounds(o.Solver) {
-		if err := c.idle(fmt.Sprintf("--solver %s takes all rows at once, and no steps along gradients", o.Solver), "batch", "steps", "rate", "lambda_rate", "entropic", "average_all"); err != nil {
+		if err := c.idle(fmt.Sprintf("--solver %s takes all rows at once, and no steps along gradients", o.Solver),
+			"batch", "steps", "rate", "lambda_rate", "entropic", "average_all"); err != nil {
 			return nil, err
 		}
 	}
 	if len(o.Hidden) == 0 {
-		return o, c.idle("it is for networks (--hidden), and this is a linear model", "optimizer", "momentum", "heldout")
+		return o, c.idle("it is for networks (--hidden), and this is a linear model", "optimizer",
+			"momentum", "heldout")
 	}
 	if a.Method != "" && a.Method != "sgd" {
 		if err := c.idle("it is of --optimizer sgd", "momentum"); err != nil {
 			return nil, err
 		}
 	}
-	return o, c.idle("it is for linear models, and this is a network (--hidden)", "gap", "norm", "average_all", "entropic", "bias", "polish")
+	return o, c.idle("it is for linear models, and this is a network (--hidden)", "gap", "norm", "average_all",
+		"entropic", "bias", "polish")
 }
 
 // inputs are the files that training reads.
@@ -76,8 +82,10 @@ func flagged(err error) error {
 // readingNotes say what is to be known of the reading of zero-one that was chosen.
 func readingNotes(o *minimax.Options) []string {
 	said := map[minimax.ZeroOneMode]string{
-		minimax.Proxy:         "--zero_one proxy: the game is not zero-sum: each player has no regret in its own loss, and there is no certificate",
-		minimax.ZeroGradient:  "--zero_one zero-grad is unsound: the mixture can move to errors, of which the model sees no gradient; use it to reproduce results only",
+		minimax.Proxy: "--zero_one proxy: the game is not zero-sum: each player has no regret in its " +
+			"own loss, and there is no certificate",
+		minimax.ZeroGradient: "--zero_one zero-grad is unsound: the mixture can move to errors, for which the " +
+			"model has no gradient; use it to reproduce results only",
 		minimax.RampSurrogate: "--zero_one ramp: the ramp is not convex: there is no certificate",
 	}[o.ZeroOne]
 	for _, l := range o.Losses {

@@ -11,8 +11,8 @@ import (
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
-// gameRows are the rows of a game that pictures are drawn from. They go into checkpoints, so
-// that the picture of a run that goes on begins where the run began.
+// gameRows are the rows of a game that pictures are drawn from. They go into checkpoints, so that
+// the picture of a resumed run begins where the run began.
 type gameRows struct {
 	names []string // of the objectives
 	rows  []run.Row
@@ -56,7 +56,8 @@ func (g *gameRows) add(r run.Row) {
 		return
 	}
 	if g.old > 0 {
-		i := slices.IndexFunc(g.rows[:g.old], func(q run.Row) bool { return q.Stage == r.Stage && q.Iteration >= r.Iteration })
+		i := slices.IndexFunc(g.rows[:g.old],
+			func(q run.Row) bool { return q.Stage == r.Stage && q.Iteration >= r.Iteration })
 		if i >= 0 {
 			g.rows = g.rows[:i]
 		}
@@ -108,7 +109,8 @@ func (g *gameRows) restore(k *run.Checkpoint) {
 			return
 		}
 		g.rows = append(g.rows, run.Row{Stage: stage, Iteration: int(row[1]),
-			Detail: &saddle.Row{Names: g.names, Values: row[2 : 2+p], Lambda: row[2+p:], Upper: math.Inf(1), Lower: math.Inf(-1)}})
+			Detail: &saddle.Row{Names: g.names, Values: row[2 : 2+p], Lambda: row[2+p:], Upper: math.Inf(1),
+				Lower: math.Inf(-1)}})
 	}
 	g.old = len(g.rows)
 }

@@ -36,14 +36,18 @@ func (s *structuredFlags) define(fs *flags.Set, t *training) {
 			f.Usage = "Most rounds, each of --inner steps of L-BFGS"
 		}
 	}
-	s.objectives = fs.String("objectives", strings.Join(experiment.StructuredNames(), ","), "Objectives: cross-entropy, and margins of wrong labels (hamming), of the edit distance (edit) and of bigrams")
-	s.units = fs.Enum("units", "regret", []string{"regret", "baseline", "none"}, "What objectives are measured in: their excess over what each reaches alone, their value at the start, or nothing")
+	s.objectives = fs.String("objectives", strings.Join(experiment.StructuredNames(), ","),
+		"Objectives: cross-entropy, and margins of wrong labels (hamming), of the edit distance (edit) and of bigrams")
+	s.units = fs.Enum("units", "regret", []string{"regret", "baseline", "none"},
+		"What objectives are measured in: their excess over what each reaches alone, their value at the start, "+
+			"or nothing")
 	s.mixture = fs.String("mixture", "", "Train on this mixture instead (a baseline), or on uniform")
 	s.l2 = fs.Float("l2", 1, "Weight of the squares, beside the sum over examples")
 	s.gamma = fs.Float("gamma", 2, "Weight of losses in margins")
 	s.gap = fs.Float("gap", 1e-3, "Certified gap to stop at, in units of the objectives by example")
 	s.inner = fs.Int("inner", 32, 200, "Steps of L-BFGS between certificates")
-	s.picture = fs.String("plot", "", "File for a picture (SVG) of the weights of the objectives, round by round")
+	s.picture = fs.String("plot", "",
+		"File for a picture (SVG) of the weights of the objectives, round by round")
 	s.losses = fs.String("plot_losses", "", "File for a picture (SVG) of the objectives")
 }
 
@@ -52,16 +56,18 @@ func (s *structuredFlags) places() []place {
 	return []place{{"the picture", *s.picture}, {"the picture of the losses", *s.losses}}
 }
 
-// train plays the game over parts. identity says, in words key=value, what the parts were made
-// from; write makes the file of a model from its weights and a word on how it was trained.
-func (s *structuredFlags) train(identity string, examples int, parts []saddle.Part, joint saddle.Joint, along []float64, workers int, control run.Control,
+// train plays the game over parts. identity describes what the parts were made from, in words
+// key=value. write makes the file of a model from its weights and a note on how it was trained.
+func (s *structuredFlags) train(identity string, examples int, parts []saddle.Part, joint saddle.Joint,
+	along []float64, workers int, control run.Control,
 	write func(w []float64, training string) (func(io.Writer) error, error)) (*fitted, error) {
 	var names []string
 	for _, p := range parts {
 		names = append(names, p.Name)
 	}
-	o := &minimax.MixtureOptions{Beta1: *s.l2 / float64(examples), Gap: *s.gap, Absolute: true, Inner: int(*s.inner), Workers: workers, Rounds: control.Stop.Iterations,
-		Joint: joint, Along: along, Memory: 10, Normalization: minimax.Normalization(*s.units)}
+	o := &minimax.MixtureOptions{Beta1: *s.l2 / float64(examples), Gap: *s.gap, Absolute: true,
+		Inner: int(*s.inner), Workers: workers, Rounds: control.Stop.Iterations, Joint: joint, Along: along,
+		Memory: 10, Normalization: minimax.Normalization(*s.units)}
 	switch *s.mixture {
 	case "":
 	case "uniform":
@@ -75,7 +81,8 @@ func (s *structuredFlags) train(identity string, examples int, parts []saddle.Pa
 			return nil, fmt.Errorf("flag --mixture: %d weights for the %d --objectives", len(o.Fixed), len(parts))
 		}
 	}
-	what := fmt.Sprintf("%s objectives=%s units=%s l2=%v gamma=%v gap=%v inner=%d mixture=%s", identity, strings.Join(names, ","), *s.units, *s.l2, *s.gamma, *s.gap, *s.inner, *s.mixture)
+	what := fmt.Sprintf("%s objectives=%s units=%s l2=%v gamma=%v gap=%v inner=%d mixture=%s", identity,
+		strings.Join(names, ","), *s.units, *s.l2, *s.gamma, *s.gap, *s.inner, *s.mixture)
 	control = s.rows.watch(control, names)
 	o.Control = control
 	o.Control.Stop = run.Stop{}
@@ -91,7 +98,8 @@ func (s *structuredFlags) train(identity string, examples int, parts []saddle.Pa
 	if err != nil {
 		return nil, err
 	}
-	about, err := json.Marshal(map[string]any{"objectives": names, "units": *s.units, "lambda": f.Lambda, "gamma": *s.gamma, "l2": *s.l2})
+	about, err := json.Marshal(map[string]any{"objectives": names, "units": *s.units, "lambda": f.Lambda,
+		"gamma": *s.gamma, "l2": *s.l2})
 	if err != nil {
 		return nil, err
 	}
@@ -108,10 +116,13 @@ func (s *structuredFlags) train(identity string, examples int, parts []saddle.Pa
 	for k := range f.Values {
 		f.Values[k] += penalty
 	}
-	r := &optim.Result{F: f.Worst + penalty, Iterations: f.Result.Iterations, Evaluations: f.Result.Evaluations, Reason: f.Result.Reason,
-		Note: fmt.Sprintf("certified: the worst mixture plus the penalty (value %.6g) is within %.3g of the least possible", f.Worst+penalty, gap)}
+	r := &optim.Result{F: f.Worst + penalty, Iterations: f.Result.Iterations, Evaluations: f.Result.Evaluations,
+		Reason: f.Result.Reason, Note: fmt.Sprintf("certified: the worst mixture plus the penalty (value %.6g) "+
+			"is within %.3g of the least possible", f.Worst+penalty, gap)}
 	return &fitted{result: r, write: out, details: map[string]any{
-		"examples": examples, "weights": len(f.W), "objectives": names, "values": f.Values, "raw": f.Raw, "lambda": f.Lambda, "worst": f.Worst + penalty, "penalty": penalty, "units": *s.units, "offsets": f.Offsets, "gap": gap}}, nil
+		"examples": examples, "weights": len(f.W), "objectives": names, "values": f.Values, "raw": f.Raw,
+		"lambda": f.Lambda, "worst": f.Worst + penalty, "penalty": penalty, "units": *s.units, "offsets": f.Offsets,
+		"gap": gap}}, nil
 }
 
 // check refuses what is out of range.
@@ -124,7 +135,8 @@ func (s *structuredFlags) check() error {
 	}
 	for k, name := range list(*s.objectives) {
 		if !slices.Contains(experiment.StructuredNames(), name) {
-			return fmt.Errorf("flag --objectives: there is no objective %q; there are %s", name, strings.Join(experiment.StructuredNames(), ", "))
+			return fmt.Errorf("flag --objectives: there is no objective %q; there are %s", name,
+				strings.Join(experiment.StructuredNames(), ", "))
 		}
 		if slices.Contains(list(*s.objectives)[:k], name) {
 			return fmt.Errorf("flag --objectives: %s is there twice", name)
@@ -159,34 +171,40 @@ Example:
 			if err := s.check(); err != nil {
 				return err
 			}
-			if err := apart(slices.Concat(places("the data", c.args...), places("the model", *t.model)), s.places()); err != nil {
+			if err := apart(slices.Concat(places("the data", c.args...), places("the model", *t.model)),
+				s.places()); err != nil {
 				return err
 			}
-			err := t.run(c, "almo g2p", places("the data", c.args...), func(workers int, control run.Control) (*fitted, error) {
-				problem, pairs, notes, err := p.problem(c, workers)
-				if err != nil {
-					return nil, err
-				}
-				parts, err := experiment.PronouncingObjectives(c.ctx, problem, *s.gamma, list(*s.objectives)...)
-				if err != nil {
-					return nil, err
-				}
-				identity := fmt.Sprintf("almo-g2p max_phones=%d align_iterations=%d align_min_count=%v align_min_prob=%v window=%d damping=%v min_count=%d max_edges=%d words=%d data=%s",
-					*p.maxPhones, *p.alignIterations, *p.minCount, *p.minProb, *p.window, *p.damping, *p.minFeature, *p.maxEdges, problem.Words(), digestOf(pairs))
-				f, err := s.train(identity, problem.Words(), parts, nil, nil, workers, control, func(w []float64, _ string) (func(io.Writer) error, error) {
-					return problem.Model(g2p.Objective{Kind: g2p.Mixture, Gamma: *s.gamma, L2: *s.l2}, w).Save, nil
+			err := t.run(c, "almo g2p", places("the data", c.args...),
+				func(workers int, control run.Control) (*fitted, error) {
+					problem, pairs, notes, err := p.problem(c, workers)
+					if err != nil {
+						return nil, err
+					}
+					parts, err := experiment.PronouncingObjectives(c.ctx, problem, *s.gamma, list(*s.objectives)...)
+					if err != nil {
+						return nil, err
+					}
+					identity := fmt.Sprintf("almo-g2p max_phones=%d align_iterations=%d align_min_count=%v "+
+						"align_min_prob=%v window=%d damping=%v min_count=%d max_edges=%d words=%d data=%s",
+						*p.maxPhones, *p.alignIterations, *p.minCount, *p.minProb, *p.window, *p.damping, *p.minFeature,
+						*p.maxEdges, problem.Words(), digestOf(pairs))
+					f, err := s.train(identity, problem.Words(), parts, nil, nil, workers, control,
+						func(w []float64, _ string) (func(io.Writer) error, error) {
+							return problem.Model(g2p.Objective{Kind: g2p.Mixture, Gamma: *s.gamma, L2: *s.l2}, w).Save, nil
+						})
+					if err != nil {
+						return nil, err
+					}
+					n := problem.Stats
+					f.notes = append(f.notes, notes...)
+					if cut := max(n.Restricted, n.RestrictedNGram); cut > 0 {
+						f.notes = append(f.notes, fmt.Sprintf("%d of %d words have a lattice cut to --max_edges", cut,
+							problem.Words()))
+					}
+					f.details["problem"] = n
+					return f, nil
 				})
-				if err != nil {
-					return nil, err
-				}
-				n := problem.Stats
-				f.notes = append(f.notes, notes...)
-				if cut := max(n.Restricted, n.RestrictedNGram); cut > 0 {
-					f.notes = append(f.notes, fmt.Sprintf("%d of %d words have a lattice cut to --max_edges", cut, problem.Words()))
-				}
-				f.details["problem"] = n
-				return f, nil
-			})
 			if err != nil {
 				return err
 			}
@@ -212,7 +230,8 @@ Example:
 		var s structuredFlags
 		s.define(fs, &t)
 		d.define(fs, "")
-		templates := fs.String("templates", autoTemplates, "Features: a file of templates (as of CRF++), tagging, chunking, or auto")
+		templates := fs.String("templates", autoTemplates, "Features: a file of templates (as of CRF++), "+
+			"tagging, chunking, or auto")
 		minCount := fs.Int("min_count", 32, 1, "Features seen less often in training are left out")
 		return func(c *call) error {
 			if err := s.check(); err != nil {
@@ -252,14 +271,16 @@ Example:
 				for i := range examples {
 					fmt.Fprintf(h, "%q %q\n", examples[i].Columns, examples[i].Labels)
 				}
-				identity := fmt.Sprintf("almo-sequence min_count=%d sequences=%d data=%s", *minCount, len(examples), hex.EncodeToString(h.Sum(nil)[:8]))
-				return s.train(identity, problem.Examples(), parts, joint, joint.Scale(*s.l2), workers, control, func(w []float64, training string) (func(io.Writer) error, error) {
-					m, err := problem.Model(w, training)
-					if err != nil {
-						return nil, err
-					}
-					return m.Write, nil
-				})
+				identity := fmt.Sprintf("almo-sequence min_count=%d sequences=%d data=%s", *minCount, len(examples),
+					hex.EncodeToString(h.Sum(nil)[:8]))
+				return s.train(identity, problem.Examples(), parts, joint, joint.Scale(*s.l2), workers, control,
+					func(w []float64, training string) (func(io.Writer) error, error) {
+						m, err := problem.Model(w, training)
+						if err != nil {
+							return nil, err
+						}
+						return m.Write, nil
+					})
 			})
 			if err != nil {
 				return err

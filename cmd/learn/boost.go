@@ -16,27 +16,28 @@ import (
 var boostGroups = []struct{ name, title, about string }{
 	{"rgb", "regularised gradient boosting", `
 Each round draws families of trees (at most n internal nodes, leaf vector of norm at
-most lambda), fits a tree of each to the gradient, and adds the one of least loss
+most lambda) and fits a tree of each to the gradient. It adds the one of least loss
 plus beta times complexity. The default setting samples rows and columns, takes Newton
-steps, and compares candidates on the rows that were left out; --preset=thesis is
-the literal algorithm. A run begins at the best constant, and has as many rounds as give
-the least loss on held-out rows unless --rounds says how many. The flags worth a
-cross-validation are --rate (0.1, 0.3) and --columns (0.3, 1).`},
+steps, and compares candidates on the left-out rows; --preset=thesis is the literal
+algorithm. A run begins at the best constant. Unless --rounds is given, it has the
+number of rounds with the least loss on held-out rows. The flags worth a cross-validation
+are --rate (0.1, 0.3) and --columns (0.3, 1).`},
 	{"adaboost", "AdaBoost and LogitBoost", `
 Weighted majority votes of stumps or small trees, by coordinate descent on the
 exponential loss (plain; l1 and deep with penalties) or the logistic loss (logit-cd,
-logit-newton). Every threshold of every column is searched; on large tables (from some
+logit-newton). Every threshold of every column is searched. On large tables (from some
 100000 rows on) --bins 255 searches those of histograms, several times faster and hardly
 worse.`},
 	{"gb", "gradient boosting", `
-Trees fitted to the gradient in turn, by Newton steps or least squares: as many as give
-the least loss on held-out rows unless --rounds says how many.`},
+Trees fitted to the gradient in turn, by Newton steps or least squares. Unless --rounds is
+given, it has the number of rounds with the least loss on held-out rows.`},
 }
 
 func boostCommands() []*command {
 	var out []*command
 	for _, g := range boostGroups {
-		out = append(out, boostTrain(g.name, g.title, g.about), boostPredict(g.name, g.title), boostEval(g.name, g.title), boostCV(g.name, g.title), boostExplain(g.name, g.title))
+		out = append(out, boostTrain(g.name, g.title, g.about), boostPredict(g.name, g.title),
+			boostEval(g.name, g.title), boostCV(g.name, g.title), boostExplain(g.name, g.title))
 		if g.name == "gb" {
 			out = append(out, boostImport, boostExport)
 		}
@@ -51,12 +52,12 @@ func boostTrain(group, title, about string) *command {
 		about: about + `
 
 The table is CSV, TSV, LIBSVM or IDX, compressed or not; - is standard input. Words
-make a column categorical, and blanks, ? and NA are missing values; numbers are float32,
-of some 7 digits (values that this makes equal are warned of). A target of
+make a column categorical, and blanks, ? and NA are missing values. Numbers are float32,
+of some 7 digits; values that this makes equal give a warning. A target of
 words or of few integers is a class (--task says otherwise). A column of numbers or dates
-that are written in another way (1,5 $12 45% 31.12.2024) is an error that says which flag
-reads it; the model keeps these flags. LIBSVM files of few entries stay sparse, at the cost
-of the entries, but where all thresholds are searched.
+in another notation (1,5 $12 45% 31.12.2024) is an error that names the flag which
+reads it; the model keeps these flags. LIBSVM files of few entries stay sparse and cost
+only their entries, except where all thresholds are searched.
 
 Example:
 
@@ -107,15 +108,17 @@ Example:
 
 // boostReport is what training reports.
 type boostReport struct {
-	Model     string  `json:"model"`
-	Algorithm string  `json:"algorithm"`
-	Loss      string  `json:"loss"`
-	Rows      int     `json:"rows"`
-	Columns   int     `json:"columns"`
-	Rounds    int     `json:"rounds"`
-	Chosen    bool    `json:"rounds_chosen"` // on held-out rows, --rounds being 0 and --valid not given
-	Terms     int     `json:"terms"`
-	Objective any     `json:"objective"` // null where the rounds of the model were made before it was resumed from a checkpoint of an earlier program
+	Model     string `json:"model"`
+	Algorithm string `json:"algorithm"`
+	Loss      string `json:"loss"`
+	Rows      int    `json:"rows"`
+	Columns   int    `json:"columns"`
+	Rounds    int    `json:"rounds"`
+	Chosen    bool   `json:"rounds_chosen"` // on held-out rows, --rounds being 0 and --valid not given
+	Terms     int    `json:"terms"`
+	// null where the rounds of the model were made before it was resumed from a checkpoint of an
+	// earlier program
+	Objective any     `json:"objective"`
 	Training  float64 `json:"training_loss"`
 	Error     float64 `json:"training_error"`   // per cent; root of the mean squared error for regression
 	Valid     any     `json:"validation_loss"`  // of the model; null without validation rows
@@ -124,7 +127,8 @@ type boostReport struct {
 }
 
 // boost trains a booster, with all its files.
-func (f *roundFlags) boost(c *call, b *booster, x *table.Table, d *boost.Data, control boost.Control, picture string) error {
+func (f *roundFlags) boost(c *call, b *booster, x *table.Table, d *boost.Data, control boost.Control,
+	picture string) error {
 	var err error
 	if control.Resume, err = earlier(f, boost.ReadCheckpoint); err != nil {
 		return err
@@ -150,7 +154,8 @@ func (f *roundFlags) boost(c *call, b *booster, x *table.Table, d *boost.Data, c
 		}
 		r.total = p.Of
 		round, seconds, history = p.Round, p.Seconds, append(history, *p)
-		return r.watch(p.Round, boostHistoryHeader, func() []string { return boostHistoryLine(p) }, fmt.Sprintf("loss %.5g", p.Loss))
+		return r.watch(p.Round, boostHistoryHeader, func() []string { return boostHistoryLine(p) },
+			fmt.Sprintf("loss %.5g", p.Loss))
 	}
 	var said []string // when the progress line is gone
 	control.Warn = func(s string) { said = append(said, s) }
@@ -172,7 +177,8 @@ func (f *roundFlags) boost(c *call, b *booster, x *table.Table, d *boost.Data, c
 	if err != nil {
 		return err
 	}
-	report := boostReport{Model: r.out.Name(), Algorithm: e.Algorithm, Loss: e.Loss.Name(), Rows: d.Rows(), Columns: len(x.Columns), Rounds: e.Rounds(), Chosen: b.open() && control.Valid == nil, Terms: len(e.Terms),
+	report := boostReport{Model: r.out.Name(), Algorithm: e.Algorithm, Loss: e.Loss.Name(), Rows: d.Rows(),
+		Columns: len(x.Columns), Rounds: e.Rounds(), Chosen: b.open() && control.Valid == nil, Terms: len(e.Terms),
 		Training: m.Loss, Error: m.Error, Seconds: seconds, Choosing: chosenIn}
 	for _, p := range history {
 		if p.Round == e.Rounds() { // early stopping leaves out the last rounds
@@ -197,7 +203,8 @@ func (f *roundFlags) boost(c *call, b *booster, x *table.Table, d *boost.Data, c
 			chosen = fmt.Sprintf(" (chosen on held-out rows in %.1f s)", chosenIn)
 		}
 	}
-	fmt.Fprintf(w, "%s: %d rows, %d columns; %d rounds%s, %d terms, %.1f s\n", report.Algorithm, report.Rows, report.Columns, report.Rounds, chosen, report.Terms, report.Seconds)
+	fmt.Fprintf(w, "%s: %d rows, %d columns; %d rounds%s, %d terms, %.1f s\n", report.Algorithm, report.Rows,
+		report.Columns, report.Rounds, chosen, report.Terms, report.Seconds)
 	fmt.Fprintf(w, "training: loss (%s) %.5g, %s\n", report.Loss, report.Training, m.errorText())
 	if report.Valid != nil {
 		fmt.Fprintf(w, "validation: loss %.5g after the best %d of %d rounds\n", report.Valid, report.Rounds, round)
@@ -207,11 +214,13 @@ func (f *roundFlags) boost(c *call, b *booster, x *table.Table, d *boost.Data, c
 }
 
 func boostHistoryHeader() []string {
-	return []string{"round", "loss", "objective", "validation_loss", "derivative", "curvature", "step", "family", "splits", "seconds"}
+	return []string{"round", "loss", "objective", "validation_loss", "derivative", "curvature", "step", "family",
+		"splits", "seconds"}
 }
 
 func boostHistoryLine(p *boost.Progress) []string {
 	g := cellOf
-	return []string{strconv.Itoa(p.Round), g(p.Loss), g(p.Objective), g(p.Valid), g(p.Derivative), g(p.Curvature), g(p.Step),
-		strconv.Itoa(p.Family), strconv.Itoa(p.Splits), strconv.FormatFloat(p.Seconds, 'f', 6, 64)}
+	return []string{strconv.Itoa(p.Round), g(p.Loss), g(p.Objective), g(p.Valid), g(p.Derivative),
+		g(p.Curvature), g(p.Step), strconv.Itoa(p.Family), strconv.Itoa(p.Splits),
+		strconv.FormatFloat(p.Seconds, 'f', 6, 64)}
 }

@@ -24,12 +24,12 @@ func boostCV(group, title string) *command {
 Nested cross-validation: in every fold the setting that does best on inner folds of
 its training rows is trained on all of them and tested. --grid lists flags with their
 values. --versus names other boosters, each with its own grid, which get the same
-folds; their errors are compared with the first one's by the plain paired t-test (two-
-and one-tailed: the latter is the thesis' test) and by the corrected resampled one, which
-allows for training parts that overlap and is the honest one.
+folds. Their errors are compared with the first one's by the plain paired t-test, two-
+and one-tailed (the latter is the thesis' test), and by the corrected resampled one. Trust
+the latter: it accounts for overlapping training parts.
 
 A long run should have --checkpoint: every fit is kept in that file as it comes, and the
-same command with --resume goes on from it, to the same table.
+same command with --resume continues from it, to the same table.
 
 Example:
 
@@ -39,20 +39,25 @@ Example:
 			t.define(fs)
 			t.defineAbsent(fs)
 			apply := settings(group, fs)
-			grid := fs.String("grid", "", "Settings to choose from: flags with their values, such as rate=0.1,0.3 columns=0.3,1. A value with commas of its own is written with + between: splits=4+8,16+32")
-			versus := fs.String("versus", "", "Other boosters, separated by semicolons, with their own settings: defaults but for the flags and values behind the name, such as gb depth=2,4;rgb preset=thesis rounds=50")
+			grid := fs.String("grid", "", "Settings to choose from: flags with their values, such as rate=0.1,0.3 "+
+				"columns=0.3,1. A value with commas of its own is written with + between: splits=4+8,16+32")
+			versus := fs.String("versus", "", "Other boosters, separated by semicolons, with their own settings: "+
+				"defaults but for the flags and values behind the name, such as gb depth=2,4;rgb preset=thesis rounds=50")
 			folds := fs.Int("folds", 32, 5, "Folds")
 			repeats := fs.Int("repeats", 32, 1, "Repetitions, each with another shuffle")
 			inner := fs.Int("inner_folds", 32, 5, "Folds of the training rows on which settings are chosen")
-			splits := fs.String("trials", "", "File with trials and inner folds, a line for each row and a character for each trial: - for a test row, else its inner fold; in place of --folds")
-			rule := fs.Enum("choose", "loss", []string{"loss", "error"}, "What settings are chosen by; loss is steadier on small tables")
+			splits := fs.String("trials", "", "File with trials and inner folds, a line for each row and a "+
+				"character for each trial: - for a test row, else its inner fold; in place of --folds")
+			rule := fs.Enum("choose", "loss", []string{"loss", "error"},
+				"What settings are chosen by; loss is steadier on small tables")
 			foldSeed := fs.Uint("fold_seed", 1, "Seed of the folds")
 			picture := fs.String("plot", "", "File for a picture of the errors, as SVG")
 			var log fitLog[boost.CVFit]
 			log.define(fs)
 			asJSON := fs.Bool("json", false, "Report as JSON")
 			return func(c *call) error {
-				if err := apart([]place{{"the data", c.arg(0)}, {"the trials", *splits}}, append(places("the picture", *picture), place{"the checkpoint", *log.name})); err != nil {
+				if err := apart([]place{{"the data", c.arg(0)}, {"the trials", *splits}},
+					append(places("the picture", *picture), place{"the checkpoint", *log.name})); err != nil {
 					return err
 				}
 				x, err := t.labelled(c, c.arg(0))
@@ -87,7 +92,8 @@ Example:
 						return fmt.Errorf("flag --versus: %w", err)
 					}
 					if b.loss.Outputs() != base.loss.Outputs() { // --loss=softmax of two classes
-						return fmt.Errorf("flag --versus: %s gives %d score a row, and with --loss=%s there are %d: no loss judges both", name, b.loss.Outputs(), base.loss.Name(), base.loss.Outputs())
+						return fmt.Errorf("flag --versus: %s gives %d score a row, and with --loss=%s there are %d: no loss "+
+							"judges both", name, b.loss.Outputs(), base.loss.Name(), base.loss.Outputs())
 					}
 					k := boost.Contestant{Name: name}
 					for slices.ContainsFunc(contestants, func(c boost.Contestant) bool { return c.Name == k.Name }) {
@@ -102,7 +108,8 @@ Example:
 				if err != nil {
 					return err
 				}
-				r, err := logged(c, &log, "cv fits 1", fmt.Sprintf("%016x %s", x.Fingerprint(x.Target, x.Weight), base.loss.Name()), len(trials), func(fitted func(int, string, int)) (*boost.CVReport, error) {
+				r, err := logged(c, &log, "cv fits 1", fmt.Sprintf("%016x %s", x.Fingerprint(x.Target, x.Weight),
+					base.loss.Name()), len(trials), func(fitted func(int, string, int)) (*boost.CVReport, error) {
 					o.Known, o.Save, o.Fitted = log.known, log.save(), fitted
 					return boost.CrossValidate(x, base.loss, trials, contestants, o)
 				})
@@ -125,7 +132,8 @@ Example:
 }
 
 func cvGrid(group string) string {
-	return map[string]string{"rgb": ` --grid "rate=0.1,0.3 columns=0.3,1"`, "adaboost": ` --grid "rounds=50,100,200"`, "gb": ` --grid "depth=2,4,6 rate=0.03,0.1,0.3"`}[group]
+	return map[string]string{"rgb": ` --grid "rate=0.1,0.3 columns=0.3,1"`,
+		"adaboost": ` --grid "rounds=50,100,200"`, "gb": ` --grid "depth=2,4,6 rate=0.03,0.1,0.3"`}[group]
 }
 
 func knownGroup(name string) bool {
@@ -138,7 +146,8 @@ func knownGroup(name string) bool {
 }
 
 // trialsFor reads or draws the divisions.
-func trialsFor(x *table.Table, file string, folds, inner, repeats int, seed uint64, contestants []boost.Contestant) ([]table.Trial, error) {
+func trialsFor(x *table.Table, file string, folds, inner, repeats int, seed uint64,
+	contestants []boost.Contestant) ([]table.Trial, error) {
 	if file != "" {
 		f, err := os.Open(file)
 		if err != nil {
@@ -199,11 +208,15 @@ func writeCV(w io.Writer, r *boost.CVReport) error {
 		scale, unit = 1, "RMSE"
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "booster\t%s\tloss\tdifference\tt\tp\tone-tailed p\tcorrected t\tp\tbest by hindsight\n", unit)
+	fmt.Fprintf(t, "booster\t%s\tloss\tdifference\tt\tp\tone-tailed p\tcorrected t\tp\tbest by hindsight\n",
+		unit)
 	for _, c := range r.Contestants {
-		fmt.Fprintf(t, "%s\t%s\t%s", c.Name, metrics.FormatMeanSD(c.Error, scale, 2), metrics.FormatMeanSD(c.Loss, 1, 4))
+		fmt.Fprintf(t, "%s\t%s\t%s", c.Name, metrics.FormatMeanSD(c.Error, scale, 2),
+			metrics.FormatMeanSD(c.Loss, 1, 4))
 		if c.Plain != nil {
-			fmt.Fprintf(t, "\t%+.2f\t%s\t%s\t%s\t%s\t%s", scale*c.Plain.Mean, c.Plain.T.Text("%+.2f"), c.Plain.P.Text("%.3f"), c.Plain.OneTailed().Text("%.3f"), c.Corrected.T.Text("%+.2f"), c.Corrected.P.Text("%.3f"))
+			fmt.Fprintf(t, "\t%+.2f\t%s\t%s\t%s\t%s\t%s", scale*c.Plain.Mean, c.Plain.T.Text("%+.2f"),
+				c.Plain.P.Text("%.3f"), c.Plain.OneTailed().Text("%.3f"), c.Corrected.T.Text("%+.2f"),
+				c.Corrected.P.Text("%.3f"))
 		} else {
 			fmt.Fprint(t, "\t\t\t\t\t\t")
 		}
@@ -213,9 +226,11 @@ func writeCV(w io.Writer, r *boost.CVReport) error {
 		return err
 	}
 	if len(r.Contestants) > 1 {
-		fmt.Fprintln(w, "p are two-tailed but where it says one-tailed, which is the test of the thesis; - is undefined: all trials differ by the same number, and nothing can be said by so few.")
+		fmt.Fprintln(w, "p are two-tailed but where it says one-tailed, which is the test of the thesis; - is "+
+			"undefined: all trials differ by the same number, and nothing can be said by so few.")
 	}
-	fmt.Fprintf(w, "%d rows, %d trials; means with standard deviations. The last column is not nested: its setting was chosen on the test parts.\n", r.Rows, r.Trials)
+	fmt.Fprintf(w, "%d rows, %d trials; means with standard deviations. The last column is not nested: its "+
+		"setting was chosen on the test parts.\n", r.Rows, r.Trials)
 	for _, c := range r.Contestants {
 		counts, order := map[string]int{}, []string{}
 		for _, s := range c.Chosen {

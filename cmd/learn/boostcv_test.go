@@ -23,13 +23,15 @@ func TestCrossValidationWithoutSpread(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := &boost.CVReport{Rows: 10, Trials: 2, Classify: true, Contestants: []boost.CVContestant{
-		{Name: "rgb", Error: a, Loss: a, BestError: a, Best: "default"}, {Name: "gb", Error: b, Loss: b, BestError: b, Best: "default", Plain: &plain, Corrected: &corrected}}}
+		{Name: "rgb", Error: a, Loss: a, BestError: a, Best: "default"},
+		{Name: "gb", Error: b, Loss: b, BestError: b, Best: "default", Plain: &plain, Corrected: &corrected}}}
 	var out bytes.Buffer
 	if err := writeCV(&out, r); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(out.String(), "\n")
-	if got := strings.Join(strings.Fields(lines[2]), " "); got != "gb 15.00 (7.07) 0.1500 (0.0707) -10.00 - - - - - 15.00 (7.07) (default)" {
+	if got := strings.Join(strings.Fields(lines[2]), " "); got != "gb 15.00 (7.07) 0.1500 (0.0707) -10.00 - "+
+		"- - - - 15.00 (7.07) (default)" {
 		t.Errorf("%q", got)
 	}
 	if !strings.Contains(lines[0], "one-tailed p") || !strings.Contains(out.String(), "the test of the thesis") {

@@ -94,7 +94,8 @@ func measure(ctx context.Context, e *boost.Ensemble, d *boost.Data, workers int)
 	if err != nil {
 		return nil, err
 	}
-	m := &boostMeasure{Rows: d.Rows(), Rounds: e.Rounds(), LossOf: e.Loss.Name(), Loss: score.Mean(e.Loss, d.Y, d.W, f, 1), classify: score.HasMargin(e.Loss) || e.Outputs() > 1}
+	m := &boostMeasure{Rows: d.Rows(), Rounds: e.Rounds(), LossOf: e.Loss.Name(),
+		Loss: score.Mean(e.Loss, d.Y, d.W, f, 1), classify: score.HasMargin(e.Loss) || e.Outputs() > 1}
 	if d.X.Source != nil {
 		m.bySource(e, d, f)
 	}
@@ -122,7 +123,8 @@ func measure(ctx context.Context, e *boost.Ensemble, d *boost.Data, workers int)
 		}
 		m.LogLoss = &loss
 		if !l.Calibrated() {
-			m.Note = fmt.Sprintf("the %s loss is no likelihood: its probabilities order rows, and are not calibrated", e.Loss.Name())
+			m.Note = fmt.Sprintf("the %s loss is no likelihood: its probabilities order rows, and are not calibrated",
+				e.Loss.Name())
 		}
 	}
 	return m, nil
@@ -143,9 +145,10 @@ func boostPredict(group, title string) *command {
 		name: group + " predict", args: "[table]", min: 0, max: 1,
 		summary: fmt.Sprintf("Predicts the rows of a table with a model of %s.", title),
 		about: `
-The table has the model's columns, in any order; the target may be absent, and texts are
-read as in training. One line of CSV for each row: the columns of --id, if any; the class and its probability, the class probabilities, or the
-scores; for regression the prediction.
+The table has the model's columns, in any order. The target may be absent, and texts are
+read as in training. The output has one line of CSV for each row: the columns of --id, if
+any; the class and its probability, the class probabilities, or the scores; for regression
+the prediction.
 
 Example:
 
@@ -156,9 +159,10 @@ Example:
 			name := fs.String("model", "", "File with the model; needed")
 			what := fs.Enum("output", "classes", []string{"classes", "probabilities", "scores"}, "What to write")
 			to := fs.String("predictions", "", "File for the predictions; standard output when not given")
-			rounds := fs.Int("rounds", 32, 0, "Use the terms of so many rounds; 0 is all")
+			rounds := fs.Int("rounds", 32, 0, "Use the terms of this many rounds; 0 is all")
 			return func(c *call) error {
-				if err := apart([]place{{"the data", c.arg(0)}, {"the model", *name}}, places("the output", *to)); err != nil {
+				if err := apart([]place{{"the data", c.arg(0)}, {"the model", *name}},
+					places("the output", *to)); err != nil {
 					return err
 				}
 				m, err := c.boostModel(group, *name)
@@ -276,9 +280,9 @@ func boostEval(group, title string) *command {
 		name: group + " eval", args: "table ...", min: 1, max: -1,
 		summary: fmt.Sprintf("Measures a model of %s on rows with labels.", title),
 		about: `
-Error rate of the classes that predict names, loss, log-loss and area under the ROC
-curve; for regression root mean squared and mean absolute error. One line for each
-table, and where --source (or the model) names a column of sources a second one: the
+Prints the error rate of the classes that predict names, loss, log-loss and area under the
+ROC curve; for regression root mean squared and mean absolute error. Each table has one
+line. Where --source (or the model) names a column of sources it has a second one: the
 errors of each source, their mean (uniform) and the largest (agnostic).
 
 Example:
@@ -288,7 +292,7 @@ Example:
 			var t tableFlags
 			t.define(fs)
 			name := fs.String("model", "", "File with the model; needed")
-			rounds := fs.Int("rounds", 32, 0, "Use the terms of so many rounds; 0 is all")
+			rounds := fs.Int("rounds", 32, 0, "Use the terms of this many rounds; 0 is all")
 			asJSON := fs.Bool("json", false, "Report as JSON")
 			return func(c *call) error {
 				m, err := c.boostModel(group, *name)

@@ -52,9 +52,9 @@ func boostExplain(group, title string) *command {
 		name: group + " explain", args: "[table]", min: 0, max: 1,
 		summary: fmt.Sprintf("Says what is in a model of %s, and what its bound is.", title),
 		about: `
-Which columns its splits use. With a table: by how much the loss rises when a column
-is shuffled, loss and error after every round, and margins. With --bounds the table
-must hold the training rows: the generalisation bound of Theorem 3.2, its parts, and
+Prints which columns the splits use. With a table it adds by how much the loss rises when a
+column is shuffled, loss and error after every round, and margins. With --bounds the table
+must hold the training rows: it adds the generalisation bound of Theorem 3.2, its parts, and
 the families (Theorem 3.1).
 
 Example:
@@ -64,9 +64,11 @@ Example:
 			var t tableFlags
 			t.define(fs)
 			name := fs.String("model", "", "File with the model; needed")
-			bounds := fs.Bool("bounds", false, "Evaluate the generalisation bound on the table, which must hold the training rows")
+			bounds := fs.Bool("bounds", false, "Evaluate the generalisation bound on the table, which must hold "+
+				"the training rows")
 			delta := fs.Float("delta", 0.05, "Probability with which the bound may fail")
-			rho := fs.String("rho", "", "Margins of the bound, separated by commas, chosen without a look at the data; when not given, a fixed grid of halvings down to the margins that the model has")
+			rho := fs.String("rho", "", "Margins of the bound, separated by commas, chosen without a look at the "+
+				"data; when not given, a fixed grid of halvings down to the margins that the model has")
 			bound := fs.Enum("bound", "vc", []string{"vc", "count"}, "Bound of the families' Rademacher complexity")
 			q := fs.Float("q", 0, "Norm of leaf vectors in the families; 0 is that of the model")
 			repeats := fs.Int("repeats", 32, 5, "Shuffles of each column; 0 is none")
@@ -76,7 +78,8 @@ Example:
 			file := fs.String("plot", "", "File for a picture, as SVG")
 			asJSON := fs.Bool("json", false, "Report as JSON")
 			return func(c *call) error {
-				if err := apart([]place{{"the data", c.arg(0)}, {"the model", *name}}, places("the picture", *file)); err != nil {
+				if err := apart([]place{{"the data", c.arg(0)}, {"the model", *name}},
+					places("the picture", *file)); err != nil {
 					return err
 				}
 				if !*bounds {
@@ -95,7 +98,8 @@ Example:
 					return errors.New("flags --repeats and --top must not be negative")
 				}
 				if m.Joint && *file != "" && *picture == "curve" {
-					return fmt.Errorf("flag --picture: there is no curve: %w; importance and margins can be drawn", boost.ErrPrefix)
+					return fmt.Errorf("flag --picture: there is no curve: %w; importance and margins can be drawn",
+						boost.ErrPrefix)
 				}
 				if len(c.args) == 0 && (*bounds || *file != "" && *picture != "importance") {
 					return errors.New("bounds, curves and margins need the table: give it as argument")
@@ -114,11 +118,12 @@ Example:
 					if err != nil {
 						return err
 					}
-					if err := x.look(c, m, d, int(*repeats), *seed, workers); err != nil {
+					if err := x.measure(c, m, d, int(*repeats), *seed, workers); err != nil {
 						return err
 					}
 					if *bounds {
-						o := &boost.BoundOptions{Delta: *delta, Q: *q, Bound: boost.ComplexityBound(map[string]string{"count": "count"}[*bound])}
+						o := &boost.BoundOptions{Delta: *delta, Q: *q,
+							Bound: boost.ComplexityBound(map[string]string{"count": "count"}[*bound])}
 						if *rho != "" {
 							if o.Rho, err = numbers("rho", *rho); err != nil {
 								return err
@@ -145,7 +150,8 @@ Example:
 }
 
 func explain(m *boost.Ensemble) *explanation {
-	x := &explanation{Algorithm: m.Algorithm, Loss: m.Loss.Name(), Settings: m.Settings, Rows: m.Rows, Rounds: m.Rounds(), Terms: len(m.Terms), Hard: m.Hard.Section(), joint: m.Joint}
+	x := &explanation{Algorithm: m.Algorithm, Loss: m.Loss.Name(), Settings: m.Settings, Rows: m.Rows,
+		Rounds: m.Rounds(), Terms: len(m.Terms), Hard: m.Hard.Section(), joint: m.Joint}
 	for i := range m.Terms {
 		x.Weight += m.Terms[i].Weight
 	}
@@ -155,10 +161,12 @@ func explain(m *boost.Ensemble) *explanation {
 	return x
 }
 
-// look measures the model on rows with labels.
-func (x *explanation) look(c *call, m *boost.Ensemble, d *boost.Data, repeats int, seed uint64, workers int) error {
+// measure measures the model on rows with labels.
+func (x *explanation) measure(c *call, m *boost.Ensemble, d *boost.Data, repeats int, seed uint64,
+	workers int) error {
 	if repeats > 0 {
-		p, err := m.Permutation(d, &boost.PermutationOptions{Repeats: repeats, Seed: seed, Workers: workers, Ctx: c.ctx})
+		p, err := m.Permutation(d, &boost.PermutationOptions{Repeats: repeats, Seed: seed,
+			Workers: workers, Ctx: c.ctx})
 		if err != nil {
 			return err
 		}
@@ -186,14 +194,16 @@ func (x *explanation) look(c *call, m *boost.Ensemble, d *boost.Data, repeats in
 	if classify && last != nil {
 		k := m.Outputs()
 		for i, y := range d.Y {
-			x.margins = append(x.margins, score.Margin(k, y, last[i*k:i*k+k])/max(x.Weight, math.SmallestNonzeroFloat64))
+			x.margins = append(x.margins, score.Margin(k, y, last[i*k:i*k+k])/max(
+				x.Weight, math.SmallestNonzeroFloat64))
 		}
 	}
 	return nil
 }
 
 func (x *explanation) write(w io.Writer, top int) error {
-	fmt.Fprintf(w, "%s: %s loss, %d training rows, %d rounds, %d terms, weights that sum to %.4g\n", x.Algorithm, x.Loss, x.Rows, x.Rounds, x.Terms, x.Weight)
+	fmt.Fprintf(w, "%s: %s loss, %d training rows, %d rounds, %d terms, weights that sum to %.4g\n", x.Algorithm,
+		x.Loss, x.Rows, x.Rounds, x.Terms, x.Weight)
 	if x.Settings != "" {
 		fmt.Fprintf(w, "settings: %s\n", settingsText(x.Algorithm, x.Settings))
 	}
@@ -226,12 +236,15 @@ func (x *explanation) write(w io.Writer, top int) error {
 	}
 	if n := len(x.Curve); n > 0 {
 		if x.joint {
-			fmt.Fprintf(w, "\nloss %.5g after all %d rounds; what it was after fewer is not known, since rounds of penalised coordinate descent change the weights of earlier terms\n", x.Curve[n-1].Loss, x.Curve[n-1].Round)
+			fmt.Fprintf(w, "\nloss %.5g after all %d rounds; what it was after fewer is not known, since rounds of "+
+				"penalised coordinate descent change the weights of earlier terms\n", x.Curve[n-1].Loss,
+				x.Curve[n-1].Round)
 			n = 0
 		}
 		best := slices.MinFunc(x.Curve, func(a, b curvePoint) int { return cmp.Compare(a.Loss, b.Loss) })
 		if n > 0 {
-			fmt.Fprintf(w, "\nloss %.5g after all %d rounds; least %.5g after %d\n", x.Curve[n-1].Loss, x.Curve[n-1].Round, best.Loss, best.Round)
+			fmt.Fprintf(w, "\nloss %.5g after all %d rounds; least %.5g after %d\n", x.Curve[n-1].Loss,
+				x.Curve[n-1].Round, best.Loss, best.Round)
 		}
 	}
 	for _, s := range x.Hard {
@@ -251,7 +264,8 @@ func (x *explanation) write(w io.Writer, top int) error {
 func (x *explanation) chart(what string, top int) plot.Chart {
 	switch what {
 	case "importance":
-		c := plot.Chart{Title: "Importance of columns", Subtitle: x.Algorithm, XLabel: "share of all splits' gain, %", Horizontal: true}
+		c := plot.Chart{Title: "Importance of columns", Subtitle: x.Algorithm,
+			XLabel: "share of all splits' gain, %", Horizontal: true}
 		total := 0.0
 		for _, u := range x.Columns {
 			total += u.Gain
@@ -267,10 +281,12 @@ func (x *explanation) chart(what string, top int) plot.Chart {
 		c.Series = []plot.Series{s}
 		return c
 	case "margins":
-		return plot.Chart{Title: "Distribution of margins", Subtitle: x.Algorithm, XLabel: "margin y F(x) / Σ|α|", YLabel: "share of rows at most there",
-			Series: []plot.Series{plot.Cumulative("margin", x.margins)}, VRules: []plot.Rule{{At: 0, Label: "errors end"}}}
+		return plot.Chart{Title: "Distribution of margins", Subtitle: x.Algorithm, XLabel: "margin y F(x) / Σ|α|",
+			YLabel: "share of rows at most there", Series: []plot.Series{plot.Cumulative("margin", x.margins)},
+			VRules: []plot.Rule{{At: 0, Label: "errors end"}}}
 	}
-	c := plot.Chart{Title: "Loss after each round", Subtitle: x.Algorithm, XLabel: "round", YLabel: x.Loss + " loss"}
+	c := plot.Chart{Title: "Loss after each round", Subtitle: x.Algorithm, XLabel: "round",
+		YLabel: x.Loss + " loss"}
 	s := plot.Series{Name: "loss"}
 	for _, p := range x.Curve {
 		s.X, s.Y = append(s.X, float64(p.Round)), append(s.Y, p.Loss)

@@ -43,8 +43,8 @@ func (b *booster) train(d *boost.Data, c boost.Control) (*boost.Ensemble, error)
 	return boost.TrainAdaBoost(d, &o)
 }
 
-// spelt is all of the setting as text, the same for the same setting whenever it is asked: there
-// are no pointers in what flags set.
+// spelt returns the whole setting as text. The same setting always gives the same text, since what
+// flags set has no pointers.
 func (b *booster) spelt() string {
 	switch b.group {
 	case "rgb":
@@ -77,12 +77,15 @@ func settings(group string, fs *flags.Set) func(b *booster, x *table.Table) erro
 		return func(b *booster, x *table.Table) error {
 			b.loss = boost.Logistic{} // the common measure of validation and cross-validation
 			if len(x.Classes) != 2 {
-				return fmt.Errorf("%s: AdaBoost separates two classes; the target %q has %s (gb and rgb take any)", x.Name, x.TargetName, describeTarget(x))
+				return fmt.Errorf("%s: AdaBoost separates two classes; the target %q has %s (gb and rgb take any)",
+					x.Name, x.TargetName, describeTarget(x))
 			}
 			return apply(b, x)
 		}
 	}
-	loss := fs.Enum("loss", "auto", []string{"auto", "logistic", "logistic2", "exponential", "squared", "huber", "softmax"}, "Loss; auto is logistic for two classes, softmax for more, squared for numbers. logistic2 is in base 2")
+	loss := fs.Enum("loss", "auto", []string{"auto", "logistic", "logistic2", "exponential", "squared", "huber",
+		"softmax"}, "Loss; auto is logistic for two classes, softmax for more, squared for numbers. logistic2 "+
+		"is in base 2")
 	delta := fs.Float("huber_delta", 1, "Residual from which Huber's loss is linear")
 	return func(b *booster, x *table.Table) error {
 		if fs.Given("huber_delta") && *loss != "huber" {
@@ -119,7 +122,8 @@ func lossFor(name string, delta float64, x *table.Table) (boost.Loss, error) {
 	switch name {
 	case "softmax":
 		if len(x.Classes) < 2 {
-			return nil, fmt.Errorf("flag --loss: softmax is for classes, and the target %q has %s (--task=classification makes classes of integers)", x.TargetName, describeTarget(x))
+			return nil, fmt.Errorf("flag --loss: softmax is for classes, and the target %q has %s "+
+				"(--task=classification makes classes of integers)", x.TargetName, describeTarget(x))
 		}
 		return score.Parse(fmt.Sprintf("softmax:%d", len(x.Classes)))
 	case "huber":
@@ -130,7 +134,8 @@ func lossFor(name string, delta float64, x *table.Table) (boost.Loss, error) {
 		return nil, fmt.Errorf("flag --loss: %w", err)
 	}
 	if score.HasMargin(l) && len(x.Classes) != 2 {
-		return nil, fmt.Errorf("flag --loss: %s separates two classes, and the target %q has %s", name, x.TargetName, describeTarget(x))
+		return nil, fmt.Errorf("flag --loss: %s separates two classes, and the target %q has %s", name,
+			x.TargetName, describeTarget(x))
 	}
 	return l, nil
 }
@@ -211,10 +216,15 @@ func idleRGB(fs *flags.Set, b *booster) error {
 		idle bool
 		why  string
 	}{
-		{"score", o.RowSample == 1 && o.Score == boost.HeldOut, "--rows=1 leaves no row out, and candidates are compared on the training rows"},
-		{"min_hessian", o.Leaf != "" && o.Leaf != boost.LeafNewton, fmt.Sprintf("only --leaf=newton reads it, and the leaf rule is %s", o.Leaf)},
-		{"hoelder", !bounded || slices.Contains([]boost.StepRule{boost.StepLambda, boost.StepLambda2, boost.StepLine}, o.Step), "it bounds the curvature of a tree, which this step rule or loss has no use for"},
-		{"alpha_max", bounded && o.Step != boost.StepLine, "only --step=line and losses whose curvature has no bound (exponential) read it"},
+		{"score", o.RowSample == 1 && o.Score == boost.HeldOut, "--rows=1 leaves no row out, and candidates are " +
+			"compared on the training rows"},
+		{"min_hessian", o.Leaf != "" && o.Leaf != boost.LeafNewton,
+			fmt.Sprintf("only --leaf=newton reads it, and the leaf rule is %s", o.Leaf)},
+		{"hoelder", !bounded || slices.Contains([]boost.StepRule{boost.StepLambda, boost.StepLambda2,
+			boost.StepLine}, o.Step),
+			"it bounds the curvature of a tree, which this step rule or loss has no use for"},
+		{"alpha_max", bounded && o.Step != boost.StepLine, "only --step=line and losses whose curvature has no " +
+			"bound (exponential) read it"},
 	} {
 		if fs.Given(f.name) && f.idle {
 			return fmt.Errorf("flag --%s has no effect: %s", f.name, f.why)
@@ -229,41 +239,62 @@ func negated(v float64) float64   { return amount(v) } // in the library 0 is th
 func named[T ~string](v string) T { return T(v) }
 
 func rgbSettings(fs *flags.Set) func(*booster, *table.Table) error {
-	preset := fs.Enum("preset", "default", []string{"default", "thesis"}, "Setting that the other flags change: default (Newton leaves, sampling, candidates compared on left-out rows) or the literal one of the thesis")
-	rounds := fs.Int("rounds", 32, 0, "Rounds T (thesis: 100); 0 is as many as have the least loss on held-out rows, or on those of --valid, at most 1000")
+	preset := fs.Enum("preset", "default", []string{"default", "thesis"},
+		"Setting that the other flags change: default (Newton leaves, sampling, candidates compared on left-out "+
+			"rows) or the literal one of the thesis")
+	rounds := fs.Int("rounds", 32, 0, "Rounds T (thesis: 100); 0 is as many as have the least loss on "+
+		"held-out rows, or on those of --valid, at most 1000")
 	candidates := fs.Int("candidates", 32, 5, "Families S drawn in each round")
-	splits := fs.String("splits", "", "Internal nodes n of the families, separated by commas; as the preset says (4,8,16,32)")
-	lambdas := fs.String("lambdas", "", "Bounds lambda of the families' leaf vectors (inf is none); as the preset says (0.001,0.01,0.1,0.5,1,2,4)")
+	splits := fs.String("splits", "", "Internal nodes n of the families, separated by commas; as the preset "+
+		"says (4,8,16,32)")
+	lambdas := fs.String("lambdas", "", "Bounds lambda of the families' leaf vectors (inf is none); as the "+
+		"preset says (0.001,0.01,0.1,0.5,1,2,4)")
 	q := fs.Float("q", 2, "Norm of leaf vectors, from 1 to inf")
-	beta := fs.Float("beta", 0.01, "Weight of the complexity penalty; the thesis chooses from 0.001,0.01,0.1,0.3,1")
-	mode := fs.Enum("mode", "select", []string{"select", "l1"}, "Where the penalty acts: when candidates are compared, or as beta |alpha| Omega in the step too")
+	beta := fs.Float("beta", 0.01, "Weight of the complexity penalty; the thesis chooses from "+
+		"0.001,0.01,0.1,0.3,1")
+	mode := fs.Enum("mode", "select", []string{"select", "l1"},
+		"Where the penalty acts: when candidates are compared, or as beta |alpha| Omega in the step too")
 	rate := fs.Float("rate", 0.1, "Learning rate (thesis: 1)")
-	leaf := fs.Enum("leaf", "newton", []string{"newton", "weighted", "radial", "steepest"}, "Leaf values in the ball (thesis: weighted)")
-	step := fs.Enum("step", "hess", []string{"hess", "safe", "tree", "lambda", "lambda2", "line"}, "Step rule (thesis: safe)")
-	hoelder := fs.Enum("hoelder", "exact", []string{"exact", "1,inf", "inf,1", "2,2"}, "Bound of a tree's curvature, eq. 3.11")
-	sampling := fs.Enum("sampling", "lambda", []string{"lambda", "lambda-squared", "uniform"}, "Probability of a family")
+	leaf := fs.Enum("leaf", "newton", []string{"newton", "weighted", "radial", "steepest"},
+		"Leaf values in the ball (thesis: weighted)")
+	step := fs.Enum("step", "hess", []string{"hess", "safe", "tree", "lambda", "lambda2", "line"},
+		"Step rule (thesis: safe)")
+	hoelder := fs.Enum("hoelder", "exact", []string{"exact", "1,inf", "inf,1", "2,2"},
+		"Bound of a tree's curvature, eq. 3.11")
+	sampling := fs.Enum("sampling", "lambda", []string{"lambda", "lambda-squared", "uniform"},
+		"Probability of a family")
 	scale := fs.Enum("scale", "max", []string{"max", "minmax"}, "How complexities are brought to [0, 1]")
 	bound := fs.Enum("bound", "vc", []string{"vc", "count"}, "Bound of the families' Rademacher complexity")
 	tight := fs.Bool("tight", false, "Charge the smallest family that holds a tree")
 	rows := fs.Float("rows", 0.6, "Share of rows that a round is trained on (thesis: 1)")
-	columns := fs.Float("columns", 0, "Share of columns that a round may split on; 0 is all up to 50 columns, else 0.3 (thesis: 1)")
-	score := fs.Enum("score", "held-out", []string{"held-out", "training"}, "Rows that candidates are compared on (thesis: training)")
-	stepRows := fs.Enum("step_rows", "training", []string{"training", "held-out"}, "Rows that the step is taken from")
-	minRows := fs.Int("min_rows", 32, 0, "Rows a leaf needs; 0 is 1 for Newton leaves, else the larger of 5 and rows/500 (thesis: 1)")
+	columns := fs.Float("columns", 0, "Share of columns that a round may split on; 0 is all up to 50 "+
+		"columns, else 0.3 (thesis: 1)")
+	score := fs.Enum("score", "held-out", []string{"held-out", "training"},
+		"Rows that candidates are compared on (thesis: training)")
+	stepRows := fs.Enum("step_rows", "training", []string{"training", "held-out"},
+		"Rows that the step is taken from")
+	minRows := fs.Int("min_rows", 32, 0, "Rows a leaf needs; 0 is 1 for Newton leaves, else the larger of 5 "+
+		"and rows/500 (thesis: 1)")
 	minHessian := fs.Float("min_hessian", 1, "Sum of second derivatives that a Newton leaf needs")
 	minGain := fs.Float("min_gain", 1e-12, "Gain that a split needs, relative to its node's score")
 	exact := fs.Bool("exact", false, "Search all thresholds instead of histograms")
 	bins := fs.Int("bins", 32, 255, "Bins of a histogram, at most 255")
 	mono := fs.String("monotone", "", "Monotone constraints, such as age:+,price:-")
-	zeroStart := fs.Bool("zero_start", false, "Begin at 0, and take lambdas and beta as they are (thesis: true); by default a run begins at the best constant, and with the losses squared and huber lambdas and beta are in units of the target's spread around it")
-	idle := fs.Int("idle_stop", 32, 10, "Stop after so many rounds in a row without a step")
-	alphaMax := fs.Float("alpha_max", 0, "Largest step for losses without a curvature bound and of line searches; 0 is 1, for line searches 16")
+	zeroStart := fs.Bool("zero_start", false, "Begin at 0, and take lambdas and beta as they are (thesis: "+
+		"true); by default a run begins at the best constant, and lambdas and beta are in units of the target's "+
+		"spread around it with the losses squared and huber")
+	idle := fs.Int("idle_stop", 32, 10, "Stop after this many rounds in a row without a step")
+	alphaMax := fs.Float("alpha_max", 0, "Largest step for losses without a curvature bound and of line "+
+		"searches; 0 is 1, for line searches 16")
 	seed := fs.Uint("seed", 1, "Seed of all draws")
 	return func(b *booster, x *table.Table) error {
-		if err := within(fs, counted("rounds", rounds, 0, math.MaxInt32), counted("candidates", candidates, 1, math.MaxInt32),
-			span{flag: "q", value: *q, least: 1, most: math.Inf(1), infinite: true}, notNegative("beta", beta), positive("rate", rate), share("rows", rows),
-			span{flag: "columns", value: *columns, most: 1}, counted("min_rows", minRows, 0, math.MaxInt32), notNegative("min_hessian", minHessian),
-			positive("min_gain", minGain), counted("bins", bins, 2, 255), counted("idle_stop", idle, 1, math.MaxInt32), notNegative("alpha_max", alphaMax)); err != nil {
+		if err := within(fs, counted("rounds", rounds, 0, math.MaxInt32),
+			counted("candidates", candidates, 1, math.MaxInt32),
+			span{flag: "q", value: *q, least: 1, most: math.Inf(1), infinite: true}, notNegative("beta", beta),
+			positive("rate", rate), share("rows", rows), span{flag: "columns", value: *columns, most: 1},
+			counted("min_rows", minRows, 0, math.MaxInt32), notNegative("min_hessian", minHessian),
+			positive("min_gain", minGain), counted("bins", bins, 2, 255), counted("idle_stop", idle, 1, math.MaxInt32),
+			notNegative("alpha_max", alphaMax)); err != nil {
 			return err
 		}
 		o := &b.rgb
@@ -283,10 +314,14 @@ func rgbSettings(fs *flags.Set) func(*booster, *table.Table) error {
 		set(fs, "rate", &o.LearningRate, rate, same)
 		set(fs, "leaf", &o.Leaf, leaf, named)
 		set(fs, "step", &o.Step, step, named)
-		set(fs, "hoelder", &o.Hoelder, hoelder, func(v string) boost.Hoelder { return boost.Hoelder(strings.TrimPrefix(v, "exact")) })
-		set(fs, "sampling", &o.Sampling, sampling, func(v string) boost.Sampling { return boost.Sampling(strings.TrimSuffix(v, "lambda")) })
-		set(fs, "scale", &o.Scale, scale, func(v string) boost.Normalisation { return boost.Normalisation(strings.TrimPrefix(v, "max")) })
-		set(fs, "bound", &o.Bound, bound, func(v string) boost.ComplexityBound { return boost.ComplexityBound(strings.TrimPrefix(v, "vc")) })
+		set(fs, "hoelder", &o.Hoelder, hoelder,
+			func(v string) boost.Hoelder { return boost.Hoelder(strings.TrimPrefix(v, "exact")) })
+		set(fs, "sampling", &o.Sampling, sampling,
+			func(v string) boost.Sampling { return boost.Sampling(strings.TrimSuffix(v, "lambda")) })
+		set(fs, "scale", &o.Scale, scale,
+			func(v string) boost.Normalisation { return boost.Normalisation(strings.TrimPrefix(v, "max")) })
+		set(fs, "bound", &o.Bound, bound,
+			func(v string) boost.ComplexityBound { return boost.ComplexityBound(strings.TrimPrefix(v, "vc")) })
 		set(fs, "tight", &o.Tight, tight, same)
 		set(fs, "rows", &o.RowSample, rows, same)
 		set(fs, "columns", &o.ColumnSample, columns, same)
@@ -337,11 +372,15 @@ func rgbSettings(fs *flags.Set) func(*booster, *table.Table) error {
 }
 
 func gbSettings(fs *flags.Set) func(*booster, *table.Table) error {
-	rounds := fs.Int("rounds", 32, 0, "Rounds; 0 is as many as have the least loss on held-out rows, or on those of --valid, at most 1000")
+	rounds := fs.Int("rounds", 32, 0, "Rounds; 0 is as many as have the least loss on held-out rows, or on "+
+		"those of --valid, at most 1000")
 	rate := fs.Float("rate", 0.1, "Learning rate")
-	depth := fs.Int("depth", 32, 0, "Depth of trees; 0 is no limit. With it and without --leaves trees grow level by level, else best split first")
-	leaves := fs.Int("leaves", 32, 0, "Leaves of trees, grown best split first; 0 is 31, and with --depth no limit")
-	squares := fs.Bool("least_squares", false, "Fit trees to the gradient by least squares; by default they take Newton steps")
+	depth := fs.Int("depth", 32, 0, "Depth of trees; 0 is no limit. With it and without --leaves trees grow "+
+		"level by level, else best split first")
+	leaves := fs.Int("leaves", 32, 0,
+		"Leaves of trees, grown best split first; 0 is 31, and with --depth no limit")
+	squares := fs.Bool("least_squares", false, "Fit trees to the gradient by least squares; by default they "+
+		"take Newton steps")
 	minRows := fs.Int("min_rows", 32, 0, "Rows a leaf needs; 0 is 20, but at most a twentieth of all")
 	minWeight := fs.Float("min_weight", 1, "Sum of second derivatives a leaf needs")
 	l2 := fs.Float("l2", 1, "L2 penalty of leaf values")
@@ -358,10 +397,13 @@ func gbSettings(fs *flags.Set) func(*booster, *table.Table) error {
 	relaxation := resilientFlags(fs)
 	every := fs.Int("resilient_every", 32, 5, "Rounds after which --resilient weighs the rows anew")
 	return func(b *booster, x *table.Table) error {
-		if err := within(fs, counted("rounds", rounds, 0, math.MaxInt32), positive("rate", rate), counted("depth", depth, 0, math.MaxInt32), counted("resilient_every", every, 1, math.MaxInt32),
-			counted("leaves", leaves, 0, boost.MaxSplits+1), counted("min_rows", minRows, 0, math.MaxInt32), notNegative("min_weight", minWeight),
-			notNegative("l2", l2), notNegative("l1", l1), notNegative("gamma", gamma), share("rows", rows), share("columns", columns),
-			share("columns_by_level", byLevel), share("columns_by_node", byNode), counted("bins", bins, 1, 255)); err != nil {
+		if err := within(fs, counted("rounds", rounds, 0, math.MaxInt32), positive("rate", rate),
+			counted("depth", depth, 0, math.MaxInt32), counted("resilient_every", every, 1, math.MaxInt32),
+			counted("leaves", leaves, 0, boost.MaxSplits+1), counted("min_rows", minRows, 0, math.MaxInt32),
+			notNegative("min_weight", minWeight), notNegative("l2", l2), notNegative("l1", l1),
+			notNegative("gamma", gamma), share("rows", rows), share("columns", columns),
+			share("columns_by_level", byLevel), share("columns_by_node", byNode),
+			counted("bins", bins, 1, 255)); err != nil {
 			return err
 		}
 		o := &b.gb
@@ -416,17 +458,21 @@ func gbSettings(fs *flags.Set) func(*booster, *table.Table) error {
 }
 
 func adaSettings(fs *flags.Set) func(*booster, *table.Table) error {
-	variant := fs.Enum("variant", "plain", []string{"plain", "l1", "deep", "logit-cd", "logit-newton"}, "AdaBoost, with l1 penalty, DeepBoost, or LogitBoost by coordinate descent or Newton steps")
+	variant := fs.Enum("variant", "plain", []string{"plain", "l1", "deep", "logit-cd", "logit-newton"},
+		"AdaBoost, with l1 penalty, DeepBoost, or LogitBoost by coordinate descent or Newton steps")
 	rounds := fs.Int("rounds", 32, 100, "Rounds")
 	lambda := fs.Float("lambda", 0, "Penalty on weights (l1, logit-cd), or on complexity times weight (deep)")
 	beta := fs.Float("beta", 0, "Penalty on weights (deep)")
-	splits := fs.String("splits", "1", "Internal nodes of trees; for deep a list, one family each (1,2,4,8 when not given)")
-	bins := fs.Int("bins", 32, 0, "Bins of a histogram; 0 searches all thresholds, which sorts every column: from some 100000 rows on, --bins 255 is several times faster")
+	splits := fs.String("splits", "1", "Internal nodes of trees; for deep a list, one family each (1,2,4,8 "+
+		"when not given)")
+	bins := fs.Int("bins", 32, 0, "Bins of a histogram; 0 searches all thresholds, which sorts every column: "+
+		"from some 100000 rows on, --bins 255 is several times faster")
 	bound := fs.Enum("bound", "vc", []string{"vc", "count"}, "Bound of the families' Rademacher complexity")
-	alphaMax := fs.Float("alpha_max", 0, "Weight of a perfect base predictor, and the longest step without penalty; 0 is that of half a row's error")
+	alphaMax := fs.Float("alpha_max", 0, "Weight of a perfect base predictor, and the longest step without "+
+		"penalty; 0 is that of half a row's error")
 	return func(b *booster, x *table.Table) error {
-		if err := within(fs, counted("rounds", rounds, 1, math.MaxInt32), notNegative("lambda", lambda), notNegative("beta", beta),
-			counted("bins", bins, 0, 255), notNegative("alpha_max", alphaMax)); err != nil {
+		if err := within(fs, counted("rounds", rounds, 1, math.MaxInt32), notNegative("lambda", lambda),
+			notNegative("beta", beta), counted("bins", bins, 0, 255), notNegative("alpha_max", alphaMax)); err != nil {
 			return err
 		}
 		o := &b.ada
@@ -437,7 +483,8 @@ func adaSettings(fs *flags.Set) func(*booster, *table.Table) error {
 		set(fs, "rounds", &o.Rounds, rounds, asInt)
 		set(fs, "lambda", &o.Lambda, lambda, same)
 		set(fs, "beta", &o.Beta, beta, same)
-		set(fs, "bound", &o.Bound, bound, func(v string) boost.ComplexityBound { return boost.ComplexityBound(strings.TrimPrefix(v, "vc")) })
+		set(fs, "bound", &o.Bound, bound,
+			func(v string) boost.ComplexityBound { return boost.ComplexityBound(strings.TrimPrefix(v, "vc")) })
 		set(fs, "alpha_max", &o.AlphaMax, alphaMax, same)
 		n, err := integers("splits", *splits)
 		if err != nil {
@@ -448,11 +495,13 @@ func adaSettings(fs *flags.Set) func(*booster, *table.Table) error {
 			read bool
 			by   string
 		}{
-			{"bound", o.Variant == boost.Deep, "deep"}, {"bins", o.Variant != boost.Deep, "plain, l1, logit-cd and logit-newton"},
+			{"bound", o.Variant == boost.Deep, "deep"},
+			{"bins", o.Variant != boost.Deep, "plain, l1, logit-cd and logit-newton"},
 			{"alpha_max", o.Variant != boost.LogitNewton, "plain, l1, deep and logit-cd"},
 		} {
 			if fs.Given(f.name) && !f.read {
-				return fmt.Errorf("flag --%s has no effect: only --variant=%s looks at it, and the variant is %s", f.name, f.by, cmp.Or(o.Variant, boost.Plain))
+				return fmt.Errorf("flag --%s has no effect: only --variant=%s looks at it, and the variant is %s", f.name,
+					f.by, cmp.Or(o.Variant, boost.Plain))
 			}
 		}
 		if o.Variant == boost.Deep {
@@ -466,7 +515,8 @@ func adaSettings(fs *flags.Set) func(*booster, *table.Table) error {
 			return nil // a grid's later flags leave what the first ones chose
 		}
 		if len(n) != 1 || n[0] < 0 {
-			return fmt.Errorf("flag --splits: one number of internal nodes is needed, not %q; only the variant deep takes several", *splits)
+			return fmt.Errorf("flag --splits: one number of internal nodes is needed, not %q; only the variant "+
+				"deep takes several", *splits)
 		}
 		o.Learner = boost.SignTrees{Splits: n[0], Bins: int(*bins)}
 		if o.Variant == boost.LogitNewton {

@@ -28,7 +28,8 @@ func roundsChart(algorithm, loss string, curve []boost.Progress) plot.Chart {
 // errorsChart draws the errors of a cross-validation, with a standard deviation to each
 // side.
 func errorsChart(r *boost.CVReport) plot.Chart {
-	c := plot.Chart{Title: "Errors in cross-validation", Subtitle: "mean over trials, and the standard deviation to each side", XLabel: "error, %", Horizontal: true}
+	c := plot.Chart{Title: "Errors in cross-validation", Subtitle: "mean over trials, and the standard " +
+		"deviation to each side", XLabel: "error, %", Horizontal: true}
 	scale := 100.0
 	if !r.Classify {
 		scale, c.XLabel = 1, "root of the mean squared error"

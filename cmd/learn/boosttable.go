@@ -24,13 +24,17 @@ type tableFlags struct {
 }
 
 func (t *tableFlags) define(fs *flags.Set) {
-	t.target = fs.String("target", "", "Column to predict: its name, or #1 for the first and #-1 for the last; the last one when not given (LIBSVM: the first field)")
-	t.source = fs.String("source", "", "Column that names the domain a row comes from; it is then no feature, folds divide each source by itself, and reports have errors by source")
+	t.target = fs.String("target", "", "Column to predict: its name, or #1 for the first and #-1 for the "+
+		"last; the last one when not given (LIBSVM: the first field)")
+	t.source = fs.String("source", "", "Column that names the domain a row comes from; it is then no "+
+		"feature, folds divide each source by itself, and reports have errors by source")
 	t.weight = fs.String("weight", "", "Column with the weights of rows")
-	t.categorical = fs.String("categorical", "", "Columns, separated by commas, whose numbers are names of levels")
+	t.categorical = fs.String("categorical", "",
+		"Columns, separated by commas, whose numbers are names of levels")
 	t.drop = fs.String("drop", "", "Columns, separated by commas, to leave out")
 	t.format = fs.Enum("format", "auto", []string{"auto", "csv", "tsv", "libsvm", "idx"}, "Format of the tables")
-	t.task = fs.Enum("task", "auto", []string{"auto", "classification", "regression"}, "What the target is: words, or few integers, are classes")
+	t.task = fs.Enum("task", "auto", []string{"auto", "classification", "regression"},
+		"What the target is: words, or few integers, are classes")
 	t.noHeader = fs.Bool("no_header", false, "The first line is data; columns are then called #1, #2, ...")
 	t.reading = tables.Reading(fs)
 	t.workers = workersFlag(fs)
@@ -38,14 +42,18 @@ func (t *tableFlags) define(fs *flags.Set) {
 
 // defineAbsent defines the flag of commands that train: a model keeps it for tables to come.
 func (t *tableFlags) defineAbsent(fs *flags.Set) {
-	t.absent = fs.Bool("absent_missing", false, "What lines of a LIBSVM file leave out is missing, as XGBoost has it, not 0; the model reads its tables so too")
+	t.absent = fs.Bool("absent_missing", false, "What lines of a LIBSVM file leave out is missing, as "+
+		"XGBoost has it, not 0; the model reads its tables so too")
 }
 
 func (t *tableFlags) options() (*table.Options, error) {
 	o := &table.Options{
-		Target: *t.target, Source: *t.source, Weight: *t.weight, Categorical: list(*t.categorical), Drop: list(*t.drop), NoHeader: *t.noHeader,
-		Format: map[string]table.Format{"auto": table.Auto, "csv": table.CSV, "tsv": table.TSV, "libsvm": table.LibSVM, "idx": table.IDX}[*t.format],
-		Task:   map[string]table.Task{"auto": table.AutoTask, "classification": table.Classification, "regression": table.Regression}[*t.task],
+		Target: *t.target, Source: *t.source, Weight: *t.weight, Categorical: list(*t.categorical),
+		Drop: list(*t.drop), NoHeader: *t.noHeader,
+		Format: map[string]table.Format{"auto": table.Auto, "csv": table.CSV, "tsv": table.TSV,
+			"libsvm": table.LibSVM, "idx": table.IDX}[*t.format],
+		Task: map[string]table.Task{"auto": table.AutoTask, "classification": table.Classification,
+			"regression": table.Regression}[*t.task],
 	}
 	if t.keepSource != nil {
 		o.KeepSource = *t.keepSource
@@ -139,12 +147,13 @@ func (c *call) openTable(name string, o *table.Options) (*table.Table, error) {
 	return x, nil
 }
 
-// unread leaves the target of a table unread, and with all its source and weights as well,
-// unless a flag names them: they are not used, and may be wrong or empty. A source that is a
-// feature as well is then a feature only.
+// unread leaves the target of a table unread, and with all its source and weights as well, unless a
+// flag names them. They are not used, and may be wrong or empty. A source that is a feature as well
+// is then a feature only.
 func (t *tableFlags) unread(o *table.Options, all bool) {
 	like := *o.Like
-	for i, f := range []struct{ given, name *string }{{t.target, &like.TargetName}, {t.source, &like.SourceName}, {t.weight, &like.WeightName}} {
+	for i, f := range []struct{ given, name *string }{{t.target, &like.TargetName}, {t.source, &like.SourceName},
+		{t.weight, &like.WeightName}} {
 		if *f.given != "" || *f.name == "" || i > 0 && !all {
 			continue
 		}
@@ -163,12 +172,16 @@ func (t *tableFlags) labelled(c *call, name string) (*table.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	n, least, other := len(x.Classes), rowsPerSource, "name another column with --target, group its values, or say --task=classification if they are classes all the same"
+	n, least, other := len(x.Classes), rowsPerSource, "name another column with --target, group its values, "+
+		"or say --task=classification if they are classes all the same"
 	if *t.task == "classification" { // who says so may know more, but not of values that come once
 		least, other = 2, "name another column with --target, or group its values"
 	}
 	if n > manySources && x.Rows < least*n {
-		return nil, fmt.Errorf("%s: column %q has %d different values (%s, %s, %s, ...) in %d rows: that is an identifier or free text, not a label of which there are rows enough to learn from (%d or more on the average where there are more than %d classes); %s", x.Name, x.TargetName, n, x.Classes[0], x.Classes[1], x.Classes[2], x.Rows, least, manySources, other)
+		return nil, fmt.Errorf("%s: column %q has %d different values (%s, %s, %s, ...) in %d rows: that is an "+
+			"identifier or free text, not a label with enough rows to learn from (%d or more on average where "+
+			"there are more than %d classes); %s", x.Name, x.TargetName, n, x.Classes[0], x.Classes[1], x.Classes[2],
+			x.Rows, least, manySources, other)
 	}
 	return x, nil
 }
@@ -183,7 +196,8 @@ func informative(x *table.Table) error {
 	if x.Rows < 2 {
 		return nil // which has an error of its own where it matters
 	}
-	return fmt.Errorf("%s: no column tells two of its %d rows apart: all values of each are the same, or missing; there is nothing to learn from", x.Name, x.Rows)
+	return fmt.Errorf("%s: no column tells two of its %d rows apart: all values of each are the same, or "+
+		"missing; there is nothing to learn from", x.Name, x.Rows)
 }
 
 // like reads a table of a model's form.
@@ -206,7 +220,8 @@ func (t *tableFlags) likeForm(c *call, name string, form *table.Table, labelled 
 		return nil, err
 	}
 	if labelled && x.Target == nil {
-		return nil, fmt.Errorf("%s: there is no column %q to compare predictions with; --target names another", x.Name, form.TargetName)
+		return nil, fmt.Errorf("%s: there is no column %q to compare predictions with; --target names another",
+			x.Name, form.TargetName)
 	}
 	return x, nil
 }

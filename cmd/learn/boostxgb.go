@@ -19,17 +19,17 @@ var boostImport = &command{
 	summary: "Makes a model of one that XGBoost saved as JSON.",
 	about: `
 The model is one of trees (booster gbtree), as XGBoost's save_model("model.json") writes
-it, for two classes, many classes or numbers. learn gb predict, eval and explain then take
-it. Thresholds and leaf values are XGBoost's; scores are added up in 64 bits.
+it, for two classes, many classes or numbers. learn gb predict, eval and explain accept the
+result. Thresholds and leaf values are XGBoost's; scores are added up in 64 bits.
 
-XGBoost's file has the names of columns, if any, but not those of classes and levels: these
-are numbers, unless --like names a table, such as the training data, which has the columns
+XGBoost's file has the names of columns, if any, but not those of classes and levels. These
+are numbers, unless --like names a table, such as the training data, with the columns
 in the same order and --target as its target. Level and class number 0 is then the first of
 the table's in sorted order, as pandas numbers them. Columns without names are f0, f1, ..., or
 with --no_header #1, #2, ..., as in tables without a header.
 
-What a line of a LIBSVM file leaves out is missing to the model, as XGBoost reads it, where it
-is 0 to models that are trained here without --absent_missing.
+Values that a line of a LIBSVM file leaves out are missing to the model, as XGBoost reads them.
+Models trained here without --absent_missing read them as 0.
 
 Example:
 
@@ -54,7 +54,9 @@ Example:
 				}
 				s := boost.SchemaOf(x)
 				schema = &s
-			} else if err := c.idle("it is about the table of --like", append([]string{"target", "source", "weight", "categorical", "drop", "format", "task"}, tables.ReadingFlags...)...); err != nil {
+			} else if err := c.idle("it is about the table of --like",
+				append([]string{"target", "source", "weight", "categorical", "drop", "format", "task"},
+					tables.ReadingFlags...)...); err != nil {
 				return err
 			}
 			f, shown, err := c.Open(c.arg(0))
@@ -69,7 +71,8 @@ Example:
 			nameless := nameless(e)
 			if *t.noHeader && *like == "" {
 				if !nameless {
-					return fmt.Errorf("flag --no_header: %s has names of columns (%q is the first), by which tables are read; leave the flag out", shown, e.Schema.Columns[0].Name)
+					return fmt.Errorf("flag --no_header: %s has names of columns (%q is the first), by which tables are "+
+						"read; leave the flag out", shown, e.Schema.Columns[0].Name)
 				}
 				for j := range e.Schema.Columns {
 					e.Schema.Columns[j].Name = fmt.Sprintf("#%d", j+1)
@@ -90,12 +93,16 @@ Example:
 			if cli.IsStandard(*name) {
 				w = c.Err
 			}
-			fmt.Fprintf(w, "%s: %s loss, %d columns; %d rounds, %d trees\n", shown, e.Loss.Name(), len(e.Schema.Columns), e.Rounds(), len(e.Terms))
+			fmt.Fprintf(w, "%s: %s loss, %d columns; %d rounds, %d trees\n", shown, e.Loss.Name(),
+				len(e.Schema.Columns), e.Rounds(), len(e.Terms))
 			if rounds, ok := boost.XGBoostBest(e); ok {
-				fmt.Fprintf(w, "note: XGBoost stopped early and found %d of the %d rounds best; all are kept, and --rounds=%d predicts as its scikit-learn wrapper does\n", rounds, e.Rounds(), rounds)
+				fmt.Fprintf(w, "note: XGBoost stopped early and found %d of the %d rounds best; all are kept, and "+
+					"--rounds=%d predicts as its scikit-learn wrapper does\n", rounds, e.Rounds(), rounds)
 			}
 			if nameless && *like == "" && !*t.noHeader {
-				fmt.Fprintln(w, "note: the columns have no names in the file and are called f0, f1, ...; give --no_header to call them #1, #2, ..., as in tables without a header, or name a table with --like, such as a LIBSVM file")
+				fmt.Fprintln(w, "note: the columns have no names in the file and are called f0, f1, ...; give "+
+					"--no_header to call them #1, #2, ..., as in tables without a header, or name a table with --like, "+
+					"such as a LIBSVM file")
 			}
 			fmt.Fprintf(w, "model: %s\n", out.Name())
 			return nil
@@ -117,13 +124,15 @@ var boostExport = &command{
 	name: "gb export", args: "", min: 0, max: 0,
 	summary: "Writes a model of trees as JSON that XGBoost loads.",
 	about: `
-A model of gb, or of rgb, with the loss logistic, squared or softmax, in the format of XGBoost
-1.7's save_model("model.json"). XGBoost adds scores up in 32 bits, so that they agree to about
-1e-7 a tree. The names of classes and levels are not part of the format: level and class
-number 0 is the first in sorted order. XGBoost takes what a LIBSVM file leaves out for missing,
-where it was 0 when the model was trained here, unless with --absent_missing: give XGBoost such
-rows as a dense matrix. It counts the columns of such files from 0: where they begin with 1, read
-them as "FILE?indexing_mode=1", with the model's feature_names.
+Writes a model of gb, or of rgb, with the loss logistic, squared or softmax, in the format of
+XGBoost 1.7's save_model("model.json"). XGBoost adds scores up in 32 bits, so that they agree to
+about 1e-7 a tree. The names of classes and levels are not part of the format: level and class
+number 0 is the first in sorted order.
+
+XGBoost reads values that a LIBSVM file leaves out as missing. Training here read them as 0,
+except with --absent_missing: give XGBoost such rows as a dense matrix. It counts the columns of
+such files from 0. Where they begin with 1, read them as "FILE?indexing_mode=1", with the
+model's feature_names.
 
 Example:
 

@@ -21,11 +21,11 @@ var sequenceCompare = &command{
 	name: "sequence compare", args: "train.conll ...", min: 1, max: -1,
 	summary: "Compares objectives and losses on sentences with labels.",
 	about: `
-Trains a model for each of --objectives, every one with the l2 and gamma that do
-best on a part of the training sentences set apart (or on --heldout_data), all
-to the same stopping rule. With these constants it is fitted once more to all
-training sentences, the part included (but not --heldout_data, which leaves
-all training sentences to the first fit), and tested on --test, with tests
+Trains a model for each of --objectives, all to the same stopping rule. Each uses the l2 and
+gamma that do best on a part of the training sentences set apart (or on
+--heldout_data). With these constants it is fitted again to all
+training sentences, including that part (but not --heldout_data, which leaves
+all training sentences to the first fit). It is tested on --test, with tests
 paired by sentence against the first.
 
   cross-entropy   the conditional random field
@@ -44,14 +44,19 @@ Example, on the sample of English in testdata:
 		var s scored
 		var l lossFlags
 		testNames := fs.String("test", "", "Files of test sentences, separated by commas; needed")
-		heldoutNames := fs.String("heldout_data", "", "Files of sentences that choose constants; without any, a part of the training sentences does")
-		share := fs.Float("heldout", 0.2, "Part of the training sentences that chooses constants; trained on when these are chosen")
-		objectives := fs.String("objectives", "cross-entropy,hamming,ngram,edit", "Objectives, the first of which others are compared with")
+		heldoutNames := fs.String("heldout_data", "", "Files of sentences that choose constants; without any, a "+
+			"part of the training sentences does")
+		share := fs.Float("heldout", 0.2, "Part of the training sentences that chooses constants; trained on "+
+			"when these are chosen")
+		objectives := fs.String("objectives", "cross-entropy,hamming,ngram,edit",
+			"Objectives; the others are compared with the first")
 		l2 := fs.String("l2", "0.1,0.3,1", "Values of l2 to choose from")
 		gamma := fs.String("gamma", "1,3", "Values of gamma to choose from")
-		measure := fs.Enum("measure", "tokens", []string{"tokens", "sequences", "edits"}, "Errors that choose constants")
+		measure := fs.Enum("measure", "tokens", []string{"tokens", "sequences", "edits"},
+			"Errors that choose constants")
 		iterations := fs.Int("iterations", 32, 200, "Most iterations of a fit")
-		relative := fs.Float("stop", 1e-4, "Stop a fit when the objective fell by at most this fraction over five iterations")
+		relative := fs.Float("stop", 1e-4, "Stop a fit when the objective fell by at most this fraction over "+
+			"five iterations")
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		table, writeTable := tableFlag(fs)
 		workersOf := workersFlag(fs)
@@ -69,7 +74,8 @@ Example, on the sample of English in testdata:
 			if *iterations < 1 || !(*share > 0) || *share >= 1 {
 				return errors.New("flag --iterations must be at least 1, --heldout between 0 and 1")
 			}
-			inputs := slices.Concat(places("the data", c.args...), places("the test data", list(*testNames)...), places("the held-out data", list(*heldoutNames)...))
+			inputs := slices.Concat(places("the data", c.args...), places("the test data", list(*testNames)...),
+				places("the held-out data", list(*heldoutNames)...))
 			if err := apart(inputs, places("the table", *table)); err != nil {
 				return err
 			}
@@ -135,13 +141,15 @@ Example, on the sample of English in testdata:
 				switch {
 				case name == "cross-entropy":
 				case !slices.Contains(lossNames, loss):
-					return fmt.Errorf("flag --objectives: there is no objective %q; there are cross-entropy, %s, and these after risk-", name, strings.Join(lossNames, ", "))
+					return fmt.Errorf("flag --objectives: there is no objective %q; there are cross-entropy, %s, and "+
+						"these after risk-", name, strings.Join(lossNames, ", "))
 				default:
 					e.Options.Kind = sequence.Risk
 					if !risk {
 						e.Options.Kind, e.Gamma = sequence.SoftmaxMargin, gammas
 					}
-					if e.Options.Loss, err = l.value(c, loss, slices.Concat(trial.Train, trial.Heldout, trial.Test)); err != nil {
+					if e.Options.Loss, err = l.value(c, loss,
+						slices.Concat(trial.Train, trial.Heldout, trial.Test)); err != nil {
 						return err
 					}
 				}
@@ -163,7 +171,8 @@ Example, on the sample of English in testdata:
 			out, err := contest.Run(c.ctx, []experiment.Trial{trial})
 			bar.Stop()
 			if c.ctx.Err() != nil {
-				return &stopped{"a comparison has no state to keep; start it again, with fewer constants if it takes too long"}
+				return &stopped{"a comparison has no state to keep; start it again, with fewer constants if it takes " +
+					"too long"}
 			}
 			if err != nil {
 				return err
@@ -174,14 +183,16 @@ Example, on the sample of English in testdata:
 }
 
 // compared reports a contest.
-func (c *call) compared(contest *experiment.Contest, out []experiment.Outcome, test []sequence.Example, writeTable func(*call, func(io.Writer) error) error, asJSON bool) error {
+func (c *call) compared(contest *experiment.Contest, out []experiment.Outcome, test []sequence.Example,
+	writeTable func(*call, func(io.Writer) error) error, asJSON bool) error {
 	var results []*tagged
 	var scores []evalScore
 	for i := range out {
 		o := &out[i]
 		t := count(o.Predictions, test)
 		results = append(results, t)
-		x := newEvalScore(fmt.Sprintf("%s %v", contest.Entries[i].Name, o.Chosen), t, areChunks(out[0].Model.Labels()))
+		x := newEvalScore(fmt.Sprintf("%s %v", contest.Entries[i].Name, o.Chosen), t,
+			areChunks(out[0].Model.Labels()))
 		x.Converged = &o.Converged
 		for k := range i {
 			x.against(scores[k].Model, t, results[k])
@@ -202,7 +213,8 @@ func (c *call) compared(contest *experiment.Contest, out []experiment.Outcome, t
 			fmt.Fprintf(c.Out, "%s: the fit did not converge; more --iterations would change it\n", scores[i].Model)
 		}
 		if out[i].Edge {
-			fmt.Fprintf(c.Out, "%s: chosen at the end of a list of --l2 or --gamma; better ones may lie beyond\n", scores[i].Model)
+			fmt.Fprintf(c.Out, "%s: chosen at the end of a list of --l2 or --gamma; better ones may lie beyond\n",
+				scores[i].Model)
 		}
 	}
 	return nil

@@ -22,14 +22,14 @@ var experimentCheap = &command{
 	name: "experiment cheap", args: "", min: 0, max: 0,
 	summary: "Tagging from few and partial labels: margins, active learning, transfer.",
 	about: `
-Five tables, each with means and deviations over seeds, of which every one draws
+Five tables, each with means and deviations over seeds; each seed draws
 its own training sentences:
 
   t1  learners on complete annotations
   t2  error against the share of tokens with a label
-  t3  what planes that are kept and coarse beginnings save, with 25 % of the labels
+  t3  what kept planes and coarse starts save, with 25 % of the labels
   t4  active learning by each measure: the perceptron, and margins trained on
-      what it asked for
+      the sentences that it asked for
   t5  transfer from sentences of another domain to few of this one
 
 --tasks are generator, and, in the folder --data, chunking (CoNLL-2000) and ocr
@@ -37,7 +37,7 @@ its own training sentences:
 ocr-letters/ocr-letters-train.tsv.gz and -test. The other domain of t5 is made:
 other words of the generator, coarse tags for chunking, letters moved by a pixel.
 
-A long run should have --checkpoint: the same command goes on from it.
+A long run should have --checkpoint: the same command continues from it.
 
 Example:
 
@@ -50,21 +50,27 @@ Example:
 		seed := fs.Uint("seed", 0, "First seed")
 		sentences := fs.Int("sentences", 32, 300, "Training sentences of each seed")
 		test := fs.Int("test", 32, 1000, "Test sentences; 0 is all")
-		lambda := fs.String("lambda", "0.003,0.01,0.03,0.1", "Penalties to choose from, beside the mean loss of a sentence")
-		checkpoint := fs.String("checkpoint", "", "File that keeps results as they come; if it exists, those are not made again. Remove it when the program or the data changed")
+		lambda := fs.String("lambda", "0.003,0.01,0.03,0.1", "Penalties to choose from, beside the mean loss of "+
+			"a sentence")
+		checkpoint := fs.String("checkpoint", "", "File that keeps results as they come; if it exists, those "+
+			"are not made again. Remove it when the program or the data changed")
 		csv := fs.String("csv", "", "File for all results, as CSV")
-		plotFile := fs.String("plot", "", "File for a picture of t2, error against the share of tokens with a label, as SVG; of the first task")
-		callsFile := fs.String("plot_inferences", "", "File for a picture of t3, objective against inferences, as SVG; of the first seed and task")
+		plotFile := fs.String("plot", "", "File for a picture of t2, error against the share of tokens with a "+
+			"label, as SVG; of the first task")
+		callsFile := fs.String("plot_inferences", "", "File for a picture of t3, objective against inferences, "+
+			"as SVG; of the first seed and task")
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		workersOf := workersFlag(fs)
 		return func(c *call) error {
 			if *seeds < 1 || *sentences < 10 || *test < 0 {
 				return errors.New("flags --seeds, --sentences and --test: at least 1, 10 and 0")
 			}
-			if err := apart(nil, append(places("the table", *csv), places("the checkpoint", *checkpoint)...)); err != nil {
+			if err := apart(nil, append(places("the table", *csv),
+				places("the checkpoint", *checkpoint)...)); err != nil {
 				return err
 			}
-			o := experiment.CheapOptions{Seeds: int(*seeds), Seed: *seed, Sentences: int(*sentences), Tables: list(*tables)}
+			o := experiment.CheapOptions{Seeds: int(*seeds), Seed: *seed, Sentences: int(*sentences),
+				Tables: list(*tables)}
 			var err error
 			if o.Workers, err = workersOf(); err != nil {
 				return err
@@ -111,7 +117,8 @@ Example:
 			n := 0
 			o.Done = func(cell *experiment.CheapCell) {
 				n++
-				done(n, "%s, seed %d, %s: %s, %g %%: error %.2f %%", cell.Task, cell.Seed, cell.Table, cell.Method, cell.Fraction, cell.Error)
+				done(n, "%s, seed %d, %s: %s, %g %%: error %.2f %%", cell.Task, cell.Seed, cell.Table, cell.Method,
+					cell.Fraction, cell.Error)
 			}
 			r, err := experiment.Cheap(c.ctx, all, o)
 			bar.Stop()
@@ -127,12 +134,14 @@ Example:
 				}
 			}
 			if *plotFile != "" {
-				if err := c.Output(*plotFile, func(w io.Writer) error { return cheapChart(r, all[0].Name).Write(w) }); err != nil {
+				if err := c.Output(*plotFile,
+					func(w io.Writer) error { return cheapChart(r, all[0].Name).Write(w) }); err != nil {
 					return err
 				}
 			}
 			if *callsFile != "" {
-				if err := c.Output(*callsFile, func(w io.Writer) error { return inferencesChart(r, all[0].Name).Write(w) }); err != nil {
+				if err := c.Output(*callsFile,
+					func(w io.Writer) error { return inferencesChart(r, all[0].Name).Write(w) }); err != nil {
 					return err
 				}
 			}
@@ -146,7 +155,8 @@ Example:
 
 // cheapChart draws error against the annotated fraction.
 func cheapChart(r *experiment.CheapReport, task string) plot.Chart {
-	chart := plot.Chart{Title: "Error against the share of labels", Subtitle: task + ", mean over seeds", XLabel: "tokens with a label, %", YLabel: "tokens wrong, %"}
+	chart := plot.Chart{Title: "Error against the share of labels", Subtitle: task + ", mean over seeds",
+		XLabel: "tokens with a label, %", YLabel: "tokens wrong, %"}
 	for _, m := range r.Means() {
 		if m.Task != task || m.Table != "t2" {
 			continue
@@ -164,7 +174,8 @@ func cheapChart(r *experiment.CheapReport, task string) plot.Chart {
 
 // inferencesChart draws the objective against inferences.
 func inferencesChart(r *experiment.CheapReport, task string) plot.Chart {
-	chart := plot.Chart{Title: "Objective against inferences", Subtitle: task + ", the first seed, after every outer step", XLabel: "inferences", YLabel: "objective"}
+	chart := plot.Chart{Title: "Objective against inferences", Subtitle: task + ", the first seed, after " +
+		"every outer step", XLabel: "inferences", YLabel: "objective"}
 	for _, cell := range r.Cells {
 		if cell.Task != task || cell.Table != "t3" || cell.Seed != 1 {
 			continue

@@ -15,16 +15,15 @@ var experimentFederated = &command{
 	name: "experiment federated", args: "", min: 0, max: 0,
 	summary: "Table B.1 in kind: FEDMULTIBOOST on clients of two domains.",
 	about: `
-Digits of MNIST by writer, school pupils and census staff as domains, and activities by
-person. Folds are of clients. For each: FEDADABOOST on the clients of each domain and on all,
-FEDMULTIBOOST with as many clients a round, and the centralised MULTIBOOST with one term a
-round and by its default setting. Errors of test clients by domain, and bytes as they would
-be sent.
+Learns digits of MNIST by writer, with school pupils and census staff as domains, and
+activities by person. Folds are of clients. For each it runs FEDADABOOST on the clients of
+each domain and on all, FEDMULTIBOOST with as many clients a round, and the centralised
+MULTIBOOST with one term a round and by its default setting. It prints errors of test clients by
+domain, and bytes as they would be sent.
 
 The defaults were chosen on one fold of digits 3 and 8, which the table does not have (--sets 3v8).
-
 --data is the folder of data sets. With --checkpoint fits are kept as they come, and the same
-command goes on from them.
+command continues from them.
 
 Example:
 
@@ -33,13 +32,14 @@ Example:
 		data := fs.String("data", "", "Folder with the data; needed")
 		sets := fs.String("sets", "", "Sets, separated by commas: 4v9, 1v7, activity; all when not given")
 		folds := fs.Int("folds", 32, 10, "Folds of clients")
-		first := fs.Int("first", 32, 0, "Run the first so many folds; 0 is all")
+		first := fs.Int("first", 32, 0, "Run only this many folds, the first ones; 0 is all")
 		rounds := fs.Int("rounds", 32, 500, "Rounds")
 		clients := fs.Int("clients", 32, 20, "Clients of a round, of both domains")
 		methods := fs.String("methods", "", "Rows of the table, separated by semicolons; all when not given")
 		seed := fs.Uint("seed", 1, "Seed of folds and draws")
 		checkpoint := fs.String("checkpoint", "",
-			"File that keeps fits as they come; if it exists, its fits are not made again. Remove it when the program changed")
+			"File that keeps fits as they come; if it exists, its fits are not made again. Remove it when the "+
+				"program changed")
 		options := learnerFlags(fs, func() any { return &boostFlags{} })
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		workersOf := workersFlag(fs)

@@ -15,14 +15,14 @@ var experimentOneRound = &command{
 	name: "experiment oneround", args: "", min: 0, max: 0,
 	summary: "Experiments S1 and S2 in kind: one round beside the centralised model and averaging.",
 	about: `
-Two ellipses among nine agents, and walking against jogging by person, of three features and
-of all, on random rows and on persons held out. For each: the centralised kernel model, the
-agents' own, one round without repair and with, and federated averaging of a linear and a kernel
-model at 1, 10 and 100 rounds. Accuracy, rows and bytes sent, and violations of the
-certificate. Width and price are chosen on a quarter of the training agents.
+Learns two ellipses among nine agents, and walking against jogging by person, from three features
+and from all, on random rows and on held-out persons. For each it runs the centralised kernel
+model, the agents' own, one round without and with repair, and federated averaging of a linear and
+a kernel model at 1, 10 and 100 rounds. It prints accuracy, rows and bytes sent, and violations of
+the certificate. Width and price are chosen on a quarter of the training agents.
 
 --data is the folder of data sets. With --checkpoint results are kept as they come, and the
-same command goes on from them. --plot draws accuracy against bytes, of one set.
+same command continues from them. --plot draws accuracy against bytes, of one set.
 
 Example:
 
@@ -30,11 +30,13 @@ Example:
 	setup: func(fs *flags.Set) func(*call) error {
 		data := fs.String("data", "", "Folder with the data; needed")
 		sets := fs.String("sets", "",
-			"Sets, separated by commas: ellipses N, ellipses gamma G, walking 3 rows, walking 3 people, walking 43 rows, walking 43 people; all when not given")
+			"Sets, separated by commas: ellipses N, ellipses gamma G, walking 3 rows, walking 3 people, walking 43 "+
+				"rows, walking 43 people; all when not given")
 		trials := fs.Int("trials", 32, 10, "Divisions")
 		seed := fs.Uint("seed", 1, "Seed of the divisions")
 		checkpoint := fs.String("checkpoint", "",
-			"File that keeps results as they come; if it exists, its results are not made again. Remove it when the program changed")
+			"File that keeps results as they come; if it exists, its results are not made again. Remove it when "+
+				"the program changed")
 		picture := fs.String("plot", "", "File for a picture of accuracy against bytes (SVG), of one set")
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		workersOf := workersFlag(fs)
@@ -83,7 +85,8 @@ Example:
 				}
 			}
 			if *picture != "" {
-				if err := c.Output(*picture, func(w io.Writer) error { return roundChart(reports[0]).Write(w) }); err != nil {
+				if err := c.Output(*picture,
+					func(w io.Writer) error { return roundChart(reports[0]).Write(w) }); err != nil {
 					return err
 				}
 			}

@@ -14,21 +14,21 @@ var experimentResilient = &command{
 	name: "experiment resilient", args: "", min: 0, max: 0,
 	summary: "Trains on corrupted images, sentences and words: resilient learning beside what else is done.",
 	about: `
-For each task, with nothing corrupted and with each corruption at each level, draws of the data
-are trained on by ordinary training, on what is right alone (oracle), with early stopping, by
-leaving out the examples of large loss (itlm, trim), and by the quadratic, Huber's and the CVaR
-relaxation. Printed are test errors, their rise from clean data with paired tests, and the
-area under the ROC of finding what is corrupted: by the multipliers, by the losses of the
-others, and by the self-confidence of ordinary models on examples that they did not see.
+For each task, draws of the data are left clean, or get each corruption at each level. Training
+is ordinary, on the correct examples only (oracle), with early stopping, by leaving out the
+examples of large loss (itlm, trim), or by the quadratic, Huber's or the CVaR relaxation. It
+prints test errors, their rise from clean data with paired tests, and the area under the ROC
+of finding corrupted examples. They are found by the multipliers, by the losses of the other
+methods, and by the self-confidence of ordinary models on examples that they did not see.
 
 --data is a folder with the files of the tasks: fashion-mnist/ and cifar10/ in IDX,
 chunking/conll2000-train.txt.gz and -test, g2p/dut_train.tsv and dut_test.tsv. Tasks whose
-files are not there are left out with a word, unless --tasks asks for them. --plots writes
+files are missing are left out with a message, unless --tasks lists them. --plots writes
 box plots, a picture for each task and corruption. The package comment of
-cmd/learn/internal/experiment, and that of Corrupted, say how things are corrupted.
+cmd/learn/internal/experiment, and that of Corrupted, describe the corruptions.
 
 A long run should have --checkpoint: draws are kept in that file as they come, and the same
-command goes on from it. All defaults take some 40 minutes of processor time.
+command continues from it. All defaults take some 40 minutes of processor time.
 
 Example:
 
@@ -39,7 +39,8 @@ Example:
 			"Tasks, separated by commas, of "+strings.Join(experiment.CorruptedTasks(),
 				", ")+"; those that are there when not given")
 		kinds := fs.String("corruptions", "",
-			"Corruptions, separated by commas: flips, derangement, blur 0.7, blur 1.5, annotation; all that a task has when not given")
+			"Corruptions, separated by commas: flips, derangement, blur 0.7, blur 1.5, annotation; all that a task "+
+				"has when not given")
 		repeats := fs.Int("repeats", 32, 8, "Draws of the data")
 		train := fs.Int("train", 32, 0, "Examples to train on; 0 is 2000 images, 800 sentences, 1500 words")
 		test := fs.Int("test", 32, 2000, "Examples to test on, at most")
@@ -47,7 +48,8 @@ Example:
 		plots := fs.String("plots", "",
 			"Beginning of the names of files for box plots: X gives X-fashion-flips.svg")
 		checkpoint := fs.String("checkpoint", "",
-			"File that keeps draws as they come; if it exists, its draws are not made again. Remove it when the program changed")
+			"File that keeps draws as they come; if it exists, its draws are not made again. Remove it when the "+
+				"program changed")
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		table, writeTable := tableFlag(fs)
 		workersOf := workersFlag(fs)

@@ -28,7 +28,8 @@ Examples:
     testdata/ud-english-ewt-sample/test.conllu.gz`,
 	setup: func(fs *flags.Set) func(*call) error {
 		length := fs.Int("length", 32, 200, "Residues of a sequence")
-		indel := fs.Float("indel", 0.01, "Probability of an insertion, and of a deletion, at each residue of a homolog")
+		indel := fs.Float("indel", 0.01,
+			"Probability of an insertion, and of a deletion, at each residue of a homolog")
 		train := fs.Int("train", 32, 100, "Examples to train on; of files, 0 is all")
 		test := fs.Int("test", 32, 200, "Examples to test on; of files, 0 is all")
 		band := fs.Int("band", 32, 1, "Band of the exact machines")
@@ -39,13 +40,14 @@ Examples:
 		seed := fs.Uint("seed", 0, "Seed of the draws")
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		data := &sentences{}
-		data.define(fs, "-1")
+		data.define(fs, "")
 		return func(c *call) error {
 			for _, f := range []struct {
 				name string
 				n    int64
 				low  int64
-			}{{"length", *length, 2}, {"train", *train, 0}, {"test", *test, 0}, {"band", *band, 1}, {"sweeps", *sweeps, 2}, {"epochs", *epochs, 1}} {
+			}{{"length", *length, 2}, {"train", *train, 0}, {"test", *test, 0}, {"band", *band,
+				1}, {"sweeps", *sweeps, 2}, {"epochs", *epochs, 1}} {
 				if f.n < f.low {
 					return fmt.Errorf("flag --%s must be at least %d", f.name, f.low)
 				}
@@ -53,7 +55,8 @@ Examples:
 			if !(*gamma > 0) || !(*rate > 0) || !(*indel > 0) {
 				return fmt.Errorf("flags --gamma, --rate and --indel must be positive")
 			}
-			o := &experiment.SampledOptions{Loss: losses.SmithWaterman, Gamma: *gamma, Band: int(*band), Sweeps: int(*sweeps),
+			o := &experiment.SampledOptions{Loss: losses.SmithWaterman, Gamma: *gamma, Band: int(*band),
+				Sweeps: int(*sweeps),
 				Epochs: int(*epochs), Rate: *rate, Seed: *seed, Clock: processorTime}
 			var err error
 			switch len(c.args) {

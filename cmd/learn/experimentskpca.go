@@ -32,12 +32,14 @@ Examples:
   learn experiment skpca --data DIR --sets sonar,ocr49 --ranks 2,5,10,20`,
 	setup: func(fs *flags.Set) func(*call) error {
 		data := fs.String("data", "", "Folder with the data; without it testdata/tables")
-		names := fs.String("sets", "", "Data sets, separated by commas: sonar, cancer, diabetes, semeion-even, ocr49, nuisance-1, nuisance-2, nuisance-5, nuisance-10, mnist49-patch; all when not given")
+		names := fs.String("sets", "", "Data sets, separated by commas: sonar, cancer, diabetes, semeion-even, "+
+			"ocr49, nuisance-1, nuisance-2, nuisance-5, nuisance-10, mnist49-patch; all when not given")
 		ranks := fs.String("ranks", "2,5,10,20", "Numbers of features")
 		nus := fs.String("nu", "Inf", "Bounds on the inverse weights to choose from, see learn skpca train")
-		trials := fs.Int("trials", 32, 0, "Run the first so many trials; 0 is all")
+		trials := fs.Int("trials", 32, 0, "Run only this many trials, the first ones; 0 is all")
 		fresh := fs.String("fresh", "", "Seed of other trials, made by the same rule")
 		limit := fs.Int("max_rows", 32, 0, "Rows of each training part at most; 0 is all")
+		whole := fs.Bool("whole", false, "Compare with machines of all features too: of the best single kernel, and of all kernels with weights that fit the labels")
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		workersOf := workersFlag(fs)
 		return func(c *call) error {
@@ -59,7 +61,7 @@ Examples:
 			if *trials < 0 || *limit < 0 {
 				return errors.New("flags --trials and --max_rows must not be negative")
 			}
-			o := &experiment.SKPCAOptions{Ctx: c.ctx, Trials: int(*trials), Fresh: *fresh, MaxRows: int(*limit)}
+			o := &experiment.SKPCAOptions{Ctx: c.ctx, Trials: int(*trials), Fresh: *fresh, MaxRows: int(*limit), Whole: *whole}
 			for _, word := range list(*ranks) {
 				r, err := strconv.Atoi(word)
 				if err != nil || r < 1 {

@@ -20,7 +20,8 @@ type sparsePart struct {
 
 // sparseParts are the experiments of section 2.4 of the dissertation, in its order.
 var sparseParts = []sparsePart{
-	{"widths", experiment.SparseWidths}, {"komp", experiment.SparseKOMP}, {"smoothness", experiment.SparseSmoothness},
+	{"widths", experiment.SparseWidths}, {"komp", experiment.SparseKOMP},
+	{"smoothness", experiment.SparseSmoothness},
 }
 
 var experimentSparse = &command{
@@ -41,7 +42,8 @@ Example:
 		for _, p := range sparseParts {
 			names = append(names, p.name)
 		}
-		parts := fs.String("parts", strings.Join(names, ","), "Experiments to run: "+strings.Join(names, ", ")+", rooms, digits")
+		parts := fs.String("parts", strings.Join(names, ","),
+			"Experiments to run: "+strings.Join(names, ", ")+", rooms, digits")
 		data := fs.String("data", "", "Folder with the data of rooms and digits")
 		images := fs.Int("images", 32, 10000, "Training images of digits; 0 is all 60000")
 		centres := fs.Int("centres", 32, 100, "Means of each digit")
@@ -67,16 +69,19 @@ Example:
 					return experiment.SparseRooms(o, os.DirFS(*data))
 				}},
 				{"digits", func(o *experiment.SparseOptions) (*learner.Section, error) {
-					return experiment.SparseDigits(o, &experiment.DigitOptions{Train: int(*images), Centres: int(*centres)}, os.DirFS(*data))
+					return experiment.SparseDigits(o, &experiment.DigitOptions{Train: int(*images), Centres: int(*centres)},
+						os.DirFS(*data))
 				}},
 			})
 			for _, p := range asked {
 				if !slices.ContainsFunc(every, func(e sparsePart) bool { return e.name == p }) {
-					return fmt.Errorf("flag --parts: there is no experiment %q; there are %s, rooms, digits", p, strings.Join(names, ", "))
+					return fmt.Errorf("flag --parts: there is no experiment %q; there are %s, rooms, digits", p,
+						strings.Join(names, ", "))
 				}
 				if !slices.Contains(names, p) {
 					if *data == "" {
-						return fmt.Errorf("flag --data is needed for %s: a folder with uci/wifi-localization.csv and mnist/*-ubyte.gz", p)
+						return fmt.Errorf("flag --data is needed for %s: a folder with uci/wifi-localization.csv and "+
+							"mnist/*-ubyte.gz", p)
 					}
 					if err := isFolder(*data, true); err != nil {
 						return err
@@ -94,7 +99,8 @@ Example:
 				s, err := p.run(o)
 				bar.Stop()
 				if c.ctx.Err() != nil {
-					return &stopped{"the tables that were finished are above; start the others again, with fewer --repeats if they take too long"}
+					return &stopped{"the tables that were finished are above; start the others again, with fewer " +
+						"--repeats if they take too long"}
 				}
 				if err != nil {
 					return err

@@ -16,33 +16,37 @@ var experimentTable41 = &command{
 	name: "experiment table41", args: "", min: 0, max: 0,
 	summary: "Reruns table 4.1 of the thesis: MULTIBOOST on data of several sources.",
 	about: `
-For each data set and trial: AdaBoost with stumps on each source and on all, and
-MULTIBOOST with its default setting, T rounds each; and at equal terms, AdaBoost-all with
+For each data set and trial it trains AdaBoost with stumps on each source and on all, and
+MULTIBOOST with its default setting, T rounds each. At equal terms it trains AdaBoost-all with
 as many rounds as MULTIBOOST has terms, and MULTIBOOST with one term a round. The penalty
-of the domain classifier is chosen on a fold of the training rows. Printed beside the
-thesis' numbers and those that another program's AdaBoost had on the same trials.
+of the domain classifier is chosen on a fold of the training rows. The table has the thesis'
+numbers and those of another program's AdaBoost on the same trials beside ours.
 
---data is a folder with files of the names that cmd/learn/internal/experiment.Table41Sets lists; sets
-whose files are not there are left out with a word, unless --sets asks for them. Folds
+--data is a folder with files of the names that cmd/learn/internal/experiment.Table41Sets lists. Sets
+whose files are missing are left out with a message, unless --sets lists them. Folds
 come from the folder's splits, or are made by their rule; --fresh makes others. Without
---data the small sets of testdata are used, three trials of the first 500 rows of each
-source, which takes 15 s of processor time.
+--data it uses the small sets of testdata, three trials of the first 500 rows of each
+source, in 15 s of processor time.
 
 A long run should have --checkpoint: trials are kept in that file as they come, and the
-same command goes on from it.
+same command continues from it.
 
 Examples:
 
   learn experiment table41
   learn experiment table41 --data DIR --sets adult,fashion-sub --folds 3`,
 	setup: func(fs *flags.Set) func(*call) error {
-		data := fs.String("data", "", "Folder with the data; without it testdata/tables, --folds 3 and --max_rows 500")
-		names := fs.String("sets", "", "Data sets, separated by commas: sentiment, digits49, digits17, fashion, adult, adult-noedu, fashion-sub; those of the thesis that are there when not given")
-		folds := fs.Int("folds", 32, 0, "Run the first so many trials; 0 is all ten")
+		data := fs.String("data", "", "Folder with the data; without it testdata/tables, --folds 3 and "+
+			"--max_rows 500")
+		names := fs.String("sets", "", "Data sets, separated by commas: sentiment, digits49, digits17, fashion, "+
+			"adult, adult-noedu, fashion-sub; those of the thesis that are there when not given")
+		folds := fs.Int("folds", 32, 0, "Run only this many trials, the first ones; 0 is all ten")
 		fresh := fs.String("fresh", "", "Seed of other trials, made by the same rule")
 		literal := fs.Bool("figure", false, "Run the literal algorithm of figure 4.1 too")
-		limit := fs.Int("max_rows", 32, 0, "Use the first so many rows of each source only, for a quick look; 0 is all")
-		checkpoint := fs.String("checkpoint", "", "File that keeps trials as they come; if it exists, its trials are not made again. Remove it when the program changed")
+		limit := fs.Int("max_rows", 32, 0, "Use only this many rows of each source, the first ones, for a quick "+
+			"test; 0 is all")
+		checkpoint := fs.String("checkpoint", "", "File that keeps trials as they come; if it exists, its "+
+			"trials are not made again. Remove it when the program changed")
 		apply := multiSettings(fs)
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		workersOf := workersFlag(fs)
@@ -68,7 +72,8 @@ Examples:
 			if *folds < 0 || *limit < 0 {
 				return errors.New("flags --folds and --max_rows must not be negative")
 			}
-			o := &experiment.SourceOptions{Ctx: c.ctx, Folds: int(*folds), Fresh: *fresh, Literal: *literal, MaxRows: int(*limit)}
+			o := &experiment.SourceOptions{Ctx: c.ctx, Folds: int(*folds), Fresh: *fresh, Literal: *literal,
+				MaxRows: int(*limit)}
 			if err := apply(&o.Options); err != nil {
 				return err
 			}
@@ -118,7 +123,8 @@ Examples:
 				}
 			}
 			if len(reports) == 0 {
-				return fmt.Errorf("%s: it has the files of none of the data sets; see Table41Sets in cmd/learn/internal/experiment", *data)
+				return fmt.Errorf("%s: it has the files of none of the data sets; see Table41Sets in "+
+					"cmd/learn/internal/experiment", *data)
 			}
 			if *asJSON {
 				return c.json(reports)

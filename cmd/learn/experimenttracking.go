@@ -101,7 +101,8 @@ Example:
 }
 
 // trackingTask makes a task of its name.
-func trackingTask(c *call, name, data string, seeds, movies int, seed uint64) (experiment.TrackingTask, error) {
+func trackingTask(c *call, name, data string, seeds, movies int,
+	seed uint64) (experiment.TrackingTask, error) {
 	if _, ok := tracking.Presets[name]; ok {
 		return experiment.TrackingGenerated(name, seeds, movies, seed)
 	}
@@ -121,7 +122,8 @@ func trackingTask(c *call, name, data string, seeds, movies int, seed uint64) (e
 	}
 	f, ok := files[what]
 	if !ok {
-		return experiment.TrackingTask{}, fmt.Errorf("there is no task %q; there are default, hard, clean, shifted, sim:STRIDE, gowt1, hela, psc", name)
+		return experiment.TrackingTask{}, fmt.Errorf("there is no task %q; there are default, hard, clean, "+
+			"shifted, sim:STRIDE, gowt1, hela, psc", name)
 	}
 	if data == "" {
 		return experiment.TrackingTask{}, fmt.Errorf("%s needs --data, the folder with %s", what, f[0])

@@ -47,7 +47,8 @@ Example, a federated model in three commands:
 		domain := fs.String("domain", "", "Column that names each row's domain, one for all rows of an agent")
 		target := fs.String("target", "", "Column to predict; needed")
 		classes := fs.String("classes", "",
-			"Classes, separated by commas, the positive one last; rows of others are an error. All of the table, sorted, when not given")
+			"Classes, separated by commas, the positive one last; rows of others are an error. All of the table, "+
+				"sorted, when not given")
 		drop := fs.String("drop", "", "Columns to leave out, separated by commas")
 		algorithm := fs.Enum("algorithm", "multiboost", []string{"multiboost", "adaboost", "oneround",
 			"average"}, "What is computed")
@@ -176,7 +177,7 @@ Example:
 		journal := fs.String("journal", "",
 			"File that keeps every exchange; if it exists, the run goes on from it")
 		dry := fs.Bool("dry_run", false, "Foretell rounds and bytes, and run nothing")
-		rounds := fs.Int("rounds", 32, 0, "Stop after so many rounds; 0 is the configuration's")
+		rounds := fs.Int("rounds", 32, 0, "Stop after this many rounds; 0 is the configuration's")
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		workersOf := workersFlag(fs)
 		return func(c *call) error {
@@ -383,7 +384,8 @@ func fileRun(cfg *federated.Config, folder string) error {
 		return errors.New("flag --folder is needed: where requests and answers are")
 	}
 	if cfg.Secure {
-		return &federated.Error{Code: federated.BadConfig, Msg: "secure: sums through masks need agents that stay; `fed` has them"}
+		return &federated.Error{Code: federated.BadConfig, Msg: "secure: sums through masks need agents that " +
+			"stay; `fed` has them"}
 	}
 	return nil
 }
@@ -426,7 +428,8 @@ func (x *folderExchange) Ask(_ context.Context, call *federated.Call) (*federate
 			if old, err := os.ReadFile(base + ".request"); err == nil && bytes.Equal(old, b) {
 				continue
 			}
-			if err := x.c.Output(base+".request", func(w io.Writer) error { _, err := w.Write(b); return err }); err != nil {
+			if err := x.c.Output(base+".request",
+				func(w io.Writer) error { _, err := w.Write(b); return err }); err != nil {
 				return nil, err
 			}
 			x.wrote++
@@ -463,12 +466,11 @@ var federatedMerge = &command{
 	name: "federated merge", args: "run.json", min: 1, max: 1,
 	summary: "Runs the server of a configuration by files in a folder.",
 	about: `
-Takes the answers that agents have put into the folder, goes as far as they reach, and writes
-the next requests there; at the end it writes the model. Call it again when answers have
-come. --close goes on without those that are missing, if they are no more than the
-configuration's quorum allows. Exchanges that are closed are in the folder's journal.
-
-With algorithm oneround and scale none it is one upload and one download.
+Reads the answers that agents have put into the folder, advances as far as they allow, and writes
+the next requests there. At the end it writes the model. Call it again when answers have
+arrived. --close continues without missing ones, as far as the configuration's quorum
+allows. Closed exchanges are in the folder's journal. With algorithm oneround and scale none it
+is one upload and one download.
 
 Example:
 
@@ -551,7 +553,7 @@ var federatedShow = &command{
 	name: "federated show", args: "file ...", min: 1, max: -1,
 	summary: "Says what is in a message file or a journal, and whether it is whole.",
 	about: `
-Messages are checked by their checksum. Of a journal each exchange is a line, with the agents
+Messages are checked by their checksum. Each exchange of a journal is a line, with the agents
 that were missing.
 
 Example:

@@ -6,7 +6,7 @@ import (
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
 )
 
-// place is a file that a command reads or writes, with what it is to the command.
+// place is a file that a command reads or writes, with its role.
 type place struct{ what, name string }
 
 // places are files of one use.

@@ -15,10 +15,10 @@ import (
 	"github.com/tropica-fst/tropica/cmd/internal/progress"
 )
 
-// fitLog is the checkpoint of a cross-validation: a line that says of what data, then a line for
-// each fit. Unlike an experiment, which replaces its file with every result, it may have thousands
-// of them, many a second, so lines are appended; of a run that was killed the last may be torn,
-// and is then dropped.
+// fitLog is the checkpoint of a cross-validation: a line that identifies the data, then a line for
+// each fit. An experiment replaces its file with every result. Here there may be thousands of fits,
+// many a second, so lines are appended. The last line of a killed run may be incomplete, and is
+// then dropped.
 type fitLog[T any] struct {
 	name   *string
 	resume *bool
@@ -34,8 +34,11 @@ type fitLogHeader struct {
 
 // define defines the flags.
 func (l *fitLog[T]) define(fs *flags.Set) {
-	l.name = fs.String("checkpoint", "", "File that keeps every finished fit, of a setting on a fold, as it comes")
-	l.resume = fs.Bool("resume", false, "Go on from the checkpoint: what is in it is not fitted again. The data must be as they were; folds and settings may differ, and those that were there are used. Remove the file when the program changed")
+	l.name = fs.String("checkpoint", "",
+		"File that keeps every finished fit, of a setting on a fold, as it comes")
+	l.resume = fs.Bool("resume", false, "Go on from the checkpoint: what is in it is not fitted again. The "+
+		"data must be as they were; folds and settings may differ, and those that were there are used. Remove "+
+		"the file when the program changed")
 }
 
 // open begins the file, or reads it and goes on.
@@ -56,7 +59,8 @@ func (l *fitLog[T]) open(format, data string) error {
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("flag --checkpoint: %w", err)
 	case err == nil && !*l.resume:
-		return fmt.Errorf("flag --checkpoint: %s is there already: give --resume to go on from it, or remove it to begin afresh", *l.name)
+		return fmt.Errorf("flag --checkpoint: %s is there already: give --resume to go on from it, or remove it "+
+			"to begin afresh", *l.name)
 	}
 	if err != nil {
 		first, err := json.Marshal(header)
@@ -103,7 +107,8 @@ func (l *fitLog[T]) read(b []byte, want fitLogHeader) (whole int, err error) {
 		end := bytes.IndexByte(b[whole:], '\n')
 		if end < 0 {
 			if n == 1 {
-				return 0, errors.New("it has no whole line, and is no checkpoint of a cross-validation; remove it to begin afresh")
+				return 0, errors.New("it has no whole line, and is no checkpoint of a cross-validation; remove it to " +
+					"begin afresh")
 			}
 			return whole, nil
 		}
@@ -111,10 +116,12 @@ func (l *fitLog[T]) read(b []byte, want fitLogHeader) (whole int, err error) {
 		if n == 1 {
 			var h fitLogHeader
 			if err := strict(line, &h); err != nil || h.Format != want.Format {
-				return 0, fmt.Errorf("it is no checkpoint of this cross-validation (%s); remove it to begin afresh", want.Format)
+				return 0, fmt.Errorf("it is no checkpoint of this cross-validation (%s); remove it to begin afresh",
+					want.Format)
 			}
 			if h.Data != want.Data {
-				return 0, errors.New("it is of other data, columns, or another loss; give those that it was begun with, or remove it to begin afresh")
+				return 0, errors.New("it is of other data, columns, or another loss; give those that it was begun " +
+					"with, or remove it to begin afresh")
 			}
 		} else {
 			var fit T
@@ -157,9 +164,10 @@ func (l *fitLog[T]) close() error {
 	return nil
 }
 
-// logged runs a cross-validation with a progress bar, where cv takes what l has kept, keeps in
-// it what it fits, and tells fitted of each fit.
-func logged[T, R any](c *call, l *fitLog[T], format, data string, trials int, cv func(fitted func(all int, name string, trial int)) (R, error)) (R, error) {
+// logged runs a cross-validation with a progress bar. cv uses the fits that l has kept, keeps new
+// ones in it, and calls fitted after each fit.
+func logged[T, R any](c *call, l *fitLog[T], format, data string, trials int,
+	cv func(fitted func(all int, name string, trial int)) (R, error)) (R, error) {
 	var none R
 	if err := l.open(format, data); err != nil {
 		return none, err
@@ -167,7 +175,10 @@ func logged[T, R any](c *call, l *fitLog[T], format, data string, trials int, cv
 	defer l.close()
 	bar := progress.Start(c.Err, c.prog)
 	done := bar.Counter()
-	r, err := cv(func(all int, name string, trial int) { done(all, "%s, trial %d of %d", name, trial+1, trials) })
+	r, err := cv(func(all int, name string,
+		trial int) {
+		done(all, "%s, trial %d of %d", name, trial+1, trials)
+	})
 	bar.Stop()
 	if err != nil && c.ctx.Err() != nil {
 		return none, l.interrupted()
@@ -181,7 +192,9 @@ func logged[T, R any](c *call, l *fitLog[T], format, data string, trials int, cv
 // interrupted says what is left of a run that was stopped.
 func (l *fitLog[T]) interrupted() error {
 	if *l.name == "" {
-		return &stopped{"cross-validation keeps its fits only with --checkpoint; start it again, with a smaller --grid if it takes too long"}
+		return &stopped{"cross-validation keeps its fits only with --checkpoint; start it again, with a smaller " +
+			"--grid if it takes too long"}
 	}
-	return &stopped{fmt.Sprintf("the finished fits are in %s. To go on, give the same command with --resume", *l.name)}
+	return &stopped{fmt.Sprintf("the finished fits are in %s. To go on, give the same command with --resume",
+		*l.name)}
 }

@@ -47,17 +47,21 @@ type preparation struct {
 func (p *preparation) define(fs *flags.Set) {
 	p.maxPhones = fs.Int("max_phones", 32, 2, "Most phones that one letter may stand for")
 	p.alignIterations = fs.Int("align_iterations", 32, 10, "Iterations of expectation maximization")
-	p.minCount = fs.Float("align_min_count", 1, "Labels of a letter with a smaller expected count are dropped, but for those without which a word could not be aligned")
-	p.minProb = fs.Float("align_min_prob", 0, "Labels of a letter with a smaller probability are never predicted; 0 is none up to 2000 words, .001 up to 20000 and .004 above")
+	p.minCount = fs.Float("align_min_count", 1, "Labels of a letter with a smaller expected count are "+
+		"dropped, but for those without which a word could not be aligned")
+	p.minProb = fs.Float("align_min_prob", 0, "Labels of a letter with a smaller probability are never "+
+		"predicted; 0 is none up to 2000 words, .001 up to 20000 and .004 above")
 	p.window = fs.Int("window", 32, 3, "Letters to either side that features see, at most 5")
 	p.damping = fs.Float("damping", 0.6, "Value of a feature of n letters is this to the power n-1")
 	p.minFeature = fs.Int("min_count", 32, 1, "Features seen less often in training are left out")
-	p.maxEdges = fs.Int("max_edges", 32, 40000, "Edges of the loss machine of a word, above which its rarest labels leave its lattice; 0 is no limit")
+	p.maxEdges = fs.Int("max_edges", 32, 40000, "Edges of the loss machine of a word, above which its rarest "+
+		"labels leave its lattice; 0 is no limit")
 }
 
 // problem reads the words that a command is to train on, and prepares them. The notes say
 // how they were read, and what was left out.
-func (p *preparation) problem(c *call, workers int) (problem *g2p.Problem, pairs []g2p.Pair, notes []string, err error) {
+func (p *preparation) problem(c *call, workers int) (problem *g2p.Problem, pairs []g2p.Pair,
+	notes []string, err error) {
 	opts, err := p.options(workers)
 	if err != nil {
 		return nil, nil, nil, err
@@ -71,7 +75,8 @@ func (p *preparation) problem(c *call, workers int) (problem *g2p.Problem, pairs
 		if rare.Source != "" {
 			where = rare.Source + ": "
 		}
-		c.Warn(c.prog, "%s%q has letters in a case that only %d of %d entries have: predict then takes capitals and small letters for different ones; write all words in one case unless that is meant",
+		c.Warn(c.prog, "%s%q has letters in a case that only %d of %d entries have: predict then takes capitals "+
+			"and small letters for different ones; write all words in one case unless that is meant",
 			where, rare.Word, n, len(pairs))
 	}
 	const engine = 20000 // pairs that the engine aligns; its lattices of more take gigabytes
@@ -80,20 +85,25 @@ func (p *preparation) problem(c *call, workers int) (problem *g2p.Problem, pairs
 		return nil, nil, nil, err
 	}
 	if n := problem.Stats; n.Unaligned > 0 {
-		notes = append(notes, fmt.Sprintf("%d of %d pairs were left out, with more than --max_phones %d phones a letter%s", n.Unaligned, n.Pairs, *p.maxPhones, g2p.ListLost(n.Lost)))
+		notes = append(notes, fmt.Sprintf("%d of %d pairs were left out, with more than --max_phones %d phones "+
+			"a letter%s", n.Unaligned, n.Pairs, *p.maxPhones, g2p.ListLost(n.Lost)))
 	}
 	if n := problem.Stats; n.Irregular > 0 {
-		notes = append(notes, fmt.Sprintf("%d of %d words have letters that stand for phones rarer than --align_min_prob; these letters of these words are not learned from", n.Irregular, problem.Words()))
+		notes = append(notes, fmt.Sprintf("%d of %d words have letters that stand for phones rarer than "+
+			"--align_min_prob; these letters of these words are not learned from", n.Irregular, problem.Words()))
 	}
 	return problem, pairs, notes, nil
 }
 
 func (p *preparation) options(workers int) (*g2p.Options, error) {
-	if *p.maxPhones < 1 || *p.alignIterations < 1 || *p.window < 1 || *p.minFeature < 1 || *p.maxEdges < 0 || !(*p.damping > 0) {
-		return nil, errors.New("flags --max_phones, --align_iterations, --window and --min_count must be at least 1, --damping positive, --max_edges not negative")
+	if *p.maxPhones < 1 || *p.alignIterations < 1 || *p.window < 1 || *p.minFeature < 1 || *p.maxEdges < 0 ||
+		!(*p.damping > 0) {
+		return nil, errors.New("flags --max_phones, --align_iterations, --window and --min_count must be at " +
+			"least 1, --damping positive, --max_edges not negative")
 	}
 	o := &g2p.Options{Workers: workers, MaxEdges: int(*p.maxEdges),
-		Align:    g2p.AlignOptions{MaxPhones: int(*p.maxPhones), Iterations: int(*p.alignIterations), MinCount: amount(*p.minCount), MinProb: *p.minProb},
+		Align: g2p.AlignOptions{MaxPhones: int(*p.maxPhones), Iterations: int(*p.alignIterations),
+			MinCount: amount(*p.minCount), MinProb: *p.minProb},
 		Features: g2p.FeatureOptions{Window: int(*p.window), Damping: *p.damping, MinCount: int(*p.minFeature)}}
 	if o.MaxEdges == 0 {
 		o.MaxEdges = -1
@@ -126,7 +136,8 @@ func (c *call) lexicons(names []string) (pairs []g2p.Pair, notes []string, err e
 			return nil, nil, fmt.Errorf("%s: no words: the input is empty", shown)
 		}
 		if l.Blanks {
-			note := fmt.Sprintf("%s was read as the CMU dictionary is: a word, then its phones, separated by blanks", shown)
+			note := fmt.Sprintf("%s was read as the CMU dictionary is: a word, then its phones, separated by blanks",
+				shown)
 			if l.Remarks > 0 {
 				note += fmt.Sprintf("; what follows a # was left out of %d lines", l.Remarks)
 			}
@@ -142,9 +153,10 @@ var g2pTrain = &command{
 	summary: "Trains a model from spelling to pronunciation on its own error rate.",
 	about: `
 A line of the data is a word, a tab, and its phones separated by blanks, or a word
-and its phones all separated by blanks, as in the CMU dictionary; there, what
-follows a # is a remark. Lines that begin with # or ;;; are comments, and word(2) is
-another pronunciation of word. A word may have several, a line each: all are trained on.
+and its phones all separated by blanks, as in the CMU dictionary. In the latter form
+the text after a # is a remark. Lines that begin with # or ;;; are comments, and word(2)
+is another pronunciation of word. A word may have several, a line each: all are trained on.
+
 Letters and phones are aligned first. The objectives:
 
   cross-entropy (ce)  the conditional random field over the aligned labels
@@ -179,86 +191,96 @@ Example:
 		relaxation := resilientFlags(fs)
 		return func(c *call) error {
 			_ = *seed
-			return t.run(c, "g2p "+*objective, places("the data", c.args...), func(workers int, control run.Control) (*fitted, error) {
-				kind, err := kindOf(*objective)
-				if err != nil {
-					return nil, err
-				}
-				if !(*l2 >= 0) || *memory < 1 {
-					return nil, errors.New("flag --l2 must not be negative, --memory at least 1")
-				}
-				h, folds, err := relaxation()
-				if err != nil {
-					return nil, err
-				}
-				o := g2p.DefaultObjective(kind)
-				o.L2 = *l2
-				why := "the objective is " + *objective
-				if o.Gamma != 0 { // it has one
-					o.Gamma = *gamma
-				} else if err := c.idle(why, "gamma"); err != nil {
-					return nil, err
-				}
-				if kind == g2p.MaxMargin {
-					if !(*beta > 0) {
-						return nil, errors.New("flag --beta must be positive")
-					}
-					o.Beta = *beta
-				} else if err := c.idle(why, "beta"); err != nil {
-					return nil, err
-				}
-				if kind == g2p.RiskMix {
-					if !(*mix > 0 && *mix <= 1) {
-						return nil, errors.New("flag --mix is above 0 and at most 1; --objective cross-entropy is what 0 would be")
-					}
-					o.Mix = *mix
-				} else if err := c.idle(why, "mix"); err != nil {
-					return nil, err
-				}
-				if kind == g2p.CrossEntropy || kind == g2p.HammingMargin {
-					if err := c.idle(why+", which has no loss machines", "max_edges"); err != nil {
+			return t.run(c, "g2p "+*objective, places("the data", c.args...),
+				func(workers int, control run.Control) (*fitted, error) {
+					kind, err := kindOf(*objective)
+					if err != nil {
 						return nil, err
 					}
-				}
-				problem, pairs, notes, err := p.problem(c, workers)
-				if err != nil {
-					return nil, err
-				}
-				what := fmt.Sprintf("g2p objective=%s gamma=%v l2=%v beta=%v mix=%v max_phones=%d align_iterations=%d align_min_count=%v align_min_prob=%v window=%d damping=%v min_count=%d max_edges=%d words=%d weights=%d data=%s",
-					o.Kind, o.Gamma, o.L2, o.Beta, o.Mix, *p.maxPhones, *p.alignIterations, *p.minCount, *p.minProb, *p.window, *p.damping, *p.minFeature, *p.maxEdges,
-					problem.Words(), problem.Stats.Trained, digestOf(pairs))
-				if h != nil {
-					what += " resilient=" + h.Name()
-				}
-				fit := &g2p.FitOptions{Relax: h, RelaxFolds: folds, Stop: control.Stop, Recorder: control.Recorder, Workers: workers, Memory: int(*memory),
-					CheckpointEvery: control.CheckpointEvery, Resume: control.Resume}
-				if fit.Resume != nil {
-					if err := fit.Resume.BelongsTo(what); err != nil {
+					if !(*l2 >= 0) || *memory < 1 {
+						return nil, errors.New("flag --l2 must not be negative, --memory at least 1")
+					}
+					h, folds, err := relaxation()
+					if err != nil {
 						return nil, err
 					}
-				}
-				if control.Checkpoint != nil {
-					fit.Checkpoint = func(k *run.Checkpoint) error { k.Problem = what; return control.Checkpoint(k) }
-				}
-				m, r, err := problem.Fit(c.ctx, o, fit)
-				if err != nil {
-					return nil, err
-				}
-				n := problem.Stats
-				if kind == g2p.NGramMargin {
-					n.Restricted = n.RestrictedNGram
-				}
-				if n.Restricted > 0 {
-					notes = append(notes, fmt.Sprintf("%d of %d words have a lattice cut to --max_edges", n.Restricted, problem.Words()))
-				}
-				if n.Restricted > 0 && r.Iterations == 0 {
-					return nil, fmt.Errorf("flag --max_edges: %d cut the lattices of %d of %d words, and left nothing to learn: the default is 40000", *p.maxEdges, n.Restricted, problem.Words())
-				}
-				if 10*n.Restricted > problem.Words() {
-					c.Warn(c.prog, "--max_edges %d cut the lattices of %d of %d words: what was cut never competes", *p.maxEdges, n.Restricted, problem.Words())
-				}
-				return &fitted{result: r, write: m.Save, notes: notes, details: map[string]any{"objective": o, "problem": problem.Stats}}, nil
-			})
+					o := g2p.DefaultObjective(kind)
+					o.L2 = *l2
+					why := "the objective is " + *objective
+					if o.Gamma != 0 { // it has one
+						o.Gamma = *gamma
+					} else if err := c.idle(why, "gamma"); err != nil {
+						return nil, err
+					}
+					if kind == g2p.MaxMargin {
+						if !(*beta > 0) {
+							return nil, errors.New("flag --beta must be positive")
+						}
+						o.Beta = *beta
+					} else if err := c.idle(why, "beta"); err != nil {
+						return nil, err
+					}
+					if kind == g2p.RiskMix {
+						if !(*mix > 0 && *mix <= 1) {
+							return nil, errors.New("flag --mix is above 0 and at most 1; --objective cross-entropy is what 0 " +
+								"would be")
+						}
+						o.Mix = *mix
+					} else if err := c.idle(why, "mix"); err != nil {
+						return nil, err
+					}
+					if kind == g2p.CrossEntropy || kind == g2p.HammingMargin {
+						if err := c.idle(why+", which has no loss machines", "max_edges"); err != nil {
+							return nil, err
+						}
+					}
+					problem, pairs, notes, err := p.problem(c, workers)
+					if err != nil {
+						return nil, err
+					}
+					what := fmt.Sprintf("g2p objective=%s gamma=%v l2=%v beta=%v mix=%v max_phones=%d "+
+						"align_iterations=%d align_min_count=%v align_min_prob=%v window=%d damping=%v min_count=%d "+
+						"max_edges=%d words=%d weights=%d data=%s",
+						o.Kind, o.Gamma, o.L2, o.Beta, o.Mix, *p.maxPhones, *p.alignIterations, *p.minCount, *p.minProb,
+						*p.window, *p.damping, *p.minFeature, *p.maxEdges, problem.Words(),
+						problem.Stats.Trained, digestOf(pairs))
+					if h != nil {
+						what += " resilient=" + h.Name()
+					}
+					fit := &g2p.FitOptions{Relax: h, RelaxFolds: folds, Stop: control.Stop, Recorder: control.Recorder,
+						Workers: workers, Memory: int(*memory), CheckpointEvery: control.CheckpointEvery,
+						Resume: control.Resume}
+					if fit.Resume != nil {
+						if err := fit.Resume.BelongsTo(what); err != nil {
+							return nil, err
+						}
+					}
+					if control.Checkpoint != nil {
+						fit.Checkpoint = func(k *run.Checkpoint) error { k.Problem = what; return control.Checkpoint(k) }
+					}
+					m, r, err := problem.Fit(c.ctx, o, fit)
+					if err != nil {
+						return nil, err
+					}
+					n := problem.Stats
+					if kind == g2p.NGramMargin {
+						n.Restricted = n.RestrictedNGram
+					}
+					if n.Restricted > 0 {
+						notes = append(notes, fmt.Sprintf("%d of %d words have a lattice cut to --max_edges", n.Restricted,
+							problem.Words()))
+					}
+					if n.Restricted > 0 && r.Iterations == 0 {
+						return nil, fmt.Errorf("flag --max_edges: %d cut the lattices of %d of %d words, and left nothing "+
+							"to learn: the default is 40000", *p.maxEdges, n.Restricted, problem.Words())
+					}
+					if 10*n.Restricted > problem.Words() {
+						c.Warn(c.prog, "--max_edges %d cut the lattices of %d of %d words: what was cut never competes",
+							*p.maxEdges, n.Restricted, problem.Words())
+					}
+					return &fitted{result: r, write: m.Save, notes: notes,
+						details: map[string]any{"objective": o, "problem": problem.Stats}}, nil
+				})
 		}
 	},
 }
@@ -280,7 +302,8 @@ func (c *call) g2pModel(name string) (*g2p.Model, error) {
 
 // decodeFlags defines the flags that say which output is given out.
 func decodeFlags(fs *flags.Set) func(c *call, nbest bool) (*g2p.DecodeOptions, error) {
-	decoding := fs.Enum("decode", "viterbi", []string{"viterbi", "merged", "min-risk"}, "The phones of the best labels, of the most probable phone string, or of least expected edit distance")
+	decoding := fs.Enum("decode", "viterbi", []string{"viterbi", "merged", "min-risk"},
+		"The phones of the best labels, of the most probable phone string, or of least expected edit distance")
 	best := fs.Int("best", 32, 50, "Label strings that merged and min-risk look at")
 	candidates := fs.Int("candidates", 32, 20, "Phone strings that min-risk chooses from")
 	return func(c *call, nbest bool) (*g2p.DecodeOptions, error) {
@@ -297,7 +320,8 @@ func decodeFlags(fs *flags.Set) func(c *call, nbest bool) (*g2p.DecodeOptions, e
 		if *best < 1 || *candidates < 1 {
 			return nil, errors.New("flags --best and --candidates must be at least 1")
 		}
-		return &g2p.DecodeOptions{Decoding: g2p.Decoding(*decoding), Best: int(*best), Candidates: int(*candidates)}, nil
+		return &g2p.DecodeOptions{Decoding: g2p.Decoding(*decoding), Best: int(*best),
+			Candidates: int(*candidates)}, nil
 	}
 }
 
@@ -306,19 +330,19 @@ var g2pPredict = &command{
 	summary: "Gives the pronunciation of words.",
 	about: `
 Reads a word a line; columns after a tab are not used. Writes a word, a tab and
-its phones a line, and a blank line for a blank line. With --nbest, JSON lines: the word and its pronunciations with
-log probabilities.
+its phones a line, and a blank line for a blank line. With --nbest it writes JSON
+lines: the word and its pronunciations with log probabilities.
 
 A model whose training words had no capitals reads capitals as small letters, and the
-other way round. Other letters that training did not have emit nothing: of each, the
-first word is warned of, and at the end how many words have any.
+other way round. Other letters that training did not have emit nothing. A warning names
+the first word with each of them, and at the end the number of words with any.
 
 Example:
 
   echo hestur | learn g2p predict --model ice.model`,
 	setup: func(fs *flags.Set) func(*call) error {
 		model := fs.String("model", "", "File of the model; needed")
-		nbest := fs.Int("nbest", 32, 0, "Write at most so many pronunciations of each word, as JSON lines")
+		nbest := fs.Int("nbest", 32, 0, "Write at most this many pronunciations of each word, as JSON lines")
 		decode := decodeFlags(fs)
 		return func(c *call) error {
 			d, err := decode(c, *nbest > 0)
@@ -328,7 +352,8 @@ Example:
 			if *nbest < 0 {
 				return errors.New("flag --nbest must not be negative")
 			}
-			if err := apart([]place{{"the input", c.arg(0)}, {"the model", *model}}, []place{{"the output", c.arg(1)}}); err != nil {
+			if err := apart([]place{{"the input", c.arg(0)}, {"the model", *model}},
+				[]place{{"the output", c.arg(1)}}); err != nil {
 				return err
 			}
 			m, err := c.g2pModel(*model)
@@ -417,7 +442,8 @@ func (u *unseenLetters) note(c *call, m *g2p.Model, where, word string) {
 		if m.Inventory.InOtherCase(r) {
 			hint = ", though its other case is; case is not folded, because some training words have both"
 		}
-		c.Warn(c.prog, "%s: the letter %q (%U) of %q is not among those of training, and emits nothing%s", where, r, r, word, hint)
+		c.Warn(c.prog, "%s: the letter %q (%U) of %q is not among those of training, and emits nothing%s", where,
+			r, r, word, hint)
 	}
 }
 

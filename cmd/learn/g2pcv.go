@@ -18,24 +18,25 @@ var g2pCV = &command{
 	summary: "Compares objectives on held-out words, by cross-validation.",
 	about: `
 Reads the words of each language from LANGUAGE_train.tsv, LANGUAGE_dev.tsv and
-LANGUAGE_test.tsv in the folder (whichever are there, compressed or not), divides
+LANGUAGE_test.tsv in the folder (those that exist, compressed or not). It divides
 them into folds, and holds out each in turn. Every objective is trained to the
-same stopping rule, with the l2 and gamma that it chose for itself on folds of
-the training words, and judged by phone error rate (PER) and word error rate (WER).
-A word is held out with all its pronunciations, and counted against the nearest of
-them, as in learn g2p eval. Tests are paired by word: t for the edits, McNemar's for
-the words.
+same stopping rule, with the l2 and gamma that it chose on folds of the training words.
+It is judged by phone error rate (PER) and word error rate (WER). A word is held out
+with all its pronunciations, and counted against the nearest of them, as in learn g2p
+eval. Tests are paired by word: t for the edits, McNemar's for the words.
 
-The objectives are those of learn g2p train; hamming is the control that tells
-what the margin does from what the edit distance does.
+The objectives are those of learn g2p train. hamming is the control: it separates
+the effect of the margin from that of the edit distance.
 
 Example:
 
   learn g2p cv --data testdata/g2p --languages ice,gre,ady`,
 	setup: func(fs *flags.Set) func(*call) error {
 		data := fs.String("data", "testdata/g2p", "Folder with the words")
-		languages := fs.String("languages", "", "Languages, separated by commas; all that the folder has when not given")
-		objectives := fs.String("objectives", "cross-entropy,hamming,latent", "Objectives, the first of which the table compares others with")
+		languages := fs.String("languages", "", "Languages, separated by commas; all that the folder has when "+
+			"not given")
+		objectives := fs.String("objectives", "cross-entropy,hamming,latent",
+			"Objectives; the table compares the others with the first")
 		folds := fs.Int("folds", 32, 5, "Folds")
 		use := fs.Int("use", 32, 0, "Folds to hold out in turn; 0 is all")
 		limit := fs.Int("limit", 32, 0, "Words of each language, from the first; 0 is all")
@@ -44,7 +45,8 @@ Example:
 		inner := fs.Int("inner_folds", 32, 3, "Folds of the training words on which constants are chosen")
 		innerUse := fs.Int("inner_use", 32, 0, "Inner folds to hold out in turn; 0 is all")
 		iterations := fs.Int("iterations", 32, 1000, "Most iterations of a fit")
-		relative := fs.Float("stop", 2e-4, "Stop a fit when the objective fell by at most this fraction over five iterations")
+		relative := fs.Float("stop", 2e-4, "Stop a fit when the objective fell by at most this fraction over "+
+			"five iterations")
 		seed := fs.Uint("seed", 1, "Seed of the folds")
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		table, writeTable := tableFlag(fs)
@@ -58,8 +60,10 @@ Example:
 			if o.Workers, err = workersOf(); err != nil {
 				return err
 			}
-			if *folds < 2 || *use < 0 || *use > *folds || *limit < 0 || *inner < 2 || *innerUse < 0 || *innerUse > *inner || *iterations < 1 {
-				return errors.New("flags --folds and --inner_folds must be at least 2, --use and --inner_use at most these, --iterations at least 1, none negative")
+			if *folds < 2 || *use < 0 || *use > *folds || *limit < 0 || *inner < 2 || *innerUse < 0 ||
+				*innerUse > *inner || *iterations < 1 {
+				return errors.New("flags --folds and --inner_folds must be at least 2, --use and --inner_use at most " +
+					"these, --iterations at least 1, none negative")
 			}
 			for _, name := range list(*objectives) {
 				kind, err := kindOf(name)
@@ -106,7 +110,8 @@ Example:
 						o.Objectives[i].Gamma = grid.Gamma[0]
 					}
 				}
-				if err := c.idle("there is one value of --l2 and of --gamma, and nothing to choose", "inner_folds", "inner_use"); err != nil {
+				if err := c.idle("there is one value of --l2 and of --gamma, and nothing to choose", "inner_folds",
+					"inner_use"); err != nil {
 					return err
 				}
 			} else {
@@ -124,7 +129,8 @@ Example:
 			r, err := g2p.CrossValidate(c.ctx, sets, o)
 			bar.Stop()
 			if c.ctx.Err() != nil {
-				return &stopped{"cross-validation has no state to keep; start it again, with --limit, --use or fewer --languages if it takes too long"}
+				return &stopped{"cross-validation has no state to keep; start it again, with --limit, --use or fewer " +
+					"--languages if it takes too long"}
 			}
 			if err != nil {
 				return err
@@ -153,7 +159,8 @@ Example:
 
 // languages reads the words of languages; none given are all of the folder.
 // It returns the names of the files, too.
-func (c *call) languages(folder string, names []string, limit int) (sets []g2p.Dataset, read []string, err error) {
+func (c *call) languages(folder string, names []string, limit int) (sets []g2p.Dataset,
+	read []string, err error) {
 	parts := []string{"train", "dev", "test"}
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -179,7 +186,8 @@ func (c *call) languages(folder string, names []string, limit int) (sets []g2p.D
 	}
 	for i, language := range names {
 		if slices.Contains(names[:i], language) {
-			return nil, nil, fmt.Errorf("flag --languages: %s is there twice: its words would count double, in every test", language)
+			return nil, nil, fmt.Errorf("flag --languages: %s is there twice: its words would count double, in "+
+				"every test", language)
 		}
 		if len(files[language]) == 0 {
 			return nil, nil, fmt.Errorf("flag --languages: %s has no %s_train.tsv", folder, language)

@@ -18,8 +18,8 @@ type setting struct {
 
 // gridSettings returns every combination of the values of a grid, which is words
 // flag=value,value,...; the first flag varies fastest. A + in a value stands for a comma. refuse
-// says why a flag may not be part of the grid, nil if it may; flags that are given beside the
-// grid (nil: none are) and in it would be overruled in every setting, and are errors.
+// returns why a flag may not be part of the grid, nil if it may. Flags given both in the grid and
+// beside it (nil: none are) would be overruled in every setting, and are errors.
 func gridSettings(text string, refuse func(flag string) error, given *flags.Set) ([]setting, error) {
 	type axis struct {
 		flag   string

@@ -28,16 +28,20 @@ func TestInterrupted(t *testing.T) {
 	}{
 		{[]string{"sequence", "train", sample, "--model", model}, "nothing written"},
 		{[]string{"g2p", "train", words, "--model", model, "--csv", filepath.Join(dir, "csv")}, "nothing written"},
-		{[]string{"g2p", "cv", "--data", filepath.Join(data, "g2p"), "--languages", "gre"}, "cross-validation has no state to keep"},
+		{[]string{"g2p", "cv", "--data", filepath.Join(data, "g2p"), "--languages", "gre"},
+			"cross-validation has no state to keep"},
 		{[]string{"sequence", "compare", sample, "--test", sample}, "a comparison has no state to keep"},
-		{[]string{"experiment", "objectives", "--data", filepath.Join(data, "g2p"), "--languages", "ice", "--words", "50"}, "keeps its models only with --checkpoint"},
+		{[]string{"experiment", "objectives", "--data", filepath.Join(data, "g2p"), "--languages", "ice", "--words",
+			"50"}, "keeps its models only with --checkpoint"},
 		{[]string{"experiment", "homologs"}, "the experiment has no state to keep"},
 		{[]string{"experiment", "sampled"}, "the experiment has no state to keep"},
-		{[]string{"experiment", "table31", "--data", filepath.Join(data, "tables"), "--sets", "cancer", "--csv", filepath.Join(dir, "csv")}, "keeps its results only with --checkpoint"},
+		{[]string{"experiment", "table31", "--data", filepath.Join(data, "tables"), "--sets", "cancer", "--csv",
+			filepath.Join(dir, "csv")}, "keeps its results only with --checkpoint"},
 	} {
 		var out, errs bytes.Buffer
 		status := execute(ctx, c.words, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
-		if status != 1 || !strings.Contains(errs.String(), "interrupted: ") || !strings.Contains(errs.String(), c.want) || strings.Contains(errs.String(), "ERROR") {
+		if status != 1 || !strings.Contains(errs.String(), "interrupted: ") ||
+			!strings.Contains(errs.String(), c.want) || strings.Contains(errs.String(), "ERROR") {
 			t.Errorf("%v: status %d, %s", c.words, status, errs.String())
 		}
 		if out.Len() > 0 {
@@ -64,12 +68,14 @@ func TestInterruptedInTheMiddle(t *testing.T) {
 		}
 	}()
 	var out, errs bytes.Buffer
-	words := []string{"sequence", "train", filepath.Join("..", "..", "testdata", "ud-english-ewt-sample", "test.conllu.gz"),
-		"--model", filepath.Join(dir, "m"), "--checkpoint", state, "--checkpoint_every", "1", "--csv", filepath.Join(dir, "csv")}
+	words := []string{"sequence", "train", filepath.Join("..", "..", "testdata", "ud-english-ewt-sample",
+		"test.conllu.gz"), "--model", filepath.Join(dir, "m"), "--checkpoint", state, "--checkpoint_every", "1",
+		"--csv", filepath.Join(dir, "csv")}
 	if status := execute(ctx, words, cli.Streams{Out: &out, Err: &errs}); status != 1 {
 		t.Fatalf("status %d: %s%s", status, out.String(), errs.String())
 	}
-	for _, want := range []string{"no model was written; the state is in " + state, "with a new history", "--resume --checkpoint " + state} {
+	for _, want := range []string{"no model was written; the state is in " + state, "with a new history",
+		"--resume --checkpoint " + state} {
 		if !strings.Contains(errs.String(), want) {
 			t.Errorf("the message lacks %q: %s", want, errs.String())
 		}
@@ -83,7 +89,8 @@ func TestInterruptedInTheMiddle(t *testing.T) {
 // The sequence experiment goes on from the models it had kept, to the same report.
 func TestObjectivesGoOn(t *testing.T) {
 	dir := t.TempDir()
-	words := []string{"experiment", "objectives", "--data", filepath.Join("..", "..", "testdata", "g2p"), "--languages", "ice,gre", "--words", "60"}
+	words := []string{"experiment", "objectives", "--data", filepath.Join("..", "..", "testdata", "g2p"),
+		"--languages", "ice,gre", "--words", "60"}
 	var whole, out, errs bytes.Buffer
 	if status := execute(context.Background(), words, cli.Streams{Out: &whole, Err: &errs}); status != 0 {
 		t.Fatalf("status %d: %s", status, errs.String())

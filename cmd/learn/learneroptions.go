@@ -26,7 +26,8 @@ func learnerFlags(fs *flags.Set, fresh func() any) func() any {
 		if def == "" {
 			def = map[string]string{"bool": "false", "int": "0", "number": "0"}[p.Type]
 		}
-		typ := map[string]string{"int": "int64", "number": "double", "text": "string", "names": "string", "numbers": "string", "integers": "string"}[p.Type]
+		typ := map[string]string{"int": "int64", "number": "double", "text": "string", "names": "string",
+			"numbers": "string", "integers": "string"}[p.Type]
 		if typ == "" {
 			typ = p.Type
 		}

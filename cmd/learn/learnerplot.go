@@ -32,7 +32,8 @@ func pictureFlags(fs *flags.Set, l any) func(c *call, m any, model string) error
 		if !ok {
 			return fmt.Errorf("flag --picture: the model has nothing to draw of its %s", *which)
 		}
-		chart := plot.Chart{Title: p.Title, Subtitle: p.Subtitle, XLabel: p.XLabel, YLabel: p.YLabel, LogX: p.LogX, LogY: p.LogY, Legend: len(p.Curves) > 1}
+		chart := plot.Chart{Title: p.Title, Subtitle: p.Subtitle, XLabel: p.XLabel, YLabel: p.YLabel, LogX: p.LogX,
+			LogY: p.LogY, Legend: len(p.Curves) > 1}
 		for _, s := range p.Curves {
 			k := plot.Series{Name: s.Name, X: s.X, Y: s.Y}
 			if s.Points {

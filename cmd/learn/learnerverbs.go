@@ -20,15 +20,14 @@ import (
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
-// kind is what examples D with predictions P are to the verbs of their learners: how they are
-// read, divided, judged and written.
+// kind tells the verbs of learners how to read, divide, judge and write examples D with predictions
+// P.
 type kind[D, P any] interface {
 	// data names the examples in usage lines: "table".
 	data() string
-	// about describes what files may look like.
+	// about describes the files.
 	about() string
-	// define defines the flags that say how examples are read; training ones too where they
-	// are to be learnt from.
+	// define defines the flags for reading examples, with training also those for training ones.
 	define(fs *flags.Set, training bool)
 	// defineWriting defines the flags that say what predict writes.
 	defineWriting(fs *flags.Set)
@@ -39,7 +38,7 @@ type kind[D, P any] interface {
 	like(c *call, name string, form D, labelled bool) (D, error)
 	// write writes the predictions of examples; form is the model's, which names classes.
 	write(w io.Writer, form, x D, p P) error
-	// judge measures predictions of labelled examples. What a setting is chosen by, of which
+	// judge measures predictions of labelled examples. The measure that chooses settings, where
 	// less is better, comes first.
 	judge(x D, p P) []measured
 	// chosenBy lists the names of the measures that cv can choose by, the default first.
@@ -72,8 +71,10 @@ type contestants[D, P any] []learner.Learner[D, P]
 
 // learnerCommands are the verbs of a learner. others are those of its kind, itself included;
 // fresh makes a kind, whose flags are its own.
-func learnerCommands[D, P any](l learner.Learner[D, P], others contestants[D, P], fresh func() kind[D, P]) []*command {
-	return []*command{learnerTrain(l, fresh), learnerPredict(l, fresh), learnerEval(l, fresh), learnerCV(l, others, fresh), learnerExplain(l, fresh)}
+func learnerCommands[D, P any](l learner.Learner[D, P], others contestants[D, P],
+	fresh func() kind[D, P]) []*command {
+	return []*command{learnerTrain(l, fresh), learnerPredict(l, fresh), learnerEval(l, fresh),
+		learnerCV(l, others, fresh), learnerExplain(l, fresh)}
 }
 
 func learnerTrain[D, P any](l learner.Learner[D, P], fresh func() kind[D, P]) *command {
@@ -81,7 +82,8 @@ func learnerTrain[D, P any](l learner.Learner[D, P], fresh func() kind[D, P]) *c
 	return &command{
 		name: l.Name() + " train", args: k.data(), min: 1, max: 1,
 		summary: fmt.Sprintf("Trains a model on a %s: %s.", k.data(), l.Title()),
-		about:   l.About() + "\n" + k.about() + "\nExample:\n\n  learn " + l.Name() + " train train.csv --target class --model my.model",
+		about: l.About() + "\n" + k.about() + "\nExample:\n\n  learn " + l.Name() +
+			" train train.csv --target class --model my.model",
 		setup: func(fs *flags.Set) func(*call) error {
 			k := fresh()
 			k.define(fs, true)
@@ -89,29 +91,30 @@ func learnerTrain[D, P any](l learner.Learner[D, P], fresh func() kind[D, P]) *c
 			t := training{workers: k.workers}
 			t.define(fs, 1000, 1e-9)
 			return func(c *call) error {
-				return t.run(c, l.Name()+" train", places("the data", c.arg(0)), func(workers int, control run.Control) (*fitted, error) {
-					x, err := k.read(c, c.arg(0))
-					if err != nil {
-						return nil, err
-					}
-					control.Workers = workers
-					control.Warn = func(s string) { c.Warn(c.prog, "%s", s) }
-					m, r, err := l.Train(x, options(), &control)
-					if err != nil {
-						return nil, err
-					}
-					p, err := m.Predict(c.ctx, x, workers)
-					if err != nil {
-						return nil, err
-					}
-					var said []string
-					figures := k.judge(x, p)
-					for _, f := range figures {
-						said = append(said, f.String())
-					}
-					return &fitted{result: r, write: m.Write, details: map[string]any{"training": figures},
-						notes: []string{fmt.Sprintf("on %s, as trained: %s", k.size(x), strings.Join(said, ", "))}}, nil
-				})
+				return t.run(c, l.Name()+" train", places("the data", c.arg(0)),
+					func(workers int, control run.Control) (*fitted, error) {
+						x, err := k.read(c, c.arg(0))
+						if err != nil {
+							return nil, err
+						}
+						control.Workers = workers
+						control.Warn = func(s string) { c.Warn(c.prog, "%s", s) }
+						m, r, err := l.Train(x, options(), &control)
+						if err != nil {
+							return nil, err
+						}
+						p, err := m.Predict(c.ctx, x, workers)
+						if err != nil {
+							return nil, err
+						}
+						var said []string
+						figures := k.judge(x, p)
+						for _, f := range figures {
+							said = append(said, f.String())
+						}
+						return &fitted{result: r, write: m.Write, details: map[string]any{"training": figures},
+							notes: []string{fmt.Sprintf("on %s, as trained: %s", k.size(x), strings.Join(said, ", "))}}, nil
+					})
 			}
 		},
 	}
@@ -121,6 +124,23 @@ func learnerTrain[D, P any](l learner.Learner[D, P], fresh func() kind[D, P]) *c
 func learnt[D, P any](c *call, l learner.Learner[D, P], name string) (learner.Model[D, P], error) {
 	m, _, err := load(c, name, l.Name()+" train", l.Read)
 	return m, err
+}
+
+// applied reads the examples of argument 0, in the form of a model's and perhaps without labels. It
+// returns them with the result of do.
+func applied[D, P, R any](c *call, k kind[D, P], form D,
+	do func(ctx context.Context, x D, workers int) (R, error)) (x D, r R, err error) {
+	workers, err := k.workers()
+	if err != nil {
+		return x, r, err
+	}
+	if x, err = k.like(c, c.arg(0), form, false); err != nil {
+		return x, r, err
+	}
+	if r, err = do(c.ctx, x, workers); c.ctx.Err() != nil {
+		err = &stopped{"nothing was written"}
+	}
+	return x, r, err
 }
 
 func learnerPredict[D, P any](l learner.Learner[D, P], fresh func() kind[D, P]) *command {
@@ -141,25 +161,15 @@ Example:
 			name := fs.String("model", "", "File with the model; needed")
 			to := fs.String("predictions", "", "File for the predictions; standard output when not given")
 			return func(c *call) error {
-				if err := apart([]place{{"the data", c.arg(0)}, {"the model", *name}}, places("the output", *to)); err != nil {
+				if err := apart([]place{{"the data", c.arg(0)}, {"the model", *name}},
+					places("the output", *to)); err != nil {
 					return err
 				}
 				m, err := learnt(c, l, *name)
 				if err != nil {
 					return err
 				}
-				workers, err := k.workers()
-				if err != nil {
-					return err
-				}
-				x, err := k.like(c, c.arg(0), m.Form(), false)
-				if err != nil {
-					return err
-				}
-				p, err := m.Predict(c.ctx, x, workers)
-				if c.ctx.Err() != nil {
-					return &stopped{"nothing was written"}
-				}
+				x, p, err := applied(c, k, m.Form(), m.Predict)
 				if err != nil {
 					return err
 				}
@@ -169,7 +179,7 @@ Example:
 	}
 }
 
-// judged is what eval says of one file.
+// judged is the result of eval for one file.
 type judged struct {
 	Data    string     `json:"data"`
 	Size    string     `json:"size"`
@@ -310,7 +320,8 @@ func writeSection(w io.Writer, s *learner.Section, top int) error {
 	return nil
 }
 
-func learnerCV[D, P any](l learner.Learner[D, P], others contestants[D, P], fresh func() kind[D, P]) *command {
+func learnerCV[D, P any](l learner.Learner[D, P], others contestants[D, P],
+	fresh func() kind[D, P]) *command {
 	k := fresh()
 	var names []string
 	for _, o := range others {
@@ -323,11 +334,11 @@ func learnerCV[D, P any](l learner.Learner[D, P], others contestants[D, P], fres
 Nested cross-validation: in every fold the setting that does best on inner folds of its
 training part is trained on all of it and tested. --grid lists options with their values.
 --versus names other learners (` + strings.Join(names, ", ") + `), each with its own grid, which get the
-same folds. Their figures are compared with the first one's by the plain paired t-test and
-by the corrected resampled one, which allows for training parts that overlap.
+same folds. They are compared with the first one's by the plain paired t-test and
+by the corrected resampled one, which accounts for overlapping training parts.
 
 A long run should have --checkpoint: every fit is kept in that file as it comes, and the
-same command with --resume goes on from it, to the same table.
+same command with --resume continues from it, to the same table.
 
 Example:
 
@@ -336,8 +347,10 @@ Example:
 			k := fresh()
 			k.define(fs, true)
 			learnerFlags(fs, l.Options)
-			grid := fs.String("grid", "", "Settings to choose from: options with their values, such as l2=0.1,1,10. A value with commas of its own is written with + between")
-			versus := fs.String("versus", "", "Other learners, separated by semicolons, each with its own grid behind the name")
+			grid := fs.String("grid", "", "Settings to choose from: options with their values, such as "+
+				"l2=0.1,1,10. A value with commas of its own is written with + between")
+			versus := fs.String("versus", "", "Other learners, separated by semicolons, each with its own grid "+
+				"behind the name")
 			folds := fs.Int("folds", 32, 5, "Folds")
 			repeats := fs.Int("repeats", 32, 1, "Repetitions, each with another shuffle")
 			inner := fs.Int("inner_folds", 32, 5, "Folds of the training part on which settings are chosen")
@@ -349,7 +362,8 @@ Example:
 			log.define(fs)
 			asJSON := fs.Bool("json", false, "Report as JSON")
 			return func(c *call) error {
-				if err := apart([]place{{"the data", c.arg(0)}, {"the trials", *file}}, append(places("the table", *table), place{"the checkpoint", *log.name})); err != nil {
+				if err := apart([]place{{"the data", c.arg(0)}, {"the trials", *file}},
+					append(places("the table", *table), place{"the checkpoint", *log.name})); err != nil {
 					return err
 				}
 				if *folds < 2 || *inner < 2 || *repeats < 1 {
@@ -371,7 +385,8 @@ Example:
 					}
 					measures[0], measures[i] = measures[i], measures[0]
 				}
-				plan := &evaluate.Plan{Measures: measures, Workers: workers, Hindsight: true, Weight: func(i int) float64 { return k.weight(x, i) }}
+				plan := &evaluate.Plan{Measures: measures, Workers: workers, Hindsight: true,
+					Weight: func(i int) float64 { return k.weight(x, i) }}
 				var base []string
 				for _, n := range optionNames(l.Options) {
 					if fs.Given(n) {
@@ -388,23 +403,26 @@ Example:
 					}
 					i := slices.IndexFunc(others, func(o learner.Learner[D, P]) bool { return o.Name() == name })
 					if i < 0 {
-						return fmt.Errorf("flag --versus: there is no learner %q; there are %s", name, strings.Join(names, ", "))
+						return fmt.Errorf("flag --versus: there is no learner %q; there are %s", name,
+							strings.Join(names, ", "))
 					}
 					if err := enter(plan, k, x, others[i], nil, rest, nil); err != nil {
 						return fmt.Errorf("flag --versus: %w", err)
 					}
 				}
-				choice := slices.ContainsFunc(plan.Contestants, func(c evaluate.Contestant) bool { return len(c.Grid) > 1 })
+				choice := slices.ContainsFunc(plan.Contestants,
+					func(c evaluate.Contestant) bool { return len(c.Grid) > 1 })
 				if !choice {
 					*inner = 0
 				}
 				if plan.Trials, err = k.trials(x, *file, int(*folds), int(*inner), int(*repeats), *seed); err != nil {
 					return err
 				}
-				r, err := logged(c, &log, "learner cv fits 1", k.fingerprint(x)+" "+strings.Join(measures, ","), len(plan.Trials), func(fitted func(int, string, int)) (*evaluate.Report, error) {
-					plan.Known, plan.Save, plan.Done = log.known, log.save(), fitted
-					return plan.Run(c.ctx)
-				})
+				r, err := logged(c, &log, "learner cv fits 1", k.fingerprint(x)+" "+strings.Join(measures, ","),
+					len(plan.Trials), func(fitted func(int, string, int)) (*evaluate.Report, error) {
+						plan.Known, plan.Save, plan.Done = log.known, log.save(), fitted
+						return plan.Run(c.ctx)
+					})
 				if err != nil {
 					return err
 				}
@@ -424,7 +442,8 @@ Example:
 
 // enter adds a learner with a grid to a comparison. Fits run side by side, each on one
 // goroutine.
-func enter[D, P any](plan *evaluate.Plan, k kind[D, P], x D, l learner.Learner[D, P], base []string, grid string, given *flags.Set) error {
+func enter[D, P any](plan *evaluate.Plan, k kind[D, P], x D, l learner.Learner[D, P], base []string,
+	grid string, given *flags.Set) error {
 	settings, err := optionGrid(l.Options, base, grid, given)
 	if err != nil {
 		return err
@@ -465,7 +484,8 @@ func enter[D, P any](plan *evaluate.Plan, k kind[D, P], x D, l learner.Learner[D
 // writeComparison prints a comparison for a person.
 func writeComparison(w io.Writer, r *evaluate.Report, size string) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "learner\t%s\tdifference\tt\tp\tcorrected t\tp\tbest by hindsight\n", strings.Join(r.Measures, "\t"))
+	fmt.Fprintf(t, "learner\t%s\tdifference\tt\tp\tcorrected t\tp\tbest by hindsight\n",
+		strings.Join(r.Measures, "\t"))
 	for _, s := range r.Standings {
 		fmt.Fprint(t, s.Name)
 		for _, v := range s.Values {
@@ -473,7 +493,8 @@ func writeComparison(w io.Writer, r *evaluate.Report, size string) error {
 		}
 		if s.Plain != nil {
 			a, b := &s.Plain[0], &s.Corrected[0]
-			fmt.Fprintf(t, "\t%+.4f\t%s\t%s\t%s\t%s", a.Mean, a.T.Text("%+.2f"), a.P.Text("%.3f"), b.T.Text("%+.2f"), b.P.Text("%.3f"))
+			fmt.Fprintf(t, "\t%+.4f\t%s\t%s\t%s\t%s", a.Mean, a.T.Text("%+.2f"), a.P.Text("%.3f"), b.T.Text("%+.2f"),
+				b.P.Text("%.3f"))
 		} else {
 			fmt.Fprint(t, "\t\t\t\t\t")
 		}
@@ -482,7 +503,9 @@ func writeComparison(w io.Writer, r *evaluate.Report, size string) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "%s, %d trials; means with standard deviations. Tests are of %s against the first learner, two-tailed. The last column is not nested: its setting was chosen on the test parts.\n", size, r.Trials, r.Measures[0])
+	fmt.Fprintf(w, "%s, %d trials; means with standard deviations. Tests are of %s against the first "+
+		"learner, two-tailed. The last column is not nested: its setting was chosen on the test parts.\n", size,
+		r.Trials, r.Measures[0])
 	for _, s := range r.Standings {
 		fmt.Fprintf(w, "%s chose", s.Name)
 		counts, order := map[string]int{}, []string{}

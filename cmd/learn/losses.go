@@ -31,19 +31,26 @@ func (l *lossFlags) define(fs *flags.Set, use string) {
 
 // constants defines what losses look at, without the choice of one.
 func (l *lossFlags) constants(fs *flags.Set) {
-	l.match = fs.Float("match", 0, "Cost of two equal labels in edit (0) and smith-waterman (-2), gain in local (1)")
+	l.match = fs.Float("match", 0, "Cost of two equal labels in edit (0) and smith-waterman (-2), gain in "+
+		"local (1)")
 	l.sub = fs.Float("sub", 1, "Cost of two different labels (1), gain in local (-1)")
 	l.ins = fs.Float("ins", 1, "Cost of a label of the truth that the prediction lacks (1), gain in local (-1)")
 	l.del = fs.Float("del", 1, "Cost of a label of the prediction that the truth lacks (1), gain in local (-1)")
-	l.band = fs.Int("band", 32, 2, "Alignments of edit, smith-waterman and local losses stay within so many positions of the diagonal, where a sequence is longer than --exact (local: or fewer, where that would exceed its budget); 0 is exact for all, which grows exponentially with the length")
+	l.band = fs.Int("band", 32, 2, "Alignments of edit, smith-waterman and local losses stay within this many "+
+		"positions of the diagonal, where a sequence is longer than --exact (local: or fewer, where that would "+
+		"exceed its budget); 0 is exact for all, which grows exponentially with the length")
 	l.exact = fs.Int("exact", 32, 8, "Sequences up to this length have the exact loss")
 	l.n = fs.Int("ngram", 32, 2, "Labels of an n-gram")
-	l.plus = fs.Float("ngram_plus", 1, "The n-gram loss is -log(common n-grams + this); 0 excludes what shares none. So with sums over a transducer's paths")
-	l.transducer = fs.String("transducer", "", "Machine of the loss transducer: input side the prediction, output side the truth, labels by its symbol tables; over tropical weights the least cost, over real64 or log weights -log of the sum")
-	l.columns = fs.Int("columns", 64, 0, "Most columns of the loss machine of a sequence (states, for a transducer's); 0 is as many as 2 GB hold (32 MB for local). Beyond, the error names a band that fits")
+	l.plus = fs.Float("ngram_plus", 1, "The n-gram loss is -log(common n-grams + this); 0 excludes what "+
+		"shares none. So with sums over a transducer's paths")
+	l.transducer = fs.String("transducer", "", "Machine of the loss transducer: input side the prediction, "+
+		"output side the truth, labels by its symbol tables; over tropical weights the least cost, over real64 "+
+		"or log weights -log of the sum")
+	l.columns = fs.Int("columns", 64, 0, "Most columns of the loss machine of a sequence (states, for a "+
+		"transducer's); 0 is as many as 2 GB hold (32 MB for local). Beyond, the error names a band that fits")
 }
 
-// lossUses says which flags a loss looks at.
+// lossUses lists the flags that a loss reads.
 var lossUses = map[string][]string{
 	"edit":           {"match", "sub", "ins", "del", "band", "exact", "columns"},
 	"smith-waterman": {"match", "sub", "ins", "del", "band", "exact", "columns"},
@@ -53,7 +60,8 @@ var lossUses = map[string][]string{
 }
 
 // allLossFlags are those of all losses.
-var allLossFlags = []string{"match", "sub", "ins", "del", "band", "exact", "ngram", "ngram_plus", "transducer", "columns"}
+var allLossFlags = []string{"match", "sub", "ins", "del", "band", "exact", "ngram", "ngram_plus",
+	"transducer", "columns"}
 
 // unused returns an error for a flag that none of the losses of these names looks at.
 func (l *lossFlags) unused(c *call, names ...string) error {
@@ -83,7 +91,8 @@ func (l *lossFlags) cost(c *call, name string, v *float64, otherwise float64) fl
 
 func (l *lossFlags) check() error {
 	if *l.band < 0 || *l.exact < 0 || *l.columns < 0 || *l.n < 1 || *l.n > 16 || !(*l.plus >= 0) {
-		return errors.New("flags --band, --exact, --columns and --ngram_plus must not be negative, and --ngram is between 1 and 16")
+		return errors.New("flags --band, --exact, --columns and --ngram_plus must not be negative, and --ngram " +
+			"is between 1 and 16")
 	}
 	for name, v := range map[string]float64{"match": *l.match, "sub": *l.sub, "ins": *l.ins, "del": *l.del} {
 		if v-v != 0 {
@@ -95,12 +104,13 @@ func (l *lossFlags) check() error {
 
 func (l *lossFlags) edit(c *call, of losses.Edit) losses.Edit {
 	return losses.Edit{Match: l.cost(c, "match", l.match, of.Match), Sub: l.cost(c, "sub", l.sub, of.Sub),
-		Ins: l.cost(c, "ins", l.ins, of.Ins), Del: l.cost(c, "del", l.del, of.Del), Budget: losses.Budget{Ctx: c.ctx, Columns: int(*l.columns)}}
+		Ins: l.cost(c, "ins", l.ins, of.Ins), Del: l.cost(c, "del", l.del, of.Del),
+		Budget: losses.Budget{Ctx: c.ctx, Columns: int(*l.columns)}}
 }
 
 func (l *lossFlags) local(c *call) losses.Local {
 	budget := losses.Budget{Ctx: c.ctx, Columns: int(*l.columns)}
-	if *l.columns == 0 { // one of many machines, most of which are made anew in each iteration
+	if *l.columns == 0 { // one of many machines, mostly made anew in each iteration
 		budget.Bytes = localBytes
 	}
 	return losses.Local{Match: l.cost(c, "match", l.match, 1), Sub: l.cost(c, "sub", l.sub, -1),
@@ -152,8 +162,8 @@ func (l *lossFlags) value(c *call, name string, examples []sequence.Example) (lo
 	return sequence.LongEdit{Edit: edit, Exact: max(1, int(*l.exact)), Band: int(*l.band)}, nil
 }
 
-// user returns the loss of the transducer in a file between labels, whose origin is
-// told in errors.
+// user returns the loss of the transducer in a file between labels; errors name the origin of the
+// labels.
 func (l *lossFlags) user(c *call, labels []string, origin string) (*losses.Transducer, error) {
 	if *l.transducer == "" {
 		return nil, errors.New("flag --transducer is needed: the machine of the loss")
@@ -185,7 +195,8 @@ func (l *lossFlags) between(c *call) (func(u, truth []int) float64, error) {
 		value = l.local(c)
 	case "ngram":
 		if *l.plus == 0 {
-			return nil, errors.New("flag --ngram_plus: expected losses need it above 0, as labellings that share no n-gram would be infinitely far apart")
+			return nil, errors.New("flag --ngram_plus: expected losses need it above 0, as labellings that share " +
+				"no n-gram would be infinitely far apart")
 		}
 		value = losses.NGram{N: int(*l.n), C: *l.plus}
 	default:

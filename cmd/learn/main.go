@@ -18,8 +18,8 @@ import (
 )
 
 func main() {
-	// The first interrupt ends a run in order; after it signals have their usual
-	// effect again, so that a second one ends the process at once.
+	// The first interrupt ends a run in order. After it signals have their usual effect again, so
+	// that a second one ends the process at once.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
 	std := cli.Standard()
@@ -54,14 +54,15 @@ func init() {
 	commands = slices.Concat([]*command{
 		sequenceTrain, sequencePredict, sequenceEval, sequenceCompare, sequenceExplain, active,
 		g2pTrain, g2pPredict, g2pEval, g2pCV, g2pExplain,
-	}, tableCommands(), federatedCommands(), trackingCommands(), structuredCommands(), boostCommands(), multiCommands(), almoCommands(), []*command{
-		sparseExport,
-		experimentHomologs, experimentSampled, experimentTable31, experimentTable41, experimentTable51, experimentTable52,
-		experimentObjectives, experimentSKPCA, experimentRobust, experimentCompletion, experimentRanking,
-		experimentStrings, experimentSparse, experimentCheap, experimentTracking, experimentFederated,
-		experimentOneRound, experimentResilient,
-		completion, man,
-	})
+	}, tableCommands(), federatedCommands(), trackingCommands(), structuredCommands(), boostCommands(),
+		multiCommands(), almoCommands(), []*command{
+			sparseExport,
+			experimentHomologs, experimentSampled, experimentTable31, experimentTable41, experimentTable51, experimentTable52,
+			experimentObjectives, experimentSKPCA, experimentRobust, experimentCompletion, experimentRanking,
+			experimentStrings, experimentSparse, experimentCheap, experimentTracking, experimentFederated,
+			experimentOneRound, experimentResilient,
+			completion, man,
+		})
 }
 
 // execute runs a command line and returns the exit status: 0, or 1 for any error.
@@ -101,10 +102,12 @@ func execute(ctx context.Context, words []string, std cli.Streams) int {
 	return c.run(ctx, rest, std)
 }
 
-// find returns the command that the first words name, and the words after them. Its errors say what may be meant.
+// find returns the command that the first words name, and the words after them. Its errors say what
+// may be meant.
 func find(words []string) (*command, []string, error) {
 	if strings.HasPrefix(words[0], "-") {
-		return nil, nil, fmt.Errorf("there is no command %q: flags go behind the group and the verb, as in `learn g2p train %s ...`; `learn help` lists them", words[0], words[0])
+		return nil, nil, fmt.Errorf("there is no command %q: flags go behind the group and the verb, as in "+
+			"`learn g2p train %s ...`; `learn help` lists them", words[0], words[0])
 	}
 	for _, c := range commands {
 		if name := strings.Fields(c.name); len(words) >= len(name) && slices.Equal(words[:len(name)], name) {
@@ -123,12 +126,14 @@ func find(words []string) (*command, []string, error) {
 		}
 	}
 	if len(verbs) > 0 {
-		which := fmt.Sprintf("%s needs one of %s after it; `learn help %s` tells what they do", words[0], strings.Join(verbs, ", "), words[0])
+		which := fmt.Sprintf("%s needs one of %s after it; `learn help %s` tells what they do", words[0],
+			strings.Join(verbs, ", "), words[0])
 		if len(words) == 1 || strings.HasPrefix(words[1], "-") {
 			return nil, nil, errors.New(which)
 		}
 		if near := verbWords.Suggest(flags.Underscores(words[1]), verbs); near != "" {
-			return nil, nil, fmt.Errorf("there is no command \"%s %s\" (did you mean %s %s?); %s", words[0], words[1], words[0], near, which)
+			return nil, nil, fmt.Errorf("there is no command \"%s %s\" (did you mean %s %s?); %s", words[0], words[1],
+				words[0], near, which)
 		}
 		return nil, nil, fmt.Errorf("there is no command \"%s %s\"; %s", words[0], words[1], which)
 	}
@@ -141,12 +146,15 @@ func find(words []string) (*command, []string, error) {
 	}
 	switch near := groupWords.Suggest(word, groups); {
 	case len(of) > 0:
-		return nil, nil, fmt.Errorf("%s stands behind one of %s, as in `learn %s %s`; `learn help` lists all", word, strings.Join(of, ", "), of[0], word)
+		return nil, nil, fmt.Errorf("%s stands behind one of %s, as in `learn %s %s`; `learn help` lists all", word,
+			strings.Join(of, ", "), of[0], word)
 	case near != "":
-		return nil, nil, fmt.Errorf("there is no command %q (did you mean %s?); `learn help` lists them", words[0], near)
+		return nil, nil, fmt.Errorf("there is no command %q (did you mean %s?); `learn help` lists them",
+			words[0], near)
 	}
 	if near := flags.Nearest(strings.ReplaceAll(word, "_", " "), names); near != "" {
-		return nil, nil, fmt.Errorf("there is no command %q (did you mean %s?); `learn help` lists them", words[0], near)
+		return nil, nil, fmt.Errorf("there is no command %q (did you mean %s?); `learn help` lists them",
+			words[0], near)
 	}
 	return nil, nil, fmt.Errorf("there is no command %q; `learn help` lists them", words[0])
 }
@@ -170,7 +178,8 @@ func isHelpAll(w string) bool {
 }
 
 func groupHelp(w io.Writer, name string) {
-	fmt.Fprintf(w, "  Usage: learn %s VERB [flags] [arguments]\n\n`learn help %s VERB` tells more, with an example.\n\n", name, name)
+	fmt.Fprintf(w, "  Usage: learn %s VERB [flags] [arguments]\n\n`learn help %s VERB` tells more, with an "+
+		"example.\n\n", name, name)
 	for _, c := range group(name) {
 		fmt.Fprintf(w, "  %-22s %s\n", c.name, c.summary)
 	}
@@ -205,7 +214,8 @@ func (c *command) run(ctx context.Context, words []string, std cli.Streams) int 
 		}
 	}
 	if len(args) < c.min || c.max >= 0 && len(args) > c.max {
-		return std.Fail(x.prog, fmt.Errorf("%d arguments given; usage: %s %s (--help tells more)", len(args), c.prog(), c.args))
+		return std.Fail(x.prog, fmt.Errorf("%d arguments given; usage: %s %s (--help tells more)", len(args),
+			c.prog(), c.args))
 	}
 	x.args = args
 	if err := do(x); err != nil {
@@ -238,12 +248,14 @@ const programSummary = "Sequence models trained on the loss that they are judged
 // overviewUsage is how the program is called.
 const overviewUsage = `  learn GROUP VERB [flags] [arguments]
 
-"learn help GROUP VERB" or "learn GROUP VERB --help" tells more, with an example. Flags stand before or behind arguments,
-as -f, --f=value or --f value, and a hyphen in a name is as good as an underscore. "learn --version" prints the version of the
-module and the commit that the program was built from, "devel" where the build knows none.`
+"learn help GROUP VERB" or "learn GROUP VERB --help" explains a command, with an example. Flags may
+stand before or after arguments, as -f, --f=value or --f value, and a hyphen in a name is equivalent
+to an underscore. "learn --version" prints the version of the module ("devel" if the build knows none)
+and the commit it was built from.`
 
 func overview(w io.Writer) {
-	fmt.Fprintf(w, "%s\n\n%s\n\n", programSummary, strings.ReplaceAll(strings.Replace(overviewUsage, "  learn", "  Usage: learn", 1), `"`, "`"))
+	fmt.Fprintf(w, "%s\n\n%s\n\n", programSummary,
+		strings.ReplaceAll(strings.Replace(overviewUsage, "  learn", "  Usage: learn", 1), `"`, "`"))
 	for _, c := range commands {
 		fmt.Fprintf(w, "  %-22s %s\n", c.name, c.summary)
 	}

@@ -21,8 +21,8 @@ var multiTrain = &command{
 	name: "multiboost train", args: "table", min: 1, max: 1,
 	summary: "Trains one classifier for rows of several sources, good on every mixture of them.",
 	about: `
-MULTIBOOST: a boosted ensemble for each source, mixed by a classifier Q(k|x) that says
-which source a row is likely to come from, so that the largest loss of a source is
+MULTIBOOST: a boosted ensemble for each source, mixed by a classifier Q(k|x) of the
+source that a row is likely to come from, so that the largest loss of a source is
 small. --source names the column of sources; new rows need none. The default is a
 softmax of the losses with a slot that all sources share, and a term in every slot a
 round; --preset=equal adds one term a round; --preset=thesis is the literal
@@ -39,12 +39,14 @@ Example:
 		t.define(fs)
 		t.defineAbsent(fs)
 		apply := multiSettings(fs)
-		unlabelled := fs.String("unlabelled", "", "Table of rows with known sources for Q; a target in it is not read")
+		unlabelled := fs.String("unlabelled", "", "Table of rows with known sources for Q; a target in it is "+
+			"not read")
 		var f roundFlags
 		f.define(fs, "the largest loss of a source")
 		picture := fs.String("plot", "", "File for a picture of the losses of the sources by round, as SVG")
 		return func(c *call) error {
-			if err := f.check(places("the data", c.arg(0), *f.valid, *unlabelled), place{"the picture", *picture}); err != nil {
+			if err := f.check(places("the data", c.arg(0), *f.valid, *unlabelled),
+				place{"the picture", *picture}); err != nil {
 				return err
 			}
 			var o multi.Options
@@ -140,7 +142,8 @@ func (f *roundFlags) multi(c *call, o *multi.Options, x *table.Table, d *boost.D
 		if p.Valid == p.Valid { // NaN without validation rows
 			valid.X, valid.Y = append(valid.X, float64(p.Round)), append(valid.Y, p.Valid)
 		}
-		return r.watch(p.Round, func() []string { return multiHistoryHeader(x.Sources) }, func() []string { return multiHistoryLine(p) }, fmt.Sprintf("largest loss %.5g", p.Max))
+		return r.watch(p.Round, func() []string { return multiHistoryHeader(x.Sources) },
+			func() []string { return multiHistoryLine(p) }, fmt.Sprintf("largest loss %.5g", p.Max))
 	}
 	r.bar.Set(0, total, "domain classifier")
 	m, err := multi.Train(d, o)
@@ -159,9 +162,12 @@ func (f *roundFlags) multi(c *call, o *multi.Options, x *table.Table, d *boost.D
 	return r.multiReport(o, x, d, m, seconds)
 }
 
-func (run *rounds) multiReport(o *multi.Options, x *table.Table, d *boost.Data, m *multi.Model, seconds float64) error {
+func (run *rounds) multiReport(o *multi.Options, x *table.Table, d *boost.Data, m *multi.Model,
+	seconds float64) error {
 	c := run.c
-	r := multiReport{Model: run.out.Name(), Loss: m.Loss.Name(), Rows: m.Rows, Sources: m.Sources, Columns: len(x.Columns), Rounds: m.Trained, Terms: m.Terms(), MeanQ: m.MeanQ, QLogLoss: m.QLogLoss, QLambda: m.QLambda, Warnings: m.Warnings, Seconds: seconds}
+	r := multiReport{Model: run.out.Name(), Loss: m.Loss.Name(), Rows: m.Rows, Sources: m.Sources,
+		Columns: len(x.Columns), Rounds: m.Trained, Terms: m.Terms(), MeanQ: m.MeanQ, QLogLoss: m.QLogLoss,
+		QLambda: m.QLambda, Warnings: m.Warnings, Seconds: seconds}
 	if n := len(m.History); n > 0 && m.Trained > 0 {
 		r.Losses = m.History[m.Trained-1]
 	}
@@ -178,7 +184,8 @@ func (run *rounds) multiReport(o *multi.Options, x *table.Table, d *boost.Data, 
 		return c.json(r)
 	}
 	w := run.report()
-	fmt.Fprintf(w, "multiboost: %d rows of %d sources, %d columns; %d rounds, %d terms, %.1f s\n", d.Rows(), len(r.Sources), r.Columns, r.Rounds, r.Terms, r.Seconds)
+	fmt.Fprintf(w, "multiboost: %d rows of %d sources, %d columns; %d rounds, %d terms, %.1f s\n", d.Rows(),
+		len(r.Sources), r.Columns, r.Rounds, r.Terms, r.Seconds)
 	fmt.Fprintf(w, "training: %s\n", r.Training.text(r.Sources))
 	if r.Valid != nil {
 		fmt.Fprintf(w, "validation: %s\n", r.Valid.text(r.Sources))
@@ -195,7 +202,8 @@ func (run *rounds) multiReport(o *multi.Options, x *table.Table, d *boost.Data, 
 
 // A history has a line for each round: losses of the sources, slots and steps of the terms.
 func multiHistoryHeader(sources []string) []string {
-	head := []string{"round", "max_loss", "objective", "validation_max", "terms", "slots", "steps", "qbar", "rescued", "seconds"}
+	head := []string{"round", "max_loss", "objective", "validation_max", "terms", "slots", "steps", "qbar",
+		"rescued", "seconds"}
 	for _, s := range sources {
 		head = append(head, "loss "+s)
 	}
@@ -205,10 +213,12 @@ func multiHistoryHeader(sources []string) []string {
 func multiHistoryLine(p *multi.Progress) []string {
 	var slots, steps, qbar []string
 	for _, t := range p.Terms {
-		slots, steps, qbar = append(slots, strconv.Itoa(t.Slot+1)), append(steps, cellOf(t.Step)), append(qbar, strconv.FormatFloat(t.Qbar, 'g', 4, 64))
+		slots, steps, qbar = append(slots, strconv.Itoa(t.Slot+1)), append(steps, cellOf(t.Step)),
+			append(qbar, strconv.FormatFloat(t.Qbar, 'g', 4, 64))
 	}
-	line := []string{strconv.Itoa(p.Round), cellOf(p.Max), cellOf(p.Objective), cellOf(p.Valid), strconv.Itoa(len(p.Terms)),
-		strings.Join(slots, " "), strings.Join(steps, " "), strings.Join(qbar, " "), p.Rescued, strconv.FormatFloat(p.Seconds, 'f', 6, 64)}
+	line := []string{strconv.Itoa(p.Round), cellOf(p.Max), cellOf(p.Objective), cellOf(p.Valid),
+		strconv.Itoa(len(p.Terms)), strings.Join(slots, " "), strings.Join(steps, " "), strings.Join(qbar, " "),
+		p.Rescued, strconv.FormatFloat(p.Seconds, 'f', 6, 64)}
 	for _, f := range p.Losses {
 		line = append(line, cellOf(f))
 	}

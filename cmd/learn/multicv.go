@@ -19,14 +19,14 @@ var multiCV = &command{
 	name: "multiboost cv", args: "table", min: 1, max: 1,
 	summary: "Cross-validates MULTIBOOST beside AdaBoost on each source and on all.",
 	about: `
-Nested cross-validation, every source divided for itself: in every fold the setting of
---grid that does best on inner folds of the training rows (by the largest error of a
-source; --choose=uniform: by the mean) is trained on all of them and tested, beside
-AdaBoost with as many rounds. MULTIBOOST adds up to a term for each source and one more
-in a round, so terms are listed; --preset=equal adds one.
+Nested cross-validation, every source divided for itself. In every fold the setting of
+--grid that does best on inner folds of the training rows is trained on all of them and
+tested. Best is the least largest error of a source, or with --choose=uniform the least mean.
+AdaBoost with as many rounds is beside it. MULTIBOOST adds up to a term for each source and one
+more in a round, so the table lists terms; --preset=equal adds one.
 
 A long run should have --checkpoint: every fit is kept in that file as it comes, and the
-same command with --resume goes on from it, to the same table.
+same command with --resume continues from it, to the same table.
 
 Example:
 
@@ -36,7 +36,8 @@ Example:
 		t.define(fs)
 		t.defineAbsent(fs)
 		apply := multiSettings(fs)
-		grid := fs.String("grid", "", "Settings to choose from: flags with their values, such as mu=2,5,20 q_lambda=0.001,0.01")
+		grid := fs.String("grid", "", "Settings to choose from: flags with their values, such as mu=2,5,20 "+
+			"q_lambda=0.001,0.01")
 		folds := fs.Int("folds", 32, 5, "Folds")
 		repeats := fs.Int("repeats", 32, 1, "Repetitions, each with another shuffle")
 		inner := fs.Int("inner_folds", 32, 3, "Folds of the training rows on which settings are chosen")
@@ -47,7 +48,8 @@ Example:
 		log.define(fs)
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		return func(c *call) error {
-			if err := apart(places("the data", c.arg(0)), append(places("the picture", *picture), place{"the checkpoint", *log.name})); err != nil {
+			if err := apart(places("the data", c.arg(0)),
+				append(places("the picture", *picture), place{"the checkpoint", *log.name})); err != nil {
 				return err
 			}
 			var base multi.Options
@@ -83,10 +85,11 @@ Example:
 			if o.Workers, err = t.workers(); err != nil {
 				return err
 			}
-			r, err := logged(c, &log, "multiboost cv fits 1", fmt.Sprintf("%016x", x.Fingerprint(x.Target, x.Weight)), len(trials), func(fitted func(int, string, int)) (*multi.CVReport, error) {
-				o.Known, o.Save, o.Fitted = log.known, log.save(), fitted
-				return multi.CrossValidate(x, trials, entries, o)
-			})
+			r, err := logged(c, &log, "multiboost cv fits 1", fmt.Sprintf("%016x", x.Fingerprint(x.Target, x.Weight)),
+				len(trials), func(fitted func(int, string, int)) (*multi.CVReport, error) {
+					o.Known, o.Save, o.Fitted = log.known, log.save(), fitted
+					return multi.CrossValidate(x, trials, entries, o)
+				})
 			if err != nil {
 				return err
 			}
@@ -145,7 +148,8 @@ func writeMultiCV(w io.Writer, r *multi.CVReport) error {
 	for _, s := range r.Sources {
 		fmt.Fprintf(t, "\t%s", s)
 	}
-	fmt.Fprint(t, "\tuniform\tagnostic\tterms\tdiff. uniform\tp\tone-tailed\tcorrected p\tdiff. agnostic\tp\tone-tailed\tcorrected p\n")
+	fmt.Fprint(t, "\tuniform\tagnostic\tterms\tdiff. uniform\tp\tone-tailed\tcorrected p\tdiff. "+
+		"agnostic\tp\tone-tailed\tcorrected p\n")
 	for _, m := range r.Models {
 		fmt.Fprint(t, m.Name)
 		for k := range r.Sources {
@@ -158,8 +162,10 @@ func writeMultiCV(w io.Writer, r *multi.CVReport) error {
 		terms, _ := metrics.MeanSD(m.Terms)
 		fmt.Fprintf(t, "\t%s\t%s\t%.0f", meanSD(m.Uniform), meanSD(m.Agnostic), math.Round(terms))
 		if m.UniformPlain != nil {
-			for _, x := range [][2]*metrics.TTest{{m.UniformPlain, m.UniformCorrected}, {m.AgnosticPlain, m.AgnosticCorrected}} {
-				fmt.Fprintf(t, "\t%+.2f\t%s\t%s\t%s", 100*x[0].Mean, x[0].P.Text("%.3f"), x[0].OneTailed().Text("%.3f"), x[1].P.Text("%.3f"))
+			for _, x := range [][2]*metrics.TTest{{m.UniformPlain, m.UniformCorrected},
+				{m.AgnosticPlain, m.AgnosticCorrected}} {
+				fmt.Fprintf(t, "\t%+.2f\t%s\t%s\t%s", 100*x[0].Mean, x[0].P.Text("%.3f"), x[0].OneTailed().Text("%.3f"),
+					x[1].P.Text("%.3f"))
 			}
 		} else {
 			fmt.Fprint(t, strings.Repeat("\t", 8))
@@ -169,7 +175,10 @@ func writeMultiCV(w io.Writer, r *multi.CVReport) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%d rows, %d trials; errors in per cent with standard deviations. Differences are from adaboost-all, with the plain paired t-test, two- and one-tailed (the latter is the thesis' test), and the corrected resampled one, two-tailed, which is the honest one; - is undefined. multiboost chose %s\n", r.Rows, r.Trials, tally(r.Models[0].Chosen))
+	_, err := fmt.Fprintf(w, "%d rows, %d trials; errors in per cent with standard deviations. Differences "+
+		"are from adaboost-all. Tests are the plain paired t-test, two- and one-tailed (the latter is the "+
+		"thesis' test), and the corrected resampled one, two-tailed, which accounts for overlap; - is "+
+		"undefined. multiboost chose %s\n", r.Rows, r.Trials, tally(r.Models[0].Chosen))
 	return err
 }
 

@@ -26,7 +26,8 @@ type multiMeasure struct {
 	Loss     float64    `json:"loss"` // mean over the rows
 }
 
-func measureMulti(m *multi.Model, d *boost.Data, target *multi.TargetSet, workers, rounds int) (*multiMeasure, error) {
+func measureMulti(m *multi.Model, d *boost.Data, target *multi.TargetSet, workers,
+	rounds int) (*multiMeasure, error) {
 	f, err := m.Scores(d.X, &multi.PredictOptions{Workers: workers, Rounds: rounds})
 	if err != nil {
 		return nil, err
@@ -35,7 +36,8 @@ func measureMulti(m *multi.Model, d *boost.Data, target *multi.TargetSet, worker
 	if err != nil {
 		return nil, err
 	}
-	r := &multiMeasure{Rows: d.Rows(), Uniform: 100 * e.Uniform, Agnostic: 100 * e.Agnostic, Loss: score.Mean(m.Loss, d.Y, d.W, f, 1)}
+	r := &multiMeasure{Rows: d.Rows(), Uniform: 100 * e.Uniform, Agnostic: 100 * e.Agnostic,
+		Loss: score.Mean(m.Loss, d.Y, d.W, f, 1)}
 	for _, v := range e.Domain {
 		if math.IsNaN(v) {
 			r.Errors = append(r.Errors, nil)
@@ -68,9 +70,10 @@ var multiPredict = &command{
 	name: "multiboost predict", args: "[table]", min: 0, max: 1,
 	summary: "Predicts the rows of a table with a model of MULTIBOOST.",
 	about: `
-The table has the model's columns, in any order; target and source may be absent, and
-are not used. One line of CSV for each row: the columns of --id, if any; the class and its probability (roughly
-calibrated at best), the scores, or Q: the probability of each source.
+The table has the model's columns, in any order. Target and source may be absent, and
+are not used. The output has one line of CSV for each row: the columns of --id, if any, and the
+class with its probability (roughly calibrated at best), the scores, or Q, the probability of
+each source.
 
 Example:
 
@@ -79,11 +82,13 @@ Example:
 		var t multiTable
 		t.define(fs)
 		name := fs.String("model", "", "File with the model; needed")
-		what := fs.Enum("output", "classes", []string{"classes", "probabilities", "scores", "sources"}, "What to write")
+		what := fs.Enum("output", "classes", []string{"classes", "probabilities", "scores", "sources"},
+			"What to write")
 		to := fs.String("predictions", "", "File for the predictions; standard output when not given")
-		rounds := fs.Int("rounds", 32, 0, "Use the terms of so many rounds; 0 is all")
+		rounds := fs.Int("rounds", 32, 0, "Use the terms of this many rounds; 0 is all")
 		return func(c *call) error {
-			if err := apart([]place{{"the data", c.arg(0)}, {"the model", *name}}, places("the output", *to)); err != nil {
+			if err := apart([]place{{"the data", c.arg(0)}, {"the model", *name}},
+				places("the output", *to)); err != nil {
 				return err
 			}
 			m, err := c.multiPrefix(*name, *rounds)
@@ -119,7 +124,8 @@ func writeMulti(w io.Writer, m *multi.Model, x *table.Table, f, q []float64, wha
 	b := bufio.NewWriterSize(w, 1<<16)
 	out := csv.NewWriter(b)
 	g := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-	header := map[string][]string{"classes": {"class", "probability"}, "probabilities": m.Schema.Classes, "scores": {"score"}, "sources": m.Sources}[what]
+	header := map[string][]string{"classes": {"class", "probability"}, "probabilities": m.Schema.Classes,
+		"scores": {"score"}, "sources": m.Sources}[what]
 	names, named := idColumns(x)
 	if err := out.Write(append(names, header...)); err != nil {
 		return err
@@ -156,9 +162,9 @@ var multiEval = &command{
 	name: "multiboost eval", args: "table ...", min: 1, max: -1,
 	summary: "Measures a model of MULTIBOOST on rows with labels and sources.",
 	about: `
-Error rates of each source, their mean (uniform) and the largest mixture (agnostic; over
-all mixtures, or those of --low, --high, --vertices), of the classes that predict names.
-One line for each table.
+Prints error rates of the classes that predict names: of each source, their mean (uniform)
+and the largest mixture (agnostic; over all mixtures, or those of --low, --high, --vertices).
+Each table has one line.
 
 Example:
 
@@ -167,7 +173,7 @@ Example:
 		var t multiTable
 		t.define(fs)
 		name := fs.String("model", "", "File with the model; needed")
-		rounds := fs.Int("rounds", 32, 0, "Use the terms of so many rounds; 0 is all")
+		rounds := fs.Int("rounds", 32, 0, "Use the terms of this many rounds; 0 is all")
 		target := targetFlags(fs)
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		return func(c *call) error {
@@ -215,9 +221,11 @@ Example:
 
 // targetFlags defines the flags of a target set.
 func targetFlags(fs *flags.Set) func() (*multi.TargetSet, error) {
-	low := fs.String("low", "", "Least share of each source in the target mixture, separated by commas, in the sources' order")
+	low := fs.String("low", "", "Least share of each source in the target mixture, separated by commas, in "+
+		"the sources' order")
 	high := fs.String("high", "", "Largest share of each source in the target mixture")
-	vertices := fs.String("vertices", "", "Target mixtures, whose hull is the target set: shares separated by commas, mixtures by semicolons")
+	vertices := fs.String("vertices", "", "Target mixtures, whose hull is the target set: shares separated "+
+		"by commas, mixtures by semicolons")
 	return func() (*multi.TargetSet, error) {
 		s := &multi.TargetSet{}
 		var err error

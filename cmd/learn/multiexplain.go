@@ -18,13 +18,14 @@ import (
 
 // multiExplanation is what is known of a model.
 type multiExplanation struct {
-	Loss     string             `json:"loss"`
-	Settings string             `json:"settings"`
-	Sources  []string           `json:"sources"`
-	Rows     []int              `json:"training_rows"`
-	Rounds   int                `json:"rounds"`
-	Terms    []int              `json:"terms"` // by slot; the last one is shared if there is one more than sources
-	Mass     []float64          `json:"mass"`  // Σ alpha of each slot
+	Loss     string   `json:"loss"`
+	Settings string   `json:"settings"`
+	Sources  []string `json:"sources"`
+	Rows     []int    `json:"training_rows"`
+	Rounds   int      `json:"rounds"`
+	// by slot; the last one is shared if there is one more than sources
+	Terms    []int              `json:"terms"`
+	Mass     []float64          `json:"mass"` // Σ alpha of each slot
 	Shares   []float64          `json:"shares"`
 	MeanQ    [][]float64        `json:"mean_q"`
 	QLogLoss float64            `json:"q_log_loss,omitempty"`
@@ -37,9 +38,9 @@ var multiExplain = &command{
 	name: "multiboost explain", args: "[table]", min: 0, max: 1,
 	summary: "Says what is in a model of MULTIBOOST, and what its bounds are.",
 	about: `
-Terms and weight of each source's slot, the columns that splits use, and how well Q tells
-the sources apart. With --bounds the table must hold the training rows: Theorems 4.4 and
-4.5, their parts, and margins.
+Prints terms and weight of each source's slot, the columns that splits use, and how well Q
+distinguishes the sources. With --bounds the table must hold the training rows: it adds
+Theorems 4.4 and 4.5, their parts, and margins.
 
 Pictures of --plot: mass, the share of each source in the weights (figure B.3); losses,
 the surrogate loss of each source after each round, and steps, the weights of terms by
@@ -55,23 +56,30 @@ Example:
 		name := fs.String("model", "", "File with the model; needed")
 		bounds := fs.Bool("bounds", false, "Evaluate the bounds on the table, which must hold the training rows")
 		delta := fs.Float("delta", 0.05, "Probability with which the bounds may fail")
-		rho := fs.String("rho", "", "Margins of the bounds, separated by commas, chosen without a look at the data; six fixed ones when not given")
-		anyRho := fs.Bool("any_rho", false, "A bound for all margins at once (Theorem B.2, with the constants that hold)")
-		mixture := fs.String("mixture", "", "Mixture that the bounds are evaluated for: shares separated by commas; even when not given")
-		cover := fs.String("cover", "", "Cover of Theorem 4.5: mixtures separated by semicolons; the sources themselves when not given")
+		rho := fs.String("rho", "", "Margins of the bounds, separated by commas, chosen without a look at the "+
+			"data; six fixed ones when not given")
+		anyRho := fs.Bool("any_rho", false, "A bound for all margins at once (Theorem B.2, with the constants "+
+			"that hold)")
+		mixture := fs.String("mixture", "", "Mixture that the bounds are evaluated for: shares separated by "+
+			"commas; even when not given")
+		cover := fs.String("cover", "", "Cover of Theorem 4.5: mixtures separated by semicolons; the sources "+
+			"themselves when not given")
 		radius := fs.Float("radius", 0, "l1 distance from the cover that Theorem 4.5 allows")
 		target := targetFlags(fs)
 		top := fs.Int("top", 32, 20, "Columns to list, the most used first; 0 is all")
 		bins := fs.Int("bins", 32, 20, "Bins of the first principal component")
-		picture := fs.Enum("picture", "losses", []string{"losses", "steps", "mass", "q", "margins", "importance"}, "What --plot draws")
+		picture := fs.Enum("picture", "losses", []string{"losses", "steps", "mass", "q", "margins", "importance"},
+			"What --plot draws")
 		file := fs.String("plot", "", "File for a picture, as SVG")
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		return func(c *call) error {
-			if err := apart([]place{{"the data", c.arg(0)}, {"the model", *name}}, places("the picture", *file)); err != nil {
+			if err := apart([]place{{"the data", c.arg(0)}, {"the model", *name}},
+				places("the picture", *file)); err != nil {
 				return err
 			}
 			if !*bounds {
-				if err := c.idle("it is of --bounds", "delta", "rho", "any_rho", "mixture", "cover", "radius", "low", "high", "vertices"); err != nil {
+				if err := c.idle("it is of --bounds", "delta", "rho", "any_rho", "mixture", "cover", "radius", "low",
+					"high", "vertices"); err != nil {
 					return err
 				}
 			}
@@ -83,11 +91,13 @@ Example:
 				return err
 			}
 			if *top < 0 || *bins < 1 || *bins > 10000 {
-				return errors.New("flags --top and --bins: the first must not be negative, the second lies between 1 and 10000")
+				return errors.New("flags --top and --bins: the first must not be negative, the second lies between 1 " +
+					"and 10000")
 			}
 			needs := *bounds || *file != "" && (*picture == "q" || *picture == "margins")
 			if len(c.args) == 0 && needs {
-				return errors.New("bounds, margins and Q along the principal component need the table: give it as argument")
+				return errors.New("bounds, margins and Q along the principal component need the table: give it as " +
+					"argument")
 			}
 			x := explainMulti(m)
 			var tab *table.Table
@@ -151,7 +161,9 @@ Example:
 }
 
 func explainMulti(m *multi.Model) *multiExplanation {
-	x := &multiExplanation{Loss: m.Loss.Name(), Settings: m.Settings, Sources: m.Sources, Rows: m.Rows, Rounds: m.Trained, Mass: m.Mass(), Shares: m.Shares(), MeanQ: m.MeanQ, QLogLoss: m.QLogLoss, Warnings: m.Warnings}
+	x := &multiExplanation{Loss: m.Loss.Name(), Settings: m.Settings, Sources: m.Sources, Rows: m.Rows,
+		Rounds: m.Trained, Mass: m.Mass(), Shares: m.Shares(), MeanQ: m.MeanQ, QLogLoss: m.QLogLoss,
+		Warnings: m.Warnings}
 	for s, e := range m.Slots {
 		x.Terms = append(x.Terms, len(e.Terms))
 		for j, imp := range e.Importance() {
@@ -169,7 +181,8 @@ func explainMulti(m *multi.Model) *multiExplanation {
 }
 
 func (x *multiExplanation) write(w io.Writer, top int) error {
-	fmt.Fprintf(w, "multiboost: %s loss, %d rounds\nsettings: %s\n\n", x.Loss, x.Rounds, settingsText("multiboost", x.Settings))
+	fmt.Fprintf(w, "multiboost: %s loss, %d rounds\nsettings: %s\n\n", x.Loss, x.Rounds,
+		settingsText("multiboost", x.Settings))
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "slot\trows\tterms\tΣ alpha\tshare of ||alpha||_1")
 	for s, n := range x.Terms {
@@ -204,11 +217,13 @@ func (x *multiExplanation) write(w io.Writer, top int) error {
 }
 
 // chart draws one of the pictures.
-func (x *multiExplanation) chart(m *multi.Model, tab *table.Table, what string, top, bins, workers int) (plot.Chart, error) {
+func (x *multiExplanation) chart(m *multi.Model, tab *table.Table, what string, top, bins,
+	workers int) (plot.Chart, error) {
 	switch what {
 	case "mass":
-		return plot.Chart{Title: "Weight of each source", XLabel: "source", YLabel: "share of ||α||₁", Categories: x.Sources, ZeroY: true,
-			Series: []plot.Series{{Name: "share", Kind: plot.Bars, Y: x.Shares}}}, nil
+		return plot.Chart{Title: "Weight of each source", XLabel: "source", YLabel: "share of ||α||₁",
+				Categories: x.Sources, ZeroY: true, Series: []plot.Series{{Name: "share", Kind: plot.Bars, Y: x.Shares}}},
+			nil
 	case "importance":
 		c := plot.Chart{Title: "Columns of the splits", XLabel: "splits", Horizontal: true}
 		s := plot.Series{Name: "splits", Kind: plot.Bars}
@@ -235,7 +250,8 @@ func (x *multiExplanation) chart(m *multi.Model, tab *table.Table, what string, 
 		}
 		return c, nil
 	case "margins":
-		c := plot.Chart{Title: "Distribution of margins", XLabel: "margin y f(x) / ||α||₁", YLabel: "share of the source's rows at most there", VRules: []plot.Rule{{At: 0, Label: "errors end"}}}
+		c := plot.Chart{Title: "Distribution of margins", XLabel: "margin y f(x) / ||α||₁",
+			YLabel: "share of the source's rows at most there", VRules: []plot.Rule{{At: 0, Label: "errors end"}}}
 		for k, name := range x.Sources {
 			c.Series = append(c.Series, plot.Cumulative(name, x.Bound.MarginsOf(k)))
 		}
@@ -262,8 +278,10 @@ func lossesChart(m *multi.Model) plot.Chart {
 // multiErrorsChart draws the uniform and the agnostic errors of a cross-validation, with a standard
 // deviation to each side.
 func multiErrorsChart(r *multi.CVReport) plot.Chart {
-	c := plot.Chart{Title: "Errors in cross-validation", Subtitle: "mean over trials, and the standard deviation to each side", XLabel: "error, %", Horizontal: true, Legend: true}
-	uniform, agnostic := plot.Series{Name: "uniform", Kind: plot.Bars}, plot.Series{Name: "agnostic", Kind: plot.Bars}
+	c := plot.Chart{Title: "Errors in cross-validation", Subtitle: "mean over trials, and the standard " +
+		"deviation to each side", XLabel: "error, %", Horizontal: true, Legend: true}
+	uniform, agnostic := plot.Series{Name: "uniform", Kind: plot.Bars},
+		plot.Series{Name: "agnostic", Kind: plot.Bars}
 	for _, m := range r.Models {
 		c.Categories = append(c.Categories, m.Name)
 		for _, x := range []struct {
@@ -282,7 +300,8 @@ func multiErrorsChart(r *multi.CVReport) plot.Chart {
 // chartQ is figure 4.3: for the rows of each source, the mean of Q of that source along the
 // first principal component of all rows.
 func chartQ(m *multi.Model, tab *table.Table, bins, workers int) (plot.Chart, error) {
-	c := plot.Chart{Title: "Q along the first principal component", YLabel: "mean Q(k | x) over the rows of source k", YRange: &[2]float64{0, 1}}
+	c := plot.Chart{Title: "Q along the first principal component",
+		YLabel: "mean Q(k | x) over the rows of source k", YRange: &[2]float64{0, 1}}
 	at, share, err := multi.FirstComponent(tab, workers)
 	if err != nil {
 		return c, err

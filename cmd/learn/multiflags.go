@@ -34,20 +34,25 @@ func (t *multiTable) sources(c *call, name string) (*table.Table, error) {
 		return nil, err
 	}
 	if x.Classification() && len(x.Classes) != 2 || !x.Classification() {
-		return nil, fmt.Errorf("%s: MULTIBOOST separates two classes; the target %q has %s", x.Name, x.TargetName, describeTarget(x))
+		return nil, fmt.Errorf("%s: MULTIBOOST separates two classes; the target %q has %s", x.Name, x.TargetName,
+			describeTarget(x))
 	}
 	if len(x.Sources) < 2 {
-		return nil, fmt.Errorf("%s: column %q: all rows are of one source, %q; with one source MULTIBOOST is AdaBoost, which is learn adaboost", x.Name, x.SourceName, strings.Join(x.Sources, ""))
+		return nil, fmt.Errorf("%s: column %q: all rows are of one source, %q; with one source MULTIBOOST is "+
+			"AdaBoost, which is learn adaboost", x.Name, x.SourceName, strings.Join(x.Sources, ""))
 	}
 	if n := len(x.Sources); n > manySources && x.Rows < rowsPerSource*n {
-		return nil, fmt.Errorf("%s: column %q has %d different values (%s, %s, %s, ...) in %d rows: that is a measurement or an identifier, not a domain of which there are rows enough to learn from (%d or more on the average where there are more than %d domains); name another column with --source, or group its values first", x.Name, x.SourceName, n, x.Sources[0], x.Sources[1], x.Sources[2], x.Rows, rowsPerSource, manySources)
+		return nil, fmt.Errorf("%s: column %q has %d different values (%s, %s, %s, ...) in %d rows: that is a "+
+			"measurement or an identifier, not a domain with enough rows to learn from (%d or more on average "+
+			"where there are more than %d domains); name another column with --source, or group its values first",
+			x.Name, x.SourceName, n, x.Sources[0], x.Sources[1], x.Sources[2], x.Rows, rowsPerSource, manySources)
 	}
 	return x, x.CheckSources()
 }
 
-// Beyond so many sources, or classes, a column of them must have so many rows for each, or it is
-// taken for a mistake: training a slot for each value of a measurement takes long and says nothing.
-// Reports list no more of them one by one.
+// Beyond these numbers of sources, or classes, a column must have this many rows for each, or it is
+// taken for a mistake. Training a slot for each value of a measurement takes long and is
+// uninformative. Reports do not list more than these one by one.
 const (
 	manySources   = 32
 	rowsPerSource = 10
@@ -64,7 +69,8 @@ func writeMeanQ(w io.Writer, sources []string, q [][]float64) error {
 
 // likeMulti reads a table of a model's form. Sources are not needed to predict; where they
 // are there, they must be the model's.
-func (t *multiTable) likeMulti(c *call, name string, like *table.Table, labelled, sourced bool) (*table.Table, error) {
+func (t *multiTable) likeMulti(c *call, name string, like *table.Table, labelled,
+	sourced bool) (*table.Table, error) {
 	o, err := t.options()
 	if err != nil {
 		return nil, err
@@ -79,10 +85,12 @@ func (t *multiTable) likeMulti(c *call, name string, like *table.Table, labelled
 		return nil, err
 	}
 	if labelled && x.Target == nil {
-		return nil, fmt.Errorf("%s: there is no column %q to compare predictions with; --target names another", x.Name, like.TargetName)
+		return nil, fmt.Errorf("%s: there is no column %q to compare predictions with; --target names another",
+			x.Name, like.TargetName)
 	}
 	if sourced && x.Source == nil {
-		return nil, fmt.Errorf("%s: there is no column %q with the source of each row; --source names another", x.Name, like.SourceName)
+		return nil, fmt.Errorf("%s: there is no column %q with the source of each row; --source names another",
+			x.Name, like.SourceName)
 	}
 	return x, nil
 }
@@ -93,7 +101,7 @@ func (c *call) multiModel(name string) (*multi.Model, error) {
 	return m, err
 }
 
-// multiPrefix reads a model of which so many rounds are used, 0 being all, and looks at --rounds.
+// multiPrefix reads a model for use of its first rounds, 0 being all, and checks --rounds.
 func (c *call) multiPrefix(name string, rounds int64) (*multi.Model, error) {
 	if rounds < 0 {
 		return nil, errors.New("flag --rounds: it must not be negative")
@@ -121,45 +129,64 @@ func points(name, value string) ([][]float64, error) {
 // multiSettings defines the flags of MULTIBOOST and returns what applies those that were
 // given to options.
 func multiSettings(fs *flags.Set) func(o *multi.Options) error {
-	preset := fs.Enum("preset", "default", []string{"default", "equal", "thesis"}, "Setting that the other flags change: default; equal, which adds one term a round; thesis, the literal algorithm of figure 4.1, which can stall")
-	objective := fs.Enum("objective", "softmax", []string{"softmax", "max", "sum", "skew"}, "How the losses of the domains are made one number")
-	loss := fs.Enum("loss", "exponential", []string{"exponential", "logistic", "logistic2"}, "Loss; logistic2 is in base 2")
+	preset := fs.Enum("preset", "default", []string{"default", "equal", "thesis"},
+		"Setting that the other flags change: default; equal, which adds one term a round; thesis, the literal "+
+			"algorithm of figure 4.1, which can stall")
+	objective := fs.Enum("objective", "softmax", []string{"softmax", "max", "sum", "skew"},
+		"How the losses of the domains are made one number")
+	loss := fs.Enum("loss", "exponential", []string{"exponential", "logistic", "logistic2"},
+		"Loss; logistic2 is in base 2")
 	rounds := fs.Int("rounds", 32, 100, "Rounds T")
-	mu := fs.Float("mu", 5, "mu of softmax, divided by the largest loss in each round: 2 to 5 when the mean error matters, 20 when only the worst source does")
+	mu := fs.Float("mu", 5, "mu of softmax, divided by the largest loss in each round: 2 to 5 when the mean "+
+		"error matters, 20 when only the worst source does")
 	fixedMu := fs.Bool("fixed_mu", false, "mu is not divided by the largest loss")
 	beta := fs.Float("beta", 0, "What the adversary of skew pays for weight on small sources")
-	low := fs.String("low", "", "Least share of each source in the target mixture, separated by commas, in the sources' order")
+	low := fs.String("low", "", "Least share of each source in the target mixture, separated by commas, in "+
+		"the sources' order")
 	high := fs.String("high", "", "Largest share of each source in the target mixture")
-	vertices := fs.String("vertices", "", "Target mixtures, whose hull is the target set: shares separated by commas, mixtures by semicolons")
-	directions := fs.Enum("directions", "pooled", []string{"pooled", "own"}, "Rows that a source's base predictors are trained on: all, or its own")
-	slots := fs.Enum("slots", "shared", []string{"shared", "domain"}, "One slot a source, and perhaps one that they share")
+	vertices := fs.String("vertices", "", "Target mixtures, whose hull is the target set: shares separated "+
+		"by commas, mixtures by semicolons")
+	directions := fs.Enum("directions", "pooled", []string{"pooled", "own"},
+		"Rows that a source's base predictors are trained on: all, or its own")
+	slots := fs.Enum("slots", "shared", []string{"shared", "domain"},
+		"One slot a source, and perhaps one that they share")
 	round := fs.Enum("round", "block", []string{"block", "greedy"}, "A round adds a term in every slot, or one")
-	scoring := fs.Enum("score", "newton", []string{"newton", "derivative", "decrease"}, "Order of the slots in a round")
-	factor := fs.Float("domain_factor", 1, "Multiplies the scores of the sources' slots against the shared one (0.3 suits greedy rounds)")
-	step := fs.Enum("step", "line", []string{"line", "closed", "bound", "sqrt"}, "Length of steps: line search, the closed form of the own source, the bound of lemma 4.3, C/sqrt(t)")
+	scoring := fs.Enum("score", "newton", []string{"newton", "derivative", "decrease"},
+		"Order of the slots in a round")
+	factor := fs.Float("domain_factor", 1, "Multiplies the scores of the sources' slots against the shared "+
+		"one (0.3 suits greedy rounds)")
+	step := fs.Enum("step", "line", []string{"line", "closed", "bound", "sqrt"},
+		"Length of steps: line search, the closed form of the own source, the bound of lemma 4.3, C/sqrt(t)")
 	stepC := fs.Float("step_c", 0.3, "C of --step=sqrt")
 	etaMax := fs.Float("eta_max", 10, "Longest step")
 	l1 := fs.Float("l1", 0, "c of the penalty c/sqrt(m_k) times the sum of weights, in each source's loss")
 	literal := fs.Bool("literal", false, "Let --objective=max stall, as the thesis' algorithm does")
 	best := fs.Bool("best", false, "Keep the rounds up to the least maximum of the losses")
-	splits := fs.String("splits", "1", "Internal nodes of base trees; 1 is stumps. Several numbers are families, of which each slot takes the best in every round; their --l1 grows with their complexity")
+	splits := fs.String("splits", "1", "Internal nodes of base trees; 1 is stumps. Several numbers are "+
+		"families; each slot takes the best in every round; their --l1 grows with their complexity")
 	bins := fs.Int("bins", 32, 0, "Bins of a histogram for trees; 0 searches all thresholds")
-	q := fs.Enum("q", "logistic", []string{"logistic", "uniform"}, "Domain classifier Q(k|x): logistic regression, or 1/p")
+	q := fs.Enum("q", "logistic", []string{"logistic", "uniform"},
+		"Domain classifier Q(k|x): logistic regression, or 1/p")
 	qLambda := fs.Float("q_lambda", 0.001, "L2 penalty of the logistic regression")
-	qChoose := fs.String("q_choose", "", "Penalties, separated by commas, of which the one with the least held-out log loss is taken")
-	qPrior := fs.Enum("q_prior", "balanced", []string{"balanced", "empirical"}, "Weight of the sources in Q: the same, or by their rows")
+	qChoose := fs.String("q_choose", "", "Penalties, separated by commas; the one with the least held-out "+
+		"log loss is taken")
+	qPrior := fs.Enum("q_prior", "balanced", []string{"balanced", "empirical"},
+		"Weight of the sources in Q: the same, or by their rows")
 	qFolds := fs.Int("q_folds", 32, 5, "Folds to cross-fit Q; 1 is none")
-	qOnly := fs.Bool("q_unlabelled_only", false, "Train Q on --unlabelled alone: it is then independent of the labelled rows, as the bounds want")
+	qOnly := fs.Bool("q_unlabelled_only", false, "Train Q on --unlabelled alone: it is then independent of "+
+		"the labelled rows, as the bounds want")
 	qTemperature := fs.Float("q_temperature", 1, "Scores of Q are divided by it")
 	qCalibrate := fs.Bool("q_calibrate", false, "Choose the temperature on held-out rows")
 	qFloor := fs.Float("q_floor", 1e-6, "Least Q of any source")
 	qIterations := fs.Int("q_iterations", 32, 60, "Most iterations of L-BFGS for Q")
 	seed := fs.Uint("seed", 0, "Seed of Q's folds")
 	return func(o *multi.Options) error {
-		if err := within(fs, counted("rounds", rounds, 1, math.MaxInt32), positive("mu", mu), notNegative("beta", beta), positive("domain_factor", factor),
-			positive("step_c", stepC), positive("eta_max", etaMax), notNegative("l1", l1), counted("bins", bins, 0, 255),
-			positive("q_lambda", qLambda), counted("q_folds", qFolds, 1, 1000), positive("q_temperature", qTemperature),
-			span{flag: "q_floor", value: *qFloor, most: 1}, counted("q_iterations", qIterations, 1, math.MaxInt32)); err != nil {
+		if err := within(fs, counted("rounds", rounds, 1, math.MaxInt32), positive("mu", mu),
+			notNegative("beta", beta), positive("domain_factor", factor), positive("step_c", stepC),
+			positive("eta_max", etaMax), notNegative("l1", l1), counted("bins", bins, 0, 255),
+			positive("q_lambda", qLambda), counted("q_folds", qFolds, 1, 1000),
+			positive("q_temperature", qTemperature), span{flag: "q_floor", value: *qFloor, most: 1},
+			counted("q_iterations", qIterations, 1, math.MaxInt32)); err != nil {
 			return err
 		}
 		if fs.Given("preset") {
@@ -183,9 +210,11 @@ func multiSettings(fs *flags.Set) func(o *multi.Options) error {
 		set(fs, "mu", &o.Mu, mu, same)
 		set(fs, "fixed_mu", &o.FixedMu, fixedMu, same)
 		set(fs, "beta", &o.Beta, beta, same)
-		set(fs, "directions", &o.Directions, directions, func(v string) multi.Directions { return multi.Directions(plain("pooled")(v)) })
+		set(fs, "directions", &o.Directions, directions,
+			func(v string) multi.Directions { return multi.Directions(plain("pooled")(v)) })
 		set(fs, "slots", &o.Slots, slots, func(v string) multi.Slots { return multi.Slots(plain("shared")(v)) })
-		set(fs, "round", &o.Round, round, func(v string) multi.RoundKind { return multi.RoundKind(plain("block")(v)) })
+		set(fs, "round", &o.Round, round,
+			func(v string) multi.RoundKind { return multi.RoundKind(plain("block")(v)) })
 		set(fs, "score", &o.Score, scoring, func(v string) multi.Score { return multi.Score(plain("newton")(v)) })
 		set(fs, "domain_factor", &o.DomainFactor, factor, same)
 		set(fs, "step", &o.Step, step, func(v string) multi.Step { return multi.Step(plain("line")(v)) })
@@ -195,7 +224,8 @@ func multiSettings(fs *flags.Set) func(o *multi.Options) error {
 		set(fs, "literal", &o.Literal, literal, same)
 		set(fs, "best", &o.Best, best, same)
 		set(fs, "q_lambda", &o.QOptions.Lambda, qLambda, same)
-		set(fs, "q_prior", &o.QOptions.Prior, qPrior, func(v string) multi.Prior { return multi.Prior(plain("balanced")(v)) })
+		set(fs, "q_prior", &o.QOptions.Prior, qPrior,
+			func(v string) multi.Prior { return multi.Prior(plain("balanced")(v)) })
 		set(fs, "q_folds", &o.QOptions.Folds, qFolds, asInt)
 		set(fs, "q_unlabelled_only", &o.QOptions.OnlyUnlabelled, qOnly, same)
 		set(fs, "q_temperature", &o.QOptions.Temperature, qTemperature, same)
@@ -272,7 +302,8 @@ func idleMulti(fs *flags.Set, o *multi.Options) error {
 		read bool
 		by   string
 	}{
-		{"mu", objective == multi.SoftMax, "--objective=softmax"}, {"fixed_mu", objective == multi.SoftMax, "--objective=softmax"},
+		{"mu", objective == multi.SoftMax, "--objective=softmax"},
+		{"fixed_mu", objective == multi.SoftMax, "--objective=softmax"},
 		{"literal", objective == multi.Max, "--objective=max"},
 		{"step_c", step == multi.SqrtStep, "--step=sqrt"},
 		{"round", objective != multi.Max || o.Round == multi.Greedy, "another objective than max"},
@@ -282,7 +313,8 @@ func idleMulti(fs *flags.Set, o *multi.Options) error {
 		{"domain_factor", pooled && o.Slots == multi.WithShared, "a shared slot, of --directions=pooled,"},
 	} {
 		if fs.Given(f.name) && !f.read {
-			return fmt.Errorf("flag --%s has no effect: only %s reads it, and the objective is %s, the step %s", f.name, f.by, objective, cmp.Or(step, "line"))
+			return fmt.Errorf("flag --%s has no effect: only %s reads it, and the objective is %s, the step %s",
+				f.name, f.by, objective, cmp.Or(step, "line"))
 		}
 	}
 	return nil
@@ -293,7 +325,8 @@ func idleQ(fs *flags.Set, o *multi.Options) error {
 	if _, ok := o.Q.(multi.Uniform); !ok {
 		return nil
 	}
-	for _, name := range []string{"q_lambda", "q_choose", "q_prior", "q_folds", "q_unlabelled_only", "q_temperature", "q_calibrate", "q_floor", "q_iterations", "seed"} {
+	for _, name := range []string{"q_lambda", "q_choose", "q_prior", "q_folds", "q_unlabelled_only",
+		"q_temperature", "q_calibrate", "q_floor", "q_iterations", "seed"} {
 		if fs.Given(name) {
 			return fmt.Errorf("flag --%s has no effect: only --q=logistic reads it, and Q is uniform", name)
 		}
@@ -319,7 +352,8 @@ func withSources(o *multi.Options, x *table.Table) error {
 		o.Families = multi.TreeFamilies(x, sizes, bins)
 	}
 	if n := float64(len(x.Sources)); o.QOptions.Floor*n > 1 {
-		return fmt.Errorf("flag --q_floor: %v is out of range: %d sources have probabilities that sum to 1, so that it must be at most %.4g", o.QOptions.Floor, len(x.Sources), 1/n)
+		return fmt.Errorf("flag --q_floor: %v is out of range: %d sources have probabilities that sum to 1, so "+
+			"that it must be at most %.4g", o.QOptions.Floor, len(x.Sources), 1/n)
 	}
 	return nil
 }

@@ -14,21 +14,25 @@ import (
 
 // predictionExperiment is an experiment of structured prediction: repetitions, tables, a
 // checkpoint. define adds flags of its own, and returns what runs it.
-func predictionExperiment(name, summary, about string, define func(fs *flags.Set) func(ctx context.Context, c *call, o *experiment.PredictionOptions) (*experiment.PredictionReport, error)) *command {
+func predictionExperiment(name, summary, about string,
+	define func(fs *flags.Set) func(ctx context.Context, c *call,
+		o *experiment.PredictionOptions) (*experiment.PredictionReport, error)) *command {
 	return &command{
 		name: "experiment " + name, args: "", min: 0, max: 0, summary: summary,
 		about: about + `
 
-A long run should have --checkpoint: the same command goes on from it, to the same result.
+A long run should have --checkpoint: the same command continues from it, to the same result.
 
 Example:
 
   learn experiment ` + name + ` --quick`,
 		setup: func(fs *flags.Set) func(*call) error {
 			quick := fs.Bool("quick", false, "Small sizes, for a look")
-			repetitions := fs.Int("repetitions", 32, 0, "Repetitions; 0 is as many as the published experiment has, or a few with --quick")
+			repetitions := fs.Int("repetitions", 32, 0, "Repetitions; 0 is as many as the published experiment "+
+				"has, or a few with --quick")
 			seed := fs.Uint("seed", 1, "Seed of all draws")
-			checkpoint := fs.String("checkpoint", "", "File that keeps repetitions as they come; if it exists, those are not made again. Remove it when the program or --quick or --seed changed")
+			checkpoint := fs.String("checkpoint", "", "File that keeps repetitions as they come; if it exists, "+
+				"those are not made again. Remove it when the program or --quick or --seed changed")
 			asJSON := fs.Bool("json", false, "Report as JSON")
 			markdown := fs.Bool("markdown", false, "Report as Markdown")
 			_, writeTable := tableFlag(fs)
@@ -44,7 +48,8 @@ Example:
 					return err
 				}
 				var kept results[experiment.PredictionTrial]
-				if err := kept.open(*checkpoint, fmt.Sprintf("%s results 1 quick=%t seed=%d", name, *quick, *seed)); err != nil {
+				if err := kept.open(*checkpoint, fmt.Sprintf("%s results 1 quick=%t seed=%d", name, *quick,
+					*seed)); err != nil {
 					return err
 				}
 				o.Known, o.Save = kept.keeper(c)
@@ -83,25 +88,31 @@ func dataFolder(name string) (fs.FS, error) {
 	return f, nil
 }
 
-var experimentRobust = predictionExperiment("robust", "Regression with outliers: Algorithm 1 with the Cauchy loss.", `
+var experimentRobust = predictionExperiment("robust", "Regression with outliers: Algorithm 1 with the "+
+	"Cauchy loss.", `
 x is uniform on [-1, 1], y = sin(6 pi x) with normal noise, and outliers in a tenth of the
 points. Algorithm 1 with the Cauchy loss stands beside Nadaraya-Watson weights with the same
 loss and kernel ridge regression, by the mean absolute distance to the sine.`,
-	func(*flags.Set) func(context.Context, *call, *experiment.PredictionOptions) (*experiment.PredictionReport, error) {
-		return func(ctx context.Context, _ *call, o *experiment.PredictionOptions) (*experiment.PredictionReport, error) {
+	func(*flags.Set) func(context.Context, *call,
+		*experiment.PredictionOptions) (*experiment.PredictionReport, error) {
+		return func(ctx context.Context, _ *call, o *experiment.PredictionOptions) (*experiment.PredictionReport,
+			error) {
 			return experiment.Robust(ctx, o)
 		}
 	})
 
-var experimentCompletion = predictionExperiment("completion", "Lower halves of USPS digits from upper ones.", `
+var experimentCompletion = predictionExperiment(
+	"completion", "Lower halves of USPS digits from upper ones.", `
 The folder --data must have usps/usps-11000.csv.gz. Algorithm 1 with the squared Hellinger
 loss stands beside kernel ridge regression and dependency estimation with a Gaussian kernel
 of the outputs, by both losses and by a digit classifier on the completed images. --plot
 draws some of them.`,
-	func(fs *flags.Set) func(context.Context, *call, *experiment.PredictionOptions) (*experiment.PredictionReport, error) {
+	func(fs *flags.Set) func(context.Context, *call,
+		*experiment.PredictionOptions) (*experiment.PredictionReport, error) {
 		data := fs.String("data", "", "Folder with the data; needed")
 		picture := fs.String("plot", "", "File for a picture of completed images (SVG)")
-		return func(ctx context.Context, c *call, o *experiment.PredictionOptions) (*experiment.PredictionReport, error) {
+		return func(ctx context.Context, c *call, o *experiment.PredictionOptions) (*experiment.PredictionReport,
+			error) {
 			folder, err := dataFolder(*data)
 			if err != nil {
 				return nil, err
@@ -118,16 +129,19 @@ draws some of them.`,
 		}
 	})
 
-var experimentRanking = predictionExperiment("ranking", "Rankings by people's features: rank loss and feedback arc sets.", `
---set=generator draws people and ratings from latent factors, --set=movielens reads u.data,
-u.user and u.item of MovieLens 100k from --data, which may not be shipped with this program:
+var experimentRanking = predictionExperiment("ranking", "Rankings by people's features: rank loss and "+
+	"feedback arc sets.", `
+--set=generator draws people and ratings from latent factors. --set=movielens reads u.data,
+u.user and u.item of MovieLens 100k from --data, which cannot be distributed with this program:
 Algorithm 1 stands beside linear models of ratings, of pairs under the hinge loss, and of
 pairs under the logistic loss. --set=sushi needs ranking/sushi-10-orders.tsv in --data, and
 compares ways to find orders on small samples of voters.`,
-	func(fs *flags.Set) func(context.Context, *call, *experiment.PredictionOptions) (*experiment.PredictionReport, error) {
+	func(fs *flags.Set) func(context.Context, *call,
+		*experiment.PredictionOptions) (*experiment.PredictionReport, error) {
 		set := fs.Enum("set", "generator", []string{"generator", "sushi", "movielens"}, "Data")
 		data := fs.String("data", "", "Folder with the data of sushi or movielens")
-		return func(ctx context.Context, _ *call, o *experiment.PredictionOptions) (*experiment.PredictionReport, error) {
+		return func(ctx context.Context, _ *call, o *experiment.PredictionOptions) (*experiment.PredictionReport,
+			error) {
 			if *set == "generator" {
 				people, train := 300, 200
 				if o.Quick {
@@ -136,7 +150,8 @@ compares ways to find orders on small samples of voters.`,
 				const items = 60
 				var parts []experiment.RankingPart
 				for _, share := range []float64{0.1, 0.4, 1} {
-					parts = append(parts, experiment.RankingPart{Name: fmt.Sprintf("%d people, %d to train on, %d items, %g %% rated", people, train, items, 100*share), Train: train,
+					parts = append(parts, experiment.RankingPart{Name: fmt.Sprintf("%d people, %d to train on, %d items, "+
+						"%g %% rated", people, train, items, 100*share), Train: train,
 						Draw: func(rng *rand.Rand) *experiment.Raters { return experiment.DrawRaters(people, items, share, rng) }})
 				}
 				return experiment.Ranking(ctx, parts, o)
@@ -152,20 +167,24 @@ compares ways to find orders on small samples of voters.`,
 			if err != nil {
 				return nil, err
 			}
-			return experiment.Ranking(ctx, []experiment.RankingPart{{Name: "MovieLens 100k, 643 people to train on", Train: 643, Draw: draw}}, o)
+			return experiment.Ranking(ctx, []experiment.RankingPart{
+				{Name: "MovieLens 100k, 643 people to train on", Train: 643, Draw: draw}}, o)
 		}
 	})
 
-var experimentStrings = predictionExperiment("strings", "Correction of strings: random ones, or misspelt words from a lexicon.", `
+var experimentStrings = predictionExperiment("strings", "Correction of strings: random ones, or misspelt "+
+	"words from a lexicon.", `
 --set=random restores random strings of four letters from noisy ones, and compares methods of
 decoding by what they find and prove. --set=spelling corrects misspelt words: the folder
 --data must have spelling/spell-errors.tsv.gz. Algorithm 1 with the edit distance stands
 beside the nearest word of the lexicon, the same weighted by frequencies, and the most
 similar training input.`,
-	func(fs *flags.Set) func(context.Context, *call, *experiment.PredictionOptions) (*experiment.PredictionReport, error) {
+	func(fs *flags.Set) func(context.Context, *call,
+		*experiment.PredictionOptions) (*experiment.PredictionReport, error) {
 		set := fs.Enum("set", "random", []string{"random", "spelling"}, "Data")
 		data := fs.String("data", "", "Folder with the data of spelling")
-		return func(ctx context.Context, _ *call, o *experiment.PredictionOptions) (*experiment.PredictionReport, error) {
+		return func(ctx context.Context, _ *call, o *experiment.PredictionOptions) (*experiment.PredictionReport,
+			error) {
 			if *set == "random" {
 				return experiment.Correction(ctx, o)
 			}

@@ -15,8 +15,8 @@ import (
 	"github.com/tropica-fst/tropica/learn/sequence"
 )
 
-// resilientFlags defines the flags of resilient training, and returns what gives the relaxation
-// that was asked for, nil for none, and the folds that examples are ranked by.
+// resilientFlags defines the flags of resilient training. It returns a function that returns the
+// requested relaxation, nil for none, and the number of folds by which examples are ranked.
 func resilientFlags(fs *flags.Set) func() (h resilient.Relaxation, folds int, err error) {
 	options := learnerFlags(fs, func() any { return &resilient.Options{} })
 	return func() (resilient.Relaxation, int, error) {

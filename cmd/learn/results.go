@@ -42,7 +42,8 @@ func (k *results[T]) open(name, format string) error {
 		err = fmt.Errorf("its format is %q, not %q", k.Format, format)
 	}
 	if err != nil {
-		return fmt.Errorf("flag --checkpoint: %s is no file of results, or damaged: %w; remove it to begin afresh", name, err)
+		return fmt.Errorf("flag --checkpoint: %s is no file of results, or damaged: %w; remove it to begin afresh",
+			name, err)
 	}
 	return nil
 }
@@ -60,7 +61,8 @@ func (k *results[T]) interrupted(what string) error {
 	if k.name == "" {
 		return &stopped{fmt.Sprintf("the experiment keeps its %s only with --checkpoint", what)}
 	}
-	return &stopped{fmt.Sprintf("%d %s are in %s. To go on, give the same command", len(k.Results), what, k.name)}
+	return &stopped{fmt.Sprintf("%d %s are in %s. To go on, give the same command",
+		len(k.Results), what, k.name)}
 }
 
 // add keeps one more result. The file is replaced as a whole: a run that is killed

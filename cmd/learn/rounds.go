@@ -27,12 +27,19 @@ type roundFlags struct {
 // define defines the flags; watched is what validation rows are for.
 func (f *roundFlags) define(fs *flags.Set, watched string) {
 	f.model = fs.String("model", "", "File for the model; needed")
-	f.valid = fs.String("valid", "", "Table on which "+watched+" is watched; the model is the prefix of rounds with the least")
-	f.patience = fs.Int("patience", 32, 0, "Stop when so many rounds brought no lower validation loss; 0 is never")
-	f.checkpoint = fs.String("checkpoint", "", "File for the state of the run, written while it lasts. Without it, the state is written when the run is interrupted, to the model's name with .checkpoint. A run that is killed outright leaves the last state written here, whole, and unfinished files beside its outputs, named FILE.tropica0.tmp, which go when FILE is written again")
+	f.valid = fs.String("valid", "", "Table on which "+watched+" is watched; the model is the prefix of "+
+		"rounds with the least")
+	f.patience = fs.Int("patience", 32, 0, "Stop after this many rounds without a lower validation loss; 0 "+
+		"is never")
+	f.checkpoint = fs.String("checkpoint", "", "File for the state of the run, written while it lasts. "+
+		"Without it, the state is written when the run is interrupted, to the model's name with .checkpoint. A "+
+		"killed run leaves the last state written here, whole, and unfinished files beside its outputs, named "+
+		"FILE.tropica0.tmp, which are removed when FILE is written again")
 	f.every = fs.Int("checkpoint_every", 32, 10, "Rounds between checkpoints")
-	f.resume = fs.Bool("resume", false, "Go on from the checkpoint; the data and all other flags must be as they were")
-	f.history = fs.String("csv", "", "File for the history of the run: a line for each round. With --resume it goes on where the checkpoint was written")
+	f.resume = fs.Bool("resume", false, "Go on from the checkpoint; the data and all other flags must be as "+
+		"they were")
+	f.history = fs.String("csv", "", "File for the history of the run: a line for each round. With --resume "+
+		"it goes on where the checkpoint was written")
 	f.json = fs.Bool("json", false, "Report as JSON")
 }
 
@@ -45,11 +52,13 @@ func (f *roundFlags) check(inputs []place, outputs ...place) error {
 	case cli.IsStandard(*f.model) && (*f.json || *f.history == "-"):
 		return errors.New("flag --model: standard output cannot hold the model and a report; name a file")
 	case *f.every < 1 || *f.patience < 0:
-		return errors.New("flags --checkpoint_every and --patience: the first must be at least 1, the second not negative")
+		return errors.New("flags --checkpoint_every and --patience: the first must be at least 1, the second " +
+			"not negative")
 	case *f.patience > 0 && *f.valid == "":
 		return errors.New("flag --patience: it counts rounds without a lower validation loss; --valid names the table")
 	}
-	return apart(inputs, append([]place{{"the model", *f.model}, {"the history", *f.history}, {"the checkpoint", f.state()}}, outputs...))
+	return apart(inputs, append([]place{{"the model", *f.model}, {"the history", *f.history},
+		{"the checkpoint", f.state()}}, outputs...))
 }
 
 // state is the file of the run's state; "" when there is none.
@@ -140,7 +149,8 @@ func (r *rounds) keep(write func(io.Writer) error) error {
 		return nil
 	}
 	if r.hist != nil && r.hist.Whole() && r.first > 0 {
-		if err := r.c.Output(*r.history, func(w io.Writer) error { _, err := w.Write(r.rows.Bytes()); return err }); err != nil {
+		if err := r.c.Output(*r.history,
+			func(w io.Writer) error { _, err := w.Write(r.rows.Bytes()); return err }); err != nil {
 			return err
 		}
 	}
@@ -163,7 +173,8 @@ func (r *rounds) watch(round int, header, line func() []string, text string) err
 	if r.first == 0 {
 		r.first, r.begin = round, time.Now() // what comes before the first round takes its own time
 	} else {
-		left = fmt.Sprintf(", about %v left", (time.Since(r.begin) / time.Duration(round-r.first) * time.Duration(max(r.total-round, 0))).Round(time.Second))
+		left = fmt.Sprintf(", about %v left", (time.Since(r.begin) / time.Duration(round-r.first) * time.Duration(
+			max(r.total-round, 0))).Round(time.Second))
 	}
 	r.bar.Set(round, r.total, "round %d, %s%s", round, text, left)
 	if r.hist == nil {
@@ -236,8 +247,8 @@ func (r *rounds) commit() error {
 	return r.hist.Commit()
 }
 
-// end closes a training that returned err: it writes the model and the history, or says what
-// an interrupted run has left behind and how to go on.
+// end closes a training that returned err. It writes the model and the history, or says what an
+// interrupted run has left and how to continue.
 func (r *rounds) end(err error, save func(io.Writer) error) error {
 	r.stopBar()
 	if err != nil && r.c.ctx.Err() != nil {
@@ -253,7 +264,8 @@ func (r *rounds) end(err error, save func(io.Writer) error) error {
 		if *r.checkpoint != "" {
 			flag = " --checkpoint " + *r.checkpoint
 		}
-		return &stopped{fmt.Sprintf("no model was written; the state is in %s. To go on, give the same command with --resume%s", r.state(), flag)}
+		return &stopped{fmt.Sprintf("no model was written; the state is in %s. To go on, give the same command "+
+			"with --resume%s", r.state(), flag)}
 	}
 	if err != nil {
 		return err

@@ -102,7 +102,8 @@ func TestScript(t *testing.T) {
 				slices.Sort(a)
 				slices.Sort(b)
 				if slices.Equal(a, b) == neg {
-					ts.Fatalf("%s has %d lines, %s %d, and their being the same is %v", args[0], len(a), args[1], len(b), !neg)
+					ts.Fatalf("%s has %d lines, %s %d, and their being the same is %v", args[0], len(a),
+						args[1], len(b), !neg)
 				}
 			},
 			"appended": func(ts *testscript.TestScript, neg bool, args []string) {
@@ -110,7 +111,8 @@ func TestScript(t *testing.T) {
 			},
 			"waitforline": func(ts *testscript.TestScript, neg bool, args []string) {
 				for range 6000 {
-					if b, err := os.ReadFile(ts.MkAbs(args[0])); err == nil && bytes.Count(b, []byte("\n")) >= number(ts, args[1]) {
+					if b, err := os.ReadFile(ts.MkAbs(args[0])); err == nil &&
+						bytes.Count(b, []byte("\n")) >= number(ts, args[1]) {
 						return
 					}
 					time.Sleep(5 * time.Millisecond)

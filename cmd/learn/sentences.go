@@ -27,8 +27,8 @@ type sentences struct {
 	format *string
 	label  *string
 
-	// like is the format of what was read before, or of a model, with who has it; what is
-	// read from then on must be alike.
+	// like is the format of earlier input, or of a model, with its origin; later input must have
+	// the same.
 	like  sequence.Format
 	who   string
 	reads []string // columns that the model's templates read, from 1
@@ -38,8 +38,10 @@ type sentences struct {
 
 func (s *sentences) define(fs *flags.Set, label string) {
 	s.format = fs.Enum("format", autoFormat, []string{autoFormat, columns, tabs, conllu},
-		"Form of the data; auto is conllu for names with .conllu, else that of the model's training data, else columns. columns are separated by blanks or tabs, tabs by single tabs; gzip is recognised")
-	s.label = fs.String("label", label, "Column with the labels, from 0, or from the end when negative; for conllu also upos, xpos or deprel. Of a model, that of training")
+		"Form of the data; auto is conllu for names with .conllu, else that of the model's training data, else "+
+			"columns. columns are separated by blanks or tabs, tabs by single tabs; gzip is recognised")
+	s.label = fs.String("label", label, "Column with the labels, from 0, or from the end when negative; for "+
+		"conllu also upos, xpos or deprel. Of a model, that of training")
 }
 
 // follow has what is read from now on be like the training data of a model. Files of older
@@ -47,7 +49,8 @@ func (s *sentences) define(fs *flags.Set, label string) {
 func (s *sentences) follow(m *sequence.Model, name string) {
 	s.like, s.who, s.reads = m.Format(), "the training data of "+name, nil
 	for k := range s.like.Columns {
-		if slices.ContainsFunc(m.Templates(), func(t *sequence.Template) bool { return t.Reads(k, s.like.Columns) }) {
+		if slices.ContainsFunc(m.Templates(),
+			func(t *sequence.Template) bool { return t.Reads(k, s.like.Columns) }) {
 			s.reads = append(s.reads, fmt.Sprint(k+1))
 		}
 	}
@@ -87,7 +90,8 @@ func (s *sentences) labelColumn(format string, n int) (int, error) {
 		k += n
 	}
 	if k < 0 || k >= n {
-		return 0, fmt.Errorf("flag --label: there is no column %s: tokens have %d columns, which the flag counts from 0, or from the end by negative numbers", v, n)
+		return 0, fmt.Errorf("flag --label: there is no column %s: tokens have %d columns, which the flag "+
+			"counts from 0, or from the end by negative numbers", v, n)
 	}
 	return k, nil
 }
@@ -103,7 +107,8 @@ func (s *sentences) labelled(format string, n int) (int, error) {
 			return 0, err
 		}
 		if k != s.like.Label {
-			return 0, fmt.Errorf("flag --label: column %d, but %s has its labels in column %d (counted from 1)", k+1, s.who, s.like.Label+1)
+			return 0, fmt.Errorf("flag --label: column %d, but %s has its labels in column %d (counted from 1)", k+1,
+				s.who, s.like.Label+1)
 		}
 	}
 	return s.like.Label, nil
@@ -141,12 +146,13 @@ func noSentences(shown string) error {
 	return fmt.Errorf("%s: no sentences: the input is empty", shown)
 }
 
-// read reads sentences with so many columns; 0 is as many as the first token has.
+// read reads sentences with the given number of columns; 0 is that of the first token.
 func read(r io.Reader, shown, format string, width int, empty bool) ([]dataset.Sentence, error) {
 	if format == conllu {
 		return dataset.ReadCoNLLU(r, shown, nil)
 	}
-	return dataset.ReadColumns(r, shown, &dataset.ColumnsOptions{Tabs: format == tabs, Columns: width, Empty: empty})
+	return dataset.ReadColumns(r, shown, &dataset.ColumnsOptions{Tabs: format == tabs,
+		Columns: width, Empty: empty})
 }
 
 // some reports whether only some labels are known.
@@ -155,13 +161,14 @@ func (s *sentences) some() bool { return s.partial != nil && *s.partial }
 // unlabelledWords are labels that say that there is none, where some are not known.
 var unlabelledWords = []string{"?", "_", ""}
 
-// read reads examples from files, "" and - being standard input. All must have the
-// number of columns and the label's column of what s is to be like, or of the first, whose
-// format is returned.
+// read reads examples from files, "" and - being standard input. All must have the number of
+// columns and the label's column of the format of s, or of the first file, whose format is
+// returned.
 //
 // The label's column is blanked in the inputs: a template that reads it would
 // learn the answer, and find nothing when the model is used.
-func (s *sentences) read(c *call, names []string) (examples []sequence.Example, format sequence.Format, err error) {
+func (s *sentences) read(c *call, names []string) (examples []sequence.Example,
+	format sequence.Format, err error) {
 	if len(names) == 0 {
 		names = []string{""}
 	}
@@ -200,11 +207,13 @@ func (s *sentences) read(c *call, names []string) (examples []sequence.Example, 
 					}
 					for c, word := range row {
 						if word == "" && c != label {
-							return nil, format, &dataset.SyntaxError{Name: shown, Line: list[k].Line + t, Msg: fmt.Sprintf("column %d is empty, and only that of the label, %d, may be", c+1, label+1)}
+							return nil, format, &dataset.SyntaxError{Name: shown, Line: list[k].Line + t,
+								Msg: fmt.Sprintf("column %d is empty, and only that of the label, %d, may be", c+1, label+1)}
 						}
 					}
 				} else if f == conllu && e.Labels[t] == "_" {
-					return nil, format, fmt.Errorf("%s:%d: word %d of the sentence that begins here has no label (_) in column %d", shown, list[k].Line, t+1, label+1)
+					return nil, format, fmt.Errorf("%s:%d: word %d of the sentence that begins here has no label (_) in "+
+						"column %d", shown, list[k].Line, t+1, label+1)
 				}
 				row[label] = "_"
 			}
@@ -247,7 +256,8 @@ func (s *sentences) fit(u *unlabelled) error {
 	var err error
 	switch {
 	case missing && *s.label != "":
-		return fmt.Errorf("%s: flag --label: lines have %s, without that of the label, which has none to stand in: leave the flag out, and labels follow the other columns", u.shown, columnsOf(n))
+		return fmt.Errorf("%s: flag --label: lines have %s, without that of the label, which has none to stand "+
+			"in: leave the flag out, and labels follow the other columns", u.shown, columnsOf(n))
 	case *s.label == "" && s.like.Known() && u.format == conllu && !missing:
 		u.label = s.like.Label
 	case u.format == conllu && !missing || *s.label != "":
@@ -272,11 +282,11 @@ func (s *sentences) fit(u *unlabelled) error {
 	return nil
 }
 
-// partSize is how much of an input is labelled at a time, when there is so much.
+// partSize is the largest part of an input that is labelled at a time.
 const partSize = 1 << 16
 
-// eachPart reads an input for prediction, and calls do for its sentences, some at a
-// time: as many as make a part, or as have come when there is nothing more to read yet.
+// eachPart reads an input for prediction, and calls do for its sentences, some at a time. A part is
+// full, or has all that has arrived when nothing more can be read yet.
 func (s *sentences) eachPart(c *call, name string, do func(*unlabelled) error) error {
 	r, shown, err := c.OpenText(name)
 	if err != nil {
@@ -318,7 +328,8 @@ func (s *sentences) eachPart(c *call, name string, do func(*unlabelled) error) e
 			if format != conllu {
 				blank = bytes.Trim(blank, " \t")
 			}
-			if end || len(u.text)-from > dataset.DefaultMaxLine || len(blank) == 0 && (len(u.text) >= partSize || in.Buffered() == 0) {
+			if end || len(u.text)-from > dataset.DefaultMaxLine || len(blank) == 0 &&
+				(len(u.text) >= partSize || in.Buffered() == 0) {
 				break
 			}
 		}

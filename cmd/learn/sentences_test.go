@@ -24,14 +24,18 @@ func TestEachPartIsTheWhole(t *testing.T) {
 	var columnsText, conlluText strings.Builder
 	for k := range 6000 {
 		fmt.Fprintf(&columnsText, "w%d\tT\nv  X\r\n%s\n", k, strings.Repeat(" \n", k%3))
-		fmt.Fprintf(&conlluText, "# %d\n1-2\tab\t_\t_\t_\t_\t_\t_\t_\t_\n1\ta%d\t_\tX\t_\t_\t_\t_\t_\t_\n2\tb\t_\tY\t_\t_\t_\t_\t_\t_\n\n", k, k)
+		fmt.Fprintf(&conlluText,
+			"# %d\n1-2\tab\t_\t_\t_\t_\t_\t_\t_\t_\n1\ta%d\t_\tX\t_\t_\t_\t_\t_\t_\n2\tb\t_\tY\t_\t_\t_\t_\t_\t_\n\n",
+			k, k)
 	}
-	for format, text := range map[string]string{columns: "\ufeff" + columnsText.String() + "end Z", conllu: conlluText.String()} {
+	for format, text := range map[string]string{columns: "\ufeff" + columnsText.String() + "end Z",
+		conllu: conlluText.String()} {
 		want, err := parse(strings.NewReader(text), "x", format, false)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for name, in := range map[string]io.Reader{"at once": strings.NewReader(text), "in pieces": &pieces{text: text, size: 997}} {
+		for name, in := range map[string]io.Reader{"at once": strings.NewReader(text),
+			"in pieces": &pieces{text: text, size: 997}} {
 			c := &call{ctx: context.Background(), Streams: cli.Streams{In: in}}
 			s := &sentences{format: &format, label: new(string)}
 			var list []dataset.Sentence
@@ -60,7 +64,8 @@ func TestEachPartIsTheWhole(t *testing.T) {
 			bad := text + "\n\none\n"
 			lines := strings.Count(bad, "\n")
 			c.In = strings.NewReader(bad)
-			if err := s.eachPart(c, "", func(*unlabelled) error { return nil }); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("standard input:%d: ", lines)) {
+			if err := s.eachPart(c, "", func(*unlabelled) error { return nil }); err == nil ||
+				!strings.Contains(err.Error(), fmt.Sprintf("standard input:%d: ", lines)) {
 				t.Errorf("%s: a bad last line: %v, should be of line %d", format, err, lines)
 			}
 		}
@@ -89,14 +94,16 @@ func TestPredictStreams(t *testing.T) {
 		t.Fatal(err)
 	}
 	var errs bytes.Buffer
-	if execute(context.Background(), []string{"sequence", "train", data, "--model", model}, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: &errs}) != 0 {
+	if execute(context.Background(), []string{"sequence", "train", data, "--model", model},
+		cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: &errs}) != 0 {
 		t.Fatal(errs.String())
 	}
 	in, feed := io.Pipe()
 	answers, out := io.Pipe()
 	done := make(chan int)
 	go func() {
-		status := execute(context.Background(), []string{"sequence", "predict", "--model", model}, cli.Streams{In: in, Out: out, Err: &errs})
+		status := execute(context.Background(), []string{"sequence", "predict", "--model", model},
+			cli.Streams{In: in, Out: out, Err: &errs})
 		out.Close()
 		done <- status
 	}()
@@ -128,19 +135,22 @@ func TestPredictStreams(t *testing.T) {
 func TestMinRiskStops(t *testing.T) {
 	dir := t.TempDir()
 	data, model, long := filepath.Join(dir, "d"), filepath.Join(dir, "m"), filepath.Join(dir, "l")
-	for name, text := range map[string]string{data: "a X\nb Y\n\nb Y\na X\n", long: strings.Repeat("a\nb\nc\n", 60)} {
+	for name, text := range map[string]string{data: "a X\nb Y\n\nb Y\na X\n",
+		long: strings.Repeat("a\nb\nc\n", 60)} {
 		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var errs bytes.Buffer
-	if execute(context.Background(), []string{"sequence", "train", data, "--model", model}, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: &errs}) != 0 {
+	if execute(context.Background(), []string{"sequence", "train", data, "--model", model},
+		cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: &errs}) != 0 {
 		t.Fatal(errs.String())
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
 	defer cancel()
 	begin := time.Now()
-	status := execute(ctx, []string{"sequence", "predict", long, "--model", model, "--decode", "min-risk", "--loss", "edit", "--list", "5000"}, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: &errs})
+	status := execute(ctx, []string{"sequence", "predict", long, "--model", model, "--decode", "min-risk",
+		"--loss", "edit", "--list", "5000"}, cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: &errs})
 	if status != 1 || !strings.Contains(errs.String(), "interrupted") || time.Since(begin) > 20*time.Second {
 		t.Errorf("status %d after %v: %s", status, time.Since(begin), errs.String())
 	}
@@ -194,7 +204,9 @@ func TestPredictOlderModel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, _, err := sequence.Train([]sequence.Example{{Input: sequence.Input{Columns: [][]string{{"a"}, {"b"}}}, Labels: []string{"X", "Y"}}}, &sequence.TrainOptions{Templates: templates})
+	m, _, err := sequence.Train([]sequence.Example{
+		{Input: sequence.Input{Columns: [][]string{{"a"}, {"b"}}}, Labels: []string{"X", "Y"}}},
+		&sequence.TrainOptions{Templates: templates})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +220,8 @@ func TestPredictOlderModel(t *testing.T) {
 	}
 	for in, want := range map[string]string{"a\nb\n": "a X\nb Y\n", "a 1 2\nb 3 4\n": "a 1 2 X\nb 3 4 Y\n"} {
 		var out, errs bytes.Buffer
-		if execute(context.Background(), []string{"sequence", "predict", "--model", name}, cli.Streams{In: strings.NewReader(in), Out: &out, Err: &errs}) != 0 || out.String() != want {
+		if execute(context.Background(), []string{"sequence", "predict", "--model", name},
+			cli.Streams{In: strings.NewReader(in), Out: &out, Err: &errs}) != 0 || out.String() != want {
 			t.Errorf("%q became %q: %s", in, out.String(), errs.String())
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/tropica-fst/tropica/learn/sequence"
 )
 
-// scored holds the flags that say what a sequence model looks at.
+// scored holds the flags for the features of a sequence model.
 type scored struct {
 	templates       *string
 	order, minCount *int64
@@ -26,23 +26,29 @@ type scored struct {
 }
 
 func (s *scored) define(fs *flags.Set) {
-	s.templates = fs.String("templates", autoTemplates, "Features: a file of templates (as of CRF++), tagging, chunking, or auto: chunking for three or more columns, else tagging")
+	s.templates = fs.String("templates", autoTemplates, "Features: a file of templates (as of CRF++), "+
+		"tagging, chunking, or auto: chunking for three or more columns, else tagging")
 	s.order = fs.Int("order", 32, 2, "Labels of a window, 1 to 3")
 	s.minCount = fs.Int("min_count", 32, 1, "Features seen less often in training are left out")
-	s.observed = fs.Bool("observed", false, "Weights only for labels that a feature was seen with: a tenth of the size, often as good")
-	s.solver = fs.Enum("solver", "lbfgs", []string{"lbfgs", "gonum-lbfgs", "sgd", "adagrad", "adam", "bundle"}, "Optimiser; bundle is for margins without smoothing, whose gap it certifies")
-	s.gap = fs.Float("gap", 0, "Certified gap at which bundle stops, relative to the objective; 0 is 0.001. With --partial, of the convex problems on the way, a sentence; 0 is 0.01")
+	s.observed = fs.Bool("observed", false, "Weights only for labels that a feature was seen with: a tenth "+
+		"of the size, often as good")
+	s.solver = fs.Enum("solver", "lbfgs", []string{"lbfgs", "gonum-lbfgs", "sgd", "adagrad", "adam", "bundle"},
+		"Optimiser; bundle is for margins without smoothing, whose gap it certifies")
+	s.gap = fs.Float("gap", 0, "Certified gap at which bundle stops, relative to the objective; 0 is 0.001. "+
+		"With --partial, of the convex problems on the way, a sentence; 0 is 0.01")
 	s.memory = fs.Int("memory", 32, 10, "Pairs that L-BFGS keeps")
 	s.batch = fs.Int("batch", 32, 8, "Sequences of a minibatch")
 	s.rate = fs.Float("rate", 0, "Learning rate of sgd, adagrad (0 is 0.1) and adam (0 is 0.001)")
 	s.decay = fs.Float("decay", 0, "Decay of the rate of sgd; 0 is one over the minibatches of a pass")
-	s.seed = fs.Uint("seed", 1, "Seed of all that is random: the order of minibatches, for sgd, adagrad and adam")
+	s.seed = fs.Uint("seed", 1,
+		"Seed of all that is random: the order of minibatches, for sgd, adagrad and adam")
 	s.machines = fs.Bytes("machine_bytes", 1<<30, "Memory for loss machines that are kept between passes")
 }
 
 func (s *scored) options(c *call, format sequence.Format, workers int) (*sequence.TrainOptions, error) {
-	o := &sequence.TrainOptions{Format: format, Order: int(*s.order), MinCount: int(*s.minCount), Observed: *s.observed, Memory: int(*s.memory),
-		Rate: *s.rate, Decay: *s.decay, Batch: int(*s.batch), Seed: *s.seed, Workers: workers, MachineBytes: *s.machines}
+	o := &sequence.TrainOptions{Format: format, Order: int(*s.order), MinCount: int(*s.minCount),
+		Observed: *s.observed, Memory: int(*s.memory), Rate: *s.rate, Decay: *s.decay, Batch: int(*s.batch),
+		Seed: *s.seed, Workers: workers, MachineBytes: *s.machines}
 	if *s.order < 1 || *s.minCount < 1 || *s.memory < 1 || *s.batch < 1 || *s.machines < 1 {
 		return nil, errors.New("flags --order, --min_count, --memory, --batch and --machine_bytes must be at least 1")
 	}
@@ -76,7 +82,8 @@ func (s *scored) options(c *call, format sequence.Format, workers int) (*sequenc
 	}
 	for _, t := range o.Templates {
 		if t.Reads(format.Label, format.Columns) {
-			c.Warn(c.prog, "the template %q looks at column %d, which has the labels: it sees _ there, since the answer is not to be learned from itself", t, format.Label+1)
+			c.Warn(c.prog, "the template %q looks at column %d, which has the labels: it sees _ there, since the "+
+				"answer is not to be learned from itself", t, format.Label+1)
 		}
 	}
 	return o, nil
@@ -94,9 +101,8 @@ var sequenceTrain = &command{
 	name: "sequence train", args: "train.conll ...", min: 1, max: -1,
 	summary: "Trains a labeller of sequences on sentences with labels.",
 	about: `
-Sentences come as CoNLL columns (a token a line, a blank line after each
-sentence) or CoNLL-U. What training minimises is chosen by --objective and
---loss:
+Sentences are CoNLL columns (a token a line, a blank line after each
+sentence) or CoNLL-U. --objective and --loss choose the training objective:
 
   cross-entropy   log Z - score of the labels: the conditional random field
   softmax-margin  the same with --gamma times the loss added to every score;
@@ -110,8 +116,8 @@ plus --l2/2 times the squared and --l1 times the absolute weights.
 
 With --partial, labels that are ?, _ or empty are not known: the sentence may be
 labelled in any way that agrees with the others. Cross-entropy is then the
-likelihood of what is known; max-margin compares with the best labelling of
-those. Losses count the known labels alone.
+likelihood of the known labels, and max-margin compares with the best labelling of
+those. Losses count only the known labels.
 
 Example: the labels of the sample in testdata, with the edit distance, exact
 up to 8 tokens and within a band of 2 beyond:
@@ -127,17 +133,20 @@ up to 8 tokens and within a band of 2 beyond:
 		t.define(fs, 100, 1e-5)
 		d.define(fs, "")
 		s.define(fs)
-		objective := fs.Enum("objective", "cross-entropy", []string{"cross-entropy", "softmax-margin", "max-margin", "risk"}, "What training minimises")
+		objective := fs.Enum("objective", "cross-entropy",
+			[]string{"cross-entropy", "softmax-margin", "max-margin", "risk"}, "What training minimises")
 		l.define(fs, "Loss of margins and risk")
 		gamma := fs.Float("gamma", 1, "Weight of the loss")
-		beta := fs.Float("beta", 0, "Sharpness of the smoothed maximum in max-margin; 0 is 3 for lbfgs, and no smoothing for other solvers")
+		beta := fs.Float("beta", 0, "Sharpness of the smoothed maximum in max-margin; 0 is 3 for lbfgs, and no "+
+			"smoothing for other solvers")
 		d.partial = fs.Bool("partial", false, "Labels that are ?, _ or empty are not known: learn from the others")
 		l2 := fs.Float("l2", 1, "Weight of the squares")
 		l1 := fs.Float("l1", 0, "Weight of the absolute values")
 		initial := fs.String("init", "", "Model whose weights to start from; needed for risk, as a rule")
 		relaxation := resilientFlags(fs)
 		return func(c *call) error {
-			inputs := slices.Concat(places("the data", c.args...), places("the model to start from", *initial), places("the loss transducer", *l.transducer))
+			inputs := slices.Concat(places("the data", c.args...), places("the model to start from", *initial),
+				places("the loss transducer", *l.transducer))
 			if *s.templates != autoTemplates && presets[*s.templates] == "" {
 				inputs = append(inputs, place{"the templates", *s.templates})
 			}
@@ -163,8 +172,10 @@ up to 8 tokens and within a band of 2 beyond:
 				if err != nil {
 					return nil, err
 				}
-				if o.Partial = *d.partial; o.Solver == sequence.Bundle && *beta > 0 && o.Kind == sequence.MaxMargin && o.Partial {
-					return nil, errors.New("flag --beta: with --partial and --solver bundle max-margin is not smoothed; leave the flag out, or take lbfgs")
+				if o.Partial = *d.partial; o.Solver == sequence.Bundle && *beta > 0 &&
+					o.Kind == sequence.MaxMargin && o.Partial {
+					return nil, errors.New("flag --beta: with --partial and --solver bundle max-margin is not smoothed; " +
+						"leave the flag out, or take lbfgs")
 				}
 				if o.Relax, o.RelaxFolds, err = relaxation(); err != nil {
 					return nil, err
@@ -208,7 +219,8 @@ up to 8 tokens and within a band of 2 beyond:
 						return nil, err
 					}
 					if f := o.Init.Format(); f.Known() && (f.Columns != format.Columns || f.Label != format.Label) {
-						return nil, fmt.Errorf("flag --init: %s was trained on other columns (%s) than these (%s): its weights would be of other words", *initial, f, format)
+						return nil, fmt.Errorf("flag --init: %s was trained on other columns (%s) than these (%s): its "+
+							"weights would be of other words", *initial, f, format)
 					}
 				}
 				m, r, err := sequence.Train(examples, o)
@@ -217,7 +229,8 @@ up to 8 tokens and within a band of 2 beyond:
 				}
 				weights, nonzero := m.Size()
 				return &fitted{result: r, write: m.Write, notes: notes, details: map[string]any{
-					"sequences": len(examples), "labels": len(m.Labels()), "weights": weights, "nonzero": nonzero, "training": m.Training()}}, nil
+					"sequences": len(examples), "labels": len(m.Labels()), "weights": weights, "nonzero": nonzero,
+					"training": m.Training()}}, nil
 			})
 		}
 	},
@@ -244,14 +257,16 @@ func (s *sentences) known(c *call, examples []sequence.Example) ([]string, error
 	}
 	if !s.some() {
 		if marks > 0 {
-			c.Warn(c.prog, "%d of %d tokens have the label ?, which is learnt like any other; with --partial it says that the label is not known", marks, all)
+			c.Warn(c.prog, "%d of %d tokens have the label ?, which is learnt like any other; with --partial it "+
+				"says that the label is not known", marks, all)
 		}
 		return nil, nil
 	}
 	if known == 0 {
 		return nil, fmt.Errorf("flag --partial: none of the %d tokens has a label that is known", all)
 	}
-	return []string{fmt.Sprintf("%d of %d tokens have a label that is known, and %d of %d sentences all of them", known, all, whole, len(examples))}, nil
+	return []string{fmt.Sprintf("%d of %d tokens have a label that is known, and %d of %d sentences all of them",
+		known, all, whole, len(examples))}, nil
 }
 
 // sequenceModel reads a model file.
@@ -271,8 +286,10 @@ type decoder struct {
 const maxList = 20000
 
 func (d *decoder) define(fs *flags.Set) {
-	d.decoding = fs.Enum("decode", "viterbi", []string{"viterbi", "min-risk"}, "Labels of the best score, or of the least expected --loss over the --list best")
-	d.list = fs.Int("list", 32, 50, "Labellings that min-risk looks at, at most 20000; its time grows with their square")
+	d.decoding = fs.Enum("decode", "viterbi", []string{"viterbi", "min-risk"},
+		"Labels of the best score, or of the least expected --loss over the --list best")
+	d.list = fs.Int("list", 32, 50, "Labellings that min-risk looks at, at most 20000; its time grows with "+
+		"their square")
 	d.loss.define(fs, "Loss that min-risk expects")
 }
 
@@ -291,7 +308,8 @@ func (d *decoder) check(c *call) error {
 }
 
 // labeller returns what labels inputs with a tagger of m.
-func (d *decoder) labeller(c *call, m *sequence.Model) (func(t *sequence.Tagger, in *sequence.Input) ([]string, error), error) {
+func (d *decoder) labeller(c *call, m *sequence.Model) (func(t *sequence.Tagger,
+	in *sequence.Input) ([]string, error), error) {
 	if *d.decoding == "viterbi" {
 		return (*sequence.Tagger).Viterbi, nil
 	}
@@ -317,14 +335,13 @@ var sequencePredict = &command{
 	name: "sequence predict", args: "[input [output]]", min: 0, max: 2,
 	summary: "Labels sentences with a model.",
 	about: `
-Output is the input with the labels as one more column, or in place of the
-column that --label names; for CoNLL-U in place of UPOS unless --label says
-otherwise, everything else untouched. --nbest writes JSON lines instead: a line
-for each sentence with its best labellings. Input is read and answered sentence by
-sentence, so it may be a pipe of any length.
-
-Lines must have the columns that the model was trained on; that of the label may be
-missing, and is not looked at.
+Output is the input with the labels as one more column, or replacing the column that
+--label names. For CoNLL-U they replace UPOS unless --label says otherwise; everything
+else is unchanged. --nbest writes JSON lines instead: a line for each sentence with its
+best labellings. Input is read and answered sentence by sentence, so it may be a pipe of
+any length.
+Lines must have the columns that the model was trained on. That of the label may be
+missing, and is not read.
 
 Example:
 
@@ -335,7 +352,8 @@ Example:
 		model := fs.String("model", "", "File of the model; needed")
 		s.define(fs, "")
 		d.define(fs)
-		nbest := fs.Int("nbest", 32, 0, "Write the best labellings, at most so many, with scores and probabilities, as JSON lines")
+		nbest := fs.Int("nbest", 32, 0, "Write at most this many best labellings, with scores and "+
+			"probabilities, as JSON lines")
 		return func(c *call) error {
 			m, err := c.sequenceModel(*model)
 			if err != nil {
@@ -352,7 +370,8 @@ Example:
 					return err
 				}
 			}
-			if err := apart([]place{{"the input", c.arg(0)}, {"the model", *model}}, []place{{"the output", c.arg(1)}}); err != nil {
+			if err := apart([]place{{"the input", c.arg(0)}, {"the model", *model}},
+				[]place{{"the output", c.arg(1)}}); err != nil {
 				return err
 			}
 			label, err := d.labeller(c, m)
@@ -377,7 +396,8 @@ Example:
 }
 
 // predict writes a part of the input with labels, or their n-best lists.
-func (u *unlabelled) predict(c *call, w io.Writer, t *sequence.Tagger, label func(*sequence.Tagger, *sequence.Input) ([]string, error), nbest int) error {
+func (u *unlabelled) predict(c *call, w io.Writer, t *sequence.Tagger,
+	label func(*sequence.Tagger, *sequence.Input) ([]string, error), nbest int) error {
 	if nbest == 0 {
 		return u.write(w, func(k int) ([]string, error) {
 			if err := c.ctx.Err(); err != nil {

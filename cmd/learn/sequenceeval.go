@@ -79,7 +79,8 @@ func modelNames(value string) ([]string, error) {
 
 // areChunks tells labels such as B-NP and O from others.
 func areChunks(labels []string) bool {
-	return slices.ContainsFunc(labels, func(l string) bool { return strings.HasPrefix(l, "B-") || strings.HasPrefix(l, "I-") })
+	return slices.ContainsFunc(
+		labels, func(l string) bool { return strings.HasPrefix(l, "B-") || strings.HasPrefix(l, "I-") })
 }
 
 // evalScore is one model's result in a report.
@@ -106,8 +107,9 @@ type evalDifferences struct {
 }
 
 func newEvalScore(name string, t *tagged, chunks bool) evalScore {
-	s := evalScore{Model: name, Tokens: t.Symbols.Base, Sequences: t.Strings.Base, TokenError: 100 * t.Symbols.Value(),
-		SequenceError: 100 * t.Strings.Value(), EditRate: 100 * t.Edits.Value()}
+	s := evalScore{Model: name, Tokens: t.Symbols.Base, Sequences: t.Strings.Base,
+		TokenError: 100 * t.Symbols.Value(), SequenceError: 100 * t.Strings.Value(),
+		EditRate: 100 * t.Edits.Value()}
 	if chunks {
 		f := 100 * t.Chunks.F1()
 		s.ChunkF1 = &f
@@ -148,7 +150,8 @@ func writeScores(w io.Writer, scores []evalScore) error {
 		}
 		if len(s.Versus) > 0 {
 			v := s.Versus[0]
-			fmt.Fprintf(t, "\t%s\t%s\t%d/%d\t%.2g", v.TokensP.Text("%.2g"), v.EditsP.Text("%.2g"), v.Fixed, v.Broken, v.McNemarP)
+			fmt.Fprintf(t, "\t%s\t%s\t%d/%d\t%.2g", v.TokensP.Text("%.2g"), v.EditsP.Text("%.2g"), v.Fixed,
+				v.Broken, v.McNemarP)
 		}
 		fmt.Fprintln(t)
 	}
@@ -197,7 +200,8 @@ Example:
 			for i, m := range list {
 				if f := m.Format(); f.Known() {
 					if s.like.Known() && (f.Columns != s.like.Columns || f.Label != s.like.Label) {
-						return fmt.Errorf("flag --model: %s was trained on other columns (%s) than %s (%s): no file is for both; give each command one", names[i], f, strings.TrimPrefix(s.who, "the training data of "), s.like)
+						return fmt.Errorf("flag --model: %s was trained on other columns (%s) than %s (%s): no file is for "+
+							"both; give each command one", names[i], f, strings.TrimPrefix(s.who, "the training data of "), s.like)
 					}
 					s.follow(m, names[i])
 				}
@@ -234,15 +238,18 @@ Example:
 
 // writeScoresCSV writes scores as a table for programs, tests being against the first.
 func writeScoresCSV(w io.Writer, scores []evalScore) error {
-	rows := [][]string{{"model", "tokens", "sequences", "token_error", "sequence_error", "edit_rate", "chunk_f1", "p_tokens", "p_edits", "fixed", "broken", "p_sequences"}}
+	rows := [][]string{{"model", "tokens", "sequences", "token_error", "sequence_error", "edit_rate", "chunk_f1",
+		"p_tokens", "p_edits", "fixed", "broken", "p_sequences"}}
 	for _, s := range scores {
-		row := []string{s.Model, strconv.Itoa(s.Tokens), strconv.Itoa(s.Sequences), decimal(s.TokenError), decimal(s.SequenceError), decimal(s.EditRate), ""}
+		row := []string{s.Model, strconv.Itoa(s.Tokens), strconv.Itoa(s.Sequences), decimal(s.TokenError),
+			decimal(s.SequenceError), decimal(s.EditRate), ""}
 		if s.ChunkF1 != nil {
 			row[6] = decimal(*s.ChunkF1)
 		}
 		if len(s.Versus) > 0 {
 			v := s.Versus[0]
-			row = append(row, decimal(float64(v.TokensP)), decimal(float64(v.EditsP)), strconv.Itoa(v.Fixed), strconv.Itoa(v.Broken), decimal(v.McNemarP))
+			row = append(row, decimal(float64(v.TokensP)), decimal(float64(v.EditsP)), strconv.Itoa(v.Fixed),
+				strconv.Itoa(v.Broken), decimal(v.McNemarP))
 		} else {
 			row = append(row, "", "", "", "", "")
 		}

@@ -18,8 +18,7 @@ func settingsText(algorithm, text string) string {
 	return strings.Join(out, ", ")
 }
 
-// meaningfulZero are the settings of an algorithm of which 0 is not the default, and how it is
-// shown.
+// meaningfulZero are the settings of an algorithm whose 0 is not the default, and how it is shown.
 func meaningfulZero(algorithm string) map[string]string {
 	switch algorithm {
 	case "rgb":
@@ -67,7 +66,8 @@ func listSettings(out *[]string, zeros map[string]string, prefix string, object 
 			}
 			switch {
 			case len(list) > 4:
-				*out = append(*out, fmt.Sprintf("%s %s ... %s (%d)", key, bare(list[0]), bare(list[len(list)-1]), len(list)))
+				*out = append(*out, fmt.Sprintf("%s %s ... %s (%d)", key, bare(list[0]),
+					bare(list[len(list)-1]), len(list)))
 			case len(list) > 0:
 				var parts []string
 				for _, v := range list {

@@ -33,7 +33,7 @@ Example:
 		}
 	}}
 
-// program is what a shell is told of this program.
+// program describes this program to shells.
 func program() *shell.Program {
 	p := &shell.Program{Name: "learn", Summary: programSummary, About: overviewUsage,
 		Status: "0, 1 for any error or an interrupt, and 141 where the reader of standard output closed the pipe.",
@@ -41,7 +41,8 @@ func program() *shell.Program {
 	for _, c := range commands {
 		fs := newFlags()
 		c.setup(fs)
-		one := shell.Command{Words: strings.Fields(c.name), Args: c.args, Summary: c.summary, About: c.about, Flags: fs.Flags()}
+		one := shell.Command{Words: strings.Fields(c.name), Args: c.args, Summary: c.summary, About: c.about,
+			Flags: fs.Flags()}
 		if c.name == "completion" {
 			one.Values = shell.Shells
 		}

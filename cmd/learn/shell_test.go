@@ -8,7 +8,8 @@ import (
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 )
 
-// Every command and each of its flags is completed by every shell, and has its place in the manual page.
+// Every command and each of its flags is completed by every shell, and has its place in the manual
+// page.
 func TestShells(t *testing.T) {
 	texts := map[string]string{}
 	for _, shell := range []string{"bash", "zsh", "fish"} {
@@ -29,7 +30,8 @@ func TestShells(t *testing.T) {
 		words := strings.Fields(c.name)
 		inBash := "\n    '" + c.name + "') words='"
 		section := ""
-		if i := slices.IndexFunc(sections, func(s string) bool { return strings.HasPrefix(s, `"`+c.name) }); i >= 0 {
+		if i := slices.IndexFunc(
+			sections, func(s string) bool { return strings.HasPrefix(s, `"`+c.name) }); i >= 0 {
 			section = sections[i]
 		}
 		if !strings.Contains(section, strings.ReplaceAll(strings.TrimSuffix(c.summary, "."), "-", `\-`)) {
@@ -47,7 +49,8 @@ func TestShells(t *testing.T) {
 			for _, w := range words {
 				seen = append(seen, "__fish_seen_subcommand_from "+w)
 			}
-			if !strings.Contains(texts["fish"], "complete -c learn -n '"+strings.Join(seen, "; and ")+"' -l "+f.Name+" ") {
+			if !strings.Contains(texts["fish"], "complete -c learn -n '"+strings.Join(
+				seen, "; and ")+"' -l "+f.Name+" ") {
 				t.Errorf("fish does not complete --%s of %s", f.Name, c.name)
 			}
 			if !strings.Contains(section, `\-\-`+f.Name+" ") {

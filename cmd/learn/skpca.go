@@ -33,11 +33,13 @@ Examples:
 		var k tableKind
 		k.define(fs, false)
 		name := fs.String("model", "", "File with the model; needed")
-		to := fs.String("features", "", "File for the features; standard output when not given, or none with --plot")
+		to := fs.String("features", "",
+			"File for the features; standard output when not given, or none with --plot")
 		picture := fs.Enum("picture", "projection", []string{"projection", "spectrum"}, "What --plot draws")
 		file := fs.String("plot", "", "File for a picture, as SVG")
 		return func(c *call) error {
-			if err := apart([]place{{"the data", c.arg(0)}, {"the model", *name}}, append(places("the features", *to), place{"the picture", *file})); err != nil {
+			if err := apart([]place{{"the data", c.arg(0)}, {"the model", *name}},
+				append(places("the features", *to), place{"the picture", *file})); err != nil {
 				return err
 			}
 			m, _, err := load(c, *name, "skpca train", skpca.Read)
@@ -47,18 +49,7 @@ Examples:
 			if *file != "" && *picture == "spectrum" && len(c.args) == 0 {
 				return c.Output(*file, spectrumChart(m).Write)
 			}
-			workers, err := k.workers()
-			if err != nil {
-				return err
-			}
-			x, err := k.like(c, c.arg(0), m.Form(), false)
-			if err != nil {
-				return err
-			}
-			z, err := m.Transform(c.ctx, x, workers)
-			if c.ctx.Err() != nil {
-				return &stopped{"nothing was written"}
-			}
+			x, z, err := applied(c, &k, m.Form(), m.Transform)
 			if err != nil {
 				return err
 			}
@@ -125,7 +116,9 @@ func projectionChart(m *skpca.Model, x *table.Table, z []float64) plot.Chart {
 
 // spectrumChart draws μλ of the kernels that have weight, the heaviest first.
 func spectrumChart(m *skpca.Model) plot.Chart {
-	c := plot.Chart{Title: "Eigenvalues times kernel weights", Subtitle: fmt.Sprintf("%d features are kept, those of the largest", len(m.Features())), XLabel: "eigenfunction", YLabel: "weight · eigenvalue", LogY: true, Legend: true}
+	c := plot.Chart{Title: "Eigenvalues times kernel weights",
+		Subtitle: fmt.Sprintf("%d features are kept, those of the largest", len(m.Features())),
+		XLabel:   "eigenfunction", YLabel: "weight · eigenvalue", LogY: true, Legend: true}
 	mu, names := m.Weights(), m.Kernels()
 	order := make([]int, len(mu))
 	for k := range order {

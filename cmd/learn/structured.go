@@ -21,15 +21,15 @@ var experimentObjectives = &command{
 	summary: "One sequence model for several objectives at once, beside models of each alone.",
 	about: `
 Trains models of pronunciation for each of --languages (cross-entropy, margins of
-wrong labels, of the edit distance and of bigrams of phones), and with --train a labeller of sentences
-(cross-entropy, margins of the Hamming distance, the edit distance and bigrams): on
-each objective alone, on the even mixture, and robust to every mixture (almo).
-Objectives are measured by their regret, their excess over what each reaches alone,
-penalty included: margins are nowhere below the cross-entropy, and without this the
-largest of them would be the whole game. gap proves how far a model is at most from
+wrong labels, of the edit distance and of bigrams of phones). With --train it trains a
+labeller of sentences (cross-entropy, margins of the Hamming distance, the edit distance
+and bigrams). It trains on each objective alone, on the even mixture, and robustly for
+every mixture (almo). Objectives are measured by their regret, their excess over what each
+reaches alone, penalty included. Margins are never below the cross-entropy, and without
+regrets the largest of them would be the whole game. gap bounds how far a model is from
 the best possible.
 
-A long run should have --checkpoint: the same command goes on from it, to the same result,
+A long run should have --checkpoint: the same command continues from it, to the same result,
 with other --languages as well if you like.
 
 Example:
@@ -45,13 +45,15 @@ Example:
 		limit := fs.Int("sentences", 32, 0, "Train on the first sentences only; 0 is all")
 		var d sentences
 		d.define(fs, "")
-		templates := fs.String("templates", autoTemplates, "Features: a file of templates (as of CRF++), tagging, chunking, or auto")
+		templates := fs.String("templates", autoTemplates, "Features: a file of templates (as of CRF++), "+
+			"tagging, chunking, or auto")
 		minCount := fs.Int("min_count", 32, 1, "Features seen less often in training are left out")
 		l2 := fs.Float("l2", 1, "Weight of the squares")
 		gamma := fs.Float("gamma", 2, "Weight of losses in margins")
 		gap := fs.Float("gap", 1e-3, "Certified gap to stop at")
 		inner := fs.Int("inner", 32, 200, "Steps of L-BFGS between certificates")
-		checkpoint := fs.String("checkpoint", "", "File that keeps models as they come; if it exists, those are not trained again. Remove it when the program changed")
+		checkpoint := fs.String("checkpoint", "", "File that keeps models as they come; if it exists, those are "+
+			"not trained again. Remove it when the program changed")
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		workersOf := workersFlag(fs)
 		return func(c *call) error {
@@ -60,7 +62,8 @@ Example:
 				return err
 			}
 			if *words < 0 || *limit < 0 || *inner < 1 || !(*l2 > 0) || !(*gamma > 0) || !(*gap > 0) {
-				return errors.New("flags --words and --sentences must not be negative, --inner, --l2, --gamma and --gap positive")
+				return errors.New("flags --words and --sentences must not be negative, --inner, --l2, --gamma and " +
+					"--gap positive")
 			}
 			if (*train == "") != (*test == "") {
 				return errors.New("flags --train and --test belong together")
@@ -70,7 +73,8 @@ Example:
 			}
 			var kept results[experiment.StructuredCell]
 			if *checkpoint != "" {
-				if err := apart(places("the sentences", *train, *test), []place{{"the checkpoint", *checkpoint}}); err != nil {
+				if err := apart(places("the sentences", *train, *test),
+					[]place{{"the checkpoint", *checkpoint}}); err != nil {
 					return err
 				}
 			}
@@ -78,11 +82,13 @@ Example:
 				return err
 			}
 			var reports []*experiment.StructuredReport
-			one := func(name string, train func(*experiment.StructuredOptions) (*experiment.StructuredReport, error)) error {
+			one := func(name string, train func(*experiment.StructuredOptions) (*experiment.StructuredReport,
+				error)) error {
 				bar := progress.Start(c.Err, name)
-				so := &experiment.StructuredOptions{L2: *l2, Gamma: *gamma, Gap: *gap, Inner: int(*inner), Workers: workers,
-					Watch: func(model string, row run.Row) {
-						bar.Set(row.Iteration, 30, "%s, %s, round %d: objectives %.4f, λ %.2f", name, model, row.Iteration, saddle.RowOf(row).Values, saddle.RowOf(row).Lambda)
+				so := &experiment.StructuredOptions{L2: *l2, Gamma: *gamma, Gap: *gap, Inner: int(*inner),
+					Workers: workers, Watch: func(model string, row run.Row) {
+						bar.Set(row.Iteration, 30, "%s, %s, round %d: objectives %.4f, λ %.2f", name, model, row.Iteration,
+							saddle.RowOf(row).Values, saddle.RowOf(row).Lambda)
 					}}
 				so.Known, so.Save = kept.keeper(c)
 				r, err := train(so)

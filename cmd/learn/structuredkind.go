@@ -25,7 +25,8 @@ var structuredLearners = contestants[*structured.Data, *structured.Predictions]{
 func structuredCommands() []*command {
 	var out []*command
 	for _, l := range structuredLearners {
-		out = append(out, learnerCommands(l, structuredLearners, func() kind[*structured.Data, *structured.Predictions] { return &outputsKind{} })...)
+		out = append(out, learnerCommands(l, structuredLearners,
+			func() kind[*structured.Data, *structured.Predictions] { return &outputsKind{} })...)
 	}
 	return out
 }
@@ -51,9 +52,13 @@ column of strings as the input, in place of the others.
 }
 
 func (k *outputsKind) define(fs *flags.Set, training bool) {
-	k.target = fs.String("target", "", "Columns to predict, separated by commas: names, #1 for the first, #-1 for the last, FIRST..LAST for a range; the last one when not given")
+	k.target = new(string) // a model says itself what it predicts
+	if training {
+		k.target = fs.String("target", "", "Columns to predict, separated by commas: names, #1 for the first, #-1 for the last, FIRST..LAST for a range; the last one when not given")
+	}
 	k.text = fs.String("text", "", "Column of strings to predict from, in place of all others")
-	k.categorical = fs.String("categorical", "", "Columns, separated by commas, whose numbers are names of levels")
+	k.categorical = fs.String("categorical", "",
+		"Columns, separated by commas, whose numbers are names of levels")
 	k.drop = fs.String("drop", "", "Columns, separated by commas, to leave out")
 	k.format = fs.Enum("format", "auto", []string{"auto", "csv", "tsv", "libsvm", "idx"}, "Format of the tables")
 	k.noHeader = fs.Bool("no_header", false, "The first line is data; columns are then called #1, #2, ...")
@@ -66,20 +71,25 @@ func (k *outputsKind) define(fs *flags.Set, training bool) {
 		for _, n := range structured.Kinds {
 			names = append(names, string(n))
 		}
-		k.outputs = fs.Enum("outputs", "auto", names, "Kind of outputs; auto is class or number for one column, by its values, and vector for many")
-		k.lexicon = fs.String("lexicon", "", "File of strings that predictions are chosen from, one a line; what stands behind a tab is left out")
+		k.outputs = fs.Enum("outputs", "auto", names, "Kind of outputs; auto is class or number for one column, "+
+			"by its values, and vector for many")
+		k.lexicon = fs.String("lexicon", "", "File of strings that predictions are chosen from, one a line; "+
+			"what stands behind a tab is left out")
 	}
 }
 
 func (k *outputsKind) defineWriting(fs *flags.Set) {
-	k.what = fs.Enum("output", "outputs", []string{"outputs", "proofs", "influences"}, "What to write: outputs alone, with value, bound and what was proved, or with the training rows of the largest weights")
+	k.what = fs.Enum("output", "outputs", []string{"outputs", "proofs", "influences"},
+		"What to write: outputs alone, with value, bound and what was proved, or with the training rows of the "+
+			"largest weights")
 }
 
 func (k *outputsKind) workers() (int, error) { return k.goroutines() }
 
 func (k *outputsKind) options() (*table.Options, error) {
 	o := &table.Options{Categorical: list(*k.categorical), Drop: list(*k.drop), NoHeader: *k.noHeader,
-		Format: map[string]table.Format{"auto": table.Auto, "csv": table.CSV, "tsv": table.TSV, "libsvm": table.LibSVM, "idx": table.IDX}[*k.format]}
+		Format: map[string]table.Format{"auto": table.Auto, "csv": table.CSV, "tsv": table.TSV,
+			"libsvm": table.LibSVM, "idx": table.IDX}[*k.format]}
 	if err := k.reading(o); err != nil {
 		return nil, err
 	}
@@ -170,7 +180,8 @@ func outputColumns(x *table.Table, list []string) ([]string, error) {
 		if j := x.Column(name); j >= 0 {
 			return j, nil
 		}
-		if n, err := strconv.Atoi(strings.TrimPrefix(name, "#")); err == nil && strings.HasPrefix(name, "#") && n != 0 {
+		if n, err := strconv.Atoi(strings.TrimPrefix(name, "#")); err == nil &&
+			strings.HasPrefix(name, "#") && n != 0 {
 			if n < 0 {
 				n += len(x.Columns) + 1
 			}
@@ -244,15 +255,16 @@ func (k *outputsKind) split(d *structured.Data, target string) error {
 		x.Columns, x.Sparse = nil, nil
 	}
 	if d.Kind != structured.Class && d.Kind != structured.Number {
-		x.Columns = slices.DeleteFunc(slices.Clone(x.Columns), func(c table.Column) bool { return slices.Contains(d.Names, c.Name) })
+		x.Columns = slices.DeleteFunc(slices.Clone(x.Columns),
+			func(c table.Column) bool { return slices.Contains(d.Names, c.Name) })
 	}
 	x.Reading.ID, x.ID = nil, nil
 	d.X = &x
 	return nil
 }
 
-// histograms brings rows to sum 1: from any sum where that was asked for, else from what the
-// table's numbers, of 24 bits, round it to.
+// histograms scales rows to sum 1. It accepts any sum where that was requested, else only the
+// rounding error of the table's 24-bit numbers.
 func (k *outputsKind) histograms(d *structured.Data) {
 	for i := range d.Rows() {
 		row, sum := d.Row(i), 0.0
@@ -296,13 +308,11 @@ func readLexicon(c *call, name string) ([]string, error) {
 	return words, nil
 }
 
-func (k *outputsKind) like(c *call, name string, form *structured.Data, labelled bool) (*structured.Data, error) {
+func (k *outputsKind) like(c *call, name string, form *structured.Data,
+	labelled bool) (*structured.Data, error) {
 	o, err := k.options()
 	if err != nil {
 		return nil, err
-	}
-	if *k.target != "" {
-		return nil, errors.New("flag --target: the model says which columns it predicts")
 	}
 	if *k.text == "" && form.Text != nil {
 		return nil, errors.New("flag --text is needed: the column of strings that the model predicts from")
@@ -383,7 +393,8 @@ func (k *outputsKind) write(w io.Writer, form, x *structured.Data, p *structured
 			row = append(row, g(p.F[i]), g(p.Bound[i]), g(p.Margin[i]), proved)
 		case "influences":
 			for _, f := range p.Influences[i] {
-				if err := out.Write(append(slices.Clone(row), strconv.Itoa(f.Training+1), g(f.Alpha), g(f.Loss))); err != nil {
+				if err := out.Write(append(slices.Clone(row), strconv.Itoa(f.Training+1), g(f.Alpha),
+					g(f.Loss))); err != nil {
 					return err
 				}
 			}
@@ -410,7 +421,8 @@ func (*outputsKind) chosenBy(x *structured.Data) []string { return structured.Me
 func (*outputsKind) subset(x *structured.Data, rows []int) *structured.Data { return x.Subset(rows) }
 
 // trials divides the rows as those of a table are: classes in proportion.
-func (*outputsKind) trials(x *structured.Data, file string, folds, inner, repeats int, seed uint64) ([]evaluate.Trial, error) {
+func (*outputsKind) trials(x *structured.Data, file string, folds, inner, repeats int,
+	seed uint64) ([]evaluate.Trial, error) {
 	t := *x.X
 	if t.Target == nil { // folds need a label: none is like another
 		t.Target = make([]float64, x.Rows())

@@ -20,22 +20,22 @@ var experimentTable31 = &command{
 	summary: "Boosters on the data sets of table 3.1, beside XGBoost.",
 	about: `
 In every trial (five folds, twice) each booster chooses its setting on inner folds of
-the training part, is trained on all of it for 100 rounds from the score 0, and tested. The
-boosters are rgb (a grid around the default preset), rgb-default (the preset as it is:
-nothing is chosen), rgb-thesis (the literal setting), gb (plain gradient
-boosting by the same code: the control) and adaboost. Grids are no larger than those
-of the XGBoost runs on record, and are tried on as many inner folds: five for
-small tables, two for medium ones, one for MNIST. Both choices are
-reported, by inner loss and by inner error. Errors are compared by the plain
-paired t-test, two-tailed and, as in the thesis, one-tailed, and by the corrected resampled one, which is the
-honest one; with XGBoost's only where rows and divisions are those of its runs.
+the training part. It is trained on all of that part for 100 rounds from the score 0, and
+tested. The boosters are rgb (a grid around the default preset), rgb-default (the preset,
+which chooses nothing), rgb-thesis (the literal setting), gb (plain gradient boosting by
+the same code: the control) and adaboost. Grids are no larger than those of the XGBoost
+runs on record, and use as many inner folds: five for small tables, two for medium ones, one
+for MNIST. Both choices are reported, by inner loss and by inner error. Errors are
+compared by the plain paired t-test, two-tailed and, as in the thesis, one-tailed. The
+corrected resampled test accounts for overlapping training parts. XGBoost's errors are
+compared only where rows and divisions are those of its runs.
 
---data is a folder with the tables; the package comments of cmd/learn/internal/experiment say how
-it must look. Without it the small tables of testdata are used, with small grids and
-two trials (--quick), which takes less than a minute.
+--data is a folder with the tables, which the package comments of
+cmd/learn/internal/experiment describe. Without it the small tables of testdata are used, with
+small grids and two trials (--quick), which takes less than a minute.
 
 A long run should have --checkpoint: results are kept in that file as they come, and
-the same command goes on from it. The file also serves runs with more sets,
+the same command continues from it. The file also serves runs with more sets,
 trials or boosters.
 
 Examples:
@@ -45,20 +45,26 @@ Examples:
   learn experiment table31 --data DIR --fresh 1 --boosters rgb,gb`,
 	setup: func(fs *flags.Set) func(*call) error {
 		data := fs.String("data", "", "Folder with the tables; without it testdata/tables, and --quick")
-		names := fs.String("sets", "", "Data sets, separated by commas: "+strings.Join(experiment.Table31Names, ", ")+", semeion-even; all of table 3.1 when not given")
-		boosters := fs.String("boosters", strings.Join(experiment.BoosterNames, ","), "Boosters; the first is compared with the others")
-		trials := fs.String("trials", "", "Numbers of trials, separated by commas, with ranges such as 0-4 (the first shuffle: the thesis' protocol); all ten when not given")
+		names := fs.String("sets", "", "Data sets, separated by commas: "+strings.Join(experiment.Table31Names,
+			", ")+", semeion-even; all of table 3.1 when not given")
+		boosters := fs.String("boosters", strings.Join(experiment.BoosterNames, ","),
+			"Boosters; the first is compared with the others")
+		trials := fs.String("trials", "", "Numbers of trials, separated by commas, with ranges such as 0-4 (the "+
+			"first shuffle: the thesis' protocol); all ten when not given")
 		fresh := fs.String("fresh", "", "Draw other trials, by the same rule with this seed")
 		seed := fs.Uint("seed", 1, "Seed of the boosters' draws")
 		quick := fs.Bool("quick", false, "Small grids and trials 0,1, to see that it runs")
 		hindsight := fs.Bool("hindsight", false, "Test every setting, for the figure that is not nested")
-		checkpoint := fs.String("checkpoint", "", "File that keeps results as they come; if it exists, its results are not made again. Remove it when the program or the data changed")
-		peers := fs.String("peers", "", "File with errors of other programs by trial, to compare with beside those on record: testdata/bench/boost/trials.py of the source tree makes one with XGBoost for any --fresh")
+		checkpoint := fs.String("checkpoint", "", "File that keeps results as they come; if it exists, its "+
+			"results are not made again. Remove it when the program or the data changed")
+		peers := fs.String("peers", "", "File with errors of other programs by trial, to compare with beside "+
+			"those on record: testdata/bench/boost/trials.py of the source tree makes one with XGBoost for any --fresh")
 		csvName := fs.String("csv", "", "File for all results: a line for each set, trial and booster")
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		workersOf := workersFlag(fs)
 		return func(c *call) error {
-			o := &experiment.AccuracyOptions{Boosters: list(*boosters), Fresh: *fresh, Seed: *seed, Quick: *quick, Hindsight: *hindsight}
+			o := &experiment.AccuracyOptions{Boosters: list(*boosters), Fresh: *fresh, Seed: *seed, Quick: *quick,
+				Hindsight: *hindsight}
 			var err error
 			if o.Workers, err = workersOf(); err != nil {
 				return err
@@ -66,7 +72,8 @@ Examples:
 			if *seed == 0 {
 				return errors.New("flag --seed must be at least 1")
 			}
-			if err := apart(places("the errors of others", *peers), []place{{"the table", *csvName}, {"the checkpoint", *checkpoint}}); err != nil {
+			if err := apart(places("the errors of others", *peers),
+				[]place{{"the table", *csvName}, {"the checkpoint", *checkpoint}}); err != nil {
 				return err
 			}
 			folder, wanted := *data, list(*names)
@@ -134,7 +141,8 @@ Examples:
 				return err
 			}
 			if *csvName != "" {
-				if err := c.Output(*csvName, func(w io.Writer) error { return experiment.WriteAccuracyCSV(w, out) }); err != nil {
+				if err := c.Output(*csvName,
+					func(w io.Writer) error { return experiment.WriteAccuracyCSV(w, out) }); err != nil {
 					return err
 				}
 			}
@@ -143,7 +151,8 @@ Examples:
 				if err != nil {
 					return err
 				}
-				return c.json(map[string]any{"fresh": *fresh, "seed": *seed, "quick": o.Quick, "sets": out, "tests": versus, "seconds": time.Since(begun).Seconds()})
+				return c.json(map[string]any{"fresh": *fresh, "seed": *seed, "quick": o.Quick, "sets": out,
+					"tests": versus, "seconds": time.Since(begun).Seconds()})
 			}
 			if err := experiment.WriteAccuracy(c.Out, out); err != nil {
 				return err
@@ -165,7 +174,9 @@ func isFolder(name string, given bool) error {
 	if given {
 		return fmt.Errorf("flag --data: %s is not a folder", name)
 	}
-	return fmt.Errorf("flag --data is needed here: without it the small tables of the source tree are used, and there is no folder %s below the current one; run the command from the top of the source tree, or name a folder of data (the package comments of cmd/learn/internal/experiment say how it must look)", name)
+	return fmt.Errorf("flag --data is needed here: without it the small tables of the source tree are used, "+
+		"and there is no folder %s below the current one; run the command from the top of the source tree, or "+
+		"name a folder of data (the package comments of cmd/learn/internal/experiment describe it)", name)
 }
 
 // present leaves sets out whose files are not there, with a warning; those that were

@@ -24,7 +24,8 @@ import (
 )
 
 // tableLearners are the learners of tables. A new one is a line here.
-var tableLearners = contestants[*table.Table, *learner.Scores]{linear.Learner{}, almo.Learner{}, skpca.Learner{}, sparse.Learner{}, federated.Learner{}, network.Learner{}}
+var tableLearners = contestants[*table.Table, *learner.Scores]{linear.Learner{}, almo.Learner{},
+	skpca.Learner{}, sparse.Learner{}, federated.Learner{}, network.Learner{}}
 
 func freshTable() kind[*table.Table, *learner.Scores] { return &tableKind{} }
 
@@ -100,7 +101,8 @@ func (*tableKind) chosenBy(x *table.Table) []string {
 }
 
 // trials reads the divisions of a file, or draws them.
-func (*tableKind) trials(x *table.Table, file string, folds, inner, repeats int, seed uint64) ([]evaluate.Trial, error) {
+func (*tableKind) trials(x *table.Table, file string, folds, inner, repeats int,
+	seed uint64) ([]evaluate.Trial, error) {
 	var trials []table.Trial
 	var err error
 	if file != "" {
@@ -131,7 +133,8 @@ func (*tableKind) trials(x *table.Table, file string, folds, inner, repeats int,
 // judge measures rows of positive weight. Errors are of the classes that predict names.
 func (*tableKind) judge(x *table.Table, s *learner.Scores) []measured {
 	if x.Classes == nil {
-		return []measured{{"RMSE", metrics.RMSE(s.Score, x.Target, x.Weight), ""}, {"MAE", metrics.MAE(s.Score, x.Target, x.Weight), ""}}
+		return []measured{{"RMSE", metrics.RMSE(s.Score, x.Target, x.Weight), ""},
+			{"MAE", metrics.MAE(s.Score, x.Target, x.Weight), ""}}
 	}
 	wrong := make([]float64, x.Rows)
 	for i, y := range x.Target {
@@ -141,7 +144,8 @@ func (*tableKind) judge(x *table.Table, s *learner.Scores) []measured {
 	}
 	out := []measured{{"error", 100 * metrics.MAE(wrong, make([]float64, x.Rows), x.Weight), "%"}}
 	if s.Probability != nil {
-		out = append(out, measured{"log-loss", metrics.LogLoss(s.Probability, x.Target, x.Weight, len(x.Classes)), ""})
+		out = append(out, measured{"log-loss", metrics.LogLoss(s.Probability, x.Target, x.Weight, len(x.Classes)),
+			""})
 	}
 	if s.Outputs == 1 {
 		if auc := metrics.AUC(s.Score, signs(x.Target), x.Weight); auc == auc {
@@ -160,8 +164,8 @@ func signs(y []float64) []float64 {
 	return out
 }
 
-// write writes a header and a line for each row: the class and its probability, the
-// probabilities of all classes, or the scores; for regression the prediction.
+// write writes a header and a line for each row. A line has the class and its probability, the
+// probabilities of all classes, or the scores; for regression it has the prediction.
 func (k *tableKind) write(w io.Writer, form, x *table.Table, s *learner.Scores) error {
 	b := bufio.NewWriterSize(w, 1<<16)
 	out := csv.NewWriter(b)

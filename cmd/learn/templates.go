@@ -80,7 +80,8 @@ func (c *call) templates(name string, format sequence.Format) ([]*sequence.Templ
 		r, shown, err := c.OpenText(name)
 		if err != nil {
 			if os.IsNotExist(err) {
-				return nil, fmt.Errorf("flag --templates: %w; it is neither a file nor one of %s", err, strings.Join(templateNames(), ", "))
+				return nil, fmt.Errorf("flag --templates: %w; it is neither a file nor one of %s", err,
+					strings.Join(templateNames(), ", "))
 			}
 			return nil, fmt.Errorf("flag --templates: %w", err)
 		}
@@ -88,7 +89,8 @@ func (c *call) templates(name string, format sequence.Format) ([]*sequence.Templ
 		return sequence.ParseTemplates(r, shown)
 	}
 	if name == "chunking" && (format.Form == conllu || format.Columns < 3) {
-		return nil, fmt.Errorf("flag --templates: chunking needs columns for word, tag and label; write a file of templates for other data")
+		return nil, fmt.Errorf("flag --templates: chunking needs columns for word, tag and label; write a file " +
+			"of templates for other data")
 	}
 	return sequence.ParseTemplates(strings.NewReader(strings.ReplaceAll(text, "W", word)), "templates "+name)
 }

@@ -28,8 +28,11 @@ var shownFlags = map[string]string{
 // topics are the headings of --help-all, in its order, with what stands under each; what
 // stands under none is the learner's own.
 var topics = []struct{ title, flags string }{
-	{"HOW DATA ARE READ", "target source weight id drop categorical task format no_header separator missing decimal thousands symbols dates absent_missing header label test valid heldout heldout_data lineage truth sequence series width height allow_empty stride offset tolerance parts"},
-	{"THE RUN AND ITS FILES", "model checkpoint checkpoint_every resume csv json plot iterations stop patience workers seed"},
+	{"HOW DATA ARE READ", "target source weight id drop categorical task format no_header separator missing " +
+		"decimal thousands symbols dates absent_missing header label test valid heldout heldout_data lineage " +
+		"truth sequence series width height allow_empty stride offset tolerance parts"},
+	{"THE RUN AND ITS FILES", "model checkpoint checkpoint_every resume csv json plot iterations stop " +
+		"patience workers seed"},
 }
 
 const ownTopic = "WHAT IS LEARNT"

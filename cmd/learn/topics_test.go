@@ -26,8 +26,7 @@ func listed(t *testing.T, words ...string) []string {
 	return names
 }
 
-// Help of a training verb lists about ten flags, each of which there is; --help-all has
-// every flag once.
+// Help of a training verb lists about ten flags, and each exists; --help-all has every flag once.
 func TestHelpListsWhatMatters(t *testing.T) {
 	for _, c := range commands {
 		shown := c.shown()

@@ -32,15 +32,16 @@ var trackingSimulate = &command{
 	name: "tracking simulate", args: "[detections]", min: 0, max: 1,
 	summary: "Draws movies of cells that move, divide and die, with their true events.",
 	about: `
-The detections have errors as those of segmentation: cells that are missed, seen as two, or
-seen as one with another, and things that are no cells. Every event is a move, a division, a
-split, a merge, an appearance or a disappearance.
+The detections have the errors of segmentation: missed cells, one cell seen as two, two seen
+as one, and objects that are not cells. Every event is a move, a division, a split, a merge, an
+appearance or a disappearance.
 
 Example:
 
   learn tracking simulate cells.csv --preset hard --truth cells.events --movies 4`,
 	setup: func(fs *flags.Set) func(*call) error {
-		preset := fs.Enum("preset", "default", []string{"default", "clean", "hard", "shifted"}, "Settings that flags change further")
+		preset := fs.Enum("preset", "default", []string{"default", "clean", "hard", "shifted"},
+			"Settings that flags change further")
 		given := learnerFlags(fs, func() any { return &tracking.Simulation{} })
 		movies := fs.Int("movies", 32, 1, "Movies, with seeds one after the other")
 		seed := fs.Uint("seed", 1, "Seed of the first movie")
@@ -77,7 +78,8 @@ Example:
 				list, events = append(list, m), append(events, &tracking.Prediction{Events: m.Events})
 			}
 			if *truth != "" {
-				if err := c.Output(*truth, func(w io.Writer) error { return tracking.WriteEvents(w, list, events) }); err != nil {
+				if err := c.Output(*truth,
+					func(w io.Writer) error { return tracking.WriteEvents(w, list, events) }); err != nil {
 					return err
 				}
 			}
@@ -103,14 +105,14 @@ var trackingPredict = &command{
 	summary: "Links the detections of a movie to tracks.",
 	about: `
 Writes a line for each detection, with its track and the track's parent. --challenge writes a
-res_track.txt, --events the events with their scores, --plot a picture; where labels are
-known, it shows links that are false in another colour, and dashed those that are missed.
+res_track.txt, --events the events with their scores, --plot a picture. Where labels are
+known, the picture shows false links in another colour, and missed ones dashed.
 
 --corrections is a table with the columns action (force or forbid), frame (of the first of
-two), from and to (ids; an empty from is an appearance, an empty to a disappearance). What it
-says is obeyed, and the rest is solved again. With --previous, the --events of an earlier
-call, only those parts of frames are solved that the corrections touch; a correction that
-was made before must then still be in the file.
+two), from and to (ids; an empty from is an appearance, an empty to a disappearance). It is
+obeyed, and the rest is solved again. With --previous, the --events of an earlier call, only
+those parts of frames are solved that the corrections touch. Earlier corrections must then
+still be in the file.
 
 Example:
 
@@ -126,11 +128,14 @@ Example:
 		picture := fs.String("plot", "", "File for a picture, as SVG")
 		corrections := fs.String("corrections", "", "File with links that are forced or forbidden")
 		previous := fs.String("previous", "", "File with the events of an earlier call")
-		nodes := fs.Int("nodes", 32, 20000, "Most subproblems of branch and bound for a component of a frame pair; beyond, the best assignment found is taken, and how much better another may be is reported")
+		nodes := fs.Int("nodes", 32, 20000, "Most subproblems of branch and bound for a component of a frame "+
+			"pair; beyond, the best assignment found is taken, and how much better another may be is reported")
 		report := fs.Bool("json", false, "Report as JSON; --tracks must name a file")
 		return func(c *call) error {
-			inputs := []place{{"the detections", c.arg(0)}, {"the model", *name}, {"the lineage", *k.lineage}, {"the truth", *k.truth}, {"the corrections", *corrections}}
-			outputs := []place{{"the tracks", *to}, {"the challenge's file", *challenge}, {"the events", *events}, {"the picture", *picture}}
+			inputs := []place{{"the detections", c.arg(0)}, {"the model", *name}, {"the lineage", *k.lineage},
+				{"the truth", *k.truth}, {"the corrections", *corrections}}
+			outputs := []place{{"the tracks", *to}, {"the challenge's file", *challenge}, {"the events", *events},
+				{"the picture", *picture}}
 			if *previous != *events { // that may be replaced
 				inputs = append(inputs, place{"the previous events", *previous})
 			}
@@ -141,7 +146,8 @@ Example:
 				return errors.New("flag --nodes must be at least 1")
 			}
 			if *report && *to == "" {
-				return errors.New("flag --json: standard output cannot hold the tracks and a report; name a file by --tracks")
+				return errors.New("flag --json: standard output cannot hold the tracks and a report; name a file by " +
+					"--tracks")
 			}
 			m, _, err := load(c, *name, "tracking train", tracking.Read)
 			if err != nil {
@@ -173,7 +179,8 @@ Example:
 					return err
 				}
 				if p.Open > 0 {
-					c.Warn(c.prog, "%s: %d frame pairs were not proved optimal: another assignment may score %.3g more; --nodes allows a longer search", movie.Name, p.Open, p.Gap)
+					c.Warn(c.prog, "%s: %d frame pairs were not proved optimal: another assignment may score %.3g more; "+
+						"--nodes allows a longer search", movie.Name, p.Open, p.Gap)
 				}
 				found = append(found, p)
 			}
@@ -216,7 +223,8 @@ func withNames(list []place) []place {
 }
 
 // linking reads what a user says of links, and earlier events.
-func (k *trackingKind) linking(c *call, corrections, previous string, movies []*tracking.Movie) ([]*tracking.LinkOptions, error) {
+func (k *trackingKind) linking(c *call, corrections, previous string,
+	movies []*tracking.Movie) ([]*tracking.LinkOptions, error) {
 	var list []tracking.Correction
 	if corrections != "" {
 		if err := k.readFile(c, corrections, func(r io.Reader, shown string) (err error) {
@@ -247,12 +255,16 @@ func (k *trackingKind) linking(c *call, corrections, previous string, movies []*
 	if previous == "" {
 		return out, nil
 	}
-	if err := k.readFile(c, previous, func(r io.Reader, shown string) error { return tracking.ReadEvents(r, shown, copies) }); err != nil {
+	if err := k.readFile(c, previous, func(r io.Reader,
+		shown string) error {
+		return tracking.ReadEvents(r, shown, copies)
+	}); err != nil {
 		return nil, fmt.Errorf("flag --previous: %w", err)
 	}
 	for i, m := range copies {
 		if m.Partial {
-			return nil, fmt.Errorf("flag --previous: %s: some detections have no event: it is of other detections", m.Name)
+			return nil, fmt.Errorf("flag --previous: %s: some detections have no event: it is of other detections",
+				m.Name)
 		}
 		out[i].Previous = m.Events
 	}
@@ -262,8 +274,9 @@ func (k *trackingKind) linking(c *call, corrections, previous string, movies []*
 func linkReports(movies []*tracking.Movie, found []*tracking.Prediction) []linkReport {
 	var out []linkReport
 	for i, m := range movies {
-		r := linkReport{Movie: m.Name, Frames: len(m.Frames), Detections: m.Detections(), Tracks: len(tracking.Tracks(m, found[i].Events)),
-			Events: map[string]int{}, Solved: found[i].Solved, Open: found[i].Open, Gap: found[i].Gap}
+		r := linkReport{Movie: m.Name, Frames: len(m.Frames), Detections: m.Detections(),
+			Tracks: len(tracking.Tracks(m, found[i].Events)), Events: map[string]int{}, Solved: found[i].Solved,
+			Open: found[i].Open, Gap: found[i].Gap}
 		for _, list := range found[i].Events {
 			for _, e := range list {
 				r.Events[string(e.Kind)]++
@@ -279,7 +292,8 @@ func linkReports(movies []*tracking.Movie, found []*tracking.Prediction) []linkR
 func trackPicture(m *tracking.Movie, p *tracking.Prediction) *plot.Paths {
 	pic := &plot.Paths{Title: "Tracks of " + m.Name, XLabel: "x", YLabel: "y", TimeLabel: "frame"}
 	tracks := tracking.Tracks(m, p.Events)
-	pic.Subtitle = fmt.Sprintf("%d detections in %d frames, %d tracks", m.Detections(), len(m.Frames), len(tracks))
+	pic.Subtitle = fmt.Sprintf("%d detections in %d frames, %d tracks", m.Detections(),
+		len(m.Frames), len(tracks))
 	real := map[[2]tracking.Node]bool{}
 	known := m.Labelled() && !m.Partial
 	for _, e := range m.Edges {

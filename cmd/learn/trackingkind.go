@@ -21,8 +21,9 @@ type trackingKind struct {
 	empty                            *bool
 	stride, offset, tolerance        *int64
 	parts                            *int64
-	group                            []int // of every movie: those that share frames, or nearly, are divided together
-	work                             func() (int, error)
+	// of every movie: those that share frames, or nearly, are divided together
+	group []int
+	work  func() (int, error)
 }
 
 var _ kind[[]*tracking.Movie, []*tracking.Prediction] = &trackingKind{}
@@ -31,26 +32,28 @@ func (*trackingKind) data() string { return "detections" }
 
 func (*trackingKind) about() string {
 	return `
-Detections are a table with a header, separated by commas or tabs, compressed or not: frame,
-x and y, and where there are: id, area, intensity, var_x, var_y, cov_xy. Labels are a column
-track with --lineage (track and parent, or a man_track.txt of the Cell Tracking Challenge) or
-a column parent; or --truth, a table of events with the columns frame, event, from and to.
-Columns sequence and series tell movies in one file apart.
+Detections are a table with a header, separated by commas or tabs, compressed or not. Its
+columns are frame, x and y, and optionally id, area, intensity, var_x, var_y, cov_xy. Labels are
+a column track with --lineage (track and parent, or a man_track.txt of the Cell Tracking
+Challenge), a column parent, or --truth, a table of events with the columns frame, event, from
+and to. Columns sequence and series separate movies in one file.
 `
 }
 
 func (k *trackingKind) define(fs *flags.Set, training bool) {
 	k.lineage = fs.String("lineage", "", "File with the parents of tracks")
-	k.truth = fs.String("truth", "", "File with events, in place of tracks. Detections without a line are not annotated")
+	k.truth = fs.String("truth", "", "File with events, in place of tracks. Detections without a line are "+
+		"not annotated")
 	k.sequence = fs.String("sequence", "", "The only sequence to read")
 	k.series = fs.String("series", "", "The only series to read, of files with several")
 	k.width = fs.Float("width", 0, "Width of the field, in pixels; 0 is not known")
 	k.height = fs.Float("height", 0, "Height of the field; 0 is not known")
-	k.empty = fs.Bool("allow_empty", false, "Frames without detections may stand between others; all tracks end there")
-	k.stride = fs.Int("stride", 32, 1, "Take every frame of so many")
+	k.empty = fs.Bool("allow_empty", false, "Frames without detections may stand between others; all tracks "+
+		"end there")
+	k.stride = fs.Int("stride", 32, 1, "Use every Nth frame only")
 	k.offset = fs.Int("offset", 32, -1, "First frame that is taken, with --stride; -1 makes a movie of each")
 	k.tolerance = fs.Int("tolerance", 32, 1, "Frames by which a division may be found earlier or later")
-	k.parts = fs.Int("parts", 32, 1, "Cut every movie into so many, for cv")
+	k.parts = fs.Int("parts", 32, 1, "Cut every movie into this many parts, for cv")
 	k.work = workersFlag(fs)
 }
 
@@ -61,12 +64,14 @@ func (k *trackingKind) workers() (int, error) { return k.work() }
 // movies reads a file, with its labels.
 func (k *trackingKind) movies(c *call, name string) ([]*tracking.Movie, error) {
 	if *k.stride < 1 || *k.offset < -1 || *k.offset >= *k.stride || *k.tolerance < 0 || *k.parts < 1 {
-		return nil, errors.New("flags --stride and --parts must be at least 1, --offset from -1 to less than --stride, and --tolerance not negative")
+		return nil, errors.New("flags --stride and --parts must be at least 1, --offset from -1 to less than " +
+			"--stride, and --tolerance not negative")
 	}
 	if (*k.width > 0) != (*k.height > 0) || *k.width < 0 || *k.height < 0 {
 		return nil, errors.New("flags --width and --height must be given together, and positive")
 	}
-	o := &tracking.ReadOptions{Width: *k.width, Height: *k.height, Sequence: *k.sequence, Series: *k.series, AllowEmpty: *k.empty}
+	o := &tracking.ReadOptions{Width: *k.width, Height: *k.height, Sequence: *k.sequence, Series: *k.series,
+		AllowEmpty: *k.empty}
 	if *k.lineage != "" {
 		if *k.truth != "" {
 			return nil, errors.New("flags --lineage and --truth: one of them says what is true")
@@ -86,7 +91,10 @@ func (k *trackingKind) movies(c *call, name string) ([]*tracking.Movie, error) {
 		return nil, err
 	}
 	if *k.truth != "" {
-		if err := k.readFile(c, *k.truth, func(r io.Reader, shown string) error { return tracking.ReadEvents(r, shown, movies) }); err != nil {
+		if err := k.readFile(c, *k.truth, func(r io.Reader,
+			shown string) error {
+			return tracking.ReadEvents(r, shown, movies)
+		}); err != nil {
 			return nil, fmt.Errorf("flag --truth: %w", err)
 		}
 	}
@@ -155,7 +163,8 @@ func (k *trackingKind) labelled(c *call, name string) ([]*tracking.Movie, error)
 	return movies, nil
 }
 
-func (k *trackingKind) like(c *call, name string, _ []*tracking.Movie, labelled bool) ([]*tracking.Movie, error) {
+func (k *trackingKind) like(c *call, name string, _ []*tracking.Movie,
+	labelled bool) ([]*tracking.Movie, error) {
 	if labelled {
 		movies, err := k.labelled(c, name)
 		if err != nil {
@@ -188,10 +197,13 @@ func (k *trackingKind) judge(x []*tracking.Movie, p []*tracking.Prediction) []me
 	}
 	c := &r.Counts
 	return []measured{{"loss", r.Loss, ""}, {"missed events", 100 * r.MissedShare(), "%"},
-		{"TRA", c.TRA(tracking.Challenge), ""}, {"LNK", c.LNK(tracking.Challenge), ""}, {"division F1", c.DivisionF1(), ""},
-		{"edges found", float64(c.Found), ""}, {"false", float64(c.FalseEdges), ""}, {"of these from an end to a beginning", float64(c.FalseJoins), ""},
+		{"TRA", c.TRA(tracking.Challenge), ""}, {"LNK", c.LNK(tracking.Challenge), ""},
+		{"division F1", c.DivisionF1(), ""}, {"edges found", float64(c.Found), ""},
+		{"false", float64(c.FalseEdges), ""}, {"of these from an end to a beginning", float64(c.FalseJoins), ""},
 		{"missed", float64(c.MissedEdges), ""}, {"of another meaning", float64(c.WrongEdges), ""},
-		{"divisions found", float64(c.DivisionsFound), ""}, {"missed divisions", float64(c.Divisions - c.DivisionsFound), ""}, {"false divisions", float64(c.DivisionsFalse), ""}}
+		{"divisions found", float64(c.DivisionsFound), ""},
+		{"missed divisions", float64(c.Divisions - c.DivisionsFound), ""},
+		{"false divisions", float64(c.DivisionsFalse), ""}}
 }
 
 func annotated(x []*tracking.Movie) int {
@@ -228,13 +240,15 @@ func (*trackingKind) size(x []*tracking.Movie) string {
 }
 
 // trials divides movies; those that a stride made of the same frames stay together.
-func (k *trackingKind) trials(x []*tracking.Movie, file string, folds, inner, repeats int, seed uint64) ([]evaluate.Trial, error) {
+func (k *trackingKind) trials(x []*tracking.Movie, file string, folds, inner, repeats int,
+	seed uint64) ([]evaluate.Trial, error) {
 	if file != "" {
 		return nil, errors.New("flag --trials: movies are divided by --folds")
 	}
 	groups := 1 + slices.Max(k.group)
 	if least := max(folds, inner*folds/(folds-1)); groups < least {
-		return nil, fmt.Errorf("%d movies cannot be divided into %d folds with %d inner ones: --parts cuts each movie into several", groups, folds, inner)
+		return nil, fmt.Errorf("%d movies cannot be divided into %d folds with %d inner ones: --parts cuts each "+
+			"movie into several", groups, folds, inner)
 	}
 	members := func(numbers []int) []int {
 		var out []int
@@ -260,7 +274,8 @@ func (k *trackingKind) trials(x []*tracking.Movie, file string, folds, inner, re
 					return nil, err
 				}
 				for _, g := range in {
-					t.Inner = append(t.Inner, dataset.Fold{Train: members(dataset.Pick(f.Train, g.Train)), Test: members(dataset.Pick(f.Train, g.Test))})
+					t.Inner = append(t.Inner, dataset.Fold{Train: members(dataset.Pick(f.Train, g.Train)),
+						Test: members(dataset.Pick(f.Train, g.Test))})
 				}
 			}
 			out = append(out, t)

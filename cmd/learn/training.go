@@ -31,14 +31,22 @@ type training struct {
 // define defines them. Without a relative improvement to stop at there is no flag for one.
 func (t *training) define(fs *flags.Set, iterations int, relative float64) {
 	t.model = fs.String("model", "", "File for the model; needed")
-	t.checkpoint = fs.String("checkpoint", "", "File for the optimiser's state, written while it runs. Without it, the state is written when the run is interrupted, to the model's name with .checkpoint. A run that is killed outright leaves the last state written here, whole, and unfinished files beside its outputs, named FILE.tropica0.tmp, which go when FILE is written again")
+	t.checkpoint = fs.String("checkpoint", "", "File for the optimiser's state, written while it runs. "+
+		"Without it, the state is written when the run is interrupted, to the model's name with .checkpoint. A "+
+		"killed run leaves the last state written here, whole, and unfinished files beside its outputs, named "+
+		"FILE.tropica0.tmp, which are removed when FILE is written again")
 	t.every = fs.Int("checkpoint_every", 32, 10, "Iterations between checkpoints")
-	t.resume = fs.Bool("resume", false, "Go on from the checkpoint; the data must be as they were, and all flags that say what is learnt and how. Others may differ: outputs, workers, when to stop, and for L-BFGS, whose history starts afresh, --memory")
-	t.csv = fs.String("csv", "", "File for the history of the run: a line for each iteration. With --resume it goes on where the checkpoint was written")
+	t.resume = fs.Bool("resume", false, "Go on from the checkpoint; the data must be as they were, and all "+
+		"flags that say what is learnt and how. Others may differ: outputs, workers, when to stop, and for "+
+		"L-BFGS, whose history starts afresh, --memory")
+	t.csv = fs.String("csv", "", "File for the history of the run: a line for each iteration. With --resume "+
+		"it goes on where the checkpoint was written")
 	t.json = fs.Bool("json", false, "Report as JSON")
-	t.iterations = fs.Int("iterations", 32, int64(iterations), "Most iterations (passes, for stochastic solvers)")
+	t.iterations = fs.Int("iterations", 32, int64(iterations),
+		"Most iterations (passes, for stochastic solvers)")
 	if t.relative = new(float64); relative != 0 {
-		t.relative = fs.Float("stop", relative, "Stop when the objective fell by at most this fraction over five iterations")
+		t.relative = fs.Float("stop", relative, "Stop when the objective fell by at most this fraction over "+
+			"five iterations")
 	}
 	if t.workers == nil {
 		t.workers = workersFlag(fs)
@@ -84,7 +92,8 @@ type fitted struct {
 // run prepares recorder, checkpoints and files, has fit called with what the
 // solver is to be told, and writes the model and the report. inputs are the files that
 // fit reads.
-func (t *training) run(c *call, name string, inputs []place, fit func(workers int, control run.Control) (*fitted, error)) error {
+func (t *training) run(c *call, name string, inputs []place,
+	fit func(workers int, control run.Control) (*fitted, error)) error {
 	workers, err := t.check(c)
 	if err != nil {
 		return err
@@ -123,7 +132,8 @@ func (t *training) check(c *call) (workers int, err error) {
 		return 0, errors.New("flag --stop must be finite")
 	}
 	if *t.checkpoint == "" {
-		if err := c.idle("without --checkpoint, the state is written when the run is interrupted", "checkpoint_every"); err != nil {
+		if err := c.idle("without --checkpoint, the state is written when the run is interrupted",
+			"checkpoint_every"); err != nil {
 			return 0, err
 		}
 	}
@@ -241,7 +251,8 @@ func (r *trainingRun) save(k *run.Checkpoint) error {
 		return nil
 	}
 	if r.history != nil && r.history.Whole() { // what is killed later still has the rows that led here
-		if err := r.Output(*r.csv, func(w io.Writer) error { _, err := w.Write(r.rows.Bytes()); return err }); err != nil {
+		if err := r.Output(*r.csv,
+			func(w io.Writer) error { _, err := w.Write(r.rows.Bytes()); return err }); err != nil {
 			return err
 		}
 	}
@@ -278,12 +289,14 @@ func (r *trainingRun) interrupted() error {
 		}
 	}
 	if !r.saved && r.last.Iteration > 0 { // behind the last iteration, or with nowhere to keep it
-		return &stopped{"no model was written, and no state was kept; --checkpoint FILE keeps it while iterations run"}
+		return &stopped{"no model was written, and no state was kept; --checkpoint FILE keeps it while " +
+			"iterations run"}
 	}
 	if !r.saved {
 		return &stopped{"no iteration was finished, and nothing written"}
 	}
-	return &stopped{fmt.Sprintf("no model was written; the state is in %s. To go on%s, give the same command with --resume%s", r.path, r.afresh, r.resumeFlag(r.path))}
+	return &stopped{fmt.Sprintf("no model was written; the state is in %s. To go on%s, give the same command "+
+		"with --resume%s", r.path, r.afresh, r.resumeFlag(r.path))}
 }
 
 // failed returns the error of a run without a model. What led to a failure is what one then
@@ -305,8 +318,9 @@ func (r *trainingRun) failed(err error) error {
 // finish writes the model and the report.
 func (r *trainingRun) finish(f *fitted) error {
 	result := f.result
-	report := fitReport{Model: r.model.Name(), Objective: result.F, GradNorm: result.GradNorm, Iterations: result.Iterations, Evaluations: result.Evaluations,
-		Reason: result.Reason, Converged: result.Converged(), Seconds: r.spent + r.last.Seconds, Note: result.Note, Details: f.details}
+	report := fitReport{Model: r.model.Name(), Objective: result.F, GradNorm: result.GradNorm,
+		Iterations: result.Iterations, Evaluations: result.Evaluations, Reason: result.Reason,
+		Converged: result.Converged(), Seconds: r.spent + r.last.Seconds, Note: result.Note, Details: f.details}
 	if first := result.First; first != nil {
 		report.First = &stageReport{first.F, first.Iterations, first.Evaluations, first.Reason}
 	}
@@ -343,7 +357,8 @@ func (r *trainingRun) finish(f *fitted) error {
 // print writes the report for people.
 func (r *fitReport) print(w io.Writer, name string, notes []string) {
 	if r.First != nil {
-		fmt.Fprintf(w, "%s, first stage: objective %.6g after %d iterations, %d evaluations (%s)\n", name, r.First.Objective, r.First.Iterations, r.First.Evaluations, r.First.Reason)
+		fmt.Fprintf(w, "%s, first stage: objective %.6g after %d iterations, %d evaluations (%s)\n", name,
+			r.First.Objective, r.First.Iterations, r.First.Evaluations, r.First.Reason)
 	}
 	if r.Reason != "" {
 		fmt.Fprintf(w, "%s: objective %.6g after %d iterations, %d evaluations, %.1f s (%s)\n",
@@ -359,7 +374,8 @@ func (r *fitReport) print(w io.Writer, name string, notes []string) {
 	case r.Reason == run.Diverged:
 		fmt.Fprintf(w, "note: not converged: the objective rose; try a smaller --rate\n")
 	case r.Reason == run.GapMissed || r.Reason == run.RoundLimit:
-		fmt.Fprintf(w, "note: not converged: of the --gap asked the solver came no nearer; another --solver may, or a greater --l2 or --gap\n")
+		fmt.Fprintf(w, "note: not converged: of the --gap asked the solver came no nearer; another --solver "+
+			"may, or a greater --l2 or --gap\n")
 	case r.Reason == network.AllPasses: // as many as the options ask for: nothing is missing
 	case r.Reason == "": // nothing was iterated
 	case !r.Converged && name != "active": // which asks until there is nothing to ask
@@ -385,7 +401,8 @@ func noCheckpoint(args []string) error {
 			found = err == nil && k != nil
 		}
 		if found {
-			return fmt.Errorf("flag --resume takes no argument, so that %s would be data; the checkpoint is that of --checkpoint, "+
+			return fmt.Errorf("flag --resume takes no argument, so that %s would be data; the checkpoint is that "+
+				"of --checkpoint, "+
 				"or of --model with .checkpoint behind it: give --resume --checkpoint %s", name, name)
 		}
 	}

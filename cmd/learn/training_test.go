@@ -21,7 +21,8 @@ import (
 func trained(t *testing.T, ctx context.Context, words []string, solver func(run.Control) error) error {
 	t.Helper()
 	var of training
-	c := &call{ctx: ctx, prog: "learn test", flags: flags.New(), Streams: cli.Streams{Out: io.Discard, Err: io.Discard}}
+	c := &call{ctx: ctx, prog: "learn test", flags: flags.New(),
+		Streams: cli.Streams{Out: io.Discard, Err: io.Discard}}
 	of.define(c.flags, 10, 1e-5)
 	if _, err := c.flags.Parse(words); err != nil {
 		t.Fatal(err)
@@ -44,7 +45,8 @@ func TestNothingWithoutReport(t *testing.T) {
 			m, history := filepath.Join(dir, "m"), filepath.Join(dir, "h.csv")
 			var of training
 			var out strings.Builder
-			c := &call{ctx: t.Context(), prog: "learn test", flags: flags.New(), Streams: cli.Streams{Out: &out, Err: io.Discard}}
+			c := &call{ctx: t.Context(), prog: "learn test", flags: flags.New(),
+				Streams: cli.Streams{Out: &out, Err: io.Discard}}
 			of.define(c.flags, 10, 1e-5)
 			words := []string{"--model", m, "--csv", history}
 			if json {
@@ -61,10 +63,12 @@ func TestNothingWithoutReport(t *testing.T) {
 				return &fitted{result: &optim.Result{F: math.Inf(1), Reason: run.IterationLimit}, write: write}, fails
 			})
 			_, none := os.Stat(m)
-			if whole := !json && fails == nil; whole != (err == nil) || whole != (none == nil) || !whole && out.Len() > 0 {
+			if whole := !json && fails == nil; whole != (err == nil) || whole != (none == nil) ||
+				!whole && out.Len() > 0 {
 				t.Errorf("JSON %v, solver's error %v: error %v, the model's %v, %q", json, fails, err, none, out.String())
 			}
-			if fails != nil && (!errors.Is(err, fails) || !strings.Contains(err.Error(), "the history up to there is in "+history)) {
+			if fails != nil && (!errors.Is(err, fails) ||
+				!strings.Contains(err.Error(), "the history up to there is in "+history)) {
 				t.Errorf("solver's error %v: %v", fails, err)
 			}
 			if b, err := os.ReadFile(history); err != nil || strings.Count(string(b), "\n") != 2 {
@@ -111,7 +115,8 @@ func TestCheckpointsAndTheirHistory(t *testing.T) {
 					rows = 3
 				}
 				if got := rowsOf(history); exists(k) != asked || got != rows {
-					t.Errorf("asked for: %v; in the middle of the run: a checkpoint %v, %d rows of history, should be %d", asked, exists(k), got, rows)
+					t.Errorf("asked for: %v; in the middle of the run: a checkpoint %v, %d rows of history, should be %d",
+						asked, exists(k), got, rows)
 				}
 				if !interrupt {
 					return nil
@@ -122,7 +127,8 @@ func TestCheckpointsAndTheirHistory(t *testing.T) {
 				cancel()
 				err := control.Checkpoint(state)
 				if got := rowsOf(history); !exists(k) || got != 4 {
-					t.Errorf("asked for: %v; interrupted: a checkpoint %v, %d rows of history, should be 4", asked, exists(k), got)
+					t.Errorf("asked for: %v; interrupted: a checkpoint %v, %d rows of history, should be 4",
+						asked, exists(k), got)
 				}
 				return errors.Join(ctx.Err(), err)
 			})
@@ -136,7 +142,8 @@ func TestCheckpointsAndTheirHistory(t *testing.T) {
 				rows = 4
 			}
 			if exists(m) == interrupt || exists(k) != (asked || interrupt) || rowsOf(history) != rows {
-				t.Errorf("asked for: %v, interrupted: %v: at the end a model %v, a checkpoint %v, %d rows of history", asked, interrupt, exists(m), exists(k), rowsOf(history))
+				t.Errorf("asked for: %v, interrupted: %v: at the end a model %v, a checkpoint %v, %d rows of history",
+					asked, interrupt, exists(m), exists(k), rowsOf(history))
 			}
 		}
 	}

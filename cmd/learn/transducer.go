@@ -10,10 +10,11 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// transducerLoss reads the loss that a machine in a file defines between labels. Symbol
-// tables of the machine name the labels; without one, label k+1 is that of index k. The
-// origin of the labels is told in errors.
-func transducerLoss(c *call, name string, plus float64, names []string, origin string) (*losses.Transducer, error) {
+// transducerLoss reads the loss that a machine in a file defines between labels. Symbol tables of
+// the machine name the labels; without one, label k+1 is that of index k. Errors name the origin of
+// the labels.
+func transducerLoss(c *call, name string, plus float64, names []string,
+	origin string) (*losses.Transducer, error) {
 	r, shown, err := c.Open(name)
 	if err != nil {
 		return nil, err
@@ -53,7 +54,8 @@ func transducerLoss(c *call, name string, plus float64, names []string, origin s
 	case "log64":
 		return rationalLoss[semiring.Log64](s, h, shown, labels, origin, plus)
 	}
-	return nil, fmt.Errorf("%s: arc type %s: a loss is over standard or tropical64 (a least cost), or real64, log or log64 (a sum)", shown, h.ArcType)
+	return nil, fmt.Errorf("%s: arc type %s: a loss is over standard or tropical64 (a least cost), or "+
+		"real64, log or log64 (a sum)", shown, h.ArcType)
 }
 
 func distinct(names []string) []string {
@@ -61,7 +63,8 @@ func distinct(names []string) []string {
 	return slices.Compact(names)
 }
 
-func rationalLoss[W semiring.Codec[W]](s *fst.Stream, h *fst.Header, shown string, labels *fst.SymbolTable, origin string, plus float64) (*losses.Transducer, error) {
+func rationalLoss[W semiring.Codec[W]](s *fst.Stream, h *fst.Header, shown string, labels *fst.SymbolTable,
+	origin string, plus float64) (*losses.Transducer, error) {
 	u, err := overLabels[W](s, h, shown, labels, origin)
 	if err != nil {
 		return nil, err
@@ -70,7 +73,8 @@ func rationalLoss[W semiring.Codec[W]](s *fst.Stream, h *fst.Header, shown strin
 }
 
 // overLabels reads the rest of a machine and numbers its labels as labels does.
-func overLabels[W semiring.Codec[W]](s *fst.Stream, h *fst.Header, shown string, labels *fst.SymbolTable, origin string) (*fst.Vector[W], error) {
+func overLabels[W semiring.Codec[W]](s *fst.Stream, h *fst.Header, shown string, labels *fst.SymbolTable,
+	origin string) (*fst.Vector[W], error) {
 	f, err := fst.ReadBody[W](s, h)
 	if err != nil {
 		return nil, err

@@ -61,7 +61,8 @@ func TestTransducerLoss(t *testing.T) {
 	save("lacks.fst", 1, "<eps>", "X", "Y")
 	train := func(words ...string) (objective float64, errs string) {
 		var out, e bytes.Buffer
-		words = append([]string{"sequence", "train", path("data"), "--model", path("m"), "--objective", "softmax-margin", "--json"}, words...)
+		words = append([]string{"sequence", "train", path("data"), "--model", path("m"), "--objective",
+			"softmax-margin", "--json"}, words...)
 		if execute(context.Background(), words, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &e}) != 0 {
 			return math.NaN(), e.String()
 		}
@@ -79,12 +80,14 @@ func TestTransducerLoss(t *testing.T) {
 	odd, _ := train("--loss", "transducer", "--transducer", path("odd.fst"))
 	oddly, _ := train("--loss", "transducer", "--transducer", path("oddly.fst"))
 	if !(math.Abs(odd-oddly) <= 1e-6*odd) || math.Abs(odd-want) < 1e-3*want {
-		t.Errorf("a loss that treats labels differently: objectives %v and %v, where unit costs have %v", odd, oddly, want)
+		t.Errorf("a loss that treats labels differently: objectives %v and %v, where unit costs have %v",
+			odd, oddly, want)
 	}
 	// Decoding: the same labels, of the same risk, as with the built-in loss.
 	predict := func(words ...string) (labels, errs string) {
 		var out, e bytes.Buffer
-		words = append([]string{"sequence", "predict", path("unlabelled"), "--model", path("m"), "--decode", "min-risk"}, words...)
+		words = append([]string{"sequence", "predict", path("unlabelled"), "--model", path("m"), "--decode",
+			"min-risk"}, words...)
 		if execute(context.Background(), words, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &e}) != 0 {
 			return "", e.String()
 		}
@@ -122,8 +125,10 @@ func TestTransducerLoss(t *testing.T) {
 	}{
 		{[]string{"--loss", "transducer"}, "--transducer is needed"},
 		{[]string{"--loss", "transducer", "--transducer", path("lacks.fst")}, `lack the label "Z" of the model`},
-		{[]string{"--loss", "transducer", "--transducer", path("nothing.fst")}, "no labelling of the list has a finite expected loss"},
-		{[]string{"--loss", "transducer", "--transducer", path("edit.fst"), "--sub", "2"}, "the loss is transducer"},
+		{[]string{"--loss", "transducer", "--transducer", path("nothing.fst")},
+			"no labelling of the list has a finite expected loss"},
+		{[]string{"--loss", "transducer", "--transducer", path("edit.fst"), "--sub", "2"},
+			"the loss is transducer"},
 	} {
 		if _, errs := predict(c.words...); !strings.Contains(errs, c.want) {
 			t.Errorf("%v: %q", c.words, errs)

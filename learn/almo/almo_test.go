@@ -18,7 +18,8 @@ import (
 
 func sonar(t *testing.T) *table.Table {
 	t.Helper()
-	x, err := table.Open(os.DirFS("../../testdata/tables/uci"), "sonar.csv.gz", &table.Options{Target: "class", Task: table.Classification})
+	x, err := table.Open(os.DirFS("../../testdata/tables/uci"), "sonar.csv.gz",
+		&table.Options{Target: "class", Task: table.Classification})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,28 +77,31 @@ func TestLearner(t *testing.T) {
 			}
 		}
 		sections := again.Explain()
-		if len(o.Hidden) == 0 && (len(sections) != 2 || len(sections[1].Rows) != 61) || len(o.Hidden) > 0 && len(sections) != 1 {
+		if len(o.Hidden) == 0 && (len(sections) != 2 || len(sections[1].Rows) != 61) || len(o.Hidden) > 0 &&
+			len(sections) != 1 {
 			t.Errorf("%d sections", len(sections))
 		}
 	}
 }
 
-// Zero options are the documented defaults, None is nothing at all, and what is wrong is told with
-// the option's name.
+// Zero options are the documented defaults, None is nothing at all, and errors name the option.
 func TestOptions(t *testing.T) {
 	o, err := (&almo.Options{}).Minimax()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.Beta1 != 1e-4 || o.Batch != 128 || o.Gap != 1e-3 || o.Seed != 1 || len(o.Losses) != 3 || o.Solver != minimax.Auto {
+	if o.Beta1 != 1e-4 || o.Batch != 128 || o.Gap != 1e-3 || o.Seed != 1 || len(o.Losses) != 3 ||
+		o.Solver != minimax.Auto {
 		t.Errorf("defaults: %+v", o)
 	}
-	o, err = (&almo.Options{L2: learner.None, Batch: learner.None, Gap: learner.None, Seed: learner.None, Radius: 1}).Minimax()
+	o, err = (&almo.Options{L2: learner.None, Batch: learner.None, Gap: learner.None, Seed: learner.None,
+		Radius: 1}).Minimax()
 	if err != nil || o.Beta1 != 0 || o.Batch != -1 || o.Gap != -1 || o.Seed != 0 {
 		t.Errorf("none: %+v, %v", o, err)
 	}
 	for says, o := range map[string]almo.Options{
-		"losses: none given": {Losses: []string{""}}, `losses: score: there is no loss "nothing"`: {Losses: []string{"nothing"}},
+		"losses: none given": {Losses: []string{""}}, `losses: score: there is no loss "nothing"`: {
+			Losses: []string{"nothing"}},
 		"bias: a radius holds biases too":                       {Radius: 1, Bias: 1},
 		"offsets: they are for --units regret":                  {Offsets: []float64{1}},
 		"min: the weight of hinge is -1":                        {Losses: []string{"hinge"}, Min: []float64{-1}},
@@ -112,7 +116,8 @@ func TestOptions(t *testing.T) {
 			t.Errorf("%v, should say %s", err, says)
 		}
 	}
-	if _, _, err := almo.Split(&dense.Data{X: []float64{1}, Rows: 1, Features: 1, Class: []int32{0}, Classes: 2}, 0.5, 1); err == nil {
+	if _, _, err := almo.Split(&dense.Data{X: []float64{1}, Rows: 1, Features: 1, Class: []int32{0}, Classes: 2},
+		0.5, 1); err == nil {
 		t.Error("one row was split")
 	}
 	if _, _, err := (almo.Learner{}).Train(sonar(t), "options", nil); err == nil {

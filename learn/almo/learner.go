@@ -80,7 +80,7 @@ func Train(t *table.Table, opts *Options, c *run.Control) (*Model, *optim.Result
 	return &Model{f.Model}, Result(f), nil
 }
 
-// Result is what a fit says of how the solver ended.
+// Result reports how the solver of a fit ended.
 func Result(f *minimax.Fit) *optim.Result {
 	return &optim.Result{F: f.Worst, Iterations: f.Passes, Evaluations: f.Evaluations, Reason: f.Reason,
 		Note: f.Guarantee}

@@ -18,15 +18,15 @@ import (
 // Options say what game is played and how; zero fields are the defaults.
 type Options struct {
 	Losses  []string              `flag:"losses" default:"zero-one,smooth-hinge,cross-entropy" help:"Objectives: zero-one (by its surrogate), hinge, smooth-hinge, cross-entropy, squared-hinge, ramp:ρ, 1-norm-prob, and for numbers 1-norm (or any q-norm), squared, huber:δ. Those for numbers may be given for classes, but grow with the confidence of right answers, which costs errors; the thesis has zero-one,hinge,1-norm,cross-entropy"`
-	Units   minimax.Normalization `flag:"units" default:"lipschitz" values:"lipschitz,bounded,baseline,regret,none" help:"What objectives are measured in: their Lipschitz constant, their bound, their value at the start, their excess over what each reaches alone (the penalty of linear models counted), or nothing"`
-	ZeroOne minimax.ZeroOneMode   `flag:"zero_one" default:"surrogate" values:"surrogate,ramp,proxy,zero-grad" topic:"losses" help:"What the players see of zero-one. surrogate: both the logarithmic loss that bounds it, which is sound; ramp: both a ramp, which is not convex; proxy: the model that loss and the mixture the errors themselves, a game that is not zero-sum, without a certificate; zero-grad: as proxy, but errors have no gradient, which is unsound (the mixture can move to an objective that the model cannot see): to reproduce only"`
+	Units   minimax.Normalization `flag:"units" default:"lipschitz" values:"lipschitz,bounded,baseline,regret,none" help:"Unit of objectives: their Lipschitz constant, their bound, their value at the start, their excess over what each reaches alone (including the penalty of linear models), or none"`
+	ZeroOne minimax.ZeroOneMode   `flag:"zero_one" default:"surrogate" values:"surrogate,ramp,proxy,zero-grad" topic:"losses" help:"What the players see of zero-one. surrogate: both see the logarithmic loss that bounds it, which is sound. ramp: both see a ramp, which is not convex. proxy: the model sees that loss and the mixture the errors; this game is not zero-sum and has no certificate. zero-grad: as proxy, but errors have no gradient. That is unsound, since the mixture can move to an objective that the model cannot see; use it to reproduce only"`
 	Classes minimax.MultiClass    `flag:"classes" default:"ova-mean" values:"ova-mean,softmax" topic:"losses" help:"Losses of more than two classes"`
 	Min     []float64             `flag:"min" topic:"mixtures" help:"Least weights of the objectives, one or one each, separated by commas"`
 	Max     []float64             `flag:"max" topic:"mixtures" help:"Greatest weights"`
 	Ball    float64               `flag:"ball" min:"0" topic:"mixtures" help:"Bound of the norm of the weights of the objectives, from 1/√p for p of them; 0 is none"`
 
 	Vertices string    `flag:"vertices" topic:"mixtures" help:"Mixtures whose hull the preferences are: weights separated by commas, mixtures by semicolons"`
-	Offsets  []float64 `flag:"offsets" topic:"mixtures" help:"For --units regret: what each objective reaches alone, in its Lipschitz units, the penalty of linear models counted, separated by commas, where that is known (the report has it as offsets): it is not sought again"`
+	Offsets  []float64 `flag:"offsets" topic:"mixtures" help:"For --units regret: what each objective reaches alone, if known, separated by commas. Values are in Lipschitz units and include the penalty of linear models, as offsets in the report. They are then not computed again"`
 	Mixture  string    `flag:"mixture" topic:"mixtures" help:"Train on this mixture instead (a baseline), or on uniform; weights are divided by their sum"`
 
 	L2         float64         `flag:"l2" default:"1e-4" min:"0" help:"Weight of the squares of the parameters, halved"`
@@ -34,13 +34,13 @@ type Options struct {
 	Beta2      float64         `flag:"beta2" min:"0" topic:"penalties" help:"Weight of the mixture's Lipschitz constant"`
 	Penalty    minimax.Penalty `flag:"penalty" default:"handicap" values:"handicap,shy,constraint" topic:"penalties" help:"What --beta2 does: added to objectives, taken from them, or a bound for mixtures"`
 	Radius     float64         `flag:"radius" min:"0" topic:"penalties" help:"Bound of the norm of the parameters; 0 is none"`
-	ScoreBound float64         `flag:"score_bound" min:"0" topic:"penalties" help:"What scores are taken not to exceed in size where the units of a loss depend on it, as those of squared, and --units bounded; nothing enforces it. 0 is what --radius implies"`
-	Bias       float64         `flag:"bias" min:"0" topic:"penalties" help:"For linear models without --radius: --l2 leaves out biases, which are at most this in size; 0 counts them among the weights"`
+	ScoreBound float64         `flag:"score_bound" min:"0" topic:"penalties" help:"Assumed bound on the size of scores, for losses whose units depend on it, such as squared, and for --units bounded. It is not enforced. 0 is what --radius implies"`
+	Bias       float64         `flag:"bias" min:"0" topic:"penalties" help:"For linear models without --radius: exempt biases from --l2, and bound their size by this; 0 counts them among the weights"`
 
 	Hidden  []int         `flag:"hidden" min:"1" help:"Sizes of hidden layers, as 1024,512,128; none is a linear model. --steps of networks are constant, or decreasing with the root of the pass (auto)"`
 	Scaling dense.Scaling `flag:"scaling" default:"standard" values:"standard,largest,none" topic:"table" help:"Numeric columns: less their mean by their standard deviation, by the largest value of all, or as they are"`
 
-	Solver     string  `flag:"solver" default:"auto" values:"auto,mirror-prox,gda,alternating,smoothed,dual-ascent,newton" help:"Optimiser; auto is mirror-prox, then dual-ascent, and newton where that takes long and rows and features are few, until the gap is certified (smoothed for softmax and for losses without kinks), and gda for networks"`
+	Solver     string  `flag:"solver" default:"auto" values:"auto,mirror-prox,gda,alternating,smoothed,dual-ascent,newton" help:"Optimiser. auto is gda for networks. For linear models it is mirror-prox, then dual-ascent, until the gap is certified; newton takes over where that is slow and rows and features are few, smoothed for softmax and losses without kinks"`
 	Steps      string  `flag:"steps" default:"auto" values:"auto,constant,theorem,decreasing,adaptive,backtracked" topic:"steps" help:"Lengths of steps"`
 	Rate       float64 `flag:"rate" min:"0" topic:"steps" help:"Step of the parameters (a radius for adaptive steps); 0 is the solver's"`
 	LambdaRate float64 `flag:"lambda_rate" min:"0" topic:"steps" help:"Step of the weights of objectives"`
@@ -57,18 +57,18 @@ type Options struct {
 	NoPolish bool // leaves out the second part of solver auto, which proves the gap
 }
 
-// Minimax returns the options of package minimax, but for what a run is told. Errors begin with the
+// Minimax returns the options of package minimax, without those of a run. Errors begin with the
 // name of an option.
 func (o *Options) Minimax() (*minimax.Options, error) {
 	var full Options
 	if err := learner.Complete(&full, o); err != nil {
 		return nil, err
 	}
-	m := &minimax.Options{Normalization: full.Units, ZeroOne: full.ZeroOne, MultiClass: full.Classes, Penalty: full.Penalty,
-		Beta1: learner.Amount(full.L2), Beta2: full.Beta2, Norm: full.Norm, Radius: full.Radius, StepW: full.Rate,
-		StepLambda: full.LambdaRate, Entropic: full.Entropic, All: full.All, Batch: full.Batch, Gap: full.Gap,
-		Seed: uint64(max(full.Seed, 0)), ScoreBound: full.ScoreBound, Bias: full.Bias, NoPolish: full.NoPolish,
-		Offsets: full.Offsets, Hidden: full.Hidden}
+	m := &minimax.Options{Normalization: full.Units, ZeroOne: full.ZeroOne, MultiClass: full.Classes,
+		Penalty: full.Penalty, Beta1: learner.Amount(full.L2), Beta2: full.Beta2, Norm: full.Norm,
+		Radius: full.Radius, StepW: full.Rate, StepLambda: full.LambdaRate, Entropic: full.Entropic, All: full.All,
+		Batch: full.Batch, Gap: full.Gap, Seed: uint64(max(full.Seed, 0)), ScoreBound: full.ScoreBound,
+		Bias: full.Bias, NoPolish: full.NoPolish, Offsets: full.Offsets, Hidden: full.Hidden}
 	if full.Solver != "auto" {
 		m.Solver = minimax.Solver(full.Solver)
 	}
@@ -153,7 +153,8 @@ func (o *Options) steps(m *minimax.Options) (err error) {
 		if o.Steps == "auto" {
 			return nil
 		}
-		if m.Steps, err = saddle.ParseStepRule(o.Steps); err == nil && m.Steps == saddle.ConstantSteps && m.StepW == 0 {
+		if m.Steps, err = saddle.ParseStepRule(o.Steps); err == nil &&
+			m.Steps == saddle.ConstantSteps && m.StepW == 0 {
 			err = errors.New("steps: constant steps need a --rate")
 		}
 		return err
@@ -165,15 +166,16 @@ func (o *Options) steps(m *minimax.Options) (err error) {
 	default:
 		return fmt.Errorf("steps: those of networks (--hidden) are constant or decreasing, not %s", o.Steps)
 	}
-	m.Network.Method = map[string]optim.Method{"sgd": optim.SGD, "adagrad": optim.AdaGrad, "adam": optim.Adam}[o.Method]
+	m.Network.Method = map[string]optim.Method{"sgd": optim.SGD, "adagrad": optim.AdaGrad,
+		"adam": optim.Adam}[o.Method]
 	if m.Network.Method == optim.SGD {
 		m.Network.Momentum = o.Momentum
 	}
 	return nil
 }
 
-// OwnRounds reports whether a solver has no steps and minibatches, and as many rounds as it makes
-// progress by where no iterations are asked for.
+// OwnRounds reports whether a solver has no steps and minibatches. Without a number of iterations
+// it then runs as many rounds as make progress.
 func OwnRounds(s minimax.Solver) bool {
 	return s == minimax.DualAscent || s == minimax.Newton || s == minimax.Smoothed
 }

@@ -12,10 +12,11 @@ import (
 // The golden table of section 1 of the specification.
 func TestAdaBoostGolden(t *testing.T) {
 	var got []Progress
-	e := must[*Ensemble](t)(TrainAdaBoost(golden(), &AdaBoostOptions{Rounds: 4, Control: Control{Watch: func(p *Progress) error {
-		got = append(got, *p)
-		return nil
-	}}}))
+	e := must[*Ensemble](t)(TrainAdaBoost(golden(),
+		&AdaBoostOptions{Rounds: 4, Control: Control{Watch: func(p *Progress) error {
+			got = append(got, *p)
+			return nil
+		}}}))
 	want := []struct {
 		sign, threshold, eps, alpha, z, loss float64
 	}{
@@ -36,7 +37,8 @@ func TestAdaBoostGolden(t *testing.T) {
 		product *= 2 * math.Sqrt(eps*(1-eps))
 		near(t, fmt.Sprintf("product of Z %d", i+1), product, w.loss, 1e-10)
 		h := make([]float64, 2)
-		e.Terms[i].Predictor.Predict(h, numeric([]float32{float32(w.threshold) - 0.25, float32(w.threshold) + 0.25}), 0)
+		e.Terms[i].Predictor.Predict(
+			h, numeric([]float32{float32(w.threshold) - 0.25, float32(w.threshold) + 0.25}), 0)
 		if h[0] != w.sign || h[1] != -w.sign {
 			t.Errorf("stump %d is %v around %v", i+1, h, w.threshold)
 		}
@@ -51,7 +53,9 @@ func TestAdaBoostIdentities(t *testing.T) {
 	for range 20 {
 		d := randomData(rng, 30, 3, 2)
 		var losses []float64
-		e, err := TrainAdaBoost(d, &AdaBoostOptions{Rounds: 12, Control: Control{Watch: func(p *Progress) error { losses = append(losses, p.Loss); return nil }}})
+		e, err := TrainAdaBoost(d, &AdaBoostOptions{
+			Rounds: 12, Control: Control{
+				Watch: func(p *Progress) error { losses = append(losses, p.Loss); return nil }}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -129,7 +133,8 @@ func TestAdaBoostEnds(t *testing.T) {
 	near(t, "alpha", e.Terms[0].Weight, math.Log(7)/2, 1e-15)
 	d.Y = []float64{1, 1, 1, 1}
 	e = must[*Ensemble](t)(TrainAdaBoost(d, nil))
-	if f := must[[]float64](t)(e.Scores(d.X, nil)); len(e.Terms) != 1 || score.ErrorRate(e.Loss, d.Y, nil, f) != 0 {
+	if f := must[[]float64](t)(e.Scores(d.X, nil)); len(e.Terms) != 1 ||
+		score.ErrorRate(e.Loss, d.Y, nil, f) != 0 {
 		t.Fatalf("%d terms, scores %v", len(e.Terms), f)
 	}
 	d = &Data{X: numeric([]float32{1, 1}), Y: []float64{1, -1}}
@@ -189,7 +194,8 @@ func TestL1AdaBoost(t *testing.T) {
 	for i := range plain.Terms {
 		near(t, "alpha", l1.Terms[i].Weight, plain.Terms[i].Weight, 1e-12)
 	}
-	if e := must[*Ensemble](t)(TrainAdaBoost(golden(), &AdaBoostOptions{Variant: L1, Lambda: 1})); len(e.Terms) != 0 {
+	if e := must[*Ensemble](t)(TrainAdaBoost(golden(), &AdaBoostOptions{Variant: L1, Lambda: 1})); len(
+		e.Terms) != 0 {
 		t.Errorf("%d terms under a penalty of 1", len(e.Terms))
 	}
 	rng := rand.New(rand.NewPCG(5, 6))
@@ -228,7 +234,8 @@ func TestL1AdaBoost(t *testing.T) {
 				}
 				c = o.Lambda*Omega(o.Bound, grid[term.Family].Splits, 1, 3, 60) + o.Beta
 			}
-			near(t, fmt.Sprintf("%s: subgradient of term %d", o.Variant, k), MinimalSubgradient(slope, term.Weight, c), 0, 0.05*c)
+			near(t, fmt.Sprintf("%s: subgradient of term %d", o.Variant, k),
+				MinimalSubgradient(slope, term.Weight, c), 0, 0.05*c)
 		}
 	}
 }
@@ -259,9 +266,9 @@ func TestL1ReturnsToZero(t *testing.T) {
 	}
 }
 
-// TestLogitFirstStep: the minimiser along the first stump, log((1-e)/e), is taken whole, also
-// where it is longer than AdaBoost's weight of a perfect stump. (One row of 40 is wrong.) And an
-// integer weight is a row that occurs so many times.
+// TestLogitFirstStep: the minimiser along the first stump, log((1-e)/e), is taken whole, also where
+// it is longer than AdaBoost's weight of a perfect stump. (One row of 40 is wrong.) And an integer
+// weight n is equivalent to n copies of the row.
 func TestLogitFirstStep(t *testing.T) {
 	var x, x2 []float32
 	var y, y2, w []float64
@@ -279,7 +286,8 @@ func TestLogitFirstStep(t *testing.T) {
 		return must[*Ensemble](t)(TrainAdaBoost(d, &AdaBoostOptions{Variant: LogitCD, Rounds: 1})).Terms[0].Weight
 	}
 	near(t, "step", first(&Data{X: numeric(x), Y: y}), math.Log(39), 1e-9)
-	near(t, "step with weights", first(&Data{X: numeric(x), Y: y, W: w}), first(&Data{X: numeric(x2), Y: y2}), 1e-9)
+	near(t, "step with weights", first(&Data{X: numeric(x), Y: y, W: w}),
+		first(&Data{X: numeric(x2), Y: y2}), 1e-9)
 	near(t, "step with rows repeated", first(&Data{X: numeric(x2), Y: y2}), math.Log(float64(len(y2)-1)), 1e-9)
 }
 

@@ -16,8 +16,8 @@ const (
 	// LeafNewton is the same with second derivatives for weights and Newton steps
 	// -G/H for residuals; splits then gain G²/H.
 	LeafNewton LeafRule = "newton"
-	// LeafRadial scales the mean residuals into the ball: for q = 2 the projection
-	// that a literal reading of the thesis asks for, not the least-squares optimum.
+	// LeafRadial scales the mean residuals into the ball. For q = 2 this is the projection that the
+	// thesis literally describes, not the least-squares optimum.
 	LeafRadial LeafRule = "radial"
 	// LeafSteepest maximises the decrease per step over the ball (eq. 3.3).
 	LeafSteepest LeafRule = "steepest"
@@ -35,10 +35,9 @@ const (
 //	q = Inf:  w = clip(mu, ±lambda)
 //	else:     n (|mu| - |w|) = tau |w|^(q-1)
 //
-// Cost: O(L log L) for q = 1, O(L) for Inf, O(L) an iteration of a safeguarded
-// Newton search for 2, O(L) Newton searches inside a regula falsi
-// otherwise. On return
-// ‖w‖_q ≤ lambda (1 + 1e-12).
+// Cost: O(L log L) for q = 1, O(L) for Inf, and O(L) an iteration of a safeguarded Newton search
+// for 2. Other q take O(L) Newton searches inside a regula falsi. On return ‖w‖_q ≤ lambda (1 +
+// 1e-12).
 func FitLeaves(w, mu, n []float64, q, lambda float64) {
 	copy(w, mu)
 	if math.IsInf(q, 1) {
@@ -119,9 +118,9 @@ func shrinkL2(w, mu, n []float64, lambda float64) {
 	if norm(0) <= lambda { // leaves without weight alone were beyond it
 		return
 	}
-	// 1/‖w(tau)‖ is increasing, concave and nearly linear: Newton's method on
-	// 1/‖w‖ = 1/lambda from the left overshoots nothing (Moré and Sorensen's
-	// iteration for trust regions); bisection guards it against rounding.
+	// 1/‖w(tau)‖ is increasing, concave and nearly linear. Newton's method on 1/‖w‖ = 1/lambda from
+	// the left therefore never overshoots (Moré and Sorensen's iteration for trust regions).
+	// Bisection guards it against rounding.
 	tau, lo, hi := 0.0, 0.0, math.Inf(1)
 	for range 200 {
 		size := norm(tau)
@@ -212,9 +211,8 @@ func shrinkLq(w, mu, n []float64, q, lambda float64) {
 		for fill(lo) <= goal && lo > 1e-300 {
 			lo, hi = lo/16, lo
 		}
-		// In logarithms the norm is nearly linear in tau, so regula falsi converges
-		// fast; Illinois' rule, which halves the value at an end that stays, keeps
-		// both ends moving.
+		// In logarithms the norm is nearly linear in tau, so regula falsi converges fast. The
+		// Illinois rule halves the value at an end that stays, which keeps both ends moving.
 		a, b := math.Log(lo), math.Log(hi)
 		fa, fb := math.Log(fill(lo)/goal), math.Log(fill(hi)/goal)
 		for range 100 {
@@ -288,10 +286,10 @@ func RadialLeaves(w, mu []float64, q, lambda float64) {
 	}
 }
 
-// SteepestLeaves stores the w of ‖w‖_q ≤ lambda that minimises Σ_l g_l w_l: with r dual
-// to q it is -lambda sign(g) (|g|/‖g‖_r)^(r-1). For q = 1 that is all of lambda on the
-// largest |g_l|, the first of equals; for q = Inf it is ±lambda everywhere (a leaf
-// with g = 0 gets +lambda). lambda must be finite.
+// SteepestLeaves stores the w of ‖w‖_q ≤ lambda that minimises Σ_l g_l w_l: with r dual to q it is
+// -lambda sign(g) (|g|/‖g‖_r)^(r-1). For q = 1 that is all of lambda on the largest |g_l|, the
+// first among equals. For q = Inf it is ±lambda everywhere (a leaf with g = 0 gets +lambda). lambda
+// must be finite.
 func SteepestLeaves(w, g []float64, q, lambda float64) {
 	r := dualExponent(q)
 	norm := Norm(g, r)

@@ -21,9 +21,13 @@ func BenchmarkRGB(b *testing.B) {
 					name string
 					do   func() (*Ensemble, error)
 				}{
-					{"gb-ms", func() (*Ensemble, error) { return TrainGradient(d, &GradientOptions{Rounds: rounds, Control: c}) }},
+					{"gb-ms", func() (*Ensemble,
+						error) {
+						return TrainGradient(d, &GradientOptions{Rounds: rounds, Control: c})
+					}},
 					{"all-rows-ratio", func() (*Ensemble, error) {
-						return TrainRGB(d, &RGBOptions{Families: Grid([]int{7, 15, 31, 63}, ThesisLambdas), RowSample: 1, ColumnSample: 1, Rounds: rounds, Control: c})
+						return TrainRGB(d, &RGBOptions{Families: Grid([]int{7, 15, 31, 63}, ThesisLambdas), RowSample: 1,
+							ColumnSample: 1, Rounds: rounds, Control: c})
 					}},
 					{"default-ratio", func() (*Ensemble, error) {
 						return TrainRGB(d, &RGBOptions{ColumnSample: 1, Rounds: rounds, Control: c})

@@ -16,31 +16,28 @@ import (
 
 // BoundOptions adjusts Bounds; nil is the zero value.
 type BoundOptions struct {
-	// Rho are the margins for which the bound is evaluated, each above 0 and at most
-	// the report's Range B, which no margin exceeds. They must not be chosen after a
-	// look at the data: delta is shared among them evenly. None is the unending grid B,
-	// B/2, B/4, …, of which the i-th, from 0, may fail with probability
-	// Delta/((i+1)(i+2)): these sum to Delta, and a small margin costs 2 ln ln(B/rho)
-	// or so within the confidence term, as where the theorem is stated for all margins
-	// at once. It is followed until no smaller margin can be better.
+	// Rho are the margins for which the bound is evaluated, each above 0 and at most the report's
+	// Range B, which no margin exceeds. Choose them before looking at the data: delta is shared
+	// among them evenly. An empty list is the infinite grid B, B/2, B/4, …, where the i-th margin,
+	// from 0, may fail with probability Delta/((i+1)(i+2)). These sum to Delta. A small margin
+	// costs about 2 ln ln(B/rho) within the confidence term, as in the version of the theorem for
+	// all margins at once. It is followed until no smaller margin can be better.
 	Rho   []float64
 	Delta float64         // failure probability; 0 is 0.05
 	Bound ComplexityBound // of the families
 	Q     float64         // norm of leaf vectors; 0 is that of the model's settings, or 2
-	// Grid is the set of families that the model was chosen from; nil is the
-	// ensemble's own, or that of the learner which its settings name. It must not depend
-	// on the data.
+	// Grid is the set of families that the model was chosen from. Nil is the ensemble's own, or
+	// that of the learner named in its settings. It must not depend on the data.
 	Grid []Family
 
-	// What the model's settings do not say of its training; what they do say is warned
-	// of anyway.
+	// Facts of training that the model's settings do not contain; those that they contain cause
+	// warnings anyway.
 	Sampled      bool // the model was trained on weighted or selected rows
 	LabelledBins bool // features were chosen or binned with the help of labels
 }
 
-// BoundReport is Theorem 3.2 of the thesis evaluated for a trained model: with
-// probability at least 1 - Delta over the sample, the error on new rows is at most
-// Bound.
+// BoundReport is Theorem 3.2 of the thesis evaluated for a trained model. With probability at least
+// 1 - Delta over the sample, the error on new rows is at most Bound.
 type BoundReport struct {
 	Rows       int     `json:"rows"`
 	Features   int     `json:"features"`
@@ -83,9 +80,9 @@ type BoundTerms struct {
 // ErrBound reports a model or data to which the bounds do not apply.
 var ErrBound = errors.New("no bound applies")
 
-// Confidence is the part of Theorem 3.2's bound that depends on neither model nor
-// labels, for range B of the base predictors, m rows, K families, margin rho and
-// failure probability delta: with rho' = rho/B,
+// Confidence is the part of Theorem 3.2's bound that depends on neither model nor labels. The
+// arguments are the range B of the base predictors, m rows, K families, the margin rho and the
+// failure probability delta; with rho' = rho/B,
 //
 //	(2/rho') sqrt(ln K / m) + sqrt(ceil((4/rho'²) ln(rho'² m / ln K)) ln K / m + ln(2/delta)/(2m))
 //
@@ -104,12 +101,11 @@ func Confidence(b float64, m, families int, rho, delta float64) float64 {
 	return 2/r*math.Sqrt(lnK/rows) + math.Sqrt(n*lnK/rows+math.Log(2/delta)/(2*rows))
 }
 
-// Bounds evaluates the generalisation bound for a model on the rows that it was
-// trained on. The model is read as a convex combination: F is divided by the sum A
-// of the weights, signs move into the trees, and a constant start counts as a
-// single leaf of its size. Each tree is charged to the smallest family of the grid that
-// holds it, which is as valid as the family it was drawn from. Families are those of trees
-// over the table's columns as they are, with levels and missing values (Questions).
+// Bounds evaluates the generalisation bound for a model on the rows that it was trained on. The
+// model is read as a convex combination. F is divided by the sum A of the weights, signs move into
+// the trees, and a constant start counts as a single leaf. Each tree is charged to the smallest
+// family of the grid that holds it, which is as valid as the family it was drawn from. Families are
+// those of trees over the table's columns as they are, with levels and missing values (Questions).
 //
 // Every component is reported, since on small tables the sum exceeds 1; models
 // can be compared all the same.
@@ -155,7 +151,8 @@ func Bounds(e *Ensemble, d *Data, o *BoundOptions) (*BoundReport, error) {
 	if err := checkFamilies(o.Grid); err != nil {
 		return nil, err
 	}
-	r := &BoundReport{Rows: d.Rows(), Features: len(d.X.Columns), GridSize: len(o.Grid), Range: 1, Delta: o.Delta}
+	r := &BoundReport{Rows: d.Rows(), Features: len(d.X.Columns), GridSize: len(o.Grid),
+		Range: 1, Delta: o.Delta}
 	for k, f := range o.Grid {
 		if math.IsInf(f.Lambda, 1) {
 			return nil, fmt.Errorf("boost: bounds: %w: family %d (%s) has no bound on its leaves", ErrBound, k, f)
@@ -164,7 +161,8 @@ func Bounds(e *Ensemble, d *Data, o *BoundOptions) (*BoundReport, error) {
 	}
 	for _, rho := range o.Rho {
 		if !(rho > 0 && rho <= r.Range) {
-			return nil, fmt.Errorf("boost: bounds: rho is %v; margins y F/Σ|alpha| of this grid lie between 0 and %v", rho, r.Range)
+			return nil, fmt.Errorf("boost: bounds: rho is %v; margins y F/Σ|alpha| of this grid lie between 0 and %v",
+				rho, r.Range)
 		}
 	}
 	complexity, err := r.charge(e, d.X, o)
@@ -235,8 +233,8 @@ func normOf(e *Ensemble) float64 {
 	return 2
 }
 
-// offered is the family of the learner that the settings of a coordinate-descent booster
-// name, if that is one of trees with leaves ±1 and every term is such a tree; else nil.
+// offered returns the family of the learner named in the settings of a coordinate-descent booster.
+// It returns nil unless these are trees with leaves ±1 and every term is such a tree.
 func offered(e *Ensemble) []Family {
 	splits, ok := SignTreesOf(settingsOf(e).Learner)
 	if !ok {
@@ -295,7 +293,8 @@ func (r *BoundReport) charge(e *Ensemble, x *table.Table, o *BoundOptions) (floa
 		best := -1
 		for k, f := range o.Grid {
 			// The last bits of a norm that was projected onto the ball do not matter.
-			if f.Learner == nil && splits <= f.Splits && norm <= f.Lambda*(1+1e-12) && (best < 0 || omega[k] < omega[best]) {
+			if f.Learner == nil && splits <= f.Splits && norm <= f.Lambda*(1+1e-12) &&
+				(best < 0 || omega[k] < omega[best]) {
 				best = k
 			}
 		}
@@ -317,8 +316,8 @@ func (r *BoundReport) charge(e *Ensemble, x *table.Table, o *BoundOptions) (floa
 		}
 		return 0, fmt.Errorf("boost: bounds: %w: term %d belongs to no family of the grid", ErrBound, i)
 	}
-	// A constant start is a tree of one leaf; its value may be any part of the
-	// weight, so it is written as |F0|/lambda times a leaf of lambda.
+	// A constant start is a tree of one leaf. Its value may be any part of the weight, so it is
+	// written as |F0|/lambda times a leaf of lambda.
 	if e.Start[0] != 0 {
 		k := smallest(0, 0)
 		if k < 0 {
@@ -377,21 +376,25 @@ func quantiles(values, at []float64) []float64 {
 func (r *BoundReport) Write(w io.Writer) error {
 	var b strings.Builder
 	t := r.Terms[r.Best]
-	fmt.Fprintf(&b, "Generalisation bound (Theorem 3.2): with probability %.4g the error on new rows is at most %.4g", 1-r.Delta, r.Bound)
+	fmt.Fprintf(&b, "Generalisation bound (Theorem 3.2): with probability %.4g the error on new rows is at "+
+		"most %.4g", 1-r.Delta, r.Bound)
 	if r.Vacuous {
 		fmt.Fprintf(&b, " (the parts add up to %.4g)", t.Sum)
 	}
-	fmt.Fprintf(&b, ".\nTraining error %.4g on %d rows of %d features; %d families, |h| at most %.4g, Σ|alpha| = %.4g.\n\n", r.TrainError, r.Rows, r.Features, r.GridSize, r.Range, r.WeightSum)
+	fmt.Fprintf(&b, ".\nTraining error %.4g on %d rows of %d features; %d families, |h| at most %.4g, "+
+		"Σ|alpha| = %.4g.\n\n", r.TrainError, r.Rows, r.Features, r.GridSize, r.Range, r.WeightSum)
 	fmt.Fprintf(&b, "%10s %12s %12s %12s %12s\n", "rho", "margin<=rho", "complexity", "confidence", "sum")
 	for i, t := range r.Terms {
 		mark := ""
 		if i == r.Best {
 			mark = "  <- least"
 		}
-		fmt.Fprintf(&b, "%10.4g %12.4g %12.4g %12.4g %12.4g%s\n", t.Rho, t.Empirical, t.Complexity, t.Confidence, t.Sum, mark)
+		fmt.Fprintf(&b, "%10.4g %12.4g %12.4g %12.4g %12.4g%s\n", t.Rho, t.Empirical, t.Complexity,
+			t.Confidence, t.Sum, mark)
 	}
 	if slices.ContainsFunc(r.Terms, func(t BoundTerms) bool { return t.Rho > 1 }) {
-		fmt.Fprintf(&b, "Margins reach B = %.4g here, the largest |h| of the families, and so does rho: both are not divided by B.\n", r.Range)
+		fmt.Fprintf(&b, "Margins reach B = %.4g here, the largest |h| of the families, and so does rho: both "+
+			"are not divided by B.\n", r.Range)
 	}
 	b.WriteString("\nMargins y F(x)/Σ|alpha|, quantiles:\n")
 	for i, p := range []int{0, 5, 10, 25, 50, 75, 90, 95, 100} {

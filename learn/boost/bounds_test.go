@@ -29,7 +29,8 @@ func TestConfidenceGolden(t *testing.T) {
 		}
 		last = v
 	}
-	if Confidence(2, 10000, 49, 0.5, 0.05) <= Confidence(1, 10000, 49, 0.5, 0.05) || Confidence(1, 10000, 490, 0.5, 0.05) <= Confidence(1, 10000, 49, 0.5, 0.05) {
+	if Confidence(2, 10000, 49, 0.5, 0.05) <= Confidence(1, 10000, 49, 0.5, 0.05) ||
+		Confidence(1, 10000, 490, 0.5, 0.05) <= Confidence(1, 10000, 49, 0.5, 0.05) {
 		t.Error("the confidence term does not grow with range and families")
 	}
 }
@@ -81,7 +82,9 @@ func TestBounds(t *testing.T) {
 		t.Errorf("400 rows cannot give a bound below 1: %+v", r.Warnings)
 	}
 	var text strings.Builder
-	if err := r.Write(&text); err != nil || !strings.Contains(text.String(), "Theorem 3.2") || strings.Contains(text.String(), "Margins reach") || !strings.Contains(text.String(), "Warning: the bound is vacuous") {
+	if err := r.Write(&text); err != nil || !strings.Contains(text.String(), "Theorem 3.2") ||
+		strings.Contains(text.String(), "Margins reach") ||
+		!strings.Contains(text.String(), "Warning: the bound is vacuous") {
 		t.Errorf("%v: %s", err, text.String())
 	}
 
@@ -96,11 +99,14 @@ func TestBounds(t *testing.T) {
 
 	// One family: no NaN, the simpler bound.
 	o.Families = Grid([]int{2}, []float64{0.5})
-	one := must[*BoundReport](t)(Bounds(must[*Ensemble](t)(TrainRGB(d, o)), d, &BoundOptions{Rho: []float64{0.1}}))
-	near(t, "one family", one.Terms[0].Sum, one.Terms[0].Empirical+2/0.1*Omega(VCBound, 2, 0.5, 3, 400)+math.Sqrt(math.Log(20)/800), 1e-12)
+	one := must[*BoundReport](t)(Bounds(must[*Ensemble](t)(TrainRGB(d, o)), d,
+		&BoundOptions{Rho: []float64{0.1}}))
+	near(t, "one family", one.Terms[0].Sum, one.Terms[0].Empirical+2/0.1*Omega(VCBound, 2, 0.5, 3,
+		400)+math.Sqrt(math.Log(20)/800), 1e-12)
 
 	// The norm of the families is the model's own.
-	inf := must[*Ensemble](t)(TrainRGB(d, &RGBOptions{Q: math.Inf(1), Families: Grid([]int{8}, []float64{0.5, 1}), Rounds: 5}))
+	inf := must[*Ensemble](t)(TrainRGB(d, &RGBOptions{Q: math.Inf(1),
+		Families: Grid([]int{8}, []float64{0.5, 1}), Rounds: 5}))
 	if again := must[*Ensemble](t)(Load(bytes.NewReader(saved(t, inf)))); normOf(again) != math.Inf(1) {
 		t.Errorf("norm %v", normOf(again))
 	}
@@ -121,7 +127,8 @@ func TestBounds(t *testing.T) {
 	// AdaBoost's class is that of its learner, also where the model uses less of it; one whose
 	// leaves have no bound, as gradient boosting's, gets a grid made to fit.
 	ada := must[*Ensemble](t)(TrainAdaBoost(d, &AdaBoostOptions{Rounds: 20}))
-	if r := must[*BoundReport](t)(Bounds(ada, d, nil)); r.GridSize != 1 || r.Range != 1 || warns(r, "made to fit the trained model") || r.Families[0].Family.Splits != 1 {
+	if r := must[*BoundReport](t)(Bounds(ada, d, nil)); r.GridSize != 1 || r.Range != 1 ||
+		warns(r, "made to fit the trained model") || r.Families[0].Family.Splits != 1 {
 		t.Errorf("%+v", r)
 	}
 	pure := &Data{X: d.X, Y: make([]float64, 400)}
@@ -134,7 +141,8 @@ func TestBounds(t *testing.T) {
 	wide := must[*Ensemble](t)(TrainAdaBoost(pure, &AdaBoostOptions{Rounds: 3, Learner: SignTrees{Splits: 31}}))
 	for _, e := range []*Ensemble{wide, must[*Ensemble](t)(Load(bytes.NewReader(saved(t, wide))))} {
 		r := must[*BoundReport](t)(Bounds(e, pure, nil))
-		if n := e.Terms[0].Predictor.(Sized).Splits(); n != 1 || r.GridSize != 1 || r.Families[0].Family.Splits != 31 || warns(r, "made to fit") {
+		if n := e.Terms[0].Predictor.(Sized).Splits(); n != 1 || r.GridSize != 1 ||
+			r.Families[0].Family.Splits != 31 || warns(r, "made to fit") {
 			t.Errorf("a tree of %d splits, of 31 on offer: %+v", n, r.Families)
 		}
 		near(t, "Omega of the class", r.Families[0].Omega, Omega(VCBound, 31, 1, 3, 400), 1e-14)
@@ -143,13 +151,16 @@ func TestBounds(t *testing.T) {
 	if r := must[*BoundReport](t)(Bounds(gb, d, nil)); !warns(r, "made to fit the trained model") {
 		t.Errorf("%q", r.Warnings)
 	}
-	for name, want := range map[string]int{"stumps": 1, "trees:0": 0, "trees:31": 31, "trees:031": -1, "trees:": -1, "trees:-1": -1, "forest": -1, "trees:1 | trees:2": -1} {
+	for name, want := range map[string]int{"stumps": 1, "trees:0": 0, "trees:31": 31, "trees:031": -1,
+		"trees:": -1, "trees:-1": -1, "forest": -1, "trees:1 | trees:2": -1} {
 		if n, ok := SignTreesOf(name); ok != (want >= 0) || ok && n != want {
 			t.Errorf("%q: %d %v", name, n, ok)
 		}
 	}
 	// No margins are the default ones.
-	if a, b := must[*BoundReport](t)(Bounds(ada, d, nil)), must[*BoundReport](t)(Bounds(ada, d, &BoundOptions{Rho: []float64{}})); len(a.Terms) != len(b.Terms) || a.Bound != b.Bound {
+	if a, b := must[*BoundReport](t)(Bounds(ada, d, nil)),
+		must[*BoundReport](t)(Bounds(ada, d, &BoundOptions{Rho: []float64{}})); len(a.Terms) != len(b.Terms) ||
+		a.Bound != b.Bound {
 		t.Errorf("%+v, of none %+v", a, b)
 	}
 
@@ -158,7 +169,8 @@ func TestBounds(t *testing.T) {
 	for i := range weighted.W {
 		weighted.W[i] = 1
 	}
-	if r := must[*BoundReport](t)(Bounds(e, weighted, nil)); !strings.Contains(strings.Join(r.Warnings, " "), "weighted") {
+	if r := must[*BoundReport](t)(Bounds(e, weighted, nil)); !strings.Contains(
+		strings.Join(r.Warnings, " "), "weighted") {
 		t.Errorf("%v", r.Warnings)
 	}
 
@@ -171,7 +183,8 @@ func TestBounds(t *testing.T) {
 		}
 	}
 	stump := must[*Ensemble](t)(TrainAdaBoost(big, &AdaBoostOptions{Rounds: 1, Learner: Stumps{Bins: 255}}))
-	tight := must[*BoundReport](t)(Bounds(stump, big, &BoundOptions{Grid: Grid([]int{1}, []float64{1}), Q: math.Inf(1), Rho: []float64{0.9}}))
+	tight := must[*BoundReport](t)(Bounds(stump, big,
+		&BoundOptions{Grid: Grid([]int{1}, []float64{1}), Q: math.Inf(1), Rho: []float64{0.9}}))
 	if tight.Vacuous || tight.Bound > 0.3 {
 		t.Errorf("%+v", tight.Terms)
 	}
@@ -196,11 +209,15 @@ func TestBoundsCharge(t *testing.T) {
 	stump := leaf(0)
 	stump.Feature, stump.Threshold = []int32{0, -1, -1}, []float64{0, 0, 0}
 	stump.Left, stump.Right, stump.Flags = []int32{1, -1, -1}, []int32{2, -1, -1}, make([]uint8, 3)
-	stump.Value, stump.Gain, stump.Cover, stump.Count = []float64{0, 0.9, -0.9}, make([]float64, 3), make([]float64, 3), make([]int32, 3)
-	e := &Ensemble{Loss: Logistic{}, Schema: SchemaOf(d.X), Start: []float64{0}, Terms: []Term{{Weight: 3, Predictor: stump, Family: 0}}}
+	stump.Value, stump.Gain, stump.Cover, stump.Count = []float64{0, 0.9, -0.9}, make([]float64, 3),
+		make([]float64, 3), make([]int32, 3)
+	e := &Ensemble{Loss: Logistic{}, Schema: SchemaOf(d.X), Start: []float64{0},
+		Terms: []Term{{Weight: 3, Predictor: stump, Family: 0}}}
 	for _, c := range []struct{ q, lambda float64 }{{2, 1.3}, {1, 2}, {math.Inf(1), 1}} {
-		r := must[*BoundReport](t)(Bounds(e, d, &BoundOptions{Grid: Grid([]int{1, 2}, []float64{0.5, 1, 1.3, 2}), Q: c.q, Rho: []float64{0.5, 2}}))
-		if len(r.Families) != 1 || r.Families[0].Family.Splits != 1 || r.Families[0].Family.Lambda != c.lambda || r.Families[0].Terms != 1 || r.WeightSum != 3 {
+		r := must[*BoundReport](t)(Bounds(e, d, &BoundOptions{Grid: Grid([]int{1, 2}, []float64{0.5, 1, 1.3, 2}),
+			Q: c.q, Rho: []float64{0.5, 2}}))
+		if len(r.Families) != 1 || r.Families[0].Family.Splits != 1 || r.Families[0].Family.Lambda != c.lambda ||
+			r.Families[0].Terms != 1 || r.WeightSum != 3 {
 			t.Errorf("q = %v: charged to %+v", c.q, r.Families)
 		}
 		var text strings.Builder
@@ -212,7 +229,8 @@ func TestBoundsCharge(t *testing.T) {
 		}
 	}
 	for _, rho := range []float64{0, -1, 2.1, 100, math.NaN(), math.Inf(1)} {
-		if _, err := Bounds(e, d, &BoundOptions{Grid: Grid([]int{1}, []float64{2}), Rho: []float64{rho}}); err == nil || !strings.Contains(err.Error(), "rho") {
+		if _, err := Bounds(e, d, &BoundOptions{Grid: Grid([]int{1}, []float64{2}),
+			Rho: []float64{rho}}); err == nil || !strings.Contains(err.Error(), "rho") {
 			t.Errorf("rho %v: %v", rho, err)
 		}
 	}
@@ -223,17 +241,20 @@ func TestBoundsWarnings(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 1))
 	d := randomData(rng, 200, 3, 0)
 	train := func(d *Data) *Ensemble {
-		return must[*Ensemble](t)(TrainRGB(d, &RGBOptions{Rounds: 8, Families: Grid([]int{2, 4}, []float64{0.01, 4})}))
+		return must[*Ensemble](t)(TrainRGB(d, &RGBOptions{
+			Rounds: 8, Families: Grid([]int{2, 4}, []float64{0.01, 4})}))
 	}
 	e := train(d)
 	r := must[*BoundReport](t)(Bounds(e, d, nil))
-	if !warns(r, "share 0.6 of the rows") || warns(r, "stopped early") || warns(r, "levels") || warns(r, "no grid") || warns(r, "weighted") {
+	if !warns(r, "share 0.6 of the rows") || warns(r, "stopped early") || warns(r, "levels") ||
+		warns(r, "no grid") || warns(r, "weighted") {
 		t.Errorf("%q", r.Warnings)
 	}
 	if r := must[*BoundReport](t)(Bounds(e.Prefix(5), d, nil)); !warns(r, "stopped early, after 5 of 8") {
 		t.Errorf("%q", r.Warnings)
 	}
-	if r := must[*BoundReport](t)(Bounds(e, d, &BoundOptions{Sampled: true, LabelledBins: true})); !warns(r, "weighted or selected") || !warns(r, "help of labels") {
+	if r := must[*BoundReport](t)(Bounds(e, d, &BoundOptions{Sampled: true, LabelledBins: true})); !warns(
+		r, "weighted or selected") || !warns(r, "help of labels") {
 		t.Errorf("%q", r.Warnings)
 	}
 	e.Schema.Weight = "w" // trained on weights that the caller does not give now
@@ -246,7 +267,9 @@ func TestBoundsWarnings(t *testing.T) {
 		gaps.X.Columns[j].Values[7] = float32(math.NaN())
 	}
 	// They count: three columns with gaps are six of thresholds.
-	if r := must[*BoundReport](t)(Bounds(train(gaps), gaps, nil)); math.Abs(r.Families[0].Omega-Omega(VCBound, r.Families[0].Family.Splits, r.Families[0].Family.Lambda, 6, 200)) > 1e-12 {
+	if r := must[*BoundReport](t)(Bounds(train(gaps), gaps, nil)); math.Abs(
+		r.Families[0].Omega-Omega(VCBound, r.Families[0].Family.Splits, r.Families[0].Family.Lambda,
+			6, 200)) > 1e-12 {
 		t.Errorf("%+v", r.Families[0])
 	}
 	levels := randomData(rng, 200, 1, 0)
@@ -259,7 +282,9 @@ func TestBoundsWarnings(t *testing.T) {
 		}
 	}
 	// Six levels are 31 columns of 0 and 1.
-	if r := must[*BoundReport](t)(Bounds(train(levels), levels, nil)); math.Abs(r.Families[0].Omega-Omega(VCBound, r.Families[0].Family.Splits, r.Families[0].Family.Lambda, 31, 200)) > 1e-12 || warns(r, "levels") {
+	if r := must[*BoundReport](t)(Bounds(train(levels), levels, nil)); math.Abs(
+		r.Families[0].Omega-Omega(VCBound, r.Families[0].Family.Splits, r.Families[0].Family.Lambda, 31,
+			200)) > 1e-12 || warns(r, "levels") {
 		t.Errorf("%+v %q", r.Families[0], r.Warnings)
 	}
 	for len(c.Levels) < 10 {
@@ -284,10 +309,13 @@ func TestBoundsWarnings(t *testing.T) {
 		t.Errorf("%q", r.Warnings)
 	}
 	few := randomData(rng, 60, 3, 0)
-	if r := must[*BoundReport](t)(Bounds(train(few), few, &BoundOptions{Bound: CountBound, Grid: Grid([]int{1, 2, 3, 4}, []float64{4, 1e6})})); !warns(r, "confidence part") {
+	if r := must[*BoundReport](t)(Bounds(train(few), few,
+		&BoundOptions{Bound: CountBound, Grid: Grid([]int{1, 2, 3, 4}, []float64{4, 1e6})})); !warns(
+		r, "confidence part") {
 		t.Errorf("%q", r.Warnings)
 	}
-	if r := must[*BoundReport](t)(Bounds(train(few), few, &BoundOptions{Grid: Grid([]int{4}, []float64{4})})); !warns(r, "complexity of the families") {
+	if r := must[*BoundReport](t)(Bounds(train(few), few,
+		&BoundOptions{Grid: Grid([]int{4}, []float64{4})})); !warns(r, "complexity of the families") {
 		t.Errorf("%q", r.Warnings)
 	}
 }

@@ -51,20 +51,26 @@ func TestCancelledInTheMiddle(t *testing.T) {
 			"gb": {text, boost.Logistic{}, func(d *boost.Data, c boost.Control) (*boost.Ensemble, error) {
 				return boost.TrainGradient(d, &boost.GradientOptions{Rounds: 6, Loss: boost.Logistic{}, Control: c})
 			}},
-			"gb of three classes": {three, boost.SoftMax{Classes: 3}, func(d *boost.Data, c boost.Control) (*boost.Ensemble, error) {
-				return boost.TrainGradient(d, &boost.GradientOptions{Rounds: 6, Loss: boost.SoftMax{Classes: 3}, Control: c})
-			}},
+			"gb of three classes": {three, boost.SoftMax{Classes: 3},
+				func(d *boost.Data, c boost.Control) (*boost.Ensemble, error) {
+					return boost.TrainGradient(d, &boost.GradientOptions{
+						Rounds: 6, Loss: boost.SoftMax{Classes: 3}, Control: c})
+				}},
 			"gb, exact": {text, boost.Logistic{}, func(d *boost.Data, c boost.Control) (*boost.Ensemble, error) {
-				return boost.TrainGradient(d, &boost.GradientOptions{Rounds: 3, Exact: true, Loss: boost.Logistic{}, Control: c})
+				return boost.TrainGradient(d, &boost.GradientOptions{Rounds: 3, Exact: true,
+					Loss: boost.Logistic{}, Control: c})
 			}},
 			"rgb": {text, boost.Logistic{}, func(d *boost.Data, c boost.Control) (*boost.Ensemble, error) {
 				return boost.TrainRGB(d, &boost.RGBOptions{Rounds: 4, Loss: boost.Logistic{}, Seed: 1, Control: c})
 			}},
-			"adaboost with penalties": {text, boost.Logistic{}, func(d *boost.Data, c boost.Control) (*boost.Ensemble, error) {
-				return boost.TrainAdaBoost(d, &boost.AdaBoostOptions{Rounds: 4, Variant: boost.Deep, Families: boost.Grid([]int{1, 3}, []float64{1}), Lambda: .01, Control: c})
-			}},
+			"adaboost with penalties": {text, boost.Logistic{},
+				func(d *boost.Data, c boost.Control) (*boost.Ensemble, error) {
+					return boost.TrainAdaBoost(d, &boost.AdaBoostOptions{Rounds: 4, Variant: boost.Deep,
+						Families: boost.Grid([]int{1, 3}, []float64{1}), Lambda: .01, Control: c})
+				}},
 			"adaboost": {text, boost.Logistic{}, func(d *boost.Data, c boost.Control) (*boost.Ensemble, error) {
-				return boost.TrainAdaBoost(d, &boost.AdaBoostOptions{Rounds: 9, Learner: boost.SignTrees{Splits: 4, Bins: 255}, Control: c})
+				return boost.TrainAdaBoost(d, &boost.AdaBoostOptions{
+					Rounds: 9, Learner: boost.SignTrees{Splits: 4, Bins: 255}, Control: c})
 			}},
 		} {
 			x, err := table.Read(strings.NewReader(c.text), "x.svm", &table.Options{Storage: storage})
@@ -89,15 +95,16 @@ func TestCancelledInTheMiddle(t *testing.T) {
 			prepared, middle := 0, 0
 			for n := 0; ; n = n + 1 + n/9 {
 				var state *boost.Checkpoint
-				control := boost.Control{Ctx: newCountdown(n), Workers: 1, Valid: d, CheckpointEvery: 100, Checkpoint: func(k *boost.Checkpoint) error {
-					var b bytes.Buffer
-					if err := k.Write(&b); err != nil {
+				control := boost.Control{Ctx: newCountdown(n), Workers: 1, Valid: d, CheckpointEvery: 100,
+					Checkpoint: func(k *boost.Checkpoint) error {
+						var b bytes.Buffer
+						if err := k.Write(&b); err != nil {
+							return err
+						}
+						var err error
+						state, err = boost.ReadCheckpoint(&b)
 						return err
-					}
-					var err error
-					state, err = boost.ReadCheckpoint(&b)
-					return err
-				}}
+					}}
 				e, err := c.train(d, control)
 				if err == nil {
 					if save(e) != save(whole) {

@@ -12,8 +12,8 @@ import (
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
-// Checkpoint is the state of a run between two rounds: what was learned so far and
-// the scores of all rows, so that going on gives the bits of the unbroken run.
+// Checkpoint is the state of a run between two rounds: what was learned so far and the scores of
+// all rows. A resumed run gives the same bits as an unbroken one.
 type Checkpoint struct {
 	Ensemble *Ensemble
 	Round    int // rounds finished, idle ones included
@@ -39,11 +39,13 @@ var ErrResume = errors.New("checkpoint of another run")
 func (r *training) checkpoint(at *run.Checkpoint) *Checkpoint {
 	e := *r.e
 	e.Terms = slices.Clone(r.e.Terms)
-	c := &Checkpoint{Ensemble: &e, Round: at.Iteration, Idle: r.idle, Seconds: at.Seconds, Scores: slices.Clone(r.scores),
-		Data: fingerprint(r.d), Extra: maps.Clone(r.extra), History: slices.Clone(r.history)}
+	c := &Checkpoint{Ensemble: &e, Round: at.Iteration, Idle: r.idle, Seconds: at.Seconds,
+		Scores: slices.Clone(r.scores), Data: fingerprint(r.d), Extra: maps.Clone(r.extra),
+		History: slices.Clone(r.history)}
 	if r.valid != nil {
 		c.ValidData = fingerprint(r.Control.Valid)
-		c.Best, c.Least, c.Waited, c.Valid = append([]Term{}, r.bestOf...), r.run.Best.Loss, r.run.Best.Waited, slices.Clone(r.valid)
+		c.Best, c.Least, c.Waited, c.Valid = append([]Term{}, r.bestOf...), r.run.Best.Loss, r.run.Best.Waited,
+			slices.Clone(r.valid)
 	}
 	return c
 }
@@ -59,18 +61,24 @@ func (r *training) resume(c *Checkpoint) error {
 	case e == nil || e.Algorithm != r.e.Algorithm:
 		return fmt.Errorf("boost: %s: %w: it was written by %q", r.e.Algorithm, ErrResume, algorithmOf(e))
 	case e.Loss.Name() != r.e.Loss.Name():
-		return fmt.Errorf("boost: %s: %w: the settings differ: the loss was %s and is now %s", r.e.Algorithm, ErrResume, e.Loss.Name(), r.e.Loss.Name())
+		return fmt.Errorf("boost: %s: %w: the settings differ: the loss was %s and is now %s", r.e.Algorithm,
+			ErrResume, e.Loss.Name(), r.e.Loss.Name())
 	case different != "":
 		return fmt.Errorf("boost: %s: %w: the settings differ: %s", r.e.Algorithm, ErrResume, different)
 	case rounds > 0 && c.Round > rounds:
-		return fmt.Errorf("boost: %s: %w: it has %d rounds already, and %d are asked for; ask for as many or more, or take a prefix of the finished model", r.e.Algorithm, ErrResume, c.Round, rounds)
+		return fmt.Errorf("boost: %s: %w: it has %d rounds already, and %d are asked for; ask for as many or "+
+			"more, or take a prefix of the finished model", r.e.Algorithm, ErrResume, c.Round, rounds)
 	case len(c.Scores) != len(r.scores) || c.Data != fingerprint(r.d):
 		return fmt.Errorf("boost: %s: %w: the training rows differ", r.e.Algorithm, ErrResume)
 	case len(c.Valid) != len(r.valid):
-		return fmt.Errorf("boost: %s: %w: %d validation scores, now %d", r.e.Algorithm, ErrResume, len(c.Valid), len(r.valid))
+		return fmt.Errorf("boost: %s: %w: %d validation scores, now %d", r.e.Algorithm, ErrResume,
+			len(c.Valid), len(r.valid))
 	case r.valid != nil && c.ValidData != fingerprint(r.Control.Valid):
 		return fmt.Errorf("boost: %s: %w: the validation rows differ", r.e.Algorithm, ErrResume)
-	case !slices.EqualFunc(e.Start, r.e.Start, func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }):
+	case !slices.EqualFunc(e.Start, r.e.Start, func(a,
+		b float64) bool {
+		return math.Float64bits(a) == math.Float64bits(b)
+	}):
 		return fmt.Errorf("boost: %s: %w: the start scores differ", r.e.Algorithm, ErrResume)
 	}
 	r.e.Terms = slices.Clone(e.Terms)
@@ -105,12 +113,13 @@ const (
 )
 
 type checkpointMeta struct {
-	Model   ensembleMeta       `json:"model"`
-	Round   int                `json:"round"`
-	Idle    int                `json:"idle"`
-	Seconds float64            `json:"seconds"`
-	Data    uint64             `json:"data,string"`
-	Valid   uint64             `json:"valid,string"` // 0 in files of earlier programs, which fit no validation rows
+	Model   ensembleMeta `json:"model"`
+	Round   int          `json:"round"`
+	Idle    int          `json:"idle"`
+	Seconds float64      `json:"seconds"`
+	Data    uint64       `json:"data,string"`
+	// 0 in files of earlier programs, which fit no validation rows
+	Valid   uint64             `json:"valid,string"`
 	HasBest bool               `json:"has_best"`
 	Waited  int                `json:"waited"`
 	Extra   map[string]float64 `json:"extra,omitempty"`
@@ -123,7 +132,8 @@ func (c *Checkpoint) Write(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := f.SetMeta(checkpointMeta{meta, c.Round, c.Idle, c.Seconds, c.Data, c.ValidData, c.Best != nil, c.Waited, c.Extra}); err != nil {
+	if err := f.SetMeta(checkpointMeta{meta, c.Round, c.Idle, c.Seconds, c.Data, c.ValidData, c.Best != nil,
+		c.Waited, c.Extra}); err != nil {
 		return fmt.Errorf("boost: checkpoint: %w", err)
 	}
 	if err := putTerms(f, "", c.Ensemble); err != nil {
@@ -153,7 +163,8 @@ func ReadCheckpoint(r io.Reader) (*Checkpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Checkpoint{Round: m.Round, Idle: m.Idle, Seconds: m.Seconds, Data: m.Data, ValidData: m.Valid, Waited: m.Waited, Extra: m.Extra}
+	c := &Checkpoint{Round: m.Round, Idle: m.Idle, Seconds: m.Seconds, Data: m.Data, ValidData: m.Valid,
+		Waited: m.Waited, Extra: m.Extra}
 	if c.Ensemble, err = m.Model.ensemble(); err != nil {
 		return nil, err
 	}
@@ -199,7 +210,8 @@ const progressNumbers = 10
 func historyNumbers(h []Progress) []float64 {
 	var out []float64
 	for _, p := range h {
-		out = append(out, float64(p.Round), p.Loss, p.Objective, p.Valid, p.Derivative, p.Curvature, p.Step, float64(p.Family), float64(p.Splits), p.Seconds)
+		out = append(out, float64(p.Round), p.Loss, p.Objective, p.Valid, p.Derivative, p.Curvature, p.Step,
+			float64(p.Family), float64(p.Splits), p.Seconds)
 	}
 	return out
 }
@@ -208,7 +220,8 @@ func historyNumbers(h []Progress) []float64 {
 func historyOf(numbers []float64) []Progress {
 	var out []Progress
 	for v := range slices.Chunk(numbers, progressNumbers) {
-		out = append(out, Progress{Round: int(v[0]), Loss: v[1], Objective: v[2], Valid: v[3], Derivative: v[4], Curvature: v[5], Step: v[6], Family: int(v[7]), Splits: int(v[8]), Seconds: v[9]})
+		out = append(out, Progress{Round: int(v[0]), Loss: v[1], Objective: v[2], Valid: v[3], Derivative: v[4],
+			Curvature: v[5], Step: v[6], Family: int(v[7]), Splits: int(v[8]), Seconds: v[9]})
 	}
 	return out
 }

@@ -17,7 +17,7 @@ const (
 	OpenPatience = 50
 
 	heldFolds   = 5    // of the rows, one is held out at a time
-	heldRows    = 2000 // folds are held out until they have so many rows
+	heldRows    = 2000 // hold out folds until they have this many rows
 	fewestRows  = 20   // fewer rows are no measure of anything
 	roundsOfFew = 100  // which such a table gets
 )
@@ -64,12 +64,12 @@ func trainRounds(name string, d *Data, rounds *int, seed uint64, c *Control, sta
 // openRounds returns the number of rounds for a run whose options leave it open, and the control
 // that the run then has.
 //
-// With validation rows the run itself stops by them. Otherwise the number is that of the least
-// mean loss on held-out rows: the rows are divided in five, one part after the other is held out
-// of a run of its own until 2,000 rows have been, and those runs go on side by side until
-// Patience rounds brought no lower loss. The model is then trained on all rows. Small tables so
-// have every row held out once, large ones a fifth of them; so have sparse ones, whose bins
-// would else be held five times.
+// With validation rows the run itself stops by them. Otherwise the number is that of the least mean
+// loss on held-out rows. The rows are divided in five. One part after the other is held out of a
+// run of its own, until 2,000 rows have been held out. These runs advance together until Patience
+// rounds bring no lower loss. The model is then trained on all rows. A small table therefore holds
+// out every row once, a large one a fifth of them. So does a sparse table, whose bins would
+// otherwise be in memory five times.
 func openRounds(d *Data, seed uint64, c Control, start begin) (int, Control, error) {
 	if c.Patience == 0 {
 		c.Patience = OpenPatience
@@ -96,7 +96,8 @@ func openRounds(d *Data, seed uint64, c Control, start begin) (int, Control, err
 		own := Control{Ctx: c.Ctx, Workers: c.Workers, Valid: valid}
 		if single {
 			// A single long run: it stops by itself, and can be taken up again.
-			own.Patience, own.Checkpoint, own.CheckpointEvery, own.Resume = c.Patience, c.Checkpoint, c.CheckpointEvery, c.Resume
+			own.Patience, own.Checkpoint, own.CheckpointEvery, own.Resume = c.Patience, c.Checkpoint,
+				c.CheckpointEvery, c.Resume
 		}
 		b, err := start(train, own)
 		if err != nil {
@@ -148,7 +149,8 @@ func leastHeldOut(runs []*booster, c Control) (int, error) {
 			best, at = v, round
 		}
 		if c.Watch != nil {
-			p := &Progress{Round: round, Of: MostRounds, Trial: true, Loss: math.NaN(), Objective: math.NaN(), Valid: mean(), Derivative: math.NaN(), Family: -1, Seconds: runs[0].run.Seconds()}
+			p := &Progress{Round: round, Of: MostRounds, Trial: true, Loss: math.NaN(), Objective: math.NaN(),
+				Valid: mean(), Derivative: math.NaN(), Family: -1, Seconds: runs[0].run.Seconds()}
 			if err := c.Watch(p); err != nil {
 				return at, err
 			}
@@ -157,8 +159,8 @@ func leastHeldOut(runs []*booster, c Control) (int, error) {
 	return at, nil
 }
 
-// folds deals the rows into so many parts, each with its share of every class, or of large and
-// small targets.
+// folds deals the rows into the given number of parts, each with its share of every class, or of
+// large and small targets.
 func (d *Data) folds(n int, seed uint64) []int {
 	rng := rand.New(rand.NewPCG(seed, 0x666f6c6473))
 	order := rng.Perm(d.Rows())

@@ -60,9 +60,12 @@ func TestRGBInAnyUnit(t *testing.T) {
 		large.Y = append(large.Y, 1024*y)
 	}
 	for name, o := range map[string]RGBOptions{
-		"default": {}, "safe": {Leaf: LeafWeighted, Step: StepSafe}, "lambda": {Step: StepLambda, Leaf: LeafRadial}, "lambda2": {Step: StepLambda2}, "tree": {Step: StepTree},
-		"line": {Step: StepLine}, "l1": {Mode: L1Mode, Beta: 0.02}, "tight": {Tight: true}, "steepest": {Leaf: LeafSteepest},
-		"learner": {Families: []Family{{Lambda: 0.5, Learner: RegressionTrees{Splits: 3}, Complexity: func(d, m int) float64 { return 1 }}}},
+		"default": {}, "safe": {Leaf: LeafWeighted, Step: StepSafe}, "lambda": {Step: StepLambda, Leaf: LeafRadial},
+		"lambda2": {Step: StepLambda2}, "tree": {Step: StepTree},
+		"line": {Step: StepLine}, "l1": {Mode: L1Mode, Beta: 0.02}, "tight": {Tight: true},
+		"steepest": {Leaf: LeafSteepest},
+		"learner": {Families: []Family{{Lambda: 0.5, Learner: RegressionTrees{Splits: 3},
+			Complexity: func(d, m int) float64 { return 1 }}}},
 	} {
 		for _, losses := range [][2]Loss{{Squared{}, Squared{}}, {Huber{Delta: 0.5}, Huber{Delta: 512}}} {
 			a, b := o, o
@@ -115,9 +118,14 @@ func TestNoWorseThanAConstant(t *testing.T) {
 		d     *Data
 		l     Loss
 	}{
-		{"rgb", rgb, noise(), Logistic{}}, {"rgb", rgb, noise(), Logistic{Base2: true}}, {"rgb", rgb, noise(), Exponential{}}, {"rgb", rgb, classes, SoftMax{Classes: 3}}, {"rgb", rgb, numbers, Squared{}}, {"rgb", rgb, numbers, Huber{Delta: 0.1}},
-		{"gb", gb, noise(), Logistic{}}, {"gb", gb, noise(), Exponential{}}, {"gb", gb, classes, SoftMax{Classes: 3}}, {"gb", gb, numbers, Squared{}}, {"gb", gb, numbers, Huber{Delta: 0.1}},
-		{"plain", ada(Plain), noise(), Exponential{}}, {"logit-cd", ada(LogitCD), noise(), Logistic{}}, {"logit-newton", ada(LogitNewton), noise(), Logistic{}},
+		{"rgb", rgb, noise(), Logistic{}}, {"rgb", rgb, noise(), Logistic{Base2: true}},
+		{"rgb", rgb, noise(), Exponential{}}, {"rgb", rgb, classes, SoftMax{Classes: 3}},
+		{"rgb", rgb, numbers, Squared{}}, {"rgb", rgb, numbers, Huber{Delta: 0.1}},
+		{"gb", gb, noise(), Logistic{}}, {"gb", gb, noise(), Exponential{}},
+		{"gb", gb, classes, SoftMax{Classes: 3}}, {"gb", gb, numbers, Squared{}},
+		{"gb", gb, numbers, Huber{Delta: 0.1}},
+		{"plain", ada(Plain), noise(), Exponential{}}, {"logit-cd", ada(LogitCD), noise(), Logistic{}},
+		{"logit-newton", ada(LogitNewton), noise(), Logistic{}},
 	} {
 		start := c.l.Start(c.d.Y, nil)
 		constant := score.Mean(c.l, c.d.Y, nil, repeat(start, rows), 1)
@@ -144,8 +152,8 @@ func openRuns(rgb RGBOptions, gb GradientOptions) map[string]func(*Data, Control
 	}
 }
 
-// The number of rounds is that of the least mean loss of the parts held out, found here by runs
-// of the same length on each; the model is that of so many rounds on all rows.
+// The number of rounds is that of the least mean loss of the parts held out, found here by runs of
+// the same length on each. The model is that of as many rounds on all rows.
 func TestRoundsAreChosen(t *testing.T) {
 	d := mixed(rand.New(rand.NewPCG(6, 9)), 240)
 	const patience = 15

@@ -11,8 +11,8 @@ import (
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
-// Control is what every booster is told beside its own settings; the zero value
-// suits most callers.
+// Control holds what every booster accepts beside its own settings; the zero value suits most
+// callers.
 type Control struct {
 	Ctx     context.Context // cancels the run; nil is none
 	Workers int             // goroutines; 0 is GOMAXPROCS. The model does not depend on it
@@ -20,27 +20,25 @@ type Control struct {
 	// Watch, if not nil, is called after each round; an error stops the run.
 	Watch func(*Progress) error
 
-	// Warn, if not nil, is told what a user should know of the data or the result, in
-	// sentences without a full stop: levels that trees do not tell apart, trees without a
+	// Warn, if not nil, receives what a user should know of the data or the result. Messages are
+	// sentences without a full stop: levels that trees do not distinguish, or trees without a
 	// split.
 	Warn func(message string)
 
-	// Valid, if not nil, are rows on which the loss is watched: the model is the
-	// prefix of rounds with the least validation loss, and the run ends when
-	// Patience rounds (0: never before the last, or OpenPatience where the number of
-	// rounds is left open) brought no new least. Their columns must be those of the
-	// training rows.
+	// Valid, if not nil, are rows on which the loss is watched. The model is the prefix of rounds
+	// with the least validation loss. The run ends after Patience rounds without a new minimum; 0
+	// is never, or OpenPatience where the number of rounds is left open. Their columns must be
+	// those of the training rows.
 	Valid    *Data
 	Patience int
 
-	// Checkpoint, if not nil, is called every CheckpointEvery rounds (0 is 10) and
-	// when the context was cancelled. It may keep what it is given. An error stops
-	// the run.
+	// Checkpoint, if not nil, is called every CheckpointEvery rounds (0 is 10) and when the context
+	// was cancelled. It may keep its arguments. An error stops the run.
 	Checkpoint      func(*Checkpoint) error
 	CheckpointEvery int
-	// Resume, if not nil, is where to go on. Data and settings must be what they
-	// were, but for the number of rounds, which may be larger; the model is then the
-	// one that the unbroken run would have given, bit for bit.
+	// Resume, if not nil, is the checkpoint to continue from. Data and settings must be unchanged,
+	// except for the number of rounds, which may be larger. The model is then bit for bit that of
+	// an unbroken run.
 	Resume *Checkpoint
 }
 
@@ -63,7 +61,8 @@ type Progress struct {
 // Record makes a Watch of an optimiser's Recorder.
 func Record(r run.Recorder) func(*Progress) error {
 	return func(p *Progress) error {
-		return r.Record(run.Row{Iteration: p.Round, Objective: p.Objective, GradNorm: math.Abs(p.Derivative), Step: p.Step, Evaluations: p.Round, Seconds: p.Seconds})
+		return r.Record(run.Row{Iteration: p.Round, Objective: p.Objective, GradNorm: math.Abs(p.Derivative),
+			Step: p.Step, Evaluations: p.Round, Seconds: p.Seconds})
 	}
 }
 
@@ -97,7 +96,8 @@ func newRun(algorithm, settings string, d *Data, l Loss, start []float64, c *Con
 	if len(start) != k {
 		return nil, fmt.Errorf("boost: %s: %d start scores for a loss of %d", algorithm, len(start), k)
 	}
-	r.e = &Ensemble{Algorithm: algorithm, Settings: settings, Loss: l, Schema: SchemaOf(d.X), Start: start, Rows: d.Rows()}
+	r.e = &Ensemble{Algorithm: algorithm, Settings: settings, Loss: l, Schema: SchemaOf(d.X),
+		Start: start, Rows: d.Rows()}
 	if r.Valid != nil {
 		if err := r.Valid.check(l); err != nil {
 			return nil, fmt.Errorf("validation rows: %w", err)
@@ -167,8 +167,9 @@ func (r *training) addValid(t *Term) {
 	})
 }
 
-// rounds learns round by round while more says so, or until a round or the control ends the
-// run. one returns nil where there is nothing to learn. The ensemble is what there is by then, with the error if there was one.
+// rounds learns round by round while more says so, or until a round or the control ends the run.
+// one returns nil where there is nothing to learn. The ensemble is what there is by then, with the
+// error if there was one.
 func (r *training) rounds(more func() bool, one func() (*Progress, error)) (*Ensemble, error) {
 	for more() {
 		if stop, err := r.next(one); stop || err != nil {
@@ -229,7 +230,9 @@ func (r *training) result() *Ensemble {
 		s, ok := t.Predictor.(Sized)
 		return !ok || s.Splits() > 0
 	}) {
-		r.Warn("no tree has a split, and the model gives every row the same score: no column says anything of the target, or what a leaf needs (rows, sum of second derivatives) and what a split must gain leave no room for one")
+		r.Warn("no tree has a split, and the model gives every row the same score: no column predicts the " +
+			"target, or no split satisfies the limits on a leaf (rows, sum of second derivatives) and on the gain " +
+			"of a split")
 	}
 	return r.e
 }

@@ -19,8 +19,8 @@ const (
 	Plain Variant = "plain"
 	// L1 is AdaBoost with lambda Σ|alpha| (section 2.3.4).
 	L1 Variant = "l1"
-	// Deep is DeepBoost (Cortes, Mohri and Syed, ICML 2014; eq. 2.17): the penalty of
-	// a term is lambda r + beta, with r the complexity of its family.
+	// Deep is DeepBoost (Cortes, Mohri and Syed, ICML 2014; eq. 2.17). The penalty of a term is
+	// lambda r + beta, where r is the complexity of its family.
 	Deep Variant = "deep"
 	// LogitCD is coordinate descent on the logistic loss, what the thesis calls
 	// LogitBoost (section 2.3.2). With Lambda it is l1-regularised.
@@ -37,8 +37,8 @@ type AdaBoostOptions struct {
 	Rounds  int     `json:"rounds"`  // 0 is 100
 	Lambda  float64 `json:"lambda"`  // of the penalty; see Variant
 	Beta    float64 `json:"beta"`    // of the penalty; Deep only
-	// AlphaMax is the weight of a perfect base predictor, and the longest step without penalty; 0 is
-	// ½ log((1-e)/e) at e = 1/(2m), for LogitCD, whose scores are whole log-odds, twice that.
+	// AlphaMax is the weight of a perfect base predictor, and the longest step without penalty. 0
+	// is ½ log((1-e)/e) at e = 1/(2m), and twice that for LogitCD, whose scores are whole log-odds.
 	AlphaMax float64 `json:"alphaMax"`
 	// Tolerance is the least edge, ½ - eps, or subgradient that still counts; 0 is
 	// 1e-10.
@@ -47,30 +47,29 @@ type AdaBoostOptions struct {
 	// Learner makes the base predictors, with values in [-1, 1]; nil is Stumps{}, or
 	// for LogitNewton regression stumps. Deep has Families instead.
 	Learner Learner `json:"-"`
-	// Families, for Deep, are trees of at most Splits internal nodes with leaves ±1
-	// (Lambda is not read), or a user's learner; nil is trees of 1, 2, 4 and 8
-	// splits. Their complexity r is Omega(Bound, Splits, 1, d, m).
+	// Families, for Deep, are trees of at most Splits internal nodes with leaves ±1 (Lambda is not
+	// read), or a user's learner. Nil is trees of 1, 2, 4 and 8 splits. Their complexity r is
+	// Omega(Bound, Splits, 1, d, m).
 	Families []Family        `json:"families,omitempty"`
 	Bound    ComplexityBound `json:"bound,omitempty"`
 
 	Control `json:"-"`
 }
 
-// TrainAdaBoost minimises mean Phi(y, Σ alpha_j h_j(x)) + Σ c_j |alpha_j| by coordinate
-// descent: each round takes the base predictor along which the objective falls
-// fastest, and the step that minimises it there. Phi is exponential, or logistic
-// for the logit variants; c_j is 0, Lambda, or Lambda r_j + Beta.
+// TrainAdaBoost minimises mean Phi(y, Σ alpha_j h_j(x)) + Σ c_j |alpha_j| by coordinate descent.
+// Each round takes the base predictor along which the objective falls fastest, and the step that
+// minimises it there. Phi is exponential, or logistic for the logit variants; c_j is 0, Lambda, or
+// Lambda r_j + Beta.
 //
-// With base predictors of values ±1 and the exponential loss the step has a closed
-// form (AdaBoost's without penalty, section 3 of the specification with one); with real
-// values in [-1, 1] plain AdaBoost takes the step that minimises the usual upper
-// bound, and the others search the line. Weights are computed afresh from the
-// scores each round, so they do not drift.
+// With base predictors of values ±1 and the exponential loss the step has a closed form: AdaBoost's
+// without penalty, that of section 3 of the specification with one. With real values in [-1, 1]
+// plain AdaBoost minimises the usual upper bound, and the other variants search the line. Weights
+// are computed afresh from the scores each round, so they do not drift.
 //
-// Plain AdaBoost and LogitCD without penalty add a term each round, even if a
-// predictor comes twice; with a penalty a predictor is one coordinate, which can
-// shrink and return to exactly zero: such a model is Joint, and has no prefixes.
-// Training ends early when no base predictor has an edge, or when one is perfect.
+// Plain AdaBoost, and LogitCD without penalty, add a term each round even if a predictor recurs.
+// With a penalty a predictor is one coordinate, which can shrink and return to exactly zero. Such a
+// model is Joint, and has no prefixes. Training ends early when no base predictor has an edge, or
+// when one is perfect.
 //
 // Errors: unusable data or settings, errors of the learner, and *run.InterruptedError (with
 // the model so far).
@@ -117,7 +116,8 @@ func TrainAdaBoost(d *Data, o *AdaBoostOptions) (*Ensemble, error) {
 	if o.Variant == LogitCD {
 		loss = Logistic{}
 	}
-	if c.training, err = newRun("adaboost-"+string(o.Variant), string(settings), d, loss, []float64{0}, &o.Control); err != nil {
+	if c.training, err = newRun("adaboost-"+string(o.Variant), string(settings), d, loss, []float64{0},
+		&o.Control); err != nil {
 		return nil, err
 	}
 	return c.train()
@@ -335,11 +335,13 @@ func (c *coordinateRun) fit(k int) (*coordinate, error) {
 		co.family = k
 	}
 	if len(fit.Values) != c.d.Rows() {
-		return nil, fmt.Errorf("boost: %s: round %d: the base predictor has %d values for %d rows", c.e.Algorithm, c.run.Steps()+1, len(fit.Values), c.d.Rows())
+		return nil, fmt.Errorf("boost: %s: round %d: the base predictor has %d values for %d rows", c.e.Algorithm,
+			c.run.Steps()+1, len(fit.Values), c.d.Rows())
 	}
 	for i, v := range fit.Values {
 		if !(v >= -1 && v <= 1) {
-			return nil, fmt.Errorf("boost: %s: round %d: %w: it is %v at %s, and must be in [-1, 1]", c.e.Algorithm, c.run.Steps()+1, ErrRange, v, c.d.X.At(i))
+			return nil, fmt.Errorf("boost: %s: round %d: %w: it is %v at %s, and must be in [-1, 1]", c.e.Algorithm,
+				c.run.Steps()+1, ErrRange, v, c.d.X.At(i))
 		}
 		if v != 1 && v != -1 {
 			co.binary = false
@@ -415,8 +417,8 @@ func (co *coordinate) negate() {
 	co.predictor = scaled(co.predictor, -1)
 }
 
-// penalised is a round of coordinate descent on the l1-regularised objective: the
-// coordinates are those in the model and the best new one of each family.
+// penalised is a round of coordinate descent on the l1-regularised objective. The coordinates are
+// those in the model and the best new one of each family.
 func (c *coordinateRun) penalised(p *Progress) (stop bool, err error) {
 	before := len(c.coords)
 	for k := range c.fitters {
@@ -460,7 +462,8 @@ func (c *coordinateRun) penalised(p *Progress) (stop bool, err error) {
 			p.Step = math.Copysign(c.o.AlphaMax, p.Step) - co.alpha
 		}
 	} else {
-		p.Step = lineMin(c.e.Loss, c.d.Y, c.d.W, c.scores, co.unpacked(c.buffer), co.c, co.alpha, math.Abs(co.alpha)+c.o.AlphaMax, c.Workers)
+		p.Step = lineMin(c.e.Loss, c.d.Y, c.d.W, c.scores, co.unpacked(c.buffer), co.c, co.alpha,
+			math.Abs(co.alpha)+c.o.AlphaMax, c.Workers)
 	}
 	if p.Step == 0 {
 		c.sweep()
@@ -524,14 +527,16 @@ func (c *coordinateRun) terms() {
 	c.e.Terms = c.e.Terms[:0:0]
 	for i := range c.coords {
 		co := &c.coords[i]
-		c.e.Terms = append(c.e.Terms, Term{Weight: co.alpha, Predictor: co.predictor, Family: co.family, Round: c.run.Steps()})
+		c.e.Terms = append(c.e.Terms, Term{Weight: co.alpha, Predictor: co.predictor, Family: co.family,
+			Round: c.run.Steps()})
 	}
 }
 
 // restore makes coordinates of the terms of a checkpoint.
 func (c *coordinateRun) restore() {
 	for _, t := range c.e.Terms {
-		co := coordinate{alpha: t.Weight, c: c.penalty[max(t.Family, 0)], values: make([]float64, c.d.Rows()), family: t.Family, predictor: t.Predictor, binary: true}
+		co := coordinate{alpha: t.Weight, c: c.penalty[max(t.Family, 0)], values: make([]float64, c.d.Rows()),
+			family: t.Family, predictor: t.Predictor, binary: true}
 		t.Predictor.Predict(co.values, c.d.X, 0)
 		for _, v := range co.values {
 			co.binary = co.binary && (v == 1 || v == -1)
@@ -542,9 +547,9 @@ func (c *coordinateRun) restore() {
 	}
 }
 
-// MinimalSubgradient is the entry of least size in the subdifferential of
-// G(alpha) + c|alpha| by one coordinate, slope being the derivative of G:
-// slope + c sign(alpha), or at alpha = 0 the soft threshold of slope.
+// MinimalSubgradient is the element of least magnitude in the subdifferential of G(alpha) +
+// c|alpha| in one coordinate. With slope the derivative of G it is slope + c sign(alpha), or at
+// alpha = 0 the soft threshold of slope.
 func MinimalSubgradient(slope, alpha, c float64) float64 {
 	if alpha != 0 {
 		return slope + c*sign(alpha)
@@ -552,11 +557,10 @@ func MinimalSubgradient(slope, alpha, c float64) float64 {
 	return sign(slope) * max(math.Abs(slope)-c, 0)
 }
 
-// L1Step minimises (1-e) exp(-eta) + e exp(eta) + c|a+eta| over eta: the step of
-// coordinate descent on the exponential loss for a base predictor of values ±1
-// with weighted error e, whose weight is a and whose penalty, divided by the mean
-// exponential loss, is c (section 3 of the specification). c = 0 is AdaBoost's step.
-// With e = 0 or 1 and c = 0 it is infinite.
+// L1Step minimises (1-e) exp(-eta) + e exp(eta) + c|a+eta| over eta. This is the step of coordinate
+// descent on the exponential loss for a base predictor of values ±1 with weighted error e and
+// weight a. c is its penalty divided by the mean exponential loss (section 3 of the specification).
+// c = 0 is AdaBoost's step. With e = 0 or 1 and c = 0 it is infinite.
 func L1Step(e, a, c float64) float64 {
 	u := (1-e)*math.Exp(a) - e*math.Exp(-a)
 	if math.Abs(u) <= c {

@@ -55,15 +55,15 @@ type CVOptions struct {
 	Choice  Choice
 	Workers int // fits at the same time, each on one goroutine; 0 is GOMAXPROCS. Results do not depend on it
 
-	// Known are fits of an earlier run on the same table with the same loss: those with the
-	// settings and division of one of this run are not made again.
+	// Known holds fits of an earlier run on the same table with the same loss. A fit with the same
+	// settings and division is not repeated.
 	Known []CVFit
 	// Save, if not nil, is called with each new fit of known settings and finite loss, one
 	// call at a time. An error ends the run.
 	Save func(*CVFit) error
 
-	// Fitted, if not nil, is told after each fit, by several goroutines at once; all
-	// is the number of fits.
+	// Fitted, if not nil, is called after each fit, from several goroutines at once; all is the
+	// number of fits.
 	Fitted func(all int, contestant string, trial int)
 }
 
@@ -81,8 +81,8 @@ type CVContestant struct {
 	Error  []float64 `json:"error"` // of the setting chosen on inner folds
 	Loss   []float64 `json:"loss"`
 	Chosen []string  `json:"chosen"`
-	// Best is the setting that does best on the test parts themselves: the
-	// figure that is not nested, and too good by the luck of the choice.
+	// Best is the setting that does best on the test parts themselves. This figure is not nested,
+	// and is optimistic.
 	Best      string    `json:"best"`
 	BestError []float64 `json:"best_error"`
 
@@ -92,15 +92,16 @@ type CVContestant struct {
 	Corrected *metrics.TTest `json:"corrected_t_test,omitempty"`
 }
 
-// CrossValidate trains every contestant on the training part of each trial, with the
-// setting that does best on the trial's inner folds, and measures it on the test
-// part: nested cross-validation, on the same divisions for all. A contestant with one
-// setting, or a trial without inner folds, makes no choice (with several settings
-// that is an error). Rows of weight 0 take no part, and a trial without others is an error.
+// CrossValidate is nested cross-validation on the same divisions for all contestants. For each
+// trial it chooses the setting that does best on the inner folds, trains it on the training part
+// and measures it on the test part. A contestant with one setting, or a trial without inner folds,
+// makes no choice (with several settings that is an error). Rows of weight 0 take no part, and a
+// trial without others is an error.
 //
 // The fits run side by side, so a table should have many; the sum is
 // trials·(inner folds + 1)·settings.
-func CrossValidate(t *table.Table, l Loss, trials []table.Trial, contestants []Contestant, o *CVOptions) (*CVReport, error) {
+func CrossValidate(t *table.Table, l Loss, trials []table.Trial, contestants []Contestant,
+	o *CVOptions) (*CVReport, error) {
 	if o == nil {
 		o = &CVOptions{}
 	}
@@ -115,10 +116,11 @@ func CrossValidate(t *table.Table, l Loss, trials []table.Trial, contestants []C
 	if trials, err = t.Usable(trials, choice); err != nil {
 		return nil, fmt.Errorf("boost: cross-validation: %w", err)
 	}
-	p := &evaluate.Plan{Measures: []string{"loss", "error"}, Hindsight: true, BestBy: 1, Workers: o.Workers, Done: o.Fitted,
-		Weight: func(i int) float64 { return score.Weight(t.Weight, i) }}
+	p := &evaluate.Plan{Measures: []string{"loss", "error"}, Hindsight: true, BestBy: 1,
+		Workers: o.Workers, Done: o.Fitted, Weight: func(i int) float64 { return score.Weight(t.Weight, i) }}
 	for i := range trials {
-		p.Trials = append(p.Trials, evaluate.Trial{Fold: dataset.Fold{Train: trials[i].Train, Test: trials[i].Test}, Inner: trials[i].InnerFolds()})
+		p.Trials = append(p.Trials, evaluate.Trial{Fold: dataset.Fold{Train: trials[i].Train, Test: trials[i].Test},
+			Inner: trials[i].InnerFolds()})
 	}
 	by := []int{0, 1}
 	if o.Choice == ByError {
@@ -128,18 +130,21 @@ func CrossValidate(t *table.Table, l Loss, trials []table.Trial, contestants []C
 	for _, c := range contestants {
 		k := evaluate.Contestant{Name: c.Name, By: by}
 		for _, s := range c.Grid {
-			k.Grid = append(k.Grid, evaluate.Setting{Name: s.Name, Print: s.Settings, Fit: func(ctx context.Context, fold dataset.Fold) ([]float64, error) {
-				return s.measure(ctx, t, l, fold, classify)
-			}})
+			k.Grid = append(k.Grid, evaluate.Setting{Name: s.Name, Print: s.Settings,
+				Fit: func(ctx context.Context, fold dataset.Fold) ([]float64, error) {
+					return s.measure(ctx, t, l, fold, classify)
+				}})
 		}
 		p.Contestants = append(p.Contestants, k)
 	}
 	for _, f := range o.Known {
-		p.Known = append(p.Known, evaluate.Fitted{Print: f.Settings, Division: f.Division, Measures: []float64{f.Loss, f.Error}})
+		p.Known = append(p.Known, evaluate.Fitted{Print: f.Settings, Division: f.Division,
+			Measures: []float64{f.Loss, f.Error}})
 	}
 	if o.Save != nil {
 		p.Save = func(f *evaluate.Fitted) error {
-			return o.Save(&CVFit{f.Contestant, f.Setting, f.Trial, f.Inner, f.Print, f.Division, f.Measures[0], f.Measures[1]})
+			return o.Save(&CVFit{f.Contestant, f.Setting, f.Trial, f.Inner, f.Print, f.Division,
+				f.Measures[0], f.Measures[1]})
 		}
 	}
 	found, err := p.Run(o.Ctx)
@@ -148,7 +153,8 @@ func CrossValidate(t *table.Table, l Loss, trials []table.Trial, contestants []C
 	}
 	r := &CVReport{Rows: d.Rows(), Trials: found.Trials, Classify: classify}
 	for _, s := range found.Standings {
-		c := CVContestant{Name: s.Name, Error: s.Values[1], Loss: s.Values[0], Chosen: s.Chosen, Best: s.Best, BestError: s.BestValues}
+		c := CVContestant{Name: s.Name, Error: s.Values[1], Loss: s.Values[0], Chosen: s.Chosen, Best: s.Best,
+			BestError: s.BestValues}
 		if s.Plain != nil {
 			c.Plain, c.Corrected = &s.Plain[1], &s.Corrected[1]
 		}
@@ -158,7 +164,8 @@ func CrossValidate(t *table.Table, l Loss, trials []table.Trial, contestants []C
 }
 
 // measure trains on the training rows of a fold, and returns loss and error of the others.
-func (s *Trainer) measure(ctx context.Context, t *table.Table, l Loss, fold dataset.Fold, classify bool) ([]float64, error) {
+func (s *Trainer) measure(ctx context.Context, t *table.Table, l Loss, fold dataset.Fold,
+	classify bool) ([]float64, error) {
 	d, err := NewData(t.Subset(fold.Train), l)
 	if err != nil {
 		return nil, err
@@ -179,7 +186,8 @@ func (s *Trainer) measure(ctx context.Context, t *table.Table, l Loss, fold data
 	// Losses of other scales than e's would not compare: the model's own loss
 	// trained it, the common one judges it.
 	if e.Loss.Outputs() != l.Outputs() {
-		return nil, fmt.Errorf("the model gives %d scores a row, the loss %s has %d", e.Loss.Outputs(), l.Name(), l.Outputs())
+		return nil, fmt.Errorf("the model gives %d scores a row, the loss %s has %d", e.Loss.Outputs(),
+			l.Name(), l.Outputs())
 	}
 	wrong := 0.0
 	if classify {

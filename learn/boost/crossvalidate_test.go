@@ -17,11 +17,12 @@ import (
 )
 
 func rgbTrainer(name string, o RGBOptions) Trainer {
-	return Trainer{Name: name, Settings: fmt.Sprintf("%#v", o), Train: func(d *Data, c Control) (*Ensemble, error) {
-		o := o
-		o.Control = c
-		return TrainRGB(d, &o)
-	}}
+	return Trainer{Name: name, Settings: fmt.Sprintf("%#v", o),
+		Train: func(d *Data, c Control) (*Ensemble, error) {
+			o := o
+			o.Control = c
+			return TrainRGB(d, &o)
+		}}
 }
 
 // The report holds what the fits by hand give, for any number of workers.
@@ -79,7 +80,8 @@ func TestCrossValidate(t *testing.T) {
 				e := must[*Ensemble](t)(s.Train(must[*Data](t)(NewData(x.Subset(fold.Train), Logistic{})), Control{}))
 				part := x.Subset(fold.Test)
 				labels, _ := Labels(part, Logistic{})
-				loss += float64(part.Rows) * score.Mean(Logistic{}, labels, nil, must[[]float64](t)(e.Scores(part, nil)), 1)
+				loss += float64(part.Rows) * score.Mean(Logistic{}, labels, nil,
+					must[[]float64](t)(e.Scores(part, nil)), 1)
 				rows += float64(part.Rows)
 			}
 			if loss/rows < least {
@@ -123,26 +125,29 @@ func TestCrossValidateGoesOn(t *testing.T) {
 	}
 	unnamed := rgbTrainer("c", RGBOptions{Rounds: 4})
 	unnamed.Settings = ""
-	contestants := []Contestant{{"rgb", []Trainer{counted(rgbTrainer("a", RGBOptions{Rounds: 2})), counted(rgbTrainer("b", RGBOptions{Rounds: 3}))}}, {"other", []Trainer{counted(unnamed)}}}
+	contestants := []Contestant{{"rgb", []Trainer{counted(rgbTrainer("a", RGBOptions{Rounds: 2})),
+		counted(rgbTrainer("b", RGBOptions{Rounds: 3}))}}, {"other", []Trainer{counted(unnamed)}}}
 	whole, err := CrossValidate(x, Logistic{}, trials, contestants, &CVOptions{Workers: 1})
 	if err != nil || trained != 3*(2*3+1) {
 		t.Fatal(err, trained)
 	}
 	stop := errors.New("cut")
 	var kept []CVFit
-	if _, err := CrossValidate(x, Logistic{}, trials, contestants, &CVOptions{Workers: 1, Save: func(f *CVFit) error {
-		if kept = append(kept, *f); len(kept) == 7 {
-			return stop
-		}
-		return nil
-	}}); !errors.Is(err, stop) || len(kept) != 7 {
+	if _, err := CrossValidate(x, Logistic{}, trials, contestants,
+		&CVOptions{Workers: 1, Save: func(f *CVFit) error {
+			if kept = append(kept, *f); len(kept) == 7 {
+				return stop
+			}
+			return nil
+		}}); !errors.Is(err, stop) || len(kept) != 7 {
 		t.Fatal(err, len(kept))
 	}
 	alien := kept[0]
 	alien.Division, alien.Error = "0", 1
 	trained = 0
 	more := 0
-	again, err := CrossValidate(x, Logistic{}, trials, contestants, &CVOptions{Workers: 1, Known: append(kept, alien), Save: func(*CVFit) error { more++; return nil }})
+	again, err := CrossValidate(x, Logistic{}, trials, contestants,
+		&CVOptions{Workers: 1, Known: append(kept, alien), Save: func(*CVFit) error { more++; return nil }})
 	if err != nil || trained != 3*(2*3+1)-7 || more != 3*2*3-7 {
 		t.Fatalf("%v: %d were trained, %d kept", err, trained, more)
 	}
@@ -152,7 +157,8 @@ func TestCrossValidateGoesOn(t *testing.T) {
 	// Of another setting nothing is known.
 	trained = 0
 	other := []Contestant{{"rgb", []Trainer{counted(rgbTrainer("a", RGBOptions{Rounds: 2, LearningRate: 0.3}))}}}
-	if _, err := CrossValidate(x, Logistic{}, trials, other, &CVOptions{Workers: 1, Known: kept}); err != nil || trained != 3 {
+	if _, err := CrossValidate(x, Logistic{}, trials, other, &CVOptions{Workers: 1, Known: kept}); err != nil ||
+		trained != 3 {
 		t.Errorf("%v: %d of 3 were trained", err, trained)
 	}
 }
@@ -189,7 +195,8 @@ func TestCrossValidateCountsRowsByWeight(t *testing.T) {
 			return TrainGradient(d, &GradientOptions{Rounds: 2, MinRows: 1, L2: -1, MinWeight: -1, Control: c})
 		}},
 		{Name: "b", Train: func(d *Data, c Control) (*Ensemble, error) {
-			return TrainGradient(d, &GradientOptions{Rounds: 20, MinRows: 1, L2: -1, MinWeight: -1, LearningRate: 0.5, Control: c})
+			return TrainGradient(d, &GradientOptions{Rounds: 20, MinRows: 1, L2: -1, MinWeight: -1,
+				LearningRate: 0.5, Control: c})
 		}}}}}
 	report := func(x *table.Table, trials []table.Trial) *CVReport {
 		t.Helper()
@@ -248,7 +255,8 @@ func TestInnerFoldsCountByWeight(t *testing.T) {
 	}
 	trials := []table.Trial{{Train: []int{0, 1, 2}, Inner: []int{0, 1, 1}, Test: []int{3}}}
 	for _, choice := range []Choice{ByLoss, ByError} {
-		r, err := CrossValidate(x, Logistic{}, trials, []Contestant{{"constant", []Trainer{constant("+", 1), constant("-", -1)}}}, &CVOptions{Choice: choice})
+		r, err := CrossValidate(x, Logistic{}, trials,
+			[]Contestant{{"constant", []Trainer{constant("+", 1), constant("-", -1)}}}, &CVOptions{Choice: choice})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -287,12 +295,14 @@ func TestCrossValidateRefuses(t *testing.T) {
 		t.Error("a contestant without settings was taken")
 	}
 	bad := Trainer{Name: "bad", Train: func(*Data, Control) (*Ensemble, error) { return nil, ErrRange }}
-	if _, err := CrossValidate(x, Logistic{}, trials, []Contestant{{"bad", []Trainer{bad}}}, nil); !errors.Is(err, ErrRange) {
+	if _, err := CrossValidate(x, Logistic{}, trials, []Contestant{{"bad", []Trainer{bad}}}, nil); !errors.Is(
+		err, ErrRange) {
 		t.Errorf("%v", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := CrossValidate(x, Logistic{}, trials, []Contestant{{"rgb", grid[:1]}}, &CVOptions{Ctx: ctx}); !errors.Is(err, context.Canceled) {
+	if _, err := CrossValidate(x, Logistic{}, trials, []Contestant{{"rgb", grid[:1]}},
+		&CVOptions{Ctx: ctx}); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 	r, err := CrossValidate(x, Logistic{}, trials, []Contestant{{"rgb", grid[:1]}, {"again", grid[:1]}}, nil)

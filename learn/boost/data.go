@@ -24,17 +24,17 @@ type Data struct {
 // ErrData reports training or prediction data that cannot be used.
 var ErrData = errors.New("unusable data")
 
-// NewData takes labels and weights from the table: for a margin loss the first of
-// two classes is -1 and the second +1; for soft-max classes keep their numbers;
-// other losses take the target as it is. Rows of weight zero are left out, so
-// that they influence nothing, bins and thresholds included; so do rows of a
-// source that is not one (negative).
+// NewData takes labels and weights from the table. For a margin loss the first of two classes is -1
+// and the second +1. For soft-max, classes keep their numbers; other losses use the target as it
+// is. It leaves out rows of weight zero, so that they influence nothing, not even bins and
+// thresholds. It also leaves out rows with a negative source, which belong to none.
 func NewData(t *table.Table, l Loss) (*Data, error) {
 	if t == nil {
 		return nil, fmt.Errorf("boost: %w: there is no table", ErrData)
 	}
 	if t.Rows == 0 || len(t.Columns) == 0 {
-		return nil, fmt.Errorf("boost: %s: %w: %d rows and %d columns of features", t.Title(), ErrData, t.Rows, len(t.Columns))
+		return nil, fmt.Errorf("boost: %s: %w: %d rows and %d columns of features", t.Title(), ErrData,
+			t.Rows, len(t.Columns))
 	}
 	if t.Target == nil {
 		return nil, fmt.Errorf("boost: %s: %w: there is no target column", t.Title(), ErrData)
@@ -52,7 +52,8 @@ func NewData(t *table.Table, l Loss) (*Data, error) {
 		}
 	}
 	if len(keep) == 0 || !usableWeights(total, len(keep)) {
-		return nil, fmt.Errorf("boost: %s: %w: the weights sum to %v; their mean must lie between %v and %v", t.Title(), ErrData, total, leastWeight, 1/leastWeight)
+		return nil, fmt.Errorf("boost: %s: %w: the weights sum to %v; their mean must lie between %v and %v",
+			t.Title(), ErrData, total, leastWeight, 1/leastWeight)
 	}
 	if len(keep) < t.Rows {
 		t = t.Subset(keep)
@@ -75,7 +76,8 @@ func Labels(t *table.Table, l Loss) ([]float64, error) {
 	y := make([]float64, t.Rows)
 	sign := score.HasMargin(l)
 	if sign && t.Classes != nil && len(t.Classes) != 2 {
-		return nil, fmt.Errorf("boost: %s: %w: the target %q has %d classes, the %s loss separates two", t.Title(), ErrLabel, t.TargetName, len(t.Classes), l.Name())
+		return nil, fmt.Errorf("boost: %s: %w: the target %q has %d classes, the %s loss separates two", t.Title(),
+			ErrLabel, t.TargetName, len(t.Classes), l.Name())
 	}
 	for i, v := range t.Target {
 		if sign && t.Classes != nil {
@@ -89,9 +91,9 @@ func Labels(t *table.Table, l Loss) ([]float64, error) {
 	return y, nil
 }
 
-// ColumnWarnings says which categorical columns have more levels than trees of so many bins
-// a column (0 is tree.MaxBins, for exact trees too) tell apart, and how many rows that
-// concerns.
+// ColumnWarnings reports categorical columns with more levels than trees distinguish, and how many
+// rows that concerns. Trees distinguish as many as they have bins a column; 0 is tree.MaxBins, for
+// exact trees too.
 func ColumnWarnings(d *Data, bins int) []string {
 	if bins == 0 {
 		bins = tree.MaxBins
@@ -104,7 +106,9 @@ func ColumnWarnings(d *Data, bins int) []string {
 		}
 		levels, rows := tree.DroppedLevels(c.Values, d.W, bins)
 		if levels > 0 {
-			out = append(out, fmt.Sprintf("column %q has %d levels and trees tell %d apart: the %d of least weight, in %d rows, count as missing; join rare levels, or drop the column if it is an identifier", c.Name, levels+bins, bins, levels, rows))
+			out = append(out, fmt.Sprintf("column %q has %d levels and trees tell %d apart: the %d of least "+
+				"weight, in %d rows, count as missing; join rare levels, or drop the column if it is an identifier",
+				c.Name, levels+bins, bins, levels, rows))
 		}
 	}
 	return out
@@ -156,16 +160,19 @@ func (d *Data) check(l Loss) error {
 	}
 	for c := range d.X.Columns {
 		if n := len(d.X.Columns[c].Values); n != d.X.Rows && d.X.Sparse == nil {
-			return fmt.Errorf("boost: %w: column %q has %d values for %d rows", ErrData, d.X.Columns[c].Name, n, d.X.Rows)
+			return fmt.Errorf("boost: %w: column %q has %d values for %d rows", ErrData,
+				d.X.Columns[c].Name, n, d.X.Rows)
 		}
 	}
 	for i, w := range d.W {
 		if !(w > 0) || math.IsInf(w, 1) {
-			return fmt.Errorf("boost: %s: %w: the weight %v is not positive and finite (NewData leaves rows of weight 0 out)", d.X.At(i), ErrData, w)
+			return fmt.Errorf("boost: %s: %w: the weight %v is not positive and finite (NewData leaves rows of "+
+				"weight 0 out)", d.X.At(i), ErrData, w)
 		}
 	}
 	if total := d.total(); !usableWeights(total, d.X.Rows) {
-		return fmt.Errorf("boost: %s: %w: the weights sum to %v; their mean must lie between %v and %v", d.X.Title(), ErrData, total, leastWeight, 1/leastWeight)
+		return fmt.Errorf("boost: %s: %w: the weights sum to %v; their mean must lie between %v and %v",
+			d.X.Title(), ErrData, total, leastWeight, 1/leastWeight)
 	}
 	for i, v := range d.Y {
 		if err := l.Check(v); err != nil {
@@ -175,9 +182,9 @@ func (d *Data) check(l Loss) error {
 	return nil
 }
 
-// leastWeight and its inverse bound the mean weight: gains of splits have squares of sums of
-// weighted derivatives, which beyond it leave the range of floats, and trees without a split
-// would be all that is found.
+// leastWeight and its inverse bound the mean weight. The gain of a split has squares of sums of
+// weighted derivatives. Beyond these bounds the squares leave the range of floats, and no split
+// would be found.
 const leastWeight = 1e-100
 
 func usableWeights(total float64, rows int) bool {

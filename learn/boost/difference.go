@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// SettingsDifference says in which settings two runs differ, the number of rounds aside,
-// for a run may be made longer: "rate was 0.1 and is now 0.3". It is empty when there is no
-// difference. Settings are the JSON objects that boosters leave in models; those
-// within others are named with dots. At most four are spelt out.
+// SettingsDifference says in which settings two runs differ: "rate was 0.1 and is now 0.3". It
+// ignores the number of rounds, since a run may be made longer. It is empty when there is no
+// difference. Settings are the JSON objects that boosters leave in models; those within others are
+// named with dots. At most four are spelt out.
 func SettingsDifference(was, now string) string {
 	if was == now {
 		return ""

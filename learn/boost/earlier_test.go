@@ -14,7 +14,8 @@ import (
 // scores that it wrote down, and the checkpoints, of four rounds, go on to its models of six.
 func TestEarlierFiles(t *testing.T) {
 	read := func(name string) []byte { return must[[]byte](t)(os.ReadFile("testdata/earlier/" + name)) }
-	x := must[*table.Table](t)(table.Read(bytes.NewReader(read("table.csv")), "table.csv", &table.Options{Target: "y"}))
+	x := must[*table.Table](t)(table.Read(bytes.NewReader(read("table.csv")), "table.csv",
+		&table.Options{Target: "y"}))
 	d := must[*Data](t)(NewData(x, Logistic{}))
 	for name, train := range map[string]func(c Control) (*Ensemble, error){
 		"rgb": func(c Control) (*Ensemble, error) {

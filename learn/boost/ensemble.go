@@ -12,9 +12,8 @@ import (
 	"github.com/tropica-fst/tropica/learn/resilient"
 )
 
-// Ensemble is a trained model: scores F(x) = Start + Σ_t Weight_t h_t(x). It is
-// what every booster of this package returns, and is safe for use by several
-// goroutines as long as nobody changes it.
+// Ensemble is a trained model: scores F(x) = Start + Σ_t Weight_t h_t(x). Every booster of this
+// package returns one. Several goroutines may use it at once while none changes it.
 type Ensemble struct {
 	Algorithm string // which booster made it: "rgb", "adaboost", "gb", ...
 	Settings  string // the booster's settings as JSON, for the record; may be empty
@@ -25,9 +24,9 @@ type Ensemble struct {
 	Families  []Family  // the grid that Term.Family points into; may be empty
 	Rows      int       // training rows, for bounds
 
-	// Joint says that rounds changed the weights of earlier terms, as penalised
-	// coordinate descent does: the terms have their final weights, all bear the number
-	// of the last round, and what the model was after earlier ones is not known.
+	// Joint reports that rounds changed the weights of earlier terms, as penalised coordinate
+	// descent does. The terms have their final weights and the number of the last round, so the
+	// model after earlier rounds is unknown.
 	Joint bool
 
 	Hard *resilient.Difficulty // training rows with the largest multipliers; nil unless they were relaxed
@@ -57,11 +56,12 @@ func (e *Ensemble) Rounds() int {
 // ErrPrefix reports a request for the state of a Joint ensemble after some of its rounds.
 var ErrPrefix = errors.New("the model has no prefixes: its rounds changed the weights of earlier terms")
 
-// CheckRounds returns an error unless the ensemble after so many rounds is known: ErrPrefix where
-// it is Joint, and one for a negative number.
+// CheckRounds returns an error unless the ensemble after that many rounds is known: ErrPrefix where
+// it is Joint, another for a negative number.
 func (e *Ensemble) CheckRounds(rounds int) error {
 	if rounds < 0 {
-		return fmt.Errorf("boost: %s: the model after %d rounds: the number must not be negative", e.Algorithm, rounds)
+		return fmt.Errorf("boost: %s: the model after %d rounds: the number must not be negative",
+			e.Algorithm, rounds)
 	}
 	if e.Joint && rounds < e.Rounds() {
 		return fmt.Errorf("boost: %s: %d rounds of %d: %w", e.Algorithm, rounds, e.Rounds(), ErrPrefix)
@@ -69,9 +69,8 @@ func (e *Ensemble) CheckRounds(rounds int) error {
 	return nil
 }
 
-// Prefix returns the ensemble after the given number of rounds, sharing its
-// predictors. CheckRounds says whether there is one; of a Joint ensemble all terms
-// belong to the last round.
+// Prefix returns the ensemble after the given number of rounds, sharing its predictors. CheckRounds
+// reports whether there is one; of a Joint ensemble all terms belong to the last round.
 func (e *Ensemble) Prefix(rounds int) *Ensemble {
 	p := *e
 	n, _ := slices.BinarySearchFunc(e.Terms, rounds, func(t Term, r int) int { return t.Round - r })
@@ -81,7 +80,9 @@ func (e *Ensemble) Prefix(rounds int) *Ensemble {
 
 // PredictOptions adjusts prediction; nil is the zero value.
 type PredictOptions struct {
-	Rounds  int // terms of so many rounds; 0 is all, negative an error. Fewer than all of a Joint ensemble are ErrPrefix
+	// use the terms of this many rounds; 0 is all, negative an error. Fewer than all of a Joint
+	// ensemble are ErrPrefix
+	Rounds  int
 	Workers int // goroutines; 0 is GOMAXPROCS. Results do not depend on it
 
 	Ctx context.Context // when it is cancelled, prediction ends with its error; nil is never cancelled
@@ -164,9 +165,9 @@ func addScaled(f, h []float64, a float64, output, k int) {
 	}
 }
 
-// Staged calls see with the scores of all rows after each round from 1 on, which
-// it may read until it returns; false ends the walk. It costs one prediction
-// with the whole ensemble. A Joint ensemble is seen after its last round only.
+// Staged calls see with the scores of all rows after each round, from 1 on; see must not keep or
+// change them. It stops when see returns false. It costs one prediction with the whole ensemble. A
+// Joint ensemble is seen after its last round only.
 func (e *Ensemble) Staged(x *table.Table, see func(rounds int, scores []float64) bool) error {
 	if err := e.Schema.Match(x); err != nil {
 		return err
@@ -211,9 +212,8 @@ func (e *Ensemble) Probabilities(x *table.Table, o *PredictOptions) ([]float64, 
 	return p, nil
 }
 
-// Classes returns the class of each row, as an index into Schema.Classes: with
-// one score 1 where it is positive, else 0; with several the highest, the first
-// of equals.
+// Classes returns the class of each row as an index into Schema.Classes. With one score it is 1
+// where the score is positive, else 0; with several it is the highest, the first among equals.
 func (e *Ensemble) Classes(scores []float64) []int {
 	k := e.Outputs()
 	out := make([]int, len(scores)/k)

@@ -62,7 +62,8 @@ func TestStaged(t *testing.T) {
 // round left, and there is no other.
 func TestJointHasNoPrefix(t *testing.T) {
 	d := randomData(rand.New(rand.NewPCG(8, 1)), 120, 3, 2)
-	for _, o := range []AdaBoostOptions{{Variant: L1, Lambda: 0.01}, {Variant: Deep, Lambda: 0.002}, {Variant: LogitCD, Lambda: 0.01}, {Variant: LogitCD}} {
+	for _, o := range []AdaBoostOptions{{Variant: L1, Lambda: 0.01}, {Variant: Deep, Lambda: 0.002},
+		{Variant: LogitCD, Lambda: 0.01}, {Variant: LogitCD}} {
 		o.Rounds = 40
 		var kept []*Checkpoint
 		o.CheckpointEvery, o.Checkpoint = 1, func(c *Checkpoint) error { kept = append(kept, c); return nil }
@@ -70,7 +71,8 @@ func TestJointHasNoPrefix(t *testing.T) {
 		e = must[*Ensemble](t)(Load(bytes.NewReader(saved(t, e))))
 		whole := must[[]float64](t)(e.Scores(d.X, nil))
 		if n := e.Rounds(); n != len(kept) || e.Joint != (o.Lambda > 0) || len(e.Terms) == n == e.Joint {
-			t.Errorf("%s, lambda %v: %d rounds of %d, %d terms, joint %v", o.Variant, o.Lambda, n, len(kept), len(e.Terms), e.Joint)
+			t.Errorf("%s, lambda %v: %d rounds of %d, %d terms, joint %v", o.Variant, o.Lambda, n, len(kept),
+				len(e.Terms), e.Joint)
 		}
 		stages := 0
 		if err := e.Staged(d.X, func(rounds int, f []float64) bool {
@@ -111,10 +113,12 @@ func TestTies(t *testing.T) {
 	if r := score.ErrorRate(Logistic{}, []float64{1, -1}, []float64{3, 1}, []float64{0, 0}); r != 0.75 {
 		t.Errorf("scores of zero: error %v", r)
 	}
-	if r := score.ErrorRate(SoftMax{Classes: 3}, []float64{0, 1, 2}, []float64{1, 1, 2}, []float64{1, 1, 0, 0, 2, 1, 3, 3, 4}); r != 0 {
+	if r := score.ErrorRate(SoftMax{Classes: 3}, []float64{0, 1, 2}, []float64{1, 1, 2},
+		[]float64{1, 1, 0, 0, 2, 1, 3, 3, 4}); r != 0 {
 		t.Errorf("a tie of two classes: error %v", r)
 	}
-	if r := score.ErrorRate(SoftMax{Classes: 3}, []float64{1, 0}, nil, []float64{1, 1, 0, math.NaN(), 0, 0}); r != 1 {
+	if r := score.ErrorRate(SoftMax{Classes: 3}, []float64{1, 0}, nil,
+		[]float64{1, 1, 0, math.NaN(), 0, 0}); r != 1 {
 		t.Errorf("the second of a tie, and NaN: error %v", r)
 	}
 }
@@ -145,7 +149,8 @@ func TestImportance(t *testing.T) {
 	if !slices.Equal(a, b) {
 		t.Errorf("%+v, with other workers %+v", a, b)
 	}
-	if a[2] != (Permuted{Column: "x2"}) || a[0].Error < 0.1 || a[0].Loss < 0.1 || a[3].Loss < a[1].Loss || math.Abs(a[1].Loss) > 0.05 {
+	if a[2] != (Permuted{Column: "x2"}) || a[0].Error < 0.1 || a[0].Loss < 0.1 || a[3].Loss < a[1].Loss ||
+		math.Abs(a[1].Loss) > 0.05 {
 		t.Errorf("%+v", a)
 	}
 }
@@ -157,7 +162,8 @@ func TestNewData(t *testing.T) {
 	x.Target, x.Classes, x.TargetName = []float64{0, 1, 1}, []string{"no", "yes"}, "class"
 	x.Weight = []float64{1, 0, 2}
 	d := must[*Data](t)(NewData(x, Logistic{}))
-	if !slices.Equal(d.Y, []float64{-1, 1}) || !slices.Equal(d.W, []float64{1, 2}) || !slices.Equal(d.X.Columns[0].Values, []float32{1, 3}) {
+	if !slices.Equal(d.Y, []float64{-1, 1}) || !slices.Equal(d.W, []float64{1, 2}) ||
+		!slices.Equal(d.X.Columns[0].Values, []float32{1, 3}) {
 		t.Errorf("%+v", d)
 	}
 	d = must[*Data](t)(NewData(x, SoftMax{Classes: 2}))

@@ -43,13 +43,14 @@ func ExampleTrainRGB() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Printf("%d trees, test error below 6 %%: %v\n", len(model.Terms), score.ErrorRate(model.Loss, test.Y, nil, scores) < 0.06)
+	fmt.Printf("%d trees, test error below 6 %%: %v\n", len(model.Terms),
+		score.ErrorRate(model.Loss, test.Y, nil, scores) < 0.06)
 	// Output: 100 trees, test error below 6 %: true
 }
 
-// Kernels is a learner of one's own: radial bumps around a few training rows, with
-// coefficients by least squares in the ball Σ|a_c| ≤ 1, so that values lie in [-1, 1]. The thesis names kernels and networks as further
-// families; anything that fits a gradient will do.
+// Kernels is a learner of one's own: radial bumps around a few training rows, with coefficients by
+// least squares in the ball Σ|a_c| ≤ 1, so that values lie in [-1, 1]. The thesis names kernels and
+// networks as further families; anything that fits a gradient will do.
 type Kernels struct {
 	Centres int
 	Width   float64
@@ -106,7 +107,8 @@ func (f *kernelFitter) Fit(_ context.Context, p *boost.Direction) (*boost.Fit, e
 	rng := rand.New(rand.NewPCG(f.Seed, uint64(p.Round)))
 	for range f.Centres {
 		i := rows[rng.IntN(len(rows))]
-		b.centre = append(b.centre, [2]float64{float64(f.d.X.Columns[0].Values[i]), float64(f.d.X.Columns[1].Values[i])})
+		b.centre = append(b.centre, [2]float64{float64(f.d.X.Columns[0].Values[i]),
+			float64(f.d.X.Columns[1].Values[i])})
 	}
 	phi, grad := make([]float64, f.Centres), make([]float64, f.Centres)
 	for range 30 {

@@ -33,22 +33,22 @@ const (
 	CountBound ComplexityBound = "count"
 )
 
-// Omega bounds the Rademacher complexity, (1/m) E_σ sup_h Σ σ_i h(x_i), of trees with at
-// most n internal nodes over d features, ‖w‖_q ≤ lambda for any q ≥ 1, on m rows.
+// Omega bounds the Rademacher complexity (1/m) E_σ sup_h Σ σ_i h(x_i) on m rows. The predictors are
+// trees with at most n internal nodes over d features and ‖w‖_q ≤ lambda, for any q ≥ 1.
 //
-// By Hölder Σ_l w_l Σ_{i in l} σ_i is at most lambda times the dual norm of the leaf
-// sums, and that is at most their l1 norm: lambda times the supremum over trees
-// with leaves ±1. Those have VC dimension at most (2n+1) log2(d+2), hence at most
-// (m+1)^VC labellings of the rows, and Massart's lemma gives
+// By Hölder's inequality Σ_l w_l Σ_{i in l} σ_i is at most lambda times the dual norm of the leaf
+// sums. That norm is at most their l1 norm: lambda times the supremum over trees with leaves ±1.
+// Those have VC dimension at most (2n+1) log2(d+2), hence at most (m+1)^VC labellings of the rows,
+// and Massart's lemma gives
 //
 //	Omega = lambda sqrt((4n+2) log2(d+2) ln(m+1) / m)          (Theorem 3.1; its statement drops 1/m)
 //
-// CountBound replaces the number of labellings by Cat(n) (d(m-1)+1)^n 2^(n+1): the
-// shapes of the tree (Catalan number), a threshold between consecutive values
-// or none at each node, and a sign at each leaf.
+// CountBound replaces the number of labellings by Cat(n) (d(m-1)+1)^n 2^(n+1). The factors count
+// shapes of the tree (Catalan number), a threshold between consecutive values or none at each node,
+// and a sign at each leaf.
 //
-// Both are about thresholds on columns of numbers in which nothing is missing; Questions
-// has the bounds for other columns.
+// Both cover only thresholds on numeric columns without missing values; Questions has the bounds
+// for other columns.
 func Omega(b ComplexityBound, n int, lambda float64, d, m int) float64 {
 	if m < 1 {
 		return math.Inf(1)
@@ -118,14 +118,16 @@ func NormalisedOmega(families []Family, how Normalisation, b ComplexityBound, d,
 type Sampling string
 
 const (
-	ByLambda        Sampling = ""               // p_k ~ lambda_k: Lemma A.1 as printed, and the thesis' experiments
-	ByLambdaSquared Sampling = "lambda-squared" // p_k ~ lambda_k², the bound that holds for all trees of the family
+	// p_k ~ lambda_k: Lemma A.1 as printed, and the thesis' experiments
+	ByLambda Sampling = ""
+	// p_k ~ lambda_k², the bound that holds for all trees of the family
+	ByLambdaSquared Sampling = "lambda-squared"
 	Uniformly       Sampling = "uniform"
 )
 
-// Probabilities returns the distribution p over the families. Among unbounded
-// families, which any power of lambda would favour without limit, it is uniform,
-// and bounded ones are then never drawn; Uniformly is the rule for such grids.
+// Probabilities returns the distribution p over the families. It is uniform among unbounded
+// families, since any power of lambda would favour them without limit; bounded families are then
+// never drawn. Use Uniformly for such grids.
 func (s Sampling) Probabilities(families []Family) []float64 {
 	p := make([]float64, len(families))
 	top := 0.0
@@ -181,11 +183,13 @@ func checkFamilies(families []Family) error {
 	for k, f := range families {
 		switch {
 		case f.Splits < 0 || f.Splits > MaxSplits:
-			return fmt.Errorf("boost: %w: family %d has %d internal nodes; 0 to %d are possible", ErrFamily, k, f.Splits, MaxSplits)
+			return fmt.Errorf("boost: %w: family %d has %d internal nodes; 0 to %d are possible", ErrFamily, k,
+				f.Splits, MaxSplits)
 		case !(f.Lambda > 0):
 			return fmt.Errorf("boost: %w: family %d has lambda %v, which is not positive", ErrFamily, k, f.Lambda)
 		case f.Learner != nil && f.Complexity == nil:
-			return fmt.Errorf("boost: %w: family %d has the learner %s but no complexity", ErrFamily, k, f.Learner.Name())
+			return fmt.Errorf("boost: %w: family %d has the learner %s but no complexity", ErrFamily, k,
+				f.Learner.Name())
 		}
 	}
 	return nil

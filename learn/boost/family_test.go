@@ -41,7 +41,8 @@ func TestNormalisedOmega(t *testing.T) {
 		if one := NormalisedOmega(grid[:1], how, VCBound, 9, 699); one[0] != 1 {
 			t.Errorf("one family: %v", one)
 		}
-		if inf := NormalisedOmega([]Family{{Splits: 4, Lambda: math.Inf(1)}, {Splits: 2, Lambda: 1}}, how, VCBound, 9, 699); inf[0] != 1 || inf[1] != inf[1] {
+		if inf := NormalisedOmega([]Family{{Splits: 4, Lambda: math.Inf(1)}, {Splits: 2, Lambda: 1}}, how, VCBound,
+			9, 699); inf[0] != 1 || inf[1] != inf[1] {
 			t.Errorf("unbounded family: %v", inf)
 		}
 	}

@@ -11,17 +11,15 @@ import (
 	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
-// TrainGradient is gradient boosting: each round grows a tree on the derivatives of
-// the loss at the current scores, one for each score, and adds it times the
-// learning rate.
+// TrainGradient is gradient boosting. Each round grows one tree for each score, on the derivatives
+// of the loss at the current scores, and adds it times the learning rate.
 //
-// With Newton leaves (the default) a tree minimises the second-order model
-// Σ v (g h + ½ Phi” h²) with the penalties on its leaf values (J. Friedman, T. Hastie, R.
-// Tibshirani, "Additive logistic regression", Annals of Statistics 28:337–407, 2000; T.
-// Chen and C. Guestrin, "XGBoost", KDD 2016); with LeastSquares it fits the negative
-// gradient (Friedman 2001). Where a loss has several scores the second derivatives are
-// doubled: all trees of a round are added at once, and 2 p (1-p) on the diagonal bounds
-// the Hessian diag(p) - ppᵀ.
+// With Newton leaves (the default) a tree minimises the second-order model Σ v (g h + ½ Phi” h²)
+// with the penalties on its leaf values (J. Friedman, T. Hastie, R. Tibshirani, "Additive logistic
+// regression", Annals of Statistics 28:337–407, 2000; T. Chen and C. Guestrin, "XGBoost", KDD
+// 2016); with LeastSquares it fits the negative gradient (Friedman 2001). Where a loss has several
+// scores the second derivatives are doubled. All trees of a round are added at once, and 2 p (1-p)
+// on the diagonal bounds the Hessian diag(p) - ppᵀ.
 //
 // A round costs O(rows·columns·depth) bytes read, and is divided among the workers; the
 // model does not depend on their number.
@@ -40,10 +38,12 @@ func TrainGradient(d *Data, o *GradientOptions) (*Ensemble, error) {
 		return nil, err
 	}
 	trees := o.tree(d.weightScale())
-	if err := trees.Check(len(d.X.Columns), func(j int) bool { return d.X.Columns[j].Kind == table.Categorical }); err != nil {
+	if err := trees.Check(len(d.X.Columns),
+		func(j int) bool { return d.X.Columns[j].Kind == table.Categorical }); err != nil {
 		return nil, fmt.Errorf("boost: gb: %w", err)
 	}
-	e, err := trainRounds("gb", d, &o.Rounds, o.Seed, &o.Control, func(d *Data, c Control) (*booster, error) { return o.begin(d, c) })
+	e, err := trainRounds("gb", d, &o.Rounds, o.Seed, &o.Control,
+		func(d *Data, c Control) (*booster, error) { return o.begin(d, c) })
 	if err == nil && o.Relax != nil {
 		e.Hard, err = e.difficulty(o.Relax, d, o.Workers)
 	}
@@ -137,7 +137,8 @@ func (r *gradientRun) oneRound() (*Progress, error) {
 			}
 		})
 		r.sampleColumns(c)
-		target := &tree.Target{G: r.g, W: r.rowWeights(), Rows: r.rows, Columns: r.columns, Sample: r.o.Seed ^ uint64(r.run.Steps()*k+c)<<20}
+		target := &tree.Target{G: r.g, W: r.rowWeights(), Rows: r.rows, Columns: r.columns,
+			Sample: r.o.Seed ^ uint64(r.run.Steps()*k+c)<<20}
 		if !r.o.LeastSquares {
 			target.H = r.h
 		}
@@ -147,7 +148,8 @@ func (r *gradientRun) oneRound() (*Progress, error) {
 		}
 		n := r.grower.Splits()
 		p.Splits += n
-		t := Term{Weight: r.o.LearningRate, Predictor: r.grower.Tree(n), Output: c, Family: -1, Round: r.run.Steps()}
+		t := Term{Weight: r.o.LearningRate, Predictor: r.grower.Tree(n), Output: c, Family: -1,
+			Round: r.run.Steps()}
 		r.e.Terms = append(r.e.Terms, t)
 		r.update(&t)
 		r.addValid(&t)
@@ -160,8 +162,8 @@ func (r *gradientRun) oneRound() (*Progress, error) {
 	return p, nil
 }
 
-// back takes back the trees of a round that ends early, those of the scores before c: scores and
-// trees agree between rounds, when a run may be left.
+// back removes the trees of a round that ends early, for the scores before c. Scores and trees then
+// agree, as they must between rounds.
 func (r *gradientRun) back(c int) {
 	if c == 0 {
 		return
@@ -171,9 +173,9 @@ func (r *gradientRun) back(c int) {
 	copy(r.valid, r.validBefore)
 }
 
-// bound stands in for a second derivative of zero, as in the linear part of Huber's
-// loss: there the second-order model says nothing of how far to go, and the
-// Lipschitz constant of the gradient is safe.
+// bound stands in for a second derivative of zero, as in the linear part of Huber's loss. There the
+// second-order model cannot say how far to step, and the Lipschitz constant of the gradient is
+// safe.
 func (r *gradientRun) bound(i int) float64 {
 	if c := r.o.Loss.Curvature(r.d.Y[i]); !math.IsInf(c, 1) {
 		return c
@@ -181,8 +183,8 @@ func (r *gradientRun) bound(i int) float64 {
 	return 0
 }
 
-// update adds a new term to the training scores: the sampled rows lie leaf by leaf
-// in the grower, the others are sent down the tree.
+// update adds a new term to the training scores. The sampled rows lie leaf by leaf in the grower;
+// the others descend the tree.
 func (r *gradientRun) update(t *Term) {
 	n := r.grower.Splits()
 	grown := t.Predictor.(*tree.Tree)
@@ -215,8 +217,8 @@ func (r *gradientRun) rng(stream int) *rand.Rand {
 	return rand.New(rand.NewPCG(r.o.Seed, uint64(r.run.Steps())*uint64(r.k+1)+uint64(stream)))
 }
 
-// sample draws the round's rows by selection sampling (Knuth, TAOCP 3.4.2 S): exactly
-// so many, ascending.
+// sample draws the round's rows by selection sampling (Knuth, TAOCP 3.4.2 S): exactly the number
+// wanted, in ascending order.
 func (r *gradientRun) sample() {
 	m := r.d.Rows()
 	if r.o.RowSample == 1 || m < 2 {

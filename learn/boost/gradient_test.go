@@ -32,8 +32,9 @@ func classes(d *Data) *Data {
 // gradientCases are settings that touch every option at least once.
 func gradientCases() map[string]*GradientOptions {
 	return map[string]*GradientOptions{
-		"default":       {Rounds: 15},
-		"sampled":       {Rounds: 15, RowSample: 0.6, ColumnSample: 0.7, ColumnsByLevel: 0.8, ColumnsByNode: 0.6, Seed: 3},
+		"default": {Rounds: 15},
+		"sampled": {Rounds: 15, RowSample: 0.6, ColumnSample: 0.7, ColumnsByLevel: 0.8,
+			ColumnsByNode: 0.6, Seed: 3},
 		"best first":    {Rounds: 12, Leaves: 9, MinRows: 4, L1: 0.1, Gamma: 0.01},
 		"least squares": {Rounds: 12, LeastSquares: true, Depth: 3, L2: 2},
 		"squared":       {Rounds: 12, Loss: Squared{}, LearningRate: 0.4},
@@ -147,7 +148,8 @@ func TestGradientResumesToTheSameBits(t *testing.T) {
 			other.LearningRate = 0.77
 			if _, err := TrainGradient(d, &other); !errors.Is(err, ErrResume) {
 				t.Errorf("resumed with another learning rate: %v", err)
-			} else if text := fmt.Sprintf("rate was %v and is now 0.77", o.settled().LearningRate); !strings.Contains(err.Error(), text) || len(err.Error()) > 200 {
+			} else if text := fmt.Sprintf("rate was %v and is now 0.77", o.settled().LearningRate); !strings.Contains(
+				err.Error(), text) || len(err.Error()) > 200 {
 				t.Errorf("%v; want %q", err, text)
 			}
 			// As many validation rows, but others.
@@ -155,12 +157,14 @@ func TestGradientResumesToTheSameBits(t *testing.T) {
 			moved.W = slices.Repeat([]float64{2}, valid.Rows())
 			other = again
 			other.Valid = &moved
-			if _, err := TrainGradient(d, &other); !errors.Is(err, ErrResume) || !strings.Contains(err.Error(), "validation rows differ") {
+			if _, err := TrainGradient(d, &other); !errors.Is(err, ErrResume) ||
+				!strings.Contains(err.Error(), "validation rows differ") {
 				t.Errorf("resumed with other validation rows: %v", err)
 			}
 			other = again
 			other.Rounds = 4
-			if _, err := TrainGradient(d, &other); !errors.Is(err, ErrResume) || !strings.Contains(err.Error(), "5 rounds already, and 4 are asked for") {
+			if _, err := TrainGradient(d, &other); !errors.Is(err, ErrResume) ||
+				!strings.Contains(err.Error(), "5 rounds already, and 4 are asked for") {
 				t.Errorf("resumed with fewer rounds: %v", err)
 			}
 		})
@@ -178,9 +182,11 @@ func TestSettingsDifference(t *testing.T) {
 	for _, c := range []struct{ was, now, want string }{
 		{`{"a":1,"rounds":3}`, `{"rounds":4,"a":1}`, ""},
 		{`{"a":1}`, `{"a":2}`, "a was 1 and is now 2"},
-		{`{"q":{"x":1,"y":2},"b":[1,2]}`, `{"q":{"x":1,"y":3},"b":[1]}`, "b was [1,2] and is now [1], q.y was 2 and is now 3"},
+		{`{"q":{"x":1,"y":2},"b":[1,2]}`, `{"q":{"x":1,"y":3},"b":[1]}`,
+			"b was [1,2] and is now [1], q.y was 2 and is now 3"},
 		{`{"a":1}`, `{"b":null}`, "a was 1 and is now not set, b was not set and is now null"},
-		{`{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1}`, `{}`, "a was 1 and is now not set, b was 1 and is now not set, c was 1 and is now not set, d was 1 and is now not set, 2 more"},
+		{`{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1}`, `{}`, "a was 1 and is now not set, b was 1 and is now not " +
+			"set, c was 1 and is now not set, d was 1 and is now not set, 2 more"},
 		{`{"a":"x"}`, `{"a":"` + long + `"}`, `a was "x" and is now "` + long[:152] + "..."},
 		{`{`, `{}`, "they cannot be compared"},
 	} {
@@ -221,7 +227,8 @@ func TestGradientLeastSquaresLeaves(t *testing.T) {
 	for i := range d.W {
 		d.W[i] = 0.5 + float64(i%4)
 	}
-	e, err := TrainGradient(d, &GradientOptions{Loss: Squared{}, LeastSquares: true, Rounds: 6, Depth: 3, LearningRate: 0.5})
+	e, err := TrainGradient(d, &GradientOptions{Loss: Squared{}, LeastSquares: true, Rounds: 6, Depth: 3,
+		LearningRate: 0.5})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +274,8 @@ func TestGradientWeightsAreCopies(t *testing.T) {
 			t.Fatal(err)
 		}
 		mean := float64(len(rows)) / 200
-		b, err := TrainGradient(copies, &GradientOptions{Rounds: 10, Exact: exact, MinRows: 1, L2: mean, MinWeight: 2 * mean})
+		b, err := TrainGradient(copies, &GradientOptions{Rounds: 10, Exact: exact, MinRows: 1, L2: mean,
+			MinWeight: 2 * mean})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -282,7 +290,8 @@ func TestGradientWeightsAreCopies(t *testing.T) {
 func TestGradientMonotone(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	d := randomData(rng, 500, 5, 0)
-	for _, o := range []*GradientOptions{{Rounds: 30, Monotone: []int8{1, 0, -1, 0, 0}}, {Rounds: 30, Monotone: []int8{1, 0, -1, 0, 0}, Leaves: 20, Exact: true}} {
+	for _, o := range []*GradientOptions{{Rounds: 30, Monotone: []int8{1, 0, -1, 0, 0}},
+		{Rounds: 30, Monotone: []int8{1, 0, -1, 0, 0}, Leaves: 20, Exact: true}} {
 		e, err := TrainGradient(d, o)
 		if err != nil {
 			t.Fatal(err)
@@ -337,7 +346,8 @@ func TestGradientCategories(t *testing.T) {
 		d.Y = append(d.Y, y)
 	}
 	level[5] = float32(math.NaN())
-	d.X.Columns = []table.Column{{Name: "level", Kind: table.Categorical, Values: level, Levels: strings.Split("abcdefghijklmnopqrst", "")}}
+	d.X.Columns = []table.Column{{Name: "level", Kind: table.Categorical, Values: level,
+		Levels: strings.Split("abcdefghijklmnopqrst", "")}}
 	e, err := TrainGradient(d, &GradientOptions{Rounds: 20, Depth: 1, LearningRate: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -407,18 +417,19 @@ func TestGradientRefuses(t *testing.T) {
 		o    *GradientOptions
 		want string
 	}{
-		"no data":        {nil, nil, "no rows"},
-		"infinite":       {&inf, nil, `column "x0" is infinite`},
-		"rate":           {good, &GradientOptions{LearningRate: -1}, "LearningRate is -1"},
-		"sample":         {good, &GradientOptions{RowSample: 1.5}, "RowSample is 1.5"},
-		"bins":           {good, &GradientOptions{Bins: 300}, "Bins is 300"},
-		"monotone":       {good, &GradientOptions{Monotone: []int8{1, 1}}, "the table has 1"},
-		"direction":      {good, &GradientOptions{Monotone: []int8{2}}, "-1, 0 or +1"},
-		"start":          {good, &GradientOptions{Start: []float64{1, 2}}, "2 start scores"},
-		"label":          {&Data{X: good.X, Y: []float64{1, 2, 3, 1, 1, 1}}, nil, "row 2"},
-		"weight":         {&Data{X: good.X, Y: good.Y, W: []float64{1, 1, -1, 1, 1, 1}}, nil, "row 3"},
-		"penalty":        {good, &GradientOptions{L1: math.NaN()}, "L1"},
-		"validation row": {good, &GradientOptions{Control: Control{Valid: &Data{X: numeric([]float32{1}, []float32{2}), Y: []float64{1}}}}, "column 2"},
+		"no data":   {nil, nil, "no rows"},
+		"infinite":  {&inf, nil, `column "x0" is infinite`},
+		"rate":      {good, &GradientOptions{LearningRate: -1}, "LearningRate is -1"},
+		"sample":    {good, &GradientOptions{RowSample: 1.5}, "RowSample is 1.5"},
+		"bins":      {good, &GradientOptions{Bins: 300}, "Bins is 300"},
+		"monotone":  {good, &GradientOptions{Monotone: []int8{1, 1}}, "the table has 1"},
+		"direction": {good, &GradientOptions{Monotone: []int8{2}}, "-1, 0 or +1"},
+		"start":     {good, &GradientOptions{Start: []float64{1, 2}}, "2 start scores"},
+		"label":     {&Data{X: good.X, Y: []float64{1, 2, 3, 1, 1, 1}}, nil, "row 2"},
+		"weight":    {&Data{X: good.X, Y: good.Y, W: []float64{1, 1, -1, 1, 1, 1}}, nil, "row 3"},
+		"penalty":   {good, &GradientOptions{L1: math.NaN()}, "L1"},
+		"validation row": {good, &GradientOptions{Control: Control{
+			Valid: &Data{X: numeric([]float32{1}, []float32{2}), Y: []float64{1}}}}, "column 2"},
 	} {
 		if _, err := TrainGradient(c.d, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want an error with %q", name, err, c.want)

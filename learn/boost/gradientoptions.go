@@ -10,13 +10,12 @@ import (
 	"github.com/tropica-fst/tropica/learn/resilient"
 )
 
-// GradientOptions adjusts TrainGradient. The zero value grows trees of 31 leaves, best
-// split first, with Newton leaves, L2 penalty 1, learning rate 0.1 and no sampling, as many as
-// held-out rows ask for.
-// Where a field says "0 is", zero stands for that default.
+// GradientOptions adjusts TrainGradient. The zero value grows trees of 31 leaves, best split first,
+// with Newton leaves, L2 penalty 1, learning rate 0.1 and no sampling. The number of trees is
+// chosen on held-out rows. Where a field says "0 is", zero stands for that default.
 //
 // MinWeight, L2, L1, Gamma and Smooth are multiplied by the mean weight of the rows, so that the
-// unit of weights does not matter: weights count as those of mean 1 that are proportional.
+// unit of weights does not matter.
 type GradientOptions struct {
 	Loss         Loss    `json:"-"`      // nil is Logistic{}
 	Rounds       int     `json:"rounds"` // 0 is chosen on held-out rows, at most MostRounds
@@ -28,14 +27,18 @@ type GradientOptions struct {
 	// takes a Newton step.
 	LeastSquares bool `json:"leastSquares"`
 
-	Depth  int `json:"depth"`  // of a tree; 0 and negative are no limit
-	Leaves int `json:"leaves"` // of a tree, grown best split first; 0 grows level by level where Depth is given, else it is 31
+	Depth int `json:"depth"` // of a tree; 0 and negative are no limit
+	// of a tree, grown best split first; 0 grows level by level where Depth is given, else it is 31
+	Leaves int `json:"leaves"`
 
-	MinRows   int     `json:"minRows"`   // rows a leaf needs; 0 is 20, but at most a twentieth of all
-	MinWeight float64 `json:"minWeight"` // Σ of second derivatives or weights that a leaf needs; 0 is 1 for Newton leaves, else none; negative is none
-	L2        float64 `json:"l2"`        // penalty ½ L2 w² on leaf values; 0 is 1 for Newton leaves, else none; negative is none
-	L1        float64 `json:"l1"`        // penalty L1 |w|
-	Gamma     float64 `json:"gamma"`     // gain that a split must exceed
+	MinRows int `json:"minRows"` // rows a leaf needs; 0 is 20, but at most a twentieth of all
+	// Σ of second derivatives or weights that a leaf needs; 0 is 1 for Newton leaves, else none;
+	// negative is none
+	MinWeight float64 `json:"minWeight"`
+	// penalty ½ L2 w² on leaf values; 0 is 1 for Newton leaves, else none; negative is none
+	L2    float64 `json:"l2"`
+	L1    float64 `json:"l1"`    // penalty L1 |w|
+	Gamma float64 `json:"gamma"` // gain that a split must exceed
 
 	RowSample      float64 `json:"rowSample"`      // share of rows a round, without replacement; 0 is all
 	ColumnSample   float64 `json:"columnSample"`   // share of columns a tree; 0 is all
@@ -53,9 +56,9 @@ type GradientOptions struct {
 	Start []float64 `json:"start,omitempty"`
 	Seed  uint64    `json:"seed"`
 
-	// Relax lets rows count by h'(loss) times their weight, found anew every RelaxEvery rounds
-	// (0 is 5) and brought to the mean of the weights; nil is none. Validation rows count as
-	// they are. The model lists the rows with the largest multipliers.
+	// Relax multiplies the weight of each row by h'(loss), computed anew every RelaxEvery rounds (0
+	// is 5) and scaled to keep the mean weight. Nil is no reweighting. Validation rows keep their
+	// weights. The model lists the rows with the largest multipliers.
 	Relax      resilient.Relaxation `json:"-"`
 	RelaxEvery int                  `json:"relaxEvery,omitempty"`
 
@@ -102,18 +105,22 @@ func (o *GradientOptions) check() error {
 	if err := firstBad("gb", []limit{
 		{"Rounds", float64(o.Rounds), o.Rounds >= 0, "at least 1, or 0 for a number chosen on held-out rows"},
 		{"MinRows", float64(o.MinRows), o.MinRows >= 1, "at least 1"},
-		{"Leaves", float64(o.Leaves), o.Leaves >= 0 && o.Leaves <= MaxSplits+1, fmt.Sprintf("between 0 (level by level) and %d", MaxSplits+1)},
-		{"LearningRate", o.LearningRate, o.LearningRate > 0 && !math.IsInf(o.LearningRate, 1), "positive and finite"},
+		{"Leaves", float64(o.Leaves), o.Leaves >= 0 && o.Leaves <= MaxSplits+1,
+			fmt.Sprintf("between 0 (level by level) and %d", MaxSplits+1)},
+		{"LearningRate", o.LearningRate, o.LearningRate > 0 && !math.IsInf(o.LearningRate, 1),
+			"positive and finite"},
 		{"RowSample", o.RowSample, isShare(o.RowSample), "a share, above 0 and at most 1"},
 		{"ColumnSample", o.ColumnSample, isShare(o.ColumnSample), "a share, above 0 and at most 1"},
 		{"ColumnsByLevel", o.ColumnsByLevel, isShare(o.ColumnsByLevel), "a share, above 0 and at most 1"},
 		{"ColumnsByNode", o.ColumnsByNode, isShare(o.ColumnsByNode), "a share, above 0 and at most 1"},
-		{"MinWeight", o.MinWeight, !math.IsNaN(o.MinWeight) && !math.IsInf(o.MinWeight, 1), "finite (negative is none)"},
+		{"MinWeight", o.MinWeight, !math.IsNaN(o.MinWeight) && !math.IsInf(o.MinWeight, 1),
+			"finite (negative is none)"},
 		{"L2", o.L2, !math.IsNaN(o.L2) && !math.IsInf(o.L2, 1), "finite (negative is none)"},
 		{"L1", o.L1, o.L1 >= 0 && !math.IsInf(o.L1, 1), "finite and not negative"},
 		{"Gamma", o.Gamma, o.Gamma >= 0 && !math.IsInf(o.Gamma, 1), "finite and not negative"},
 		{"RelaxEvery", float64(o.RelaxEvery), o.RelaxEvery >= 0, "at least 1, or 0 for 5"},
-		{"Bins", float64(o.Bins), o.Bins >= 1 && o.Bins <= tree.MaxBins, fmt.Sprintf("between 1 and %d", tree.MaxBins)},
+		{"Bins", float64(o.Bins), o.Bins >= 1 && o.Bins <= tree.MaxBins,
+			fmt.Sprintf("between 1 and %d", tree.MaxBins)},
 	}); err != nil {
 		return err
 	}
@@ -127,7 +134,8 @@ func (o *GradientOptions) check() error {
 	}
 	switch {
 	case o.Start != nil && len(o.Start) != o.Loss.Outputs():
-		return fmt.Errorf("boost: gb: %d start scores; the %s loss has %d", len(o.Start), o.Loss.Name(), o.Loss.Outputs())
+		return fmt.Errorf("boost: gb: %d start scores; the %s loss has %d", len(o.Start), o.Loss.Name(),
+			o.Loss.Outputs())
 	}
 	for _, v := range o.Start {
 		if v-v != 0 {
@@ -166,7 +174,8 @@ func (o *GradientOptions) tree(scale float64) tree.Options {
 	}
 	return tree.Options{
 		MaxDepth: max(o.Depth, 0), MaxLeaves: o.Leaves, DepthWise: o.Leaves == 0,
-		MinRows: o.MinRows, MinWeight: max(o.MinWeight, 0) * scale, L2: max(o.L2, 0) * scale, L1: o.L1 * scale, Gamma: o.Gamma * scale,
+		MinRows: o.MinRows, MinWeight: max(o.MinWeight, 0) * scale, L2: max(o.L2, 0) * scale, L1: o.L1 * scale,
+		Gamma:    o.Gamma * scale,
 		Monotone: o.Monotone, OneHot: o.OneHot, Smooth: smooth * scale,
 		ColumnsByLevel: o.ColumnsByLevel, ColumnsByNode: o.ColumnsByNode, Workers: o.Workers,
 	}
@@ -174,7 +183,8 @@ func (o *GradientOptions) tree(scale float64) tree.Options {
 
 func (o *GradientOptions) settings() (string, error) {
 	used := *o
-	used.MinWeight, used.L2, used.Depth = max(o.MinWeight, 0), max(o.L2, 0), max(o.Depth, 0) // negative is none, and no limit
+	// negative is none, and no limit
+	used.MinWeight, used.L2, used.Depth = max(o.MinWeight, 0), max(o.L2, 0), max(o.Depth, 0)
 	b, err := json.Marshal(struct {
 		*GradientOptions
 		Loss  string `json:"loss"`

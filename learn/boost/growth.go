@@ -7,12 +7,11 @@ import (
 	"github.com/tropica-fst/tropica/learn/boost/tree"
 )
 
-// A growth is a tree as it grew, best split first. Its leaves stand in slots: the
-// root in slot 0; split s divides a leaf, whose left child keeps the slot and whose
-// right child takes slot s+1. So the first n splits are a tree with leaves 0 … n, and
-// that tree is what growing to n splits alone would have given: best-first growth
-// does not look ahead (the prefix property of section 5.1 of the specification).
-// One growth serves all candidates of a round.
+// A growth is a tree as it grew, best split first. Its leaves are in slots. The root is in slot 0;
+// split s divides a leaf, whose left child keeps the slot and whose right child takes slot s+1. The
+// first n splits are therefore a tree with leaves 0 … n. It is the tree that growing to n splits
+// would have given, since best-first growth does not look ahead (the prefix property of section 5.1
+// of the specification). One growth serves all candidates of a round.
 type growth struct {
 	full      *tree.Tree // split s made the nodes 2s+1 and 2s+2
 	parent    []int32    // slot that split s divided
@@ -29,7 +28,8 @@ func (g *growth) splits() int { return len(g.parent) }
 func collect(g *tree.Grower, rows int, in []bool, workers int, earlier *growth) *growth {
 	n := g.Splits()
 	nodes := g.Nodes()
-	out := &growth{full: g.Tree(n), parent: make([]int32, n), node: make([]int32, n), low: make([]float64, 2*n+1), high: make([]float64, 2*n+1)}
+	out := &growth{full: g.Tree(n), parent: make([]int32, n), node: make([]int32, n),
+		low: make([]float64, 2*n+1), high: make([]float64, 2*n+1)}
 	if earlier != nil {
 		out.slot = earlier.slot // every row's is written
 	} else {
@@ -110,7 +110,8 @@ func (g *growth) tree(n int, leaves []float64) *tree.Tree {
 	t := &tree.Tree{
 		Feature: slices.Clone(f.Feature[:size]), Threshold: slices.Clone(f.Threshold[:size]),
 		Left: slices.Clone(f.Left[:size]), Right: slices.Clone(f.Right[:size]), Flags: slices.Clone(f.Flags[:size]),
-		Value: make([]float64, size), Gain: slices.Clone(f.Gain[:size]), Cover: slices.Clone(f.Cover[:size]), Count: slices.Clone(f.Count[:size]),
+		Value: make([]float64, size), Gain: slices.Clone(f.Gain[:size]), Cover: slices.Clone(f.Cover[:size]),
+		Count: slices.Clone(f.Count[:size]),
 	}
 	for i := range size {
 		if int(t.Left[i]) >= size {

@@ -19,10 +19,9 @@ type Importance struct {
 	Rows   float64 `json:"rows"`   // training rows that they divided, in all
 }
 
-// Importance returns, for every column in the order of the schema, what the splits of
-// the model's trees say of it. Gains are in the units of the criterion that the trees
-// were grown by, so they compare columns of one model, not models. Predictors
-// other than trees do not count.
+// Importance returns, for every column in the order of the schema, its use in the splits of the
+// model's trees. Gains are in the units of the criterion that the trees were grown by, so they
+// compare columns of one model, not models. Predictors other than trees do not count.
 func (e *Ensemble) Importance() []Importance {
 	out := make([]Importance, len(e.Schema.Columns))
 	for j, c := range e.Schema.Columns {

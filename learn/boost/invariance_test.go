@@ -33,7 +33,8 @@ func mixed(rng *rand.Rand, rows int) *Data {
 			d.X.Columns[1].Values[i] = float32(math.NaN())
 		}
 	}
-	d.X.Columns = append(d.X.Columns, table.Column{Name: "level", Kind: table.Categorical, Values: v, Levels: levels})
+	d.X.Columns = append(d.X.Columns, table.Column{Name: "level", Kind: table.Categorical,
+		Values: v, Levels: levels})
 	return d
 }
 
@@ -107,7 +108,10 @@ func TestResume(t *testing.T) {
 		"l1": func(c Control) (*Ensemble, error) {
 			return TrainRGB(d, &RGBOptions{Rounds: 14, Mode: L1Mode, Beta: 0.05, Control: c})
 		},
-		"plain": func(c Control) (*Ensemble, error) { return TrainAdaBoost(d, &AdaBoostOptions{Rounds: 14, Control: c}) },
+		"plain": func(c Control) (*Ensemble,
+			error) {
+			return TrainAdaBoost(d, &AdaBoostOptions{Rounds: 14, Control: c})
+		},
 		"l1-ada": func(c Control) (*Ensemble, error) {
 			return TrainAdaBoost(d, &AdaBoostOptions{Variant: L1, Lambda: 0.02, Rounds: 14, Control: c})
 		},
@@ -142,21 +146,26 @@ func TestResume(t *testing.T) {
 				c := must[*Checkpoint](t)(ReadCheckpoint(bytes.NewReader(file.Bytes())))
 				rest := slices.Clone(c.History)
 				var last *Checkpoint
-				again := must[*Ensemble](t)(train(Control{Valid: v, Patience: 12, Resume: c, CheckpointEvery: 1, Checkpoint: func(c *Checkpoint) error { last = c; return nil },
-					Watch: func(p *Progress) error { rest = append(rest, *p); return nil }}))
+				again := must[*Ensemble](t)(train(Control{Valid: v, Patience: 12, Resume: c, CheckpointEvery: 1,
+					Checkpoint: func(c *Checkpoint) error { last = c; return nil },
+					Watch:      func(p *Progress) error { rest = append(rest, *p); return nil }}))
 				if !bytes.Equal(saved(t, again), whole) {
 					t.Errorf("%s: cut at %d and resumed: another model (validation %v)", name, cut, v != nil)
 				}
-				if len(c.History) != cut || !sameRounds(rest, rounds) || last != nil && !sameRounds(last.History, rounds[:last.Round]) {
-					t.Errorf("%s: cut at %d and resumed: another history (validation %v), %d rounds of it from the file:\n%v\n%v", name, cut, v != nil, len(c.History), rest, rounds)
+				if len(c.History) != cut || !sameRounds(rest, rounds) || last != nil &&
+					!sameRounds(last.History, rounds[:last.Round]) {
+					t.Errorf("%s: cut at %d and resumed: another history (validation %v), %d rounds of it from the "+
+						"file:\n%v\n%v", name, cut, v != nil, len(c.History), rest, rounds)
 				}
 			}
 		}
 	}
 	var c *Checkpoint
-	o := &RGBOptions{Rounds: 3, Control: Control{CheckpointEvery: 1, Checkpoint: func(k *Checkpoint) error { c = k; return nil }}}
+	o := &RGBOptions{Rounds: 3, Control: Control{CheckpointEvery: 1,
+		Checkpoint: func(k *Checkpoint) error { c = k; return nil }}}
 	must[*Ensemble](t)(TrainRGB(d, o))
-	for name, bad := range map[string]*RGBOptions{"settings": {Rounds: 3, Seed: 4}, "validation": {Rounds: 3, Control: Control{Valid: valid}}} {
+	for name, bad := range map[string]*RGBOptions{"settings": {Rounds: 3, Seed: 4},
+		"validation": {Rounds: 3, Control: Control{Valid: valid}}} {
 		bad.Resume = c
 		if _, err := TrainRGB(d, bad); !errors.Is(err, ErrResume) {
 			t.Errorf("%s: %v", name, err)
@@ -168,7 +177,8 @@ func TestResume(t *testing.T) {
 	}
 	other := &Data{X: d.X, Y: slices.Clone(d.Y)}
 	other.Y[3] *= -1
-	if _, err := TrainRGB(other, &RGBOptions{Rounds: 3, Control: Control{Resume: c}}); !errors.Is(err, ErrResume) {
+	if _, err := TrainRGB(other, &RGBOptions{Rounds: 3, Control: Control{Resume: c}}); !errors.Is(
+		err, ErrResume) {
 		t.Errorf("data: %v", err)
 	}
 	if _, err := TrainAdaBoost(d, &AdaBoostOptions{Control: Control{Resume: c}}); !errors.Is(err, ErrResume) {
@@ -180,7 +190,8 @@ func TestResume(t *testing.T) {
 func sameRounds(a, b []Progress) bool {
 	return slices.EqualFunc(a, b, func(x, y Progress) bool {
 		x.Seconds, y.Seconds = 0, 0
-		return slices.EqualFunc(historyNumbers([]Progress{x}), historyNumbers([]Progress{y}), func(u, v float64) bool { return math.Float64bits(u) == math.Float64bits(v) })
+		return slices.EqualFunc(historyNumbers([]Progress{x}), historyNumbers([]Progress{y}),
+			func(u, v float64) bool { return math.Float64bits(u) == math.Float64bits(v) })
 	})
 }
 
@@ -248,7 +259,8 @@ func TestWeightsAreRepetitions(t *testing.T) {
 	}
 	a := must[*Ensemble](t)(TrainAdaBoost(weighted, &AdaBoostOptions{Rounds: 10}))
 	b := must[*Ensemble](t)(TrainAdaBoost(double, &AdaBoostOptions{Rounds: 10}))
-	if gap := maxGap(must[[]float64](t)(a.Scores(d.X, nil)), must[[]float64](t)(b.Scores(d.X, nil))); gap > 1e-9 {
+	if gap := maxGap(must[[]float64](t)(a.Scores(d.X, nil)),
+		must[[]float64](t)(b.Scores(d.X, nil))); gap > 1e-9 {
 		t.Errorf("adaboost: scores differ by %v", gap)
 	}
 }
@@ -308,18 +320,20 @@ func distinct(v []float32) int {
 func TestDegenerate(t *testing.T) {
 	nan := float32(math.NaN())
 	for name, d := range map[string]*Data{
-		"one row":           {X: numeric([]float32{1}), Y: []float64{1}},
-		"two rows":          {X: numeric([]float32{1, 2}), Y: []float64{1, -1}},
-		"one class":         {X: numeric([]float32{1, 2, 3}), Y: []float64{-1, -1, -1}},
-		"constant column":   {X: numeric([]float32{1, 1, 1}), Y: []float64{1, -1, 1}},
-		"repeated rows":     {X: numeric([]float32{1, 1, 2, 2}, []float32{3, 3, 4, 4}), Y: []float64{1, -1, -1, -1}},
+		"one row":         {X: numeric([]float32{1}), Y: []float64{1}},
+		"two rows":        {X: numeric([]float32{1, 2}), Y: []float64{1, -1}},
+		"one class":       {X: numeric([]float32{1, 2, 3}), Y: []float64{-1, -1, -1}},
+		"constant column": {X: numeric([]float32{1, 1, 1}), Y: []float64{1, -1, 1}},
+		"repeated rows": {X: numeric([]float32{1, 1, 2, 2}, []float32{3, 3, 4, 4}),
+			Y: []float64{1, -1, -1, -1}},
 		"missing column":    {X: numeric([]float32{nan, nan, nan}, []float32{1, 2, 3}), Y: []float64{1, -1, 1}},
 		"all missing":       {X: numeric([]float32{nan, nan, nan}), Y: []float64{1, -1, 1}},
 		"large numbers":     {X: numeric([]float32{-3e38, 0, 3e38, 1e-45}), Y: []float64{1, -1, 1, -1}},
 		"one with a weight": {X: numeric([]float32{1, 2, 3}), Y: []float64{1, -1, 1}, W: []float64{1e-300, 1, 1e9}},
 	} {
 		var models []*Ensemble
-		for _, o := range []*RGBOptions{nil, Thesis(), {Leaf: LeafSteepest, Step: StepSafe}, {Step: StepLine, MinHessian: -1}, {Loss: Exponential{}, MinHessian: -1}} {
+		for _, o := range []*RGBOptions{nil, Thesis(), {Leaf: LeafSteepest, Step: StepSafe},
+			{Step: StepLine, MinHessian: -1}, {Loss: Exponential{}, MinHessian: -1}} {
 			e, err := TrainRGB(d, o)
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
@@ -394,7 +408,8 @@ func TestSoftMax(t *testing.T) {
 			d.Y[i] = 2
 		}
 	}
-	for _, o := range []*RGBOptions{{Loss: SoftMax{Classes: 3}, RowSample: 1}, {Loss: SoftMax{Classes: 3}, Leaf: LeafWeighted, Step: StepSafe, LearningRate: 1, RowSample: 1}} {
+	for _, o := range []*RGBOptions{{Loss: SoftMax{Classes: 3}, RowSample: 1},
+		{Loss: SoftMax{Classes: 3}, Leaf: LeafWeighted, Step: StepSafe, LearningRate: 1, RowSample: 1}} {
 		last := math.Log(3)
 		o.Rounds = 40
 		o.Watch = func(p *Progress) error {
@@ -543,13 +558,17 @@ func TestEarlyStopping(t *testing.T) {
 		"rgb": func(c Control) (*Ensemble, error) {
 			return TrainRGB(d, &RGBOptions{Rounds: 200, LearningRate: 0.3, Control: c})
 		},
-		"adaboost": func(c Control) (*Ensemble, error) { return TrainAdaBoost(d, &AdaBoostOptions{Rounds: 200, Control: c}) },
+		"adaboost": func(c Control) (*Ensemble,
+			error) {
+			return TrainAdaBoost(d, &AdaBoostOptions{Rounds: 200, Control: c})
+		},
 		"l1": func(c Control) (*Ensemble, error) {
 			return TrainAdaBoost(d, &AdaBoostOptions{Variant: L1, Lambda: 0.001, Rounds: 200, Control: c})
 		},
 	} {
 		var h []Progress
-		e := must[*Ensemble](t)(train(Control{Valid: valid, Patience: 10, Watch: func(p *Progress) error { h = append(h, *p); return nil }}))
+		e := must[*Ensemble](t)(train(Control{Valid: valid, Patience: 10,
+			Watch: func(p *Progress) error { h = append(h, *p); return nil }}))
 		if len(h) == 200 {
 			t.Errorf("%s: never stopped", name)
 		}
@@ -582,7 +601,8 @@ func TestSettingsRefused(t *testing.T) {
 		}
 	}
 	for name, o := range map[string]*AdaBoostOptions{
-		"variant": {Variant: "real"}, "penalty": {Lambda: 1}, "negative": {Variant: L1, Lambda: -1}, "nan": {Variant: Deep, Beta: math.NaN()},
+		"variant": {Variant: "real"}, "penalty": {Lambda: 1}, "negative": {Variant: L1, Lambda: -1},
+		"nan": {Variant: Deep, Beta: math.NaN()},
 	} {
 		if _, err := TrainAdaBoost(d, o); err == nil {
 			t.Errorf("%s: no error", name)

@@ -15,7 +15,7 @@ type Predictor interface {
 	Predict(dst []float64, x *table.Table, from int)
 }
 
-// Sized is met by predictors whose complexity can be read off: trees.
+// Sized is implemented by predictors of known complexity: trees.
 type Sized interface {
 	Predictor
 	Splits() int       // internal nodes
@@ -24,8 +24,8 @@ type Sized interface {
 
 // Learner makes base predictors: stumps, trees, or a user's own.
 //
-// A booster calls Prepare once, for what can be computed from the features
-// alone (bins, sorted orders, kernels), and Fit once a round or more often.
+// A booster calls Prepare once, for what depends on the features only (bins, sorted orders,
+// kernels), and then Fit at least once a round.
 type Learner interface {
 	Name() string
 	Prepare(d *Data, workers int) (Fitter, error)
@@ -36,15 +36,14 @@ type Fitter interface {
 	Fit(ctx context.Context, p *Direction) (*Fit, error)
 }
 
-// Direction is what a predictor is to be fitted to. With weights w (nil: 1) and
-// derivatives g of the loss by the score of each row, a predictor h is wanted
-// for which Σ w g h, the derivative of the loss along h, is as negative as the
-// learner's family allows. Regressors fit -g by weighted least squares;
-// classifiers maximise the edge Σ u h of signed weights u = -w g. For losses in
-// several scores it is called once for each.
+// Direction is what a predictor is fitted to. It has weights w (nil: 1) and the derivatives g of
+// the loss by the score of each row. The wanted predictor h makes Σ w g h, the derivative of the
+// loss along h, as negative as the learner's family allows. Regressors fit -g by weighted least
+// squares; classifiers maximise the edge Σ u h of signed weights u = -w g. For losses in several
+// scores it is called once for each.
 type Direction struct {
 	G    []float64 // derivative of the loss, one a row
-	H    []float64 // second derivative; nil unless asked for by Newton fits
+	H    []float64 // second derivative; nil unless Newton fits need it
 	W    []float64 // sample weights; nil is all 1
 	Rows []int32   // rows to learn from, ascending; nil is all
 

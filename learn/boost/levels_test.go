@@ -9,8 +9,8 @@ import (
 	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
-// leveled draws rows of two columns that say something and, where levels is not 0, one of so many
-// levels, whose effects are those given (nil: they say nothing).
+// leveled draws rows of two informative columns and, where levels is not 0, one of that many levels
+// with the given effects (nil: none).
 func leveled(seed uint64, rows, levels int, effects []float64) *Data {
 	rng := rand.New(rand.NewPCG(seed, 31))
 	d := &Data{X: numeric(make([]float32, rows), make([]float32, rows)), Y: make([]float64, rows)}
@@ -27,7 +27,8 @@ func leveled(seed uint64, rows, levels int, effects []float64) *Data {
 		}
 	}
 	if levels > 0 {
-		d.X.Columns = append(d.X.Columns, table.Column{Name: "level", Kind: table.Categorical, Values: level, Levels: make([]string, levels)})
+		d.X.Columns = append(d.X.Columns, table.Column{Name: "level", Kind: table.Categorical, Values: level,
+			Levels: make([]string, levels)})
 	}
 	return d
 }

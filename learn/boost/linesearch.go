@@ -14,16 +14,15 @@ import (
 // coordinate whose value is a. Without a finite minimiser the answer is the end of
 // the interval. f and h hold outputs numbers a row.
 //
-// The root of the derivative is bracketed by doubling from 0 and then found by
-// Newton's method, with bisection wherever Newton leaves the bracket (Dekker's safeguard);
-// it ends when the bracket is down to neighbouring floats or the derivative at
-// 1e-15 of its size at 0. Some ten evaluations; each is one pass over the rows.
+// The root of the derivative is bracketed by doubling from 0. Newton's method then finds it, with
+// bisection wherever Newton leaves the bracket (Dekker's safeguard). It stops when the bracket is
+// down to neighbouring floats, or the derivative at 1e-15 of its size at 0. Some ten evaluations;
+// each is one pass over the rows.
 func lineMin(l Loss, y, w, f, h []float64, c, a, limit float64, workers int) float64 {
 	s := &line{l: l, y: y, w: w, f: f, h: h, workers: workers}
 	if c > 0 && a != 0 {
-		// The kink at eta = -a is the answer when the derivatives on both sides of it
-		// enclose 0; else the minimum lies where the coordinate has the sign to which
-		// the loss falls from the kink.
+		// The kink at eta = -a is the answer when the derivatives on its two sides enclose 0.
+		// Otherwise the minimum is on the side of the kink where the loss falls.
 		g, _ := s.derivative(-a)
 		switch side := -sign(g); {
 		case math.Abs(g) <= c && math.Abs(a) <= limit:
@@ -61,8 +60,8 @@ type line struct {
 // lineBlock rows are evaluated together, on the stack of one worker.
 const lineBlock = 4096
 
-// derivative returns the first derivative of the mean loss at eta, and a bound of
-// the second from the diagonal of the Hessian (exact for one output).
+// derivative returns the first derivative of the mean loss at eta, and an upper bound of the second
+// from the diagonal of the Hessian (exact for one output).
 func (s *line) derivative(eta float64) (first, second float64) {
 	k := s.l.Outputs()
 	blocks := (len(s.y) + lineBlock - 1) / lineBlock

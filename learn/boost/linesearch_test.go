@@ -8,7 +8,8 @@ import (
 	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
-var everyLoss = []Loss{Logistic{}, Logistic{Base2: true}, Exponential{}, Squared{}, Huber{Delta: 0.7}, SoftMax{Classes: 2}, SoftMax{Classes: 5}}
+var everyLoss = []Loss{Logistic{}, Logistic{Base2: true}, Exponential{}, Squared{}, Huber{Delta: 0.7},
+	SoftMax{Classes: 2}, SoftMax{Classes: 5}}
 
 func labelFor(l Loss, rng *rand.Rand) float64 {
 	switch {

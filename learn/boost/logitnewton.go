@@ -9,9 +9,9 @@ import (
 	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
-// Friedman, Hastie and Tibshirani bound the working response by 4. That makes a class of less
-// than a fifth of the rows rarer with every round: its rows' response, 1/p, is cut, and the mean
-// of what is left falls for ever. So the bound is one of the fit's values here.
+// Friedman, Hastie and Tibshirani bound the working response by 4. With that bound, a class of less
+// than a fifth of the rows becomes rarer every round. The response of its rows, 1/p, is cut, and
+// the mean of the remainder keeps falling. Here the bound is therefore one of the fit's values.
 const (
 	leastVariance = 1e-10
 	largestValue  = 4
@@ -58,13 +58,15 @@ func trainLogitNewton(d *Data, o *AdaBoostOptions) (*Ensemble, error) {
 			return nil, fmt.Errorf("boost: %s: round %d: %w", r.e.Algorithm, r.run.Steps()+1, err)
 		}
 		if len(fit.Values) != m {
-			return nil, fmt.Errorf("boost: %s: round %d: the base predictor has %d values for %d rows", r.e.Algorithm, r.run.Steps()+1, len(fit.Values), m)
+			return nil, fmt.Errorf("boost: %s: round %d: the base predictor has %d values for %d rows", r.e.Algorithm,
+				r.run.Steps()+1, len(fit.Values), m)
 		}
 		bounded(fit)
 		p := &Progress{Family: -1, Step: 1, Splits: splitsOf(fit.Predictor)}
 		for i, v := range fit.Values {
 			if v-v != 0 {
-				return nil, fmt.Errorf("boost: %s: round %d: %w: the base predictor gives %v at %s", r.e.Algorithm, r.run.Steps()+1, ErrRange, v, d.X.At(i))
+				return nil, fmt.Errorf("boost: %s: round %d: %w: the base predictor gives %v at %s", r.e.Algorithm,
+					r.run.Steps()+1, ErrRange, v, d.X.At(i))
 			}
 			p.Derivative += score.Weight(d.W, i) * (score.Sigmoid(r.scores[i]) - (d.Y[i]+1)/2) * v / r.total
 			r.scores[i] += v

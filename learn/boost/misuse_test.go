@@ -14,8 +14,10 @@ func TestLossParametersRefused(t *testing.T) {
 	d := &Data{X: numeric([]float32{1, 2, 3, 4, 5, 6}), Y: []float64{0, 1, 0, 1, 0, 1}}
 	d.X.Target, d.X.TargetName = d.Y, "y"
 	for want, losses := range map[string][]Loss{
-		"it must be positive and finite": {Huber{}, Huber{Delta: -1}, Huber{Delta: math.NaN()}, Huber{Delta: math.Inf(1)}},
-		"it must have 2 to":              {SoftMax{}, SoftMax{Classes: 1}, SoftMax{Classes: -3}, SoftMax{Classes: score.MaxClasses + 1}},
+		"it must be positive and finite": {Huber{}, Huber{Delta: -1}, Huber{Delta: math.NaN()},
+			Huber{Delta: math.Inf(1)}},
+		"it must have 2 to": {SoftMax{}, SoftMax{Classes: 1}, SoftMax{Classes: -3},
+			SoftMax{Classes: score.MaxClasses + 1}},
 	} {
 		for _, l := range losses {
 			_, gradient := TrainGradient(d, &GradientOptions{Loss: l, Rounds: 2})
@@ -33,7 +35,8 @@ func TestLossParametersRefused(t *testing.T) {
 func TestNegativeRoundsRefused(t *testing.T) {
 	d := golden()
 	e := must[*Ensemble](t)(TrainRGB(d, &RGBOptions{Rounds: 3}))
-	if _, err := e.Scores(d.X, &PredictOptions{Rounds: -1}); err == nil || !strings.Contains(err.Error(), "must not be negative") {
+	if _, err := e.Scores(d.X, &PredictOptions{Rounds: -1}); err == nil ||
+		!strings.Contains(err.Error(), "must not be negative") {
 		t.Errorf("scores after -1 rounds: %v", err)
 	}
 	if _, err := e.Probabilities(d.X, &PredictOptions{Rounds: -1}); err == nil {

@@ -6,21 +6,20 @@ import (
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 )
 
-// Questions are what a node of a tree may ask of a row of a table: a threshold on a
-// column of numbers, on which side of it missing values go, and a set of levels of a
-// categorical column. Theorem 3.1 and CountBound know thresholds alone; the rest is
-// brought to them by writing the table out in columns of numbers whose thresholds are
-// those questions:
+// Questions are what a node of a tree may ask of a row: a threshold on a numeric column, on which
+// side of it missing values go, and a set of levels of a categorical column. Theorem 3.1 and
+// CountBound cover thresholds only. The other questions reduce to them by expanding the table into
+// numeric columns whose thresholds are those questions:
 //
 //   - a column with missing values becomes two, in which these are below and above all
 //     others: a learned direction is the choice between the two;
-//   - a column of L levels becomes 2^(L-1) - 1 of 0 and 1, one for each division of the
-//     levels in two (missing values are a level more).
+//   - a column of L levels becomes 2^(L-1) - 1 columns of 0 and 1, one for each division of the
+//     levels in two (missing values count as one more level).
 //
-// A tree of n splits over the table is a tree of n thresholds over the columns written
-// out, so both bounds hold with those in place of d. Which columns have missing values, and
-// which levels there are, is taken from the table, and must be known of the task and not
-// only of the sample for the bounds to hold to the letter.
+// A tree of n splits over the table is a tree of n thresholds over the expanded columns, so both
+// bounds hold with their number in place of d. Which columns have missing values, and which levels
+// exist, is read from the table. For the bounds to hold strictly this must be known of the task,
+// not only of the sample.
 type Questions struct {
 	whole, gaps int   // columns of numbers without missing values, and with some
 	groups      []int // of each categorical column: its levels, and missing values
@@ -50,9 +49,8 @@ func QuestionsOf(x *table.Table) Questions {
 // LogColumns is the logarithm of the number of columns written out; -Inf without any.
 func (q Questions) LogColumns() float64 { return q.log(math.MaxInt, 1) }
 
-// LogDivisions bounds the logarithm of the number of ways in which one question divides m
-// rows, to ask nothing among them: ln(d(m-1)+1) of d columns of numbers without missing
-// values.
+// LogDivisions bounds the logarithm of the number of ways in which one question, or none, divides m
+// rows. For d numeric columns without missing values it is ln(d(m-1)+1).
 func (q Questions) LogDivisions(m int) float64 {
 	return logAdd(0, q.log(m, float64(max(m, 1)-1)))
 }
@@ -80,9 +78,8 @@ func logAdd(a, b float64) float64 {
 	return a + math.Log1p(math.Exp(b-a))
 }
 
-// Omega bounds the Rademacher complexity of trees with at most n internal nodes that ask
-// these questions, as the function Omega does for thresholds alone, with which it agrees
-// where there are no levels and nothing is missing.
+// Omega bounds the Rademacher complexity of trees with at most n internal nodes that ask these
+// questions. It agrees with the function Omega where there are no levels and nothing is missing.
 func (q Questions) Omega(b ComplexityBound, n int, lambda float64, m int) float64 {
 	if q.gaps == 0 && len(q.groups) == 0 {
 		return Omega(b, n, lambda, q.whole, m)

@@ -9,8 +9,8 @@ import (
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 )
 
-// gappy is a table of m rows with a column of numbers, one of which values are missing,
-// and a categorical one, with missing values where gaps is set.
+// gappy is a table of m rows with a numeric column that has missing values, and a categorical one
+// that has them where gaps is set.
 func gappy(rng *rand.Rand, m, levels int, gaps bool) *table.Table {
 	x := numeric(make([]float32, m), make([]float32, m), make([]float32, m))
 	c := &x.Columns[2]
@@ -48,8 +48,9 @@ func divisionsOf(x *table.Table) map[int]bool {
 	for j, c := range x.Columns {
 		for _, flags := range []uint8{0, tree.MissingLeft} {
 			split := func() *tree.Tree {
-				t := &tree.Tree{Feature: []int32{int32(j), -1, -1}, Threshold: make([]float64, 3), Left: []int32{1, -1, -1}, Right: []int32{2, -1, -1},
-					Flags: []uint8{flags, 0, 0}, Value: []float64{0, 1, -1}, Gain: make([]float64, 3), Cover: make([]float64, 3), Count: make([]int32, 3)}
+				t := &tree.Tree{Feature: []int32{int32(j), -1, -1}, Threshold: make([]float64, 3),
+					Left: []int32{1, -1, -1}, Right: []int32{2, -1, -1}, Flags: []uint8{flags, 0, 0},
+					Value: []float64{0, 1, -1}, Gain: make([]float64, 3), Cover: make([]float64, 3), Count: make([]int32, 3)}
 				return t
 			}
 			if c.Kind == table.Categorical {

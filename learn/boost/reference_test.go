@@ -46,7 +46,8 @@ type exactGrower struct {
 }
 
 func newExactGrower(x *table.Table, workers int) *exactGrower {
-	e := &exactGrower{x: x, workers: workers, orders: make([][]int32, len(x.Columns)), present: make([]int32, len(x.Columns))}
+	e := &exactGrower{x: x, workers: workers, orders: make([][]int32, len(x.Columns)),
+		present: make([]int32, len(x.Columns))}
 	forEach(workers, len(x.Columns), func(c int) {
 		values := x.Columns[c].Values
 		order := make([]int32, 0, x.Rows)

@@ -17,7 +17,8 @@ import (
 func mislabelled(t *testing.T, n int) (*Data, []float64) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(3, 8))
-	x := &table.Table{Rows: n, Name: "rings", Columns: []table.Column{{Name: "a"}, {Name: "b"}, {Name: "c"}, {Name: "d"}}, Classes: []string{"p", "q", "r"}, TargetName: "y"}
+	x := &table.Table{Rows: n, Name: "rings", Columns: []table.Column{{Name: "a"}, {Name: "b"}, {Name: "c"},
+		{Name: "d"}}, Classes: []string{"p", "q", "r"}, TargetName: "y"}
 	wrong := make([]float64, n)
 	for i := range n {
 		r, at := 3*rng.Float64(), 2*math.Pi*rng.Float64()
@@ -58,7 +59,8 @@ func TestRelaxedRows(t *testing.T) {
 			t.Fatalf("score %d is %v with weights of 1, %v without", i, got[i], v)
 		}
 	}
-	for _, h := range []resilient.Relaxation{resilient.Quadratic{}, resilient.Huber{Delta: 0.5}, resilient.CVaR{Tail: 0.5}} {
+	for _, h := range []resilient.Relaxation{resilient.Quadratic{}, resilient.Huber{Delta: 0.5},
+		resilient.CVaR{Tail: 0.5}} {
 		o.Relax = h
 		e, err := TrainGradient(d, &o)
 		if err != nil {
@@ -94,7 +96,8 @@ func TestRelaxedRows(t *testing.T) {
 // and so do other numbers of workers.
 func TestRelaxedResume(t *testing.T) {
 	d, _ := mislabelled(t, 400)
-	o := GradientOptions{Loss: SoftMax{Classes: 3}, Rounds: 17, Depth: 2, RowSample: 0.7, Relax: resilient.Huber{Delta: 0.4}, RelaxEvery: 5}
+	o := GradientOptions{Loss: SoftMax{Classes: 3}, Rounds: 17, Depth: 2, RowSample: 0.7,
+		Relax: resilient.Huber{Delta: 0.4}, RelaxEvery: 5}
 	text := func(o GradientOptions) string {
 		e, err := TrainGradient(d, &o)
 		if err != nil {
@@ -131,7 +134,8 @@ func TestRelaxedResume(t *testing.T) {
 			t.Errorf("a checkpoint of another relaxation is taken")
 		}
 	}
-	for _, bad := range []GradientOptions{{Relax: resilient.Huber{}}, {Relax: resilient.Level{U: 1}}, {Relax: resilient.Quadratic{}, RelaxEvery: -1}} {
+	for _, bad := range []GradientOptions{{Relax: resilient.Huber{}}, {Relax: resilient.Level{U: 1}},
+		{Relax: resilient.Quadratic{}, RelaxEvery: -1}} {
 		bad.Loss, bad.Rounds = SoftMax{Classes: 3}, 1
 		if _, err := TrainGradient(d, &bad); err == nil {
 			t.Errorf("%s is taken", fmt.Sprint(bad.Relax, bad.RelaxEvery))

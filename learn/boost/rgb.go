@@ -63,8 +63,8 @@ const (
 type Rows string
 
 const (
-	HeldOut  Rows = "held-out" // those that the round's sample left out
-	Training Rows = "training" // those that the round's trees are grown on
+	HeldOut  Rows = "held-out" // rows that the round's sample left out
+	Training Rows = "training" // rows that the round's trees are grown on
 )
 
 // RGBOptions adjusts TrainRGB. The zero value is the recommended setting (Newton leaves
@@ -86,29 +86,34 @@ type RGBOptions struct {
 	Sampling Sampling        `json:"sampling"` // of families
 	Scale    Normalisation   `json:"scale"`    // of complexities to [0, 1]
 	Bound    ComplexityBound `json:"bound"`    // of complexities
-	Tight    bool            `json:"tight"`    // charge the smallest family that holds the tree, not the one drawn
+	// charge the smallest family that holds the tree, not the one drawn
+	Tight bool `json:"tight"`
 
 	RowSample    float64 `json:"rowSample"`    // share of rows a round, without replacement; 0 is 0.6
 	ColumnSample float64 `json:"columnSample"` // share of columns a round; 0 is 1 up to 50 columns, else 0.3
 	Score        Rows    `json:"score"`        // rows on which candidates are compared; "" is HeldOut if any are
 	StepRows     Rows    `json:"stepRows"`     // rows that the step is taken from; "" is Training
 
-	MinRows    int     `json:"minRows"`    // rows a leaf needs; 0 is 1 for Newton leaves, else max(5, rows/500)
-	MinHessian float64 `json:"minHessian"` // Σ Phi'' a leaf needs, rows counted by their weights (brought to mean 1 if that is less), Newton leaves only; 0 is 1, negative is none
-	MinGain    float64 `json:"minGain"`    // of a split, relative to the gradients' size; 0 is 1e-12
+	MinRows int `json:"minRows"` // rows a leaf needs; 0 is 1 for Newton leaves, else max(5, rows/500)
+	// least Σ Phi'' of a leaf, rows counted by their weights (brought to mean 1 if that is less),
+	// Newton leaves only; 0 is 1, negative is none
+	MinHessian float64 `json:"minHessian"`
+	MinGain    float64 `json:"minGain"` // of a split, relative to the gradients' size; 0 is 1e-12
 
-	Exact    bool   `json:"exact"`              // search all thresholds; by default those of histograms
-	Bins     int    `json:"bins"`               // of a histogram; 0 is 255, which is also the most
-	Monotone []int8 `json:"monotone,omitempty"` // -1, 0 or +1 a column; nil is none. Leaves are then scaled radially
+	Exact bool `json:"exact"` // search all thresholds; by default those of histograms
+	Bins  int  `json:"bins"`  // of a histogram; 0 is 255, which is also the most
+	// -1, 0 or +1 a column; nil is none. Leaves are then scaled radially
+	Monotone []int8 `json:"monotone,omitempty"`
 
 	// ZeroStart begins at 0, and takes Lambda of families and Beta as they are. By default a run
-	// begins at the best constant, and for Squared and Huber these are in units of the
-	// targets' spread around it, sqrt(2·mean loss): a multiple of the targets then gives
-	// that multiple of the model.
-	ZeroStart bool    `json:"-"`
-	IdleStop  int     `json:"idleStop"` // stop after so many rounds in a row without a step; 0 is 10
-	AlphaMax  float64 `json:"alphaMax"` // largest step for losses without a curvature bound, and of StepLine; 0 is 16 for StepLine, else 1
-	Seed      uint64  `json:"seed"`
+	// begins at the best constant. For Squared and Huber these are then in units of the spread of
+	// the targets around it, sqrt(2·mean loss). Multiplying the targets by a constant multiplies
+	// the model by it.
+	ZeroStart bool `json:"-"`
+	IdleStop  int  `json:"idleStop"` // stop after this many rounds in a row without a step; 0 is 10
+	// largest step for losses without a curvature bound, and of StepLine; 0 is 16 for StepLine, else 1
+	AlphaMax float64 `json:"alphaMax"`
+	Seed     uint64  `json:"seed"`
 
 	Control `json:"-"`
 }
@@ -120,23 +125,23 @@ var (
 	ThesisBetas   = []float64{0.001, 0.01, 0.1, 0.3, 1}
 )
 
-// Thesis returns the literal setting of the thesis' experiments: the full grid of
-// families, figure 3.1's selection, least-squares leaves, the Lipschitz step, no
-// sampling and no learning rate. beta is chosen by cross-validation there, from
-// ThesisBetas; S is not reported, and 5 here.
+// Thesis returns the literal setting of the thesis' experiments, without sampling or learning rate.
+// It has the full grid of families, the selection of figure 3.1, least-squares leaves and the
+// Lipschitz step. beta is chosen by cross-validation there, from ThesisBetas; S is not reported,
+// and 5 here.
 func Thesis() *RGBOptions {
 	return &RGBOptions{
 		Rounds: 100, Candidates: 5, Families: Grid(ThesisSplits, ThesisLambdas), Q: 2, Beta: 0.1,
 		Mode: Select, LearningRate: 1, Leaf: LeafWeighted, Step: StepSafe,
-		RowSample: 1, ColumnSample: 1, Score: Training, StepRows: Training, MinRows: 1, MinHessian: -1, ZeroStart: true,
+		RowSample: 1, ColumnSample: 1, Score: Training, StepRows: Training, MinRows: 1,
+		MinHessian: -1, ZeroStart: true,
 	}
 }
 
-// Recommended returns the setting that the zero value stands for on a table of
-// that many columns and rows, spelt out: a study on the tables of the thesis found
-// sampling, Newton leaves, a learning rate and comparison on left-out rows to be what
-// counts. The learning rate (0.1 or 0.3) and the share of columns (0.3 or 1) are worth
-// a cross-validation.
+// Recommended spells out the setting that the zero value stands for on a table of that many columns
+// and rows. In a study on the tables of the thesis sampling, Newton leaves, a learning rate and
+// comparison on left-out rows mattered most. The learning rate (0.1 or 0.3) and the share of
+// columns (0.3 or 1) are worth a cross-validation.
 func Recommended(rows, columns int) *RGBOptions {
 	o := &RGBOptions{}
 	o.fill(rows, columns)
@@ -215,13 +220,16 @@ func (o *RGBOptions) check(columns int) error {
 		{"IdleStop", float64(o.IdleStop), o.IdleStop >= 1, "at least 1"},
 		{"MinRows", float64(o.MinRows), o.MinRows >= 1, "at least 1"},
 		{"Beta", o.Beta, !math.IsNaN(o.Beta) && !math.IsInf(o.Beta, 1), "finite (negative is none)"},
-		{"LearningRate", o.LearningRate, o.LearningRate > 0 && !math.IsInf(o.LearningRate, 1), "positive and finite"},
+		{"LearningRate", o.LearningRate, o.LearningRate > 0 && !math.IsInf(o.LearningRate, 1),
+			"positive and finite"},
 		{"RowSample", o.RowSample, isShare(o.RowSample), "a share, above 0 and at most 1"},
 		{"ColumnSample", o.ColumnSample, isShare(o.ColumnSample), "a share, above 0 and at most 1"},
-		{"MinHessian", o.MinHessian, !math.IsNaN(o.MinHessian) && !math.IsInf(o.MinHessian, 1), "finite (negative is none)"},
+		{"MinHessian", o.MinHessian, !math.IsNaN(o.MinHessian) && !math.IsInf(o.MinHessian, 1),
+			"finite (negative is none)"},
 		{"MinGain", o.MinGain, o.MinGain >= 0 && !math.IsInf(o.MinGain, 1), "finite and not negative"},
 		{"AlphaMax", o.AlphaMax, o.AlphaMax > 0 && !math.IsInf(o.AlphaMax, 1), "positive and finite"},
-		{"Bins", float64(o.Bins), o.Bins >= 2 && o.Bins <= tree.MaxBins, fmt.Sprintf("between 2 and %d", tree.MaxBins)},
+		{"Bins", float64(o.Bins), o.Bins >= 2 && o.Bins <= tree.MaxBins,
+			fmt.Sprintf("between 2 and %d", tree.MaxBins)},
 	}); err != nil {
 		return err
 	}
@@ -235,19 +243,25 @@ func (o *RGBOptions) check(columns int) error {
 	case !slices.Contains([]Hoelder{HoelderExact, HoelderOneInf, HoelderInfOne, HoelderTwoTwo}, o.Hoelder):
 		return fmt.Errorf("boost: rgb: Hoelder pair %q is none of 1,inf; inf,1; 2,2", o.Hoelder)
 	case !slices.Contains([]Sampling{ByLambda, ByLambdaSquared, Uniformly}, o.Sampling):
-		return fmt.Errorf("boost: rgb: sampling %q is none of lambda-squared, uniform, or empty for lambda", o.Sampling)
+		return fmt.Errorf("boost: rgb: sampling %q is none of lambda-squared, uniform, or empty for lambda",
+			o.Sampling)
 	case o.Scale != ByMaximum && o.Scale != MinMax || o.Bound != VCBound && o.Bound != CountBound:
 		return fmt.Errorf("boost: rgb: scale %q is not minmax, or bound %q not count", o.Scale, o.Bound)
-	case !slices.Contains([]Rows{HeldOut, Training}, o.Score) || !slices.Contains([]Rows{HeldOut, Training}, o.StepRows):
-		return fmt.Errorf("boost: rgb: score rows %q or step rows %q are neither held-out nor training", o.Score, o.StepRows)
+	case !slices.Contains([]Rows{HeldOut, Training}, o.Score) ||
+		!slices.Contains([]Rows{HeldOut, Training}, o.StepRows):
+		return fmt.Errorf("boost: rgb: score rows %q or step rows %q are neither held-out nor training",
+			o.Score, o.StepRows)
 	case o.StepRows == HeldOut && o.RowSample == 1:
-		return fmt.Errorf("boost: rgb: the step is to come from left-out rows, and a row sample of 1 leaves none out")
+		return fmt.Errorf("boost: rgb: the step is to come from left-out rows, and a row sample of 1 leaves " +
+			"none out")
 	case o.Leaf == LeafSteepest && o.Step == StepLambda:
-		return fmt.Errorf("boost: rgb: steepest leaves lie on the sphere of radius lambda, where lambda Cmax does not bound the curvature once lambda > 1; take step safe, tree, lambda2, hess or line")
+		return fmt.Errorf("boost: rgb: steepest leaves lie on the sphere of radius lambda, where lambda Cmax " +
+			"does not bound the curvature once lambda > 1; take step safe, tree, lambda2, hess or line")
 	case o.Monotone != nil && len(o.Monotone) != columns:
 		return fmt.Errorf("boost: rgb: %d monotone constraints for %d columns", len(o.Monotone), columns)
 	case o.Monotone != nil && o.Leaf == LeafSteepest:
-		return fmt.Errorf("boost: rgb: steepest leaves cannot keep monotone constraints; take weighted, radial or newton")
+		return fmt.Errorf("boost: rgb: steepest leaves cannot keep monotone constraints; take weighted, radial " +
+			"or newton")
 	}
 	if err := checkNorm(o.Q); err != nil {
 		return err
@@ -259,11 +273,14 @@ func (o *RGBOptions) check(columns int) error {
 	for k, f := range o.Families {
 		switch {
 		case !finite && (o.Step == StepLambda || o.Step == StepLambda2):
-			return fmt.Errorf("boost: rgb: step %s divides by lambda times the curvature bound of the loss, and the %s loss has none: its second derivative grows without limit; take line, hess, tree or safe", o.Step, o.Loss.Name())
+			return fmt.Errorf("boost: rgb: step %s divides by lambda times the curvature bound of the loss, and "+
+				"the %s loss has none: its second derivative grows without limit; take line, hess, tree or safe",
+				o.Step, o.Loss.Name())
 		case math.IsInf(f.Lambda, 1) && (o.Leaf == LeafSteepest || o.Step == StepLambda || o.Step == StepLambda2):
 			return fmt.Errorf("boost: rgb: %w: family %d has no bound lambda, which leaf rule %s with step rule %s needs", ErrFamily, k, o.Leaf, o.Step)
 		case f.Learner != nil && o.Monotone != nil:
-			return fmt.Errorf("boost: rgb: %w: family %d has the learner %s, which knows nothing of monotone constraints", ErrFamily, k, f.Learner.Name())
+			return fmt.Errorf("boost: rgb: %w: family %d has the learner %s, which knows nothing of monotone "+
+				"constraints", ErrFamily, k, f.Learner.Name())
 		}
 	}
 	for j, v := range o.Monotone {
@@ -274,8 +291,7 @@ func (o *RGBOptions) check(columns int) error {
 	return nil
 }
 
-// rgbSettings is what a model file says of a run. Infinite numbers, which JSON
-// lacks, are text.
+// rgbSettings is the record of a run in a model file. Infinite numbers, which JSON lacks, are text.
 type rgbSettings struct {
 	*RGBOptions
 	Families any    `json:"families"`
@@ -289,7 +305,8 @@ type rgbSettings struct {
 func (o *RGBOptions) settings(unit float64) (string, error) {
 	used := *o
 	used.Beta, used.MinHessian = max(o.Beta, 0), max(o.MinHessian, 0) // negative is none
-	b, err := json.Marshal(rgbSettings{&used, familyTexts(o.Families), fmt.Sprint(o.Q), o.Loss.Name(), !o.ZeroStart, unit})
+	b, err := json.Marshal(rgbSettings{&used, familyTexts(o.Families), fmt.Sprint(o.Q), o.Loss.Name(),
+		!o.ZeroStart, unit})
 	if err != nil {
 		return "", fmt.Errorf("boost: rgb: settings: %w", err)
 	}
@@ -304,29 +321,28 @@ func familyTexts(families []Family) []string {
 	return out
 }
 
-// TrainRGB is regularised gradient boosting (figure 3.1 of the thesis): each round draws S
-// families by their Lipschitz constants, fits a tree of each to the negative
-// gradient within the family's norm ball, gives it the step of a coordinate
-// descent on
+// TrainRGB is regularised gradient boosting (figure 3.1 of the thesis). Each round draws S families
+// by their Lipschitz constants and fits a tree of each to the negative gradient within the family's
+// norm ball. Each tree gets the step of a coordinate descent on
 //
 //	L(alpha) = mean Phi(y, Σ alpha_t h_t(x)) + beta Σ |alpha_t| Omega~_{I_t}        (eq. 3.7)
 //
-// and adds the candidate of least loss plus complexity.
+// and the round adds the candidate of least loss plus complexity.
 //
-// All candidates of a round come from one tree, grown best split first to the
-// largest size drawn: the tree of n splits is its first n splits. So a round costs
-// one tree, S leaf vectors and S passes for the loss. Rows and columns are sampled
-// for the round, not for the candidate, which keeps that true.
+// All candidates of a round come from one tree, grown best split first to the largest size drawn:
+// the candidate of n splits is its first n splits. So a round costs one tree, S leaf vectors and S
+// passes for the loss. Rows and columns are sampled for the round, not for the candidate, which
+// keeps that true.
 //
-// With a loss in several scores a candidate is one tree for each, added together,
-// each within its family's ball; the curvature is then that of the whole Hessian.
+// With a loss in several scores a candidate is one tree for each, added together, each within its
+// family's ball. The curvature is then that of the whole Hessian.
 //
-// F starts at the best constant, which counts among the h_t as a tree of one leaf where bounds
-// are evaluated, and at 0 with ZeroStart.
+// F starts at the best constant, which bounds count among the h_t as a tree of one leaf. With
+// ZeroStart it starts at 0.
 //
 // The zero options are the recommended setting; Thesis() is the literal one. Where Rounds is 0
-// their number is chosen on held-out rows, by runs on the other rows that count for about as
-// much time as the model itself on a large table, and six times that on a small one.
+// their number is chosen on held-out rows by extra runs. On a large table these take about as long
+// as the model itself, on a small one six times as long.
 //
 // Errors: unusable data or settings, errors of user's learners, and *run.InterruptedError
 // (with the model so far).
@@ -342,7 +358,8 @@ func TrainRGB(d *Data, o *RGBOptions) (*Ensemble, error) {
 	if err := d.check(o.Loss); err != nil {
 		return nil, err
 	}
-	return trainRounds("rgb", d, &o.Rounds, o.Seed, &o.Control, func(d *Data, c Control) (*booster, error) { return o.begin(d, c) })
+	return trainRounds("rgb", d, &o.Rounds, o.Seed, &o.Control,
+		func(d *Data, c Control) (*booster, error) { return o.begin(d, c) })
 }
 
 // begin sets up a run on rows that were checked; it makes MostRounds rounds where their number
@@ -372,11 +389,12 @@ func (o RGBOptions) begin(d *Data, c Control) (*booster, error) {
 	if err := r.prepare(); err != nil {
 		return nil, err
 	}
-	return &booster{r.training, func() bool { return r.run.Steps() < o.Rounds && r.idle < o.IdleStop }, r.oneRound}, nil
+	return &booster{r.training, func() bool { return r.run.Steps() < o.Rounds && r.idle < o.IdleStop },
+		r.oneRound}, nil
 }
 
-// spread is the unit of scores: that of the targets for losses which a multiple of targets and
-// scores multiplies by its square, and 1 for the others, whose scores have a scale of their own.
+// spread is the unit of scores. It is that of the targets for losses that are quadratic in the
+// scale of targets and scores, and 1 for the others, whose scores have a scale of their own.
 func spread(l Loss, d *Data, start []float64) float64 {
 	switch l.(type) {
 	case Squared, Huber:

@@ -58,8 +58,8 @@ type proposal struct {
 	score                 float64 // J
 }
 
-// Streams of random numbers: each round has its own, so that a run can be taken up
-// at any round, and a row sample does not change which families are drawn.
+// Each round has its own streams of random numbers, so that a run can resume at any round, and
+// sampling rows does not change which families are drawn.
 const (
 	familyStream = iota
 	sampleStream
@@ -96,7 +96,8 @@ func (r *rgbRun) prepare() error {
 	for i, y := range d.Y {
 		c := o.Loss.Curvature(y)
 		if !(c > 0) {
-			return fmt.Errorf("boost: rgb: the %s loss has curvature %v at label %v; it must be positive", o.Loss.Name(), c, y)
+			return fmt.Errorf("boost: rgb: the %s loss has curvature %v at label %v; it must be positive",
+				o.Loss.Name(), c, y)
 		}
 		r.curvature[i] = c
 		v := score.Weight(d.W, i)
@@ -126,7 +127,8 @@ func (r *rgbRun) prepare() error {
 
 // newGrower prepares the features for the trees of all rounds.
 func (r *rgbRun) newGrower() (*tree.Grower, error) {
-	o := tree.Options{MinRows: r.o.MinRows, MinGain: r.o.MinGain, Monotone: r.o.Monotone, Smooth: r.d.weightScale(), Workers: r.Workers, Ctx: r.Ctx}
+	o := tree.Options{MinRows: r.o.MinRows, MinGain: r.o.MinGain, Monotone: r.o.Monotone,
+		Smooth: r.d.weightScale(), Workers: r.Workers, Ctx: r.Ctx}
 	switch r.o.Leaf {
 	case LeafSteepest:
 		// Structure and leaves must want the same thing: the increase of the norm
@@ -161,7 +163,7 @@ func (r *rgbRun) oneRound() (*Progress, error) {
 			return nil, err
 		}
 	}
-	// A Newton step is compared with none on the rows that it comes from; where
+	// A Newton step is compared with no step on the rows that it was computed from. Where
 	// candidates are compared on the same rows, one pass serves both.
 	compared := proposals
 	still := proposal{values: proposals[0].values, table: proposals[0].table}
@@ -192,7 +194,8 @@ func (r *rgbRun) oneRound() (*Progress, error) {
 		losses := r.scorer.losses([]*proposal{&still, best}, r.o.StepRows)
 		r.halve(best, losses[0], losses[1])
 	}
-	progress := &Progress{Family: best.family, Derivative: best.derivative, Curvature: best.curvature, Step: best.step}
+	progress := &Progress{Family: best.family, Derivative: best.derivative,
+		Curvature: best.curvature, Step: best.step}
 	if best.step == 0 {
 		r.idle++
 	} else {
@@ -235,7 +238,7 @@ func (r *rgbRun) sample() {
 		if r.in == nil {
 			r.in = make([]bool, m)
 		}
-		// Selection sampling (Knuth, TAOCP 3.4.2 S): exactly so many, in one pass.
+		// Selection sampling (Knuth, TAOCP 3.4.2 S): exactly the number wanted, in one pass.
 		need := min(max(int(math.Round(r.o.RowSample*float64(m))), 1), m-1)
 		for i := range r.in {
 			r.in[i] = rng.Float64()*float64(m-i) < float64(need)
@@ -427,11 +430,13 @@ func (r *rgbRun) ask(p *proposal) error {
 			return fmt.Errorf("boost: rgb: round %d: learner %s: %w", r.run.Steps()+1, f.Learner.Name(), err)
 		}
 		if len(fit.Values) != m {
-			return fmt.Errorf("boost: rgb: round %d: learner %s returned %d values for %d rows", r.run.Steps()+1, f.Learner.Name(), len(fit.Values), m)
+			return fmt.Errorf("boost: rgb: round %d: learner %s returned %d values for %d rows", r.run.Steps()+1,
+				f.Learner.Name(), len(fit.Values), m)
 		}
 		size := Norm(fit.Values, math.Inf(1))
 		if i := slices.IndexFunc(fit.Values, func(v float64) bool { return v-v != 0 }); i >= 0 {
-			return fmt.Errorf("boost: rgb: round %d: %w: learner %s gives %v at %s", r.run.Steps()+1, ErrRange, f.Learner.Name(), fit.Values[i], r.d.X.At(i))
+			return fmt.Errorf("boost: rgb: round %d: %w: learner %s gives %v at %s", r.run.Steps()+1, ErrRange,
+				f.Learner.Name(), fit.Values[i], r.d.X.At(i))
 		}
 		p.parts[c] = fit.Predictor
 		scale := 1.0

@@ -87,8 +87,8 @@ func TestResumedRunKeepsItsIdleRounds(t *testing.T) {
 	}
 }
 
-// overshooting is a table of which a Newton step from the best constant goes far beyond the
-// least loss: where the second derivative is smallest, labels are half and half.
+// overshooting is a table for which a Newton step from the best constant goes far beyond the
+// minimum: where the second derivative is smallest, half the labels are of each class.
 func overshooting(copies int) *Data {
 	n := 200 * copies
 	d := &Data{X: numeric(make([]float32, n)), Y: make([]float64, n)}
@@ -107,7 +107,8 @@ func overshooting(copies int) *Data {
 func TestNewtonStepsDescend(t *testing.T) {
 	d := overshooting(20)
 	for _, rows := range []float64{1, 0.5} {
-		o := &RGBOptions{Rounds: 6, LearningRate: 1, RowSample: rows, MinHessian: -1, Beta: -1, Families: Grid([]int{1}, []float64{4})}
+		o := &RGBOptions{Rounds: 6, LearningRate: 1, RowSample: rows, MinHessian: -1, Beta: -1,
+			Families: Grid([]int{1}, []float64{4})}
 		start := score.Mean(Logistic{}, d.Y, nil, repeat(Logistic{}.Start(d.Y, nil), d.Rows()), 1)
 		h := history(o)
 		must[*Ensemble](t)(TrainRGB(d, o))
@@ -208,7 +209,8 @@ func TestTightChargesTheLeast(t *testing.T) {
 	d := randomData(rand.New(rand.NewPCG(21, 3)), 200, 3, 0)
 	families := Grid([]int{6, 2, 4}, []float64{2, 0.3, 4, 1})
 	omega := NormalisedOmega(families, ByMaximum, VCBound, 3, 200)
-	o := &RGBOptions{Rounds: 25, Tight: true, Families: families, Sampling: Uniformly, Beta: 0.01, Leaf: LeafWeighted, Step: StepTree}
+	o := &RGBOptions{Rounds: 25, Tight: true, Families: families, Sampling: Uniformly, Beta: 0.01,
+		Leaf: LeafWeighted, Step: StepTree}
 	h := history(o)
 	e := must[*Ensemble](t)(TrainRGB(d, o))
 	want, cheaper := 0.0, 0
@@ -239,14 +241,16 @@ func TestBoundsChargeAnyOrderAndTheStart(t *testing.T) {
 	stump := leaf(0)
 	stump.Feature, stump.Threshold = []int32{0, -1, -1}, []float64{0, 0, 0}
 	stump.Left, stump.Right, stump.Flags = []int32{1, -1, -1}, []int32{2, -1, -1}, make([]uint8, 3)
-	stump.Value, stump.Gain, stump.Cover, stump.Count = []float64{0, 0.9, -0.9}, make([]float64, 3), make([]float64, 3), make([]int32, 3)
+	stump.Value, stump.Gain, stump.Cover, stump.Count = []float64{0, 0.9, -0.9}, make([]float64, 3),
+		make([]float64, 3), make([]int32, 3)
 	for _, grid := range [][]Family{
 		{{Splits: 1, Lambda: 1.5}, {Splits: 1, Lambda: 2}, {Splits: 2, Lambda: 1.5}, {Splits: 2, Lambda: 0.5}},
 		{{Splits: 2, Lambda: 0.5}, {Splits: 2, Lambda: 1.5}, {Splits: 1, Lambda: 2}, {Splits: 1, Lambda: 1.5}},
 		{{Splits: 1, Lambda: 2}, {Splits: 1, Lambda: 1.5}, {Splits: 2, Lambda: 0.5}, {Splits: 2, Lambda: 1.5}},
 	} {
 		for _, start := range []float64{0, 1.5, -1.5} {
-			e := &Ensemble{Loss: Logistic{}, Schema: SchemaOf(d.X), Start: []float64{start}, Rows: 50, Terms: []Term{{Weight: -2, Predictor: stump, Family: 0}}}
+			e := &Ensemble{Loss: Logistic{}, Schema: SchemaOf(d.X), Start: []float64{start}, Rows: 50,
+				Terms: []Term{{Weight: -2, Predictor: stump, Family: 0}}}
 			r := must[*BoundReport](t)(Bounds(e, d, &BoundOptions{Grid: grid, Q: 2, Rho: []float64{0.5}}))
 			// |F0| = 1.5 is three leaves of 0.5.
 			leaves := math.Abs(start) / 0.5
@@ -270,7 +274,8 @@ func TestBoundsChargeAnyOrderAndTheStart(t *testing.T) {
 func TestNewtonStepsDescendWithTheirPenalty(t *testing.T) {
 	d := overshooting(20)
 	for _, c := range []struct{ lambda, beta float64 }{{4, 0.001}, {4, 0.003}, {16, 0.05}, {64, 0.05}} {
-		o := &RGBOptions{Rounds: 4, LearningRate: 1, RowSample: 1, MinHessian: -1, Mode: L1Mode, Beta: c.beta, Families: Grid([]int{1}, []float64{c.lambda})}
+		o := &RGBOptions{Rounds: 4, LearningRate: 1, RowSample: 1, MinHessian: -1, Mode: L1Mode, Beta: c.beta,
+			Families: Grid([]int{1}, []float64{c.lambda})}
 		h := history(o)
 		e := must[*Ensemble](t)(TrainRGB(d, o))
 		start := score.Mean(Logistic{}, d.Y, nil, repeat(e.Start, d.Rows()), 1)
@@ -291,7 +296,7 @@ func TestNewtonStepsDescendWithTheirPenalty(t *testing.T) {
 	}
 }
 
-// A run ends after so many idle rounds in a row, not in all.
+// A run ends after that many idle rounds in a row, not in all.
 func TestIdleRoundsCountInARow(t *testing.T) {
 	const most = 3
 	scattered := false
@@ -330,7 +335,8 @@ func TestStepRows(t *testing.T) {
 	derivative := map[Rows]float64{}
 	var e *Ensemble
 	for _, rows := range []Rows{Training, HeldOut} {
-		o := &RGBOptions{Rounds: 1, ZeroStart: true, RowSample: share, StepRows: rows, Candidates: 1, LearningRate: 1, Families: Grid([]int{6}, []float64{4})}
+		o := &RGBOptions{Rounds: 1, ZeroStart: true, RowSample: share, StepRows: rows, Candidates: 1,
+			LearningRate: 1, Families: Grid([]int{6}, []float64{4})}
 		h := history(o)
 		e = must[*Ensemble](t)(TrainRGB(d, o))
 		derivative[rows] = (*h)[0].Derivative

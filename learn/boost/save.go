@@ -41,7 +41,8 @@ type familyMeta struct {
 }
 
 func (e *Ensemble) meta() (ensembleMeta, error) {
-	m := ensembleMeta{Algorithm: e.Algorithm, Loss: e.Loss.Name(), Schema: e.Schema, Rows: e.Rows, Outputs: e.Outputs(), Joint: e.Joint}
+	m := ensembleMeta{Algorithm: e.Algorithm, Loss: e.Loss.Name(), Schema: e.Schema, Rows: e.Rows,
+		Outputs: e.Outputs(), Joint: e.Joint}
 	if e.Settings != "" {
 		if !json.Valid([]byte(e.Settings)) {
 			return m, fmt.Errorf("boost: the settings of the model are not JSON: %.40q", e.Settings)
@@ -70,7 +71,8 @@ func (m *ensembleMeta) ensemble() (*Ensemble, error) {
 			return nil, fmt.Errorf("%w: %w", model.ErrFormat, err)
 		}
 	}
-	e := &Ensemble{Algorithm: m.Algorithm, Settings: string(m.Settings), Loss: l, Schema: m.Schema, Rows: m.Rows, Joint: m.Joint}
+	e := &Ensemble{Algorithm: m.Algorithm, Settings: string(m.Settings), Loss: l, Schema: m.Schema,
+		Rows: m.Rows, Joint: m.Joint}
 	bad := func(format string, v ...any) error {
 		return fmt.Errorf("boost: %w: %s", model.ErrFormat, fmt.Sprintf(format, v...))
 	}
@@ -102,12 +104,13 @@ func (m *ensembleMeta) ensemble() (*Ensemble, error) {
 	return e, nil
 }
 
-// named stands for a learner of which a file has only the name.
+// named stands for a learner that a model file records by name only.
 type named string
 
 func (n named) Name() string { return string(n) }
 func (n named) Prepare(*Data, int) (Fitter, error) {
-	return nil, fmt.Errorf("boost: the learner %s is not part of the model file: set it in the options", string(n))
+	return nil, fmt.Errorf("boost: the learner %s is not part of the model file: set it in the options",
+		string(n))
 }
 
 // Save writes the model; Load reads it back so that all scores are the same to
@@ -204,7 +207,8 @@ func putTerms(c *model.Container, prefix string, e *Ensemble) error {
 		name, ok := registry.Load(fmt.Sprintf("%T", p))
 		b, marshals := p.(encoding.BinaryMarshaler)
 		if !ok || !marshals {
-			return fmt.Errorf("boost: term %d cannot be saved: its type %T is not registered (RegisterPredictor)", i, p)
+			return fmt.Errorf("boost: term %d cannot be saved: its type %T is not registered (RegisterPredictor)",
+				i, p)
 		}
 		data, err := b.MarshalBinary()
 		if err != nil {
@@ -285,7 +289,8 @@ func getTerms(c *model.Container, prefix string, e *Ensemble) error {
 		case round[i] < 0 || i > 0 && round[i] < round[i-1]:
 			return bad("term %d has round %d after round %d", i, round[i], round[max(i-1, 0)])
 		}
-		terms[i] = Term{Weight: weight[i], Predictor: p, Output: int(output[i]), Family: int(family[i]), Round: int(round[i])}
+		terms[i] = Term{Weight: weight[i], Predictor: p, Output: int(output[i]), Family: int(family[i]),
+			Round: int(round[i])}
 	}
 	e.Terms = terms
 	return nil
@@ -310,11 +315,13 @@ func getUsers(c *model.Container, prefix string) ([]Predictor, error) {
 	out := make([]Predictor, len(kinds))
 	for i, kind := range kinds {
 		if start[i] < 0 || start[i] > start[i+1] || start[i+1] > int64(len(blob)) {
-			return nil, fmt.Errorf("boost: %w: predictor %d has the bytes %d to %d of %d", model.ErrFormat, i, start[i], start[i+1], len(blob))
+			return nil, fmt.Errorf("boost: %w: predictor %d has the bytes %d to %d of %d", model.ErrFormat, i,
+				start[i], start[i+1], len(blob))
 		}
 		decode, ok := registry.Load("name:" + kind)
 		if !ok {
-			return nil, fmt.Errorf("boost: the model has a predictor of kind %q, which this program does not know (RegisterPredictor)", kind)
+			return nil, fmt.Errorf("boost: the model has a predictor of kind %q, which this program does not know "+
+				"(RegisterPredictor)", kind)
 		}
 		if out[i], err = decode.(func([]byte) (Predictor, error))(blob[start[i]:start[i+1]]); err != nil {
 			return nil, fmt.Errorf("boost: predictor %d, of kind %q: %w", i, kind, err)

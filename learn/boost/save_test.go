@@ -78,7 +78,8 @@ func TestForgedFiles(t *testing.T) {
 		t.Fatal("the model has no categorical split")
 	}
 	rng := rand.New(rand.NewPCG(3, 1))
-	for _, name := range []string{"output", "family", "round", "predictor", "tree_feature", "tree_left", "tree_right", "tree_set"} {
+	for _, name := range []string{"output", "family", "round", "predictor", "tree_feature", "tree_left",
+		"tree_right", "tree_set"} {
 		for _, v := range []int32{-2, math.MinInt32, math.MaxInt32, 1 << 20} {
 			err := forge(func(c *model.Container) {
 				x, err := model.Get[int32](c, name)
@@ -87,7 +88,8 @@ func TestForgedFiles(t *testing.T) {
 				}
 				x[rng.IntN(len(x))] = v
 			})
-			if err == nil && !(name == "tree_set" && v < 0) && !(name == "tree_feature" && v < 0) && !(name == "round" && v > 0) {
+			if err == nil && !(name == "tree_set" && v < 0) && !(name == "tree_feature" && v < 0) &&
+				!(name == "round" && v > 0) {
 				t.Errorf("%s = %d: no error", name, v)
 			}
 		}
@@ -133,7 +135,8 @@ func TestForgedFiles(t *testing.T) {
 // A user's predictor goes through files once its type is registered.
 func TestUsersPredictor(t *testing.T) {
 	d := golden()
-	family := Family{Lambda: 1, Learner: lineLearner{}, Complexity: func(_, m int) float64 { return math.Sqrt(2 / float64(m)) }}
+	family := Family{Lambda: 1, Learner: lineLearner{},
+		Complexity: func(_, m int) float64 { return math.Sqrt(2 / float64(m)) }}
 	o := &RGBOptions{Families: []Family{family, {Splits: 1, Lambda: 1}}, Rounds: 12}
 	e := must[*Ensemble](t)(TrainRGB(d, o))
 	kinds := map[string]int{}
@@ -178,7 +181,8 @@ func init() {
 		if len(b) != 16 {
 			return line1{}, model.ErrFormat
 		}
-		return line1{math.Float64frombits(binary.LittleEndian.Uint64(b)), math.Float64frombits(binary.LittleEndian.Uint64(b[8:]))}, nil
+		return line1{math.Float64frombits(binary.LittleEndian.Uint64(b)),
+			math.Float64frombits(binary.LittleEndian.Uint64(b[8:]))}, nil
 	})
 }
 

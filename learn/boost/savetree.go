@@ -130,8 +130,10 @@ func getTrees(c *model.Container, prefix string, s *Schema) ([]Predictor, error)
 	out := make([]Predictor, len(a.nodes)-1)
 	for i := range out {
 		from, to := a.nodes[i], a.nodes[i+1]
-		t := &tree.Tree{Feature: a.feature[from:to:to], Threshold: a.threshold[from:to:to], Left: a.left[from:to:to], Right: a.right[from:to:to],
-			Flags: a.flags[from:to:to], Value: a.value[from:to:to], Gain: a.gain[from:to:to], Cover: a.cover[from:to:to], Count: a.count[from:to:to]}
+		t := &tree.Tree{Feature: a.feature[from:to:to], Threshold: a.threshold[from:to:to],
+			Left: a.left[from:to:to], Right: a.right[from:to:to], Flags: a.flags[from:to:to],
+			Value: a.value[from:to:to], Gain: a.gain[from:to:to], Cover: a.cover[from:to:to],
+			Count: a.count[from:to:to]}
 		if a.set != nil {
 			if err := a.cutSets(t, from, to); err != nil {
 				return nil, bad(i, "%v", err)

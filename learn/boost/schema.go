@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
 // Schema is what a model remembers of its training table.
@@ -28,9 +29,23 @@ type Column struct {
 	Levels      []string `json:"levels,omitempty"`
 }
 
+// Loss returns the loss of that name (score.Parse) if it suits the classes: two for a loss with
+// margins, one for each score of a soft-max, none else.
+func (s *Schema) Loss(name string) (Loss, error) {
+	l, err := score.Parse(name)
+	if err != nil {
+		return nil, err
+	}
+	if n, k := len(s.Classes), l.Outputs(); k > 1 && n != k || k == 1 && score.HasMargin(l) != (n == 2) {
+		return nil, fmt.Errorf("%d classes and the loss %s", n, name)
+	}
+	return l, nil
+}
+
 // SchemaOf describes a table.
 func SchemaOf(t *table.Table) Schema {
-	s := Schema{Target: t.TargetName, Classes: slices.Clone(t.Classes), Source: t.SourceName, Weight: t.WeightName, AbsentMissing: t.AbsentMissing}
+	s := Schema{Target: t.TargetName, Classes: slices.Clone(t.Classes), Source: t.SourceName,
+		Weight: t.WeightName, AbsentMissing: t.AbsentMissing}
 	if r := t.Reading; !r.IsZero() {
 		s.Reading = &r
 	}
@@ -44,7 +59,8 @@ func SchemaOf(t *table.Table) Schema {
 // Table returns an empty table of this description: what a reader of prediction
 // data takes as its model.
 func (s *Schema) Table() *table.Table {
-	t := &table.Table{TargetName: s.Target, Classes: slices.Clone(s.Classes), SourceName: s.Source, WeightName: s.Weight, AbsentMissing: s.AbsentMissing}
+	t := &table.Table{TargetName: s.Target, Classes: slices.Clone(s.Classes), SourceName: s.Source,
+		WeightName: s.Weight, AbsentMissing: s.AbsentMissing}
 	if s.Reading != nil {
 		t.Reading = *s.Reading
 	}
@@ -68,15 +84,20 @@ func (s *Schema) Match(t *table.Table) error {
 		c := &t.Columns[i]
 		switch {
 		case i >= len(s.Columns):
-			return fmt.Errorf("boost: %s: %w: column %d, %q, is one more than the model has", t.Title(), ErrData, i+1, c.Name)
+			return fmt.Errorf("boost: %s: %w: column %d, %q, is one more than the model has", t.Title(),
+				ErrData, i+1, c.Name)
 		case c.Name != s.Columns[i].Name:
-			return fmt.Errorf("boost: %s: %w: column %d is %q, the model has %q there", t.Title(), ErrData, i+1, c.Name, s.Columns[i].Name)
+			return fmt.Errorf("boost: %s: %w: column %d is %q, the model has %q there", t.Title(), ErrData, i+1,
+				c.Name, s.Columns[i].Name)
 		case (c.Kind == table.Categorical) != s.Columns[i].Categorical:
-			return fmt.Errorf("boost: %s: %w: column %q is categorical in one of table and model only", t.Title(), ErrData, c.Name)
+			return fmt.Errorf("boost: %s: %w: column %q is categorical in one of table and model only",
+				t.Title(), ErrData, c.Name)
 		case !slices.Equal(c.Levels, s.Columns[i].Levels):
-			return fmt.Errorf("boost: %s: %w: the levels of column %q are not the model's; read the table with the model's columns", t.Title(), ErrData, c.Name)
+			return fmt.Errorf("boost: %s: %w: the levels of column %q are not the model's; read the table with the "+
+				"model's columns", t.Title(), ErrData, c.Name)
 		case len(c.Values) != t.Rows && t.Sparse == nil:
-			return fmt.Errorf("boost: %s: %w: column %q has %d values for %d rows", t.Title(), ErrData, c.Name, len(c.Values), t.Rows)
+			return fmt.Errorf("boost: %s: %w: column %q has %d values for %d rows", t.Title(), ErrData, c.Name,
+				len(c.Values), t.Rows)
 		}
 	}
 	if n := len(t.Columns); n < len(s.Columns) {

@@ -49,13 +49,15 @@ func TestSparseModels(t *testing.T) {
 	for _, absent := range []bool{false, true} {
 		for name, train := range map[string]func(*boost.Data) (*boost.Ensemble, error){
 			"gb": func(d *boost.Data) (*boost.Ensemble, error) {
-				return boost.TrainGradient(d, &boost.GradientOptions{Rounds: 12, Loss: boost.Logistic{}, RowSample: .8, ColumnSample: .7})
+				return boost.TrainGradient(d, &boost.GradientOptions{Rounds: 12, Loss: boost.Logistic{}, RowSample: .8,
+					ColumnSample: .7})
 			},
 			"rgb": func(d *boost.Data) (*boost.Ensemble, error) {
 				return boost.TrainRGB(d, &boost.RGBOptions{Rounds: 12, Loss: boost.Logistic{}, Seed: 1})
 			},
 			"adaboost with bins": func(d *boost.Data) (*boost.Ensemble, error) {
-				return boost.TrainAdaBoost(d, &boost.AdaBoostOptions{Rounds: 12, Learner: boost.SignTrees{Splits: 3, Bins: 255}})
+				return boost.TrainAdaBoost(d, &boost.AdaBoostOptions{
+					Rounds: 12, Learner: boost.SignTrees{Splits: 3, Bins: 255}})
 			},
 			"adaboost": func(d *boost.Data) (*boost.Ensemble, error) {
 				return boost.TrainAdaBoost(d, &boost.AdaBoostOptions{Rounds: 12})
@@ -84,7 +86,8 @@ func TestSparseModels(t *testing.T) {
 					t.Fatal(err)
 				}
 				files[k], tables[k] = b.Bytes(), x
-				if tests[k], err = table.Read(strings.NewReader(other), "y.svm", &table.Options{Storage: s, Like: x.Schema()}); err != nil {
+				if tests[k], err = table.Read(strings.NewReader(other), "y.svm",
+					&table.Options{Storage: s, Like: x.Schema()}); err != nil {
 					if !errors.Is(err, table.ErrColumns) {
 						t.Fatal(err)
 					}
@@ -123,7 +126,8 @@ func TestSparseModels(t *testing.T) {
 			if d := cmp.Diff(importance[0], importance[1]); d != "" {
 				t.Errorf("%s: permutation: %s", name, d)
 			}
-			if d := cmp.Diff(boost.QuestionsOf(tables[0]), boost.QuestionsOf(tables[1]), cmp.AllowUnexported(boost.Questions{})); d != "" {
+			if d := cmp.Diff(boost.QuestionsOf(tables[0]), boost.QuestionsOf(tables[1]),
+				cmp.AllowUnexported(boost.Questions{})); d != "" {
 				t.Errorf("questions: %s", d)
 			}
 		}
@@ -136,7 +140,8 @@ func TestSparseTooWide(t *testing.T) {
 	for j := 1; j < len(s.Start); j++ {
 		s.Start[j] = min(2*(j/500000), 2)
 	}
-	x := &table.Table{Name: "w.svm", Rows: 1000, Columns: make([]table.Column, 1e6), Sparse: s, Target: make([]float64, 1000), Classes: []string{"a", "b"}}
+	x := &table.Table{Name: "w.svm", Rows: 1000, Columns: make([]table.Column, 1e6), Sparse: s,
+		Target: make([]float64, 1000), Classes: []string{"a", "b"}}
 	for i := range x.Target {
 		x.Target[i] = float64(i % 2)
 	}
@@ -146,7 +151,9 @@ func TestSparseTooWide(t *testing.T) {
 	}
 	_, err = boost.TrainAdaBoost(d, nil)
 	var e *table.Error
-	if !errors.As(err, &e) || !errors.Is(err, table.ErrTooLarge) || !strings.Contains(err.Error(), "w.svm: 1000 rows of 1000000 columns are 4.0 GB") || !strings.Contains(err.Error(), `Options.Bins "255"`) {
+	if !errors.As(err, &e) || !errors.Is(err, table.ErrTooLarge) ||
+		!strings.Contains(err.Error(), "w.svm: 1000 rows of 1000000 columns are 4.0 GB") ||
+		!strings.Contains(err.Error(), `Options.Bins "255"`) {
 		t.Error(err)
 	}
 }

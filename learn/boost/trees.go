@@ -25,10 +25,9 @@ func (l Stumps) Prepare(d *Data, workers int) (Fitter, error) {
 	return SignTrees{Splits: 1, Bins: l.Bins}.Prepare(d, workers)
 }
 
-// SignTrees are trees of at most Splits internal nodes with leaves ±1, grown best
-// split first to maximise the edge Σ_leaves |Σ u|: the steepest direction in the
-// ball of the maximum norm. All thresholds are searched when Bins is 0, else those
-// between bins of a histogram.
+// SignTrees are trees of at most Splits internal nodes with leaves ±1. They are grown best split
+// first to maximise the edge Σ_leaves |Σ u|, the steepest direction in the ball of the maximum
+// norm. All thresholds are searched when Bins is 0, else those between bins of a histogram.
 type SignTrees struct{ Splits, Bins int }
 
 func (l SignTrees) Name() string { return fmt.Sprintf("trees:%d", l.Splits) }
@@ -55,9 +54,9 @@ func (l SignTrees) Prepare(d *Data, workers int) (Fitter, error) {
 	return newTreeFitter(d, workers, l.Splits, l.Bins, tree.Options{Criterion: tree.DualNorm, R: 1}, false)
 }
 
-// RegressionTrees fit -G by weighted least squares, or with Newton -G/H with
-// weights H: trees of at most Splits internal nodes, grown best split first over
-// all thresholds when Bins is 0, else over those between bins of a histogram.
+// RegressionTrees fit -G by weighted least squares, or with Newton -G/H with weights H. They have
+// at most Splits internal nodes, grown best split first over all thresholds when Bins is 0, else
+// over those between bins of a histogram.
 type RegressionTrees struct {
 	Splits, Bins int
 	Newton       bool
@@ -97,7 +96,8 @@ func newGrower(d *Data, exact bool, bins int, o tree.Options) (*tree.Grower, err
 		g, err := tree.NewExactGrower(d.X, o)
 		var e *table.Error
 		if errors.As(err, &e) && d.X.Sparse != nil {
-			e.Fixes = append(e.Fixes, table.Fix{Option: "Bins", Value: "255", Effect: "to split at the thresholds of histograms, which need no cell without a value"})
+			e.Fixes = append(e.Fixes, table.Fix{Option: "Bins", Value: "255",
+				Effect: "to split at the thresholds of histograms, which need no cell without a value"})
 		}
 		return g, err
 	}

@@ -92,7 +92,8 @@ func TestWarn(t *testing.T) {
 			return TrainGradient(d, &GradientOptions{Rounds: 3, MinWeight: 1e6, Control: control})
 		},
 		"rgb": func() (*Ensemble, error) {
-			return TrainRGB(d, &RGBOptions{Rounds: 3, MinHessian: 1e6, Score: Training, RowSample: 0.4, Control: control})
+			return TrainRGB(d, &RGBOptions{Rounds: 3, MinHessian: 1e6, Score: Training, RowSample: 0.4,
+				Control: control})
 		},
 	} {
 		heard = nil
@@ -129,7 +130,9 @@ func TestWarn(t *testing.T) {
 			t.Errorf("%d bins: %q, want %q", bins, heard, text)
 		}
 	}
-	if w := ColumnWarnings(&Data{X: many.X, Y: many.Y, W: append(slices.Repeat([]float64{0.5}, 300), slices.Repeat([]float64{1}, 42)...)}, 0); len(w) != 1 || !strings.Contains(w[0], "the 46 of least weight, in 46 rows") {
+	if w := ColumnWarnings(&Data{X: many.X, Y: many.Y,
+		W: append(slices.Repeat([]float64{0.5}, 300), slices.Repeat([]float64{1}, 42)...)}, 0); len(w) != 1 ||
+		!strings.Contains(w[0], "the 46 of least weight, in 46 rows") {
 		t.Errorf("%q", w)
 	}
 	for i := range c.Values {

@@ -55,14 +55,17 @@ func (e *Ensemble) WriteXGBoost(w io.Writer) error {
 	base, classes := 0.0, "0"
 	switch e.Loss.(type) {
 	case Logistic:
-		l.Objective = map[string]any{"name": "binary:logistic", "reg_loss_param": map[string]string{"scale_pos_weight": "1"}}
+		l.Objective = map[string]any{"name": "binary:logistic",
+			"reg_loss_param": map[string]string{"scale_pos_weight": "1"}}
 		base = float64(float32(score.Sigmoid(e.Start[0])))
 	case Squared:
-		l.Objective = map[string]any{"name": "reg:squarederror", "reg_loss_param": map[string]string{"scale_pos_weight": "1"}}
+		l.Objective = map[string]any{"name": "reg:squarederror",
+			"reg_loss_param": map[string]string{"scale_pos_weight": "1"}}
 		base = float64(float32(e.Start[0]))
 	case SoftMax:
 		classes = strconv.Itoa(k)
-		l.Objective = map[string]any{"name": "multi:softprob", "softmax_multiclass_param": map[string]string{"num_class": classes}}
+		l.Objective = map[string]any{"name": "multi:softprob", "softmax_multiclass_param": map[string]string{
+			"num_class": classes}}
 		base = float64(float32(e.Start[0])) // of all classes; where they differ, trees of one leaf make up for it
 	default:
 		return fmt.Errorf("boost: %w: XGBoost has no objective like the %s loss", ErrXGBoost, e.Loss.Name())
@@ -71,7 +74,8 @@ func (e *Ensemble) WriteXGBoost(w io.Writer) error {
 	g.Name = "gbtree"
 	g.Model.TreeInfo, g.Model.Trees = []int{}, []*tree.XGBoostTree{}
 	add := func(t *tree.Tree, weight float64, output int) error {
-		x, err := t.XGBoost(len(g.Model.Trees), d, weight, func(j int) int { return len(e.Schema.Columns[j].Levels) })
+		x, err := t.XGBoost(len(g.Model.Trees), d, weight,
+			func(j int) int { return len(e.Schema.Columns[j].Levels) })
 		if err != nil {
 			return fmt.Errorf("boost: tree %d: %w: %w", len(g.Model.Trees), ErrXGBoost, err)
 		}
@@ -79,7 +83,8 @@ func (e *Ensemble) WriteXGBoost(w io.Writer) error {
 		g.Model.Trees = append(g.Model.Trees, x)
 		return nil
 	}
-	if near := margin(e.Loss, base); slices.ContainsFunc(e.Start, func(v float64) bool { return !(math.Abs(v-near) <= 1e-7*max(1, math.Abs(v))) }) {
+	if near := margin(e.Loss, base); slices.ContainsFunc(
+		e.Start, func(v float64) bool { return !(math.Abs(v-near) <= 1e-7*max(1, math.Abs(v))) }) {
 		if k == 1 {
 			base = 0.5
 		}
@@ -122,7 +127,8 @@ func (e *Ensemble) WriteXGBoost(w io.Writer) error {
 			return err
 		}
 	}
-	g.Model.Param = map[string]string{"num_parallel_tree": "1", "num_trees": strconv.Itoa(len(g.Model.Trees)), "size_leaf_vector": "0"}
+	g.Model.Param = map[string]string{"num_parallel_tree": "1", "num_trees": strconv.Itoa(len(g.Model.Trees)),
+		"size_leaf_vector": "0"}
 	l.Attributes = map[string]string{}
 	if stopped {
 		l.Attributes["best_iteration"] = strconv.Itoa((trees+k-1)/k - 1)
@@ -136,7 +142,8 @@ func (e *Ensemble) WriteXGBoost(w io.Writer) error {
 		}
 		l.FeatureTypes = append(l.FeatureTypes, kind)
 	}
-	l.Param = map[string]string{"base_score": strconv.FormatFloat(base, 'E', -1, 32), "boost_from_average": "1", "num_class": classes, "num_feature": strconv.Itoa(d), "num_target": "1"}
+	l.Param = map[string]string{"base_score": strconv.FormatFloat(base, 'E', -1, 32), "boost_from_average": "1",
+		"num_class": classes, "num_feature": strconv.Itoa(d), "num_target": "1"}
 	m.Version = []int{1, 7, 4}
 	out := json.NewEncoder(w)
 	out.SetEscapeHTML(false) // XGBoost would keep \u0026 as six characters of a name
@@ -154,8 +161,8 @@ func xgbNameRune(r rune) rune {
 
 // leaf is a tree of one leaf.
 func leaf(v float64) *tree.Tree {
-	return &tree.Tree{Feature: []int32{-1}, Threshold: []float64{0}, Left: []int32{-1}, Right: []int32{-1}, Flags: []uint8{0},
-		Value: []float64{v}, Gain: []float64{0}, Cover: []float64{0}, Count: []int32{0}}
+	return &tree.Tree{Feature: []int32{-1}, Threshold: []float64{0}, Left: []int32{-1}, Right: []int32{-1},
+		Flags: []uint8{0}, Value: []float64{v}, Gain: []float64{0}, Cover: []float64{0}, Count: []int32{0}}
 }
 
 // margin is the score that a base_score stands for.
@@ -166,24 +173,24 @@ func margin(l Loss, base float64) float64 {
 	return base
 }
 
-// ReadXGBoost reads an XGBoost model of trees (booster gbtree, JSON as save_model writes
-// it, from version 1.0 on) with one of the objectives binary:logistic, reg:logistic,
-// binary:logitraw, reg:squarederror, multi:softprob and multi:softmax. Its trees are
-// what XGBoost has, but for arithmetic: scores are added up in 64 bits here.
+// ReadXGBoost reads an XGBoost model of trees: booster gbtree, JSON as save_model writes it, from
+// version 1.0 on. Objectives are binary:logistic, reg:logistic, binary:logitraw, reg:squarederror,
+// multi:softprob and multi:softmax. Predictions are XGBoost's except for rounding: scores are added
+// up in 64 bits here.
 //
-// Columns, levels and classes are those of like when that is not nil; it must have as
-// many columns as the model, of the same kinds, or those of a LIBSVM file that counts them from
-// 1, which to XGBoost has one more. Without it columns have the model's names, or f0, f1, …,
-// and levels and classes are numbers.
+// If like is not nil, columns, levels and classes are its. It must have as many columns as the
+// model, of the same kinds. It may also be a LIBSVM file that counts columns from 1, which has one
+// more to XGBoost. Without it columns have the model's names, or f0, f1, …, and levels and classes
+// are numbers.
 //
 // What a LIBSVM file leaves out is missing to such a model (Schema.AbsentMissing): XGBoost reads
 // it so.
 //
-// All trees are kept. Where XGBoost stopped early it notes best_iteration, counted from 0, beside
-// them; that stays in Settings, and XGBoostBest has it: its own wrapper for scikit-learn predicts
-// with that many rounds and one more, its Booster with all.
+// All trees are kept. Where XGBoost stopped early it notes best_iteration, counted from 0. The note
+// stays in Settings, and XGBoostBest returns it. XGBoost's wrapper for scikit-learn predicts with
+// that many rounds plus one, its Booster with all.
 //
-// The reader trusts nothing. Errors name the tree and node.
+// The reader does not trust its input. Errors name the tree and node.
 func ReadXGBoost(r io.Reader, like *Schema) (*Ensemble, error) {
 	m, err := decodeXGBoost(r)
 	if err != nil {
@@ -203,10 +210,12 @@ func ReadXGBoost(r io.Reader, like *Schema) (*Ensemble, error) {
 		return nil, err
 	}
 	l := &m.Learner
-	if best, err := strconv.Atoi(l.Attributes["best_iteration"]); err == nil && best >= 0 && best+1 < e.Rounds() {
+	if best, err := strconv.Atoi(l.Attributes["best_iteration"]); err == nil && best >= 0 &&
+		best+1 < e.Rounds() {
 		e.Settings = fmt.Sprintf(`{"best_iteration":%d}`, best)
 	}
-	if e.Schema, err = xgbSchema(l.FeatureNames, l.FeatureTypes, columns, like, e.Outputs(), classifies, trees); err != nil {
+	if e.Schema, err = xgbSchema(l.FeatureNames, l.FeatureTypes, columns, like, e.Outputs(), classifies,
+		trees); err != nil {
 		return nil, err
 	}
 	for i, t := range trees {
@@ -227,10 +236,11 @@ func decodeXGBoost(r io.Reader) (*xgbModel, error) {
 	if err != nil {
 		return nil, fmt.Errorf("boost: XGBoost model: %w", err)
 	}
-	// Behind the brace the text has a quote or a space; the binary form, which is what save_model
-	// writes by other names, the type of a length.
+	// After the brace the text form has a quote or a space. The binary form, which save_model
+	// writes under other names, has the type of a length.
 	if len(raw) > 1 && raw[0] == '{' && strings.IndexByte("LliIU#$", raw[1]) >= 0 {
-		return nil, badXGBoost("it is in XGBoost's binary form (UBJSON); load it in XGBoost and save it by a name that ends in .json")
+		return nil, badXGBoost("it is in XGBoost's binary form (UBJSON); load it in XGBoost and save it by a " +
+			"name that ends in .json")
 	}
 	var m xgbModel
 	if err := json.Unmarshal(properJSON(raw), &m); err != nil {
@@ -283,7 +293,8 @@ func (m *xgbModel) objective(e *Ensemble) (classifies bool, err error) {
 			e.Start = slices.Repeat(bases, k)
 		}
 	default:
-		return false, badXGBoost("the objective is %q; supported are binary:logistic, binary:logitraw, reg:logistic, reg:squarederror, multi:softprob and multi:softmax", objective)
+		return false, badXGBoost("the objective is %q; supported are binary:logistic, binary:logitraw, "+
+			"reg:logistic, reg:squarederror, multi:softprob and multi:softmax", objective)
 	}
 	if k := e.Outputs(); len(e.Start) != k || len(bases) > k {
 		return false, badXGBoost("base_score has %d numbers for %d scores", len(bases), k)
@@ -318,7 +329,8 @@ func (m *xgbModel) trees(e *Ensemble, columns int) ([]*tree.Tree, error) {
 			return nil, badXGBoost("tree %d adds to output %d of %d", i, c, e.Outputs())
 		}
 		trees[i] = t
-		e.Terms = append(e.Terms, Term{Weight: 1, Predictor: t, Output: g.TreeInfo[i], Family: -1, Round: i / (parallel * e.Outputs())})
+		e.Terms = append(e.Terms, Term{Weight: 1, Predictor: t, Output: g.TreeInfo[i], Family: -1,
+			Round: i / (parallel * e.Outputs())})
 	}
 	return trees, nil
 }
@@ -365,7 +377,8 @@ func XGBoostBest(e *Ensemble) (rounds int, ok bool) {
 	var s struct {
 		Best *int `json:"best_iteration"`
 	}
-	if e.Algorithm != "xgboost" || e.Settings == "" || json.Unmarshal([]byte(e.Settings), &s) != nil || s.Best == nil || *s.Best < 0 || *s.Best >= e.Rounds() {
+	if e.Algorithm != "xgboost" || e.Settings == "" || json.Unmarshal([]byte(e.Settings), &s) != nil ||
+		s.Best == nil || *s.Best < 0 || *s.Best >= e.Rounds() {
 		return 0, false
 	}
 	return *s.Best + 1, true

@@ -130,12 +130,15 @@ func checkSparse(t *testing.T, folder string) {
 	s := SchemaOf(x)
 	e := must[*Ensemble](t)(ReadXGBoost(bytes.NewReader(raw), &s))
 	e = must[*Ensemble](t)(Load(bytes.NewReader(saved(t, e))))
-	if x = must[*table.Table](t)(table.Open(files, "sparse.rows.svm", &table.Options{Like: e.Schema.Table()})); x.Missing() == 0 {
+	if x = must[*table.Table](t)(table.Open(files, "sparse.rows.svm",
+		&table.Options{Like: e.Schema.Table()})); x.Missing() == 0 {
 		t.Error("nothing is missing")
 	}
-	compareScores(t, "sparse", must[[]float64](t)(e.Scores(x, nil)), readGrid(t, filepath.Join(folder, "sparse.scores.csv")))
+	compareScores(t, "sparse", must[[]float64](t)(e.Scores(x, nil)),
+		readGrid(t, filepath.Join(folder, "sparse.scores.csv")))
 	// A model of ours reads zeros.
-	if x = must[*table.Table](t)(table.Open(files, "sparse.rows.svm", &table.Options{Like: s.Table()})); x.Missing() > 0 {
+	if x = must[*table.Table](t)(table.Open(files, "sparse.rows.svm",
+		&table.Options{Like: s.Table()})); x.Missing() > 0 {
 		t.Errorf("%d cells are missing", x.Missing())
 	}
 	s.Columns = s.Columns[1:]
@@ -147,7 +150,8 @@ func checkSparse(t *testing.T, folder string) {
 // XGBoost 3.1 writes base_score as a list.
 func TestXGBoostBaseScores(t *testing.T) {
 	raw := string(must[[]byte](t)(os.ReadFile("testdata/xgboost/classes.json")))
-	for list, want := range map[string][]float64{"5E-1": {.5, .5, .5}, "[5E-1]": {.5, .5, .5}, "[5E-1,-1E0,2.5E-1]": {.5, -1, .25}, "[5E-1,1E0]": nil, "[]": nil, "[1E0": nil, "[1E0,1E0,NaN]": nil} {
+	for list, want := range map[string][]float64{"5E-1": {.5, .5, .5}, "[5E-1]": {.5, .5, .5},
+		"[5E-1,-1E0,2.5E-1]": {.5, -1, .25}, "[5E-1,1E0]": nil, "[]": nil, "[1E0": nil, "[1E0,1E0,NaN]": nil} {
 		text := strings.Replace(raw, `"base_score":"5E-1"`, `"base_score":"`+list+`"`, 1)
 		e, err := ReadXGBoost(strings.NewReader(text), nil)
 		switch {
@@ -157,11 +161,13 @@ func TestXGBoostBaseScores(t *testing.T) {
 			t.Errorf("%s: %v, %v", list, e, err)
 		}
 	}
-	text := strings.Replace(string(must[[]byte](t)(os.ReadFile("testdata/xgboost/binary.json"))), `"base_score":"3E-1"`, `"base_score":"[3E-1,3E-1]"`, 1)
+	text := strings.Replace(string(must[[]byte](t)(os.ReadFile("testdata/xgboost/binary.json"))),
+		`"base_score":"3E-1"`, `"base_score":"[3E-1,3E-1]"`, 1)
 	if _, err := ReadXGBoost(strings.NewReader(text), nil); !errors.Is(err, ErrXGBoost) {
 		t.Errorf("two for one score: %v", err)
 	}
-	if _, err := ReadXGBoost(strings.NewReader("{L\x00\x00"), nil); !errors.Is(err, ErrXGBoost) || !strings.Contains(err.Error(), "UBJSON") {
+	if _, err := ReadXGBoost(strings.NewReader("{L\x00\x00"), nil); !errors.Is(err, ErrXGBoost) ||
+		!strings.Contains(err.Error(), "UBJSON") {
 		t.Errorf("the binary form: %v", err)
 	}
 }
@@ -180,7 +186,8 @@ func peer(t *testing.T) string {
 
 func runPeer(t *testing.T, python string, args ...string) {
 	t.Helper()
-	if out, err := exec.Command(python, append([]string{"testdata/xgboost/make.py"}, args...)...).CombinedOutput(); err != nil {
+	if out, err := exec.Command(python, append([]string{"testdata/xgboost/make.py"},
+		args...)...).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %v\n%s", args, err, out)
 	}
 }
@@ -334,7 +341,8 @@ func TestXGBoostRefuses(t *testing.T) {
 		if damaged == string(raw) {
 			t.Fatalf("%s: %s is not in the file", c.name, c.from)
 		}
-		if _, err := ReadXGBoost(strings.NewReader(damaged), nil); !errors.Is(err, ErrXGBoost) && !errors.Is(err, tree.ErrData) || !strings.Contains(err.Error(), c.want) {
+		if _, err := ReadXGBoost(strings.NewReader(damaged), nil); !errors.Is(err, ErrXGBoost) &&
+			!errors.Is(err, tree.ErrData) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want an error with %q", c.name, err, c.want)
 		}
 	}
@@ -385,7 +393,8 @@ func FuzzReadXGBoost(f *testing.F) {
 			t.Fatalf("what was saved is not loaded: %v", err)
 		}
 		same, err := own.Scores(x, nil)
-		if err != nil || !slices.EqualFunc(a, same, func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) }) {
+		if err != nil || !slices.EqualFunc(a, same,
+			func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) }) {
 			t.Fatalf("scores %v became %v: %v", a, same, err)
 		}
 		if !json.Valid(b.Bytes()) {
@@ -400,15 +409,16 @@ func FuzzReadXGBoost(f *testing.F) {
 			t.Fatal(err)
 		}
 		for i := range a {
-			if size := math.Abs(a[i]); size < 1e6 && math.Abs(again[i]-a[i]) > 1e-5*max(1, size)*float64(len(e.Terms)+1) {
+			if size := math.Abs(a[i]); size < 1e6 && math.Abs(again[i]-a[i]) > 1e-5*max(
+				1, size)*float64(len(e.Terms)+1) {
 				t.Fatalf("score %v became %v", a[i], again[i])
 			}
 		}
 	})
 }
 
-// What XGBoost's early stopping noted is there after an import, a file and an export, where the model
-// has more rounds; a damaged note is none.
+// What XGBoost's early stopping noted is there after an import, a file and an export, where the
+// model has more rounds; a damaged note is none.
 func TestXGBoostBest(t *testing.T) {
 	raw, err := os.ReadFile("testdata/xgboost/binary.json")
 	if err != nil {

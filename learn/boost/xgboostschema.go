@@ -9,7 +9,8 @@ import (
 )
 
 // xgbSchema describes the columns of an XGBoost model.
-func xgbSchema(names, types []string, columns int, like *Schema, outputs int, classifies bool, trees []*tree.Tree) (Schema, error) {
+func xgbSchema(names, types []string, columns int, like *Schema, outputs int, classifies bool,
+	trees []*tree.Tree) (Schema, error) {
 	if columns == 0 || len(names) != 0 && len(names) != columns || len(types) != 0 && len(types) != columns {
 		return Schema{}, badXGBoost("%d columns, %d names and %d types of them", columns, len(names), len(types))
 	}
@@ -34,7 +35,7 @@ func xgbSchema(names, types []string, columns int, like *Schema, outputs int, cl
 	}
 	// A file that claims a huge number of columns must show for it.
 	if like == nil && len(names) == 0 && columns > 1<<20 && columns > 64*(int(used)+1) {
-		return Schema{}, badXGBoost("%d columns, of which the trees read none after column %d", columns, used)
+		return Schema{}, badXGBoost("%d columns, but the trees read none after column %d", columns, used)
 	}
 	categorical := func(j int) bool {
 		if len(types) > 0 {

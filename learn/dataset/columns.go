@@ -28,9 +28,11 @@ func (s *Sentence) Column(c int) []string {
 type ColumnsOptions struct {
 	Columns int    // of every token; zero is as many as the first token has
 	Comment string // lines that begin with it are skipped; empty is none, since # may be a token
-	Tabs    bool   // columns end at each single tab, may hold blanks but not be empty; else any run of blanks and tabs ends them
-	Empty   bool   // with Tabs, columns may be empty after all
-	MaxLine int    // bytes; zero is DefaultMaxLine
+	// columns end at each single tab, may hold blanks but not be empty; else any run of blanks and
+	// tabs ends them
+	Tabs    bool
+	Empty   bool // with Tabs, columns may be empty after all
+	MaxLine int  // bytes; zero is DefaultMaxLine
 }
 
 // ReadColumns reads CoNLL columns: a token a line, its columns separated, and a

@@ -40,7 +40,8 @@ func TestColumns(t *testing.T) {
 	if got := want[0].Column(-1); !slices.Equal(got, []string{"B", "I"}) {
 		t.Error(got)
 	}
-	got, err := dataset.ReadColumns(strings.NewReader("% note\na b\tc\n"), "tabs", &dataset.ColumnsOptions{Tabs: true, Comment: "%"})
+	got, err := dataset.ReadColumns(strings.NewReader("% note\na b\tc\n"), "tabs",
+		&dataset.ColumnsOptions{Tabs: true, Comment: "%"})
 	if err != nil || !slices.Equal(got[0].Tokens[0], []string{"a b", "c"}) {
 		t.Errorf("%v, %v", got, err)
 	}
@@ -98,7 +99,8 @@ func TestErrorsNameThePlace(t *testing.T) {
 	}
 	broken := errors.New("disk on fire")
 	for _, read := range []func(io.Reader) error{columns(nil), conllu, pairs} {
-		if err := read(io.MultiReader(strings.NewReader("a\tb\n"[:0]), iotest.ErrReader(broken))); !errors.Is(err, broken) {
+		if err := read(io.MultiReader(strings.NewReader("a\tb\n"[:0]), iotest.ErrReader(broken))); !errors.Is(
+			err, broken) {
 			t.Errorf("reader's error: %v", err)
 		}
 	}
@@ -126,7 +128,8 @@ func TestCoNLLU(t *testing.T) {
 // An empty node may stand before the first word (0.1), and a range may be of one word.
 func TestCoNLLUSkipsNodesAndRanges(t *testing.T) {
 	const rest = "\ta\ta\tX\tX\t_\t_\t_\t_\t_\n"
-	in := "0.1" + rest + "1-1" + rest + "1" + rest + "1.1" + rest + "1.2" + rest + "2-3" + rest + "2" + rest + "3" + rest
+	in := "0.1" + rest + "1-1" + rest + "1" + rest + "1.1" + rest + "1.2" + rest + "2-3" + rest + "2" +
+		rest + "3" + rest
 	got, err := dataset.ReadCoNLLU(strings.NewReader(in), "f", nil)
 	if err != nil || len(got) != 1 {
 		t.Fatal(got, err)
@@ -138,8 +141,10 @@ func TestCoNLLUSkipsNodesAndRanges(t *testing.T) {
 
 func TestTSV(t *testing.T) {
 	in := "word\tn\tnote\r\n; skipped\r\na\t1\t\r\n\r\nb\t2\tx y\r\n"
-	got, err := dataset.ReadTSV(strings.NewReader(in), "f", &dataset.TSVOptions{Header: true, Comment: ";", Empty: true})
-	want := []dataset.Record{{Line: 3, Fields: []string{"a", "1", ""}}, {Line: 5, Fields: []string{"b", "2", "x y"}}}
+	got, err := dataset.ReadTSV(strings.NewReader(in), "f",
+		&dataset.TSVOptions{Header: true, Comment: ";", Empty: true})
+	want := []dataset.Record{{Line: 3, Fields: []string{"a", "1", ""}},
+		{Line: 5, Fields: []string{"b", "2", "x y"}}}
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,8 +240,9 @@ func FuzzReadColumns(f *testing.F) {
 	})
 }
 
-// What ReadCoNLLU accepts are the lines that a number alone begins, each sentence's in order and whole; written again,
-// it reads back equal; ReadColumns reads the same of what is left when comments, ranges and nodes are.
+// What ReadCoNLLU accepts are the lines that a number alone begins, each sentence's in order and
+// whole; written again, it reads back equal; ReadColumns reads the same of what is left when
+// comments, ranges and nodes are.
 func FuzzReadCoNLLU(f *testing.F) {
 	f.Add("1-2\tab\t_\t_\t_\t_\t_\t_\t_\t_\n1\ta\ta\tX\tX\t_\t0\troot\t_\t_\n\n")
 	f.Add("# c\n1\ta\ta\tX\tX\t_\t0\troot\t_\t_\r\n1.1\tx\tx\tX\tX\t_\t_\t_\t1:x\t_\r\n")
@@ -267,7 +273,10 @@ func FuzzReadCoNLLU(f *testing.F) {
 			}
 		}
 		for text, read := range map[string]func(string) ([]dataset.Sentence, error){
-			b.String(): func(s string) ([]dataset.Sentence, error) { return dataset.ReadCoNLLU(strings.NewReader(s), "f", nil) },
+			b.String(): func(s string) ([]dataset.Sentence,
+				error) {
+				return dataset.ReadCoNLLU(strings.NewReader(s), "f", nil)
+			},
 			"\n" + kept.String(): func(s string) ([]dataset.Sentence, error) {
 				return dataset.ReadColumns(strings.NewReader(s), "f", &dataset.ColumnsOptions{Tabs: true})
 			},
@@ -307,7 +316,8 @@ func FuzzReadTSV(f *testing.F) {
 		for _, r := range got {
 			b.WriteString(strings.Join(r.Fields, "\t") + "\n")
 		}
-		again, err := dataset.ReadTSV(strings.NewReader(b.String()), "f", &dataset.TSVOptions{Empty: empty, MaxLine: 1000})
+		again, err := dataset.ReadTSV(strings.NewReader(b.String()), "f",
+			&dataset.TSVOptions{Empty: empty, MaxLine: 1000})
 		if len(got) > 0 && len(got[0].Fields) == 1 && empty { // one empty field is a blank line
 			return
 		}

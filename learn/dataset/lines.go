@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// SyntaxError reports input that does not have the form asked for.
+// SyntaxError reports input that violates the format.
 type SyntaxError struct {
 	Name   string // of the input, as given by the caller
 	Line   int    // from 1
@@ -83,7 +83,8 @@ func (l *lines) next() ([]byte, error) {
 			}
 			at += n
 		}
-		return nil, l.failAt(b, at, "byte %#02x is not UTF-8; convert the input first, as with iconv -f latin1 -t utf-8", b[at])
+		return nil, l.failAt(b, at, "byte %#02x is not UTF-8; convert the input first, as with iconv -f latin1 "+
+			"-t utf-8", b[at])
 	}
 	return b, nil
 }

@@ -11,8 +11,8 @@ import (
 // Fold is one division of examples, by number, each part in ascending order.
 type Fold struct{ Train, Test []int }
 
-// Fingerprint names the division: 64 bits of FNV-1a, in hexadecimal. Others have other names but
-// for one in 2⁶⁴.
+// Fingerprint names the division: 64 bits of FNV-1a, in hexadecimal. Others have different names,
+// except with probability 2⁻⁶⁴.
 func (f *Fold) Fingerprint() string {
 	h := fnv.New64a()
 	var b [binary.MaxVarintLen64]byte

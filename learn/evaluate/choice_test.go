@@ -18,16 +18,18 @@ import (
 
 // fixed is a setting whose measures say nothing of the examples but which part is tested on.
 func fixed(name string, count *atomic.Int64, measures func(fold dataset.Fold) []float64) evaluate.Setting {
-	return evaluate.Setting{Name: name, Print: name, Fit: func(_ context.Context, fold dataset.Fold) ([]float64, error) {
-		count.Add(1)
-		return measures(fold), nil
-	}}
+	return evaluate.Setting{Name: name, Print: name,
+		Fit: func(_ context.Context, fold dataset.Fold) ([]float64, error) {
+			count.Add(1)
+			return measures(fold), nil
+		}}
 }
 
 // twoTrials divides seven examples: inner folds of one example and of two.
 func twoTrials() []evaluate.Trial {
 	inner := []dataset.Fold{{Train: []int{1, 2}, Test: []int{0}}, {Train: []int{0}, Test: []int{1, 2}}}
-	return []evaluate.Trial{{Fold: dataset.Fold{Train: []int{0, 1, 2}, Test: []int{3, 4}}, Inner: inner}, {Fold: dataset.Fold{Train: []int{0, 1, 2}, Test: []int{5, 6}}, Inner: inner}}
+	return []evaluate.Trial{{Fold: dataset.Fold{Train: []int{0, 1, 2}, Test: []int{3, 4}}, Inner: inner},
+		{Fold: dataset.Fold{Train: []int{0, 1, 2}, Test: []int{5, 6}}, Inner: inner}}
 }
 
 // One grid makes two choices of the same fits, by one measure or the other, and neither by the
@@ -48,8 +50,10 @@ func TestChoicesShareFits(t *testing.T) {
 			fixed("b", &count, at([]float64{2, 3, 5}, []float64{20, 21, 22})),
 			fixed("c", &count, at([]float64{2, 3, 4}, []float64{5, 31, 32})),
 		}
-		p := &evaluate.Plan{Measures: []string{"x", "y", "z"}, Trials: twoTrials(), Hindsight: hindsight, BestBy: 1, Contestants: []evaluate.Contestant{
-			{Name: "by x", Grid: grid, By: []int{0}}, {Name: "by y", As: "by x", By: []int{1}}, {Name: "by y z", As: "by y", By: []int{1, 2}}, {Name: "as by y", As: "by y"}}}
+		p := &evaluate.Plan{Measures: []string{"x", "y", "z"}, Trials: twoTrials(), Hindsight: hindsight, BestBy: 1,
+			Contestants: []evaluate.Contestant{
+				{Name: "by x", Grid: grid, By: []int{0}}, {Name: "by y", As: "by x", By: []int{1}},
+				{Name: "by y z", As: "by y", By: []int{1, 2}}, {Name: "as by y", As: "by y"}}}
 		r, err := p.Run(context.Background())
 		if err != nil {
 			t.Fatal(err)
@@ -58,7 +62,8 @@ func TestChoicesShareFits(t *testing.T) {
 			setting string
 			values  []float64
 			inner   float64 // of y
-		}{{"a", []float64{10, 11, 12}, 9}, {"b", []float64{20, 21, 22}, 3}, {"c", []float64{5, 31, 32}, 3}, {"b", []float64{20, 21, 22}, 3}}
+		}{{"a", []float64{10, 11, 12}, 9}, {"b", []float64{20, 21, 22}, 3}, {"c", []float64{5, 31, 32}, 3},
+			{"b", []float64{20, 21, 22}, 3}}
 		for c, w := range want {
 			s := r.Standings[c]
 			for trial := range p.Trials {
@@ -67,7 +72,8 @@ func TestChoicesShareFits(t *testing.T) {
 					t.Errorf("%s: %s with %v, inner %v; want %+v", s.Name, s.Chosen[trial], got, s.Inner[1][trial], w)
 				}
 			}
-			if hindsight && (s.Best != "a" || !slices.Equal(s.BestValues, []float64{11, 11}) || s.Settings[2][0][1] != 5) {
+			if hindsight && (s.Best != "a" || !slices.Equal(s.BestValues, []float64{11, 11}) ||
+				s.Settings[2][0][1] != 5) {
 				t.Errorf("%s: best %s %v, %v", s.Name, s.Best, s.BestValues, s.Settings)
 			}
 		}
@@ -82,10 +88,12 @@ func TestEqualFolds(t *testing.T) {
 	var count atomic.Int64
 	grid := []evaluate.Setting{
 		fixed("good on one", &count, func(f dataset.Fold) []float64 { return []float64{float64(len(f.Test)) - 1} }),
-		fixed("good on two", &count, func(f dataset.Fold) []float64 { return []float64{1.2 * (2 - float64(len(f.Test)))} }),
+		fixed("good on two", &count,
+			func(f dataset.Fold) []float64 { return []float64{1.2 * (2 - float64(len(f.Test)))} }),
 	}
 	for equal, want := range map[bool]string{false: "good on two", true: "good on one"} {
-		p := &evaluate.Plan{Measures: []string{"x"}, Trials: twoTrials(), EqualFolds: equal, Contestants: []evaluate.Contestant{{Name: "it", Grid: grid}}}
+		p := &evaluate.Plan{Measures: []string{"x"}, Trials: twoTrials(), EqualFolds: equal,
+			Contestants: []evaluate.Contestant{{Name: "it", Grid: grid}}}
 		if r, err := p.Run(context.Background()); err != nil || r.Standings[0].Chosen[0] != want {
 			t.Errorf("equal %v: %+v, %v", equal, r, err)
 		}
@@ -96,15 +104,19 @@ func TestEqualFolds(t *testing.T) {
 func TestAgainst(t *testing.T) {
 	var count atomic.Int64
 	one := func(name string, v ...float64) evaluate.Contestant {
-		return evaluate.Contestant{Name: name, Grid: []evaluate.Setting{fixed(name, &count, func(dataset.Fold) []float64 { return v })}}
+		return evaluate.Contestant{Name: name, Grid: []evaluate.Setting{
+			fixed(name, &count, func(dataset.Fold) []float64 { return v })}}
 	}
-	p := &evaluate.Plan{Measures: []string{"x", "y"}, Trials: twoTrials(), Against: "second", Contestants: []evaluate.Contestant{one("first", 0.5, 1), one("second", 0.25, 1), one("third", 0.25, math.Inf(1))}}
+	p := &evaluate.Plan{Measures: []string{"x", "y"}, Trials: twoTrials(), Against: "second",
+		Contestants: []evaluate.Contestant{one("first", 0.5, 1), one("second", 0.25, 1),
+			one("third", 0.25, math.Inf(1))}}
 	r, err := p.Run(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
 	first, third := r.Standings[0], r.Standings[2]
-	if r.Standings[1].Plain != nil || first.Plain[0].Mean != 0.25 || third.Plain[0].P != 1 || !math.IsNaN(float64(third.Plain[1].P)) || !math.IsNaN(third.Corrected[1].Mean) {
+	if r.Standings[1].Plain != nil || first.Plain[0].Mean != 0.25 || third.Plain[0].P != 1 ||
+		!math.IsNaN(float64(third.Plain[1].P)) || !math.IsNaN(third.Corrected[1].Mean) {
 		t.Errorf("%+v", r.Standings)
 	}
 	// All differences are equal: JSON holds the report.

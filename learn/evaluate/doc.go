@@ -1,6 +1,6 @@
 // Package evaluate compares ways to learn on the same divisions of the same examples: nested
-// cross-validation with grids, warm starts, known fits, and paired tests. Every cv, compare
-// and experiment of this module uses it, whatever the examples are: it sees their numbers only.
+// cross-validation with grids, warm starts, known fits, and paired tests. Every cv, compare and
+// experiment of this module uses it, for any kind of examples: it handles only their numbers.
 //
 //	plan := evaluate.Plan{
 //		Measures: []string{"error", "loss"}, // what Fit returns; settings are chosen by the first
@@ -15,23 +15,23 @@
 // # The types to know
 //
 // A Trial is one division into training and test, with inner folds that choose settings. A
-// Contestant has a grid of Settings; each Setting can Fit one fold and measure the examples
-// left out. A Report has the measures of what was chosen, by trial, and tests against one
+// Contestant has a grid of Settings; each Setting can Fit one fold and measure the examples left
+// out. A Report has the measures of the chosen settings, by trial, and tests against one
 // contestant. A contestant may choose by several measures in turn, or from the fits of another.
 //
 // # What may be relied on
 //
-//   - The test part of a trial has no say in what is chosen for it.
+//   - The test part of a trial does not influence the settings chosen for it.
 //   - Every contestant is trained and tested on the same divisions: differences are paired.
-//   - Results do not depend on the number of workers: sums are taken in the order of the
-//     jobs, and of equally good settings the first is chosen.
-//   - A fit whose setting and division are known is not made again.
-//   - A measure that is NaN, or fits that return another number of measures, are errors that
-//     name trial and setting.
+//   - Results do not depend on the number of workers. Sums are taken in the order of the jobs, and
+//     among equally good settings the first is chosen.
+//   - A fit with a known setting and division is not repeated.
+//   - A measure that is NaN is an error, and so is a different number of measures; both name trial
+//     and setting.
 //
 // # Tests
 //
-// PairedT on trials whose training parts overlap finds too much; CorrectedT is the resampled
-// test of C. Nadeau and Y. Bengio, "Inference for the generalization error", Machine Learning
-// 52:239-281, 2003. Reports have both.
+// PairedT on trials whose training parts overlap finds too many differences; CorrectedT is the
+// resampled test of C. Nadeau and Y. Bengio, "Inference for the generalization error", Machine
+// Learning 52:239-281, 2003. Reports have both.
 package evaluate

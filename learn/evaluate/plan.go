@@ -19,7 +19,8 @@ type Trial struct {
 }
 
 // Folds makes a trial of each fold. inner, if not nil, divides its training part further.
-func Folds(folds []dataset.Fold, inner func(trial int, train []int) ([]dataset.Fold, error)) ([]Trial, error) {
+func Folds(folds []dataset.Fold, inner func(trial int, train []int) ([]dataset.Fold, error)) ([]Trial,
+	error) {
 	out := make([]Trial, len(folds))
 	for i, f := range folds {
 		out[i].Fold = f
@@ -47,14 +48,15 @@ type Setting struct {
 // Contestant takes part in a comparison.
 type Contestant struct {
 	Name string
-	Grid []Setting // at least one, but for a contestant with As
+	Grid []Setting // at least one, except for a contestant with As
 	// By are the measures that settings are chosen by, by number: the second decides where the
 	// first is equal, and so on. nil is all, in their order.
 	By []int
-	// Path, if not nil, fits several settings of the grid to one fold, each from where the
-	// one before it ended: it calls done with the measures of each, in any order. Setting.Fit
-	// is then not called.
-	Path func(ctx context.Context, fold dataset.Fold, settings []int, done func(setting int, measures []float64) error) error
+	// Path, if not nil, fits several settings of the grid to one fold, each starting from where the
+	// one before it ended. It calls done with the measures of each, in any order. Setting.Fit is
+	// then not called.
+	Path func(ctx context.Context, fold dataset.Fold, settings []int,
+		done func(setting int, measures []float64) error) error
 	// As names a contestant before this one whose inner fits this one chooses by, and whose
 	// choices it takes without a By of its own. Its grid must have as many settings; one
 	// without a grid has that contestant's settings, and shares its fits. "" fits and chooses
@@ -82,10 +84,10 @@ type Plan struct {
 	Trials      []Trial
 	// Weight returns the weight of an example in means over inner folds; nil is 1.
 	Weight func(example int) float64
-	// EqualFolds lets inner folds count the same, whatever they weigh.
+	// EqualFolds gives all inner folds the same weight.
 	EqualFolds bool
-	// Hindsight fits every setting to every training part, and not only what was chosen:
-	// Standing.Best then says what the best choice would have been, by measure BestBy.
+	// Hindsight fits every setting to every training part, not only the chosen ones. Standing.Best
+	// then says which choice would have been best, by measure BestBy.
 	Hindsight bool
 	BestBy    int
 	// Against names the contestant that the others are tested against; "" is the first.
@@ -97,8 +99,8 @@ type Plan struct {
 	// Save, if not nil, is called with each new fit of known settings and finite measures,
 	// one call at a time. An error ends the run, and no call follows it.
 	Save func(*Fitted) error
-	// Done, if not nil, is told after each fit, by several goroutines at once; all is the
-	// number of fits, those that contestants may come to share counted for each.
+	// Done, if not nil, is called after each fit, from several goroutines at once. all is the
+	// number of fits, where fits that contestants may share count for each.
 	Done func(all int, contestant string, trial int)
 }
 
@@ -168,21 +170,25 @@ func (p *Plan) Run(ctx context.Context) (*Report, error) {
 
 func (r *planned) check() error {
 	if len(r.Measures) == 0 || len(r.Contestants) == 0 || len(r.Trials) == 0 {
-		return fmt.Errorf("evaluate: %d measures, %d contestants and %d trials: none may be zero", len(r.Measures), len(r.Contestants), len(r.Trials))
+		return fmt.Errorf("evaluate: %d measures, %d contestants and %d trials: none may be zero", len(r.Measures),
+			len(r.Contestants), len(r.Trials))
 	}
 	for i := range r.Trials {
 		if t := &r.Trials[i]; len(t.Train) == 0 || len(t.Test) == 0 {
-			return fmt.Errorf("evaluate: trial %d has %d examples to train on and %d to test on", i+1, len(t.Train), len(t.Test))
+			return fmt.Errorf("evaluate: trial %d has %d examples to train on and %d to test on", i+1,
+				len(t.Train), len(t.Test))
 		}
 		weight := 0.0
 		for k, f := range r.Trials[i].Inner {
 			if len(f.Train) == 0 || len(f.Test) == 0 {
-				return fmt.Errorf("evaluate: trial %d: inner fold %d has %d examples to train on and %d to test on", i+1, k+1, len(f.Train), len(f.Test))
+				return fmt.Errorf("evaluate: trial %d: inner fold %d has %d examples to train on and %d to test on", i+1,
+					k+1, len(f.Train), len(f.Test))
 			}
 			weight += r.weight(&f)
 		}
 		if len(r.Trials[i].Inner) > 0 && !(weight > 0) {
-			return fmt.Errorf("evaluate: trial %d: the examples of inner folds weigh %v in all; settings cannot be chosen on them", i+1, weight)
+			return fmt.Errorf("evaluate: trial %d: the examples of inner folds weigh %v in all; settings cannot be "+
+				"chosen on them", i+1, weight)
 		}
 	}
 	measure := func(m int) bool { return m >= 0 && m < len(r.Measures) }
@@ -190,7 +196,8 @@ func (r *planned) check() error {
 		return fmt.Errorf("evaluate: the best is judged by measure %d of %d", r.BestBy, len(r.Measures))
 	}
 	if r.Against != "" {
-		if r.tested = slices.IndexFunc(r.Contestants, func(k Contestant) bool { return k.Name == r.Against }); r.tested < 0 {
+		if r.tested = slices.IndexFunc(r.Contestants,
+			func(k Contestant) bool { return k.Name == r.Against }); r.tested < 0 {
 			return fmt.Errorf("evaluate: no contestant %q to test the others against", r.Against)
 		}
 	}
@@ -207,7 +214,8 @@ func (r *planned) check() error {
 		if k.As != "" {
 			leader = slices.IndexFunc(r.Contestants[:c], func(o Contestant) bool { return o.Name == k.As })
 			if leader < 0 || len(k.Grid) > 0 && len(r.grid(leader)) != len(k.Grid) {
-				return fmt.Errorf("evaluate: %s takes the choices of %q, which is no contestant before it with %d settings", k.Name, k.As, len(k.Grid))
+				return fmt.Errorf("evaluate: %s takes the choices of %q, which is no contestant before it with %d "+
+					"settings", k.Name, k.As, len(k.Grid))
 			}
 			source = r.source[leader]
 			if len(k.Grid) == 0 {
@@ -217,7 +225,8 @@ func (r *planned) check() error {
 		r.leader, r.source, r.owner = append(r.leader, leader), append(r.source, source), append(r.owner, owner)
 		for i := range r.Trials {
 			if n := len(r.grid(c)); n > 1 && len(r.Trials[i].Inner) == 0 {
-				return fmt.Errorf("evaluate: %s has %d settings, and trial %d no inner folds to choose on", k.Name, n, i+1)
+				return fmt.Errorf("evaluate: %s has %d settings, and trial %d no inner folds to choose on",
+					k.Name, n, i+1)
 			}
 		}
 	}
@@ -378,7 +387,8 @@ func (r *planned) save(j *job, s int, division string, m []float64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.unsaved == nil {
-		r.unsaved = r.Save(&Fitted{k.Name, k.Grid[s].Name, j.trial, j.inner, fingerprint(k.Grid[s].Print), division, m})
+		r.unsaved = r.Save(&Fitted{k.Name, k.Grid[s].Name, j.trial, j.inner,
+			fingerprint(k.Grid[s].Print), division, m})
 	}
 	return r.unsaved
 }

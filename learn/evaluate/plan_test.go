@@ -47,10 +47,11 @@ func shrunk(y []float64, by float64, fold dataset.Fold) []float64 {
 
 func setting(y []float64, by float64, count *atomic.Int64) evaluate.Setting {
 	name := fmt.Sprintf("by=%v", by)
-	return evaluate.Setting{Name: name, Print: "mean " + name, Fit: func(_ context.Context, fold dataset.Fold) ([]float64, error) {
-		count.Add(1)
-		return shrunk(y, by, fold), nil
-	}}
+	return evaluate.Setting{Name: name, Print: "mean " + name,
+		Fit: func(_ context.Context, fold dataset.Fold) ([]float64, error) {
+			count.Add(1)
+			return shrunk(y, by, fold), nil
+		}}
 }
 
 func plan(t *testing.T, y []float64, count *atomic.Int64) *evaluate.Plan {
@@ -62,7 +63,8 @@ func plan(t *testing.T, y []float64, count *atomic.Int64) *evaluate.Plan {
 	trials, err := evaluate.Folds(folds, func(trial int, train []int) ([]dataset.Fold, error) {
 		inner, err := dataset.KFold(len(train), 3, rand.New(rand.NewPCG(uint64(trial), 5)))
 		for k := range inner {
-			inner[k] = dataset.Fold{Train: dataset.Pick(train, inner[k].Train), Test: dataset.Pick(train, inner[k].Test)}
+			inner[k] = dataset.Fold{Train: dataset.Pick(train, inner[k].Train),
+				Test: dataset.Pick(train, inner[k].Test)}
 		}
 		return inner, err
 	})
@@ -73,10 +75,12 @@ func plan(t *testing.T, y []float64, count *atomic.Int64) *evaluate.Plan {
 	for _, by := range []float64{0.5, 0.9, 1, 1.1} {
 		grid = append(grid, setting(y, by, count))
 	}
-	return &evaluate.Plan{Measures: []string{"square", "absolute"}, Trials: trials, Contestants: []evaluate.Contestant{
-		{Name: "shrunk", Grid: grid}, {Name: "zero", Grid: []evaluate.Setting{setting(y, 0, count)}},
-		{Name: "half as far", As: "shrunk", Grid: []evaluate.Setting{setting(y, 0.25, count), setting(y, 0.45, count), setting(y, 0.5, count), setting(y, 0.55, count)}},
-	}}
+	return &evaluate.Plan{Measures: []string{"square", "absolute"}, Trials: trials,
+		Contestants: []evaluate.Contestant{
+			{Name: "shrunk", Grid: grid}, {Name: "zero", Grid: []evaluate.Setting{setting(y, 0, count)}},
+			{Name: "half as far", As: "shrunk", Grid: []evaluate.Setting{setting(y, 0.25, count),
+				setting(y, 0.45, count), setting(y, 0.5, count), setting(y, 0.55, count)}},
+		}}
 }
 
 // byHand is the same comparison, written out.
@@ -181,7 +185,8 @@ func TestPathAndKnownFits(t *testing.T) {
 	}
 	p = plan(t, y, &count)
 	grid := p.Contestants[0].Grid
-	p.Contestants[0].Path = func(ctx context.Context, fold dataset.Fold, settings []int, done func(int, []float64) error) error {
+	p.Contestants[0].Path = func(ctx context.Context, fold dataset.Fold, settings []int,
+		done func(int, []float64) error) error {
 		for _, s := range slices.Backward(settings) {
 			m, err := grid[s].Fit(ctx, fold)
 			if err == nil {
@@ -227,14 +232,22 @@ func TestErrors(t *testing.T) {
 		"no trials":      {func(p *evaluate.Plan) { p.Trials = nil }, "0 trials"},
 		"no setting":     {func(p *evaluate.Plan) { p.Contestants[1].Grid = nil }, "zero has no setting"},
 		"no inner folds": {func(p *evaluate.Plan) { p.Trials[2].Inner = nil }, "trial 3 no inner folds"},
-		"empty test":     {func(p *evaluate.Plan) { p.Trials[1].Test = nil }, "trial 2 has 9 examples to train on and 0 to test on"},
-		"no weight":      {func(p *evaluate.Plan) { p.Weight = func(int) float64 { return 0 } }, "trial 1: the examples of inner folds weigh 0"},
-		"no leader":      {func(p *evaluate.Plan) { p.Contestants[2].As = "none" }, `choices of "none"`},
+		"empty test": {func(p *evaluate.Plan) { p.Trials[1].Test = nil },
+			"trial 2 has 9 examples to train on and 0 to test on"},
+		"no weight": {func(p *evaluate.Plan) { p.Weight = func(int) float64 { return 0 } },
+			"trial 1: the examples of inner folds weigh 0"},
+		"no leader": {func(p *evaluate.Plan) { p.Contestants[2].As = "none" }, `choices of "none"`},
 		"a failing fit": {func(p *evaluate.Plan) {
-			p.Contestants[0].Grid[1].Fit = func(context.Context, dataset.Fold) ([]float64, error) { return nil, broken }
+			p.Contestants[0].Grid[1].Fit = func(context.Context, dataset.Fold) ([]float64,
+				error) {
+				return nil, broken
+			}
 		}, "trial 1, shrunk by=0.9: broken"},
 		"measures": {func(p *evaluate.Plan) {
-			p.Contestants[0].Grid[1].Fit = func(context.Context, dataset.Fold) ([]float64, error) { return []float64{1, math.NaN()}, nil }
+			p.Contestants[0].Grid[1].Fit = func(context.Context, dataset.Fold) ([]float64,
+				error) {
+				return []float64{1, math.NaN()}, nil
+			}
 		}, "measures [1 NaN]"},
 		"save": {func(p *evaluate.Plan) { p.Save = func(*evaluate.Fitted) error { return broken } }, "broken"},
 	} {

@@ -26,9 +26,9 @@ type Standing struct {
 	// where there was one setting.
 	Inner [][]float64 `json:"-"`
 
-	// Best is the setting with the least mean measure Plan.BestBy on the test parts themselves,
-	// and BestValues are those measures by trial: not nested, and too good by the luck of the
-	// choice. Empty without Hindsight.
+	// Best is the setting with the least mean of measure Plan.BestBy on the test parts themselves,
+	// and BestValues are those measures by trial. They are not nested, and optimistic. Empty
+	// without Hindsight.
 	Best       string    `json:"best,omitempty"`
 	BestValues []float64 `json:"best_values,omitempty"`
 	// Settings are the measures of every setting, by setting, measure and trial; nil without
@@ -49,7 +49,8 @@ func (r *planned) report() (*Report, error) {
 		train, test = train+float64(len(r.Trials[i].Train)), test+float64(len(r.Trials[i].Test))
 	}
 	for c, k := range r.Contestants {
-		s := Standing{Name: k.Name, Values: make([][]float64, len(r.Measures)), Inner: make([][]float64, len(r.Measures))}
+		s := Standing{Name: k.Name, Values: make([][]float64, len(r.Measures)),
+			Inner: make([][]float64, len(r.Measures))}
 		for t, chosen := range r.chosen[c] {
 			s.Chosen = append(s.Chosen, r.grid(c)[chosen].Name)
 			inner := r.sums(c, t, chosen)

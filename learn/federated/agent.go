@@ -16,8 +16,8 @@ import (
 	"github.com/tropica-fst/tropica/learn/optim"
 )
 
-// Agent is where data are: it answers requests, and its rows never leave it but for what the
-// package comment says. It is safe for use by several goroutines.
+// Agent holds data and answers requests. Its rows never leave it, except as the package comment
+// says. It is safe for use by several goroutines.
 type Agent struct {
 	c       *Config
 	run     string
@@ -36,7 +36,7 @@ type Agent struct {
 	prepared   boost.Fitter
 }
 
-// TableOptions say how an agent's file is to be read.
+// TableOptions say how to read an agent's file.
 func (c *Config) TableOptions(m Member) *table.Options {
 	o := &table.Options{Target: c.Target, Classes: c.Classes, Task: table.Classification, Unread: c.Drop}
 	if column, _, ok := strings.Cut(m.Where, "="); ok {
@@ -150,14 +150,14 @@ func (a *Agent) Columns() []string { return a.join().Columns }
 // KernelModel.Violations.
 func (a *Agent) Violations(m *KernelModel) (int, error) { return m.Violations(a.x) }
 
-// What an agent has, as Have tells it.
+// The state of an agent, as reported in Have.
 const (
 	hasNothing  = 0
 	hasFeatures = 1 // how inputs are standardised
 	hasQ        = 2 // the domain classifier; each term of the ensemble counts 1 more
 )
 
-// Have tells what the agent knows of the run already, so that it need not be sent again: 0 is
+// Have is the part of the run that the agent has already, so that it is not sent again; 0 is
 // nothing, as after a restart.
 func (a *Agent) Have() int {
 	a.mu.Lock()
@@ -171,8 +171,9 @@ func (a *Agent) Have() int {
 	return hasNothing
 }
 
-// Answer answers a request. What the agent cannot answer is an answer that says so, with its
-// number; the error is for a context that was cancelled, and then there is no answer.
+// Answer answers a request. A request that the agent cannot answer gives an answer that says so,
+// with an error number. An error is returned only for a cancelled context, and then there is no
+// answer.
 func (a *Agent) Answer(ctx context.Context, request []byte) ([]byte, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -241,7 +242,7 @@ func (a *Agent) answer(ctx context.Context, m *Message, h Head) (*Message, error
 	return out, nil
 }
 
-// joined is what an agent says of its table.
+// joined is an agent's description of its table.
 type joined struct {
 	Columns []string `json:"columns"`
 	Domain  string   `json:"domain,omitempty"`

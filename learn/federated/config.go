@@ -44,7 +44,8 @@ type Config struct {
 	// Zero is 5.
 	MinRows int    `json:"min_rows,omitempty"`
 	Seed    uint64 `json:"seed,omitempty"`
-	// Secure asks for the sums of multiboost through masks: the server learns no agent's own.
+	// Secure collects the sums of multiboost through masks, so that the server does not learn those
+	// of one agent.
 	Secure bool `json:"secure,omitempty"`
 
 	MultiBoost BoostOptions   `json:"multiboost,omitzero"` // adaboost too
@@ -80,12 +81,12 @@ type BoostOptions struct {
 	Step      float64 `json:"step,omitempty" flag:"step" default:"0.3" above:"0" help:"Step of round t times sqrt(t)"`
 	Clients   int     `json:"clients,omitempty" flag:"clients" default:"20" min:"0" help:"Agents of each domain that are asked in a round; 0 is all"`
 	// Candidates and Proposals are for multiboost alone.
-	Candidates int `json:"candidates,omitempty" flag:"candidates" default:"64" min:"0" help:"Base classifiers of each domain's dictionary that are tried in a round; 0 is all"`
+	Candidates int `json:"candidates,omitempty" flag:"candidates" default:"64" min:"0" help:"Base classifiers of each domain's dictionary to try in a round; 0 is all"`
 	Proposals  int `json:"proposals,omitempty" flag:"proposals" default:"10" min:"1" max:"1000" help:"Base classifiers that each agent proposes for its domain's dictionary"`
 
 	Mu         float64 `json:"mu,omitempty" flag:"mu" default:"5" above:"0" help:"Sharpness of softmax, relative to the largest loss" topic:"objective"`
 	FixedMu    bool    `json:"fixed_mu,omitempty" flag:"fixed_mu" help:"mu is not relative" topic:"objective"`
-	Shared     bool    `json:"shared,omitempty" flag:"shared" help:"A slot with Q = 1 beside those of the domains: one term in all of them" topic:"objective"`
+	Shared     bool    `json:"shared,omitempty" flag:"shared" help:"Add a slot with Q = 1 to those of the domains: one term in all of them" topic:"objective"`
 	ClientMean bool    `json:"client_mean,omitempty" flag:"client_mean" help:"Mean of the agents' means, as figure 4.2 has it, not of rows" topic:"objective"`
 	Closed     bool    `json:"closed,omitempty" flag:"closed" help:"Step by the pooled error, half its log odds (adaboost)" topic:"baselines"`
 	Only       string  `json:"only,omitempty" flag:"only" help:"Domain that is learnt from alone (adaboost)" topic:"baselines"`
@@ -196,7 +197,8 @@ func (c *Config) Check() error {
 		for _, k := range c.Domains() {
 			if n := len(c.of(k)); n < leastSecure || c.MultiBoost.Clients > 0 &&
 				c.MultiBoost.Clients < leastSecure {
-				return bad("secure: domain %q has %d agents, of which %d are asked in a round; sums of fewer than %d say too much of one",
+				return bad("secure: domain %q has %d agents, and a round uses %d; sums of fewer than %d reveal "+
+					"too much of one",
 					k, n, c.MultiBoost.Clients, leastSecure)
 			}
 		}
@@ -253,7 +255,7 @@ func (c *Config) names() []string {
 	return out
 }
 
-// Member returns the agent of that name; ok tells whether there is one.
+// Member returns the agent of that name; ok reports whether it exists.
 func (c *Config) Member(name string) (m Member, ok bool) {
 	i, ok := slices.BinarySearchFunc(c.Agents, name, func(m Member,
 		n string) int {

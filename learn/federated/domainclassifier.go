@@ -111,7 +111,8 @@ func (b *booster) measureQ() error {
 			}
 		}
 		if b.p > 1 && row[k] <= 1/float64(b.p)*(1+1e-9) {
-			b.warn("the mean of Q(%d|x) over the rows of domain %q is %.3g, no more than 1/%d: the domain classifier does not know this domain from the others",
+			b.warn("the mean of Q(%d|x) over the rows of domain %q is %.3g, no more than 1/%d: the domain "+
+				"classifier does not know this domain from the others",
 				k+1, names[k], row[k], b.p)
 		}
 		b.meanQ = append(b.meanQ, row)

@@ -29,16 +29,19 @@ const (
 	NoSecureSum  Code = 402 // a secure sum could not be opened
 	OtherJournal Code = 403 // a journal of another run, or a damaged one
 	Infeasible   Code = 501 // no function separates the samples
-	NotSolved    Code = 502 // the solver stopped before the accuracy that was asked for
+	NotSolved    Code = 502 // the solver stopped before the requested accuracy
 )
 
 var mends = map[Code]string{
-	BadConfig:    "correct the field that is named; `learn federated config` writes a file to begin with",
-	UnknownAgent: "add the agent to the field agents of the configuration, the same for everyone, or use the certificate of a listed one",
-	OtherDomain:  "the configuration says which domain an agent speaks for: ask for a certificate of that domain",
-	BadTable:     "correct the file at the place that is named",
-	FewRows:      "collect more rows, join two agents into one, or lower min_rows everywhere: sums of few rows reveal them",
-	OtherColumns: "give all agents the same columns, by name and in the same order; the field drop leaves columns out",
+	BadConfig: "correct the field that is named; `learn federated config` writes a file to begin with",
+	UnknownAgent: "add the agent to the field agents of the configuration, the same for everyone, or use the " +
+		"certificate of a listed one",
+	OtherDomain: "the configuration says which domain an agent speaks for: ask for a certificate of that domain",
+	BadTable:    "correct the file at the place that is named",
+	FewRows: "collect more rows, join two agents into one, or lower min_rows everywhere: sums of few " +
+		"rows reveal them",
+	OtherColumns: "give all agents the same columns, by name and in the same order; the field drop leaves " +
+		"columns out",
 	NewerVersion: "update the program that reads the message",
 	Malformed:    "send the file again; if that does not help, both sides are of different programs",
 	OtherRun:     "give all sides the same configuration, and the files of one run",
@@ -49,16 +52,19 @@ var mends = map[Code]string{
 	AnsweredElse: "run each agent once: two programs answer under one name",
 	LostState:    "nothing: the server sends the agent what it has lost",
 	NoQuorum:     "start the missing agents and the server again; it goes on from its journal",
-	NoSecureSum:  "start the missing agents again; secure sums need a majority of each domain's agents, three or more",
-	OtherJournal: "remove the journal to begin anew, or restore it, and the configuration that it was written with",
-	Infeasible:   "use cost hinge or total-hinge in place of margin, which asks for all samples on their side; allow more by a lower price or a larger hinge",
-	NotSolved:    "allow more by a lower price or a larger hinge, or change the fields accuracy and max_steps",
+	NoSecureSum: "start the missing agents again; secure sums need a majority of each domain's agents, " +
+		"three or more",
+	OtherJournal: "remove the journal to begin anew, or restore it, and the configuration that it was " +
+		"written with",
+	Infeasible: "use cost hinge or total-hinge in place of margin, which asks for all samples on their side; " +
+		"allow more by a lower price or a larger hinge",
+	NotSolved: "allow more by a lower price or a larger hinge, or change the fields accuracy and max_steps",
 }
 
 // Mend says in a line what to do about errors of that kind.
 func (c Code) Mend() string { return mends[c] }
 
-// String is the number as messages have it: "FED-202".
+// String returns the number as in messages: "FED-202".
 func (c Code) String() string { return fmt.Sprintf("FED-%d", int(c)) }
 
 // Codes lists all kinds in the order of their numbers.
@@ -72,7 +78,7 @@ func Codes() []Code {
 // Error is an error of a run with its number.
 type Error struct {
 	Code  Code
-	Agent string // whom it concerns; "" is nobody in particular
+	Agent string // the agent concerned; "" is none in particular
 	Msg   string
 	Err   error // beneath; nil for none
 }

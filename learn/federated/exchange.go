@@ -25,9 +25,9 @@ type Call struct {
 	// Request makes the request of an agent that has the terms up to have; see Agent.Have. It
 	// may be called again, for an agent that has lost what it had.
 	Request func(name string, have int) (*Message, error)
-	// Accept returns an *Error for an answer that cannot be used. It is as if none had come.
+	// Accept returns an *Error for an answer that cannot be used. It counts as missing.
 	Accept func(answer *Message) error
-	Limit  int64 // of the bytes of an answer; nobody reads a larger one
+	Limit  int64 // of the bytes of an answer; larger ones are not read
 }
 
 // Answers are what came of a call.
@@ -49,7 +49,7 @@ type Exchange interface {
 type Local struct {
 	Agents  map[string]*Agent
 	Workers int // goroutines; zero is GOMAXPROCS. Results do not depend on it
-	// Lose, if not nil, tells which answers are lost: by agent, phase and round.
+	// Lose, if not nil, reports which answers are lost, by agent, phase and round.
 	Lose func(agent, phase string, round int) bool
 }
 
@@ -157,7 +157,7 @@ func (c *Config) quorum(call *Call, a *Answers) error {
 	return nil
 }
 
-// Enough reports whether so many answers make a quorum in every group of a call.
+// Enough reports whether the answers make a quorum in every group of a call.
 func (c *Config) Enough(call *Call, answered func(name string) bool) bool {
 	a := &Answers{By: map[string][]byte{}}
 	for _, name := range call.To {
@@ -237,9 +237,9 @@ func (r *Record) Encode() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// ReadJournal reads records up to the end, or to a last one that is cut short or damaged, as
-// it is where the server was killed. whole is the number of bytes before it: cut the file
-// there before more is appended. A damaged record with others behind it is an *Error.
+// ReadJournal reads records up to the end, or up to a last record that is cut short or damaged, as
+// happens when the server is killed. whole is the number of bytes before it: cut the file there
+// before more is appended. A damaged record with others behind it is an *Error.
 func ReadJournal(r io.Reader) (records []Record, whole int64, err error) {
 	for {
 		var head [8]byte
@@ -291,8 +291,8 @@ func damaged(rest *io.LimitedReader, number int, at int64) error {
 		number, at, at)
 }
 
-// Journal is an Exchange that keeps what came of every call, and does not ask again for what
-// Old has: so a run that was cut off anywhere goes on as if it had not been.
+// Journal is an Exchange that keeps the outcome of every call, and does not repeat the calls of
+// Old. A run that was interrupted anywhere thus continues as if it had not been.
 type Journal struct {
 	Exchange
 	Old    []Record

@@ -17,11 +17,11 @@ type Forecast struct {
 	Note      string       `json:"note,omitempty"`
 }
 
-// Foretell returns what a run of agents with these columns takes, if all answer. rows are the
-// rows of an agent, on average. Of classification in one round it is the most: as if all
-// samples were critical; of boosting with all candidates too, as if no two proposals were the
-// same. Of the domain classifier's gradients the number is that of iterations
-// and a quarter more for the line search.
+// Foretell returns what a run of agents with these columns takes, if all answer. rows are the rows
+// of an agent, on average. For classification in one round it is an upper bound, as if all samples
+// were critical. For boosting with all candidates it is one too, as if no two proposals were the
+// same. Of the domain classifier's gradients the number is that of iterations and a quarter more
+// for the line search.
 func (c *Config) Foretell(columns []string, rows int) (*Forecast, error) {
 	if err := c.Check(); err != nil {
 		return nil, err

@@ -11,8 +11,8 @@ import (
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
-// people draws a table of rows of two domains whose labels depend on different columns, of
-// which only the first tells the domain, dealt to agents of each domain.
+// people draws a table of two domains whose labels depend on different columns, dealt to agents of
+// each domain. Only the first column reveals the domain.
 func people(seed uint64, rows, agents, columns int) (*table.Table, *Config, map[string][]int) {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	t := &table.Table{Name: "people", Rows: rows, Classes: []string{"no", "yes"}, TargetName: "y",
@@ -31,7 +31,8 @@ func people(seed uint64, rows, agents, columns int) (*table.Table, *Config, map[
 			t.Columns[j].Values[i] = float32(rng.NormFloat64())
 		}
 		t.Columns[0].Values[i] += float32(3*k) - 1.5
-		if z := float64(t.Columns[1+k].Values[i]) + 0.5*float64(t.Columns[3].Values[i]) + 0.3*rng.NormFloat64(); z > 0 {
+		if z := float64(t.Columns[1+k].Values[i]) + 0.5*float64(t.Columns[3].Values[i]) +
+			0.3*rng.NormFloat64(); z > 0 {
 			t.Target[i] = 1
 		}
 		name := fmt.Sprintf("%s%02d", t.Sources[k], i/2%agents)

@@ -200,7 +200,8 @@ func (r *solution) byHinge(at func(price float64) error, hinge func() float64, b
 		}
 		if low = high; high > 1e6 {
 			return fail(Infeasible, "",
-				"the sum of hinge losses stays above %.4g, at a price of %.3g: samples of two classes coincide; allow more by the field hinge",
+				"the sum of hinge losses stays above %.4g, at a price of %.3g: samples of two classes coincide; allow "+
+					"more by the field hinge",
 				bound, high)
 		}
 		high *= 4

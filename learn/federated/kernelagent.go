@@ -226,10 +226,10 @@ func (a *Agent) violators(m *KernelModel) []int {
 	return m.violators(a.x, a.class)
 }
 
-// Violations counts the rows of a table that are no samples of the model, and whose margin in
-// the function of some pair falls short of 1-eps by more than the option's tolerance. Where
-// there are none at any agent, the model solves the centralised problem: it has fewer
-// constraints, and meets them all.
+// Violations counts rows of a table that violate a constraint: they are not samples of the model,
+// and their margin in the function of some pair falls short of 1-eps by more than the option's
+// tolerance. Where no agent has any, the model solves the centralised problem: it has fewer
+// constraints, and satisfies them all.
 func (m *KernelModel) Violations(t *table.Table) (int, error) {
 	if err := m.Schema.Match(t); err != nil {
 		return 0, err

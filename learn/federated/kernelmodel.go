@@ -27,8 +27,8 @@ type KernelModel struct {
 	Class    []int       // of each
 	Coef     [][]float64 // by pair and sample: y u
 	Price    []float64   // by pair: the price of hinge losses; +Inf with cost margin
-	// Points and Weight are of gamma above 0: centres with widths, and coefficients times cell
-	// volumes by pair; X is then empty of use in prediction.
+	// Points and Weight exist for gamma above 0: centres with widths, and coefficients times cell
+	// volumes by pair. Prediction then does not use X.
 	Points [][]float64
 	Weight [][]float64
 }
@@ -79,8 +79,9 @@ func (m *KernelModel) functions(dst, x []float64) {
 // Form is an empty table of the model's columns.
 func (m *KernelModel) Form() *table.Table { return m.Schema.Table() }
 
-// Predict returns scores: of two classes the function, of more the votes of all pairs, with
-// ties broken by the sum of the functions squashed into (-1/2, 1/2). O(rows·samples·columns).
+// Predict returns scores. For two classes it is the function. For more it is the votes of all
+// pairs, with ties broken by the sum of the functions squashed into (-1/2, 1/2).
+// O(rows·samples·columns).
 func (m *KernelModel) Predict(ctx context.Context, x *table.Table, workers int) (*learner.Scores, error) {
 	if err := m.Schema.Match(x); err != nil {
 		return nil, err

@@ -35,7 +35,8 @@ of one round (` + "`learn federated`" + `) is measured by: predict and eval read
 func (Learner) Options() any { return &KernelOptions{} }
 
 // Train implements learner.Learner.
-func (Learner) Train(t *table.Table, options any, c *run.Control) (learner.Model[*table.Table, *learner.Scores], *optim.Result, error) {
+func (Learner) Train(t *table.Table, options any,
+	c *run.Control) (learner.Model[*table.Table, *learner.Scores], *optim.Result, error) {
 	return learner.TrainWith(TrainKernel, t, options, c)
 }
 

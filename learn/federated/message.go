@@ -16,7 +16,7 @@ const (
 	messageVersion = 1
 )
 
-// Head is what every message says of itself.
+// Head is the common part of all messages.
 type Head struct {
 	Run    string `json:"run"`            // identity of the run; see Config.Run
 	Phase  string `json:"phase"`          // what is asked for or answered: "join", "boost", ...

@@ -150,13 +150,14 @@ func TestAnyPartition(t *testing.T) {
 	}
 }
 
-// Bytes are those of the formula: s+2 numbers of eight bytes up, by agent and round; candidates
-// and new terms of so many bytes each down. And nothing of a row is in them.
+// Bytes are those of the formula: s+2 numbers of eight bytes up, by agent and round; candidates and
+// new terms of a fixed size each down. And nothing of a row is in them.
 func TestBytes(t *testing.T) {
 	x, c, of := people(7, 160, 4, 4)
 	for i := range x.Rows { // values that can be found in bytes
 		for j := range x.Columns {
-			x.Columns[j].Values[i] = float32(math.Float32frombits(math.Float32bits(x.Columns[j].Values[i])&^0xff | 0xa5))
+			x.Columns[j].Values[i] = float32(math.Float32frombits(
+				math.Float32bits(x.Columns[j].Values[i])&^0xff | 0xa5))
 		}
 	}
 	const s, r = 7, 3
@@ -273,8 +274,8 @@ func TestDropOut(t *testing.T) {
 	if len(r.Report.Missing) < 20 {
 		t.Fatalf("only %d exchanges with answers missing", len(r.Report.Missing))
 	}
-	// The same set of answers from agents that answer twice, late and in another order, and of
-	// which some restart in the middle.
+	// The same set of answers from agents that answer twice, late and in another order, and some of
+	// which restart in the middle.
 	again := local(t, c, x, of)
 	again.Workers = 3
 	twice := &restarting{Local: again, c: c, x: func(name string) *Agent {
@@ -529,7 +530,8 @@ func TestRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.Agents["a01"] = a
-	if _, err := Train(c, &Journal{Exchange: l}, nil); CodeOf(err) != OtherColumns || !strings.Contains(err.Error(), `agent a01`) || !strings.Contains(err.Error(), `"x2"`) {
+	if _, err := Train(c, &Journal{Exchange: l}, nil); CodeOf(err) != OtherColumns ||
+		!strings.Contains(err.Error(), `agent a01`) || !strings.Contains(err.Error(), `"x2"`) {
 		t.Errorf("other columns: %v", err)
 	}
 	delete(l.Agents, "a01")
@@ -582,7 +584,8 @@ func TestRefused(t *testing.T) {
 // Messages that are cut, changed or of a newer version are errors with numbers; so are answers
 // of others, late ones, and ones with wrong shapes or numbers.
 func TestMessages(t *testing.T) {
-	c := &Call{Number: 4, Phase: phaseBoost, Round: 2, Limit: 4000, Accept: func(m *Message) error { _, err := acceptSum(m, 3, true); return err }}
+	c := &Call{Number: 4, Phase: phaseBoost, Round: 2, Limit: 4000,
+		Accept: func(m *Message) error { _, err := acceptSum(m, 3, true); return err }}
 	h := Head{Run: "r", Number: 4, Phase: phaseBoost, Round: 2, Agent: "p"}
 	answer := func(h Head, v []int64) []byte {
 		m := newMessage(h, nil)

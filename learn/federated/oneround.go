@@ -88,7 +88,8 @@ func (s *server) oneround() (*KernelModel, error) {
 		s.rep.Violations = append(s.rep.Violations, n)
 		if n == 0 || try >= o.Repair {
 			if n > 0 {
-				s.warn("%d samples of agents violate the model's constraints: it is not that of the centralised problem; repair has them sent",
+				s.warn("%d samples of agents violate the model's constraints: it is not that of the centralised "+
+					"problem; repair has them sent",
 					n)
 			}
 			break
@@ -368,10 +369,9 @@ func (o *KernelOptions) integral(m *KernelModel, s *samples, solutions []*soluti
 	return nil
 }
 
-// TrainKernel solves the centralised problem (PC) on the rows of a table whose columns are
-// numbers: what classification in one round is compared with, and, on one agent's rows, what
-// that agent would have alone. Its columns are standardised by their own moments unless Scale
-// is none.
+// TrainKernel solves the centralised problem (PC) on the rows of a table whose columns are numbers.
+// Classification in one round is compared with it. On one agent's rows it gives what that agent
+// would have by itself. Its columns are standardised by their own moments unless Scale is none.
 //
 // Memory is 8 bytes for every pair of rows of two classes.
 func TrainKernel(t *table.Table, opts *KernelOptions, c *run.Control) (*KernelModel, *optim.Result, error) {

@@ -357,7 +357,8 @@ func TestUploads(t *testing.T) {
 	}
 }
 
-// What sends less: samples that count for all rows of their agent, and at most so many of them.
+// Two ways to send less: samples that count for all rows of their agent, and a limit on their
+// number.
 func TestSendingLess(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 9))
 	x := separable(rng, 300, 2)

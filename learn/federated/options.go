@@ -4,7 +4,7 @@ package federated
 type KernelOptions struct {
 	Kernel string  `json:"kernel,omitempty" flag:"kernel" values:"gaussian,linear" default:"gaussian" help:"Kernel of the functions"`
 	Width  float64 `json:"width,omitempty" flag:"width" default:"1" above:"0" help:"Width of the Gaussian, in units of the inputs"`
-	Cost   string  `json:"cost,omitempty" flag:"cost" values:"hinge,margin,total-hinge" default:"hinge" help:"What is asked of samples: a price on hinge losses, their margin, or a bound on all hinge losses"`
+	Cost   string  `json:"cost,omitempty" flag:"cost" values:"hinge,margin,total-hinge" default:"hinge" help:"Constraint on samples: a price on hinge losses, their margin, or a bound on all hinge losses"`
 	Price  float64 `json:"price,omitempty" flag:"price" default:"1" above:"0" help:"Price of a unit of hinge loss (cost hinge)"`
 	Eps    float64 `json:"eps,omitempty" flag:"eps" min:"0" max:"1" help:"Samples need a margin of 1-eps"`
 	Hinge  float64 `json:"hinge,omitempty" flag:"hinge" default:"0.1" above:"0" help:"Mean hinge loss that is allowed (cost total-hinge)"`
@@ -12,8 +12,8 @@ type KernelOptions struct {
 	Scale  string  `json:"scale,omitempty" flag:"scale" values:"agents,none" default:"agents" help:"Standardise inputs by the agents' sums, one small exchange more, or leave them"`
 	// These send less than the source's rule, and are not of it.
 	AgentPrice float64 `json:"agent_price,omitempty" flag:"agent_price" min:"0" help:"Price at the agents; a higher one than the server's makes fewer samples critical; 0 is the server's" topic:"sending less"`
-	Most       float64 `json:"most,omitempty" flag:"most" min:"0" max:"1" help:"Largest share of an agent's rows that is sent: of more critical ones, those that are spread out; 0 is no bound" topic:"sending less"`
-	Counts     bool    `json:"counts,omitempty" flag:"counts" help:"Samples count for the rows of their agent and class that are nearest to them; the certificate then is of no problem that was asked" topic:"sending less"`
+	Most       float64 `json:"most,omitempty" flag:"most" min:"0" max:"1" help:"Largest share of an agent's rows to send. If more are critical, those that are spread out are sent; 0 is no bound" topic:"sending less"`
+	Counts     bool    `json:"counts,omitempty" flag:"counts" help:"Weight samples by the rows of their agent and class that are nearest to them. The certificate then is not of the original problem" topic:"sending less"`
 
 	Verify bool `json:"verify,omitempty" flag:"verify" help:"Ask agents for the number of their samples that violate the model's constraints"`
 	Repair int  `json:"repair,omitempty" flag:"repair" min:"0" max:"100" help:"Rounds in which agents send the samples that violate the constraints, and the server solves again"`

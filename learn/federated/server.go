@@ -68,10 +68,11 @@ type Report struct {
 	Missing   []Absence    `json:"missing,omitempty"`
 
 	// Of classification in one round.
-	Samples    int      `json:"samples,omitempty"`    // of all agents
-	Uploaded   int      `json:"uploaded,omitempty"`   // sent, those of repair included
-	Kernels    int      `json:"kernels,omitempty"`    // in the model
-	Violations []int    `json:"violations,omitempty"` // of the model's constraints: of the first model, and after each repair; none asked is absent
+	Samples  int `json:"samples,omitempty"`  // of all agents
+	Uploaded int `json:"uploaded,omitempty"` // sent, those of repair included
+	Kernels  int `json:"kernels,omitempty"`  // in the model
+	// of the model's constraints: of the first model, and after each repair; none asked is absent
+	Violations []int    `json:"violations,omitempty"`
 	Warnings   []string `json:"warnings,omitempty"`
 }
 
@@ -91,12 +92,12 @@ type Absence struct {
 }
 
 // Train runs the server's side of a configuration to its end over agents that x reaches, and
-// returns the model. What j has of earlier exchanges is not asked again. c.Stop may set fewer
-// rounds than the configuration.
+// returns the model. Exchanges in j are not repeated. c.Stop may set fewer rounds than the
+// configuration.
 //
-// Every round is a row for c's recorder. The bits of the model depend on the answers alone:
-// with the same agents taking part they are the same in one process and over a network, for any
-// number of workers, and for any interruptions.
+// Every round is a row for c's recorder. The bits of the model depend only on the answers. With the
+// same agents taking part they are the same in one process and over a network, for any number of
+// workers, and for any interruptions.
 //
 // Errors: *Error, *run.InterruptedError (with what the rounds so far gave), and those of x.
 func Train(cfg *Config, j *Journal, c *run.Control) (*Result, error) {
@@ -406,7 +407,7 @@ func acceptSum(m *Message, dim int, whole bool) ([]int64, error) {
 // mostWhole is the largest sum of an agent's rows in fixed point.
 const mostWhole = 1 << 62
 
-// chain tells whether two sides have the same terms.
+// chain reports whether two sides have the same terms.
 type chain uint64
 
 func (c chain) add(words ...uint64) chain {

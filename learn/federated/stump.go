@@ -133,8 +133,8 @@ func getStumps(m *Message, name string, columns, most int) ([]Stump, error) {
 	return out, nil
 }
 
-// Dictionary is the learner that chooses from a fixed list of stumps, the first of equals up
-// to rounding: what a federated run chooses from, for a centralised one.
+// Dictionary is a learner that chooses from a fixed list of stumps, the first among equals up to
+// rounding. It gives centralised boosting the candidates of a federated run.
 type Dictionary []Stump
 
 // Name implements boost.Learner.

@@ -2,8 +2,8 @@ package federated
 
 import "math"
 
-// Sums of boosting are in fixed point: every row is rounded by itself, so that a sum has the
-// same bits for any division of the rows among agents, any order, and under masks.
+// Sums of boosting are in fixed point. Every row is rounded by itself, so that a sum has the same
+// bits for any division of the rows among agents, any order, and under masks.
 const (
 	boostBits = 28 // behind the binary point
 	otherBits = 24 // of sums of the domain classifier, under masks

@@ -76,30 +76,29 @@ type Alignment struct {
 	letters [][]int32 // of each pair, irregular ones for those with a scarce label
 }
 
-// Align finds which phones each letter stands for, by expectation maximization
-// over a model in which every letter x independently emits a phone string u of
-// at most MaxPhones phones with probability p(u|x). The first weights depend on
-// the length of u alone (.3, 1, .05, .005, …: uniform ones lead to worse and
-// arbitrary alignments), and from some iteration on rare labels are dropped for
-// good, which keeps the inventory small. A rare label stays when a pair needs it: it
-// lies on the best path of a pair that has no path without rare labels. So the only
-// pairs lost are those with more than MaxPhones phones a letter. Each pair is then
-// aligned by its best path, and a letter may emit the labels it was given there.
+// Align finds which phones each letter stands for, by expectation maximization. In its model every
+// letter x independently emits a phone string u of at most MaxPhones phones with probability
+// p(u|x). The first weights depend on the length of u only (.3, 1, .05, .005, …), since uniform
+// ones lead to worse and arbitrary alignments. From some iteration on rare labels are dropped for
+// good, which keeps the inventory small. A rare label stays when a pair needs it: it lies on the
+// best path of a pair that has no path without rare labels. So the only pairs lost are those with
+// more than MaxPhones phones a letter. Each pair is then aligned by its best path, and a letter may
+// emit the labels it was given there.
 //
-// Lattices grow with the square of the labels of a letter. Labels below MinProb that pairs
-// need would make those of the CMU dictionary thirteen times as large. They belong to
-// irregular letters, which stand in for the letters of these pairs and have one label each:
-// the model learns all else from the pairs, and predicts no such label.
+// Lattices grow with the square of the labels of a letter. Labels below MinProb that pairs need
+// would make those of the CMU dictionary thirteen times as large. They belong to irregular letters,
+// which replace the letters of these pairs and have one label each. The model learns all else from
+// the pairs, and predicts no such label.
 //
-// The lattice of a pair has the states (letters read, phones emitted). It is
-// Compose(word, EMIT, phones), where EMIT is the transducer of one letter to a
-// string of phones, and expected counts are the posteriors that ForwardBackward
-// gives its arcs, carried back to the arcs of EMIT through the trace of the
-// composition: A. P. Dempster, N. M. Laird, D. B. Rubin, "Maximum likelihood from
-// incomplete data via the EM algorithm", J. Royal Statistical Society B
-// 39:1–38, 1977; for letters and phones, S. Jiampojamarn, G. Kondrak and
-// T. Sherif, "Applying many-to-many alignments and hidden Markov models to
-// letter-to-phoneme conversion", NAACL 2007.
+// The lattice of a pair has the states (letters read, phones emitted). It is Compose(word, EMIT,
+// phones), where EMIT is the transducer of one letter to a string of phones. Expected counts are
+// the posteriors that ForwardBackward gives its arcs, carried back to the arcs of EMIT through the
+// trace of the composition.
+//
+// References: A. P. Dempster, N. M. Laird, D. B. Rubin, "Maximum likelihood from incomplete data
+// via the EM algorithm", J. Royal Statistical Society B 39:1–38, 1977; for letters and phones, S.
+// Jiampojamarn, G. Kondrak and T. Sherif, "Applying many-to-many alignments and hidden Markov
+// models to letter-to-phoneme conversion", NAACL 2007.
 //
 // The cost is O(iterations · Σ letters · phones · MaxPhones). Errors: words that
 // are not UTF-8 or too long, the context's.

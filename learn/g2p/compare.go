@@ -233,8 +233,8 @@ func (x *experiment) prepare(ctx context.Context, pairs []Pair, workers int) (*P
 	return Prepare(ctx, pairs, &o)
 }
 
-// choose picks constants for every objective by the edits on folds of the
-// unit's training words, then by the words in error, then by the grid's order.
+// choose picks constants for every objective by the edits on folds of the unit's training words.
+// Ties go by the words in error, then by the grid's order.
 func (x *experiment) choose(ctx context.Context, u *unit, workers int) ([]Objective, error) {
 	g := x.o.Grid
 	words := entries(u.train)
@@ -301,11 +301,10 @@ func Compare(ctx context.Context, name string, train, test []Pair, opts *Compare
 	return newReport(&o, []*unit{u}, time.Since(begin)), nil
 }
 
-// CrossValidate compares objectives over folds of each of the data sets: every
-// word is held out once, with all its pronunciations (unless opts.Use leaves folds out),
-// and all words count in the pooled rates and tests.
-// With a Grid, each training set chooses the constants of every objective for
-// itself, on folds of its own, so that held-out words have no part in it.
+// CrossValidate compares objectives over folds of each of the data sets. Every word is held out
+// once, with all its pronunciations, unless opts.Use omits folds. All words count in the pooled
+// rates and tests. With a Grid, each training set chooses the constants of every objective on folds
+// of its own, so that held-out words do not affect the choice.
 //
 // Folds run beside each other on opts.Workers goroutines.
 func CrossValidate(ctx context.Context, sets []Dataset, opts *CompareOptions) (*Report, error) {

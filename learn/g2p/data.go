@@ -45,10 +45,10 @@ type Lexicon struct {
 //   - A word and phones, all separated by blanks, as the CMU dictionary has them. A remark
 //     may follow the phones, from a field that begins with #.
 //
-// In both, a word(2) or word(3) is another pronunciation of the word. Blank lines are
-// skipped, and so are comments: lines that begin with ;;; or with #, where the # does not
-// begin a word. It does so before a tab, and before a letter in a line that has two blanks
-// behind its first field, as #HASH-MARK in releases of the CMU dictionary up to 0.7b.
+// In both, a word(2) or word(3) is another pronunciation of the word. Blank lines are skipped, and
+// so are comments: lines that begin with ;;; or with #, where the # does not begin a word. A #
+// begins a word before a tab, and before a letter in a line with two blanks after its first field,
+// as #HASH-MARK in releases of the CMU dictionary up to 0.7b.
 //
 // name is that of the input in errors, which give the line.
 func ReadLexicon(r io.Reader, name string) (*Lexicon, error) {

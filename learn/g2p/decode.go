@@ -27,7 +27,7 @@ const (
 // DecodeOptions adjusts Predict and NBest; the zero value is right.
 type DecodeOptions struct {
 	Decoding   Decoding // "" is Viterbi
-	Best       int      // label strings that Merged and MinRisk look at; 0 is 50
+	Best       int      // label strings that Merged and MinRisk examine; 0 is 50
 	Candidates int      // phone strings that MinRisk chooses from; 0 is 20
 }
 

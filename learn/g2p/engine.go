@@ -19,11 +19,10 @@ type engineLattice struct {
 	param []int32 // of each arc, state after state: the parameter that is its weight, or -1 for weight one
 }
 
-// emit is EMIT for one word: a transducer from letters to phone strings with
-// one state that is start and final, where a label of k phones is a loop of k
-// arcs. The first arc reads the letter, and the last carries the weight. Letters
-// and phone strings that the word does not have are left out; none of its
-// alignments uses them.
+// emit is EMIT for one word, a transducer from letters to phone strings. It has one state, start
+// and final, where a label of k phones is a loop of k arcs. The first arc reads the letter, and the
+// last carries the weight. Letters and phone strings that the word does not have are left out; none
+// of its alignments uses them.
 func (em *emission) emit(i int) (m *fst.Vector[semiring.Log64], params [][]int32) {
 	x, r := em.letters[i], em.phones[i]
 	m = fst.NewVector[semiring.Log64](1)
@@ -130,9 +129,9 @@ func (em *emission) compose(i int) (*engineLattice, error) {
 	return l, nil
 }
 
-// expectedEngine is expectedDirect on the engine: it gives every arc the weight
-// of its parameter, and adds the arcs' expected counts to those of their
-// parameters, word after word whatever the number of workers.
+// expectedEngine is expectedDirect on the engine. It gives every arc the weight of its parameter,
+// and adds the arcs' expected counts to those of their parameters, in the order of the words for
+// any number of workers.
 func (em *emission) expectedEngine(ctx context.Context, counts []float64) (float64, error) {
 	n := len(em.letters)
 	if em.engine == nil {

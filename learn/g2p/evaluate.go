@@ -12,9 +12,9 @@ import (
 // evaluation is an Objective on the words of a Problem, as a function of the
 // weights: what a solver minimizes. It implements optim.Objective.
 //
-// One call passes over the words (potentials, whitening, sweeps; each leaves
-// the gradient with respect to its scores in a place of its own) and then over
-// the blocks of weights, which collect from there in the order of the words.
+// One call passes over the words (potentials, whitening, sweeps), and each word stores the gradient
+// with respect to its scores separately. A second pass over the blocks of weights collects from
+// there in the order of the words.
 type evaluation struct {
 	p       *Problem
 	o       Objective
@@ -111,7 +111,7 @@ func (e *evaluation) Weights() []float64 {
 }
 
 // EvalWeighed implements resilient.Examples. The loss of a word is the mean over its letters, and
-// it counts by their number, so that nothing changes where all weights are 1.
+// counts by their number, so that weights of 1 change nothing.
 func (e *evaluation) EvalWeighed(x []float64, weigh resilient.Weigh, losses, grad []float64) (float64, error) {
 	e.weigh, e.losses = weigh, losses
 	defer func() { e.weigh, e.losses = nil, nil }()
@@ -145,8 +145,8 @@ func (s *shape) rows(a []float64, rows [][]float64) [][]float64 {
 	return rows
 }
 
-// scoreWord makes the scores of a word those of k, times β, with the Hamming margin, and returns the
-// score of the aligned labels, which nothing was added to.
+// scoreWord sets the scores of a word to those of k, times β, with the Hamming margin. It returns
+// the score of the aligned labels without margin.
 func (e *evaluation) scoreWord(k *scorer, w *word, weights []float64) (gold float64, err error) {
 	f, o := e.p.Features, &e.o
 	n := len(w.x)
@@ -179,8 +179,7 @@ func (e *evaluation) scoreWord(k *scorer, w *word, weights []float64) (gold floa
 }
 
 // word returns a word's value and stores its gradient with respect to its scores. Scores that are
-// not finite, or of which float64s cannot hold the sums, give +Inf, from which a line search steps
-// back.
+// not finite, or whose sums exceed float64s, give +Inf, and a line search then steps back.
 func (e *evaluation) word(k *scorer, w *word, weights []float64, wantGrad bool) (float64, error) {
 	var out []float64
 	if wantGrad {

@@ -65,12 +65,11 @@ func hashFeature(k featureKey) uint64 {
 
 // Features numbers the features of a model and the weights that they own.
 //
-// A feature of letters contains the letter x_t that emits, and owns a block of
-// |allowed(x_t)| weights. A pair of neighbouring letters owns a block of
-// |allowed(x_{t-1})|·|allowed(x_t)| weights, and every pair of labels that can
-// be neighbours owns one. Weights lie in this order: label bigrams, letter
-// pairs, features; and each of these in the order in which training words first
-// have them, so that the rare features of a word are neighbours in memory.
+// A feature of letters contains the letter x_t that emits, and owns a block of |allowed(x_t)|
+// weights. A pair of neighbouring letters owns a block of |allowed(x_{t-1})|·|allowed(x_t)|
+// weights, and every pair of labels that can be neighbours owns one. Weights lie in this order:
+// label bigrams, letter pairs, features. Each group is in the order of first occurrence in the
+// training words, so the rare features of a word are neighbours in memory.
 type Features struct {
 	opts      FeatureOptions
 	inv       *Inventory

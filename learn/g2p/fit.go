@@ -21,8 +21,8 @@ type FitOptions struct {
 	Workers  int          // 0 is that of the Problem; results do not depend on it
 	Memory   int          // pairs of L-BFGS; 0 is 6
 
-	// Init is the weights of a Model of this Problem to start from; nil is zero,
-	// and for RiskMix those of a CrossEntropy model, which is fitted first.
+	// Init holds initial weights, those of a Model of this Problem. Nil is zero, and for RiskMix
+	// the weights of a CrossEntropy model, which is fitted first.
 	Init []float64
 
 	// Relax lets words count by their mean loss over letters, times their letters; nil is none. The
@@ -43,9 +43,9 @@ type FitOptions struct {
 // otherwise, and returns the model and how the run ended. It builds the loss
 // machines first when the objective needs them.
 //
-// RiskMix without Init is a run of two stages, cross-entropy and risk: one history,
-// whose rows say their stage and whose evaluations and seconds go on, one checkpoint,
-// and a Result whose First is that of the first stage.
+// RiskMix without Init runs two stages, cross-entropy and risk. They share one checkpoint and one
+// history, whose rows name their stage and whose evaluations and seconds continue. The First of the
+// Result is that of the first stage.
 //
 // On cancellation it returns the context's error, with the model of the best
 // point so far.
@@ -212,9 +212,8 @@ func Train(ctx context.Context, pairs []Pair, o Objective, opts *Options, fit *F
 	return m, err
 }
 
-// Objective returns o over the words of p as a function of the weights, for
-// solvers other than Fit's; Model makes a model of
-// what they found. The value must not be used by two goroutines at
+// Objective returns o over the words of p as a function of the weights, for solvers other than
+// Fit's. Model makes a model of the weights found. The value must not be used by two goroutines at
 // once; several values of one Problem may.
 func (p *Problem) Objective(ctx context.Context, o Objective) (optim.Objective, error) {
 	o, err := o.withDefaults()

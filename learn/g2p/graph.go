@@ -56,9 +56,9 @@ func lossMachine(m *losses.Machine, sizes []int, full [][]int32) (*losses.Machin
 	return b.Finish(final)
 }
 
-// rightMachine returns the machine of loss 0 of the label strings that expand to exactly r. full
-// is that of lossMachine. Its columns are the numbers of phones emitted, of which those are kept
-// that lie on some path to the end. It is nil when there is none.
+// rightMachine returns the machine of loss 0 for the label strings that expand to exactly r. full
+// is that of lossMachine. Its columns are the numbers of phones emitted, restricted to those on
+// some path to the end. It is nil when there is none.
 func rightMachine(r []int, lists [][][]int, full [][]int32) (*losses.Machine, error) {
 	n, w := len(lists), len(r)+1
 	// alive[t·w+j]: the rest of r can be emitted from here.

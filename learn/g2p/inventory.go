@@ -43,9 +43,9 @@ func (inv *Inventory) base(x int32) (letter int32, irregular bool) {
 	return x, false
 }
 
-// letters returns the letter ids of a word. A letter that training did not have is
-// looked up in the other case when training had no letter of its case at all: a model of
-// small letters reads capitals as small letters.
+// letters returns the letter ids of a word. A letter unknown to training is looked up in the other
+// case when training had no letter of its case at all. A model of small letters therefore reads
+// capitals as small letters.
 func (inv *Inventory) letters(word string) ([]int32, error) {
 	if !utf8.ValidString(word) {
 		return nil, fmt.Errorf("the word %q is not valid UTF-8", word)
@@ -68,8 +68,8 @@ func (inv *Inventory) letter(r rune) int32 {
 	return noLetter
 }
 
-// otherCase returns the letter r of a word, at a byte of it, in the other case when no
-// letter of the training words has the case of r; else r.
+// otherCase returns the letter r, at a byte of a word, in the other case when no letter of the
+// training words has the case of r; else r.
 func (inv *Inventory) otherCase(word string, at int, r rune) rune {
 	capital := func(r rune) bool { return unicode.IsUpper(r) || unicode.IsTitle(r) }
 	switch {
@@ -97,9 +97,9 @@ func (inv *Inventory) InOtherCase(r rune) bool {
 	return other != r && inv.letter(r) == noLetter && inv.letter(other) != noLetter
 }
 
-// RareCase returns the first of the pairs whose word has letters of a case that fewer than one
-// word in ten of those with letters has, and how many words do; 0 where both cases are common
-// or one is absent. Such words, often a slip, keep the letters of all others from being
+// RareCase finds words with letters of a rare case, one that fewer than one word in ten of those
+// with letters has. It returns the first such pair and the number of words; 0 where both cases are
+// common or one is absent. Such words, often a slip, keep the letters of all others from being
 // folded when the model predicts.
 func RareCase(pairs []Pair) (first *Pair, words int) {
 	var count [2]int

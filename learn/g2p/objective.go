@@ -5,32 +5,29 @@ import (
 	"math"
 )
 
-// Kind names a training objective. Let Z_g = Σ_u exp(θ(u) + g·L(u)) over the label
-// strings u of a word's lattice, with L(u) the edit distance between what u
-// expands to and the reference, and let u* be the aligned label string.
+// Kind names a training objective. Let Z_g = Σ_u exp(θ(u) + g·L(u)) over the label strings u of a
+// word's lattice. L(u) is the edit distance between the expansion of u and the reference, and u*
+// the aligned label string.
 type Kind string
 
 const (
 	// CrossEntropy is log Z_0 - θ(u*): the conditional random field. Convex.
 	CrossEntropy Kind = "ce"
-	// HammingMargin is softmax-margin with the number of labels that differ from
-	// u* in place of L: a plain chain with γ added to every wrong label. It is
-	// the control that tells what the margin does from what the edit distance
-	// does. Convex.
+	// HammingMargin is softmax-margin with the number of labels that differ from u* in place of L:
+	// a plain chain with γ added to every wrong label. It is the control that separates the effect
+	// of the margin from that of the edit distance. Convex.
 	HammingMargin Kind = "hamming"
 	// SoftmaxMargin is log Z_γ - θ(u*). Convex. K. Gimpel and N. A. Smith,
 	// "Softmax-margin CRFs: training log-linear models with cost functions",
 	// NAACL 2010.
 	SoftmaxMargin Kind = "margin"
-	// NGramMargin is SoftmaxMargin with the n-gram loss -log(U + c) of what u expands to in
-	// place of L, U being the count of its phone n-grams that the reference has: an
-	// objective that sees which phones follow each other, and not how many are wrong. n and
-	// c are of Options. Convex.
+	// NGramMargin is SoftmaxMargin with an n-gram loss in place of L: -log(U + c), where U counts
+	// the phone n-grams of the expansion of u that the reference has. It sees which phones follow
+	// each other, not how many are wrong. n and c are options. Convex.
 	NGramMargin Kind = "ngram"
-	// LatentMargin is log Z_γ - log Σ exp θ(u) over all u that expand to the
-	// reference: no alignment is fixed, and none of the right ones is a
-	// competitor. Not convex; it starts well from zero. With γ = 0 it is the
-	// likelihood of the phones.
+	// LatentMargin is log Z_γ - log Σ exp θ(u) over all u that expand to the reference. No
+	// alignment is fixed, and right alignments do not compete. Not convex; it starts well from
+	// zero. With γ = 0 it is the likelihood of the phones.
 	LatentMargin Kind = "latent"
 	// MaxMargin is (1/β) log Σ exp β(θ(u) + γ L(u)) - θ(u*): for large β the
 	// structured hinge loss. Convex.
@@ -38,8 +35,8 @@ const (
 	// RiskMix is (1-Mix) times CrossEntropy plus Mix times the expected loss
 	// E_0[L]. Not convex: start it from the weights of a CrossEntropy model.
 	RiskMix Kind = "risk"
-	// Mixture is no objective to fit, but what a model says that was trained on several of
-	// them at once by a solver of the caller's (Problem.Objective, Problem.Model).
+	// Mixture marks a model trained on several objectives at once by a caller's solver
+	// (Problem.Objective, Problem.Model). It cannot be fitted.
 	Mixture Kind = "mixture"
 )
 
@@ -73,7 +70,7 @@ func (k Kind) usesGamma() bool {
 	return k == HammingMargin || k == SoftmaxMargin || k == NGramMargin || k == LatentMargin || k == MaxMargin
 }
 
-// usesLoss says whether an objective needs the loss machines of the edit distance.
+// usesLoss reports whether an objective needs the loss machines of the edit distance.
 func (k Kind) usesLoss() bool {
 	return k == SoftmaxMargin || k == LatentMargin || k == MaxMargin || k == RiskMix
 }

@@ -18,14 +18,13 @@ type Options struct {
 	Align    AlignOptions
 	Features FeatureOptions
 
-	// MaxEdges is the budget of column edges for the loss machine of one word;
-	// 0 is 40000, negative is none. The machines of long words with many labels a letter
-	// double with every letter; a word over the budget has its rarest labels
-	// taken from its lattice, which they then no longer compete in.
+	// MaxEdges is the budget of column edges for the loss machine of one word; 0 is 40000, negative
+	// is none. The machines of long words with many labels a letter double with every letter. A
+	// word over the budget loses the rarest labels of its lattice, which then do not compete in it.
 	MaxEdges int
-	// NGram is the loss of NGramMargin; an N of 0 is 2, a C of 0 is 1 (without it strings that
-	// share no n-gram with the reference would have no loss). Its machines have the same
-	// budget, and lattices of their own.
+	// NGram is the loss of NGramMargin. An N of 0 is 2, and a C of 0 is 1: without C, strings that
+	// share no n-gram with the reference would have no loss. Its machines have the same budget, and
+	// lattices of their own.
 	NGram   losses.NGram
 	Workers int // 0 is GOMAXPROCS; results do not depend on it
 }
@@ -50,9 +49,9 @@ func (o *Options) withDefaults() Options {
 	return d
 }
 
-// Problem is a set of training words prepared for any number of fits: aligned,
-// with their features numbered and, once an objective has asked for them, their
-// loss machines. Fits of one Problem may run at the same time.
+// Problem is a set of training words prepared for any number of fits. The words are aligned and
+// their features numbered; loss machines are built when an objective first needs them. Fits of one
+// Problem may run at the same time.
 type Problem struct {
 	Inventory *Inventory
 	Features  *Features
@@ -293,10 +292,10 @@ func (p *Problem) where(i int) string {
 // Words returns the number of words that are trained on.
 func (p *Problem) Words() int { return len(p.words) }
 
-// BuildGraphs builds the loss machines of the edit distance and the machines of right outputs
-// of all words, if that has not been done, and completes Stats. Fit does so when its objective
-// needs them, and builds those of the n-gram loss for NGramMargin. After an error, such as
-// the context's, it can be called again.
+// BuildGraphs completes Stats and builds, unless they exist, two machines for every word: the loss
+// machine of the edit distance and the machine of right outputs. Fit does so when its objective
+// needs them, and builds those of the n-gram loss for NGramMargin. After an error, such as the
+// context's, it can be called again.
 func (p *Problem) BuildGraphs(ctx context.Context) error {
 	p.graphs.Lock()
 	defer p.graphs.Unlock()
@@ -424,9 +423,9 @@ func (b *graphBuilder) whole() bool {
 	return !slices.ContainsFunc(b.full, func(f []int32) bool { return f != nil })
 }
 
-// fit calls try with the labels of a word, and with fewer while that exceeds a budget: those
-// with p(u|x) below .01, .016, … are taken away, the aligned one never. full says what is
-// left, as in word.
+// fit calls try with the labels of a word, and with fewer while that exceeds a budget. It removes
+// labels with p(u|x) below .01, .016, …, but never the aligned one. full lists the remaining ones,
+// as in word.
 func (b *graphBuilder) fit(w *word, inv *Inventory, budget int, try func(labels losses.Expansions, opts *losses.ExpandOptions, full [][]int32) error) error {
 	n := len(w.x)
 	b.labels, b.full = sized(b.labels, n), make([][]int32, n) // the last full may be a word's

@@ -203,8 +203,8 @@ func ListLost(names []string) string {
 	return " (" + text + ")"
 }
 
-// WriteCSV writes the report as a table for programs: a row for each model of each
-// section, then of all together where there are several, compared with the first model.
+// WriteCSV writes the report as a table for programs. It has a row for each model of each section,
+// compared with the first model, and where there are several sections rows for all together.
 func (r *Report) WriteCSV(w io.Writer) error {
 	rows := [][]string{{"words", "number", "phones", "model", "constants", "per", "wer", "edits", "wrong", "converged", "relative_per", "p_edits", "fixed", "broken", "p_words"}}
 	g := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

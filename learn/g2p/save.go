@@ -26,11 +26,10 @@ type fileMeta struct {
 	Trained  Objective `json:"objective"`
 }
 
-// Save writes the model. The file has, as arrays: letters (code points; irregular ones, see
-// Align, are of private use), phones,
-// labels (label_start, label_phones), what letters may emit (allowed_start, allowed,
-// prob), the keys of label bigrams, letter pairs and features, and weights in
-// the order that Features describes.
+// Save writes the model. The file has these arrays: letters (code points; irregular ones, see
+// Align, are of private use), phones, and labels (label_start, label_phones). Then follow what
+// letters may emit (allowed_start, allowed, prob), the keys of label bigrams, letter pairs and
+// features, and weights in the order that Features describes.
 func (m *Model) Save(w io.Writer) error {
 	c, err := m.container()
 	if err != nil {

@@ -40,9 +40,11 @@ func benchmarkGemm[T Float](b *testing.B) {
 func gonumGemm[T Float](tA, tB blas.Transpose, m, n, k int, a []T, lda int, b []T, ldb int, c []T, ldc int) {
 	switch a := any(a).(type) {
 	case []float32:
-		gonum.Implementation{}.Sgemm(tA, tB, m, n, k, 1, a, lda, any(b).([]float32), ldb, 0, any(c).([]float32), ldc)
+		gonum.Implementation{}.Sgemm(tA, tB, m, n, k, 1, a, lda, any(b).([]float32), ldb, 0,
+			any(c).([]float32), ldc)
 	case []float64:
-		gonum.Implementation{}.Dgemm(tA, tB, m, n, k, 1, a, lda, any(b).([]float64), ldb, 0, any(c).([]float64), ldc)
+		gonum.Implementation{}.Dgemm(tA, tB, m, n, k, 1, a, lda, any(b).([]float64), ldb, 0,
+			any(c).([]float64), ldc)
 	}
 }
 

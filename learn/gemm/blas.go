@@ -32,12 +32,14 @@ func Use() {
 func Kernel() string { return best[float64]().name }
 
 // Dgemm stores alpha·op(A)·op(B) + beta·C in C; see Gemm.
-func (s Implementation) Dgemm(tA, tB blas.Transpose, m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
+func (s Implementation) Dgemm(tA, tB blas.Transpose, m, n, k int, alpha float64, a []float64, lda int,
+	b []float64, ldb int, beta float64, c []float64, ldc int) {
 	Gemm(s.Workers, tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 }
 
 // Sgemm stores alpha·op(A)·op(B) + beta·C in C; see Gemm.
-func (s Implementation) Sgemm(tA, tB blas.Transpose, m, n, k int, alpha float32, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
+func (s Implementation) Sgemm(tA, tB blas.Transpose, m, n, k int, alpha float32, a []float32, lda int,
+	b []float32, ldb int, beta float32, c []float32, ldc int) {
 	Gemm(s.Workers, tA, tB, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 }
 

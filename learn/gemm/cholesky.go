@@ -9,11 +9,11 @@ import (
 // Sides of blocks of a Cholesky factorisation: below leaf a loop is as fast as products.
 const leaf = 32
 
-// Cholesky replaces the lower triangle of the symmetric matrix a, n×n in rows of lda, by its
-// factor L with L·Lᵀ = A. The upper triangle is neither read nor written. It reports whether
-// A was positive definite; if not, a is left half factored. Up to workers goroutines take
-// part (zero is GOMAXPROCS), and the bits do not depend on their number. Cost: n³/3
-// multiplications and additions, nearly all in products.
+// Cholesky replaces the lower triangle of the symmetric matrix a, n×n in rows of lda, by its factor
+// L with L·Lᵀ = A. The upper triangle is neither read nor written. It reports whether A was
+// positive definite; if not, a is left half factored. Up to workers goroutines take part (zero is
+// GOMAXPROCS), and the bits do not depend on their number. Cost: n³/3 multiplications and
+// additions, nearly all in products.
 func Cholesky[T Float](workers, n int, a []T, lda int) bool {
 	if n <= leaf {
 		return cholesky(n, a, lda)
@@ -30,8 +30,8 @@ func Cholesky[T Float](workers, n int, a []T, lda int) bool {
 }
 
 // Syrk stores alpha·A·Aᵀ + beta·C in the lower triangle of C, n×n, for A n×k; when transposed
-// alpha·Aᵀ·A + beta·C, for A k×n. The upper triangle is left alone. Cost: n²·k/2
-// multiplications and additions.
+// alpha·Aᵀ·A + beta·C, for A k×n. The upper triangle is not touched. Cost: n²·k/2 multiplications
+// and additions.
 func Syrk[T Float](workers int, transposed bool, n, k int, alpha T, a []T, lda int, beta T, c []T, ldc int) {
 	t := blas.NoTrans
 	if transposed {
@@ -53,8 +53,8 @@ func CholeskySolve[T Float](workers, n, m int, a []T, lda int, b []T, ldb int) {
 	triangular[T](workers, blas.Left, blas.Trans, n, m, a, lda, b, ldb)
 }
 
-// TriangularSolve replaces b, n×m in rows of ldb, by the solution of L·X = B, or of Lᵀ·X = B
-// when transposed, for the lower triangle L of a. Cost: n²m.
+// TriangularSolve replaces b, n×m in rows of ldb, by the solution of L·X = B, or of Lᵀ·X = B when
+// transposed. L is the lower triangle of a. Cost: n²m.
 func TriangularSolve[T Float](workers int, transposed bool, n, m int, a []T, lda int, b []T, ldb int) {
 	t := blas.NoTrans
 	if transposed {
@@ -69,7 +69,8 @@ func TriangularSolveRows[T Float](workers, m, n int, a []T, lda int, b []T, ldb 
 	triangular[T](workers, blas.Right, blas.Trans, m, n, a, lda, b, ldb)
 }
 
-func triangular[T Float](workers int, side blas.Side, t blas.Transpose, m, n int, a []T, lda int, b []T, ldb int) {
+func triangular[T Float](workers int, side blas.Side, t blas.Transpose, m, n int, a []T, lda int,
+	b []T, ldb int) {
 	if m == 0 || n == 0 {
 		return
 	}

@@ -10,32 +10,32 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// Sizes of blocks. A panel of B (maxK rows of three vectors) stays near the first-level
-// cache while a column of tiles reads it, a block of A and one of B in the second
-// level. On an AVX-512 server core (48 KB and 2 MB; best of many short runs) the
-// layers of BenchmarkLayer reach 150 GFLOP/s in float32 and 70 in float64; blocks of
-// 192 or 400 steps, and of half or twice the bytes, come to 0.9 to 1.02 of that.
+// Sizes of blocks. A panel of B (maxK rows of three vectors) stays near the first-level cache while
+// a column of tiles reads it. A block of A and one of B stay in the second level. On an AVX-512
+// server core (48 KB and 2 MB) other sizes were no better: blocks of 192 or 400 steps, and of half
+// or twice the bytes, reach 0.9 to 1.02 of this speed (BenchmarkLayer).
 const (
 	maxK   = 256     // steps of k in a block
 	bytesA = 1 << 18 // of a packed block of A
 	bytesB = 1 << 19 // of a packed block of B
 )
 
-// Gemm stores alpha·op(A)·op(B) + beta·C in C, where op is the identity or the
-// transposition, op(A) is m×k, op(B) k×n and C m×n, all in rows of lda, ldb and
-// ldc elements. C must share no memory with A or B. Up to workers goroutines
-// take part (zero is GOMAXPROCS; never more than the size of the product repays),
-// and the result is the same, bit for bit, for any number of them.
+// Gemm stores alpha·op(A)·op(B) + beta·C in C, where op is the identity or the transposition. op(A)
+// is m×k, op(B) k×n and C m×n, in rows of lda, ldb and ldc elements. C must share no memory with A
+// or B. Up to workers goroutines take part (zero is GOMAXPROCS), and never more than the size of
+// the product justifies. The result is the same, bit for bit, for any number of them.
 //
 // It panics as gonum's routine does on dimensions, strides and slices that do not
 // fit. Cost: O(m·n·k) operations, and O(workers) blocks of at most 1 MB that are
 // kept for the next call.
-func Gemm[T Float](workers int, tA, tB blas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
+func Gemm[T Float](workers int, tA, tB blas.Transpose, m, n, k int, alpha T, a []T, lda int, b []T, ldb int,
+	beta T, c []T, ldc int) {
 	check(tA, tB, m, n, k, len(a), lda, len(b), ldb, len(c), ldc)
 	best[T]().gemm(workers, tA != blas.NoTrans, tB != blas.NoTrans, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc)
 }
 
-func (p *path[T]) gemm(workers int, tA, tB bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
+func (p *path[T]) gemm(workers int, tA, tB bool, m, n, k int, alpha T, a []T, lda int, b []T, ldb int, beta T,
+	c []T, ldc int) {
 	if m == 0 || n == 0 {
 		return
 	}
@@ -100,14 +100,14 @@ type task[T Float] struct {
 	help            func() // t.work and a Done, bound once: `go t.help()` then allocates nothing
 }
 
-// tasks and spaces keep what calls need, as a sync.Pool would but for losing it
-// at every collection.
+// tasks and spaces keep what calls need, as a sync.Pool would, but not only until the next
+// collection.
 type stack[E any] struct {
 	mu   sync.Mutex
 	free []E
 }
 
-func (s *stack[E]) take() (e E, ok bool) {
+func (s *stack[E]) pop() (e E, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if n := len(s.free); n > 0 {
@@ -155,7 +155,7 @@ func spaces[T Float]() *stack[*space[T]] {
 }
 
 func takeTask[T Float]() *task[T] {
-	t, ok := tasks[T]().take()
+	t, ok := tasks[T]().pop()
 	if !ok {
 		t = &task[T]{}
 		t.help = func() {
@@ -172,10 +172,9 @@ func (t *task[T]) put() {
 	tasks[T]().put(t)
 }
 
-// split chooses the grid of up to workers cells, of whole tiles, whose largest
-// cell costs least: the others wait for it. A cell packs its rows of A and its
-// columns of B for itself, (height+breadth)·k copies for height·breadth·k
-// multiplications, a copy being taken for 16 of these.
+// split chooses the grid of up to workers cells, of whole tiles, whose largest cell costs least:
+// the others wait for it. A cell packs its rows of A and its columns of B for itself. That is
+// (height+breadth)·k copies for height·breadth·k multiplications; a copy counts as 16 of these.
 func (t *task[T]) split(workers int) {
 	rows := (t.m + t.path.mr - 1) / t.path.mr
 	cols := (t.n + t.path.lanes - 1) / t.path.lanes
@@ -217,7 +216,7 @@ func (t *task[T]) work() {
 type space[T Float] struct{ a, b, c []T }
 
 func takeSpace[T Float]() *space[T] {
-	if s, ok := spaces[T]().take(); ok {
+	if s, ok := spaces[T]().pop(); ok {
 		return s
 	}
 	return &space[T]{}
@@ -230,9 +229,9 @@ func grown[T Float](s []T, n int) []T {
 	return s[:n]
 }
 
-// directRows is the number of tiles of rows of C up to which the rows of B are read
-// where they lie: packing pays when they are read more often. For m×1024×784 in
-// float32, GFLOP/s packed and direct: 70 and 107 at m=16, 90 and 121 at m=24.
+// directRows is the number of tiles of rows of C up to which B is read without packing. Packing
+// pays when its rows are read more often. For m×1024×784 in float32, GFLOP/s packed and direct: 70
+// and 107 at m=16, 90 and 121 at m=24.
 const directRows = 4
 
 // cell computes rows i0 to i1 and columns j0 to j1 of C.
@@ -291,8 +290,8 @@ func (t *task[T]) cell(s *space[T], i0, i1, j0, j1 int) {
 	}
 }
 
-// tiles computes a block of C from a packed block of A and one of B, which is packed
-// or, when direct, lies where it is.
+// tiles computes a block of C from a packed block of A and a block of B, which is packed unless
+// direct.
 func (t *task[T]) tiles(a, b []T, direct bool, ib, ie, jb, je, depth int, beta T) {
 	p := t.path
 	mr, nr := p.mr, p.nr()

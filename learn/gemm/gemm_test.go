@@ -57,7 +57,8 @@ func (p *product[T]) reference() []T {
 		return w
 	}
 	c := wide(p.c)
-	gonum.Implementation{}.Dgemm(p.tA, p.tB, p.m, p.n, p.k, float64(p.alpha), wide(p.a), p.lda, wide(p.b), p.ldb, float64(p.beta), c, p.ldc)
+	gonum.Implementation{}.Dgemm(p.tA, p.tB, p.m, p.n, p.k, float64(p.alpha), wide(p.a), p.lda, wide(p.b), p.ldb,
+		float64(p.beta), c, p.ldc)
 	want := make([]T, len(c))
 	for i, v := range c {
 		want[i] = T(v)
@@ -67,7 +68,8 @@ func (p *product[T]) reference() []T {
 
 func (p *product[T]) run(with *path[T], workers int) []T {
 	c := slices.Clone(p.c)
-	with.gemm(workers, p.tA != blas.NoTrans, p.tB != blas.NoTrans, p.m, p.n, p.k, p.alpha, p.a, p.lda, p.b, p.ldb, p.beta, c, p.ldc)
+	with.gemm(workers, p.tA != blas.NoTrans, p.tB != blas.NoTrans, p.m, p.n, p.k, p.alpha, p.a, p.lda, p.b,
+		p.ldb, p.beta, c, p.ldc)
 	return c
 }
 
@@ -93,7 +95,8 @@ func (p *product[T]) check(with *path[T], workers int) error {
 }
 
 func (p *product[T]) String() string {
-	return fmt.Sprintf("tA=%c tB=%c m=%d n=%d k=%d alpha=%v beta=%v lda=%d ldb=%d ldc=%d", p.tA, p.tB, p.m, p.n, p.k, p.alpha, p.beta, p.lda, p.ldb, p.ldc)
+	return fmt.Sprintf("tA=%c tB=%c m=%d n=%d k=%d alpha=%v beta=%v lda=%d ldb=%d ldc=%d", p.tA, p.tB, p.m, p.n,
+		p.k, p.alpha, p.beta, p.lda, p.ldb, p.ldc)
 }
 
 var transposes = []blas.Transpose{blas.NoTrans, blas.Trans, blas.ConjTrans}
@@ -151,7 +154,8 @@ func testAgainstGonum[T Float](t *testing.T) {
 				}
 			}
 			// more than one block along each side
-			for _, s := range [][3]int{{1, 1, 2*maxK + 3}, {3, 700, maxK + 1}, {2000, 5, maxK - 1}, {700, 3, 3}, {67, 1500, 70}, {200, 190, 310}} {
+			for _, s := range [][3]int{{1, 1, 2*maxK + 3}, {3, 700, maxK + 1}, {2000, 5, maxK - 1}, {700, 3, 3},
+				{67, 1500, 70}, {200, 190, 310}} {
 				one(s[0], s[1], s[2], 1+rng.IntN(4))
 				one(s[1], s[0], s[2], 1+rng.IntN(4))
 			}
@@ -270,9 +274,11 @@ func TestSplit(t *testing.T) {
 		task := &task[float64]{path: best[float64](), m: 1 + rng.IntN(300), n: 1 + rng.IntN(300)}
 		workers := 1 + rng.IntN(20)
 		task.split(workers)
-		if task.down*task.across > workers || task.down*task.height < task.m || (task.down-1)*task.height >= task.m ||
-			task.across*task.breadth < task.n || (task.across-1)*task.breadth >= task.n {
-			t.Fatalf("%d×%d for %d workers: %d×%d cells of %d×%d", task.m, task.n, workers, task.down, task.across, task.height, task.breadth)
+		if task.down*task.across > workers || task.down*task.height < task.m ||
+			(task.down-1)*task.height >= task.m || task.across*task.breadth < task.n ||
+			(task.across-1)*task.breadth >= task.n {
+			t.Fatalf("%d×%d for %d workers: %d×%d cells of %d×%d", task.m, task.n, workers, task.down, task.across,
+				task.height, task.breadth)
 		}
 	}
 }
@@ -312,7 +318,8 @@ func TestPanics(t *testing.T) {
 		}
 		got, want := call(Implementation{}), call(gonum.Implementation{})
 		if got != want {
-			t.Fatalf("Dgemm(%c, %c, %d, %d, %d, lda %d of %d, ldb %d of %d, ldc %d of %d): %v, gonum says %v", tA, tB, m, n, k, lda, len(a), ldb, len(b), ldc, len(c), got, want)
+			t.Fatalf("Dgemm(%c, %c, %d, %d, %d, lda %d of %d, ldb %d of %d, ldc %d of %d): %v, gonum says %v", tA, tB,
+				m, n, k, lda, len(a), ldb, len(b), ldc, len(c), got, want)
 		}
 		if got != nil {
 			panics++

@@ -1,15 +1,13 @@
 package gemm
 
-// A block of A or B is copied into panels, in which a tile finds its operands
-// side by side: for each k in turn, the w elements of the panel's rows (of A) or
-// columns (of B). Seen from here both are the same: a matrix of n vectors of k
-// elements, taken w at a time. Elements beyond n are zero, so that tiles need no
-// edge along k or inside a vector.
+// A block of A or B is copied into panels, in which a tile finds its operands side by side. For
+// each k in turn a panel has the w elements of its rows (of A) or columns (of B). Seen from here
+// both are the same: a matrix of n vectors of k elements, taken w at a time. Elements beyond n are
+// zero, so that tiles need no edge along k or inside a vector.
 
-// pack copies n vectors of k elements from src into panels of w, the last one
-// being narrowed to a multiple of unit; it returns what it filled. along means
-// that a vector's elements are adjacent (ld between vectors), else that the
-// vectors' elements of the same k are (ld between ks).
+// pack copies n vectors of k elements from src into panels of w. The last panel is narrowed to a
+// multiple of unit. It returns the filled part. along means that a vector's elements are adjacent
+// (ld between vectors), else that the vectors' elements of the same k are (ld between ks).
 func (p *path[T]) pack(dst, src []T, ld, n, k, w, unit int, along bool) []T {
 	at := 0
 	for i := 0; i < n; i += w {

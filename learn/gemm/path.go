@@ -5,10 +5,9 @@ type Float interface{ float32 | float64 }
 
 // path is one way to compute tiles: a processor's, or Go's.
 //
-// A tile is mr rows by up to three vectors of lanes columns. tile[v-1] takes k
-// columns of mr floats at a, k rows of v vectors at b, ldb floats apart, and stores
-// beta·C + alpha·a·b in the first rows rows of C, the last vector of which has
-// last lanes; C is not read when beta is zero.
+// A tile is mr rows by up to three vectors of lanes columns. tile[v-1] takes k columns of mr floats
+// at a, and k rows of v vectors at b, ldb floats apart. It stores beta·C + alpha·a·b in the first
+// rows rows of C. The last vector of C has last lanes; C is not read when beta is zero.
 type path[T Float] struct {
 	name      string
 	mr, lanes int

@@ -22,13 +22,15 @@ func processor32() []*path[float32] {
 	if hasAVX512 {
 		list = append(list, &path[float32]{
 			name: "AVX-512", mr: 8, lanes: 16, transpose: transpose8x32, square: 8,
-			tile: [3]func(k int, a, b, c *float32, ldb, ldc, rows, last int, alpha, beta float32){tile32AVX512x1, tile32AVX512x2, tile32AVX512x3},
+			tile: [3]func(k int, a, b, c *float32, ldb, ldc, rows, last int, alpha, beta float32){tile32AVX512x1,
+				tile32AVX512x2, tile32AVX512x3},
 		})
 	}
 	if hasAVX2 {
 		list = append(list, &path[float32]{
 			name: "AVX2", mr: 4, lanes: 8, transpose: transpose8x32, square: 8,
-			tile: [3]func(k int, a, b, c *float32, ldb, ldc, rows, last int, alpha, beta float32){tile32AVX2x1, tile32AVX2x2, tile32AVX2x3},
+			tile: [3]func(k int, a, b, c *float32, ldb, ldc, rows, last int, alpha, beta float32){tile32AVX2x1,
+				tile32AVX2x2, tile32AVX2x3},
 		})
 	}
 	return append(list, &path[float32]{
@@ -66,13 +68,15 @@ func processor64() []*path[float64] {
 	if hasAVX512 {
 		list = append(list, &path[float64]{
 			name: "AVX-512", mr: 8, lanes: 8, transpose: transpose4x64, square: 4,
-			tile: [3]func(k int, a, b, c *float64, ldb, ldc, rows, last int, alpha, beta float64){tile64AVX512x1, tile64AVX512x2, tile64AVX512x3},
+			tile: [3]func(k int, a, b, c *float64, ldb, ldc, rows, last int, alpha, beta float64){tile64AVX512x1,
+				tile64AVX512x2, tile64AVX512x3},
 		})
 	}
 	if hasAVX2 {
 		list = append(list, &path[float64]{
 			name: "AVX2", mr: 4, lanes: 4, transpose: transpose4x64, square: 4,
-			tile: [3]func(k int, a, b, c *float64, ldb, ldc, rows, last int, alpha, beta float64){tile64AVX2x1, tile64AVX2x2, tile64AVX2x3},
+			tile: [3]func(k int, a, b, c *float64, ldb, ldc, rows, last int, alpha, beta float64){tile64AVX2x1,
+				tile64AVX2x2, tile64AVX2x3},
 		})
 	}
 	return append(list, &path[float64]{

@@ -2,8 +2,8 @@ package gemm
 
 import "unsafe"
 
-// portable is the path for processors without assembly: tiles of 4 by up to 12,
-// taken 4 by 4 so that the sums stay in registers.
+// portable is the path for processors without assembly. Its tiles are 4 by up to 12, computed 4 by
+// 4 so that the sums stay in registers.
 func portable[T Float]() *path[T] {
 	p := &path[T]{name: "Go", mr: 4, lanes: 4}
 	for v := range p.tile {

@@ -10,10 +10,12 @@ const (
 	little   = 1 << 14 // multiplications up to which gonum's loops are as fast
 )
 
-// Dsyrk stores alpha·A·Aᵀ + beta·C (t = NoTrans; C n×n, A n×k) or alpha·Aᵀ·A + beta·C
-// (A k×n) in the triangle ul of C, and leaves the other alone. Cost: n²·k multiplications.
-func (s Implementation) Dsyrk(ul blas.Uplo, t blas.Transpose, n, k int, alpha float64, a []float64, lda int, beta float64, c []float64, ldc int) {
-	if !syrkFits(ul, t, n, k, len(a), lda, len(c), ldc) || alpha == 0 || float64(n)*float64(n)*float64(k) <= little {
+// Dsyrk stores alpha·A·Aᵀ + beta·C (t = NoTrans; C n×n, A n×k) or alpha·Aᵀ·A + beta·C (A k×n) in
+// the triangle ul of C. It does not touch the other triangle. Cost: n²·k multiplications.
+func (s Implementation) Dsyrk(ul blas.Uplo, t blas.Transpose, n, k int, alpha float64, a []float64, lda int,
+	beta float64, c []float64, ldc int) {
+	if !syrkFits(ul, t, n, k, len(a), lda, len(c), ldc) || alpha == 0 ||
+		float64(n)*float64(n)*float64(k) <= little {
 		if beta == 0 && syrkFits(ul, t, n, k, len(a), lda, len(c), ldc) {
 			clearTriangle(ul, n, c, ldc)
 		}
@@ -24,8 +26,10 @@ func (s Implementation) Dsyrk(ul blas.Uplo, t blas.Transpose, n, k int, alpha fl
 }
 
 // Ssyrk is Dsyrk in single precision.
-func (s Implementation) Ssyrk(ul blas.Uplo, t blas.Transpose, n, k int, alpha float32, a []float32, lda int, beta float32, c []float32, ldc int) {
-	if !syrkFits(ul, t, n, k, len(a), lda, len(c), ldc) || alpha == 0 || float64(n)*float64(n)*float64(k) <= little {
+func (s Implementation) Ssyrk(ul blas.Uplo, t blas.Transpose, n, k int, alpha float32, a []float32, lda int,
+	beta float32, c []float32, ldc int) {
+	if !syrkFits(ul, t, n, k, len(a), lda, len(c), ldc) || alpha == 0 ||
+		float64(n)*float64(n)*float64(k) <= little {
 		if beta == 0 && syrkFits(ul, t, n, k, len(a), lda, len(c), ldc) {
 			clearTriangle(ul, n, c, ldc)
 		}
@@ -62,9 +66,10 @@ func clearTriangle[T Float](ul blas.Uplo, n int, c []T, ldc int) {
 	}
 }
 
-// syrk goes down the diagonal: a block on it is computed whole, beside C, and its
-// triangle copied; the rest of its rows is one product.
-func syrk[T Float](p *path[T], workers int, upper, trans bool, n, k int, alpha T, a []T, lda int, beta T, c []T, ldc int) {
+// syrk goes down the diagonal. It computes a block on the diagonal whole, beside C, and copies its
+// triangle; the remainder of its rows is one product.
+func syrk[T Float](p *path[T], workers int, upper, trans bool, n, k int, alpha T, a []T, lda int, beta T,
+	c []T, ldc int) {
 	vectors := func(i int) []T { // A from vector i on: row i, or column i when transposed
 		if trans {
 			return a[i:]
@@ -96,7 +101,8 @@ func syrk[T Float](p *path[T], workers int, upper, trans bool, n, k int, alpha T
 			from, to = i+h, n
 		}
 		if from < to {
-			p.gemm(workers, trans, !trans, h, to-from, k, alpha, vectors(i), lda, vectors(from), lda, beta, c[i*ldc+from:], ldc)
+			p.gemm(workers, trans, !trans, h, to-from, k, alpha, vectors(i), lda, vectors(from), lda, beta,
+				c[i*ldc+from:], ldc)
 		}
 	}
 }

@@ -28,7 +28,8 @@ func TestSyrk(t *testing.T) {
 					rows, cols = k, n
 				}
 				lda, ldc := max(1, cols)+rng.IntN(3), max(1, n)+rng.IntN(3)
-				a, c := random[float64](rng, max(0, (rows-1)*lda+cols)+rng.IntN(2)), random[float64](rng, max(0, (n-1)*ldc+n))
+				a, c := random[float64](rng, max(0, (rows-1)*lda+cols)+rng.IntN(2)),
+					random[float64](rng, max(0, (n-1)*ldc+n))
 				if rows == 0 {
 					a = make([]float64, max(0, lda*(rows-1)+cols))
 				}
@@ -59,7 +60,9 @@ func TestSyrk(t *testing.T) {
 				got32 := single(c)
 				Implementation{}.Ssyrk(ul, tA, n, k, float32(alpha), single(a), lda, float32(beta), got32, ldc)
 				for i := range want {
-					if same := math.Float64bits(got[i]) == math.Float64bits(one[i]); !same || !(math.Abs(got[i]-want[i]) <= 1e-15*float64(10*k+10)) || !(math.Abs(float64(got32[i])-want[i]) <= 5e-7*float64(10*k+10)) {
+					if same := math.Float64bits(got[i]) == math.Float64bits(one[i]); !same ||
+						!(math.Abs(got[i]-want[i]) <= 1e-15*float64(10*k+10)) ||
+						!(math.Abs(float64(got32[i])-want[i]) <= 5e-7*float64(10*k+10)) {
 						t.Fatalf("ul=%c t=%c n=%d k=%d alpha=%v beta=%v: c[%d,%d] = %v, on one worker %v, in float32 %v, want %v", ul, tA, n, k, alpha, beta, i/ldc, i%ldc, got[i], one[i], got32[i], want[i])
 					}
 				}

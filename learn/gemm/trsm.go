@@ -2,18 +2,18 @@ package gemm
 
 import "gonum.org/v1/gonum/blas"
 
-// solve is the side of the blocks on the diagonal that gonum's loops solve. At n = 500
-// in float64 sides of 16, 24, 32 and 64 gave 29, 28, 32 and 18 GFLOP/s, gonum alone 2.
+// solve is the side of the blocks on the diagonal that gonum's loops solve. At n = 500 in float64
+// sides of 16, 24, 32 and 64 gave 29, 28, 32 and 18 GFLOP/s, gonum 2.
 const solve = 32
 
-// Dtrsm replaces B, m×n, by the solution X of op(A)·X = alpha·B (side = Left; A m×m) or
-// of X·op(A) = alpha·B (Right; A n×n), where A is the triangle ul of a, with ones on the
-// diagonal when d is Unit. A must not be singular; this is not checked. Cost: m²·n or
-// m·n² multiplications and additions.
-func (s Implementation) Dtrsm(side blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha float64, a []float64, lda int, b []float64, ldb int) {
+// Dtrsm replaces B, m×n, by the solution X of op(A)·X = alpha·B (side = Left; A m×m) or of X·op(A)
+// = alpha·B (Right; A n×n). A is the triangle ul of a, with ones on the diagonal when d is Unit. A
+// must not be singular; this is not checked. Cost: m²·n or m·n² multiplications and additions.
+func (s Implementation) Dtrsm(side blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int,
+	alpha float64, a []float64, lda int, b []float64, ldb int) {
 	if order := trsmOrder(side, ul, t, d, m, n, alpha != 0, len(a), lda, len(b), ldb); order > solve {
-		trsm(best[float64](), s.Workers, side == blas.Left, ul == blas.Upper, t != blas.NoTrans, m, n, alpha, a, lda, b, ldb,
-			func(m, n int, alpha float64, a, b []float64) {
+		trsm(best[float64](), s.Workers, side == blas.Left, ul == blas.Upper, t != blas.NoTrans, m, n,
+			alpha, a, lda, b, ldb, func(m, n int, alpha float64, a, b []float64) {
 				s.Implementation.Dtrsm(side, ul, t, d, m, n, alpha, a, lda, b, ldb)
 			})
 		return
@@ -22,10 +22,11 @@ func (s Implementation) Dtrsm(side blas.Side, ul blas.Uplo, t blas.Transpose, d 
 }
 
 // Strsm is Dtrsm in single precision.
-func (s Implementation) Strsm(side blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha float32, a []float32, lda int, b []float32, ldb int) {
+func (s Implementation) Strsm(side blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int,
+	alpha float32, a []float32, lda int, b []float32, ldb int) {
 	if order := trsmOrder(side, ul, t, d, m, n, alpha != 0, len(a), lda, len(b), ldb); order > solve {
-		trsm(best[float32](), s.Workers, side == blas.Left, ul == blas.Upper, t != blas.NoTrans, m, n, alpha, a, lda, b, ldb,
-			func(m, n int, alpha float32, a, b []float32) {
+		trsm(best[float32](), s.Workers, side == blas.Left, ul == blas.Upper, t != blas.NoTrans, m, n,
+			alpha, a, lda, b, ldb, func(m, n int, alpha float32, a, b []float32) {
 				s.Implementation.Strsm(side, ul, t, d, m, n, alpha, a, lda, b, ldb)
 			})
 		return
@@ -35,7 +36,8 @@ func (s Implementation) Strsm(side blas.Side, ul blas.Uplo, t blas.Transpose, d 
 
 // trsmOrder returns the order of A, or zero when the arguments do not fit each other:
 // gonum's routine, which gets the call then, says so.
-func trsmOrder(side blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha bool, a, lda, b, ldb int) int {
+func trsmOrder(side blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n int, alpha bool, a, lda,
+	b, ldb int) int {
 	order := m
 	if side == blas.Right {
 		order = n
@@ -51,7 +53,8 @@ func trsmOrder(side blas.Side, ul blas.Uplo, t blas.Transpose, d blas.Diag, m, n
 
 // trsm solves block by block of X: what the blocks already solved contribute is a
 // product, and the rest a small system for diagonal.
-func trsm[T Float](p *path[T], workers int, left, upper, trans bool, m, n int, alpha T, a []T, lda int, b []T, ldb int, diagonal func(m, n int, alpha T, a, b []T)) {
+func trsm[T Float](p *path[T], workers int, left, upper, trans bool, m, n int, alpha T, a []T, lda int, b []T,
+	ldb int, diagonal func(m, n int, alpha T, a, b []T)) {
 	order := n
 	if left {
 		order = m
@@ -83,7 +86,8 @@ func trsm[T Float](p *path[T], workers int, left, upper, trans bool, m, n int, a
 				return a[r*lda+c:]
 			}
 			if left {
-				p.gemm(workers, trans, false, h, n, to-from, -1, at(i, from), lda, b[from*ldb:], ldb, alpha, b[i*ldb:], ldb)
+				p.gemm(workers, trans, false, h, n, to-from, -1, at(i, from), lda, b[from*ldb:], ldb,
+					alpha, b[i*ldb:], ldb)
 			} else {
 				p.gemm(workers, false, trans, m, h, to-from, -1, b[from:], ldb, at(from, i), lda, alpha, b[i:], ldb)
 			}

@@ -17,7 +17,8 @@ import (
 // other triangle of A holds NaN, and what lies between rows stays.
 func TestTrsm(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	for _, size := range [][2]int{{1, 3}, {solve, solve}, {solve + 1, 7}, {5, solve + 30}, {3*solve - 5, 2*solve + 9}} {
+	for _, size := range [][2]int{{1, 3}, {solve, solve}, {solve + 1, 7}, {5, solve + 30},
+		{3*solve - 5, 2*solve + 9}} {
 		for _, side := range []blas.Side{blas.Left, blas.Right} {
 			for _, ul := range triangles {
 				for _, tA := range transposes {
@@ -59,8 +60,10 @@ func TestTrsm(t *testing.T) {
 						got32 := single(b)
 						Implementation{}.Strsm(side, ul, tA, d, m, n, float32(alpha), single(a), lda, got32, ldb)
 						for i := range want {
-							if got[i] != one[i] || !(math.Abs(got[i]-want[i]) <= 1e-12) || !(math.Abs(float64(got32[i])-want[i]) <= 1e-4) {
-								t.Fatalf("side=%c ul=%c t=%c diag=%c m=%d n=%d alpha=%v: b[%d,%d] = %v, on one worker %v, in float32 %v, want %v",
+							if got[i] != one[i] || !(math.Abs(got[i]-want[i]) <= 1e-12) ||
+								!(math.Abs(float64(got32[i])-want[i]) <= 1e-4) {
+								t.Fatalf("side=%c ul=%c t=%c diag=%c m=%d n=%d alpha=%v: b[%d,%d] = %v, on one worker %v, in "+
+									"float32 %v, want %v",
 									side, ul, tA, d, m, n, alpha, i/ldb, i%ldb, got[i], one[i], got32[i], want[i])
 							}
 						}

@@ -12,6 +12,7 @@ import (
 	lapackgo "gonum.org/v1/gonum/lapack/gonum"
 
 	"github.com/tropica-fst/tropica/learn/gemm"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // Spectrum is the largest eigenvalues of a symmetric matrix with their eigenvectors.
@@ -69,12 +70,11 @@ const residualFloor = 1e-6
 // Top returns the r largest eigenpairs of the symmetric n×n matrix k, all of them where r
 // is n or more.
 //
-// Small matrices, and most of the pairs of greater ones, are left to LAPACK's tridiagonal QR,
-// O(n³). Else it is the block Lanczos method with full orthogonalisation and thick restarts
-// (G. Golub and R. Underwood, 1977; K. Wu and H. Simon, SIAM J. Matrix Analysis 22, 2000):
-// a few dozen products of k with blocks of vectors, and 16nr bytes or so. The residual of
-// every pair is measured; one above 1e-6 of its eigenvalue, or above 1e-12 of the largest where
-// that is more, is an error.
+// Small matrices, and most of the pairs of greater ones, use LAPACK's tridiagonal QR, O(n³).
+// Otherwise it uses the block Lanczos method with full orthogonalisation and thick restarts (G.
+// Golub and R. Underwood, 1977; K. Wu and H. Simon, SIAM J. Matrix Analysis 22, 2000). That takes a
+// few dozen products of k with blocks of vectors, and about 16nr bytes. It measures the residual of
+// every pair. A residual above 1e-6 of its eigenvalue and above 1e-12 of the largest is an error.
 func Top(k []float64, n, r int, opts *Options) (*Spectrum, error) {
 	o := opts.filled()
 	if len(k) != n*n {
@@ -91,7 +91,11 @@ func Top(k []float64, n, r int, opts *Options) (*Spectrum, error) {
 	if n <= denseSide || 3*r > n {
 		return all(k, n, r, trace, &o)
 	}
-	s, err := lanczos(product(k, n, &o), n, r, residualLimit, residualFloor, &o)
+	var s *Spectrum
+	var err error
+	if e := run.Breakable(o.Ctx, func() { s, err = lanczos(product(k, n, &o), n, r, residualLimit, residualFloor, &o) }); e != nil {
+		return nil, e
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +111,7 @@ func all(k []float64, n, r int, trace float64, o *Options) (*Spectrum, error) {
 	a := slices.Clone(k)
 	var values []float64
 	var err error
-	if e := breakable(o.Ctx, func() { values, err = symmetricEigen(a, n) }); e != nil {
+	if e := run.Breakable(o.Ctx, func() { values, err = symmetricEigen(a, n) }); e != nil {
 		return nil, e
 	}
 	if err != nil {
@@ -480,8 +484,8 @@ func (l *krylov) restart(theta, y []float64, keep int) {
 	l.size = keep
 }
 
-// Extremes returns the smallest and the largest eigenvalue of the symmetric n×n matrix k, up
-// to 1e-7 of its norm, and far closer where they stand apart from the others.
+// Extremes returns the smallest and the largest eigenvalue of the symmetric n×n matrix k. Their
+// error is at most 1e-7 of its norm, and far less when they are isolated.
 func Extremes(k []float64, n int, opts *Options) (smallest, largest float64, err error) {
 	o := opts.filled()
 	if n <= denseSide {
@@ -505,9 +509,14 @@ func Extremes(k []float64, n int, opts *Options) (smallest, largest float64, err
 		}
 		return sign * s.Values[0], nil
 	}
-	if largest, err = end(1); err != nil {
-		return 0, 0, err
+	var ends [2]float64
+	e := run.Breakable(o.Ctx, func() {
+		if ends[1], err = end(1); err == nil {
+			ends[0], err = end(-1)
+		}
+	})
+	if e != nil {
+		return 0, 0, e
 	}
-	smallest, err = end(-1)
-	return smallest, largest, err
+	return ends[0], ends[1], err
 }

@@ -42,29 +42,6 @@ type Options struct {
 	MaxBytes int64
 }
 
-// breakable runs f, which cannot be stopped, and returns early when the context is cancelled:
-// f then runs to its end on memory that nobody reads.
-func breakable(ctx context.Context, f func()) error {
-	if ctx.Done() == nil {
-		f()
-		return nil
-	}
-	done := make(chan any, 1)
-	go func() {
-		defer func() { done <- recover() }()
-		f()
-	}()
-	select {
-	case p := <-done:
-		if p != nil {
-			panic(p)
-		}
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
 // DefaultBytes is the memory that one call may take unless Options say otherwise.
 const DefaultBytes = 4 << 30
 

@@ -21,10 +21,10 @@ type LandmarkOptions struct {
 	// Tolerance ends the iterations early, when the residual is below it in relation to the
 	// right-hand side; zero is 1e-7.
 	Tolerance float64
-	// Single computes the kernel and its products in float32 and adds them up in float64: a
-	// third of the time, for kernels that can (Vector). Directions along which the squared
-	// kernel is below 1e-7 or so of its largest eigenvalue are damped, which costs a percent of
-	// the objective where the penalty is small. It has no effect on iterations.
+	// Single computes the kernel and its products in float32 and adds them up in float64. This
+	// takes a third of the time, for kernels that support it (Vector). Directions in which the
+	// squared kernel is below 1e-7 or so of its largest eigenvalue are damped. Where the penalty is
+	// small this costs a percent of the objective. It has no effect on iterations.
 	Single bool
 }
 
@@ -44,14 +44,13 @@ func (k Vector) betweenSingle(x, y *Matrix) (func(dst []float32, stride, i0, i1,
 	return between[float32](k, x, y)
 }
 
-// LandmarkRidge fits Σ_j w_j k(x, z_j) over landmarks z to labels y (n × outputs): it minimises
+// LandmarkRidge fits Σ_j w_j k(x, z_j) over landmarks z to labels y (n × outputs). It minimises
 // |K_nm w - y|² + c wᵀK_mm w, kernel ridge regression in the span of the landmarks. With all
-// examples as landmarks it is Ridge. Rows of K_nm are computed some at a time, so that
-// memory is 16m² bytes and a block of rows, whatever n is.
+// examples as landmarks it is Ridge. Rows of K_nm are computed in blocks, so that memory is 16m²
+// bytes and a block of rows for any n.
 //
-// The iterations are preconditioned as in A. Rudi, L. Carratino and L. Rosasco, "FALKON: an
-// optimal large scale kernel method", NeurIPS 2017: by the system that the landmarks alone
-// would give.
+// The iterations are preconditioned by the system of the landmarks only, as in A. Rudi, L.
+// Carratino and L. Rosasco, "FALKON: an optimal large scale kernel method", NeurIPS 2017.
 func LandmarkRidge[P any](k Kernel[P], x, z P, y []float64, outputs int, c float64, opts *LandmarkOptions) (*LandmarkResult, error) {
 	var lo LandmarkOptions
 	if opts != nil {

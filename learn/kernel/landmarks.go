@@ -13,10 +13,10 @@ import (
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
-// Spread draws m of the examples of x far from one another in the feature space, and returns
-// their numbers in the order drawn: the seeding of k-means++ (D. Arthur and S. Vassilvitskii,
-// SODA 2007) under the distance k(x,x) - 2k(x,y) + k(y,y). It stops early when no example
-// is away from those drawn. n·m values of the kernel.
+// Spread draws m of the examples of x far from one another in the feature space, and returns their
+// numbers in the order drawn. It is the seeding of k-means++ (D. Arthur and S. Vassilvitskii, SODA
+// 2007) under the distance k(x,x) - 2k(x,y) + k(y,y). It stops early when every example coincides
+// with one drawn. n·m values of the kernel.
 func Spread[P any](k Kernel[P], x P, m int, seed uint64, opts *Options) ([]int, error) {
 	o := opts.filled()
 	n := k.Len(x)
@@ -187,7 +187,9 @@ func streamed[T gemm.Float](name string, fill func(dst []T, stride, i0, i1, j0, 
 				return fmt.Errorf("kernel: %s of example %d and landmark %d is %v", name, i0+at/m+1, at%m+1, v)
 			}
 		}
-		use(i0, i1, rows[:(i1-i0)*m])
+		if err := run.Breakable(o.Ctx, func() { use(i0, i1, rows[:(i1-i0)*m]) }); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -30,10 +30,14 @@ func NewPrecomputed(k []float64, n int, title string, opts *Options) (*Precomput
 	if err := firstOdd(p.Name(), k, n); err != nil {
 		return nil, err
 	}
+	floor := 0.0 // rounding of the largest entry, whatever the units are
+	for _, v := range k {
+		floor = max(floor, 1e-9*v, -1e-9*v)
+	}
 	for i := range n {
 		for j := range i {
 			a, b := k[i*n+j], k[j*n+i]
-			if d := a - b; d > 1e-9*(1+max(a, -a)) || -d > 1e-9*(1+max(a, -a)) {
+			if d := a - b; d > floor || -d > floor {
 				return nil, fmt.Errorf("kernel: %s of examples %d and %d is %g, and %g the other way round: it is not symmetric", p.Name(), i+1, j+1, a, b)
 			}
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
-// Inverse finds rows for coordinates of a Projection: pre-images, of which most coordinates
-// have none exactly.
+// Inverse finds rows for coordinates of a Projection. These are pre-images, which for most
+// coordinates do not exist exactly.
 type Inverse struct {
 	projection *Projection[*Matrix]
 	kernel     Vector
@@ -21,9 +21,9 @@ type Inverse struct {
 	centre     []float64 // mean of the training rows
 }
 
-// NewInverse learns rows from coordinates, by kernel ridge regression on the sample x with
-// a Gaussian kernel of the median width and the penalty of the least leave-one-out error,
-// among 10^-6, 10^-5, ... 1. n³/3 operations for each.
+// NewInverse learns rows from coordinates by kernel ridge regression on the sample x. The kernel is
+// Gaussian of the median width, with the penalty of the least leave-one-out error among 10^-6,
+// 10^-5, ..., 1. n³/3 operations for each.
 func NewInverse(p *Projection[*Matrix], x *Matrix, opts *Options) (*Inverse, error) {
 	o := opts.filled()
 	k, ok := p.Kernel.(Vector)

@@ -96,9 +96,9 @@ func (p *Projection[P]) take(s *Spectrum, scale float64) error {
 	return nil
 }
 
-// ProjectLandmarks is Project by the method of Nystrom: K is replaced by
-// K_nm K_mm⁻¹ K_mn over m landmarks, which is K where the landmarks span the sample. n·m²
-// operations twice, and 24m² bytes.
+// ProjectLandmarks is Project by the method of Nystrom. It replaces K by K_nm K_mm⁻¹ K_mn over m
+// landmarks, which equals K where the landmarks span the sample. n·m² operations twice, and 24m²
+// bytes.
 func ProjectLandmarks[P any](k Kernel[P], x, landmarks P, r int, opts *Options) (*Projection[P], error) {
 	o := opts.filled()
 	n, m := k.Len(x), k.Len(landmarks)
@@ -179,9 +179,9 @@ func Times[P any](k Kernel[P], x, base P, centre *Centring, w []float64, cols in
 	return out, nil
 }
 
-// Fourier are random features z(x) of a Gaussian or Laplacian kernel of D/2 frequencies:
-// √(2/D) (cos ω·x, sin ω·x), with E z(x)·z(y) = k(x, y) (A. Rahimi and B. Recht, NIPS 2007).
-// The error falls as 1/√D.
+// Fourier are random features z(x) of a Gaussian or Laplacian kernel with D/2 frequencies: √(2/D)
+// (cos ω·x, sin ω·x), where E z(x)·z(y) = k(x, y) (A. Rahimi and B. Recht, NIPS 2007). The error
+// falls as 1/√D.
 type Fourier struct {
 	Kernel Vector
 	Seed   uint64

@@ -16,6 +16,7 @@ import (
 // the mean squared loss and the penalty λ|g|², c is nλ.
 type Ridge struct {
 	n       int
+	c       float64
 	factor  []float64 // lower triangle of G = LLᵀ
 	workers int
 	ctx     context.Context
@@ -39,12 +40,12 @@ func NewRidge(k []float64, n int, c float64, opts *Options) (*Ridge, error) {
 	if err := Foresee(n, n, &o); err != nil {
 		return nil, err
 	}
-	r := &Ridge{n: n, factor: slices.Clone(k), workers: o.Workers, ctx: o.Ctx}
+	r := &Ridge{n: n, c: c, factor: slices.Clone(k), workers: o.Workers, ctx: o.Ctx}
 	for i := range n {
 		r.factor[i*n+i] += c
 	}
 	var definite bool
-	if err := breakable(o.Ctx, func() { definite = gemm.Cholesky(o.Workers, n, r.factor, n) }); err != nil {
+	if err := run.Breakable(o.Ctx, func() { definite = gemm.Cholesky(o.Workers, n, r.factor, n) }); err != nil {
 		return nil, err
 	}
 	if !definite {
@@ -98,6 +99,68 @@ func (r *Ridge) Solve(y []float64, m int) error {
 	return nil
 }
 
+// Append adds an example: k are its kernels with those there are, in order, and own that with itself. c
+// stays. The error is a *NotPositiveError where the matrix would not be positive definite. n²
+// operations, and a copy of the factor.
+func (r *Ridge) Append(k []float64, own float64) error {
+	n := r.n
+	if len(k) != n {
+		return fmt.Errorf("kernel: ridge: %d numbers for %d examples", len(k), n)
+	}
+	row := append(slices.Clone(k), own)
+	if at := firstNotFinite(row); at >= 0 {
+		return fmt.Errorf("kernel: ridge: the new example has the kernel %v with example %d", row[at], at+1)
+	}
+	gemm.TriangularSolve(r.workers, false, n, 1, r.factor, n, row[:n], 1)
+	left := own + r.c - dot(row[:n], row[:n])
+	if !(left > 1e-15*(own+r.c)) {
+		return &NotPositiveError{Name: "the matrix with the new example", Smallest: left, Largest: own, Added: r.c}
+	}
+	row[n] = math.Sqrt(left)
+	factor := make([]float64, (n+1)*(n+1))
+	for i := range n {
+		copy(factor[i*(n+1):], r.factor[i*n:i*n+i+1])
+	}
+	copy(factor[n*(n+1):], row)
+	r.n, r.factor, r.inverse = n+1, factor, nil
+	return nil
+}
+
+// Remove takes example i out; those behind it move up by one place. c stays. n² operations, and a
+// copy of the factor: what is right of i and below is updated by rotations (G. Golub and C. Van Loan,
+// Matrix Computations, section 6.5).
+func (r *Ridge) Remove(i int) error {
+	n := r.n
+	if i < 0 || i >= n || n == 1 {
+		return fmt.Errorf("kernel: ridge: example %d of %d cannot be removed", i+1, n)
+	}
+	m := n - 1
+	factor, out := make([]float64, m*m), make([]float64, m-i)
+	for j := range m {
+		from := j
+		if j >= i {
+			from = j + 1
+			out[j-i] = r.factor[from*n+i]
+		}
+		copy(factor[j*m:], r.factor[from*n:from*n+min(i, from+1)])
+		if from > i {
+			copy(factor[j*m+i:], r.factor[from*n+i+1:from*n+from+1])
+		}
+	}
+	for j := i; j < m; j++ { // L'L'ᵀ = LLᵀ + outᵀout
+		a, b := factor[j*m+j], out[j-i]
+		h := math.Hypot(a, b)
+		cos, sin := a/h, b/h
+		factor[j*m+j] = h
+		for k := j + 1; k < m; k++ {
+			a, b := factor[k*m+j], out[k-i]
+			factor[k*m+j], out[k-i] = cos*a+sin*b, cos*b-sin*a
+		}
+	}
+	r.n, r.factor, r.inverse = m, factor, nil
+	return nil
+}
+
 func firstNotFinite(x []float64) int {
 	return slices.IndexFunc(x, func(v float64) bool { return v-v != 0 })
 }
@@ -137,8 +200,8 @@ func (r *Ridge) InverseDiagonal() ([]float64, error) {
 	return out, nil
 }
 
-// LeaveOneOut returns what each example's labels are predicted as by the other examples,
-// n×m: y_i - α_i/(G⁻¹)_ii, exactly the n fits without one example each and the same c.
+// LeaveOneOut returns the prediction of each example's labels from the other examples, n×m: y_i -
+// α_i/(G⁻¹)_ii. It equals n fits without one example each and with the same c.
 func (r *Ridge) LeaveOneOut(y []float64, m int) ([]float64, error) {
 	d, err := r.InverseDiagonal()
 	if err != nil {

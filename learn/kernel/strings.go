@@ -163,10 +163,10 @@ func (k NGram) Diagonal(x Strings) ([]float64, error) {
 	return Vector{Kind: Linear, Normal: k.Normal}.Diagonal(p)
 }
 
-// Rational is the kernel (T∘T⁻¹)(x, y) of a transducer T over strings whose symbols are
-// labels less 1: the weights of all paths through X∘T∘T⁻¹∘Y, added. Such a kernel is positive
-// semidefinite. It is computed by the operations of package ops, one pair of strings at a
-// time: for any T, where NGram counts alone.
+// Rational is the kernel (T∘T⁻¹)(x, y) of a transducer T over strings whose symbols are labels less
+// 1. Its value is the sum of the weights of all paths through X∘T∘T⁻¹∘Y. Such a kernel is positive
+// semidefinite. The operations of package ops compute it, one pair of strings at a time, for any T;
+// NGram only counts.
 type Rational struct {
 	Transducer *fst.Vector[semiring.Probability]
 	Title      string // for Name; "" is rational
@@ -296,9 +296,9 @@ func (k Rational) Diagonal(x Strings) ([]float64, error) {
 	return out, nil
 }
 
-// NGramCounter returns the transducer that maps a string to its n-grams of least to order
-// symbols, each as often as it occurs, with weight decay^(n/2): Rational of it is NGram.
-// It has order+2 states and (order+2)·alphabet arcs.
+// NGramCounter returns the transducer that maps a string to its n-grams of least to order symbols,
+// each as often as it occurs, with weight decay^(n/2). Rational of it is NGram. It has order+2
+// states and (order+2)·alphabet arcs.
 func NGramCounter(alphabet, least, order int, decay float64) *fst.Vector[semiring.Probability] {
 	t := fst.NewVector[semiring.Probability](order + 2)
 	t.AddStates(order + 2)

@@ -7,10 +7,10 @@ import (
 	"slices"
 )
 
-// MedianDistance returns the median of the distances between pairs of different rows, by
-// |·|₁ for the Laplacian kernel and by |·|₂ for all others: the usual width to start from.
-// columns are those that count; nil is all. Where more than most rows are there (zero is
-// 1000), it takes that many, drawn by the seed. Half of most² distances.
+// MedianDistance returns the median of the distances between pairs of different rows, by |·|₁ for
+// the Laplacian kernel and by |·|₂ for all others. It is the usual initial width. columns are those
+// that count; nil is all. With more than most rows (zero is 1000) it uses that many, drawn by the
+// seed. Half of most² distances.
 //
 // Distances of zero, between equal rows, do not count; all of them is an error.
 func MedianDistance(x *Matrix, kind Kind, columns []int, most int, seed uint64) (float64, error) {

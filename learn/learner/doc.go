@@ -1,6 +1,6 @@
-// Package learner is the contract between those who write learners and those who run them:
-// what a learner is, and how its options are declared so that flags, help, ranges, grids and
-// settings need to be written once, over all learners.
+// Package learner is the contract between learners and the programs that run them. It defines what
+// a learner is, and how its options are declared, so that flags, help, ranges, grids and settings
+// are written once for all learners.
 //
 //	type Options struct {
 //		L2   float64 `flag:"l2" default:"1" min:"0" help:"Weight of half the squared weights"`
@@ -26,9 +26,9 @@
 // # Zero is the default
 //
 // The zero value of every field of an options struct is its default, and a nil pointer is all
-// defaults. Where nothing at all is a sensible value beside a default that is not zero (no
-// penalty beside a penalty of 1), None asks for it; the command line turns the 0 that a user
-// writes into None. Options of the other convention, where zero is zero and a constructor
-// fills in defaults, were turned down: a field that is added later would be zero in all code
-// written before, and &Options{Rounds: 500} would mean no learning rate.
+// defaults. Sometimes nothing at all is a sensible value beside a default that is not zero, such as
+// no penalty beside a penalty of 1. None stands for it; the command line turns a 0 that a user
+// writes into None. The other convention, where zero is zero and a constructor fills in defaults,
+// was rejected. A field added later would be zero in all existing code, and &Options{Rounds: 500}
+// would mean no learning rate.
 package learner

@@ -14,7 +14,7 @@ import (
 type Learner[D, P any] interface {
 	// Name is one lower-case word: the group of its commands.
 	Name() string
-	// Title says what it is in a few words, without a full stop.
+	// Title describes it in a few words, without a full stop.
 	Title() string
 	// About says in some lines when to use it and what it needs.
 	About() string
@@ -46,7 +46,8 @@ type Model[D, P any] interface {
 func TrainWith[D, P, O any, M interface {
 	comparable
 	Model[D, P]
-}](train func(D, *O, *run.Control) (M, *optim.Result, error), examples D, options any, c *run.Control) (Model[D, P], *optim.Result, error) {
+}](train func(D, *O, *run.Control) (M, *optim.Result, error), examples D, options any,
+	c *run.Control) (Model[D, P], *optim.Result, error) {
 	o, ok := options.(*O)
 	if !ok && options != nil {
 		return nil, nil, fmt.Errorf("learner: options of type %T, not %T", options, o)

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// None is the value of an option that is to be nothing at all, where its zero value stands
-// for a default that is not zero.
+// None is the value that turns an option off where its zero value stands for a default that is not
+// zero.
 const None = -1
 
 // Amount returns v, or 0 for None and other negative numbers.
@@ -61,7 +61,8 @@ func optionsOf(v reflect.Value) []*Option {
 		if !ok {
 			continue
 		}
-		p := &Option{Name: name, Help: f.Tag.Get("help"), Topic: f.Tag.Get("topic"), Default: f.Tag.Get("default"), value: v.Field(i)}
+		p := &Option{Name: name, Help: f.Tag.Get("help"), Topic: f.Tag.Get("topic"), Default: f.Tag.Get("default"),
+			value: v.Field(i)}
 		if list := f.Tag.Get("values"); list != "" {
 			p.Values = strings.Split(list, ",")
 		}
@@ -81,7 +82,8 @@ func optionsOf(v reflect.Value) []*Option {
 		number := p.Type == "int" || p.Type == "number"
 		p.none = number && f.Type.Kind() != reflect.Uint64 && p.Default != "" && p.min != nil && *p.min <= 0
 		if p.Default != "" {
-			if err := (&Option{Name: name, Values: p.Values, Type: p.Type, min: p.min, max: p.max, above: p.above, value: reflect.New(f.Type).Elem()}).Set(p.Default); err != nil {
+			if err := (&Option{Name: name, Values: p.Values, Type: p.Type, min: p.min, max: p.max, above: p.above,
+				value: reflect.New(f.Type).Elem()}).Set(p.Default); err != nil {
 				panic(fmt.Sprintf("learner: the default of %v", err))
 			}
 		}
@@ -204,7 +206,8 @@ func (p *Option) setList(text string) error {
 // within refuses numbers out of range. Infinity is in range only if max says so.
 func (p *Option) within(x float64, text string) error {
 	low := p.min != nil && x < *p.min || p.above != nil && x <= *p.above
-	high := p.max != nil && x > *p.max || p.max == nil && math.IsInf(x, 1) || p.min == nil && p.above == nil && math.IsInf(x, -1)
+	high := p.max != nil && x > *p.max || p.max == nil && math.IsInf(x, 1) || p.min == nil && p.above == nil &&
+		math.IsInf(x, -1)
 	if !low && !high {
 		return nil
 	}
@@ -264,9 +267,9 @@ func (p *Option) Text() string {
 	return strings.Join(words, ",")
 }
 
-// Complete copies the options that from points to, nil for none, to those that to points to,
-// and puts defaults in the place of zeros. A value that is out of range is an error that
-// names it. None stays as it is: see Amount.
+// Complete copies the options at from, nil for none, to those at to, and replaces zeros by
+// defaults. A value that is out of range is an error that names it. None stays as it is: see
+// Amount.
 func Complete[O any](to, from *O) error {
 	if from != nil {
 		*to = *from
@@ -317,9 +320,8 @@ func (p *Option) check() error {
 	return nil
 }
 
-// Settings writes all options that are not at their default as "name=value name=value", in
-// the order of the fields: the same text for the same settings. Blanks within values are
-// written +.
+// Settings writes all options that are not at their default as "name=value name=value", in the
+// order of the fields. The same settings give the same text. Blanks within values are written +.
 func Settings(o any) string {
 	var words []string
 	for _, p := range Options(o) {

@@ -80,7 +80,8 @@ func TestCompleteRefuses(t *testing.T) {
 	} {
 		var o options
 		err := Complete(&o, &c.o)
-		if got := ""; c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+		if got := ""; c.want == "" && err != nil || c.want != "" &&
+			(err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%+v: %v, want %q%s", c.o, err, c.want, got)
 		}
 	}
@@ -92,11 +93,15 @@ func TestSetAndText(t *testing.T) {
 		{name: "l2", text: "0.25"}, {name: "l2", text: "0"}, {name: "l2", text: "1e3", back: "1000"},
 		{name: "depth", text: "0"}, {name: "l1", text: "0", back: ""},
 		{name: "rounds", text: "12"}, {name: "kind", text: "deep"}, {name: "exact", text: "true"},
-		{name: "sizes", text: "1, 2,30", back: "1,2,30"}, {name: "bounds", text: "0.5,Inf", back: "0.5,+Inf"}, {name: "names", text: "a,b"},
+		{name: "sizes", text: "1, 2,30", back: "1,2,30"}, {name: "bounds", text: "0.5,Inf", back: "0.5,+Inf"},
+		{name: "names", text: "a,b"},
 		{name: "seed", text: "18446744073709551615"},
-		{name: "l2", text: "-1", err: "at least 0"}, {name: "l2", text: "x", err: "no number"}, {name: "l2", text: "NaN", err: "no number"},
-		{name: "rate", text: "0", err: "above 0"}, {name: "rounds", text: "0", err: "at least 1"}, {name: "rounds", text: "1.5", err: "no whole number"},
-		{name: "kind", text: "tall", err: "none of auto, wide, deep"}, {name: "exact", text: "maybe", err: "neither"}, {name: "sizes", text: "3,x", err: `"x" is no whole`},
+		{name: "l2", text: "-1", err: "at least 0"}, {name: "l2", text: "x", err: "no number"},
+		{name: "l2", text: "NaN", err: "no number"},
+		{name: "rate", text: "0", err: "above 0"}, {name: "rounds", text: "0", err: "at least 1"},
+		{name: "rounds", text: "1.5", err: "no whole number"},
+		{name: "kind", text: "tall", err: "none of auto, wide, deep"},
+		{name: "exact", text: "maybe", err: "neither"}, {name: "sizes", text: "3,x", err: `"x" is no whole`},
 		{name: "seed", text: "-1", err: "from 0 on"}, {name: "bounds", text: "1,-1", err: "at least 0"},
 	} {
 		var o options

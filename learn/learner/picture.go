@@ -1,15 +1,14 @@
 package learner
 
-// Drawn is met by learners whose models can be drawn; those are Pictured.
+// Drawn is implemented by learners whose models can be drawn; those are Pictured.
 type Drawn interface {
-	// PictureNames lists what there is to draw, the default first.
+	// PictureNames lists the pictures that can be drawn, the default first.
 	PictureNames() []string
 }
 
-// Pictured is met by models that can be drawn.
+// Pictured is implemented by models that can be drawn.
 type Pictured interface {
-	// Picture returns the picture of a name that Drawn lists; false where the model has
-	// nothing of it.
+	// Picture returns the picture of a name that Drawn lists; false where the model has none.
 	Picture(name string) (*Picture, bool)
 }
 

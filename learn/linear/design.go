@@ -22,8 +22,8 @@ type Feature struct {
 // rowBlock rows are laid out together.
 const rowBlock = 4096
 
-// rareShare of ones is where a column of zeros and ones is left as it is: standardised,
-// a word that ten reviews have would weigh as much as one that half of them have.
+// rareShare is the share of ones up to which a column of zeros and ones is not standardised.
+// Otherwise a word in ten reviews would weigh as much as one in half of them.
 const rareShare = 0.1
 
 // Features standardises the columns of x to mean 0 and variance 1 with row weights w, which

@@ -7,8 +7,8 @@
 //
 // # The types to know
 //
-// Train takes Options and gives a Model. A Design is a table as numbers, one for each Feature;
-// a Problem is a loss over a design, whose Objective any solver of package optim minimises.
+// Train takes Options and gives a Model. A Design is a table as numbers, one for each Feature. A
+// Problem is a loss over a design; any solver of package optim minimises its Objective.
 //
 // # What may be relied on
 //

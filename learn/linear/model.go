@@ -57,7 +57,8 @@ func (m *Model) Predict(ctx context.Context, t *table.Table, workers int) (*lear
 	s := &learner.Scores{Outputs: k, Score: make([]float64, t.Rows*k)}
 	if t.Sparse != nil {
 		m.addSparse(s.Score, t, base, raw)
-		return m.probable(s), nil
+		s.Probability, s.Calibrated = score.Distribution(m.loss, s.Score)
+		return s, nil
 	}
 	run.Blocks(workers, t.Rows, rowBlock, func(_, from, to int) {
 		if ctx.Err() != nil {
@@ -73,7 +74,8 @@ func (m *Model) Predict(ctx context.Context, t *table.Table, workers int) (*lear
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
-	return m.probable(s), nil
+	s.Probability, s.Calibrated = score.Distribution(m.loss, s.Score)
+	return s, nil
 }
 
 // addSparse stores the scores of all rows of a sparse table.
@@ -92,26 +94,6 @@ func (m *Model) addSparse(scores []float64, t *table.Table, base, raw []float64)
 			}
 		}
 	}
-}
-
-// probable adds the probabilities of scores, where the loss determines them.
-func (m *Model) probable(s *learner.Scores) *learner.Scores {
-	l, ok := m.loss.(score.Probabilistic)
-	if !ok {
-		return s
-	}
-	s.Calibrated = l.Calibrated()
-	p := make([]float64, len(s.Score))
-	l.Probabilities(p, s.Score)
-	if s.Outputs > 1 {
-		s.Probability = p
-		return s
-	}
-	s.Probability = make([]float64, 2*len(p))
-	for i, v := range p {
-		s.Probability[2*i], s.Probability[2*i+1] = 1-v, v
-	}
-	return s
 }
 
 // add adds w times the feature to the scores of the rows from a number on.
@@ -213,13 +195,10 @@ func Read(r io.Reader) (*Model, error) {
 		return nil, err
 	}
 	m := &Model{form: meta.Form, settings: meta.Settings, rows: meta.Rows}
-	if m.loss, err = score.Parse(meta.Loss); err != nil {
+	if m.loss, err = m.form.Loss(meta.Loss); err != nil {
 		return nil, fmt.Errorf("linear: %w: %w", model.ErrFormat, err)
 	}
 	k := m.loss.Outputs()
-	if n := len(m.form.Classes); k > 1 && n != k || k == 1 && score.HasMargin(m.loss) != (n == 2) {
-		return nil, fmt.Errorf("linear: %w: %d classes and the loss %s", model.ErrFormat, n, meta.Loss)
-	}
 	if m.features, err = GetFeatures(f, &m.form); err != nil {
 		return nil, err
 	}
@@ -261,9 +240,12 @@ func GetFeatures(f *model.Container, form *boost.Schema) ([]Feature, error) {
 	if err != nil {
 		return nil, err
 	}
-	scaling, err := model.Get[float64](f, "scaling", len(column), 2)
+	scaling, err := model.Get[float64](f, "scaling") // its shape is not the same in all kinds of model
 	if err != nil {
 		return nil, err
+	}
+	if len(scaling) != 2*len(column) {
+		return nil, fmt.Errorf("linear: %w: %d numbers scale %d features", model.ErrFormat, len(scaling), len(column))
 	}
 	var out []Feature
 	for j := range column {

@@ -74,7 +74,7 @@ func newWork(k int) *work {
 // Dim implements optim.Objective.
 func (o *objective) Dim() int { return (o.X.d + 1) * o.k }
 
-// Examples tells solvers how many rows an evaluation visits.
+// Examples returns how many rows an evaluation visits.
 func (o *objective) Examples() int { return o.n }
 
 // Len implements resilient.Examples.

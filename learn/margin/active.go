@@ -19,9 +19,9 @@ import (
 // Annotator answers what is right for inputs of a pool: a person behind a queue, or a
 // simulation that knows.
 type Annotator[A any] interface {
-	// Annotate returns the annotation of input i, complete or partial. It may wait, and obeys
-	// the context. known is false for an input that is to be skipped. Asked again for the same
-	// input, it answers the same: a run that is resumed asks again for what it had.
+	// Annotate returns the annotation of input i, complete or partial. It may wait, and obeys the
+	// context. known is false for an input to skip. Asked again for the same input, it answers the
+	// same: a run that is resumed asks again for what it had.
 	Annotate(ctx context.Context, i int) (a A, known bool, err error)
 	// Ask announces inputs that Annotate will be called for, in that order.
 	Ask(batch []int) error
@@ -46,7 +46,7 @@ type ActiveOptions struct {
 	Alike     float64 `flag:"alike" default:"0.98" above:"0" max:"1" help:"Cosine of features from which two inputs are too alike for one batch"`
 	Normalise bool    `flag:"normalise" help:"Divide scores by the norm of the weights, which perceptrons do not bound, before they are measured"`
 	Averaged  bool    `flag:"averaged" help:"Return the mean of the perceptron's weights in place of the last ones"`
-	Retrain   int     `flag:"retrain" min:"0" help:"Train with margins on what is annotated after every so many queries, and go on from there; 0 is never"`
+	Retrain   int     `flag:"retrain" min:"0" help:"Train with margins on the annotated inputs after every N queries, and continue from there; 0 is never"`
 	Combine   bool    `flag:"combine" help:"Train with margins on what was annotated, at the end"`
 	Seed      uint64  `flag:"seed" default:"1" help:"Seed of random choices"`
 	Margin    PartialOptions
@@ -78,17 +78,18 @@ func (r *ActiveResult[X, A]) Model() *Linear {
 	return r.Perceptron
 }
 
-// Active learns from a pool of inputs without annotations: it asks about the input that a
-// perceptron is least certain of, passes over all that is annotated by then, in the order
-// asked, and goes on until the mean uncertainty of the inputs left no longer changes, the pool is
-// empty, or Queries were asked. A step is one query: an inference of everything that is left,
-// and two of what is annotated, O(N²) in all for a pool of N.
+// Active learns from a pool of inputs without annotations. It asks about the input that a
+// perceptron is least certain of, and then passes over all annotated inputs in the order asked. It
+// stops when the mean uncertainty of the inputs left no longer changes, the pool is empty, or
+// Queries were asked. A step is one query. It takes one inference of every input that is left and
+// two of every annotated one, O(N²) in all for a pool of N.
 //
 // Samples of data are annotated already. Patches of large inputs should be inputs of their own.
 //
 // A checkpoint holds the order of the questions, not the answers: a resumed run asks the
 // annotator again for those it had.
-func Active[X, Y, A any](s space.Space[X, Y, A], pool []X, data []space.Sample[X, A], annotator Annotator[A], opts *ActiveOptions, c *run.Control) (*ActiveResult[X, A], *optim.Result, error) {
+func Active[X, Y, A any](s space.Space[X, Y, A], pool []X, data []space.Sample[X, A], annotator Annotator[A],
+	opts *ActiveOptions, c *run.Control) (*ActiveResult[X, A], *optim.Result, error) {
 	var o ActiveOptions
 	if err := learner.Complete(&o, opts); err != nil {
 		return nil, nil, fmt.Errorf("margin: active: %w", err)
@@ -96,14 +97,16 @@ func Active[X, Y, A any](s space.Space[X, Y, A], pool []X, data []space.Sample[X
 	if len(pool) == 0 {
 		return nil, nil, errors.New("margin: active: the pool has no inputs")
 	}
-	control, _, err := begin("active", c, make([]space.Sample[X, A], len(pool)), learner.Settings(&o)+" "+learner.Settings(&o.Margin))
+	control, _, err := begin("active", c, make([]space.Sample[X, A], len(pool)),
+		learner.Settings(&o)+" "+learner.Settings(&o.Margin))
 	if err != nil {
 		return nil, nil, fmt.Errorf("margin: active: %w", err)
 	}
 	n := s.Dim()
 	r := run.Begin("active", control, len(pool)+1)
-	a := &active[X, Y, A]{s: s, o: &o, pool: pool, annotator: annotator, r: r, data: slices.Clone(data), gone: make([]bool, len(pool)),
-		perceptron: perceptron[X, Y, A]{s: s, w: make([]float64, n), moved: make([]float64, n), report: &Report{Lower: math.Inf(-1)}}}
+	a := &active[X, Y, A]{s: s, o: &o, pool: pool, annotator: annotator, r: r, data: slices.Clone(data),
+		gone: make([]bool, len(pool)), perceptron: perceptron[X, Y, A]{s: s, w: make([]float64, n),
+			moved: make([]float64, n), report: &Report{Lower: math.Inf(-1)}}}
 	if o.Init != nil {
 		if err := optim.CheckStart("margin: active", n, o.Init); err != nil {
 			return nil, nil, err
@@ -127,7 +130,8 @@ func Active[X, Y, A any](s space.Space[X, Y, A], pool []X, data []space.Sample[X
 	if err != nil {
 		err = fmt.Errorf("margin: %w", err)
 	}
-	result := &ActiveResult[X, A]{Perceptron: &Linear{W: slices.Clone(a.w), Report: *a.report}, Queries: a.queries, Data: a.data}
+	result := &ActiveResult[X, A]{Perceptron: &Linear{W: slices.Clone(a.w), Report: *a.report},
+		Queries: a.queries, Data: a.data}
 	if o.Averaged {
 		result.Perceptron.W = a.mean()
 	}
@@ -138,7 +142,8 @@ func Active[X, Y, A any](s space.Space[X, Y, A], pool []X, data []space.Sample[X
 	if q := a.queries; len(q) > 0 {
 		f = q[len(q)-1].Mean
 	}
-	return result, &optim.Result{X: result.Model().W, F: f, Iterations: r.Steps(), Evaluations: r.Evaluations, Reason: reason}, err
+	return result, &optim.Result{X: result.Model().W, F: f, Iterations: r.Steps(), Evaluations: r.Evaluations,
+		Reason: reason}, err
 }
 
 // Settled ends a run of Active whose mean uncertainty no longer changes.
@@ -202,7 +207,8 @@ func (a *active[X, Y, A]) step() (*run.Row, run.Reason, error) {
 		return nil, "", err
 	}
 	a.batch = a.batch[1:]
-	q := Query{Input: i, Skipped: !known, Mean: a.means[len(a.means)-1], Change: change(a.means, a.o.Window), Norm: floats.Norm(a.w, 2)}
+	q := Query{Input: i, Skipped: !known, Mean: a.means[len(a.means)-1], Change: change(a.means, a.o.Window),
+		Norm: floats.Norm(a.w, 2)}
 	a.queries = append(a.queries, q)
 	row := &run.Row{Objective: q.Mean, Detail: &ActiveRow{q, len(a.data)}}
 	if t := a.o.Threshold; a.o.Measure != string(Random) && t > 0 && q.Change <= t {
@@ -219,7 +225,9 @@ type ActiveRow struct {
 
 // Fields implements run.Detail.
 func (r *ActiveRow) Fields() []run.Field {
-	return []run.Field{{Name: "input", Value: float64(r.Input)}, {Name: "annotated", Value: float64(r.Annotated)}, {Name: "change", Value: r.Change}, {Name: "norm", Value: r.Norm}}
+	return []run.Field{{Name: "input", Value: float64(r.Input)},
+		{Name: "annotated", Value: float64(r.Annotated)}, {Name: "change", Value: r.Change},
+		{Name: "norm", Value: r.Norm}}
 }
 
 // String implements run.Detail.
@@ -358,8 +366,9 @@ func (a *active[X, Y, A]) choose() {
 }
 
 func (a *active[X, Y, A]) checkpoint() (*run.Checkpoint, error) {
-	k := &run.Checkpoint{X: slices.Clone(a.w), Scalars: map[string]float64{"seen": a.seen, "calls": float64(a.report.Calls)},
-		Arrays: map[string][]float64{"moved": slices.Clone(a.moved), "means": slices.Clone(a.means), "rank": slices.Clone(a.rank)}}
+	k := &run.Checkpoint{X: slices.Clone(a.w), Scalars: map[string]float64{"seen": a.seen,
+		"calls": float64(a.report.Calls)}, Arrays: map[string][]float64{"moved": slices.Clone(a.moved),
+		"means": slices.Clone(a.means), "rank": slices.Clone(a.rank)}}
 	for _, i := range a.batch {
 		k.Arrays["batch"] = append(k.Arrays["batch"], float64(i))
 	}
@@ -397,7 +406,8 @@ func (a *active[X, Y, A]) restore(k *run.Checkpoint) error {
 			return fmt.Errorf("input %d: %w", i, err)
 		}
 		if !known {
-			return fmt.Errorf("input %d was annotated when the checkpoint was written, and is not now: %w", i, errAnswers)
+			return fmt.Errorf("input %d was annotated when the checkpoint was written, and is not now: %w",
+				i, errAnswers)
 		}
 		a.data = append(a.data, space.Sample[X, A]{X: a.pool[i], A: annotation, Name: fmt.Sprintf("input %d", i)})
 	}

@@ -93,13 +93,15 @@ func TestActive(t *testing.T) {
 	for _, m := range Measures {
 		var first []Query
 		for _, workers := range []int{1, 3} {
-			r, result, err := Active(s, pool, nil, Annotator[[]int](answers), &ActiveOptions{Measure: string(m), Queries: 20}, &run.Control{Workers: workers})
+			r, result, err := Active(s, pool, nil, Annotator[[]int](answers),
+				&ActiveOptions{Measure: string(m), Queries: 20}, &run.Control{Workers: workers})
 			if err != nil || len(r.Queries) != 20 || result.Reason != run.Exhausted || len(r.Data) != 20 {
 				t.Fatalf("%s: %v, %+v", m, err, result)
 			}
 			if first == nil {
 				first = r.Queries
-			} else if !slices.EqualFunc(first, r.Queries, func(a, b Query) bool { return a.Input == b.Input && a.Mean == b.Mean }) {
+			} else if !slices.EqualFunc(first, r.Queries,
+				func(a, b Query) bool { return a.Input == b.Input && a.Mean == b.Mean }) {
 				t.Errorf("%s: other questions with %d workers", m, workers)
 			}
 			seen := map[int]bool{}
@@ -112,7 +114,9 @@ func TestActive(t *testing.T) {
 		}
 	}
 	// Separable: uncertainty settles, and the combined model is right.
-	r, result, err := Active(s, pool, nil, Annotator[[]int](answers), &ActiveOptions{Window: 8, Threshold: 0.02, Combine: true, Batch: 2, Margin: PartialOptions{Options: Options{Lambda: 1e-3}}}, nil)
+	r, result, err := Active(s, pool, nil, Annotator[[]int](answers),
+		&ActiveOptions{Window: 8, Threshold: 0.02, Combine: true, Batch: 2,
+			Margin: PartialOptions{Options: Options{Lambda: 1e-3}}}, nil)
 	if err != nil || result.Reason != Settled || len(r.Queries) == len(pool) {
 		t.Fatalf("%v, %+v after %d queries", err, result, len(r.Queries))
 	}
@@ -145,7 +149,8 @@ func TestActiveWithGaps(t *testing.T) {
 	for _, e := range spacetest.RandomFinite(rng, s, 20, 5, 0) {
 		pool, answers = append(pool, e.X), append(answers, e.A)
 	}
-	r, _, err := Active(s, pool, nil, Annotator[[]int](skipping{answers}), &ActiveOptions{Combine: true, Retrain: 5, Averaged: true, Threshold: learner.None}, nil)
+	r, _, err := Active(s, pool, nil, Annotator[[]int](skipping{answers}),
+		&ActiveOptions{Combine: true, Retrain: 5, Averaged: true, Threshold: learner.None}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +180,8 @@ func TestActiveInterruptedWhileItWaits(t *testing.T) {
 	data := spacetest.RandomFinite(rand.New(rand.NewPCG(4, 4)), s, 3, 3, 0)
 	ctx, cancel := context.WithCancel(context.Background())
 	var saved *run.Checkpoint
-	_, _, err := Active(s, []*input{data[0].X, data[1].X}, data[2:], Annotator[[]int](slow{cancel}), nil, &run.Control{Ctx: ctx, Checkpoint: func(k *run.Checkpoint) error { saved = k; return nil }})
+	_, _, err := Active(s, []*input{data[0].X, data[1].X}, data[2:], Annotator[[]int](slow{cancel}), nil,
+		&run.Control{Ctx: ctx, Checkpoint: func(k *run.Checkpoint) error { saved = k; return nil }})
 	if !errors.Is(err, context.Canceled) || saved == nil || len(saved.Arrays["batch"]) != 1 {
 		t.Errorf("%v, %+v", err, saved)
 	}

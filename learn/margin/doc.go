@@ -1,6 +1,6 @@
-// Package margin learns to score structured outputs: with large margins from complete or partial
-// annotations, by perceptrons, by likelihood, from annotations that it asks for itself, and for
-// several data sets at once. It runs on any space.Space.
+// Package margin learns to score structured outputs. It trains with large margins from complete or
+// partial annotations, by perceptrons, by likelihood, from annotations that it asks for itself, and
+// for several data sets at once. It runs on any space.Space.
 //
 //	m, r, err := margin.MaxMargin(s, samples, &margin.Options{Lambda: 0.01}, &run.Control{Ctx: ctx})
 //	y, err := s.Argmax(ctx, x, m.W)                  // predict
@@ -8,11 +8,11 @@
 //
 // # The types to know
 //
-// MaxMargin trains on complete annotations: its objective is convex, and its gap certified.
-// Partial trains on annotations that leave outputs open, and Likelihood does so by
-// log Z - log Z(annotation), the baseline. Perceptron is the quick and rough way. Active chooses
-// which inputs an Annotator is asked about. Transfer trains one weight vector for every data
-// set, drawn to each other. All give a Linear: weights and a Report.
+// MaxMargin trains on complete annotations: its objective is convex, and its gap certified. Partial
+// trains on annotations that leave outputs open, and Likelihood does so by log Z - log
+// Z(annotation), the baseline. Perceptron is the quick and rough way. Active chooses which inputs
+// to ask an Annotator about. Transfer trains a weight vector for every data set, and draws them to
+// each other. All give a Linear: weights and a Report.
 //
 // # What may be relied on
 //
@@ -21,9 +21,9 @@
 //   - The weights returned are the best visited, not the last.
 //   - Samples are inferred side by side and added up in their order: results have the same bits
 //     for any number of workers.
-//   - Where inference is not exact, planes are still below the risk, and the upper bounds of
-//     inference go into the objective: the gap holds, and may stay large.
-//   - Resumed runs go on as if they had not been broken. Checkpoints hold all planes.
+//   - Where inference is not exact, planes are still below the risk, and the objective uses the
+//     upper bounds of inference. The gap is valid, and may stay large.
+//   - Resumed runs continue as if they had not been interrupted. Checkpoints hold all planes.
 //
 // # References
 //

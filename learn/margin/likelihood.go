@@ -18,10 +18,11 @@ type LikelihoodOptions struct {
 }
 
 // Likelihood minimises Lambda/2 |w|² + the mean over samples of log Z - log Z of the outputs that
-// agree with the annotation: a conditional random field, where annotations are complete; else
-// the marginal likelihood, whose second part is concave, so that its minima may be local. The
-// solver is optim.OWLQN, of a dense gradient for each of 16 blocks of samples.
-func Likelihood[X, Y, A any](s space.Summing[X, Y, A], data []space.Sample[X, A], opts *LikelihoodOptions, c *run.Control) (*Linear, *optim.Result, error) {
+// agree with the annotation. With complete annotations this is a conditional random field.
+// Otherwise it is the marginal likelihood, whose second part is concave, so that minima may be
+// local. The solver is optim.OWLQN, with a dense gradient for each of 16 blocks of samples.
+func Likelihood[X, Y, A any](s space.Summing[X, Y, A], data []space.Sample[X, A], opts *LikelihoodOptions,
+	c *run.Control) (*Linear, *optim.Result, error) {
 	var o LikelihoodOptions
 	if err := learner.Complete(&o, opts); err != nil {
 		return nil, nil, fmt.Errorf("margin: %w", err)
@@ -35,7 +36,8 @@ func Likelihood[X, Y, A any](s space.Summing[X, Y, A], data []space.Sample[X, A]
 	if o.Init != nil {
 		start = o.Init
 	}
-	f := optim.NewSum(&likelihoods[X, Y, A]{s, data, r.Ctx}, &optim.SumOptions{Workers: r.Workers, Scale: 1 / float64(len(data)), Dense: true})
+	f := optim.NewSum(&likelihoods[X, Y, A]{s, data, r.Ctx},
+		&optim.SumOptions{Workers: r.Workers, Scale: 1 / float64(len(data)), Dense: true})
 	b, err := optim.OWLQN{Workers: r.Workers}.Minimize(optim.Ridge(f, o.Lambda), start, control)
 	if b == nil {
 		return nil, nil, err

@@ -363,7 +363,8 @@ func TestFree(t *testing.T) {
 	s := finite{N: 2}
 	var data []sample
 	for range 10 {
-		data = append(data, sample{X: &input{Phi: [][]float64{{0, 0.01}, {0, 0}}, Loss: []float64{0, 1}}, A: []int{0}})
+		data = append(data, sample{X: &input{Phi: [][]float64{{0, 0.01}, {0, 0}}, Loss: []float64{0, 1}},
+			A: []int{0}})
 	}
 	m, r, err := MaxMargin(s, data, &Options{Lambda: 1, Free: []int{1}, Gap: 1e-4}, nil)
 	if err != nil || r.F > 1e-3 || math.Abs(m.W[1]-100) > 2 {
@@ -431,7 +432,8 @@ func TestResume(t *testing.T) {
 			return m.Perceptron.W, r, err
 		},
 		"transfer": func(c *run.Control) ([]float64, *optim.Result, error) {
-			m, _, r, err := Transfer(s, [][]sample{complete, complete[:10]}, &TransferOptions{Lambda: 0.1, Rho: 0.1, Gap: 1e-4}, c)
+			m, _, r, err := Transfer(s, [][]sample{complete, complete[:10]},
+				&TransferOptions{Lambda: 0.1, Rho: 0.1, Gap: 1e-4}, c)
 			return weightsOf(m), r, err
 		},
 		"likelihood": func(c *run.Control) ([]float64, *optim.Result, error) {
@@ -449,7 +451,8 @@ func TestResume(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		var file bytes.Buffer
 		steps := 0
-		_, _, err = train(&run.Control{Ctx: ctx, Problem: "test", Workers: 1, Checkpoint: func(k *run.Checkpoint) error { file.Reset(); return k.Write(&file) },
+		_, _, err = train(&run.Control{Ctx: ctx, Problem: "test", Workers: 1,
+			Checkpoint: func(k *run.Checkpoint) error { file.Reset(); return k.Write(&file) },
 			Recorder: run.RecorderFunc(func(r run.Row) error {
 				if steps++; steps == max(1, wr.Iterations/2) {
 					cancel()
@@ -487,13 +490,15 @@ func TestTransfer(t *testing.T) {
 	s := finite{N: 3}
 	one, two := spacetest.RandomFinite(rng, s, 20, 4, 0), spacetest.RandomFinite(rng, s, 30, 4, 0)
 	const lambda, rho = 0.1, 0.4
-	shared, per, r, err := Transfer(s, [][]sample{one, two}, &TransferOptions{Lambda: lambda, Rho: rho, Gap: 1e-7, Weights: []float64{1, 2}}, nil)
+	shared, per, r, err := Transfer(s, [][]sample{one, two},
+		&TransferOptions{Lambda: lambda, Rho: rho, Gap: 1e-7, Weights: []float64{1, 2}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	j := lambda / 2 * floats.Dot(shared.W, shared.W)
 	for d, data := range [][]sample{one, two} {
-		j += rho/2*math.Pow(floats.Distance(shared.W, per[d].W, 2), 2) + float64(d+1)*objective(data, 0, "l2", per[d].W)
+		j += rho/2*math.Pow(floats.Distance(shared.W, per[d].W, 2), 2) + float64(d+1)*objective(
+			data, 0, "l2", per[d].W)
 	}
 	near(t, "primal", r.F, j, 1e-9)
 	near(t, "dual", shared.Report.Lower, j, 1e-6)

@@ -27,7 +27,8 @@ var Measures = []Measure{Random, Scoring, BestVsWorst, BestVsSecond, Entropy}
 
 // uncertainty returns the measure's number, by which inputs are ranked, and what its mean is
 // taken of. Where one output is possible alone, both say that nothing is unknown: -Inf and 0.
-func uncertainty[X, Y, A any](ctx context.Context, s space.Space[X, Y, A], m Measure, x X, w []float64, norm float64) (rank, q float64, err error) {
+func uncertainty[X, Y, A any](ctx context.Context, s space.Space[X, Y, A], m Measure, x X, w []float64,
+	norm float64) (rank, q float64, err error) {
 	if norm == 0 {
 		norm = 1
 	}

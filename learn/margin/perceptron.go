@@ -24,13 +24,14 @@ type PerceptronOptions struct {
 	Valid func(w []float64) (float64, error)
 }
 
-// Perceptron makes passes over the samples. Each sample moves the weights by
-// Φ(x, z) - Φ(x, y): y is the best output, and z the best that agrees with the annotation,
-// complete or not. It stops when no output of a pass has a loss, after Passes, or when Valid no
-// longer falls. The result's F is the mean loss of the last pass.
+// Perceptron makes passes over the samples. Each sample moves the weights by Φ(x, z) - Φ(x, y).
+// Here y is the best output, and z the best that agrees with the annotation, complete or not. It
+// stops when no output of a pass has a loss, after Passes, or when Valid no longer falls. The
+// result's F is the mean loss of the last pass.
 //
 // It is sequential: workers make no difference. A pass is two inferences a sample.
-func Perceptron[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], opts *PerceptronOptions, c *run.Control) (*Linear, *optim.Result, error) {
+func Perceptron[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], opts *PerceptronOptions,
+	c *run.Control) (*Linear, *optim.Result, error) {
 	var o PerceptronOptions
 	if err := learner.Complete(&o, opts); err != nil {
 		return nil, nil, fmt.Errorf("margin: %w", err)
@@ -103,7 +104,8 @@ func Perceptron[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], 
 		return row, "", nil
 	}
 	reason, err := r.Loop(step, func() (*run.Checkpoint, error) {
-		return &run.Checkpoint{X: slices.Clone(p.w), Scalars: map[string]float64{"seen": p.seen}, Arrays: map[string][]float64{"moved": slices.Clone(p.moved), "best": slices.Clone(best)}}, nil
+		return &run.Checkpoint{X: slices.Clone(p.w), Scalars: map[string]float64{"seen": p.seen},
+			Arrays: map[string][]float64{"moved": slices.Clone(p.moved), "best": slices.Clone(best)}}, nil
 	})
 	if err != nil {
 		err = fmt.Errorf("margin: %w", err)
@@ -112,7 +114,8 @@ func Perceptron[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], 
 	if o.Valid != nil && r.Best.Step > 0 {
 		m.W = best
 	}
-	return m, &optim.Result{X: m.W, F: last, Iterations: r.Steps(), Evaluations: r.Evaluations, Reason: reason}, err
+	return m, &optim.Result{X: m.W, F: last, Iterations: r.Steps(), Evaluations: r.Evaluations, Reason: reason},
+		err
 }
 
 // perceptron is weights that learn a sample at a time.

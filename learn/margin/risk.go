@@ -13,7 +13,8 @@ import (
 )
 
 // infer finds an output of one sample.
-type infer[X, Y, A any] func(ctx context.Context, e *space.Sample[X, A], w []float64) (space.Solution[Y], error)
+type infer[X, Y, A any] func(ctx context.Context, e *space.Sample[X, A],
+	w []float64) (space.Solution[Y], error)
 
 // risk is a mean over samples of largest scores, as solvers see it. Solvers work on
 // u with w = scale∘u, where coordinates left out of the penalty have a large scale.
@@ -34,8 +35,10 @@ type risk[X, Y, A any] struct {
 	loss  []float64 // of what was found
 }
 
-func newRisk[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], o *Options, r *run.Run, report *Report) *risk[X, Y, A] {
-	return &risk[X, Y, A]{s: s, data: data, scale: o.scale(s.Dim()), ctx: r.Ctx, workers: r.Workers, report: report}
+func newRisk[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], o *Options, r *run.Run,
+	report *Report) *risk[X, Y, A] {
+	return &risk[X, Y, A]{s: s, data: data, scale: o.scale(s.Dim()), ctx: r.Ctx,
+		workers: r.Workers, report: report}
 }
 
 // Dim implements optim.Risk.
@@ -134,10 +137,12 @@ func weights(dst, u, scale []float64) []float64 {
 
 // hinge makes the risk of complete annotations: the reference of a sample is the one output
 // that agrees with it.
-func hinge[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], o *Options, r *run.Run, report *Report) (*risk[X, Y, A], error) {
+func hinge[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], o *Options, r *run.Run,
+	report *Report) (*risk[X, Y, A], error) {
 	for i := range data {
 		if !s.Complete(data[i].X, data[i].A) {
-			return nil, fmt.Errorf("%s: several outputs agree with the annotation, or none: complete ones are needed here, Partial takes others", data[i].Label(i))
+			return nil, fmt.Errorf("%s: several outputs agree with the annotation, or none: complete ones are "+
+				"needed here, Partial takes others", data[i].Label(i))
 		}
 	}
 	h := newRisk(s, data, o, r, report)
@@ -157,7 +162,8 @@ func hinge[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], o *Op
 }
 
 // within makes the mean of the largest scores that agree with the annotations.
-func within[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], o *Options, r *run.Run, report *Report) *risk[X, Y, A] {
+func within[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], o *Options, r *run.Run,
+	report *Report) *risk[X, Y, A] {
 	in := newRisk(s, data, o, r, report)
 	in.find = func(ctx context.Context, e *space.Sample[X, A], w []float64) (space.Solution[Y], error) {
 		return s.ArgmaxWithin(ctx, e.X, w, e.A)
@@ -169,7 +175,8 @@ func within[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], o *O
 // agree with the annotation, and r the largest score of those that do. Beside -r it is the
 // bridge loss max(0, p - r). Where losses are zero on outputs that agree, it is the largest
 // score and loss of all.
-func penalty[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], o *Options, r *run.Run, report *Report) (*risk[X, Y, A], error) {
+func penalty[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], o *Options, r *run.Run,
+	report *Report) (*risk[X, Y, A], error) {
 	p := newRisk(s, data, o, r, report)
 	p.losses = true
 	if s.LossZeroOnCompatible() {
@@ -180,7 +187,8 @@ func penalty[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], o *
 	}
 	outside, ok := s.(space.Complement[X, Y, A])
 	if !ok {
-		return nil, errors.New("the loss is positive on outputs that agree with an annotation, and the space cannot leave those out")
+		return nil, errors.New("the loss is positive on outputs that agree with an annotation, and the space " +
+			"cannot leave those out")
 	}
 	p.find = func(ctx context.Context, e *space.Sample[X, A], w []float64) (space.Solution[Y], error) {
 		in, err := s.ArgmaxWithin(ctx, e.X, w, e.A)

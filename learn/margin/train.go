@@ -48,19 +48,22 @@ type Linear struct {
 
 // Report says how training went.
 type Report struct {
-	Calls     int     // of inference, one a sample
-	Planes    int     // in the model, at the end
-	Lower     float64 // the objective is nowhere below; -Inf where that is not known, as with partial annotations
-	Satisfied float64 // share of samples whose output of largest score and loss has no loss, when last looked at
-	Inexact   bool    // some inference was not proved optimal
-	// Uncertified says that some inference had no bound: the objective may be larger than told,
-	// and the gap is not certified.
+	Calls  int // of inference, one a sample
+	Planes int // in the model, at the end
+	// the objective is nowhere below; -Inf where that is not known, as with partial annotations
+	Lower float64
+	// share of samples whose output of largest score and loss had no loss when last evaluated
+	Satisfied float64
+	Inexact   bool // some inference was not proved optimal
+	// Uncertified reports that some inference had no bound: the objective may be larger than
+	// reported, and the gap is not certified.
 	Uncertified bool
 	Outer       []optim.OuterStep
 }
 
 // begin fills in what all learners share.
-func begin[X, A any](name string, c *run.Control, data []space.Sample[X, A], settings string) (*run.Control, *run.Run, error) {
+func begin[X, A any](name string, c *run.Control, data []space.Sample[X, A], settings string) (*run.Control,
+	*run.Run, error) {
 	if len(data) == 0 {
 		return nil, nil, errors.New("no samples")
 	}
@@ -83,7 +86,8 @@ func begin[X, A any](name string, c *run.Control, data []space.Sample[X, A], set
 // Path trains MaxMargin for each lambda, in the order given. Planes below the risk do not depend
 // on lambda: those of one fit serve the next, which needs fewer inferences. A control without
 // checkpoints is needed.
-func Path[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], lambdas []float64, opts *Options, c *run.Control) ([]*Linear, error) {
+func Path[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], lambdas []float64, opts *Options,
+	c *run.Control) ([]*Linear, error) {
 	if c != nil && (c.Resume != nil || c.Checkpoint != nil) {
 		return nil, errors.New("margin: a path has no checkpoints: each of its fits would have its own")
 	}
@@ -112,7 +116,8 @@ func Path[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], lambda
 //
 // Errors: options out of range, annotations that are not complete, samples without output, each
 // named. When the run is interrupted, the weights so far stand beside the error.
-func MaxMargin[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], opts *Options, c *run.Control) (*Linear, *optim.Result, error) {
+func MaxMargin[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], opts *Options,
+	c *run.Control) (*Linear, *optim.Result, error) {
 	m, b, err := maxMargin(s, data, opts, nil, c)
 	if b == nil {
 		return m, nil, err
@@ -120,7 +125,8 @@ func MaxMargin[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], o
 	return m, &b.Result, err
 }
 
-func maxMargin[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], opts *Options, cuts *optim.Cuts, c *run.Control) (*Linear, *optim.BundleResult, error) {
+func maxMargin[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], opts *Options,
+	cuts *optim.Cuts, c *run.Control) (*Linear, *optim.BundleResult, error) {
 	var o Options
 	err := learner.Complete(&o, opts)
 	if err == nil {
@@ -142,7 +148,8 @@ func maxMargin[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], o
 	for j, v := range o.Init {
 		start[j] = v / at(h.scale, j)
 	}
-	b, err := optim.Bundle{Lambda: o.Lambda, Norm: o.norm(), Gap: o.Gap, Keep: o.Keep, Pull: learner.Amount(o.Pull)}.Minimize(h, start, cuts, control)
+	b, err := optim.Bundle{Lambda: o.Lambda, Norm: o.norm(), Gap: o.Gap, Keep: o.Keep,
+		Pull: learner.Amount(o.Pull)}.Minimize(h, start, cuts, control)
 	if b == nil {
 		return nil, nil, err
 	}
@@ -164,21 +171,21 @@ type PartialOptions struct {
 	Coarse  float64 `flag:"coarse" default:"1" above:"0" help:"Gap of the convex problems at first, down to --gap" topic:"partial"`
 	Shrink  float64 `flag:"shrink" default:"0.5" above:"0" max:"0.99" help:"What each outer step multiplies that gap by" topic:"partial"`
 	Fall    float64 `flag:"fall" min:"0" help:"Fall of the objective in an outer step at which to stop; 0 is --gap" topic:"partial"`
-	Start   string  `flag:"start" default:"auto" values:"auto,complete,perceptron,random,zero" help:"Weights to start from: learnt from the complete samples, by a perceptron, drawn, or 0; auto is complete where there are such samples, else perceptron" topic:"partial"`
+	Start   string  `flag:"start" default:"auto" values:"auto,complete,perceptron,random,zero" help:"Initial weights: learnt from the complete samples, by a perceptron, drawn, or 0; auto is complete if there are such samples, else perceptron" topic:"partial"`
 	Starts  int     `flag:"starts" default:"1" min:"1" help:"Starts; the best is kept, and those after the first are drawn" topic:"partial"`
 	Seed    uint64  `flag:"seed" default:"1" help:"Seed of starts that are drawn" topic:"partial"`
 	Forget  bool    `flag:"forget" help:"Forget planes in every outer step, for comparison" topic:"partial"`
 	Precise bool    `flag:"precise" help:"Solve all convex problems to --gap, for comparison" topic:"partial"`
 }
 
-// Partial minimises Lambda Ω(w) + the mean over samples of max(0, p - r): p is the largest score
-// and loss of outputs that do not agree with the annotation, r the largest score of those that
-// do. It is not convex: see optim.CCCP, which it is minimised by, and PartialOptions.Start.
-// Report.Outer has the objective after every outer step, of one inference within the
-// annotations each.
+// Partial minimises Lambda Ω(w) + the mean over samples of max(0, p - r). p is the largest score
+// plus loss of outputs that do not agree with the annotation, r the largest score of those that do.
+// It is not convex: see optim.CCCP, the solver, and PartialOptions.Start. Report.Outer has the
+// objective after every outer step; each takes one inference within the annotations.
 //
 // Errors are those of MaxMargin; a sample whose annotation no output satisfies is named.
-func Partial[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], opts *PartialOptions, c *run.Control) (*Linear, *optim.Result, error) {
+func Partial[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], opts *PartialOptions,
+	c *run.Control) (*Linear, *optim.Result, error) {
 	var o PartialOptions
 	err := learner.Complete(&o, opts)
 	if err == nil {
@@ -238,7 +245,8 @@ func Partial[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], opt
 }
 
 // partialFrom runs CCCP from one start.
-func partialFrom[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], o *PartialOptions, start int, c *run.Control, r *run.Run) (*Linear, *optim.Result, error) {
+func partialFrom[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], o *PartialOptions, start int,
+	c *run.Control, r *run.Run) (*Linear, *optim.Result, error) {
 	m := &Linear{}
 	p, err := penalty(s, data, &o.Options, r, &m.Report)
 	if err != nil {
@@ -258,8 +266,9 @@ func partialFrom[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A],
 	for j := range w0 {
 		w0[j] /= at(p.scale, j)
 	}
-	cccp := optim.CCCP{Lambda: o.Lambda, Norm: o.norm(), Above: true, Start: o.Coarse, Shrink: o.Shrink, Gap: o.Gap, Fall: o.Fall,
-		NoRecycle: o.Forget, NoAdaptive: o.Precise, Keep: o.Keep, Pull: learner.Amount(o.Pull)}
+	cccp := optim.CCCP{Lambda: o.Lambda, Norm: o.norm(), Above: true, Start: o.Coarse, Shrink: o.Shrink,
+		Gap: o.Gap, Fall: o.Fall, NoRecycle: o.Forget, NoAdaptive: o.Precise, Keep: o.Keep,
+		Pull: learner.Amount(o.Pull)}
 	b, err := cccp.Minimize(p, right, w0, nil, c)
 	if b == nil {
 		return nil, nil, err
@@ -270,7 +279,8 @@ func partialFrom[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A],
 }
 
 // from returns the weights that start number start begins with.
-func from[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], o *PartialOptions, start int, c *run.Control, report *Report) ([]float64, error) {
+func from[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], o *PartialOptions, start int,
+	c *run.Control, report *Report) ([]float64, error) {
 	zero := make([]float64, s.Dim())
 	if c.Resume != nil {
 		return zero, nil // the point is the checkpoint's
@@ -315,7 +325,8 @@ func from[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], o *Par
 		}
 		return zero, nil
 	default:
-		c.Warning("weights of zero do not tell outputs apart: the first completion of every annotation is arbitrary, and the end may be a poor local minimum")
+		c.Warning("weights of zero do not tell outputs apart: the first completion of every annotation is " +
+			"arbitrary, and the end may be a poor local minimum")
 		return zero, nil
 	}
 	if err != nil {
@@ -330,7 +341,8 @@ func from[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], o *Par
 }
 
 // scaled multiplies w by the factor of least objective among some.
-func scaled[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], o *PartialOptions, c *run.Control, report *Report, w []float64) error {
+func scaled[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], o *PartialOptions, c *run.Control,
+	report *Report, w []float64) error {
 	r := run.Begin("start", &run.Control{Ctx: c.Ctx, Workers: c.Workers}, 1)
 	p, err := penalty(s, data, &o.Options, r, report)
 	if err != nil {

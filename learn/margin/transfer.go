@@ -27,12 +27,13 @@ type TransferOptions struct {
 //	Lambda/2 |w|² + Rho/2 Σ_d |w^d - w|² + Σ_d Weights_d R_d(w^d)
 //
 // over shared weights w and those of each data set, R_d being the mean structured hinge of
-// MaxMargin. As Rho grows it becomes one learner on the union of the sets; as Lambda grows,
-// learners that know nothing of each other, with the penalty Rho. See optim.Coupled.
+// MaxMargin. As Rho grows it becomes one learner on the union of the sets. As Lambda grows the
+// learners become independent, with the penalty Rho. See optim.Coupled.
 //
-// Where annotations are partial, R_d is the loss of Partial, and the solver optim.CCCP with
-// coupled tasks, from the weights that an averaged perceptron learns on all sets together.
-func Transfer[X, Y, A any](s space.Space[X, Y, A], sets [][]space.Sample[X, A], opts *TransferOptions, c *run.Control) (shared *Linear, per []*Linear, r *optim.Result, err error) {
+// Where annotations are partial, R_d is the loss of Partial, and the solver optim.CCCP with coupled
+// tasks. It starts from the weights that an averaged perceptron learns on all sets together.
+func Transfer[X, Y, A any](s space.Space[X, Y, A], sets [][]space.Sample[X, A], opts *TransferOptions,
+	c *run.Control) (shared *Linear, per []*Linear, r *optim.Result, err error) {
 	var o TransferOptions
 	if err := learner.Complete(&o, opts); err != nil {
 		return nil, nil, nil, fmt.Errorf("margin: %w", err)
@@ -46,14 +47,16 @@ func Transfer[X, Y, A any](s space.Space[X, Y, A], sets [][]space.Sample[X, A], 
 			return nil, nil, nil, fmt.Errorf("margin: transfer: data set %d has no samples", d)
 		}
 		if o.Weights != nil && !(o.Weights[d] > 0 && !math.IsInf(o.Weights[d], 1)) {
-			return nil, nil, nil, fmt.Errorf("margin: transfer: the weight %v of data set %d is not positive", o.Weights[d], d)
+			return nil, nil, nil, fmt.Errorf("margin: transfer: the weight %v of data set %d is not positive",
+				o.Weights[d], d)
 		}
 		total += len(sets[d])
 	}
 	if total == 0 {
 		return nil, nil, nil, fmt.Errorf("margin: transfer: no data sets")
 	}
-	control, begun, err := begin("transfer", c, sets[0], learner.Settings(&o)+fmt.Sprintf(" weights=%v", o.Weights))
+	control, begun, err := begin("transfer", c, sets[0],
+		learner.Settings(&o)+fmt.Sprintf(" weights=%v", o.Weights))
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("margin: %w", err)
 	}
@@ -90,15 +93,18 @@ func Transfer[X, Y, A any](s space.Space[X, Y, A], sets [][]space.Sample[X, A], 
 	}
 	var b *optim.BundleResult
 	if complete {
-		b, err = optim.Coupled{Lambda: o.Lambda, Rho: o.Rho, Gap: o.Gap, Keep: o.Keep, Pull: learner.Amount(o.Pull)}.Minimize(p, make([]float64, s.Dim()), control)
+		b, err = optim.Coupled{Lambda: o.Lambda, Rho: o.Rho, Gap: o.Gap, Keep: o.Keep,
+			Pull: learner.Amount(o.Pull)}.Minimize(p, make([]float64, s.Dim()), control)
 	} else {
 		var start []float64
-		first := &PartialOptions{Options: Options{Lambda: o.Lambda * o.Rho / (o.Lambda + o.Rho)}, Start: "perceptron"}
+		first := &PartialOptions{Options: Options{Lambda: o.Lambda * o.Rho / (o.Lambda + o.Rho)},
+			Start: "perceptron"}
 		if start, err = from(s, slices.Concat(sets...), first, 0, control, report); err != nil {
 			return nil, nil, nil, err
 		}
 		var r *optim.CCCPResult
-		r, err = optim.CCCP{Lambda: o.Lambda, Rho: o.Rho, Above: true, Gap: o.Gap, Keep: o.Keep, Pull: learner.Amount(o.Pull)}.MinimizeTasks(p, right, start, control)
+		r, err = optim.CCCP{Lambda: o.Lambda, Rho: o.Rho, Above: true, Gap: o.Gap, Keep: o.Keep,
+			Pull: learner.Amount(o.Pull)}.MinimizeTasks(p, right, start, control)
 		if r != nil {
 			b, report.Outer = &r.BundleResult, r.Outer
 			b.Lower = math.Inf(-1)

@@ -8,11 +8,10 @@ type Chunk struct {
 	Type     string
 }
 
-// FindChunks reads the chunks off a sequence of tags, as the conlleval script of
-// the CoNLL-2000 and 2003 shared tasks does: a tag is a prefix, a hyphen and a
-// type. O (or .) is outside; B begins a chunk, I goes on, E ends one, and a chunk
-// also begins where the type changes or after O whatever the prefix; S, [ and ]
-// are chunks of one position. So IOB1, IOB2, IOE and IOBES are all understood,
+// FindChunks finds the chunks in a sequence of tags, as the conlleval script of the CoNLL-2000 and
+// 2003 shared tasks does. A tag is a prefix, a hyphen and a type. O (or .) is outside; B begins a
+// chunk, I continues it, E ends it. A chunk also begins where the type changes, or after O with any
+// prefix. S, [ and ] are chunks of one position. So IOB1, IOB2, IOE and IOBES are all understood,
 // and no sequence of tags is an error. A tag without a hyphen has an empty type.
 func FindChunks(tags []string) []Chunk {
 	var out []Chunk
@@ -44,7 +43,8 @@ func chunkEnds(a, b, typeA, typeB string) bool {
 	case "BB", "BO", "IB", "IO", "EE", "EI", "EO", "EB":
 		return true
 	}
-	return a == "[" || a == "]" || !outside(a) && typeA != typeB || !outside(a) && (outside(b) || b == "[" || b == "]")
+	return a == "[" || a == "]" || !outside(a) && typeA != typeB || !outside(a) &&
+		(outside(b) || b == "[" || b == "]")
 }
 
 func chunkStarts(a, b, typeA, typeB string) bool {

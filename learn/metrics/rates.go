@@ -55,9 +55,8 @@ func Strings[T comparable](prediction, reference []T) Rate {
 	return Rate{1, 1}
 }
 
-// Edits counts the edit distance, out of the symbols of the reference; pooled
-// over a test set this is the phone, character or word error rate. It can exceed
-// one.
+// Edits counts the edit distance relative to the symbols of the reference. Pooled over a test set
+// this is the phone, character or word error rate. It can exceed one.
 func Edits[T comparable](prediction, reference []T) Rate {
 	return Rate{EditDistance(prediction, reference), len(reference)}
 }

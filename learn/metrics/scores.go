@@ -24,9 +24,9 @@ func weightOf(weight []float64, i int) float64 {
 	return weight[i]
 }
 
-// Signs counts errors of real scores: target is 1 for the positive class and 0 for
-// the other, and a score is right when it has the sign of its class. A score of 0
-// decides nothing, and is an error, as is NaN.
+// Signs counts errors of real scores. target is 1 for the positive class and 0 for the other; a
+// score is right when it has the sign of its class. A score of 0 decides nothing, and is an error,
+// as is NaN.
 func Signs(score, target []float64) Rate {
 	sameLength("Signs", len(score), len(target))
 	r := Rate{Base: len(score)}
@@ -90,11 +90,10 @@ func LogLoss(p, target, weight []float64, classes int) float64 {
 	return sum / all
 }
 
-// AUC is the area under the receiver operating characteristic: the probability
-// that a row of the positive class (target 1) has a greater score than a row of the
-// other, equal scores counting one half. It is exact, with ties and weights, in
-// O(n log n) (J. Hanley and B. McNeil, Radiology 143:29-36, 1982). It is NaN when a
-// class has no weight, or a score is NaN.
+// AUC is the area under the receiver operating characteristic. It is the probability that a row of
+// the positive class (target 1) has a greater score than a row of the other, where equal scores
+// count one half. It is exact, with ties and weights, in O(n log n) (J. Hanley and B. McNeil,
+// Radiology 143:29-36, 1982). It is NaN when a class has no weight, or a score is NaN.
 func AUC(score, target, weight []float64) float64 {
 	sameLength("AUC", len(score), len(target))
 	order := make([]int, len(score))

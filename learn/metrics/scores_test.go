@@ -52,7 +52,7 @@ func TestAUC(t *testing.T) {
 	if v := metrics.AUC([]float64{1, math.NaN()}, []float64{1, 0}, nil); v == v {
 		t.Error("the AUC of NaN is", v)
 	}
-	// Three classes, of which the last has no rows.
+	// Three classes; the last has no rows.
 	score := []float64{3, 1, 0, 2, 5, 0, 1, 0, 9}
 	near(t, "MeanAUC", metrics.MeanAUC(score, []float64{0, 1, 1}, nil, 3), (1+.5)/2, 1e-12)
 }

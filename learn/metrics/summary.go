@@ -35,16 +35,16 @@ func FormatMeanSD(xs []float64, scale float64, digits int) string {
 	return fmt.Sprintf("%.*f (%.*f)", digits, mean*scale, digits, sd*scale)
 }
 
-// CorrectedT is the corrected resampled t-test of C. Nadeau and Y. Bengio,
-// "Inference for the generalization error", Machine Learning 52:239-281, 2003: a and
-// b are the errors of two models on the same test parts, which repeated
-// cross-validation or random splits made, with test rows for every train rows
-// (1 to 4 for five folds). Training parts overlap, so the differences are not
-// independent, and PairedT finds significance too easily: here the variance is
-// multiplied by 1/n + test/train in place of 1/n.
+// CorrectedT is the corrected resampled t-test of C. Nadeau and Y. Bengio, "Inference for the
+// generalization error", Machine Learning 52:239-281, 2003: a and b are the errors of two models on
+// the same test parts, which repeated cross-validation or random splits made, with test rows for
+// every train rows (1 to 4 for five folds). Training parts overlap, so the differences are not
+// independent, and PairedT finds significance too easily. Here the variance is multiplied by 1/n +
+// test/train instead of 1/n.
 func CorrectedT(a, b []float64, test, train float64) (TTest, error) {
 	if !(test > 0 && train > 0) || math.IsInf(test/train, 0) {
-		return TTest{}, fmt.Errorf("metrics: CorrectedT: impossible: %v test rows for %v training rows", test, train)
+		return TTest{}, fmt.Errorf("metrics: CorrectedT: impossible: %v test rows for %v training rows",
+			test, train)
 	}
 	r, err := PairedT(a, b)
 	if err != nil {
@@ -82,6 +82,6 @@ func (t TTest) Greater() float64 {
 	return float64(1 - t.P/2)
 }
 
-// OneTailed is the one-sided probability on the side on which the mean lies: the test of the
-// thesis' experiments, which look at whether the better mean is better by chance.
+// OneTailed is the one-sided probability on the side of the mean. The thesis' experiments use this
+// test of whether the better mean is better by chance.
 func (t TTest) OneTailed() Maybe { return t.P / 2 }

@@ -13,22 +13,25 @@ import (
 
 // TTest is the outcome of a paired t-test.
 //
-// When all differences are one number other than 0 there is no spread to measure it by: the
-// test says nothing, and T and P are undefined. That happens with two or three folds of
-// few rows, where an infinite T and a P of 0 would pass for the strongest of evidence.
+// When all differences equal one number other than 0 there is no spread to measure it by. The test
+// is then inconclusive, and T and P are undefined. This happens with two or three folds of few
+// rows, where an infinite T and a P of 0 would look like the strongest evidence.
 type TTest struct {
 	Mean float64 // of a-b
 	SE   float64 // its standard error
 	T    Maybe   // Mean/SE; 0 when all differences are 0
 	DF   int     // degrees of freedom
-	P    Maybe   // two-sided: probability under no difference of a |T| at least this large; 1 when all differences are 0
+	// two-sided: probability under no difference of a |T| at least this large; 1 when all differences
+	// are 0
+	P Maybe
 }
 
 // PairedT tests whether the mean of a_i - b_i is zero: a and b are the errors of
 // two models on the same examples, or folds.
 func PairedT(a, b []float64) (TTest, error) {
 	if len(a) != len(b) || len(a) < 2 {
-		return TTest{}, fmt.Errorf("metrics: PairedT: %d and %d values; two or more pairs are needed", len(a), len(b))
+		return TTest{}, fmt.Errorf("metrics: PairedT: %d and %d values; two or more pairs are needed",
+			len(a), len(b))
 	}
 	n := float64(len(a))
 	mean, largest := 0.0, 0.0
@@ -74,8 +77,9 @@ func (t *TTest) judge() {
 type McNemarTest struct {
 	OnlyA, OnlyB int     // right by A alone, by B alone
 	Exact        float64 // two-sided binomial P
-	ChiSquare    float64 // (|OnlyA-OnlyB|-1)²/(OnlyA+OnlyB), with Yates' correction; 0 without discordant examples
-	P            float64 // of ChiSquare with one degree of freedom; prefer Exact below 25 discordant examples
+	// (|OnlyA-OnlyB|-1)²/(OnlyA+OnlyB), with Yates' correction; 0 without discordant examples
+	ChiSquare float64
+	P         float64 // of ChiSquare with one degree of freedom; prefer Exact below 25 discordant examples
 }
 
 // McNemar tests whether both models are right equally often. The slices say, by
@@ -111,13 +115,15 @@ func McNemar(a, b []bool) (McNemarTest, error) {
 // Interval is a range of plausible values.
 type Interval struct{ Low, High float64 }
 
-// Bootstrap returns the percentile interval of the given level (0.95 is usual)
-// for a statistic of n examples, from rounds samples with replacement drawn with
-// rng. stat is given the numbers of the examples in a sample, which it must not
-// keep (B. Efron, "Bootstrap methods: another look at the jackknife", 1979).
-func Bootstrap(n, rounds int, level float64, rng *rand.Rand, stat func(sample []int) float64) (Interval, error) {
+// Bootstrap returns the percentile interval of the given level (0.95 is usual) for a statistic of n
+// examples. It draws the given number of samples with replacement from rng. stat receives the
+// numbers of the examples in a sample, which it must not keep (B. Efron, "Bootstrap methods:
+// another look at the jackknife", 1979).
+func Bootstrap(n, rounds int, level float64, rng *rand.Rand,
+	stat func(sample []int) float64) (Interval, error) {
 	if n < 1 || rounds < 1 || !(level > 0 && level < 1) {
-		return Interval{}, fmt.Errorf("metrics: Bootstrap: impossible: %d examples, %d rounds, level %v", n, rounds, level)
+		return Interval{}, fmt.Errorf("metrics: Bootstrap: impossible: %d examples, %d rounds, level %v",
+			n, rounds, level)
 	}
 	sample, values := make([]int, n), make([]float64, rounds)
 	for r := range values {

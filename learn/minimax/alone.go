@@ -10,9 +10,9 @@ import (
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
-// What checkpoints hold of regrets: the L_k* that are known, which a run that goes on need not find
-// again, and what those may be above the least, -1 where that is not known; the objective that a run
-// is on alone; and the solver where they are of no run, but of what was known between two.
+// Names of what checkpoints hold about regrets: the L_k* found so far, which a resumed run need not
+// find again, and bounds on their excess over the minimum (-1 where unknown). Then follow the
+// objective in training, and the solver's name in a checkpoint taken between two objectives.
 const (
 	offsetsArray  = "offsets"
 	errorsArray   = "offset errors"
@@ -23,8 +23,8 @@ const (
 // aloneStage parts the objective from the solver in the names of stages.
 const aloneStage = " alone: "
 
-// Alone reports whether a row is of a run on one objective alone, which measures what
-// regrets are over: such runs come before the game itself.
+// Alone reports whether a row belongs to a run on one objective. Such runs measure what regrets are
+// relative to, and come before the game itself.
 func Alone(r run.Row) bool { return strings.Contains(r.Stage, aloneStage) }
 
 // solo finds what each objective reaches alone, by a run on one after the other.
@@ -42,7 +42,7 @@ type solo struct {
 // checkpoints are of the one that runs, with the values of those before it. A checkpoint of them in
 // Resume is used up.
 func (s *solo) find(c *run.Control) error {
-	resume, err := s.take(c)
+	resume, err := s.resume(c)
 	if err != nil {
 		return err
 	}
@@ -88,9 +88,9 @@ func (s *solo) keep(k *run.Checkpoint) {
 	}
 }
 
-// take reads what the control's checkpoint says is known, and returns it if it is of a run on one
+// resume reads what the control's checkpoint says is known, and returns it if it is of a run on one
 // objective alone.
-func (s *solo) take(c *run.Control) (*run.Checkpoint, error) {
+func (s *solo) resume(c *run.Control) (*run.Checkpoint, error) {
 	k := c.Resume
 	if k == nil {
 		return nil, nil
@@ -138,12 +138,12 @@ func (s *solo) take(c *run.Control) (*run.Checkpoint, error) {
 // be from the least.
 const aloneShare = 0.25
 
-// alone finds the least value of each objective, by runs on it alone with the solver and the budget
-// of the game, and stores it in Offsets. For linear models the penalty is counted: of that sum a
-// certificate proves how far the least can be (offsetGap), while what the loss itself is at a w that
-// is within ε of the least varies by the root of ε. Of networks, where nothing is proved and
-// penalties are much the same, it is the loss.
-func (t *trainer) alone() error {
+// findOffsets finds the least value of each objective and stores it in Offsets. It trains on that
+// objective with the solver and the budget of the game. For linear models the penalty is included:
+// a certificate bounds the distance of that sum from its least value (offsetGap). The loss at a w
+// within ε of the optimum varies by the root of ε. For networks, where nothing is proved and
+// penalties hardly differ, it is the loss.
+func (t *trainer) findOffsets() error {
 	t.solo = &solo{names: t.names(), proved: true, train: func(k int, c run.Control) (float64, float64, error) {
 		s := *t
 		s.Normalization, s.solo, s.Control = Lipschitz, nil, c

@@ -37,7 +37,8 @@ func uneven() *Data {
 	d := &Data{Rows: 90, Features: 2, Classes: 3}
 	for i := range d.Rows {
 		class := []int32{0, 1, 2, 2}[i%4]
-		d.X = append(d.X, float64(i*37%61)/30-1+0.5*float64(class), float64(i*17%59)/30-1-0.4*float64(class*class%3))
+		d.X = append(d.X, float64(i*37%61)/30-1+0.5*float64(class),
+			float64(i*17%59)/30-1-0.4*float64(class*class%3))
 		d.Class = append(d.Class, class)
 	}
 	return d
@@ -53,14 +54,16 @@ func TestNormOfSoftmaxWithBoundedBiases(t *testing.T) {
 	for _, c := range []struct {
 		seed       uint64
 		beta, bias float64
-	}{{1, 0.5, 0}, {4, 1, 0}, {51, 0.5, 0}, {57, 1, 0}, {11, 0.4, 7}, {0, 1e-3, 0.5}, {0, 0.02, 0.3}, {0, 2, 0.05}} {
+	}{{1, 0.5, 0}, {4, 1, 0}, {51, 0.5, 0}, {57, 1, 0}, {11, 0.4, 7}, {0, 1e-3, 0.5},
+		{0, 0.02, 0.3}, {0, 2, 0.05}} {
 		rng := rand.New(rand.NewPCG(5, c.seed))
 		d := &Data{Rows: 14, Features: 1, Classes: 3}
 		for i := range d.Rows {
 			d.Class = append(d.Class, int32(i%3))
 			d.X = append(d.X, 3*rng.NormFloat64())
 		}
-		o := Options{Losses: parsed(t, "zero-one,1-norm,cross-entropy"), Normalization: Raw, Beta1: c.beta, Norm: true, Bias: c.bias, MultiClass: Softmax, Workers: 1}
+		o := Options{Losses: parsed(t, "zero-one,1-norm,cross-entropy"), Normalization: Raw, Beta1: c.beta,
+			Norm: true, Bias: c.bias, MultiClass: Softmax, Workers: 1}
 		f, err := Train(d, &o)
 		if err != nil {
 			t.Fatal(err)
@@ -82,12 +85,16 @@ func TestNormOfSoftmaxWithBoundedBiases(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, g := range map[string]*Fit{"all mixtures": f, "a vertex": vertex, "a mixture": mixture} {
-			if g.Reason != run.GapSmall || !(g.Gap() <= 1e-3*g.Certificate.Upper) || g.Certificate.Lower > g.Certificate.Upper {
-				t.Errorf("%v|w|, biases to %v, %s: a gap of %v of %v (%s)", c.beta, c.bias, name, g.Gap(), g.Certificate.Upper, g.Reason)
+			if g.Reason != run.GapSmall || !(g.Gap() <= 1e-3*g.Certificate.Upper) ||
+				g.Certificate.Lower > g.Certificate.Upper {
+				t.Errorf("%v|w|, biases to %v, %s: a gap of %v of %v (%s)", c.beta, c.bias, name, g.Gap(),
+					g.Certificate.Upper, g.Reason)
 			}
 		}
-		if v, m := vertex.Certificate, mixture.Certificate; v.Lower > m.Upper || m.Lower > v.Upper || m.Lower > f.Certificate.Upper {
-			t.Errorf("%v|w|, biases to %v: in [%v, %v] as a vertex, in [%v, %v] as a mixture, all mixtures to %v", c.beta, c.bias, v.Lower, v.Upper, m.Lower, m.Upper, f.Certificate.Upper)
+		if v, m := vertex.Certificate, mixture.Certificate; v.Lower > m.Upper || m.Lower > v.Upper ||
+			m.Lower > f.Certificate.Upper {
+			t.Errorf("%v|w|, biases to %v: in [%v, %v] as a vertex, in [%v, %v] as a mixture, all mixtures to %v",
+				c.beta, c.bias, v.Lower, v.Upper, m.Lower, m.Upper, f.Certificate.Upper)
 		}
 	}
 }
@@ -101,7 +108,8 @@ func TestBoundedBiasesOfSoftmax(t *testing.T) {
 	d := uneven()
 	for _, bias := range []float64{0.001, 0.05, 0.2} {
 		for _, beta := range []float64{1e-4, 1e-2} {
-			f, err := Train(d, &Options{Losses: ThesisLosses(), Beta1: beta, Bias: bias, MultiClass: Softmax, Workers: 1})
+			f, err := Train(d, &Options{Losses: ThesisLosses(), Beta1: beta, Bias: bias,
+				MultiClass: Softmax, Workers: 1})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -121,9 +129,11 @@ func TestBoundedBiasesOfSoftmax(t *testing.T) {
 				t.Errorf("biases to %v: none is at its bound", bias)
 			}
 			// What holds back less is no worse.
-			free, err := Train(d, &Options{Losses: ThesisLosses(), Beta1: beta, Bias: 2 * bias, MultiClass: Softmax, Workers: 1})
+			free, err := Train(d, &Options{Losses: ThesisLosses(), Beta1: beta, Bias: 2 * bias,
+				MultiClass: Softmax, Workers: 1})
 			if err != nil || free.Certificate.Lower > f.Certificate.Upper {
-				t.Errorf("biases to %v reach %v, to %v no less than %v, %v", bias, f.Certificate.Upper, 2*bias, free.Certificate.Lower, err)
+				t.Errorf("biases to %v reach %v, to %v no less than %v, %v", bias, f.Certificate.Upper, 2*bias,
+					free.Certificate.Lower, err)
 			}
 		}
 	}
@@ -140,11 +150,15 @@ func TestStagesGoOn(t *testing.T) {
 		{"mirror-prox dual-ascent newton", Options{Losses: ThesisLosses(), Beta1: 0.01, Passes: 3, Batch: 16}},
 		{"mirror-prox dual-ascent", Options{Losses: ThesisLosses(), Beta1: 0.01, Radius: 1, Passes: 3, Batch: 16}},
 		{"newton", Options{Losses: ThesisLosses(), Beta1: 0.01, Solver: Newton, Gap: 1e-6}},
-		{"mirror-prox newton", Options{Beta1: 0.01, Passes: 3, Batch: 16, Bias: 2, Losses: []Loss{score.CrossEntropy(), one}}},
-		{"mirror-prox newton-norm", Options{Beta1: 0.01, Passes: 3, Batch: 16, Norm: true, Losses: []Loss{score.CrossEntropy(), one}}},
-		{"mirror-prox smoothed", Options{Beta1: 0.01, Passes: 3, Batch: 16, Normalization: Raw, Losses: []Loss{score.SquaredError(), score.CrossEntropy()}}},
+		{"mirror-prox newton", Options{Beta1: 0.01, Passes: 3, Batch: 16, Bias: 2,
+			Losses: []Loss{score.CrossEntropy(), one}}},
+		{"mirror-prox newton-norm", Options{Beta1: 0.01, Passes: 3, Batch: 16, Norm: true,
+			Losses: []Loss{score.CrossEntropy(), one}}},
+		{"mirror-prox smoothed", Options{Beta1: 0.01, Passes: 3, Batch: 16, Normalization: Raw,
+			Losses: []Loss{score.SquaredError(), score.CrossEntropy()}}},
 		{"smoothed", Options{Losses: ThesisLosses(), Beta1: 0.01, Radius: 1, Solver: Smoothed}},
-		{"mirror-prox smoothed", Options{Losses: ThesisLosses(), Beta1: 0.01, Passes: 3, Batch: 16, Bias: 0.02, MultiClass: Softmax}},
+		{"mirror-prox smoothed", Options{Losses: ThesisLosses(), Beta1: 0.01, Passes: 3, Batch: 16, Bias: 0.02,
+			MultiClass: Softmax}},
 	} {
 		o, d := c.o, noisy()
 		if o.MultiClass == Softmax {
@@ -221,7 +235,8 @@ func TestRegretsGoOn(t *testing.T) {
 			o := o
 			o.Control = run.Control{Resume: resume, CheckpointEvery: 1,
 				Recorder: run.RecorderFunc(func(r run.Row) error {
-					rows = append(rows, fmt.Sprint(r.Stage, Alone(r), r.Iteration, r.Objective, saddle.RowOf(r).Values, saddle.RowOf(r).Lambda))
+					rows = append(rows, fmt.Sprint(r.Stage, Alone(r), r.Iteration, r.Objective, saddle.RowOf(r).Values,
+						saddle.RowOf(r).Lambda))
 					return nil
 				}),
 				Checkpoint: func(k *run.Checkpoint) error { list = append(list, saved{k, len(rows)}); return nil }}
@@ -232,7 +247,8 @@ func TestRegretsGoOn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		alone := slices.DeleteFunc(slices.Clone(rows), func(r string) bool { return !strings.Contains(r, "cross-entropy alone: ") })
+		alone := slices.DeleteFunc(slices.Clone(rows),
+			func(r string) bool { return !strings.Contains(r, "cross-entropy alone: ") })
 		if len(alone) < o.Passes || len(list) < 4*min(o.Passes, 3) {
 			t.Errorf("hidden %v: %d rows of cross-entropy alone, %d checkpoints", o.Hidden, len(alone), len(list))
 		}
@@ -245,13 +261,15 @@ func TestRegretsGoOn(t *testing.T) {
 				t.Errorf("hidden %v: from checkpoint %d of %d: another model: %s", o.Hidden, i+1, len(list), d)
 			}
 			if !slices.Equal(rows[at.rows:], more) {
-				t.Errorf("hidden %v: from checkpoint %d of %d: other rows: %s", o.Hidden, i+1, len(list), cmp.Diff(rows[at.rows:], more))
+				t.Errorf("hidden %v: from checkpoint %d of %d: other rows: %s", o.Hidden, i+1, len(list),
+					cmp.Diff(rows[at.rows:], more))
 			}
 		}
-		// What a checkpoint is of is told, also before all offsets are known.
+		// A checkpoint names its problem, also before all offsets are known.
 		o.Beta1 = 0.2
 		for _, at := range []saved{list[0], list[len(list)-1]} {
-			if _, _, _, err := train(at.k); err == nil || !strings.Contains(err.Error(), "another problem: its l2 is 0.") {
+			if _, _, _, err := train(at.k); err == nil ||
+				!strings.Contains(err.Error(), "another problem: its l2 is 0.") {
 				t.Errorf("with another penalty: %v", err)
 			}
 		}
@@ -264,16 +282,18 @@ func TestRegretsInterrupted(t *testing.T) {
 	d := &Data{X: []float64{1, 2, 3, 4}, Rows: 4, Features: 1, Class: []int32{0, 1, 0, 1}, Classes: 2}
 	ctx, cancel := context.WithCancel(t.Context())
 	var last *run.Checkpoint
-	_, err := Train(d, &Options{Normalization: Regret, Losses: []Loss{score.Hinge(), score.CrossEntropy()}, Beta1: 0.1, Passes: 5, Solver: MirrorProx, Gap: -1, Control: run.Control{Ctx: ctx,
-		Recorder: run.RecorderFunc(func(r run.Row) error {
+	_, err := Train(d, &Options{Normalization: Regret, Losses: []Loss{score.Hinge(), score.CrossEntropy()},
+		Beta1: 0.1, Passes: 5, Solver: MirrorProx, Gap: -1,
+		Control: run.Control{Ctx: ctx, Recorder: run.RecorderFunc(func(r run.Row) error {
 			if strings.HasPrefix(r.Stage, "cross-entropy alone") && r.Iteration == 2 {
 				cancel()
 			}
 			return nil
 		}),
-		Checkpoint: func(k *run.Checkpoint) error { last = k; return nil }}})
+			Checkpoint: func(k *run.Checkpoint) error { last = k; return nil }}})
 	cancel()
-	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "the least cross-entropy alone, for regrets") {
+	if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "the least cross-entropy alone, "+
+		"for regrets") {
 		t.Error(err)
 	}
 	if last == nil || len(last.Arrays["offsets"]) != 1 || last.Iteration != 2 {
@@ -284,12 +304,13 @@ func TestRegretsInterrupted(t *testing.T) {
 // What each objective reaches alone is sought once for all points of a curve and all baselines.
 func TestRegretsOnce(t *testing.T) {
 	passes := 0
-	o := &Options{Normalization: Regret, Losses: []Loss{score.Hinge(), score.CrossEntropy()}, Beta1: 0.1, Passes: 2, NoPolish: true, Control: run.Control{Recorder: run.RecorderFunc(func(r run.Row) error {
-		if Alone(r) {
-			passes++
-		}
-		return nil
-	})}}
+	o := &Options{Normalization: Regret, Losses: []Loss{score.Hinge(), score.CrossEntropy()}, Beta1: 0.1,
+		Passes: 2, NoPolish: true, Control: run.Control{Recorder: run.RecorderFunc(func(r run.Row) error {
+			if Alone(r) {
+				passes++
+			}
+			return nil
+		})}}
 	curve, robust, err := TradeOff(noisy(), o, 0, 1, 3)
 	if err != nil || passes != 4 {
 		t.Errorf("%d passes on one objective alone for a curve, %v", passes, err)
@@ -332,7 +353,8 @@ func TestRegretsProved(t *testing.T) {
 			}
 			for k, v := range f.Values {
 				if v+f.Penalty < -f.OffsetGap {
-					t.Errorf("%s: a regret of %v with a penalty of %v for objective %d, offsets within %v", name, v, f.Penalty, k, f.OffsetGap)
+					t.Errorf("%s: a regret of %v with a penalty of %v for objective %d, offsets within %v", name, v,
+						f.Penalty, k, f.OffsetGap)
 				}
 			}
 			fits = append(fits, f)
@@ -345,11 +367,14 @@ func TestRegretsProved(t *testing.T) {
 		rough, fine := fits[0], fits[1]
 		for k, v := range fine.known() {
 			if was := rough.known()[k]; was-v > rough.OffsetGap+1e-12 || v-was > fine.OffsetGap+1e-12 {
-				t.Errorf("%s: offset %d is %v within %v, and %v within %v", name, k, was, rough.OffsetGap, v, fine.OffsetGap)
+				t.Errorf("%s: offset %d is %v within %v, and %v within %v", name, k, was, rough.OffsetGap,
+					v, fine.OffsetGap)
 			}
 		}
-		if fine.Certificate.Lower > rough.Certificate.Upper+rough.OffsetGap || rough.Certificate.Lower > fine.Certificate.Upper+fine.OffsetGap {
-			t.Errorf("%s: the value is in %v within %v, and in %v within %v", name, rough.Certificate, rough.OffsetGap, fine.Certificate, fine.OffsetGap)
+		if fine.Certificate.Lower > rough.Certificate.Upper+rough.OffsetGap ||
+			rough.Certificate.Lower > fine.Certificate.Upper+fine.OffsetGap {
+			t.Errorf("%s: the value is in %v within %v, and in %v within %v", name, rough.Certificate, rough.OffsetGap,
+				fine.Certificate, fine.OffsetGap)
 		}
 	}
 	o := Options{Losses: ThesisLosses(), Normalization: Regret, Hidden: []int{3}, Passes: 2, Workers: 1}
@@ -363,7 +388,8 @@ func TestRegretsProved(t *testing.T) {
 func TestNetworkRegretsPasses(t *testing.T) {
 	for _, n := range []Normalization{Lipschitz, Regret} {
 		var first, last *run.Checkpoint
-		o := Options{Normalization: n, Losses: []Loss{score.Hinge(), score.CrossEntropy()}, Hidden: []int{3}, Passes: 2, Workers: 1}
+		o := Options{Normalization: n, Losses: []Loss{score.Hinge(), score.CrossEntropy()}, Hidden: []int{3},
+			Passes: 2, Workers: 1}
 		o.Control.CheckpointEvery = 1
 		o.Control.Checkpoint = func(k *run.Checkpoint) error {
 			if first == nil {
@@ -379,7 +405,9 @@ func TestNetworkRegretsPasses(t *testing.T) {
 		for _, k := range []*run.Checkpoint{first, last} {
 			o.Control.Resume = k
 			_, err := Train(noisy(), &o)
-			if refused := err != nil && strings.Contains(err.Error(), "another problem: its iterations is 2, here it is 4"); refused != (n == Regret) || err != nil && !refused {
+			if refused := err != nil && strings.Contains(
+				err.Error(), "another problem: its iterations is 2, here it is 4"); refused != (n == Regret) ||
+				err != nil && !refused {
 				t.Errorf("%s: %v", n, err)
 			}
 		}

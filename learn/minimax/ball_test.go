@@ -32,7 +32,8 @@ func inBall(t *testing.T, d *minimax.Data, o minimax.Options, radius float64) fl
 			for j := -6; j <= 6; j++ {
 				angle := center + turn/40*float64(i)
 				r := math.Max(0, math.Min(1, middle+depth/12*float64(j)))
-				penalty, err := g.Eval([]float64{radius * r * math.Cos(angle), radius * r * math.Sin(angle)}, zero, nil, values)
+				penalty, err := g.Eval([]float64{radius * r * math.Cos(angle), radius * r * math.Sin(angle)},
+					zero, nil, values)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -108,7 +109,8 @@ func TestRadiusCertified(t *testing.T) {
 		d.X = append(d.X, rng.NormFloat64()+1.3*float64(i%2))
 	}
 	const gap = 1e-4
-	for _, losses := range [][]string{{"cross-entropy"}, {"zero-one", "hinge", "1-norm", "cross-entropy"}, {"squared", "huber:0.5", "cross-entropy"}} {
+	for _, losses := range [][]string{{"cross-entropy"}, {"zero-one", "hinge", "1-norm", "cross-entropy"},
+		{"squared", "huber:0.5", "cross-entropy"}} {
 		for _, radius := range []float64{0.05, 1, 8} {
 			for _, beta1 := range []float64{0, 1e-3, 0.2} {
 				o := minimax.Options{Losses: all(t, losses...), Radius: radius, Beta1: beta1, Gap: gap, ScoreBound: 4}
@@ -128,7 +130,8 @@ func TestRadiusCertified(t *testing.T) {
 						continue
 					}
 					c := f.Certificate
-					t.Logf("%s: %.7f [%.7f, %.7f] passes %d %v |w| %.4f λ %.3f", name, best, c.Lower, c.Upper, f.Passes, f.Reason, normOf(f.Model.Params), f.Lambda)
+					t.Logf("%s: %.7f [%.7f, %.7f] passes %d %v |w| %.4f λ %.3f", name, best, c.Lower, c.Upper, f.Passes,
+						f.Reason, normOf(f.Model.Params), f.Lambda)
 					if !f.Certified || c.Lower > best+1e-9 || c.Upper < best-1e-7 {
 						t.Errorf("%s: [%v, %v], %v by search", name, c.Lower, c.Upper, best)
 					}
@@ -157,7 +160,8 @@ func TestRadiusSolversAgree(t *testing.T) {
 			}
 			t.Logf("%s %v: [%v %v] %v %v", multi, losses, f.Certificate.Lower, f.Certificate.Upper, f.Reason, f.Passes)
 			if !(f.Gap() <= 1e-3*f.Certificate.Upper) || normOf(f.Model.Params) < 0.4*(1-1e-3) {
-				t.Errorf("%s %v: gap %g at %g, |w| %g", multi, losses, f.Gap(), f.Certificate.Upper, normOf(f.Model.Params))
+				t.Errorf("%s %v: gap %g at %g, |w| %g", multi, losses, f.Gap(), f.Certificate.Upper,
+					normOf(f.Model.Params))
 			}
 			o.Solver, o.Batch, o.Passes, o.Gap, o.Steps = minimax.MirrorProx, -1, 600, 1e-5, saddle.AdaptiveSteps
 			h, err := minimax.Train(d, &o)
@@ -165,8 +169,10 @@ func TestRadiusSolversAgree(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Logf("%s %v: mirror-prox [%v %v]", multi, losses, h.Certificate.Lower, h.Certificate.Upper)
-			if f.Certificate.Lower > h.Certificate.Upper+1e-9 || h.Certificate.Lower > f.Certificate.Upper+1e-9 || h.Certificate.Upper > 1.02*f.Certificate.Upper {
-				t.Errorf("%s %v: [%v, %v] and [%v, %v]", multi, losses, f.Certificate.Lower, f.Certificate.Upper, h.Certificate.Lower, h.Certificate.Upper)
+			if f.Certificate.Lower > h.Certificate.Upper+1e-9 || h.Certificate.Lower > f.Certificate.Upper+1e-9 ||
+				h.Certificate.Upper > 1.02*f.Certificate.Upper {
+				t.Errorf("%s %v: [%v, %v] and [%v, %v]", multi, losses, f.Certificate.Lower, f.Certificate.Upper,
+					h.Certificate.Lower, h.Certificate.Upper)
 			}
 		}
 	}
@@ -181,10 +187,12 @@ func TestNormCertified(t *testing.T) {
 		d.Class = append(d.Class, int32(i%2))
 		d.X = append(d.X, rng.NormFloat64()+1.3*float64(i%2))
 	}
-	for _, losses := range [][]string{{"cross-entropy"}, {"zero-one", "hinge", "1-norm", "cross-entropy"}, {"squared", "huber:0.5", "cross-entropy"}} {
+	for _, losses := range [][]string{{"cross-entropy"}, {"zero-one", "hinge", "1-norm", "cross-entropy"},
+		{"squared", "huber:0.5", "cross-entropy"}} {
 		for _, beta1 := range []float64{1e-3, 0.2, 3} {
 			for _, offset := range []float64{0, 0.3} {
-				o := minimax.Options{Losses: all(t, losses...), Norm: true, Beta1: beta1, Gap: 1e-4, ScoreBound: 4, Passes: 3}
+				o := minimax.Options{Losses: all(t, losses...), Norm: true, Beta1: beta1, Gap: 1e-4,
+					ScoreBound: 4, Passes: 3}
 				if offset != 0 {
 					o.Normalization = minimax.Regret
 					for k := range losses {

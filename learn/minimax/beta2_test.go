@@ -16,7 +16,8 @@ func TestBaselineUnitsWithBeta2(t *testing.T) {
 	d := blobs(40, 3, 2, 1)
 	names := []string{"huber:0.5", "squared", "1.5-norm"}
 	for _, penalty := range []minimax.Penalty{minimax.Handicap, minimax.Shy} {
-		f, err := minimax.Train(d, &minimax.Options{Losses: all(t, names...), Normalization: minimax.Baseline, Radius: 2, Beta1: 0.01, Beta2: 0.5, Penalty: penalty})
+		f, err := minimax.Train(d, &minimax.Options{Losses: all(t, names...), Normalization: minimax.Baseline,
+			Radius: 2, Beta1: 0.01, Beta2: 0.5, Penalty: penalty})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -35,11 +36,13 @@ func TestBaselineUnitsWithBeta2(t *testing.T) {
 func TestSharedHandicap(t *testing.T) {
 	d := blobs(40, 3, 2, 1)
 	for name, o := range map[string]minimax.Options{
-		"one objective":     {Losses: all(t, "cross-entropy"), Beta1: 0.1, Beta2: 0.7},
-		"equal constants":   {Losses: all(t, "cross-entropy", "hinge"), Beta1: 0.1, Beta2: 0.7},
-		"unequal constants": {Losses: all(t, "cross-entropy", "squared"), Normalization: minimax.Raw, ScoreBound: 1, Beta1: 0.1, Beta2: 0.1},
-		"shy":               {Losses: all(t, "cross-entropy", "squared"), Normalization: minimax.Raw, ScoreBound: 1, Beta1: 0.1, Beta2: 0.1, Penalty: minimax.Shy},
-		"without":           {Losses: all(t, "cross-entropy", "hinge"), Beta1: 0.1},
+		"one objective":   {Losses: all(t, "cross-entropy"), Beta1: 0.1, Beta2: 0.7},
+		"equal constants": {Losses: all(t, "cross-entropy", "hinge"), Beta1: 0.1, Beta2: 0.7},
+		"unequal constants": {Losses: all(t, "cross-entropy", "squared"), Normalization: minimax.Raw, ScoreBound: 1,
+			Beta1: 0.1, Beta2: 0.1},
+		"shy": {Losses: all(t, "cross-entropy", "squared"), Normalization: minimax.Raw, ScoreBound: 1,
+			Beta1: 0.1, Beta2: 0.1, Penalty: minimax.Shy},
+		"without": {Losses: all(t, "cross-entropy", "hinge"), Beta1: 0.1},
 	} {
 		f, err := minimax.Train(d, &o)
 		if err != nil {
@@ -79,9 +82,11 @@ func TestRowsWithBeta2(t *testing.T) {
 // A constant that is too large to be written is not laid to scores that have no bound.
 func TestConstantThatOverflows(t *testing.T) {
 	d := blobs(40, 3, 2, 1)
-	for _, o := range []minimax.Options{{Losses: minimax.ThesisLosses(), Radius: 5}, {Losses: minimax.ThesisLosses(), Radius: 5, Beta2: 1, Normalization: minimax.Raw}} {
+	for _, o := range []minimax.Options{{Losses: minimax.ThesisLosses(), Radius: 5},
+		{Losses: minimax.ThesisLosses(), Radius: 5, Beta2: 1, Normalization: minimax.Raw}} {
 		o.Losses = all(t, "400-norm")
-		if _, err := minimax.Train(d, &o); err == nil || strings.Contains(err.Error(), "unbounded") || !strings.Contains(err.Error(), "may be as large as") {
+		if _, err := minimax.Train(d, &o); err == nil || strings.Contains(err.Error(), "unbounded") ||
+			!strings.Contains(err.Error(), "may be as large as") {
 			t.Errorf("%v", err)
 		}
 	}

@@ -7,15 +7,15 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Bound is what theory says of the loss on new data, with probability 1-Delta, for a
-// linear model with |w| ≤ Radius (and losses in its own units).
+// Bound is a generalisation bound that holds with probability 1-Delta, for a linear model with |w|
+// ≤ Radius (and losses in their own units).
 type Bound struct {
 	Delta      float64 `json:"delta"`
 	Radius     float64 `json:"radius"`
 	Empirical  float64 `json:"empirical"`  // worst mixture on the training data
 	Rademacher float64 `json:"rademacher"` // of the scores on the training data, at most this
-	// Vertex bounds the worst mixture by a union over the p objectives, which is
-	// enough since everything is linear in λ: max_k L_k + 2 M_k Rad + 3 B_k √(ln(2p/δ)/2m).
+	// Vertex bounds the worst mixture by a union bound over the p objectives, since everything is
+	// linear in λ: max_k L_k + 2 M_k Rad + 3 B_k √(ln(2p/δ)/2m).
 	Vertex float64 `json:"vertex"`
 	// Cover is the bound as Theorem 5.3 prints it, with an ε-cover of the simplex and D_H
 	// for the diameter.
@@ -23,19 +23,18 @@ type Bound struct {
 	Epsilon float64 `json:"epsilon"`
 }
 
-// Bound returns the bounds for a linear model that was trained on data, of which s is
-// the account (Evaluate), among the models with |w| ≤ radius, biases included. The radius
-// must have been chosen without a look at the data, as must delta, the chance that the
-// bounds fail. What losses must have is a finite Lipschitz constant and bound for scores up to
-// radius·max|x_i|, and for numbers as targets up to the largest |y_i|: all that are named
-// here have these, whatever the units of training were, and new rows are taken to be no
-// longer and their targets no larger. Units and offsets, such as those of regrets, may come
-// from the data: they do the same to both sides. Models with hidden layers have no report,
-// and neither have weighted examples.
+// Bound returns the generalisation bounds of a linear model among those with |w| ≤ radius, biases
+// included. The model was trained on data, and s is its evaluation there (Evaluate). Choose the
+// radius, and delta, the chance that the bounds fail, before looking at the data. Losses must have
+// a finite Lipschitz constant and bound for scores up to radius·max|x_i|, and numeric targets up to
+// the largest |y_i|. All named losses have these, whatever the units of training. New rows are
+// assumed to be no longer, and their targets no larger. Units and offsets, such as those of
+// regrets, may come from the data: they do the same to both sides. Models with hidden layers have
+// no report, and neither have weighted examples.
 //
-// The complexity of linear scores is at most radius·√(Σ|x_i|²)/m; several outputs count
-// with a factor √2 each, after the vector contraction of A. Maurer (ALT 2016), divided by
-// their number since losses are means over them.
+// The complexity of linear scores is at most radius·√(Σ|x_i|²)/m. Several outputs multiply it by √2
+// each, after the vector contraction of A. Maurer (ALT 2016), and divide it by their number, since
+// losses are means over outputs.
 func (m *Model) Bound(data *Data, s *Scored, radius, delta float64, custom ...Loss) (*Bound, error) {
 	if !(delta > 0 && delta < 1) {
 		return nil, fmt.Errorf("minimax: a probability of %v is not between 0 and 1", delta)

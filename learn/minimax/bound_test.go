@@ -14,7 +14,8 @@ import (
 // constants are 1.
 func TestBound(t *testing.T) {
 	d := &Data{Rows: 2, Features: 1, X: []float64{3, -4}, Class: []int32{1, 0}, Classes: 2}
-	f, err := Train(d, &Options{Losses: []Loss{score.Hinge(), score.CrossEntropy()}, Radius: 2, Beta1: 0.1, Batch: -1, Workers: 1})
+	f, err := Train(d, &Options{Losses: []Loss{score.Hinge(), score.CrossEntropy()}, Radius: 2, Beta1: 0.1,
+		Batch: -1, Workers: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +35,8 @@ func TestBound(t *testing.T) {
 	for _, q := range []struct {
 		name      string
 		got, want float64
-	}{{"Rademacher", b.Rademacher, rad}, {"vertex", b.Vertex, vertex}, {"cover", b.Cover, cover}, {"empirical", b.Empirical, s.Worst}} {
+	}{{"Rademacher", b.Rademacher, rad}, {"vertex", b.Vertex, vertex}, {"cover", b.Cover, cover},
+		{"empirical", b.Empirical, s.Worst}} {
 		if math.Abs(q.got-q.want) > 1e-12*q.want {
 			t.Errorf("%s %v, by hand %v", q.name, q.got, q.want)
 		}
@@ -51,7 +53,8 @@ func TestBound(t *testing.T) {
 	for _, q := range []struct {
 		radius, delta float64
 		says          string
-	}{{1e-3, 0.05, "train within a radius"}, {math.Inf(1), 0.05, "norm at most"}, {2, 0, "between 0 and 1"}, {2, math.NaN(), "between 0 and 1"}} {
+	}{{1e-3, 0.05, "train within a radius"}, {math.Inf(1), 0.05, "norm at most"}, {2, 0, "between 0 and 1"},
+		{2, math.NaN(), "between 0 and 1"}} {
 		if _, err := f.Model.Bound(d, s, q.radius, q.delta); err == nil || !strings.Contains(err.Error(), q.says) {
 			t.Errorf("radius %v, delta %v: %v", q.radius, q.delta, err)
 		}
@@ -71,7 +74,8 @@ func TestBoundOfClasses(t *testing.T) {
 	rad := radius * math.Sqrt(4+1+1+1+0.25+1) / 3
 	most := radius * math.Sqrt(4+1)
 	for _, multi := range []MultiClass{OneVsAll, Softmax} {
-		o := &Options{Losses: []Loss{score.ZeroOne(), score.Hinge(), score.SquaredError()}, Radius: radius, MultiClass: multi, Normalization: Regret, Batch: -1, Workers: 1}
+		o := &Options{Losses: []Loss{score.ZeroOne(), score.Hinge(), score.SquaredError()}, Radius: radius,
+			MultiClass: multi, Normalization: Regret, Batch: -1, Workers: 1}
 		f, err := Train(d, o)
 		if err != nil {
 			t.Fatal(err)

@@ -20,14 +20,17 @@ func TestEveryConvexLossIsCertified(t *testing.T) {
 		t.Skip("numbers alone, and many: what runs side by side is in TestDeterminism")
 	}
 	d := blobs(70, 4, 2, 3)
-	bases := []string{"zero-one", "hinge", "smooth-hinge", "cross-entropy", "squared-hinge", "squared", "huber:0.5", "1-norm", "1.5-norm", "2-norm", "3-norm", "4-norm", "8-norm", "50-norm"}
+	bases := []string{"zero-one", "hinge", "smooth-hinge", "cross-entropy", "squared-hinge", "squared",
+		"huber:0.5", "1-norm", "1.5-norm", "2-norm", "3-norm", "4-norm", "8-norm", "50-norm"}
 	for _, base := range bases {
-		for _, units := range []minimax.Normalization{minimax.Raw, minimax.Baseline, minimax.Lipschitz, minimax.Regret} {
+		for _, units := range []minimax.Normalization{minimax.Raw, minimax.Baseline, minimax.Lipschitz,
+			minimax.Regret} {
 			for _, names := range [][]string{{base}, {base, "hinge"}} {
 				if len(names) > 1 && (base == "hinge" || units == minimax.Regret) {
 					continue // twice the same; and the longest of them, on no other path
 				}
-				for _, o := range []minimax.Options{{Losses: minimax.ThesisLosses(), Beta1: 1e-4}, {Losses: minimax.ThesisLosses(), Radius: 1}} {
+				for _, o := range []minimax.Options{{Losses: minimax.ThesisLosses(), Beta1: 1e-4},
+					{Losses: minimax.ThesisLosses(), Radius: 1}} {
 					if units == minimax.Regret && o.Radius > 0 {
 						continue
 					}
@@ -68,14 +71,16 @@ func TestDualAscentEnds(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%d passes: %v", passes, err)
 		}
-		if passes > 0 && f.Reason != run.IterationLimit || passes == 0 && f.Reason != run.GapMissed && f.Reason != run.RoundLimit && f.Reason != run.GapSmall {
+		if passes > 0 && f.Reason != run.IterationLimit || passes == 0 && f.Reason != run.GapMissed &&
+			f.Reason != run.RoundLimit && f.Reason != run.GapSmall {
 			t.Errorf("%d passes: ended for %s", passes, f.Reason)
 		}
 		if f.Gap() > last {
 			t.Errorf("%d passes: gap %v, with fewer %v", passes, f.Gap(), last)
 		}
 		last = f.Gap()
-		if f.Certified && (f.Certificate.Lower > best.Certificate.Upper+1e-9 || f.Certificate.Upper < best.Certificate.Lower-1e-9) {
+		if f.Certified && (f.Certificate.Lower > best.Certificate.Upper+1e-9 ||
+			f.Certificate.Upper < best.Certificate.Lower-1e-9) {
 			t.Errorf("%d passes: %+v excludes %+v", passes, f.Certificate, best.Certificate)
 		}
 	}
@@ -84,15 +89,18 @@ func TestDualAscentEnds(t *testing.T) {
 // So do losses of whole rows, the hinge with its maximum among them.
 func TestSoftmaxIsCertified(t *testing.T) {
 	d := blobs(300, 4, 3, 3)
-	for _, names := range [][]string{{"hinge"}, {"hinge", "cross-entropy"}, {"zero-one", "hinge", "1-norm", "cross-entropy"}} {
-		for _, o := range []minimax.Options{{Losses: minimax.ThesisLosses(), Beta1: 1e-4}, {Losses: minimax.ThesisLosses(), Beta1: 0.1}, {Losses: minimax.ThesisLosses(), Radius: 0.5}} {
+	for _, names := range [][]string{{"hinge"}, {"hinge", "cross-entropy"},
+		{"zero-one", "hinge", "1-norm", "cross-entropy"}} {
+		for _, o := range []minimax.Options{{Losses: minimax.ThesisLosses(), Beta1: 1e-4},
+			{Losses: minimax.ThesisLosses(), Beta1: 0.1}, {Losses: minimax.ThesisLosses(), Radius: 0.5}} {
 			o.Losses, o.MultiClass, o.Passes = all(t, names...), minimax.Softmax, 5
 			f, err := minimax.Train(d, &o)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if !(f.Gap() <= 1e-3*f.Certificate.Upper) || f.Gap() < -1e-12 {
-				t.Errorf("%v, β_1 %g, radius %g: a gap of %v at %v", names, o.Beta1, o.Radius, f.Gap(), f.Certificate.Upper)
+				t.Errorf("%v, β_1 %g, radius %g: a gap of %v at %v", names, o.Beta1, o.Radius, f.Gap(),
+					f.Certificate.Upper)
 			}
 		}
 	}
@@ -113,9 +121,14 @@ func TestOverflow(t *testing.T) {
 	steep := all(t, "hinge")[0]
 	hinge := steep.At
 	steep.Name, steep.Relax = "steep", nil
-	steep.At = func(s, y float64) (float64, float64) { v, g := hinge(s, y); return 1e308 * v * 10, 1e308 * g * 10 }
+	steep.At = func(s, y float64) (float64,
+		float64) {
+		v, g := hinge(s, y)
+		return 1e308 * v * 10, 1e308 * g * 10
+	}
 	for _, solver := range []minimax.Solver{minimax.Auto, minimax.DualAscent, minimax.Smoothed} {
-		_, err := minimax.Train(d, &minimax.Options{Losses: append(all(t, "cross-entropy"), steep), Beta1: 1e-4, Normalization: minimax.Raw, Solver: solver})
+		_, err := minimax.Train(d, &minimax.Options{Losses: append(all(t, "cross-entropy"), steep), Beta1: 1e-4,
+			Normalization: minimax.Raw, Solver: solver})
 		if !errors.Is(err, optim.ErrNotFinite) {
 			t.Errorf("%q: %v", solver, err)
 		} else if solver == minimax.DualAscent && !strings.Contains(err.Error(), "choose smoothed") {

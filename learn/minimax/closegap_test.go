@@ -29,7 +29,8 @@ func TestCloseGaps(t *testing.T) {
 	// The norm itself is not proved as near; what is asked for beyond that must not take away
 	// what was proved.
 	for _, gap := range []float64{1e-3, 1e-8, -1} {
-		f, err := minimax.Train(d, &minimax.Options{Losses: minimax.ThesisLosses(), Beta1: 1e-3, Norm: true, Gap: gap})
+		f, err := minimax.Train(d, &minimax.Options{Losses: minimax.ThesisLosses(), Beta1: 1e-3,
+			Norm: true, Gap: gap})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +47,8 @@ func TestNormOfSoftmax(t *testing.T) {
 		t.Skip("numbers alone, and many: what runs side by side is in TestDeterminism")
 	}
 	d := blobs(100, 15, 3, 1)
-	for _, o := range []minimax.Options{{Losses: minimax.ThesisLosses(), Beta1: 1e-4}, {Losses: minimax.ThesisLosses(), Beta1: 1e-3, Preferences: minimax.Preferences{Lo: []float64{0.1}}}} {
+	for _, o := range []minimax.Options{{Losses: minimax.ThesisLosses(), Beta1: 1e-4},
+		{Losses: minimax.ThesisLosses(), Beta1: 1e-3, Preferences: minimax.Preferences{Lo: []float64{0.1}}}} {
 		o.Norm, o.MultiClass = true, minimax.Softmax
 		f, err := minimax.Train(d, &o)
 		if err != nil {
@@ -64,7 +66,8 @@ func TestNormOfSoftmax(t *testing.T) {
 			t.Fatal(err)
 		}
 		if f.Certificate.Lower > g.Certificate.Upper || g.Certificate.Lower > f.Certificate.Upper {
-			t.Errorf("%v|w|: the value is in [%v, %v], and in [%v, %v]", o.Beta1, f.Certificate.Lower, f.Certificate.Upper, g.Certificate.Lower, g.Certificate.Upper)
+			t.Errorf("%v|w|: the value is in [%v, %v], and in [%v, %v]", o.Beta1, f.Certificate.Lower,
+				f.Certificate.Upper, g.Certificate.Lower, g.Certificate.Upper)
 		}
 	}
 }
@@ -93,7 +96,8 @@ func TestRadiusOfAnySize(t *testing.T) {
 				t.Errorf("radius %g, β %g: a gap of %g of %g (%v)", radius, beta, f.Gap(), f.Certificate.Upper, f.Reason)
 			}
 			if reached := free.Worst + beta/2*norm*norm; radius > norm && f.Certificate.Lower > reached {
-				t.Errorf("radius %g, β %g: a lower bound of %g, and %g is reached", radius, beta, f.Certificate.Lower, reached)
+				t.Errorf("radius %g, β %g: a lower bound of %g, and %g is reached", radius, beta,
+					f.Certificate.Lower, reached)
 			}
 			size := 0.0
 			for _, v := range f.Model.Params {

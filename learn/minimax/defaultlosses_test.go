@@ -22,7 +22,8 @@ func TestDefaultLosses(t *testing.T) {
 func counts(rows int, seed uint64) *minimax.Data {
 	rng := rand.New(rand.NewPCG(seed, 5))
 	const features = 30
-	d := &minimax.Data{X: make([]float64, rows*features), Rows: rows, Features: features, Class: make([]int32, rows), Classes: 2}
+	d := &minimax.Data{X: make([]float64, rows*features), Rows: rows, Features: features,
+		Class: make([]int32, rows), Classes: 2}
 	for i := range rows {
 		y := rng.IntN(2)
 		d.Class[i] = int32(y)
@@ -57,6 +58,7 @@ func TestRobustnessCostsLittleError(t *testing.T) {
 	alone, robust, thesis := errorOf(all(t, "cross-entropy")), errorOf(nil), errorOf(minimax.ThesisLosses())
 	t.Logf("errors in per cent: cross-entropy %.2f, default losses %.2f, thesis' %.2f", alone, robust, thesis)
 	if robust > alone+1 || thesis < robust+2 {
-		t.Errorf("errors in per cent: cross-entropy alone %.2f, default losses %.2f, the thesis' %.2f", alone, robust, thesis)
+		t.Errorf("errors in per cent: cross-entropy alone %.2f, default losses %.2f, the thesis' %.2f",
+			alone, robust, thesis)
 	}
 }

@@ -21,7 +21,9 @@ func TestDualAscent(t *testing.T) {
 			d.X = append(d.X, rng.NormFloat64()+float64(i%3*j)/4)
 		}
 	}
-	for _, losses := range [][]string{{"zero-one", "hinge", "1-norm", "cross-entropy"}, {"squared-hinge", "1-norm", "squared", "huber:0.3"}, {"zero-one", "smooth-hinge", "hinge", "cross-entropy"}} {
+	for _, losses := range [][]string{{"zero-one", "hinge", "1-norm", "cross-entropy"},
+		{"squared-hinge", "1-norm", "squared", "huber:0.3"},
+		{"zero-one", "smooth-hinge", "hinge", "cross-entropy"}} {
 		o := &Options{Beta1: 1e-2, Workers: 2, ScoreBound: 4}
 		for _, l := range losses {
 			loss, err := score.ParsePointwise(l)
@@ -36,7 +38,8 @@ func TestDualAscent(t *testing.T) {
 		}
 		a := separable.NewAscent(g.separable(), make([]float64, d.Rows*3), 0, 0, 1)
 		best := math.Inf(1)
-		for round, lambda := range [][]float64{{0.25, 0.25, 0.25, 0.25}, {0, 0.5, 0.5, 0}, {0.25, 0.25, 0.25, 0.25}} {
+		for round, lambda := range [][]float64{{0.25, 0.25, 0.25, 0.25}, {0, 0.5, 0.5, 0},
+			{0.25, 0.25, 0.25, 0.25}} {
 			a.Turn(lambda)
 			gap := math.Inf(1)
 			for pass := range 60 {
@@ -65,9 +68,15 @@ func TestDualAscent(t *testing.T) {
 
 // What does not separate is refused by name.
 func TestDualAscentRefuses(t *testing.T) {
-	d := &Data{Rows: 6, Features: 1, Classes: 3, X: []float64{1, 2, 3, 4, 5, 6}, Class: []int32{0, 1, 2, 0, 1, 2}}
+	d := &Data{Rows: 6, Features: 1, Classes: 3, X: []float64{1, 2, 3, 4, 5, 6},
+		Class: []int32{0, 1, 2, 0, 1, 2}}
 	for name, o := range map[string]Options{
-		"norm": {Losses: ThesisLosses(), Beta1: 1, Norm: true}, "norm in a ball": {Losses: ThesisLosses(), Beta1: 1, Norm: true, Radius: 1}, "bias": {Losses: ThesisLosses(), Beta1: 1, Bias: 2}, "softmax": {Losses: ThesisLosses(), Beta1: 1, MultiClass: Softmax}, "penalty": {Losses: ThesisLosses()}, "convexity": {Losses: ThesisLosses(), Beta1: 1, ZeroOne: RampSurrogate},
+		"norm":           {Losses: ThesisLosses(), Beta1: 1, Norm: true},
+		"norm in a ball": {Losses: ThesisLosses(), Beta1: 1, Norm: true, Radius: 1},
+		"bias":           {Losses: ThesisLosses(), Beta1: 1, Bias: 2},
+		"softmax":        {Losses: ThesisLosses(), Beta1: 1, MultiClass: Softmax},
+		"penalty":        {Losses: ThesisLosses()},
+		"convexity":      {Losses: ThesisLosses(), Beta1: 1, ZeroOne: RampSurrogate},
 	} {
 		o.Solver = DualAscent
 		if _, err := Train(d, &o); err == nil || !strings.Contains(err.Error(), "dual ascent is for") {

@@ -198,9 +198,9 @@ func (e *examples[T]) means(parts []float64) []float64 {
 //
 //	φ(w, λ) = Σ_k λ_k (a_k L_k(w) - b_k ± β_2 M_k) + β_1 R(w),
 //
-// as a problem for the solvers of package optim; w are the parameters of a network,
-// which without hidden layers is a linear model. All of its gradient costs one
-// backward pass, whatever the number of objectives.
+// as a problem for the solvers of package optim; w are the parameters of a network, which without
+// hidden layers is a linear model. Its gradient costs one backward pass for any number of
+// objectives.
 //
 // It is not for use by several goroutines at once, but uses several itself; results
 // do not depend on their number.
@@ -230,9 +230,9 @@ func (g *Game) Dims() (w, lambda int) { return g.net.Dim(), len(g.objectives) }
 // Len implements saddle.Sampled.
 func (g *Game) Len() int { return g.data.Rows }
 
-// Curvature implements saddle.Convex: β_1 along the weights when R is the square.
-// A network with hidden layers, a loss that is not convex, and a zero-one loss that the
-// players see differently make the problem one without a certificate.
+// Curvature implements saddle.Convex: β_1 along the weights when R is the square. The problem has
+// no certificate with hidden layers, with a loss that is not convex, or with a zero-one loss that
+// the players see differently.
 func (g *Game) Curvature(mu []float64) bool {
 	clear(mu)
 	if g.net.Layers() > 1 {
@@ -327,8 +327,8 @@ func (g *Game) finish(raw, w, lambda, gw, gl []float64) (float64, error) {
 	case g.norm && size > 0:
 		a = g.beta1 / size
 	case g.norm:
-		// Of all the slopes at zero the least one: it is zero where zero is best, and a
-		// lower bound has no use for a steeper one.
+		// Returns the least subgradient at zero: it is zero where zero is the minimum, and a lower
+		// bound gains nothing from a steeper one.
 		g.least(gw)
 		a = 0
 	}
@@ -389,10 +389,11 @@ func (g *Game) Eval(w, lambda, gw, gl []float64) (float64, error) {
 	return g.finish(raw, w, lambda, gw, gl)
 }
 
-// Minorant implements saddle.Minorized: for the game that this one relaxes, or is, it gives the
-// value at w and the gradient of a function below it, for convex losses and λ ≥ 0. Of a penalty
-// β|u| it takes the line -(g-g')·u, for the gradient g of the losses and the least g' that is left
-// of it by a line below the norm: at the minimum, and where w is not, that is closer than the tangent.
+// Minorant implements saddle.Minorized for the game that this one relaxes, or is. For convex losses
+// and λ ≥ 0 it gives the value at w and the gradient of a function below it. A penalty β|u| is
+// replaced by the line -(g-g')·u, where g is the gradient of the losses and g' the least remainder
+// that keeps the line below the norm. At the minimum, and where w is zero, this is closer than the
+// tangent.
 func (g *Game) Minorant(w, lambda, gw []float64) (float64, error) {
 	g.under = true
 	defer func() { g.under = false }()
@@ -438,8 +439,8 @@ func (g *Game) terms() []separable.Term {
 	return out
 }
 
-// separable returns the game for solvers of rows that separate, nil where it does not: for networks,
-// losses that are not convex or of whole rows, and the norm.
+// separable returns the game in the form that solvers of separable rows need. It returns nil for
+// networks, for losses that are not convex or are of whole rows, and for the norm.
 func (g *Game) separable() *separable.Problem {
 	outputs, n := g.net.Outputs(), g.data.Rows
 	rows := func(o objective) bool { return o.row(g.multi, outputs) != score.NoRow }
@@ -512,8 +513,8 @@ func add(sum, v []float64) {
 	}
 }
 
-// scale returns a preconditioner for linear models: the root of the inverse of β_1 plus
-// the mean square of each feature times a guess at the curvature of the losses.
+// scale returns a preconditioner for linear models. It is the root of the inverse of β_1 plus the
+// mean square of each feature times an estimate of the losses' curvature.
 func (g *Game) scale() []float64 {
 	const curvature = 0.25 // of the logistic loss where it is steepest
 	f, outputs := g.data.Features, g.net.Outputs()

@@ -14,8 +14,8 @@ import (
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
-// stage is a solver that takes its turn on a linear model: it goes on from where those before it
-// ended. A run that is resumed begins at the stage that wrote the checkpoint.
+// stage is one solver of a linear model; it continues from where the previous ones ended. A run
+// that is resumed begins at the stage that wrote the checkpoint.
 type stage struct {
 	name string // in rows and checkpoints; "" is that of Solver
 	// due reports whether the stage is asked for, and something is left to do.
@@ -74,8 +74,8 @@ func (t *trainer) linear() (*Fit, error) {
 	return f, nil
 }
 
-// linearRun is the training of a linear model: stages, of which each looks at what those before
-// it found.
+// linearRun is the training of a linear model in stages. Each stage starts from what the earlier
+// ones found.
 type linearRun struct {
 	*trainer
 	g        *Game
@@ -127,9 +127,9 @@ func (t *trainer) linearRun() (*linearRun, error) {
 // auto reports whether another stage of Auto is to prove a gap.
 func (l *linearRun) auto() bool { return l.Solver == Auto && l.more && l.gap > 0 }
 
-// quick reports whether dual ascent and Newton's method are what the game is for. Losses
-// without kinks are for L-BFGS, unless dual ascent has Newton's steps for them, or biases a
-// bound: of what is at its bound L-BFGS knows nothing.
+// quick reports whether the game suits dual ascent and Newton's method. Smooth losses go to L-BFGS,
+// unless dual ascent can use Newton's steps for them or biases are bounded: L-BFGS does not use
+// such bounds.
 func (l *linearRun) quick() bool {
 	rows := l.g.separable()
 	return l.relaxed != nil || l.Bias > 0 || rows != nil && rows.Cornered()
@@ -146,8 +146,8 @@ func (l *linearRun) found() (lambda []float64, known saddle.Certificate) {
 	return l.r.Lambda, known
 }
 
-// take has what a stage found, for the next.
-func (l *linearRun) take(s *saddle.Result) {
+// adopt makes the result of a stage the start of the next.
+func (l *linearRun) adopt(s *saddle.Result) {
 	l.r, l.w = s, s.W
 	l.more = l.Solver == Auto && stopped(s.Reason)
 }
@@ -230,8 +230,8 @@ func (l *linearRun) ascend() (*saddle.Result, error) {
 			p.Patience, p.Share = 30, 0.5
 		}
 		if n := l.newtonOf(); n != nil {
-			// What a pass costs, as dot products, Newton's steps on m features cost some m/20 times:
-			// they have the game where it takes longer than they ever do.
+			// Newton's steps on m features cost m/20 passes or so, counted in dot products. They
+			// take over once dual ascent has run longer than they ever do.
 			p.Limit = max(leastPasses, n.Side())
 		}
 	} else {
@@ -240,9 +240,9 @@ func (l *linearRun) ascend() (*saddle.Result, error) {
 	lambda, _ := l.found()
 	s, err := p.Solve(l.g, l.w, lambda, l.control)
 	if err == nil {
-		// There may be no curvature for dual ascent, as in a radius that holds nothing back without a
-		// penalty, or dual coordinates far from where they should be: the others need neither.
-		l.take(s)
+		// Dual ascent may lack curvature, as with an inactive radius and no penalty, or may start
+		// with dual coordinates far from the optimum. The other solvers need neither.
+		l.adopt(s)
 	}
 	return s, err
 }
@@ -272,7 +272,7 @@ func (l *linearRun) newton() (*saddle.Result, error) {
 	}
 	s, err := p.Solve(l.g, l.w, lambda, &control)
 	if err == nil {
-		l.take(s)
+		l.adopt(s)
 	}
 	return s, err
 }
@@ -294,8 +294,8 @@ func (m minimizer) Minimize(ctx context.Context, below saddle.Convex, w, lambda 
 	return m.Newton.Minimize(ctx, below.(*Game).terms(), w, lambda, tol)
 }
 
-// newton returns what minimises g in all space, but for a bound of biases, or nil where losses do not
-// separate, nothing penalises w, or rows and features are too many.
+// newton returns the minimiser of g in all space, except for a bound on biases. It returns nil
+// where losses do not separate, nothing penalises w, or there are too many rows and features.
 func (g *Game) newton(bias float64) *minimizer {
 	rows := g.separable()
 	if rows == nil {
@@ -374,8 +374,8 @@ const convex = "whose losses are convex and of one score each (no softmax), with
 // stopped reports whether a solver gave up of its own: Auto has others then.
 func stopped(r run.Reason) bool { return r == run.NoProgress || r == run.RoundLimit }
 
-// ended returns why a run ended whose gap was to be gap times max(leastValue, value); gap is
-// negative where none was asked for, or there is none: what the solver stopped by counts then.
+// ended returns why a run ended, given that its gap was to be gap times max(leastValue, value). A
+// negative gap means that none was requested or none exists: then the solver's own reason counts.
 func ended(r *saddle.Result, gap float64) run.Reason {
 	if gap <= 0 || !stopped(r.Reason) {
 		return r.Reason

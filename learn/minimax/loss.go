@@ -13,11 +13,11 @@ type Data = dense.Data
 // Loss is a base loss ℓ(s, y) of a real score: one of package score, or a caller's own.
 type Loss = score.Pointwise
 
-// DefaultLosses are zero-one by its surrogate, smooth-hinge and cross-entropy. None grows
-// with the margin of a right answer, and none is larger than another everywhere in equal
-// units, so that robustness to their mixtures costs little error. With the 1-norm, as in
-// ThesisLosses, it costs much: |1-ys| of a score without bound grows with the confidence of
-// right answers. The hinge would take all weight wherever classes overlap.
+// DefaultLosses are zero-one by its surrogate, smooth-hinge and cross-entropy. None grows with the
+// margin of a right answer, and none exceeds another everywhere in equal units. Robustness to their
+// mixtures therefore costs little error. The 1-norm, as in ThesisLosses, costs much: |1-ys| of an
+// unbounded score grows with the confidence of right answers. The hinge would take all weight
+// wherever classes overlap.
 func DefaultLosses() []Loss {
 	return []Loss{score.ZeroOne(), score.SmoothHinge(), score.CrossEntropy()}
 }
@@ -29,9 +29,9 @@ func ThesisLosses() []Loss {
 	return []Loss{score.ZeroOne(), score.Hinge(), one, score.CrossEntropy()}
 }
 
-// beyond returns by how much targets exceed 1 in size. Losses tell their constants for |y| ≤ 1;
-// those of numbers are functions of s - y, so that |s| ≤ b and |y| ≤ 1 + beyond is to them
-// what |s| ≤ b + beyond and |y| ≤ 1 is.
+// beyond returns how far targets exceed 1 in absolute value. Losses state their constants for |y| ≤
+// 1. Numeric losses depend on s - y only, so |s| ≤ b with |y| ≤ 1 + beyond is equivalent to |s| ≤ b
+// + beyond with |y| ≤ 1.
 func beyond(d *Data) float64 {
 	most := 1.0
 	for _, v := range d.Y {

@@ -71,7 +71,8 @@ func TestGameGradient(t *testing.T) {
 				for _, names := range [][]string{smooth, kinked} {
 					name := fmt.Sprintf("%d classes, hidden %v, %s, %v", classes, hidden, multi, names)
 					d := blobs(60, 3, classes, 5)
-					o := &minimax.Options{Losses: all(t, names...), MultiClass: multi, Hidden: hidden, Beta1: 0.1, Beta2: 0.2, ScoreBound: 30, Normalization: minimax.Raw, Workers: 2}
+					o := &minimax.Options{Losses: all(t, names...), MultiClass: multi, Hidden: hidden, Beta1: 0.1,
+						Beta2: 0.2, ScoreBound: 30, Normalization: minimax.Raw, Workers: 2}
 					g, _, _, err := minimax.NewGame(d, o)
 					if err != nil {
 						t.Fatal(err)
@@ -85,7 +86,10 @@ func TestGameGradient(t *testing.T) {
 					for k := range lambda {
 						lambda[k] = rng.Float64()
 					}
-					f := optim.Func{N: n, F: func(x, grad []float64) (float64, error) { return g.Eval(x, lambda, grad, nil) }}
+					f := optim.Func{N: n, F: func(x, grad []float64) (float64,
+						error) {
+						return g.Eval(x, lambda, grad, nil)
+					}}
 					if hidden == nil && !slices.Contains(names, "hinge") {
 						t.Run(name, func(t *testing.T) { optimtest.CheckGradient(t, f, w, 1e-6) })
 					} else {
@@ -172,9 +176,11 @@ func worstOf(v []float64) float64 { return slices.Max(v) }
 // objectives with weight have the value of the game, and the two solvers agree.
 func TestCertifiedLinear(t *testing.T) {
 	for _, classes := range []int{2, 3} {
-		for _, losses := range [][]string{{"zero-one", "hinge", "1-norm", "cross-entropy"}, {"cross-entropy", "squared"}, {"hinge", "1-norm"}} {
+		for _, losses := range [][]string{{"zero-one", "hinge", "1-norm", "cross-entropy"},
+			{"cross-entropy", "squared"}, {"hinge", "1-norm"}} {
 			d := blobs(90, 4, classes, 11)
-			o := &minimax.Options{Losses: all(t, losses...), Beta1: 1e-2, ScoreBound: 5, Gap: 5e-4, Solver: minimax.Smoothed}
+			o := &minimax.Options{Losses: all(t, losses...), Beta1: 1e-2, ScoreBound: 5, Gap: 5e-4,
+				Solver: minimax.Smoothed}
 			f, err := minimax.Train(d, o)
 			if err != nil {
 				t.Fatal(err)
@@ -189,14 +195,16 @@ func TestCertifiedLinear(t *testing.T) {
 			}
 			for k, b := range base {
 				if b.Worst+b.Penalty < f.Worst+f.Penalty-f.Gap()-1e-9 {
-					t.Errorf("%d classes %v: baseline %d is better: %g against %g", classes, losses, k, b.Worst+b.Penalty, f.Worst+f.Penalty)
+					t.Errorf("%d classes %v: baseline %d is better: %g against %g", classes, losses, k, b.Worst+b.Penalty,
+						f.Worst+f.Penalty)
 				}
 				if metrics.IsDominated(f.Values, [][]float64{b.Values}, 1e-3) && b.Penalty <= f.Penalty {
 					t.Errorf("%d classes %v: dominated by baseline %d", classes, losses, k)
 				}
 			}
 			if s := metrics.Slack(f.Values, f.Lambda); s > 5e-3 || s < -1e-12 {
-				t.Errorf("%d classes %v: complementarity fails by %g: values %v λ %v", classes, losses, s, f.Values, f.Lambda)
+				t.Errorf("%d classes %v: complementarity fails by %g: values %v λ %v", classes, losses, s,
+					f.Values, f.Lambda)
 			}
 			o2 := *o
 			o2.Solver, o2.Gap = minimax.DualAscent, 1e-4
@@ -208,7 +216,8 @@ func TestCertifiedLinear(t *testing.T) {
 				t.Errorf("%d classes %v: dual ascent certifies %g", classes, losses, u.Gap())
 			}
 			if u.Certificate.Lower > f.Certificate.Upper+1e-9 || f.Certificate.Lower > u.Certificate.Upper+1e-9 {
-				t.Errorf("%d classes %v: certificates exclude each other: %v %v", classes, losses, u.Certificate, f.Certificate)
+				t.Errorf("%d classes %v: certificates exclude each other: %v %v", classes, losses,
+					u.Certificate, f.Certificate)
 			}
 			o2.Solver, o2.Batch, o2.Passes, o2.Gap = minimax.MirrorProx, -1, 3000, 2e-2 // at kinks only 1/√T
 			h, err := minimax.Train(d, &o2)
@@ -216,7 +225,8 @@ func TestCertifiedLinear(t *testing.T) {
 				t.Fatal(err)
 			}
 			if h.Certificate.Lower > f.Certificate.Upper+1e-9 || f.Certificate.Lower > h.Certificate.Upper+1e-9 {
-				t.Errorf("%d classes %v: certificates exclude each other: %v %v", classes, losses, h.Certificate.Lower, f.Certificate.Upper)
+				t.Errorf("%d classes %v: certificates exclude each other: %v %v", classes, losses, h.Certificate.Lower,
+					f.Certificate.Upper)
 			}
 			if h.Gap() > 2e-2*math.Max(1, h.Worst) {
 				t.Errorf("%d classes %v: mirror-prox certifies %g only", classes, losses, h.Gap())
@@ -237,7 +247,8 @@ func TestCertifiedLinear(t *testing.T) {
 // One objective is ordinary training, bit for bit.
 func TestOneObjective(t *testing.T) {
 	d := blobs(53, 3, 2, 4)
-	o := &minimax.Options{Losses: all(t, "cross-entropy"), Solver: minimax.Descent, StepW: 0.2, Batch: 8, Passes: 4, Beta1: 0.01, Seed: 6, All: true}
+	o := &minimax.Options{Losses: all(t, "cross-entropy"), Solver: minimax.Descent, StepW: 0.2, Batch: 8,
+		Passes: 4, Beta1: 0.01, Seed: 6, All: true}
 	f, err := minimax.Train(d, o)
 	if err != nil {
 		t.Fatal(err)
@@ -317,7 +328,8 @@ func TestStructureOfTheGame(t *testing.T) {
 
 	t.Run("pointwise dominated", func(t *testing.T) {
 		// The hinge is never above the 1-norm of the score, and has no weight.
-		g := smoothedFit(t, d, minimax.Options{Losses: all(t, "cross-entropy", "hinge", "1-norm"), Normalization: minimax.Raw})
+		g := smoothedFit(t, d, minimax.Options{Losses: all(t, "cross-entropy", "hinge", "1-norm"),
+			Normalization: minimax.Raw})
 		if g.Lambda[1] > 1e-3 {
 			t.Errorf("the hinge has weight %g beside the 1-norm", g.Lambda[1])
 		}
@@ -332,7 +344,8 @@ func TestStructureOfTheGame(t *testing.T) {
 	t.Run("scaled", func(t *testing.T) {
 		losses := all(t, names...)
 		h := losses[1]
-		ten := minimax.Loss{Name: "ten hinges", Convex: true, Margin: true, Lipschitz: func(float64) float64 { return 10 }, Bound: func(b float64) float64 { return 10 * (1 + b) },
+		ten := minimax.Loss{Name: "ten hinges", Convex: true, Margin: true,
+			Lipschitz: func(float64) float64 { return 10 }, Bound: func(b float64) float64 { return 10 * (1 + b) },
 			At: func(s, y float64) (float64, float64) { v, d := h.At(s, y); return 10 * v, 10 * d },
 			Relax: func(w float64) minimax.Loss {
 				r := h.Relax(w / 10)
@@ -368,12 +381,18 @@ func TestStructureOfTheGame(t *testing.T) {
 			t.Errorf("stopped within %v of the best, at %v", h.Gap(), f.Worst)
 		}
 		// Unequal constants are a game on L_k + β_2 M_k: so are losses with these added.
-		o = minimax.Options{Losses: all(t, "cross-entropy", "squared"), Normalization: minimax.Raw, ScoreBound: 1, Beta2: 0.1}
+		o = minimax.Options{Losses: all(t, "cross-entropy", "squared"), Normalization: minimax.Raw,
+			ScoreBound: 1, Beta2: 0.1}
 		g = smoothedFit(t, d, o)
 		sq := all(t, "squared")[0]
 		shifted := sq
-		shifted.At = func(s, y float64) (float64, float64) { v, d := sq.At(s, y); return v + 0.1*(sq.Lipschitz(1)-1), d }
-		h = smoothedFit(t, d, minimax.Options{Losses: []minimax.Loss{all(t, "cross-entropy")[0], shifted}, Normalization: minimax.Raw})
+		shifted.At = func(s, y float64) (float64,
+			float64) {
+			v, d := sq.At(s, y)
+			return v + 0.1*(sq.Lipschitz(1)-1), d
+		}
+		h = smoothedFit(t, d, minimax.Options{Losses: []minimax.Loss{all(t, "cross-entropy")[0], shifted},
+			Normalization: minimax.Raw})
 		for j := range g.Model.Params {
 			near(t, "weight", g.Model.Params[j], h.Model.Params[j], 2e-2)
 		}
@@ -392,7 +411,8 @@ func TestStructureOfTheGame(t *testing.T) {
 	t.Run("preferences", func(t *testing.T) {
 		unit := minimax.Preferences{Vertices: [][]float64{{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}, {0, 0, 0, 1}}}
 		for name, p := range map[string]minimax.Preferences{
-			"unit vertices": unit, "box": {Lo: []float64{0}, Hi: []float64{1}}, "ball": {Radius: 1}, "no cut": {A: [][]float64{{1, 1, 1, 1}}, B: []float64{2}},
+			"unit vertices": unit, "box": {Lo: []float64{0}, Hi: []float64{1}}, "ball": {Radius: 1},
+			"no cut": {A: [][]float64{{1, 1, 1, 1}}, B: []float64{2}},
 		} {
 			o := base
 			o.Preferences = p
@@ -415,7 +435,8 @@ func TestStructureOfTheGame(t *testing.T) {
 		o = base
 		o.Preferences = minimax.Preferences{Lo: []float64{0.2}}
 		if g := smoothedFit(t, d, o); g.Certificate.Lower > f.Certificate.Upper {
-			t.Errorf("a smaller set of preferences has a larger value: %g, %g", g.Certificate.Lower, f.Certificate.Upper)
+			t.Errorf("a smaller set of preferences has a larger value: %g, %g", g.Certificate.Lower,
+				f.Certificate.Upper)
 		}
 	})
 	t.Run("regret", func(t *testing.T) {
@@ -445,7 +466,8 @@ func TestStructureOfTheGame(t *testing.T) {
 			}
 		}
 		o.Beta2 = 0.1
-		if _, err := minimax.Train(d, &o); err == nil || !strings.Contains(err.Error(), "that of squared is not finite") {
+		if _, err := minimax.Train(d, &o); err == nil ||
+			!strings.Contains(err.Error(), "that of squared is not finite") {
 			t.Errorf("β_2 with losses of any steepness: %v", err)
 		}
 		// Zero-one and cross-entropy differ by scale alone here: their regrets agree.
@@ -482,7 +504,8 @@ func TestStructureOfTheGame(t *testing.T) {
 	})
 	t.Run("penalty and radius", func(t *testing.T) {
 		o := base
-		for _, solver := range []minimax.Solver{minimax.Auto, minimax.MirrorProx, minimax.Descent, minimax.Smoothed} {
+		for _, solver := range []minimax.Solver{minimax.Auto, minimax.MirrorProx, minimax.Descent,
+			minimax.Smoothed} {
 			o.Solver, o.Radius, o.Gap, o.Passes = solver, 0.2, 1e-3, 5
 			g, err := minimax.Train(d, &o)
 			if err != nil {
@@ -510,7 +533,8 @@ func TestStructureOfTheGame(t *testing.T) {
 						t.Fatal(err)
 					}
 					if !g.Certified || !(g.Gap() <= 1e-3*g.Certificate.Upper) {
-						t.Errorf("β_1 %g, bias %g, %q: certified %v, a gap of %v at %v (%v)", o.Beta1, o.Bias, o.Solver, g.Certified, g.Gap(), g.Certificate.Upper, g.Guarantee)
+						t.Errorf("β_1 %g, bias %g, %q: certified %v, a gap of %v at %v (%v)", o.Beta1, o.Bias, o.Solver,
+							g.Certified, g.Gap(), g.Certificate.Upper, g.Guarantee)
 					}
 				}
 			}
@@ -525,7 +549,8 @@ func TestStructureOfTheGame(t *testing.T) {
 // The bound of Theorem 5.4 on real losses.
 func TestTheoremSteps(t *testing.T) {
 	d := blobs(60, 3, 2, 2)
-	o := &minimax.Options{Losses: all(t, "zero-one", "hinge", "1-norm", "cross-entropy"), Radius: 2, Beta1: 1e-3, Solver: minimax.Descent, Steps: saddle.TheoremSteps, Batch: 6, All: true}
+	o := &minimax.Options{Losses: all(t, "zero-one", "hinge", "1-norm", "cross-entropy"), Radius: 2, Beta1: 1e-3,
+		Solver: minimax.Descent, Steps: saddle.TheoremSteps, Batch: 6, All: true}
 	last := math.Inf(1)
 	for _, passes := range []int{10, 100} {
 		o.Passes = passes
@@ -548,7 +573,8 @@ func TestPareto(t *testing.T) {
 		t.Errorf("Choose takes candidate %d, and not the least sum within the tolerance", got)
 	}
 	a, b := []float64{1, 0.5}, []float64{1, 0.2}
-	if !metrics.IsDominated(a, [][]float64{b}, 1e-9) || metrics.IsDominated(b, [][]float64{a}, 1e-9) || metrics.IsDominated(a, [][]float64{a}, 1e-9) {
+	if !metrics.IsDominated(a, [][]float64{b}, 1e-9) || metrics.IsDominated(b, [][]float64{a}, 1e-9) ||
+		metrics.IsDominated(a, [][]float64{a}, 1e-9) {
 		t.Error("A = (1, 0.5) is dominated by B = (1, 0.2), and by nothing else here")
 	}
 	if got := metrics.Choose([][]float64{a, b, {1.5, 0}}, 1e-9); got != 1 {
@@ -604,7 +630,8 @@ func TestPareto(t *testing.T) {
 // cross-entropy, hinge and 1-norm of scores in raw units: next to nothing but the 1-norm
 // counts, and what the hinge has buys nothing. The 1-norm is nowhere below it.
 func TestDominanceTrap(t *testing.T) {
-	base := minimax.Options{Losses: all(t, "cross-entropy", "hinge", "1-norm"), Normalization: minimax.Raw, Beta1: 1e-3, Gap: 1e-5}
+	base := minimax.Options{Losses: all(t, "cross-entropy", "hinge", "1-norm"), Normalization: minimax.Raw,
+		Beta1: 1e-3, Gap: 1e-5}
 	printed, without := base, base
 	printed.Fixed, without.Fixed = []float64{0.011, 0.009, 0.980}, []float64{0.011, 0, 0.989}
 	alone := 0
@@ -615,14 +642,17 @@ func TestDominanceTrap(t *testing.T) {
 			t.Errorf("seed %d: the hinge has weight %v", seed, f.Lambda[1])
 		}
 		if f.Values[1] > f.Values[2] || p.Values[1] > p.Values[2] {
-			t.Errorf("seed %d: hinges %v and %v above 1-norms %v and %v", seed, f.Values[1], p.Values[1], f.Values[2], p.Values[2])
+			t.Errorf("seed %d: hinges %v and %v above 1-norms %v and %v", seed, f.Values[1], p.Values[1],
+				f.Values[2], p.Values[2])
 		}
 		if p.Certificate.Lower > q.Certificate.Upper || p.Certificate.Lower > f.Certificate.Upper {
-			t.Errorf("seed %d: the example's mixture has the value %v, %v without the hinge, the worst one %v", seed, p.Certificate, q.Certificate, f.Certificate)
+			t.Errorf("seed %d: the example's mixture has the value %v, %v without the hinge, the worst one %v", seed,
+				p.Certificate, q.Certificate, f.Certificate)
 		}
 		if f.Lambda[2] > 0.99 {
 			if alone++; p.Certificate.Upper < 0.99*f.Certificate.Lower {
-				t.Errorf("seed %d: the example's mixture is not next to the worst: %v of %v", seed, p.Certificate.Upper, f.Certificate.Lower)
+				t.Errorf("seed %d: the example's mixture is not next to the worst: %v of %v", seed, p.Certificate.Upper,
+					f.Certificate.Lower)
 			}
 		}
 	}
@@ -643,14 +673,16 @@ func TestWildObjectives(t *testing.T) {
 	if !f.Certified || f.Gap() > 2e-3 {
 		t.Errorf("a loss in units of 1e-9: gap %g", f.Gap())
 	}
-	if _, err := minimax.Train(d, &minimax.Options{Losses: append(all(t, "cross-entropy", "1-norm"), huge), Normalization: minimax.Raw, Solver: minimax.Descent, StepW: 1, Passes: 50}); err != nil {
+	if _, err := minimax.Train(d, &minimax.Options{Losses: append(all(t, "cross-entropy", "1-norm"), huge),
+		Normalization: minimax.Raw, Solver: minimax.Descent, StepW: 1, Passes: 50}); err != nil {
 		var at *saddle.DivergenceError
 		if !errors.As(err, &at) {
 			t.Errorf("raw units: %v", err)
 		}
 	}
-	constant := minimax.Loss{Name: "constant", Convex: true, At: func(s, y float64) (float64, float64) { return 0.9, 0 },
-		Lipschitz: func(float64) float64 { return 1 }, Bound: func(float64) float64 { return 0.9 }}
+	constant := minimax.Loss{Name: "constant", Convex: true,
+		At: func(s, y float64) (float64, float64) { return 0.9, 0 }, Lipschitz: func(float64) float64 { return 1 },
+		Bound: func(float64) float64 { return 0.9 }}
 	f = smoothedFit(t, d, minimax.Options{Losses: append(all(t, "cross-entropy"), constant)})
 	near(t, "value with a constant 0.9", f.Worst, 0.9, 2e-4)
 	flat := constant
@@ -663,21 +695,29 @@ func TestWildObjectives(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	d := blobs(20, 2, 2, 1)
 	for name, o := range map[string]*minimax.Options{
-		"no losses":            {Losses: []minimax.Loss{}},
-		"twice":                {Losses: all(t, "hinge", "hinge")},
-		"empty box":            {Losses: minimax.ThesisLosses(), Preferences: minimax.Preferences{Hi: []float64{0.2}}},
-		"infeasible":           {Losses: minimax.ThesisLosses(), Preferences: minimax.Preferences{A: [][]float64{{-1, 0, 0, 0}}, B: []float64{-2}}},
-		"no vertices":          {Losses: minimax.ThesisLosses(), Preferences: minimax.Preferences{Vertices: [][]float64{}}},
-		"no mixture":           {Losses: minimax.ThesisLosses(), Preferences: minimax.Preferences{Vertices: [][]float64{{0.5, 0.4, 0, 0}}}},
-		"two sets":             {Losses: minimax.ThesisLosses(), Preferences: minimax.Preferences{Lo: []float64{0}, Radius: 1}},
-		"unbounded":            {Losses: all(t, "squared")},
-		"mixture of three":     {Losses: minimax.ThesisLosses(), Fixed: []float64{1, 0, 0}},
-		"negative mixture":     {Losses: minimax.ThesisLosses(), Fixed: []float64{1, 0, -1, 1}},
-		"empty mixture":        {Losses: minimax.ThesisLosses(), Fixed: []float64{0, 0, 0, 0}},
-		"endless mixture":      {Losses: minimax.ThesisLosses(), Fixed: []float64{1e308, 1e308, 0, 0}},
-		"negative least":       {Losses: minimax.ThesisLosses(), Preferences: minimax.Preferences{Lo: []float64{-1}}},
-		"one negative least":   {Losses: minimax.ThesisLosses(), Preferences: minimax.Preferences{Lo: []float64{0, 0, -1e-3, 0}}},
-		"least of constraint":  {Losses: minimax.ThesisLosses(), Preferences: minimax.Preferences{Lo: []float64{-1}}, Penalty: minimax.Constraint, Beta2: 1},
+		"no losses": {Losses: []minimax.Loss{}},
+		"twice":     {Losses: all(t, "hinge", "hinge")},
+		"empty box": {Losses: minimax.ThesisLosses(),
+			Preferences: minimax.Preferences{Hi: []float64{0.2}}},
+		"infeasible": {Losses: minimax.ThesisLosses(),
+			Preferences: minimax.Preferences{A: [][]float64{{-1, 0, 0, 0}}, B: []float64{-2}}},
+		"no vertices": {Losses: minimax.ThesisLosses(),
+			Preferences: minimax.Preferences{Vertices: [][]float64{}}},
+		"no mixture": {Losses: minimax.ThesisLosses(),
+			Preferences: minimax.Preferences{Vertices: [][]float64{{0.5, 0.4, 0, 0}}}},
+		"two sets": {Losses: minimax.ThesisLosses(),
+			Preferences: minimax.Preferences{Lo: []float64{0}, Radius: 1}},
+		"unbounded":        {Losses: all(t, "squared")},
+		"mixture of three": {Losses: minimax.ThesisLosses(), Fixed: []float64{1, 0, 0}},
+		"negative mixture": {Losses: minimax.ThesisLosses(), Fixed: []float64{1, 0, -1, 1}},
+		"empty mixture":    {Losses: minimax.ThesisLosses(), Fixed: []float64{0, 0, 0, 0}},
+		"endless mixture":  {Losses: minimax.ThesisLosses(), Fixed: []float64{1e308, 1e308, 0, 0}},
+		"negative least": {Losses: minimax.ThesisLosses(),
+			Preferences: minimax.Preferences{Lo: []float64{-1}}},
+		"one negative least": {Losses: minimax.ThesisLosses(),
+			Preferences: minimax.Preferences{Lo: []float64{0, 0, -1e-3, 0}}},
+		"least of constraint": {Losses: minimax.ThesisLosses(),
+			Preferences: minimax.Preferences{Lo: []float64{-1}}, Penalty: minimax.Constraint, Beta2: 1},
 		"NaN":                  {Losses: minimax.ThesisLosses(), Beta1: math.NaN()},
 		"negative":             {Losses: minimax.ThesisLosses(), Beta1: -1},
 		"unknown":              {Losses: minimax.ThesisLosses(), Normalization: "other"},
@@ -694,7 +734,8 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	_, err := minimax.Train(d, &minimax.Options{Losses: minimax.ThesisLosses(), Preferences: minimax.Preferences{Lo: []float64{0, 0, -1e-3, 0}}})
+	_, err := minimax.Train(d, &minimax.Options{Losses: minimax.ThesisLosses(),
+		Preferences: minimax.Preferences{Lo: []float64{0, 0, -1e-3, 0}}})
 	if err == nil || !strings.Contains(err.Error(), "least weight of 1-norm") {
 		t.Errorf("a negative least weight: %v", err)
 	}
@@ -713,7 +754,8 @@ func TestRefusals(t *testing.T) {
 	if _, err := minimax.Train(regression, nil); err == nil {
 		t.Error("the hinge of numbers: no error")
 	}
-	if _, err := minimax.Train(regression, &minimax.Options{Losses: all(t, "1-norm", "huber:0.1"), Beta1: 0.01}); err != nil {
+	if _, err := minimax.Train(regression, &minimax.Options{Losses: all(t, "1-norm", "huber:0.1"),
+		Beta1: 0.01}); err != nil {
 		t.Errorf("regression: %v", err)
 	}
 }
@@ -733,22 +775,33 @@ func TestMixtureOfWeights(t *testing.T) {
 func TestDeterminism(t *testing.T) {
 	d := blobs(1500, 5, 3, 17)
 	for name, o := range map[string]minimax.Options{
-		"linear":      {Losses: minimax.ThesisLosses(), Beta1: 1e-3, Batch: 64, Passes: 4},
-		"all":         {Losses: minimax.ThesisLosses(), Beta1: 1e-2, Batch: -1, Passes: 40, Solver: minimax.MirrorProx, Gap: -1, All: true},
-		"alternating": {Losses: minimax.ThesisLosses(), Beta1: 1e-3, Batch: 64, Passes: 4, Solver: minimax.Alternating, StepW: 0.1, Steps: saddle.DecreasingSteps, Entropic: true},
-		"theorem":     {Losses: minimax.ThesisLosses(), Radius: 3, Batch: 64, Passes: 4, Solver: minimax.Descent, Steps: saddle.TheoremSteps},
-		"regret":      {Losses: minimax.ThesisLosses(), Beta1: 1e-2, Batch: 64, Passes: 4, Normalization: minimax.Regret, Gap: 1e-2},
-		"baseline":    {Losses: minimax.ThesisLosses(), Hidden: []int{8}, Batch: 64, Passes: 4, Normalization: minimax.Baseline},
-		"gda":         {Losses: minimax.ThesisLosses(), Beta1: 1e-3, Batch: 64, Passes: 4, Solver: minimax.Descent, StepW: 0.1},
-		"smoothed":    {Losses: minimax.ThesisLosses(), Beta1: 1e-3, Solver: minimax.Smoothed},
-		"dual":        {Losses: minimax.ThesisLosses(), Beta1: 1e-2, Solver: minimax.DualAscent, Gap: 2e-4},
-		"ball":        {Losses: minimax.ThesisLosses(), Radius: 0.5, Solver: minimax.DualAscent, Gap: 1e-5},
-		"loose ball":  {Radius: 20, Passes: 1, Gap: 1e-4, Losses: all(t, "cross-entropy", "hinge"), ScoreBound: 5},
-		"steep":       {Beta1: 1e-2, Passes: 2, Gap: 2e-2, Losses: all(t, "4-norm", "hinge"), Normalization: minimax.Raw},
-		"row ball":    {Losses: minimax.ThesisLosses(), Radius: 0.5, Beta1: 1e-3, Passes: 1, Gap: 1e-4, MultiClass: minimax.Softmax},
-		"bent":        {Beta1: 1e-2, Solver: minimax.DualAscent, Gap: 1e-3, Losses: all(t, "squared-hinge", "hinge", "huber:0.5", "1.5-norm"), Normalization: minimax.Baseline},
-		"network":     {Losses: minimax.ThesisLosses(), Hidden: []int{16, 8}, Batch: 64, Passes: 4, Network: minimax.Network{Heldout: blobs(300, 5, 3, 17)}},
-		"adam":        {Losses: minimax.ThesisLosses(), Hidden: []int{16, 8}, Batch: 64, Passes: 4, StepW: 0.001, Network: minimax.Network{Method: optim.Adam}},
+		"linear": {Losses: minimax.ThesisLosses(), Beta1: 1e-3, Batch: 64, Passes: 4},
+		"all": {Losses: minimax.ThesisLosses(), Beta1: 1e-2, Batch: -1, Passes: 40,
+			Solver: minimax.MirrorProx, Gap: -1, All: true},
+		"alternating": {Losses: minimax.ThesisLosses(), Beta1: 1e-3, Batch: 64, Passes: 4,
+			Solver: minimax.Alternating, StepW: 0.1, Steps: saddle.DecreasingSteps, Entropic: true},
+		"theorem": {Losses: minimax.ThesisLosses(), Radius: 3, Batch: 64, Passes: 4, Solver: minimax.Descent,
+			Steps: saddle.TheoremSteps},
+		"regret": {Losses: minimax.ThesisLosses(), Beta1: 1e-2, Batch: 64, Passes: 4,
+			Normalization: minimax.Regret, Gap: 1e-2},
+		"baseline": {Losses: minimax.ThesisLosses(), Hidden: []int{8}, Batch: 64, Passes: 4,
+			Normalization: minimax.Baseline},
+		"gda": {Losses: minimax.ThesisLosses(), Beta1: 1e-3, Batch: 64, Passes: 4,
+			Solver: minimax.Descent, StepW: 0.1},
+		"smoothed":   {Losses: minimax.ThesisLosses(), Beta1: 1e-3, Solver: minimax.Smoothed},
+		"dual":       {Losses: minimax.ThesisLosses(), Beta1: 1e-2, Solver: minimax.DualAscent, Gap: 2e-4},
+		"ball":       {Losses: minimax.ThesisLosses(), Radius: 0.5, Solver: minimax.DualAscent, Gap: 1e-5},
+		"loose ball": {Radius: 20, Passes: 1, Gap: 1e-4, Losses: all(t, "cross-entropy", "hinge"), ScoreBound: 5},
+		"steep": {Beta1: 1e-2, Passes: 2, Gap: 2e-2, Losses: all(t, "4-norm", "hinge"),
+			Normalization: minimax.Raw},
+		"row ball": {Losses: minimax.ThesisLosses(), Radius: 0.5, Beta1: 1e-3, Passes: 1, Gap: 1e-4,
+			MultiClass: minimax.Softmax},
+		"bent": {Beta1: 1e-2, Solver: minimax.DualAscent, Gap: 1e-3,
+			Losses: all(t, "squared-hinge", "hinge", "huber:0.5", "1.5-norm"), Normalization: minimax.Baseline},
+		"network": {Losses: minimax.ThesisLosses(), Hidden: []int{16, 8}, Batch: 64, Passes: 4,
+			Network: minimax.Network{Heldout: blobs(300, 5, 3, 17)}},
+		"adam": {Losses: minimax.ThesisLosses(), Hidden: []int{16, 8}, Batch: 64, Passes: 4, StepW: 0.001,
+			Network: minimax.Network{Method: optim.Adam}},
 	} {
 		o.Seed, o.Workers = 3, 1
 		want, err := minimax.Train(d, &o)
@@ -760,7 +813,8 @@ func TestDeterminism(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if !slices.Equal(want.Model.Params, got.Model.Params) || !slices.Equal(want.Lambda, got.Lambda) || !slices.Equal(want.Values, got.Values) {
+		if !slices.Equal(want.Model.Params, got.Model.Params) || !slices.Equal(want.Lambda, got.Lambda) ||
+			!slices.Equal(want.Values, got.Values) {
 			t.Errorf("%s: three workers and one give other models", name)
 		}
 		for _, after := range []int{1, 2, 3} {
@@ -771,7 +825,8 @@ func TestDeterminism(t *testing.T) {
 			var file bytes.Buffer
 			cut := o
 			rows := 0
-			cut.Control = run.Control{Ctx: ctx, CheckpointEvery: 1, Checkpoint: func(k *run.Checkpoint) error { file.Reset(); return k.Write(&file) },
+			cut.Control = run.Control{Ctx: ctx, CheckpointEvery: 1,
+				Checkpoint: func(k *run.Checkpoint) error { file.Reset(); return k.Write(&file) },
 				Recorder: run.RecorderFunc(func(run.Row) error {
 					if rows++; rows == after {
 						cancel()
@@ -782,7 +837,9 @@ func TestDeterminism(t *testing.T) {
 			if err == nil && rows < after {
 				break // it was done before
 			}
-			if !errors.Is(err, context.Canceled) && rows >= after && name != "smoothed" && name != "loose ball" && name != "steep" { // these may end with that row
+			// these may end with that row
+			if !errors.Is(err, context.Canceled) && rows >= after && name != "smoothed" && name != "loose ball" &&
+				name != "steep" {
 				t.Fatalf("%s: interrupted after %d: %v", name, after, err)
 			}
 			if err == nil {
@@ -810,7 +867,8 @@ func TestDeterminism(t *testing.T) {
 			changed := *d
 			changed.X = slices.Clone(d.X)
 			changed.X[7] += 1e-3
-			if _, err := minimax.Train(&changed, &resumed); err == nil || !strings.Contains(err.Error(), "its data is") {
+			if _, err := minimax.Train(&changed, &resumed); err == nil ||
+				!strings.Contains(err.Error(), "its data is") {
 				t.Errorf("%s: other data's checkpoint was taken, or not told apart: %v", name, err)
 			}
 		}
@@ -821,7 +879,8 @@ func TestDeterminism(t *testing.T) {
 func TestNetworkWithoutConstants(t *testing.T) {
 	d := blobs(60, 3, 2, 4)
 	for _, units := range []minimax.Normalization{minimax.Raw, minimax.Regret} {
-		f, err := minimax.Train(d, &minimax.Options{Hidden: []int{4}, StepW: 0.003, Batch: 16, Passes: 3, Losses: all(t, "squared", "cross-entropy"), Normalization: units})
+		f, err := minimax.Train(d, &minimax.Options{Hidden: []int{4}, StepW: 0.003, Batch: 16, Passes: 3,
+			Losses: all(t, "squared", "cross-entropy"), Normalization: units})
 		if err != nil {
 			t.Fatalf("%s: %v", units, err)
 		}
@@ -834,7 +893,8 @@ func TestNetworkWithoutConstants(t *testing.T) {
 // A network whose steps are too long says so, and no NaN gets into a model.
 func TestNetworkDivergence(t *testing.T) {
 	d := blobs(200, 4, 3, 3)
-	f, err := minimax.Train(d, &minimax.Options{Hidden: []int{20, 20}, StepW: 1e4, Batch: 16, Passes: 20, Losses: all(t, "squared", "cross-entropy"), ScoreBound: 10})
+	f, err := minimax.Train(d, &minimax.Options{Hidden: []int{20, 20}, StepW: 1e4, Batch: 16, Passes: 20,
+		Losses: all(t, "squared", "cross-entropy"), ScoreBound: 10})
 	var at *saddle.DivergenceError
 	if !errors.As(err, &at) || at.Step < 1 {
 		t.Fatalf("error %v", err)
@@ -858,7 +918,9 @@ func TestNetworkLastStep(t *testing.T) {
 				for _, rate := range []float64{1e-2, 1e3, 1e6, 1e12, 1e30, 3e38, 1e39, 1e300} {
 					for _, method := range []optim.Method{optim.SGD, optim.Adam} {
 						name := fmt.Sprintf("batch %d, %d passes, l2 %g, rate %g, %v", batch, passes, l2, rate, method)
-						f, err := minimax.Train(d, &minimax.Options{Losses: minimax.ThesisLosses(), Hidden: []int{8}, StepW: rate, Batch: batch, Passes: passes, Beta1: l2, Seed: 1, Network: minimax.Network{Method: method}})
+						f, err := minimax.Train(d, &minimax.Options{Losses: minimax.ThesisLosses(), Hidden: []int{8},
+							StepW: rate, Batch: batch, Passes: passes, Beta1: l2, Seed: 1,
+							Network: minimax.Network{Method: method}})
 						if rate < 1 {
 							if err != nil || !(f.Worst < 2) {
 								t.Errorf("%s: %v", name, err)
@@ -872,7 +934,8 @@ func TestNetworkLastStep(t *testing.T) {
 							}
 						} else if passes == 1 && errors.As(err, &at) && at.StepW != rate {
 							t.Errorf("%s: a step of length %v", name, at.StepW)
-						} else if most := passes * ((400 + batch - 1) / batch); !errors.As(err, &at) || at.Step < 1 || at.Step > most {
+						} else if most := passes * ((400 + batch - 1) / batch); !errors.As(err, &at) ||
+							at.Step < 1 || at.Step > most {
 							t.Errorf("%s: %v", name, err)
 						}
 					}
@@ -934,14 +997,19 @@ func TestModelFile(t *testing.T) {
 func TestModelKeepsPreferences(t *testing.T) {
 	d := blobs(90, 3, 3, 8)
 	for name, o := range map[string]minimax.Options{
-		"simplex":      {Losses: minimax.ThesisLosses()},
-		"least":        {Losses: minimax.ThesisLosses(), Preferences: minimax.Preferences{Lo: []float64{0.2}}},
-		"box":          {Losses: minimax.ThesisLosses(), Preferences: minimax.Preferences{Lo: []float64{0, 0.1, 0, 0}, Hi: []float64{1, 1, 0.3, 1}}},
-		"vertices":     {Losses: minimax.ThesisLosses(), Preferences: minimax.Preferences{Vertices: [][]float64{{0.5, 0.5, 0, 0}, {0.1, 0.2, 0.3, 0.4}}}},
-		"inequalities": {Losses: minimax.ThesisLosses(), Preferences: minimax.Preferences{A: [][]float64{{0, 1, 1, 0}}, B: []float64{0.4}}},
-		"ball":         {Losses: minimax.ThesisLosses(), Preferences: minimax.Preferences{Radius: 0.6}},
-		"constraint":   {Losses: minimax.ThesisLosses(), Preferences: minimax.Preferences{Lo: []float64{0.05}}, Penalty: minimax.Constraint, Beta2: 1.2},
-		"mixture":      {Losses: minimax.ThesisLosses(), Preferences: minimax.Preferences{Hi: []float64{0.4}}, Fixed: []float64{1, 0, 0, 0}},
+		"simplex": {Losses: minimax.ThesisLosses()},
+		"least":   {Losses: minimax.ThesisLosses(), Preferences: minimax.Preferences{Lo: []float64{0.2}}},
+		"box": {Losses: minimax.ThesisLosses(),
+			Preferences: minimax.Preferences{Lo: []float64{0, 0.1, 0, 0}, Hi: []float64{1, 1, 0.3, 1}}},
+		"vertices": {Losses: minimax.ThesisLosses(),
+			Preferences: minimax.Preferences{Vertices: [][]float64{{0.5, 0.5, 0, 0}, {0.1, 0.2, 0.3, 0.4}}}},
+		"inequalities": {Losses: minimax.ThesisLosses(),
+			Preferences: minimax.Preferences{A: [][]float64{{0, 1, 1, 0}}, B: []float64{0.4}}},
+		"ball": {Losses: minimax.ThesisLosses(), Preferences: minimax.Preferences{Radius: 0.6}},
+		"constraint": {Losses: minimax.ThesisLosses(), Preferences: minimax.Preferences{Lo: []float64{0.05}},
+			Penalty: minimax.Constraint, Beta2: 1.2},
+		"mixture": {Losses: minimax.ThesisLosses(), Preferences: minimax.Preferences{Hi: []float64{0.4}},
+			Fixed: []float64{1, 0, 0, 0}},
 	} {
 		o.Beta1, o.Solver, o.Gap = 0.01, minimax.Smoothed, 1e-2
 		f, err := minimax.Train(d, &o)

@@ -42,10 +42,9 @@ type MixtureFit struct {
 	Result      *saddle.Result
 }
 
-// TrainMixture finds parameters that are robust to every mixture of the parts. Losses of
-// one structured problem often dominate each other pointwise (a softmax margin is never
-// below the cross-entropy): without Regret, or Baseline, the game then is that of the
-// largest alone.
+// TrainMixture finds parameters that are robust to every mixture of the parts. Losses of one
+// structured problem often dominate each other pointwise: a softmax margin is never below the
+// cross-entropy. Without Regret or Baseline the game then reduces to the largest one.
 func TrainMixture(parts []saddle.Part, opts *MixtureOptions) (*MixtureFit, error) {
 	var o MixtureOptions
 	if opts != nil {
@@ -182,8 +181,8 @@ func (m *mixtureGame) solve(o *MixtureOptions, start []float64) (*MixtureFit, er
 	return f, nil
 }
 
-// tell completes the rows of a run: with its stage, the names of objectives, and no value
-// for those that a fixed mixture leaves out and that were not evaluated.
+// tell completes the rows of a run: it adds the stage and the names of objectives, and blanks
+// values that a fixed mixture omits and that were not evaluated.
 func (m *mixtureGame) tell(o *MixtureOptions, c *run.Control) {
 	for _, to := range []*run.Recorder{&c.Recorder, &c.Live} {
 		recorder := *to

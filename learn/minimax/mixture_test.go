@@ -129,8 +129,10 @@ func TestMixture(t *testing.T) {
 			}
 			// |w-c|² + β_1/2 |w|² is the least at w = c/(1+β_1/2).
 			c := all[k].c
-			if want := (c[0]*c[0] + c[1]*c[1]) * beta1 / 2 / (1 + beta1/2); f.Offsets[k] < want-1e-12 || f.Offsets[k] > want+gap {
-				t.Errorf("joint %v: objective %d alone is said to reach %g with its penalty, it does %g", joint, k, f.Offsets[k], want)
+			if want := (c[0]*c[0] + c[1]*c[1]) * beta1 / 2 / (1 + beta1/2); f.Offsets[k] < want-1e-12 ||
+				f.Offsets[k] > want+gap {
+				t.Errorf("joint %v: objective %d alone is said to reach %g with its penalty, it does %g", joint, k,
+					f.Offsets[k], want)
 			}
 		}
 	}
@@ -140,7 +142,8 @@ func TestMixture(t *testing.T) {
 func TestMixtureOfAnyScale(t *testing.T) {
 	parts, all := three()
 	all[0].a, all[2].a = 1e-6, 1e6
-	f, err := minimax.TrainMixture(parts, &minimax.MixtureOptions{Beta1: 1e-3, Start: []float64{2.5, 0}, Normalization: minimax.Baseline, Gap: 1e-4})
+	f, err := minimax.TrainMixture(parts, &minimax.MixtureOptions{Beta1: 1e-3, Start: []float64{2.5, 0},
+		Normalization: minimax.Baseline, Gap: 1e-4})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -152,9 +155,12 @@ func TestMixtureOfAnyScale(t *testing.T) {
 func TestMixtureRefuses(t *testing.T) {
 	parts, all := three()
 	for name, o := range map[string]*minimax.MixtureOptions{
-		"a joint of other objectives": {Joint: all[:2]}, "negative weights": {Fixed: []float64{1, -1, 1}}, "weights of others": {Fixed: []float64{1}},
-		"a start of others": {Start: []float64{1}}, "units without constants": {Normalization: minimax.Lipschitz}, "no preference": {Preferences: minimax.Preferences{Hi: []float64{0.1}}},
-		"a negative penalty": {Beta1: -1}, "too few offsets": {Normalization: minimax.Regret, Offsets: []float64{1}},
+		"a joint of other objectives": {Joint: all[:2]}, "negative weights": {Fixed: []float64{1, -1, 1}},
+		"weights of others": {Fixed: []float64{1}},
+		"a start of others": {Start: []float64{1}}, "units without constants": {Normalization: minimax.Lipschitz},
+		"no preference":      {Preferences: minimax.Preferences{Hi: []float64{0.1}}},
+		"a negative penalty": {Beta1: -1}, "too few offsets": {Normalization: minimax.Regret,
+			Offsets: []float64{1}},
 	} {
 		if _, err := minimax.TrainMixture(parts, o); err == nil {
 			t.Errorf("%s: accepted", name)

@@ -14,9 +14,9 @@ import (
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
-// A mixture by regrets goes on from every checkpoint, those of and between the runs on one
-// objective alone among them, through a file, to the rows and the weights of a run that was
-// not stopped; what runs alone is told as it goes.
+// A mixture by regrets resumes from every checkpoint, through a file, to the rows and the weights
+// of an unbroken run. That includes checkpoints of, and between, the runs on single objectives,
+// which are announced as they start.
 func TestMixtureRegretsGoOn(t *testing.T) {
 	type saved struct {
 		file string
@@ -27,10 +27,12 @@ func TestMixtureRegretsGoOn(t *testing.T) {
 		var rows []string
 		var list []saved
 		live := 0
-		o := &minimax.MixtureOptions{Beta1: 1e-4, Gap: 1e-7, Absolute: true, Inner: 2, Normalization: minimax.Regret}
+		o := &minimax.MixtureOptions{Beta1: 1e-4, Gap: 1e-7, Absolute: true, Inner: 2,
+			Normalization: minimax.Regret}
 		o.Control = run.Control{CheckpointEvery: 1,
 			Recorder: run.RecorderFunc(func(r run.Row) error {
-				rows = append(rows, fmt.Sprint(r.Stage, minimax.Alone(r), r.Iteration, r.Evaluations, r.Objective, *saddle.RowOf(r)))
+				rows = append(rows, fmt.Sprint(r.Stage, minimax.Alone(r), r.Iteration, r.Evaluations, r.Objective,
+					*saddle.RowOf(r)))
 				return nil
 			}),
 			Live: run.RecorderFunc(func(r run.Row) error {

@@ -131,9 +131,9 @@ type modelMeta struct {
 	Proved *float64 `json:"gap,omitempty"` // where it is certified
 }
 
-// Write writes the model as a model file of kind "almo": a float64 array weights, layer
-// by layer the weights (input by output) and biases, and an array of strings classes.
-// A model with a number that is not finite is refused.
+// Write writes the model as a model file of kind "almo". Its float64 array weights holds, layer by
+// layer, the weights (input by output) and biases; its string array classes holds the classes. A
+// model with a number that is not finite is refused.
 func (m *Model) Write(w io.Writer) error {
 	if k := optim.FirstNotFinite(m.Params); k >= 0 {
 		return fmt.Errorf("minimax: weight %d of the model is %v: it is not written", k, m.Params[k])
@@ -209,8 +209,8 @@ func (m *Model) preferences() (optim.Maximizer, error) {
 type Scored struct {
 	Raw    []float64 `json:"raw"`        // each objective's loss
 	Values []float64 `json:"normalized"` // as they entered the game
-	// Worst is the value of the worst mixture that the model was to be robust to, and Largest
-	// the largest of Values, which is the same where that is every mixture.
+	// Worst is the value of the worst mixture in the preferences of training. Largest is the
+	// largest of Values, the same where the preferences are all mixtures.
 	Worst   float64 `json:"worst"`
 	Largest float64 `json:"largest"`
 	Mixed   float64 `json:"mixed"` // of the model's own mixture

@@ -15,12 +15,12 @@ import (
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
-// network trains a model with hidden layers: the printed algorithm with the network's
-// own optimiser for w and plain projected ascent for λ, both from the gradients at the
-// old point. It computes in float32 and sums losses in float64.
+// network trains a model with hidden layers by the printed algorithm. The network's own optimiser
+// updates w, plain projected ascent updates λ, both from the gradients at the old point. It
+// computes in float32 and sums losses in float64.
 //
-// The last pass gives the model, or the one with the least worst objective on held-out
-// data: averages of weights mean nothing here, and nothing is guaranteed.
+// The result is the last iterate, or the one with the least worst objective on held-out data.
+// Averages of weights mean nothing here, and nothing is guaranteed.
 func (t *trainer) network() (*Fit, error) {
 	t.stage = string(Descent)
 	control := t.control(t.Passes)
@@ -142,7 +142,7 @@ func (r *netRun) pass() (*run.Row, run.Reason, error) {
 	}
 	clear(r.passValues)
 	r.passRows = 0
-	r.look()
+	r.judge()
 	return row, "", nil
 }
 
@@ -176,9 +176,9 @@ func (r *netRun) zero() float64 {
 	return r.accounted(r.scored(r.e, make([]float32, r.data.Rows*r.net.Outputs())))
 }
 
-// A model whose value is more than clearlyWorse times that of the start, and of scores of
-// zero, has diverged: steps that are too long end there, if not at +Inf. Where the start is
-// next to perfect already, up to floorWorse is no divergence.
+// A model has diverged when its value exceeds clearlyWorse times that of the start and of zero
+// scores. Steps that are too long end there, if not at +Inf. Where the start is nearly perfect
+// already, values up to floorWorse do not count as divergence.
 const (
 	clearlyWorse = 3
 	floorWorse   = 0.01
@@ -271,9 +271,9 @@ func (r *netRun) handicap(values []float64) {
 	}
 }
 
-// look keeps the parameters of the pass if they are the best on held-out data. Those that
+// judge keeps the parameters of the pass if they are the best on held-out data. Those that
 // are not finite it leaves to the next step, or the end of the run.
-func (r *netRun) look() {
+func (r *netRun) judge() {
 	if r.heldout == nil || !finite32(r.w) {
 		return
 	}

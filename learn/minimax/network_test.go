@@ -16,8 +16,9 @@ func TestNetworkMovesLambda(t *testing.T) {
 	square, _ := score.QNorm(2)
 	for _, penalty := range []Penalty{Handicap, Shy} {
 		for _, constant := range []bool{false, true} {
-			o := &Options{Losses: []Loss{score.Hinge(), square}, Normalization: Raw, ScoreBound: 3, Beta2: 0.1, Penalty: penalty, Hidden: []int{3},
-				Batch: d.Rows, Passes: 4, StepW: 1e-20, StepLambda: 0.02, Network: Network{Constant: constant}, Workers: 1}
+			o := &Options{Losses: []Loss{score.Hinge(), square}, Normalization: Raw, ScoreBound: 3, Beta2: 0.1,
+				Penalty: penalty, Hidden: []int{3}, Batch: d.Rows, Passes: 4, StepW: 1e-20, StepLambda: 0.02,
+				Network: Network{Constant: constant}, Workers: 1}
 			f, err := Train(d, o)
 			if err != nil {
 				t.Fatal(err)
@@ -56,8 +57,9 @@ func TestNetworkKeepsByTheGame(t *testing.T) {
 	square, _ := score.QNorm(2)
 	differ := false
 	for seed := range uint64(4) {
-		o := Options{Losses: []Loss{score.Hinge(), square}, Normalization: Raw, ScoreBound: 3, Beta2: 0.1, Penalty: Shy, Hidden: []int{4},
-			Batch: 8, StepW: 0.3, Network: Network{Constant: true}, Seed: seed, Workers: 1}
+		o := Options{Losses: []Loss{score.Hinge(), square}, Normalization: Raw, ScoreBound: 3, Beta2: 0.1,
+			Penalty: Shy, Hidden: []int{4}, Batch: 8, StepW: 0.3, Network: Network{Constant: true},
+			Seed: seed, Workers: 1}
 		const passes = 12
 		var params [passes][]float64
 		var worst, plain [passes]float64
@@ -71,7 +73,8 @@ func TestNetworkKeepsByTheGame(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			params[p], worst[p], plain[p] = f.Model.Params, math.Max(s.Values[0]-0.1, s.Values[1]-0.8), slices.Max(s.Values)
+			params[p], worst[p], plain[p] = f.Model.Params, math.Max(s.Values[0]-0.1, s.Values[1]-0.8),
+				slices.Max(s.Values)
 		}
 		best := slices.Index(worst[:], slices.Min(worst[:]))
 		differ = differ || best != slices.Index(plain[:], slices.Min(plain[:]))
@@ -99,7 +102,8 @@ func TestNetworkPatience(t *testing.T) {
 		held.Class[i] = 1 - held.Class[i] // what is learnt is wrong here
 	}
 	var first *run.Checkpoint
-	o := Options{Losses: []Loss{score.Hinge(), score.CrossEntropy()}, Hidden: []int{3}, Passes: 40, Workers: 1, Network: Network{Heldout: &held}}
+	o := Options{Losses: []Loss{score.Hinge(), score.CrossEntropy()}, Hidden: []int{3}, Passes: 40, Workers: 1,
+		Network: Network{Heldout: &held}}
 	o.Control.Stop.Patience, o.Control.CheckpointEvery = 5, 1
 	o.Control.Checkpoint = func(k *run.Checkpoint) error {
 		if k.Best != nil && k.Best.Waited == 3 {
@@ -111,12 +115,14 @@ func TestNetworkPatience(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if whole.Reason != run.OutOfPatience || whole.Passes >= 40 || first == nil || first.Best.Step != whole.Passes-5 {
+	if whole.Reason != run.OutOfPatience || whole.Passes >= 40 || first == nil ||
+		first.Best.Step != whole.Passes-5 {
 		t.Fatalf("%d passes, %s; %+v", whole.Passes, whole.Reason, first)
 	}
 	o.Control.Resume, o.Control.Checkpoint = first, nil
 	again, err := Train(d, &o)
-	if err != nil || again.Reason != run.OutOfPatience || again.Passes != whole.Passes || !slices.Equal(again.Model.Params, whole.Model.Params) {
+	if err != nil || again.Reason != run.OutOfPatience || again.Passes != whole.Passes ||
+		!slices.Equal(again.Model.Params, whole.Model.Params) {
 		t.Errorf("resumed: %v, %v", again, err)
 	}
 	o.Control = run.Control{}

@@ -31,7 +31,8 @@ func parsed(t *testing.T, names string) []Loss {
 
 func sonar(t *testing.T) *Data {
 	t.Helper()
-	tab, err := table.Open(os.DirFS("../../testdata/tables/uci"), "sonar.csv.gz", &table.Options{Target: "class", Task: table.Classification})
+	tab, err := table.Open(os.DirFS("../../testdata/tables/uci"), "sonar.csv.gz",
+		&table.Options{Target: "class", Task: table.Classification})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,10 +55,12 @@ func TestMixturesOfKinksAndPowers(t *testing.T) {
 		t.Skip("numbers alone, and many: what runs side by side is in TestDeterminism")
 	}
 	d := sonar(t)
-	for _, names := range []string{"1-norm,2-norm,1.5-norm", "1-norm,1.5-norm,hinge", "1-norm,2-norm", "2-norm,1.5-norm", "1.5-norm,3-norm,cross-entropy",
-		"zero-one,hinge,1-norm,cross-entropy", "8-norm,hinge", "1-norm", "hinge"} {
+	for _, names := range []string{"1-norm,2-norm,1.5-norm", "1-norm,1.5-norm,hinge", "1-norm,2-norm",
+		"2-norm,1.5-norm", "1.5-norm,3-norm,cross-entropy", "zero-one,hinge,1-norm,cross-entropy", "8-norm,hinge",
+		"1-norm", "hinge"} {
 		for _, units := range []Normalization{Lipschitz, Raw} {
-			for _, o := range []Options{{Losses: ThesisLosses()}, {Losses: ThesisLosses(), Solver: Newton, Gap: 1e-5}} {
+			for _, o := range []Options{{Losses: ThesisLosses()},
+				{Losses: ThesisLosses(), Solver: Newton, Gap: 1e-5}} {
 				o.Losses, o.Normalization, o.ScoreBound, o.Beta1, o.Workers = parsed(t, names), units, 3, 1e-4, 1
 				last := run.Row{}
 				o.Control.Recorder = run.RecorderFunc(func(r run.Row) error { last = r; return nil })
@@ -70,7 +73,8 @@ func TestMixturesOfKinksAndPowers(t *testing.T) {
 					asked = 1e-3
 				}
 				if !(f.Gap() <= asked*math.Max(leastValue, f.Certificate.Upper)) || f.Reason != run.GapSmall {
-					t.Errorf("%s in units %s by %q: a gap of %.3g at %.6g (%s, %s)", names, units, o.Solver, f.Gap(), f.Certificate.Upper, last.Stage, f.Reason)
+					t.Errorf("%s in units %s by %q: a gap of %.3g at %.6g (%s, %s)", names, units, o.Solver, f.Gap(),
+						f.Certificate.Upper, last.Stage, f.Reason)
 				}
 				if o.Solver == Newton && last.Evaluations > 700 {
 					t.Errorf("%s in units %s: %d steps", names, units, last.Evaluations)
@@ -97,14 +101,16 @@ func TestNewtonAgrees(t *testing.T) {
 		}
 	}
 	for name, o := range map[string]Options{
-		"simplex":      {Losses: ThesisLosses()},
-		"bounds":       {Losses: ThesisLosses(), Preferences: Preferences{Lo: []float64{0.1}, Hi: []float64{0.6}}},
-		"vertices":     {Losses: ThesisLosses(), Preferences: Preferences{Vertices: [][]float64{{1, 0, 0, 0}, {0, 0.5, 0.5, 0}}}},
-		"inequalities": {Losses: ThesisLosses(), Preferences: Preferences{A: [][]float64{{1, -2, 0, 0}}, B: []float64{0.1}}},
-		"ball":         {Losses: ThesisLosses(), Preferences: Preferences{Radius: 0.7}},
-		"fixed":        {Losses: ThesisLosses(), Fixed: []float64{1, 2, 3, 4}},
-		"regrets":      {Losses: ThesisLosses(), Normalization: Regret},
-		"handicap":     {Losses: ThesisLosses(), Beta2: 0.05},
+		"simplex": {Losses: ThesisLosses()},
+		"bounds":  {Losses: ThesisLosses(), Preferences: Preferences{Lo: []float64{0.1}, Hi: []float64{0.6}}},
+		"vertices": {Losses: ThesisLosses(), Preferences: Preferences{
+			Vertices: [][]float64{{1, 0, 0, 0}, {0, 0.5, 0.5, 0}}}},
+		"inequalities": {Losses: ThesisLosses(), Preferences: Preferences{A: [][]float64{{1, -2, 0, 0}},
+			B: []float64{0.1}}},
+		"ball":     {Losses: ThesisLosses(), Preferences: Preferences{Radius: 0.7}},
+		"fixed":    {Losses: ThesisLosses(), Fixed: []float64{1, 2, 3, 4}},
+		"regrets":  {Losses: ThesisLosses(), Normalization: Regret},
+		"handicap": {Losses: ThesisLosses(), Beta2: 0.05},
 	} {
 		if testing.Short() && name != "simplex" {
 			continue // one is enough to see what runs side by side
@@ -128,8 +134,10 @@ func TestNewtonAgrees(t *testing.T) {
 		if !slices.Equal(f.Model.Params, fits[1].Model.Params) || !slices.Equal(f.Lambda, fits[1].Lambda) {
 			t.Errorf("%s: another model with four workers", name)
 		}
-		if f.Reason != run.GapSmall || f.Certificate.Lower > want.Certificate.Upper+1e-4 || want.Certificate.Lower > f.Certificate.Upper+1e-4 {
-			t.Errorf("%s: [%v, %v] (%s), dual ascent has [%v, %v]", name, f.Certificate.Lower, f.Certificate.Upper, f.Reason, want.Certificate.Lower, want.Certificate.Upper)
+		if f.Reason != run.GapSmall || f.Certificate.Lower > want.Certificate.Upper+1e-4 ||
+			want.Certificate.Lower > f.Certificate.Upper+1e-4 {
+			t.Errorf("%s: [%v, %v] (%s), dual ascent has [%v, %v]", name, f.Certificate.Lower, f.Certificate.Upper,
+				f.Reason, want.Certificate.Lower, want.Certificate.Upper)
 		}
 	}
 }
@@ -138,7 +146,8 @@ func TestNewtonAgrees(t *testing.T) {
 // D(λ) = min_w φ(w, λ), and the objectives there are its gradient.
 func TestNewtonSecondDerivative(t *testing.T) {
 	d := sonar(t)
-	g, _, _, err := NewGame(d, &Options{Losses: parsed(t, "cross-entropy,2-norm,3-norm"), Beta1: 1e-2, ScoreBound: 3, Workers: 2})
+	g, _, _, err := NewGame(d, &Options{Losses: parsed(t, "cross-entropy,2-norm,3-norm"), Beta1: 1e-2,
+		ScoreBound: 3, Workers: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,9 +184,13 @@ func TestNewtonSecondDerivative(t *testing.T) {
 
 // What Newton's method is not for is refused by name.
 func TestNewtonRefuses(t *testing.T) {
-	d := &Data{Rows: 6, Features: 1, Classes: 3, X: []float64{1, 2, 3, 4, 5, 6}, Class: []int32{0, 1, 2, 0, 1, 2}}
+	d := &Data{Rows: 6, Features: 1, Classes: 3, X: []float64{1, 2, 3, 4, 5, 6},
+		Class: []int32{0, 1, 2, 0, 1, 2}}
 	for name, o := range map[string]Options{
-		"norm": {Losses: ThesisLosses(), Beta1: 1, Norm: true}, "ball": {Losses: ThesisLosses(), Beta1: 1, Radius: 1}, "softmax": {Losses: ThesisLosses(), Beta1: 1, MultiClass: Softmax}, "penalty": {Losses: ThesisLosses()}, "convexity": {Losses: ThesisLosses(), Beta1: 1, ZeroOne: RampSurrogate},
+		"norm":    {Losses: ThesisLosses(), Beta1: 1, Norm: true},
+		"ball":    {Losses: ThesisLosses(), Beta1: 1, Radius: 1},
+		"softmax": {Losses: ThesisLosses(), Beta1: 1, MultiClass: Softmax}, "penalty": {Losses: ThesisLosses()},
+		"convexity": {Losses: ThesisLosses(), Beta1: 1, ZeroOne: RampSurrogate},
 	} {
 		o.Solver = Newton
 		if _, err := Train(d, &o); err == nil || !strings.Contains(err.Error(), "newton is for") {
@@ -190,8 +203,10 @@ func TestNewtonRefuses(t *testing.T) {
 		t.Error("an empty checkpoint was taken")
 	}
 	// Nor is one of a stage that the run does not have.
-	for _, solver := range []string{string(Smoothed), normSolver, radialSolver, saddle.NewtonSolver, saddle.PlanesSolver} {
-		for _, o := range []Options{{Beta1: 1, NoPolish: true}, {Radius: 1, NoPolish: true}, {Beta1: 1, Norm: true, NoPolish: true}} {
+	for _, solver := range []string{string(Smoothed), normSolver, radialSolver, saddle.NewtonSolver,
+		saddle.PlanesSolver} {
+		for _, o := range []Options{{Beta1: 1, NoPolish: true}, {Radius: 1, NoPolish: true},
+			{Beta1: 1, Norm: true, NoPolish: true}} {
 			o.Control.Resume = &run.Checkpoint{Solver: solver}
 			if _, err := Train(d, &o); !errors.Is(err, run.ErrOther) {
 				t.Errorf("a checkpoint of %s: %v", solver, err)

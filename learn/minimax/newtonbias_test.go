@@ -46,7 +46,8 @@ func TestBoundedBiases(t *testing.T) {
 		d.Class = append(d.Class, int32(c))
 		d.X = append(d.X, rng.NormFloat64()+float64(c))
 	}
-	for _, names := range []string{"hinge", "zero-one,hinge,1-norm,cross-entropy", "hinge,1-norm", "squared,huber:1"} {
+	for _, names := range []string{"hinge", "zero-one,hinge,1-norm,cross-entropy", "hinge,1-norm",
+		"squared,huber:1"} {
 		for _, bound := range []float64{0.01, 0.3, 5} {
 			o := Options{Losses: parsed(t, names), Beta1: 0.02, Bias: bound, Normalization: Raw, Gap: 1e-4, Workers: 1}
 			g, _, _, err := NewGame(d, &o)
@@ -103,7 +104,8 @@ func TestBoundedBiases(t *testing.T) {
 	}
 	var first []float64
 	for _, workers := range []int{1, 3} {
-		f, err := Train(many, &Options{Losses: ThesisLosses(), Beta1: 1e-3, Bias: 0.05, Workers: workers, Solver: Newton})
+		f, err := Train(many, &Options{Losses: ThesisLosses(), Beta1: 1e-3, Bias: 0.05,
+			Workers: workers, Solver: Newton})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -33,7 +33,8 @@ func TestNewtonFarTargets(t *testing.T) {
 	d := numbersOf(200, 100, 1)
 	for _, names := range []string{"squared,huber:1", "squared,1-norm", "3-norm,1-norm"} {
 		for _, gap := range []float64{1e-3, 1e-5} {
-			f, err := Train(d, &Options{Losses: parsed(t, names), Normalization: Raw, Beta1: 1e-4, Solver: Newton, Gap: gap, Workers: 1})
+			f, err := Train(d, &Options{Losses: parsed(t, names), Normalization: Raw, Beta1: 1e-4, Solver: Newton,
+				Gap: gap, Workers: 1})
 			if err != nil {
 				t.Fatal(names, err)
 			}
@@ -72,7 +73,8 @@ func TestNewtonLowerBound(t *testing.T) {
 		for k := range lambda {
 			lambda[k] = 1 / float64(len(lambda))
 		}
-		o := Options{Losses: losses, Normalization: Raw, Beta1: one.beta1, Fixed: lambda, Gap: 1e-6, Solver: DualAscent, Workers: 1}
+		o := Options{Losses: losses, Normalization: Raw, Beta1: one.beta1, Fixed: lambda, Gap: 1e-6,
+			Solver: DualAscent, Workers: 1}
 		least, err := Train(one.data, &o) // [Lower, Upper] holds min φ(·, λ)
 		if err != nil {
 			t.Fatal(one.name, err)
@@ -96,10 +98,12 @@ func TestNewtonLowerBound(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !(lower <= least.Certificate.Upper+1e-12) {
-				t.Errorf("%s: at distance %d a lower bound of %v, and dual ascent reaches %v", one.name, try, lower, least.Certificate.Upper)
+				t.Errorf("%s: at distance %d a lower bound of %v, and dual ascent reaches %v", one.name, try, lower,
+					least.Certificate.Upper)
 			}
 			if one.tight && try%4 == 3 && !(lower >= least.Certificate.Lower-2e-3) {
-				t.Errorf("%s: at distance %d a lower bound of %v, where %v is known", one.name, try, lower, least.Certificate.Lower)
+				t.Errorf("%s: at distance %d a lower bound of %v, where %v is known", one.name, try, lower,
+					least.Certificate.Lower)
 			}
 		}
 	}
@@ -118,9 +122,11 @@ func TestNewtonDiverges(t *testing.T) {
 	for name, one := range map[string]struct {
 		data   *Data
 		losses []Loss
-	}{"overflow": {far, parsed(t, "squared,1-norm")}, "not a number": {numbersOf(20, 1, 1), []Loss{bad, score.SquaredError()}}} {
+	}{"overflow": {far, parsed(t, "squared,1-norm")},
+		"not a number": {numbersOf(20, 1, 1), []Loss{bad, score.SquaredError()}}} {
 		for _, solver := range []Solver{Newton, Smoothed, Auto, DualAscent} {
-			f, err := Train(one.data, &Options{Losses: one.losses, Normalization: Raw, Beta1: 1e-4, Solver: solver, Workers: 1})
+			f, err := Train(one.data, &Options{Losses: one.losses, Normalization: Raw, Beta1: 1e-4,
+				Solver: solver, Workers: 1})
 			if !errors.Is(err, optim.ErrNotFinite) {
 				t.Errorf("%s by %q: %v", name, solver, err)
 			}
@@ -143,7 +149,8 @@ func TestUnreachedGaps(t *testing.T) {
 	}
 	d := sonar(t)
 	for _, solver := range []Solver{Newton, Smoothed, DualAscent} {
-		o := Options{Losses: parsed(t, "1-norm,2-norm,hinge"), Beta1: 1e-4, ScoreBound: 3, Solver: solver, Passes: 2, Workers: 1}
+		o := Options{Losses: parsed(t, "1-norm,2-norm,hinge"), Beta1: 1e-4, ScoreBound: 3, Solver: solver,
+			Passes: 2, Workers: 1}
 		rows := 0
 		o.Control.Recorder = run.RecorderFunc(func(run.Row) error { rows++; return nil })
 		f, err := Train(d, &o)

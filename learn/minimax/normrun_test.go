@@ -26,12 +26,14 @@ func TestNormAroundSearch(t *testing.T) {
 		d.X = append(d.X, rng.NormFloat64()+float64(c))
 	}
 	for _, names := range []string{"hinge", "zero-one,hinge,1-norm,cross-entropy", "squared,huber:1"} {
-		for _, c := range []struct{ beta, bias float64 }{{beta: 1e-3}, {beta: 0.02}, {beta: 0.3}, {beta: 5}, {1e-3, 2}, {0.02, 0.1}, {0.3, 0.4}, {5, 0.2}} {
+		for _, c := range []struct{ beta, bias float64 }{{beta: 1e-3}, {beta: 0.02}, {beta: 0.3}, {beta: 5},
+			{1e-3, 2}, {0.02, 0.1}, {0.3, 0.4}, {5, 0.2}} {
 			beta, farthest := c.beta, 8.0
 			if c.bias > 0 {
 				farthest = c.bias
 			}
-			o := Options{Losses: parsed(t, names), Beta1: beta, Bias: c.bias, Norm: true, Normalization: Raw, Gap: 1e-4, Workers: 1}
+			o := Options{Losses: parsed(t, names), Beta1: beta, Bias: c.bias, Norm: true, Normalization: Raw,
+				Gap: 1e-4, Workers: 1}
 			g, _, _, err := NewGame(d, &o)
 			if err != nil {
 				t.Fatal(err)
@@ -51,8 +53,10 @@ func TestNormAroundSearch(t *testing.T) {
 				t.Fatal(err)
 			}
 			proved := f.Certificate
-			if !(proved.Lower <= want+1e-9 && proved.Upper >= want-1e-9) || f.Reason != run.GapSmall || !(f.Gap() <= 1e-4*proved.Upper) {
-				t.Errorf("%s, %v|w|, biases to %v: [%v, %v] (%s), %v by search", names, beta, c.bias, proved.Lower, proved.Upper, f.Reason, want)
+			if !(proved.Lower <= want+1e-9 && proved.Upper >= want-1e-9) || f.Reason != run.GapSmall ||
+				!(f.Gap() <= 1e-4*proved.Upper) {
+				t.Errorf("%s, %v|w|, biases to %v: [%v, %v] (%s), %v by search", names, beta, c.bias, proved.Lower,
+					proved.Upper, f.Reason, want)
 			}
 			set := optim.Product{{Set: optim.Ball{Radius: 8}, Dim: 2}}
 			if c.bias > 0 {
@@ -82,7 +86,8 @@ func TestNormAroundSearch(t *testing.T) {
 // interrupted in any of them goes on to the same end.
 func TestNormOnRows(t *testing.T) {
 	d := sonar(t)
-	for _, c := range []struct{ beta, bias, gap float64 }{{1e-4, 0, 1e-3}, {1e-2, 0, 1e-3}, {1e-3, 0, 1e-6}, {1e-4, 0.5, 1e-3}, {1e-2, 0.01, 1e-3}} {
+	for _, c := range []struct{ beta, bias, gap float64 }{{1e-4, 0, 1e-3}, {1e-2, 0, 1e-3}, {1e-3, 0, 1e-6},
+		{1e-4, 0.5, 1e-3}, {1e-2, 0.01, 1e-3}} {
 		if testing.Short() && c.gap > 1e-6 {
 			continue // one is enough to see what runs side by side
 		}
@@ -92,8 +97,10 @@ func TestNormOnRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if whole.Reason != run.GapSmall || !(whole.Gap() <= c.gap*math.Max(leastValue, whole.Certificate.Upper)) || whole.Passes > 12 {
-			t.Errorf("%v|w|, biases to %v: a gap of %v after %d rounds (%s)", beta, c.bias, whole.Gap(), whole.Passes, whole.Reason)
+		if whole.Reason != run.GapSmall || !(whole.Gap() <= c.gap*math.Max(leastValue, whole.Certificate.Upper)) ||
+			whole.Passes > 12 {
+			t.Errorf("%v|w|, biases to %v: a gap of %v after %d rounds (%s)", beta, c.bias, whole.Gap(),
+				whole.Passes, whole.Reason)
 		}
 		for stop := 1; stop < whole.Passes; stop++ {
 			if testing.Short() && stop > 1 {
@@ -120,8 +127,10 @@ func TestNormOnRows(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !slices.Equal(f.Model.Params, whole.Model.Params) || f.Certificate.Lower != whole.Certificate.Lower || f.Evaluations != whole.Evaluations {
-				t.Errorf("%v|w|: stopped after round %d, another end: %v for %v", beta, stop, f.Certificate.Upper, whole.Certificate.Upper)
+			if !slices.Equal(f.Model.Params, whole.Model.Params) || f.Certificate.Lower != whole.Certificate.Lower ||
+				f.Evaluations != whole.Evaluations {
+				t.Errorf("%v|w|: stopped after round %d, another end: %v for %v", beta, stop, f.Certificate.Upper,
+					whole.Certificate.Upper)
 			}
 		}
 	}

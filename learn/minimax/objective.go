@@ -39,10 +39,10 @@ const (
 	Lipschitz Normalization = "lipschitz"
 	Bounded   Normalization = "bounded"  // ℓ_k / max(Lip_k, Bound_k(B)): M_k ≤ 1 and values at most 1
 	Baseline  Normalization = "baseline" // L_k / L_k(w0) for the start w0, which is zero for linear models
-	// Regret is Lipschitz, less L_k* = min_w L_k: excess losses. The penalty of linear models
-	// is part of that least, so that regrets are not negative where it is counted. A loss
-	// without a finite constant is taken as it is, since L_k* alone is what regrets need;
-	// constants are then for β_2 and Bound, which have their own words on that.
+	// Regret is Lipschitz less L_k* = min_w L_k: excess losses. That minimum includes the penalty
+	// of linear models, so that regrets that count it are not negative. A loss without a finite
+	// constant is not divided, since regrets need L_k* only. Where β_2 and Bound do need constants
+	// they say so.
 	Regret Normalization = "regret"
 	Raw    Normalization = "none"
 )
@@ -56,9 +56,9 @@ const (
 	// argmax: where some s_c ≥ s_y, log2(1+e^{s_c}) + log2(1+e^{-s_y}) ≥ 2. The
 	// default.
 	OneVsAll MultiClass = "ova-mean"
-	// Softmax is cross-entropy -ln softmax_y, hinge max(0, 1 + max_{c≠y} s_c - s_y),
-	// Σ_c of other losses of s_c against 0 or 1, and cross-entropy/ln 2 for
-	// zero-one.
+	// Softmax losses are, for a row of class y: cross-entropy -ln softmax_y, and hinge max(0, 1 +
+	// max_{c≠y} s_c - s_y). Zero-one is cross-entropy/ln 2, and other losses are sums over c of the
+	// loss of s_c against 0 or 1.
 	Softmax MultiClass = "softmax"
 )
 
@@ -166,9 +166,9 @@ type scratch struct {
 	under           bool      // relaxed losses give the lines below what was relaxed
 }
 
-// evaluate adds, for each objective k, Σ_i of its loss (mean over outputs times
-// factor) to sums[k], and stores in ds, unless it is nil, the derivative of Σ_k
-// coef_k·Σ_i in the scores. Rows of s have the width outputs.
+// evaluate adds the sum of each objective's loss (mean over outputs times factor) to sums[k].
+// Unless ds is nil, it stores there the derivative of Σ_k coef_k·Σ_i in the scores. Rows of s have
+// the width outputs.
 //
 // y holds a target for each score; class the rows' classes, for losses of whole
 // rows. Where the λ-player sees true zero-one errors, these are in sums.
@@ -259,9 +259,8 @@ func (o *objective) rows(kind score.RowKind, outputs int, s []float64, class []i
 	return sum
 }
 
-// countErrors counts rows whose score is on the wrong side, or whose class is not
-// the only one of the best score: ties are errors, and so is NaN. Each counts by the weight of its
-// score, or 1.
+// countErrors counts rows whose score is on the wrong side, or whose class is not the unique best
+// one. Ties are errors, and so is NaN. Each counts by the weight of its score, or 1.
 func countErrors(outputs int, s, y []float64, class []int32, weight []float64) float64 {
 	n := 0.0
 	for i := range len(s) / outputs {

@@ -28,7 +28,8 @@ func TestSmoothRow(t *testing.T) {
 	of := func(l Loss, s, ds []float64, under bool) float64 {
 		o := objective{Loss: l, factor: 1, scale: 1}
 		sums := []float64{0}
-		evaluate([]objective{o}, Softmax, Surrogate, outputs, s, make([]float64, len(s)), class, []float64{1}, sums, ds, &scratch{under: under})
+		evaluate([]objective{o}, Softmax, Surrogate, outputs, s, make([]float64, len(s)), class, []float64{1}, sums,
+			ds, &scratch{under: under})
 		return sums[0]
 	}
 	hard, ds := of(score.Hinge(), s, nil, false), make([]float64, len(s))
@@ -84,7 +85,8 @@ func TestErrorsOfNaN(t *testing.T) {
 func TestConstantsOfClasses(t *testing.T) {
 	const outputs = 5
 	for _, norm := range []Normalization{Lipschitz, Bounded, Raw} {
-		objectives, err := newObjectives([]Loss{score.ZeroOne(), score.CrossEntropy(), score.Hinge()}, norm, Surrogate, OneVsAll, outputs, 20)
+		objectives, err := newObjectives([]Loss{score.ZeroOne(), score.CrossEntropy(), score.Hinge()}, norm,
+			Surrogate, OneVsAll, outputs, 20)
 		if err != nil {
 			t.Fatal(err)
 		}

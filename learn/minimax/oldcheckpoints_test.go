@@ -11,8 +11,8 @@ import (
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
-// oldRuns are the runs of which testdata/old has a checkpoint each, written by the program
-// before these solvers trained under run.Loop.
+// oldRuns are runs with a checkpoint in testdata/old, written by the program before these solvers
+// trained under run.Loop.
 func oldRuns() (*Data, map[string]Options) {
 	rng := rand.New(rand.NewPCG(5, 5))
 	d := &Data{Rows: 90, Features: 7, Classes: 2}
@@ -35,8 +35,10 @@ func oldRuns() (*Data, map[string]Options) {
 		"dual-ascent": {Losses: ThesisLosses(), Beta1: 1e-2, Solver: DualAscent, Gap: 1e-3},
 		"newton":      {Losses: ThesisLosses(), Beta1: 1e-4, Gap: 1e-5},
 		"newton-norm": {Losses: ThesisLosses(), Beta1: 1e-4, Norm: true, Gap: 1e-7},
-		"network":     {Losses: ThesisLosses(), Beta1: 1e-3, Hidden: []int{5}, Passes: 6, Batch: 20, Network: Network{Heldout: &held}},
-		"regret":      {Losses: ThesisLosses(), Beta1: 1e-3, Hidden: []int{5}, Passes: 4, Batch: 20, Normalization: Regret},
+		"network": {Losses: ThesisLosses(), Beta1: 1e-3, Hidden: []int{5}, Passes: 6, Batch: 20,
+			Network: Network{Heldout: &held}},
+		"regret": {Losses: ThesisLosses(), Beta1: 1e-3, Hidden: []int{5}, Passes: 4, Batch: 20,
+			Normalization: Regret},
 	}
 }
 
@@ -63,8 +65,10 @@ func TestOldCheckpoints(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.Passes != whole.Passes || got.Evaluations != whole.Evaluations || got.Reason != whole.Reason || rows == 0 || k.Iteration == 0 {
-				t.Errorf("%d rounds, %d evaluations, %s; from the checkpoint of round %d: %d, %d, %s", whole.Passes, whole.Evaluations, whole.Reason, k.Iteration, got.Passes, got.Evaluations, got.Reason)
+			if got.Passes != whole.Passes || got.Evaluations != whole.Evaluations || got.Reason != whole.Reason ||
+				rows == 0 || k.Iteration == 0 {
+				t.Errorf("%d rounds, %d evaluations, %s; from the checkpoint of round %d: %d, %d, %s", whole.Passes,
+					whole.Evaluations, whole.Reason, k.Iteration, got.Passes, got.Evaluations, got.Reason)
 			}
 			for j, w := range whole.Model.Params {
 				if !(math.Abs(got.Model.Params[j]-w) <= 1e-6) { // equal on the machine that wrote the file

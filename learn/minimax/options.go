@@ -18,8 +18,8 @@ import (
 type Solver string
 
 const (
-	// Auto, for linear models, is MirrorProx, then from there DualAscent until the certificate is as
-	// close as asked for, Newton where that takes longer and is affordable, and Smoothed where
+	// Auto, for linear models, is MirrorProx followed by DualAscent until the certificate reaches
+	// the gap requested. Newton takes over where that is slow and Newton affordable, Smoothed where
 	// neither applies or makes progress. For networks it is Descent.
 	Auto Solver = ""
 	// MirrorProx, Descent and Alternating are methods of saddle.FirstOrder.
@@ -32,8 +32,9 @@ const (
 	// DualAscent is saddle.Planes with separable.Ascent: the quickest to a certificate where losses
 	// have kinks and the data are many.
 	DualAscent Solver = "dual-ascent"
-	// Newton is saddle.Newton with separable.Newton: the quickest to a close certificate, whatever the
-	// kinks and powers, where Outputs·Rows·Features² multiplications are cheap. Biases may have a bound.
+	// Newton is saddle.Newton with separable.Newton. It is the fastest to a tight certificate, for
+	// any kinks and powers, where Outputs·Rows·Features² multiplications are cheap. Biases may have
+	// a bound.
 	Newton Solver = "newton"
 )
 
@@ -61,8 +62,8 @@ type Options struct {
 	MultiClass    MultiClass    // zero is OneVsAll
 	Preferences   Preferences
 	Fixed         []float64 // if not nil, the mixture to train on: a baseline. Weights are divided by their sum
-	// Offsets are L_k* of Regret, in its units, where they are known: Values[k] of the model of
-	// objective k alone, for a linear one plus its Penalty. Nil finds them.
+	// Offsets are the L_k* of Regret in its units, if known: Values[k] of the model of objective k,
+	// for a linear model plus its Penalty. Nil finds them.
 	Offsets []float64
 
 	// Penalties and sets.
@@ -71,10 +72,10 @@ type Options struct {
 	Beta2   float64 // of Σ λ_k M_k
 	Penalty Penalty // what Beta2 does; zero is Handicap
 	Radius  float64 // |w|_2 ≤ Radius, biases included; zero is none
-	// Bias, for linear models without a radius, leaves biases out of R and bounds them by
-	// |bias| ≤ Bias. Zero penalises them as the weight of a constant feature: that costs
-	// β_1 b²/2, nothing to speak of, and proves far closer bounds, since a gradient g
-	// along biases then counts g²/2β_1 and not 2·Bias·|g|.
+	// Bias, for linear models without a radius, leaves biases out of R and bounds them by |bias| ≤
+	// Bias. Zero penalises them like the weight of a constant feature. That costs β_1 b²/2, which
+	// is negligible, and proves far closer bounds: a gradient g along biases then counts g²/2β_1
+	// instead of 2·Bias·|g|.
 	Bias float64
 
 	Hidden []int // sizes of hidden layers; none is a linear model
@@ -86,11 +87,11 @@ type Options struct {
 	StepLambda float64 // zero is 1, for networks 0.01
 	Entropic   bool
 	Batch      int // zero is 128, negative all; Smoothed takes all
-	// Passes over the data; zero is 20, for networks 10, for DualAscent and the rounds of Newton
-	// and Smoothed as many as they make progress by; steps where Batch is negative, 1000. Of Auto
-	// they limit the first part.
+	// Passes over the data; with negative Batch, steps, and zero is 1000. Otherwise zero is 20 for
+	// networks, 10 for linear models, and for DualAscent and the rounds of Newton and Smoothed as
+	// many as make progress. For Auto they limit the first part.
 	Passes   int
-	All      bool    // averages are of all steps, as Theorem 5.4 has it; by default of the last half
+	All      bool    // averages are of all steps, as in Theorem 5.4; by default of the last half
 	Gap      float64 // to stop at, times max(leastValue, value); zero is 1e-3, negative as near as it gets
 	NoPolish bool    // Auto: leave the second part out
 

@@ -30,17 +30,16 @@ type Rival struct {
 	Raw  map[string]float64
 }
 
-// ParetoCheck is what CheckPareto found. The first fields are of theory, if the model is what
-// training was to find, which is known of certified ones alone: it then is weakly
-// Pareto-optimal, so that no model that was allowed is better in all objectives, and
-// Pareto-optimal where λ is positive for all of them; the penalty counts in each. The others are
-// of a search, which can only find that it is not.
+// ParetoCheck is what CheckPareto found. The first fields follow from theory when the model is
+// certified. It is then weakly Pareto-optimal: no allowed model is better in all objectives, each
+// with the penalty. Where λ is positive for all objectives it is Pareto-optimal. The other fields
+// come from a search, which can only refute optimality.
 type ParetoCheck struct {
 	Certified  bool     `json:"certified"`  // the gap was proved in training: what theory says holds, up to it
 	Weightless []string `json:"weightless"` // objectives with no weight in λ
-	// Slack is by how much the model's mixture is below the worst one of its preferences: at a
-	// saddle point nothing, whatever they are (on the simplex: see Slack). It is nil where the
-	// mixture was fixed, and nobody was to make it the worst.
+	// Slack is how far the model's mixture is below the worst one of its preferences. At a saddle
+	// point it is zero for any preferences (on the simplex: see Slack). It is nil where the mixture
+	// was fixed.
 	Slack     *float64 `json:"slack,omitempty"`
 	Tolerance float64  `json:"tolerance"`
 
@@ -59,12 +58,12 @@ type RivalCheck struct {
 	Dominated bool      `json:"dominated"` // it is dominated by it
 }
 
-// CheckPareto looks for what is better than the model on data, those of training if it is to
-// say something of training: among rivals, and among random changes of its parameters, of a
-// thousandth to a third of their size. Changes are brought back to where training kept the
-// parameters, the radius or the bound of biases, and judged with the penalty of training, which
-// counts for every objective: without either, larger weights alone would often be better.
-// Cost: an evaluation of data for each change.
+// CheckPareto searches for a model that is better on data, which should be the training data for
+// conclusions about training. It tries rivals, and random changes of the parameters by a thousandth
+// to a third of their size. Changed parameters are projected back onto the constraints of training,
+// the radius or the bound on biases. They are judged with the penalty, which counts for every
+// objective: otherwise larger weights would often be better. Cost: an evaluation of data for each
+// change.
 func (m *Model) CheckPareto(d *Data, opts *ParetoOptions, custom ...Loss) (*ParetoCheck, error) {
 	var o ParetoOptions
 	if opts != nil {

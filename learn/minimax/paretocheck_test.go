@@ -9,12 +9,12 @@ import (
 	"github.com/tropica-fst/tropica/learn/minimax"
 )
 
-// A certified model has nothing near it that is better in all objectives, half of it has much;
-// rivals that are better or worse by the tolerance are told, and those of other objectives
-// refused.
+// Nothing near a certified model is better in all objectives; near half of it much is. Rivals that
+// are better or worse by the tolerance are reported, and those of other objectives rejected.
 func TestCheckPareto(t *testing.T) {
 	d := blobs(80, 3, 2, 9)
-	f, err := minimax.Train(d, &minimax.Options{Losses: all(t, "hinge", "1-norm", "cross-entropy"), Beta1: 1e-3, Gap: 1e-6})
+	f, err := minimax.Train(d, &minimax.Options{Losses: all(t, "hinge", "1-norm", "cross-entropy"),
+		Beta1: 1e-3, Gap: 1e-6})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +25,8 @@ func TestCheckPareto(t *testing.T) {
 		}
 		return out
 	}
-	o := &minimax.ParetoOptions{Rivals: []minimax.Rival{{Name: "better", Raw: raw(-0.1)}, {Name: "worse", Raw: raw(0.1)}, {Name: "same", Raw: raw(1e-6)}}}
+	o := &minimax.ParetoOptions{Rivals: []minimax.Rival{{Name: "better", Raw: raw(-0.1)},
+		{Name: "worse", Raw: raw(0.1)}, {Name: "same", Raw: raw(1e-6)}}}
 	c, err := f.Model.CheckPareto(d, o)
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +53,8 @@ func TestCheckPareto(t *testing.T) {
 		t.Errorf("half of the solution: %+v, %v", c, err)
 	}
 	delete(o.Rivals[0].Raw, "hinge")
-	if _, err := f.Model.CheckPareto(d, o); err == nil || !strings.Contains(err.Error(), "better was not trained on hinge") {
+	if _, err := f.Model.CheckPareto(d, o); err == nil ||
+		!strings.Contains(err.Error(), "better was not trained on hinge") {
 		t.Errorf("a rival without hinge: %v", err)
 	}
 	if _, err := f.Model.CheckPareto(d, &minimax.ParetoOptions{Tolerance: -1}); err == nil {
@@ -70,7 +72,8 @@ func TestCheckParetoAsTrained(t *testing.T) {
 		"norm":    {Losses: minimax.ThesisLosses(), Beta1: 0.2, Norm: true},
 		"radius":  {Losses: minimax.ThesisLosses(), Radius: 0.1},
 		"bias":    {Losses: minimax.ThesisLosses(), Beta1: 0.01, Bias: 0.01},
-		"box":     {Losses: minimax.ThesisLosses(), Beta1: 0.5, Preferences: minimax.Preferences{Lo: []float64{0.2}, Hi: []float64{0.6}}},
+		"box": {Losses: minimax.ThesisLosses(), Beta1: 0.5,
+			Preferences: minimax.Preferences{Lo: []float64{0.2}, Hi: []float64{0.6}}},
 	} {
 		o.Losses, o.Gap = all(t, "hinge", "1-norm", "cross-entropy"), 1e-4
 		d := d
@@ -92,7 +95,8 @@ func TestCheckParetoAsTrained(t *testing.T) {
 			t.Fatal(name, err)
 		}
 		if c.Better != 0 || !c.Certified {
-			t.Errorf("%s: %d changes are better in all objectives (certified: %v, gap %v)", name, c.Better, c.Certified, f.Gap())
+			t.Errorf("%s: %d changes are better in all objectives (certified: %v, gap %v)", name, c.Better,
+				c.Certified, f.Gap())
 		}
 		if c.Slack == nil || *c.Slack < -1e-9 || *c.Slack > 2e-2 {
 			t.Errorf("%s: complementarity is missed by %v", name, c.Slack)
@@ -111,7 +115,9 @@ func TestCheckParetoAsTrained(t *testing.T) {
 			t.Errorf("%s: read back, certified %v, gap %v of %v: %v", name, read.Certified, read.Gap, f.Gap(), err)
 		}
 	}
-	for name, o := range map[string]minimax.Options{"fixed": {Losses: minimax.ThesisLosses(), Beta1: 0.5, Fixed: []float64{1, 1, 1}}, "network": {Losses: minimax.ThesisLosses(), Hidden: []int{4}, Passes: 2}} {
+	for name, o := range map[string]minimax.Options{
+		"fixed":   {Losses: minimax.ThesisLosses(), Beta1: 0.5, Fixed: []float64{1, 1, 1}},
+		"network": {Losses: minimax.ThesisLosses(), Hidden: []int{4}, Passes: 2}} {
 		o.Losses = all(t, "hinge", "1-norm", "cross-entropy")
 		f, err := minimax.Train(d, &o)
 		if err != nil {

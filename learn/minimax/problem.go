@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// problem says all that the result of a run depends on, but for the data, in the words that
-// run.Checkpoint.BelongsTo compares: what a resumed run has otherwise is named by them.
+// problem describes everything but the data that the result of a run depends on, in the words that
+// run.Checkpoint.BelongsTo compares. A resumed run that differs is reported in these words.
 func (t *trainer) problem() string {
 	var losses []string
 	for k := range t.objectives {

@@ -23,8 +23,8 @@ const (
 // radialRounds bounds the weights of the square that are tried.
 const radialRounds = 40
 
-// radialRun certifies what is a function of |w| without curvature, a penalty β|w| or a radius D,
-// by games with the square in its place. As
+// radialRun certifies problems with a function of |w| that has no curvature, a penalty β|w| or a
+// radius D. It solves games with the square in its place. As
 //
 //	β|w| = min_τ β/2τ |w|² + βτ/2,
 //
@@ -32,11 +32,11 @@ const radialRounds = 40
 // whose w has the norm τ. For a radius it is that of the multiplier ν = 1/τ whose w has the norm D,
 // or of none if w is within. Either is found by secants in log τ.
 //
-// A linearisation of the losses proves little of these: what is left of its gradient g counts D
-// times. At the minimum of the game with the square g = -νw, which a radius, and the line that
-// Game.Minorant gives for a norm, turn into a bound; what g has across w then counts in its square
-// alone. The largest τ of a radius is one that costs a quarter of the gap asked for, since without
-// any curvature nothing is proved.
+// A linearisation of the losses proves little for these: a remaining gradient g counts D times. At
+// the minimum of the game with the square, g = -νw. The radius, or the line of Game.Minorant for
+// the norm, turns this into a bound, where the part of g across w counts by its square only. The
+// largest τ of a radius costs a quarter of the requested gap, since without any curvature nothing
+// is proved.
 //
 // State is what a checkpoint holds, at the end of any round.
 type radialRun struct {
@@ -97,11 +97,11 @@ func (l *linearRun) radial() (*saddle.Result, error) {
 	switch {
 	case err != nil:
 		return s, err
-	case last: // what is told of the run is of L-BFGS
+	case last: // these records are L-BFGS's
 		l.r.Certificate, l.r.W, l.r.Lambda = r.Best, r.Best.W, r.Best.Lambda
 		l.r.Evaluations += r.Run.Evaluations
 	case reason != run.NoProgress || r.Certain():
-		l.take(s)
+		l.adopt(s)
 	}
 	return nil, nil
 }
@@ -128,7 +128,7 @@ func (r *radialRun) round() (*run.Row, run.Reason, error) {
 		r.Run.Evaluations += in.Evaluations
 		w, tol = slices.Clone(in.W), r.gap*sizeOf(in.Value)
 		copy(r.Mix, in.Lambda)
-		if err := r.look(w); err != nil {
+		if err := r.reach(w); err != nil {
 			return nil, "", err
 		}
 	}
@@ -168,9 +168,9 @@ func (r *radialRun) bounds() optim.Set {
 }
 
 // close brings w to the minimum of the game with the square at λ, and proves what that proves.
-// Kinks are relaxed by widths that fall from 4 tol: at a sixteenth of tol, which costs nothing to
-// speak of, Newton's steps do not find the minimum from afar (sonar, β 1e-3, a gap of 1e-5: 50 of
-// them left a bound of 0.02). Without kinks one width does.
+// Kinks are relaxed by widths that fall from 4 tol. At tol/16, which would cost little accuracy,
+// Newton's steps do not converge from afar: on sonar (β 1e-3, gap 1e-5) 50 steps left a bound of
+// 0.02. Without kinks one width does.
 func (r *radialRun) close(square *Game, inner *minimizer, w []float64, tol float64) error {
 	relaxed, alike := r.g.relaxer(), square.relaxer()
 	// Narrower ones alone may prove nothing, where as much as 1e-8 of the value is asked for.
@@ -183,7 +183,7 @@ func (r *radialRun) close(square *Game, inner *minimizer, w []float64, tol float
 		if err := r.minimize(inner, below, w, 1e-6*tol); err != nil {
 			return err
 		}
-		if err := errors.Join(r.look(w), r.prove(under, w)); err != nil {
+		if err := errors.Join(r.reach(w), r.prove(under, w)); err != nil {
 			return err
 		}
 		if relaxed == nil || r.Best.Gap() <= tol {
@@ -230,14 +230,15 @@ func (r *radialRun) move(norm float64) bool {
 	return true
 }
 
-// penalized returns the part of v, as long as w, whose norm counts: without biases that have a bound.
+// penalized returns the part of v, as long as w, whose norm counts: without biases that have a
+// bound.
 func (r *radialRun) penalized(v []float64) []float64 {
 	s := r.g.spans[0]
 	return v[s.From:s.To]
 }
 
-// look takes the point nearest to w within the ball for Upper.
-func (r *radialRun) look(w []float64) error {
+// reach evaluates the point of the ball nearest to w, for Upper.
+func (r *radialRun) reach(w []float64) error {
 	near := slices.Clone(w)
 	r.set.Project(near)
 	worst, penalty, err := r.g.worst(near, r.mixtures)

@@ -34,9 +34,9 @@ func given(data *Data, opts *Options) (o, full Options, err error) {
 	return o, full, err
 }
 
-// Baselines trains the models that a robust one is compared with, by the same solver
-// and budget: on each objective alone, and on their even mixture (last). Their Worst is
-// over the preferences, as the robust model's is.
+// Baselines trains the models to compare a robust one with, by the same solver and budget: one on
+// each objective, and one on their even mixture (last). Their Worst is over the preferences, as the
+// robust model's is.
 func Baselines(data *Data, opts *Options) ([]*Fit, error) {
 	o, full, err := given(data, opts)
 	if err != nil {
@@ -61,10 +61,10 @@ type TradePoint struct {
 	Fit    *Fit
 }
 
-// TradeOff trains models on mixtures of two objectives, from the second alone to the
-// first alone in the given number of even steps, and the robust model: figure 5.1 on
-// data. For convex problems the curve bounds what can be had, and the robust model is
-// where it meets the diagonal, unless one objective is the larger all along.
+// TradeOff trains the robust model, and models on mixtures of two objectives, from the second only
+// to the first only in the given number of even steps. It is figure 5.1 on data. For convex
+// problems the curve bounds what is attainable. The robust model is where it meets the diagonal,
+// unless one objective is larger everywhere.
 func TradeOff(data *Data, opts *Options, first, second, steps int) (curve []TradePoint, robust TradePoint,
 	err error) {
 	o, full, err := given(data, opts)

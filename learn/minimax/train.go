@@ -21,17 +21,17 @@ type Fit struct {
 	Worst      float64   // max over the preferences of Σ λ_k Values_k
 	Penalty    float64   // β_1 R(w)
 
-	// Certificate bounds the value of the game when Certified: the worst mixture with what β_2
-	// adds, plus the penalty, is Upper at the model, and nowhere less than Lower. Worst, which is
-	// without penalties, may well be further from the least possible. What β_2 adds to all
-	// objectives alike, ±β_2 min M_k, is Shared: it has no effect on the game, and is left out
-	// of Certificate and of recorded rows, where it would only hide how small a gap is.
+	// Certificate bounds the value of the game when Certified: the worst mixture with the terms of
+	// β_2, plus the penalty. It is Upper at the model, and at least Lower everywhere. Worst, which
+	// is without penalties, may well be further from the least possible. Shared is the part that
+	// β_2 adds to all objectives alike, ±β_2 min M_k. It does not affect the game, so Certificate
+	// and recorded rows omit it, where it would only make gaps seem small.
 	Certificate saddle.Certificate
 	Certified   bool
 	Shared      float64
-	// OffsetGap, of Regret, is what the least of an objective alone may be below where it was
-	// found: Certificate takes offsets for what they are. It is +Inf where nothing is proved,
-	// zero where offsets were given.
+	// OffsetGap, of Regret, bounds how far the minimum of a single objective is below the value
+	// found. Certificate treats offsets as exact. It is +Inf where nothing is proved, zero where
+	// offsets were given.
 	OffsetGap float64
 
 	Radii       saddle.Radii // of TheoremSteps
@@ -51,15 +51,13 @@ func (f *Fit) Gap() float64 {
 	return math.Max(0, f.Certificate.Gap()) // rounding can make it -1e-16
 }
 
-// Train fits a model to data that is robust to every mixture of the objectives. When
-// interrupted (an error, divergence, a cancelled context), the fit holds the last
-// finite state beside the error, unless the error came before training began or that state
-// is not kept: networks that diverge in their last step give none.
+// Train fits a model to data that is robust to every mixture of the objectives. When interrupted by
+// an error, divergence or a cancelled context, Train returns the last finite state beside the
+// error. There is none before training began, or for networks that diverge in their last step.
 //
-// Linear models with convex losses are certified: Fit.Gap proves how far the
-// model's worst mixture plus the penalty is from the least possible. Results are the same for any number
-// of workers. Memory beside the data: 10·Rows·Outputs numbers, some twenty times the
-// parameters.
+// Linear models with convex losses are certified: Fit.Gap proves how far the model's worst mixture
+// plus the penalty is from the least possible. Results are the same for any number of workers.
+// Memory beside the data: 10·Rows·Outputs numbers, some twenty times the parameters.
 func Train(data *Data, opts *Options) (*Fit, error) {
 	t, err := prepared(data, opts)
 	if err != nil {
@@ -72,8 +70,8 @@ func Train(data *Data, opts *Options) (*Fit, error) {
 	return f, err
 }
 
-// NewGame returns the game that Train would play for a linear model or, in float64, a
-// network, and the sets of both players, for solvers of the caller's own.
+// NewGame returns the game that Train would play, and the sets of both players, for a caller's own
+// solver. The model is linear or, in float64, a network.
 func NewGame(data *Data, opts *Options) (g *Game, w optim.Set, lambda optim.Set, err error) {
 	t, err := prepared(data, opts)
 	if err != nil {
@@ -235,7 +233,7 @@ func (t *trainer) offsets() error {
 		return t.restrict()
 	case Regret:
 		if t.Offsets == nil {
-			if err := t.alone(); err != nil {
+			if err := t.findOffsets(); err != nil {
 				return err
 			}
 		}

@@ -27,7 +27,8 @@ func TestWeights(t *testing.T) {
 			plain := *d
 			plain.Weight = nil
 			copies := plain.Subset(rows)
-			o := &minimax.Options{Losses: minimax.ThesisLosses(), Beta1: 1e-2, MultiClass: multi, Gap: 2e-4, Solver: minimax.Smoothed}
+			o := &minimax.Options{Losses: minimax.ThesisLosses(), Beta1: 1e-2, MultiClass: multi, Gap: 2e-4,
+				Solver: minimax.Smoothed}
 			if multi == minimax.OneVsAll {
 				o.Solver = minimax.DualAscent
 			}
@@ -68,8 +69,10 @@ func TestWeights(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if a, b := fa.Certificate, fb.Certificate; a.Lower > b.Upper+1e-9 || b.Lower > a.Upper+1e-9 || fa.Gap() > 2e-4*math.Max(1, a.Upper) {
-				t.Errorf("%d classes, %s: weighted in [%v, %v], copies in [%v, %v]", classes, multi, a.Lower, a.Upper, b.Lower, b.Upper)
+			if a, b := fa.Certificate, fb.Certificate; a.Lower > b.Upper+1e-9 || b.Lower > a.Upper+1e-9 ||
+				fa.Gap() > 2e-4*math.Max(1, a.Upper) {
+				t.Errorf("%d classes, %s: weighted in [%v, %v], copies in [%v, %v]", classes, multi, a.Lower, a.Upper,
+					b.Lower, b.Upper)
 			}
 			sa, err := fa.Model.Evaluate(d, 2)
 			if err != nil {
@@ -85,7 +88,8 @@ func TestWeights(t *testing.T) {
 			near(t, "worst", sa.Worst, sb.Worst, 1e-12*(1+sb.Worst))
 			// Networks: a pass over weighted rows is no pass over copies, but λ must see the
 			// weighted losses, and even weights must be no weights.
-			net := &minimax.Options{Losses: minimax.ThesisLosses(), Hidden: []int{5}, Batch: 16, Passes: 3, Beta1: 1e-3, MultiClass: multi}
+			net := &minimax.Options{Losses: minimax.ThesisLosses(), Hidden: []int{5}, Batch: 16, Passes: 3,
+				Beta1: 1e-3, MultiClass: multi}
 			fn, err := minimax.Train(d, net)
 			if err != nil {
 				t.Fatal(err)
@@ -113,7 +117,8 @@ func TestWeights(t *testing.T) {
 		}
 	}
 	d := blobs(4, 2, 2, 1)
-	for _, w := range [][]float64{{1, 1, 1}, {0, 0, 0, 0}, {1, -1, 1, 1}, {1, math.NaN(), 1, 1}, {math.MaxFloat64, math.MaxFloat64, 1, 1}} {
+	for _, w := range [][]float64{{1, 1, 1}, {0, 0, 0, 0}, {1, -1, 1, 1}, {1, math.NaN(), 1, 1},
+		{math.MaxFloat64, math.MaxFloat64, 1, 1}} {
 		d.Weight = w
 		if _, err := minimax.Train(d, &minimax.Options{Losses: minimax.ThesisLosses(), Beta1: 1}); err == nil {
 			t.Errorf("weights %v: no error", w)

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Element is met by the numbers that an array may hold.
+// Element is implemented by the numbers that an array may hold.
 type Element interface {
 	float64 | float32 | int64 | int32 | uint64 | uint32 | uint8
 }
@@ -87,7 +87,8 @@ func (c *Container) Expect(kind string, newest int) error {
 	case c.Kind != kind:
 		return fmt.Errorf("model: %w: it is %q, wanted %q", ErrKind, c.Kind, kind)
 	case c.Version > newest:
-		return fmt.Errorf("model: %w: version %d of %q, this program reads up to %d", ErrVersion, c.Version, kind, newest)
+		return fmt.Errorf("model: %w: version %d of %q, this program reads up to %d", ErrVersion,
+			c.Version, kind, newest)
 	case c.Version < 1:
 		return fmt.Errorf("model: %w: version %d of %q", ErrFormat, c.Version, kind)
 	}

@@ -125,7 +125,8 @@ func TestEveryCutAndFlipIsSeen(t *testing.T) {
 			}
 		}
 	}
-	if _, err := model.Read(bytes.NewReader(append(slices.Clone(raw), 0)), nil); !errors.Is(err, model.ErrFormat) {
+	if _, err := model.Read(bytes.NewReader(append(slices.Clone(raw), 0)), nil); !errors.Is(
+		err, model.ErrFormat) {
 		t.Errorf("trailing byte: %v", err)
 	}
 }
@@ -146,17 +147,23 @@ func forge(header, body string) []byte {
 func TestHostileHeaders(t *testing.T) {
 	arrays := func(s string) string { return `{"kind":"k","version":1,"arrays":[` + s + `]}` }
 	for name, f := range map[string]struct{ header, body string }{
-		"huge array":       {arrays(`{"name":"a","dtype":"float64","shape":[100000000000],"bytes":800000000000}`), "12345678"},
-		"overflowing":      {arrays(`{"name":"a","dtype":"float64","shape":[4294967296,4294967296,4294967296],"bytes":0}`), ""},
-		"negative":         {arrays(`{"name":"a","dtype":"float64","shape":[-1],"bytes":-8}`), ""},
-		"no shape":         {arrays(`{"name":"a","dtype":"float64","shape":[],"bytes":8}`), "12345678"},
-		"bytes lie":        {arrays(`{"name":"a","dtype":"float64","shape":[2],"bytes":8}`), "12345678"},
-		"unknown type":     {arrays(`{"name":"a","dtype":"bool","shape":[1],"bytes":1}`), "1\x00\x00\x00\x00\x00\x00\x00"},
-		"same name":        {arrays(`{"name":"a","dtype":"uint8","shape":[0],"bytes":0},{"name":"a","dtype":"uint8","shape":[0],"bytes":0}`), ""},
-		"no name":          {arrays(`{"dtype":"uint8","shape":[0],"bytes":0}`), ""},
-		"long string":      {arrays(`{"name":"a","dtype":"utf8","shape":[1],"bytes":8}`), "\xff\xff\xff\xffabcd"},
-		"text left over":   {arrays(`{"name":"a","dtype":"utf8","shape":[1],"bytes":8}`), "\x01\x00\x00\x00abcd"},
-		"not utf8":         {arrays(`{"name":"a","dtype":"utf8","shape":[1],"bytes":8}`), "\x04\x00\x00\x00ab\xffd"},
+		"huge array": {arrays(`{"name":"a","dtype":"float64","shape":[100000000000],"bytes":800000000000}`),
+			"12345678"},
+		"overflowing": {arrays(
+			`{"name":"a","dtype":"float64","shape":[4294967296,4294967296,4294967296],"bytes":0}`), ""},
+		"negative":  {arrays(`{"name":"a","dtype":"float64","shape":[-1],"bytes":-8}`), ""},
+		"no shape":  {arrays(`{"name":"a","dtype":"float64","shape":[],"bytes":8}`), "12345678"},
+		"bytes lie": {arrays(`{"name":"a","dtype":"float64","shape":[2],"bytes":8}`), "12345678"},
+		"unknown type": {arrays(`{"name":"a","dtype":"bool","shape":[1],"bytes":1}`),
+			"1\x00\x00\x00\x00\x00\x00\x00"},
+		"same name": {arrays(
+			`{"name":"a","dtype":"uint8","shape":[0],"bytes":0},{"name":"a","dtype":"uint8","shape":[0],"bytes":0}`),
+			""},
+		"no name":        {arrays(`{"dtype":"uint8","shape":[0],"bytes":0}`), ""},
+		"long string":    {arrays(`{"name":"a","dtype":"utf8","shape":[1],"bytes":8}`), "\xff\xff\xff\xffabcd"},
+		"text left over": {arrays(`{"name":"a","dtype":"utf8","shape":[1],"bytes":8}`), "\x01\x00\x00\x00abcd"},
+		"not utf8": {arrays(`{"name":"a","dtype":"utf8","shape":[1],"bytes":8}`),
+			"\x04\x00\x00\x00ab\xffd"},
 		"strings too many": {arrays(`{"name":"a","dtype":"utf8","shape":[3],"bytes":8}`), "12345678"},
 		"version 0":        {`{"kind":"k","version":0,"arrays":[]}`, ""},
 		"not an object":    {`[]`, ""},
@@ -180,7 +187,8 @@ func TestExpect(t *testing.T) {
 		kind   string
 		newest int
 		want   error
-	}{{"sequence", 2, nil}, {"sequence", 3, nil}, {"sequence", 1, model.ErrVersion}, {"boost", 2, model.ErrKind}} {
+	}{{"sequence", 2, nil}, {"sequence", 3, nil}, {"sequence", 1, model.ErrVersion},
+		{"boost", 2, model.ErrKind}} {
 		if err := c.Expect(x.kind, x.newest); !errors.Is(err, x.want) || (err == nil) != (x.want == nil) {
 			t.Errorf("Expect(%q, %d) = %v", x.kind, x.newest, err)
 		}
@@ -197,7 +205,8 @@ func TestExpect(t *testing.T) {
 	if err := c.PutStrings("x", []string{"\xff"}); err == nil {
 		t.Error("a string that is not UTF-8 was taken")
 	}
-	if _, err := model.Read(bytes.NewReader(encode(t, c)), &model.ReadOptions{MaxBytes: 600}); !errors.Is(err, model.ErrFormat) || !strings.Contains(err.Error(), "limit") {
+	if _, err := model.Read(bytes.NewReader(encode(t, c)), &model.ReadOptions{MaxBytes: 600}); !errors.Is(
+		err, model.ErrFormat) || !strings.Contains(err.Error(), "limit") {
 		t.Errorf("limit: %v", err)
 	}
 }
@@ -206,7 +215,8 @@ func FuzzRead(f *testing.F) {
 	raw := encode(f, sample(f))
 	f.Add(raw)
 	f.Add(raw[:40])
-	f.Add(forge(`{"kind":"k","version":1,"arrays":[{"name":"a","dtype":"utf8","shape":[1],"bytes":8}]}`, "\x04\x00\x00\x00abcd"))
+	f.Add(forge(`{"kind":"k","version":1,"arrays":[{"name":"a","dtype":"utf8","shape":[1],"bytes":8}]}`,
+		"\x04\x00\x00\x00abcd"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		for _, in := range [][]byte{b, refreshed(b)} {
 			var c *model.Container

@@ -48,8 +48,8 @@ func Read(r io.Reader, opts *ReadOptions) (*Container, error) {
 	return c, nil
 }
 
-// ReadKind reads a container that must be of the kind, with a version up to newest, and
-// decodes its meta field into meta: Read, Expect and Meta, and the first error of theirs.
+// ReadKind reads a container that must be of the kind, with a version up to newest, and decodes its
+// meta field into meta. It combines Read, Expect and Meta, and returns their first error.
 func ReadKind(r io.Reader, kind string, newest int, meta any) (*Container, error) {
 	c, err := Read(r, nil)
 	if err != nil {
@@ -117,10 +117,12 @@ func (d *decoder) container(limit int64) (*Container, error) {
 		return nil, err
 	}
 	if string(b[:8]) != magic {
-		return nil, &FormatError{0, fmt.Sprintf("this is not a model file: it begins with %q, not %q", b[:8], magic), ErrFormat}
+		return nil, &FormatError{0, fmt.Sprintf("this is not a model file: it begins with %q, not %q", b[:8],
+			magic), ErrFormat}
 	}
 	if v := binary.LittleEndian.Uint32(b[8:]); v != layoutVersion {
-		return nil, &FormatError{8, fmt.Sprintf("layout version %d, this program reads version %d", v, layoutVersion), ErrVersion}
+		return nil, &FormatError{8, fmt.Sprintf("layout version %d, this program reads version %d", v,
+			layoutVersion), ErrVersion}
 	}
 	n := int64(binary.LittleEndian.Uint32(b[12:]))
 	if n > maxHeader || limit > 0 && n > limit {
@@ -138,7 +140,8 @@ func (d *decoder) container(limit int64) (*Container, error) {
 		return nil, err
 	}
 	if h.Version < 1 {
-		return nil, &FormatError{16, fmt.Sprintf("version %d of kind %q, expected 1 or more", h.Version, h.Kind), ErrFormat}
+		return nil, &FormatError{16, fmt.Sprintf("version %d of kind %q, expected 1 or more", h.Version, h.Kind),
+			ErrFormat}
 	}
 	if len(h.Meta) > 0 && h.Meta[0] != '{' {
 		return nil, &FormatError{16, "meta is not a JSON object", ErrFormat}
@@ -152,7 +155,8 @@ func (d *decoder) container(limit int64) (*Container, error) {
 			return nil, &FormatError{16, fmt.Sprintf("array %d: %v", i, err), ErrFormat}
 		}
 		if total += e.Bytes; total < 0 || limit > 0 && total > limit {
-			return nil, &FormatError{16, fmt.Sprintf("the arrays up to %q exceed the limit of %d bytes", e.Name, limit), ErrFormat}
+			return nil, &FormatError{16, fmt.Sprintf("the arrays up to %q exceed the limit of %d bytes", e.Name,
+				limit), ErrFormat}
 		}
 		c.byName[e.Name] = len(c.arrays)
 		c.arrays = append(c.arrays, array{name: e.Name, dtype: e.DType, shape: e.Shape})
@@ -209,7 +213,8 @@ func (e *entry) check(c *Container) error {
 		return fmt.Errorf("%q: unknown element type %q", e.Name, e.DType)
 	}
 	if e.Bytes != n*int64(width) {
-		return fmt.Errorf("%q: %d bytes for shape %v of %s, expected %d", e.Name, e.Bytes, e.Shape, e.DType, n*int64(width))
+		return fmt.Errorf("%q: %d bytes for shape %v of %s, expected %d", e.Name, e.Bytes, e.Shape,
+			e.DType, n*int64(width))
 	}
 	return nil
 }

@@ -94,7 +94,8 @@ func (a *array) bytes() (int64, error) {
 	return n * int64(widths[a.dtype]), nil
 }
 
-var widths = map[string]int{typeFloat64: 8, typeFloat32: 4, typeInt64: 8, typeInt32: 4, typeUint64: 8, typeUint32: 4, typeUint8: 1}
+var widths = map[string]int{typeFloat64: 8, typeFloat32: 4, typeInt64: 8, typeInt32: 4, typeUint64: 8,
+	typeUint32: 4, typeUint8: 1}
 
 func (a *array) encode(w *bufio.Writer) {
 	switch d := a.data.(type) {

@@ -30,7 +30,8 @@ func BenchmarkBatch(b *testing.B) {
 	})
 }
 
-func gonumProduct(tA, tB blas.Transpose, m, n, k int, a []float32, lda int, b []float32, ldb int, beta float32, c []float32, ldc int) {
+func gonumProduct(tA, tB blas.Transpose, m, n, k int, a []float32, lda int, b []float32, ldb int,
+	beta float32, c []float32, ldc int) {
 	gonum.Implementation{}.Sgemm(tA, tB, m, n, k, 1, a, lda, b, ldb, beta, c, ldc)
 }
 
@@ -46,7 +47,8 @@ func benchmarkBatch(b *testing.B, method optim.Method, opts *nn.Options[float32]
 	}
 	order := rng.Perm(examples)
 	pass := nn.NewPass(net, batch, opts)
-	opt := must(nn.NewOptimizer[float32](net.Dim(), &nn.OptimizerOptions{Method: method, Rate: 1e-3, Workers: opts.Workers}))
+	opt := must(nn.NewOptimizer[float32](net.Dim(),
+		&nn.OptimizerOptions{Method: method, Rate: 1e-3, Workers: opts.Workers}))
 	w, g := nn.He[float32](net, 1), make([]float32, net.Dim())
 	x, d, l := make([]float32, batch*width), make([]float32, batch*classes), make([]float64, batch)
 	var loss softmax[float32]

@@ -39,7 +39,8 @@ func New(sizes ...int) (*Network, error) {
 		}
 		from := n.at[l-1]
 		if size > (maxParameters-from)/(sizes[l-1]+1) || size > maxParameters {
-			return nil, fmt.Errorf("nn: layer %d of %d by %d brings the network to more than %d parameters", l, sizes[l-1], size, maxParameters)
+			return nil, fmt.Errorf("nn: layer %d of %d by %d brings the network to more than %d parameters", l,
+				sizes[l-1], size, maxParameters)
 		}
 		n.at = append(n.at, from+(sizes[l-1]+1)*size)
 	}
@@ -81,9 +82,9 @@ func (n *Network) AllWeights() []Span {
 	return spans
 }
 
-// Layer returns the parts of v, a vector of parameters or a gradient, that belong to
-// layer l: its weights, in rows of as many columns as the layer has outputs, and its
-// biases. Both share memory with v.
+// Layer returns the parts of v that belong to layer l, for a vector v of parameters or a gradient.
+// They are its weights, with a row for each input and a column for each output, and its biases.
+// Both share memory with v.
 func Layer[T Float](n *Network, l int, v []T) (weights, biases []T) {
 	w, b := n.Weights(l), n.Biases(l)
 	return v[w.From:w.To:w.To], v[b.From:b.To:b.To]

@@ -81,7 +81,8 @@ func TestForward(t *testing.T) {
 type lossOf func(scores []float64, grad []float64) float64
 
 func losses(rng *rand.Rand, rows, classes int) map[string]lossOf {
-	class, signs, targets := labels(rng, rows, classes), make([]float64, rows*classes), random[float64](rng, rows*classes)
+	class, signs, targets := labels(rng, rows, classes), make([]float64, rows*classes),
+		random[float64](rng, rows*classes)
 	for i := range signs {
 		signs[i] = float64(2*rng.IntN(2) - 1)
 	}
@@ -93,7 +94,8 @@ func losses(rng *rand.Rand, rows, classes int) map[string]lossOf {
 			return float64(len(y)) * score.Mean(l, y, nil, s, 1)
 		}
 	}
-	return map[string]lossOf{"softmax": of(score.SoftMax{Classes: classes}, class), "logistic": of(score.Logistic{}, signs), "squared": of(score.Squared{}, targets)}
+	return map[string]lossOf{"softmax": of(score.SoftMax{Classes: classes}, class),
+		"logistic": of(score.Logistic{}, signs), "squared": of(score.Squared{}, targets)}
 }
 
 // softmax stores the gradient of the cross-entropy of scores of any width in d, times scale.
@@ -184,11 +186,13 @@ func TestWorkersAndKernels(t *testing.T) {
 	}
 	one, single := grad64(&nn.Options[float64]{Workers: 1}), grad32(1)
 	for workers := 2; workers <= 5; workers++ {
-		if !slices.Equal(grad64(&nn.Options[float64]{Workers: workers}), one) || !slices.Equal(grad32(workers), single) {
+		if !slices.Equal(grad64(&nn.Options[float64]{Workers: workers}), one) ||
+			!slices.Equal(grad32(workers), single) {
 			t.Errorf("%d workers give other bits than one", workers)
 		}
 	}
-	native := grad64(&nn.Options[float64]{Product: func(tA, tB blas.Transpose, m, n, k int, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
+	native := grad64(&nn.Options[float64]{Product: func(tA, tB blas.Transpose, m, n, k int, a []float64, lda int,
+		b []float64, ldb int, beta float64, c []float64, ldc int) {
 		gonum.Implementation{}.Dgemm(tA, tB, m, n, k, 1, a, lda, b, ldb, beta, c, ldc)
 	}})
 	for j := range one {
@@ -226,14 +230,17 @@ func TestBatches(t *testing.T) {
 }
 
 func TestNew(t *testing.T) {
-	for _, sizes := range [][]int{nil, {3}, {3, 0}, {-1, 2}, {1 << 20, 1 << 20}, {math.MaxInt/2 + 1, math.MaxInt/2 + 1}, {1, math.MaxInt}, {2, 1 << 29, 1}} {
+	for _, sizes := range [][]int{nil, {3}, {3, 0}, {-1, 2}, {1 << 20, 1 << 20},
+		{math.MaxInt/2 + 1, math.MaxInt/2 + 1}, {1, math.MaxInt}, {2, 1 << 29, 1}} {
 		if n, err := nn.New(sizes...); err == nil {
 			t.Errorf("New(%v) has %d parameters, want an error", sizes, n.Dim())
 		}
 	}
 	n := must(nn.New(4, 3, 2))
-	if n.Dim() != 15+8 || n.Weights(1) != (nn.Span{15, 21}) || n.Biases(1) != (nn.Span{21, 23}) || n.Inputs() != 4 || n.Outputs() != 2 {
-		t.Errorf("layout of 4-3-2: %d parameters, last weights %v, last biases %v", n.Dim(), n.Weights(1), n.Biases(1))
+	if n.Dim() != 15+8 || n.Weights(1) != (nn.Span{15, 21}) || n.Biases(1) != (nn.Span{21, 23}) ||
+		n.Inputs() != 4 || n.Outputs() != 2 {
+		t.Errorf("layout of 4-3-2: %d parameters, last weights %v, last biases %v", n.Dim(),
+			n.Weights(1), n.Biases(1))
 	}
 }
 
@@ -317,7 +324,8 @@ func TestNoAllocation(t *testing.T) {
 	pass := nn.NewPass(net, 128, &nn.Options[float32]{Workers: 2})
 	var loss softmax[float32]
 	for _, m := range []optim.Method{optim.SGD, optim.Adam, optim.AdaGrad} {
-		opt := must(nn.NewOptimizer[float32](net.Dim(), &nn.OptimizerOptions{Method: m, L2: 1e-4, Penalised: net.AllWeights(), Workers: 2}))
+		opt := must(nn.NewOptimizer[float32](net.Dim(),
+			&nn.OptimizerOptions{Method: m, L2: 1e-4, Penalised: net.AllWeights(), Workers: 2}))
 		if n := testing.AllocsPerRun(20, func() {
 			nn.Gather(x, data, 100, rows)
 			loss.gradient(pass.Forward(w, x, 128), l, 1./128, d)

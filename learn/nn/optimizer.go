@@ -22,9 +22,9 @@ type OptimizerOptions struct {
 	Workers   int // goroutines; zero is GOMAXPROCS
 }
 
-// Optimizer turns the dense gradients of batches into steps, in float32 or float64.
-// The rules are those of optim.Stochastic, which takes sparse terms one at a time, and
-// so is the penalty: it moves at the rates of the gradient, as a proximal step.
+// Optimizer turns the dense gradients of batches into steps, in float32 or float64. The rules are
+// those of optim.Stochastic, which takes sparse terms one at a time. The penalty is the same too: a
+// proximal step at the rates of the gradient.
 //
 // It is not for use by several goroutines at once.
 type Optimizer[T Float] struct {
@@ -62,8 +62,10 @@ func NewOptimizer[T Float](dim int, opts *OptimizerOptions) (*Optimizer[T], erro
 	switch {
 	case opts.Method < optim.SGD || opts.Method > optim.Adam:
 		return nil, fmt.Errorf("nn: unknown method %v", opts.Method)
-	case !(o.opts.Rate > 0) || !(opts.L2 >= 0) || !(opts.Decay >= 0) || math.IsInf(o.opts.Rate+opts.L2+opts.Decay, 0):
-		return nil, fmt.Errorf("nn: rate %v, decay %v and penalty %v must be finite and not negative", o.opts.Rate, opts.Decay, opts.L2)
+	case !(o.opts.Rate > 0) || !(opts.L2 >= 0) || !(opts.Decay >= 0) ||
+		math.IsInf(o.opts.Rate+opts.L2+opts.Decay, 0):
+		return nil, fmt.Errorf("nn: rate %v, decay %v and penalty %v must be finite and not negative", o.opts.Rate,
+			opts.Decay, opts.L2)
 	case !(opts.Momentum >= 0 && opts.Momentum < 1):
 		return nil, fmt.Errorf("nn: momentum %v is not in [0,1)", opts.Momentum)
 	case opts.Method != optim.SGD && (opts.Momentum != 0 || opts.Decay != 0):
@@ -97,7 +99,8 @@ func (o *Optimizer[T]) cut() error {
 		at := 0
 		for _, s := range o.opts.Penalised {
 			if s.From < at || s.To < s.From || s.To > o.dim {
-				return fmt.Errorf("nn: penalised coordinates %d to %d are out of order, or beyond %d", s.From, s.To, o.dim)
+				return fmt.Errorf("nn: penalised coordinates %d to %d are out of order, or beyond %d",
+					s.From, s.To, o.dim)
 			}
 			add(Span{at, s.From}, false)
 			add(s, true)
@@ -121,7 +124,8 @@ func (o *Optimizer[T]) Rate() float64 {
 // error is optim.ErrNotFinite, with the coordinate, and nothing has changed.
 func (o *Optimizer[T]) Step(w, g []T) error {
 	if len(w) != o.dim || len(g) != o.dim {
-		return fmt.Errorf("nn: step on %d parameters with a gradient of %d, the optimizer has %d", len(w), len(g), o.dim)
+		return fmt.Errorf("nn: step on %d parameters with a gradient of %d, the optimizer has %d",
+			len(w), len(g), o.dim)
 	}
 	o.w, o.g = w, g
 	defer func() { o.w, o.g = nil, nil }()
@@ -174,8 +178,8 @@ func (o *Optimizer[T]) stepSegment(job int) {
 	}
 }
 
-// OptimizerState is what a run needs besides its parameters to go on from a checkpoint
-// to the same result.
+// OptimizerState is what a run needs besides its parameters to continue from a checkpoint to the
+// same result.
 type OptimizerState[T Float] struct {
 	Step int
 	A, B []T // as Optimizer keeps them; nil where the method has none

@@ -77,7 +77,8 @@ func TestOptimizerAgainstStochastic(t *testing.T) {
 			}
 			for j := range got {
 				if !(math.Abs(got[j]-want[j]) <= 1e-9) {
-					t.Fatalf("%v, L2=%v: after %d steps x[%d] = %v, optim.Stochastic has %v", m, l2, passes, j, got[j], want[j])
+					t.Fatalf("%v, L2=%v: after %d steps x[%d] = %v, optim.Stochastic has %v", m, l2, passes,
+						j, got[j], want[j])
 				}
 			}
 		}
@@ -86,7 +87,8 @@ func TestOptimizerAgainstStochastic(t *testing.T) {
 
 func TestOptimizer(t *testing.T) {
 	for _, bad := range []nn.OptimizerOptions{
-		{Method: 7}, {Rate: -1}, {Rate: math.NaN()}, {Momentum: 1}, {Method: optim.Adam, Momentum: 0.5}, {L2: -1}, {L2: math.Inf(1)},
+		{Method: 7}, {Rate: -1}, {Rate: math.NaN()}, {Momentum: 1}, {Method: optim.Adam, Momentum: 0.5}, {L2: -1},
+		{L2: math.Inf(1)},
 		{Penalised: []nn.Span{{0, 200}}}, {Penalised: []nn.Span{{5, 7}, {6, 8}}}, {Penalised: []nn.Span{{5, 4}}},
 	} {
 		if _, err := nn.NewOptimizer[float32](100, &bad); err == nil {
@@ -94,7 +96,8 @@ func TestOptimizer(t *testing.T) {
 		}
 	}
 	// Polyak's momentum, and a penalty on some coordinates, by hand.
-	opt := must(nn.NewOptimizer[float64](3, &nn.OptimizerOptions{Rate: 0.5, Momentum: 0.5, L2: 2, Penalised: []nn.Span{{1, 2}}}))
+	opt := must(nn.NewOptimizer[float64](3, &nn.OptimizerOptions{Rate: 0.5, Momentum: 0.5, L2: 2,
+		Penalised: []nn.Span{{1, 2}}}))
 	w := []float64{1, 1, 1}
 	for range 2 {
 		if err := opt.Step(w, []float64{1, 1, 0}); err != nil {
@@ -113,7 +116,8 @@ func TestOptimizer(t *testing.T) {
 				w, g := make([]float32, n), slices.Repeat([]float32{1}, n)
 				g[at] = v
 				err := opt.Step(w, g)
-				if !errors.Is(err, optim.ErrNotFinite) || !strings.Contains(fmt.Sprint(err), fmt.Sprintf("gradient[%d]", at)) || opt.Steps() != 0 {
+				if !errors.Is(err, optim.ErrNotFinite) ||
+					!strings.Contains(fmt.Sprint(err), fmt.Sprintf("gradient[%d]", at)) || opt.Steps() != 0 {
 					t.Fatalf("error %v", err)
 				}
 				if i := slices.IndexFunc(w, func(x float32) bool { return x != 0 }); i >= 0 {
@@ -128,7 +132,8 @@ func TestOptimizer(t *testing.T) {
 // workers changes no bit.
 func TestOptimizerState(t *testing.T) {
 	const n = 70_001
-	for _, o := range []nn.OptimizerOptions{{Decay: 0.1}, {Momentum: 0.9}, {Method: optim.AdaGrad}, {Method: optim.Adam, L2: 0.1}} {
+	for _, o := range []nn.OptimizerOptions{{Decay: 0.1}, {Momentum: 0.9}, {Method: optim.AdaGrad},
+		{Method: optim.Adam, L2: 0.1}} {
 		rng := rand.New(rand.NewPCG(9, 9))
 		start := random[float32](rng, n)
 		gradients := [][]float32{random[float32](rng, n), random[float32](rng, n), random[float32](rng, n)}
@@ -157,7 +162,9 @@ func TestOptimizerState(t *testing.T) {
 		}
 	}
 	opt := must(nn.NewOptimizer[float32](3, &nn.OptimizerOptions{Method: optim.Adam}))
-	if opt.Restore(nn.OptimizerState[float32]{A: make([]float32, 3)}) == nil || opt.Restore(nn.OptimizerState[float32]{A: make([]float32, 3), B: []float32{0, 0, float32(math.NaN())}}) == nil {
+	if opt.Restore(nn.OptimizerState[float32]{A: make([]float32, 3)}) == nil ||
+		opt.Restore(nn.OptimizerState[float32]{A: make([]float32, 3),
+			B: []float32{0, 0, float32(math.NaN())}}) == nil {
 		t.Error("a wrong state is accepted")
 	}
 }

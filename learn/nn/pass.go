@@ -8,8 +8,9 @@ import (
 	"github.com/tropica-fst/tropica/learn/gemm"
 )
 
-// Product stores op(A)·op(B) + beta·C in C, as BLAS has it, for matrices in rows.
-type Product[T Float] func(tA, tB blas.Transpose, m, n, k int, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int)
+// Product stores op(A)·op(B) + beta·C in C, as in BLAS, for matrices in rows.
+type Product[T Float] func(tA, tB blas.Transpose, m, n, k int, a []T, lda int, b []T, ldb int,
+	beta T, c []T, ldc int)
 
 // Options adjusts NewPass; nil is the same as the zero value.
 type Options[T Float] struct {
@@ -49,14 +50,16 @@ func NewPass[T Float](n *Network, most int, opts *Options[T]) *Pass[T] {
 	p := &Pass[T]{net: n, most: most, product: opts.Product, team: newTeam(opts.Workers)}
 	if p.product == nil {
 		workers := p.team.workers
-		p.product = func(tA, tB blas.Transpose, m, n, k int, a []T, lda int, b []T, ldb int, beta T, c []T, ldc int) {
+		p.product = func(tA, tB blas.Transpose, m, n, k int, a []T, lda int, b []T, ldb int, beta T,
+			c []T, ldc int) {
 			gemm.Gemm(workers, tA, tB, m, n, k, 1, a, lda, b, ldb, beta, c, ldc)
 		}
 	}
 	for l := range n.Layers() {
 		size := n.sizes[l+1]
 		if most > maxParameters/size {
-			panic(fmt.Sprintf("nn: a batch of %d rows makes layer %d larger than %d elements", most, l+1, maxParameters))
+			panic(fmt.Sprintf("nn: a batch of %d rows makes layer %d larger than %d elements", most,
+				l+1, maxParameters))
 		}
 		p.y = append(p.y, make([]T, most*size))
 		if l+1 < n.Layers() {
@@ -86,7 +89,8 @@ func (p *Pass[T]) Forward(params, x []T, rows int) []T {
 		panic(fmt.Sprintf("nn: Forward on %d rows, with space for %d", rows, p.most))
 	}
 	if len(params) != n.Dim() || len(x) < rows*n.Inputs() {
-		panic(fmt.Sprintf("nn: Forward with %d parameters, of %d, and %d inputs, of %d", len(params), n.Dim(), len(x), rows*n.Inputs()))
+		panic(fmt.Sprintf("nn: Forward with %d parameters, of %d, and %d inputs, of %d", len(params), n.Dim(),
+			len(x), rows*n.Inputs()))
 	}
 	p.rows, p.x, p.params = rows, x[:rows*n.Inputs()], params
 	in := p.x
@@ -140,10 +144,10 @@ func (p *Pass[T]) addBias(job int) {
 	}
 }
 
-// Backward stores in grad the gradient, with respect to the parameters, of a function
-// of the outputs of the last Forward whose derivative with respect to them is dOutputs
-// (as many rows). params must be those of that Forward. The gradient is the sum over
-// rows: a caller who wants the mean divides dOutputs. dOutputs stays as it is.
+// Backward stores in grad the gradient, with respect to the parameters, of a function of the
+// outputs of the last Forward. dOutputs holds its derivative with respect to these outputs (as many
+// rows). params must be those of that Forward. The gradient is the sum over rows; for the mean,
+// divide dOutputs. dOutputs stays as it is.
 func (p *Pass[T]) Backward(params, dOutputs, grad []T) {
 	n := p.net
 	last := n.Layers() - 1

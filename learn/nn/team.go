@@ -23,7 +23,7 @@ func newTeam(workers int) *team {
 	}
 	t := &team{workers: workers}
 	t.help = func() {
-		t.take()
+		t.work()
 		t.done.Done()
 	}
 	return t
@@ -44,11 +44,11 @@ func (t *team) run(jobs int, f func(job int)) {
 	for range helpers {
 		go t.help()
 	}
-	t.take()
+	t.work()
 	t.done.Wait()
 }
 
-func (t *team) take() {
+func (t *team) work() {
 	for {
 		job := int(t.next.Add(1)) - 1
 		if job >= t.jobs {

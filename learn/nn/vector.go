@@ -2,9 +2,9 @@ package nn
 
 import "math"
 
-// The loops between the products. Each has its Go form here, which also ends the
-// vectors on machines that have another form (vector_amd64.go): both compute the same
-// operations in the same order.
+// The loops between the products. Each has its Go form here, which also handles the ends of vectors
+// on machines that have another form (vector_amd64.go). Both compute the same operations in the
+// same order.
 
 // biasReLU stores max(y+bias, 0) in y, and NaN where the sum is NaN.
 func biasReLU[T Float](y, bias []T) {

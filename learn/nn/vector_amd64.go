@@ -95,11 +95,11 @@ func stepAdamFast[T Float](w, a, b, g []T, s *adam[T]) int {
 	switch {
 	case n == 0:
 	case isSingle[T]():
-		stepAdam32(single(w), single(a), single(b), single(g), n, float32(s.rate), float32(s.tiny), 1, float32(s.l2),
-			float32(s.beta1), float32(s.beta2), float32(s.c1), float32(s.c2))
+		stepAdam32(single(w), single(a), single(b), single(g), n, float32(s.rate), float32(s.tiny),
+			1, float32(s.l2), float32(s.beta1), float32(s.beta2), float32(s.c1), float32(s.c2))
 	default:
-		stepAdam64(double(w), double(a), double(b), double(g), n, float64(s.rate), float64(s.tiny), 1, float64(s.l2),
-			float64(s.beta1), float64(s.beta2), float64(s.c1), float64(s.c2))
+		stepAdam64(double(w), double(a), double(b), double(g), n, float64(s.rate), float64(s.tiny),
+			1, float64(s.l2), float64(s.beta1), float64(s.beta2), float64(s.c1), float64(s.c2))
 	}
 	return n
 }

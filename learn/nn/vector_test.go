@@ -48,21 +48,24 @@ func testVectors[T Float](t *testing.T) {
 			"SGD": {func() { stepSGD(in(0), in(1), 0.25, 0.5) }, func(a, b, c, d float64) [arrays]float64 {
 				return [arrays]float64{(a - 0.25*b) * 0.5, b, c, d}
 			}},
-			"momentum": {func() { stepMomentum(in(0), in(1), in(2), 0.25, 0.75, 0.5) }, func(a, b, c, d float64) [arrays]float64 {
-				b = 0.75*b + c
-				return [arrays]float64{(a - 0.25*b) * 0.5, b, c, d}
-			}},
-			"AdaGrad": {func() { stepAdaGrad(in(0), in(1), in(2), 0.25, 0.125, 0.5) }, func(a, b, c, d float64) [arrays]float64 {
-				b += c * c
-				r := 0.25 / (0.125 + math.Sqrt(b))
-				return [arrays]float64{(a - r*c) / (1 + r*0.5), b, c, d}
-			}},
-			"Adam": {func() { stepAdam(in(0), in(1), in(2), in(3), &adam[T]{0.25, 0.125, 0.5, 0.1, 0.001, 10, 100}) }, func(a, b, c, d float64) [arrays]float64 {
-				b += 0.1 * (d - b)
-				c += 0.001 * (d*d - c)
-				r := 0.25 / (0.125 + math.Sqrt(c*100))
-				return [arrays]float64{(a - r*b*10) / (1 + r*0.5), b, c, d}
-			}},
+			"momentum": {func() { stepMomentum(in(0), in(1), in(2), 0.25, 0.75, 0.5) },
+				func(a, b, c, d float64) [arrays]float64 {
+					b = 0.75*b + c
+					return [arrays]float64{(a - 0.25*b) * 0.5, b, c, d}
+				}},
+			"AdaGrad": {func() { stepAdaGrad(in(0), in(1), in(2), 0.25, 0.125, 0.5) },
+				func(a, b, c, d float64) [arrays]float64 {
+					b += c * c
+					r := 0.25 / (0.125 + math.Sqrt(b))
+					return [arrays]float64{(a - r*c) / (1 + r*0.5), b, c, d}
+				}},
+			"Adam": {func() { stepAdam(in(0), in(1), in(2), in(3), &adam[T]{0.25, 0.125, 0.5, 0.1, 0.001, 10, 100}) },
+				func(a, b, c, d float64) [arrays]float64 {
+					b += 0.1 * (d - b)
+					c += 0.001 * (d*d - c)
+					r := 0.25 / (0.125 + math.Sqrt(c*100))
+					return [arrays]float64{(a - r*b*10) / (1 + r*0.5), b, c, d}
+				}},
 		}
 		for name, op := range ops {
 			for _, i := range []int{1, 2} { // what roots are taken of is not negative

@@ -14,8 +14,8 @@ type BoxQP struct {
 	H     [][]float64 // symmetric, positive semidefinite, with a positive diagonal; whole rows
 	C     []float64
 	Upper []float64 // positive, +Inf is no bound; nil is none at all
-	// Most ends the solution when an entry exceeds it, as they do where H and C leave the
-	// maximum without a bound; zero is 1e6 times the largest C over the least diagonal entry.
+	// Most bounds the entries: Maximize stops when one exceeds it, as happens where H and C leave
+	// the maximum unbounded. Zero is 1e6 times the largest C over the least diagonal entry.
 	Most float64
 	// Steps is the limit of steps; zero is 20 million.
 	Steps int
@@ -28,12 +28,12 @@ func (e *ErrUnbounded) Error() string {
 	return fmt.Sprintf("the maximum has no bound: entry %d grows without end", e.Entry+1)
 }
 
-// Maximize improves u, which it moves into the box first, until no entry of the gradient
-// points out of the bounds by more than tol. A step moves the entry of the largest gain to its
-// best value, and costs O(n). It returns the steps taken and the largest such entry.
+// Maximize first moves u into the box, then improves it until no entry of the gradient points out
+// of the bounds by more than tol. A step moves the entry of the largest gain to its best value, and
+// costs O(n). It returns the steps taken and the largest such entry.
 //
-// For C of ones the gradient is how much a sample's margin falls short, so that tol is the
-// largest violation of the constraints that u is the multiplier of.
+// When C is all ones the gradient is how far a sample's margin falls short. tol is then the largest
+// violation of the constraints of which u is the multiplier.
 //
 // Errors: ErrNotFinite, *ErrUnbounded, ErrSteps, and the context's.
 func (q *BoxQP) Maximize(ctx context.Context, u []float64, tol float64) (steps int, violation float64, err error) {

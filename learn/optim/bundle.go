@@ -11,8 +11,8 @@ import (
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
-// Risk is a convex function of a weight vector, smooth or not, that is seen by its tangents:
-// the largest loss-augmented score of structured learning, a hinge loss, a maximum.
+// Risk is a convex function of a weight vector, smooth or not, known by its tangents. Examples are
+// the largest loss-augmented score of structured learning, a hinge loss, and a maximum.
 type Risk interface {
 	Dim() int
 	// Tangent returns R(w) and stores a subgradient there in a, which is cleared: then
@@ -21,7 +21,7 @@ type Risk interface {
 }
 
 // BoundedRisk is a Risk whose value is known only up to a bound, since a maximum in it is not
-// always found: the plane of TangentBound touches at value, and R(w) ≤ upper.
+// always found. The plane of TangentBound touches at value, and R(w) ≤ upper.
 type BoundedRisk interface {
 	Risk
 	TangentBound(w, a []float64) (value, upper float64, err error)
@@ -42,13 +42,13 @@ func tangent(r Risk, w, a []float64) (value, upper float64, err error) {
 	return value, upper, err
 }
 
-// Bundle minimises J(w) = Lambda/2 |w|² + R(w) + ⟨Linear, w⟩ by cutting planes: R is replaced
-// by the maximum of tangents taken so far, the minimum of that model is found through its dual,
-// a SimplexQP over the planes, and a tangent is taken there. The model is below J, so that
-// its minimum proves how far the best point is from the least possible
-// (C. Teo, S. Vishwanathan, A. Smola and Q. Le, "Bundle methods for regularized risk
-// minimization", JMLR 11, 2010). It converges as 1/(Lambda·Gap) steps. With the norm L1 the
-// penalty is Lambda |w|₁, and the model a linear program.
+// Bundle minimises J(w) = Lambda/2 |w|² + R(w) + ⟨Linear, w⟩ by cutting planes. It replaces R by
+// the maximum of the tangents taken so far and minimises that model through its dual, a SimplexQP
+// over the planes. The next tangent is taken at that minimum. The model is below J, so that its
+// minimum proves how far the best point is from the least possible (C. Teo, S. Vishwanathan, A.
+// Smola and Q. Le, "Bundle methods for regularized risk minimization", JMLR 11, 2010). It converges
+// as 1/(Lambda·Gap) steps. With the norm L1 the penalty is Lambda |w|₁, and the model a linear
+// program.
 type Bundle struct {
 	Lambda float64
 	Norm   Norm      // "" is L2

@@ -37,8 +37,8 @@ type CCCP struct {
 	Pull float64
 }
 
-// CCCPResult is where a run of CCCP ended. F is J, and Lower a bound of the last convex problem
-// alone, not of J.
+// CCCPResult is where a run of CCCP ended. F is J; Lower is a bound of the last convex problem
+// only, not of J.
 type CCCPResult struct {
 	BundleResult
 	Outer []OuterStep
@@ -47,7 +47,7 @@ type CCCPResult struct {
 // OuterStep is what an outer step of CCCP came to.
 type OuterStep struct {
 	J        float64 // after it
-	Gap      float64 // asked of its convex problem
+	Gap      float64 // requested of its convex problem
 	Tangents int     // of P, since the beginning
 	Planes   int
 }

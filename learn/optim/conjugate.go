@@ -16,7 +16,7 @@ type ConjugateGradient struct {
 // ConjugateResult says how a solution ended.
 type ConjugateResult struct {
 	Iterations int
-	Residual   float64 // the largest |b - Ax|/|b| of a column, as the recursion has it
+	Residual   float64 // the largest |b - Ax|/|b| of a column, from the recursion
 }
 
 // Solve stores X in x, which is n×m row by row as b is. apply stores A·V in dst for an n×m V;

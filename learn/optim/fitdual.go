@@ -38,6 +38,10 @@ const (
 //	Hinge   Σ u_n - Eps·μ - Φ(λ),       λ_n = y_n u_n, 0 ≤ u_n ≤ w_n μ
 //
 // with Φ(λ) = Σ_g v_g max(0, t_g²/2 - Gamma) and t = Kᵀλ.
+//
+// A positive Ridge relaxes the bound: sample n may exceed it by u_n, at the cost of Σ u_n²/(2 Ridge).
+// Then u_n = Ridge·λ_n, the dual loses Ridge/2 Σ λ_n², and there is always a solution. Bounds,
+// Excess and violations are those of f_n + Ridge·λ_n.
 type FitDual struct {
 	K      []float64 // samples × cells, row-major: values of the cells' functions at the samples
 	Volume []float64 // v, of each cell; positive
@@ -46,6 +50,7 @@ type FitDual struct {
 	Eps    float64   // Hinge: positive
 	Target []float64 // y, of each sample
 	Weight []float64 // w of Hinge; nil is all 1
+	Ridge  float64   // the larger, the cheaper it is to exceed the bound; 0 is not at all
 	// Gap is the relative gap, and Violation the largest violation of the bound, at which Minimize
 	// stops. Zero is 1e-6; violations of Tube are in units of the largest |y_n|.
 	Gap, Violation float64
@@ -56,7 +61,7 @@ type FitDualResult struct {
 	Result
 	Alpha     []float64 // α of each cell; |α_g| < √(2 Gamma) is a cell in use in part
 	Values    []float64 // f at the samples
-	Primal    float64   // Σ v r(α)
+	Primal    float64   // Σ v r(α), with Ridge/2 Σ λ²
 	Dual      float64   // no α within the bound has less than this
 	Violation float64   // by how much the bound is exceeded; of Hinge the total
 }
@@ -91,6 +96,8 @@ func (d *FitDual) Check() error {
 		return bad("%d weights for %d samples", len(d.Weight), n)
 	case !(d.Gamma >= 0) || math.IsInf(d.Gamma, 1) || !(d.Eps >= 0) || math.IsInf(d.Eps, 1):
 		return bad("Gamma %v and Eps %v must be finite, and not negative", d.Gamma, d.Eps)
+	case !(d.Ridge >= 0) || math.IsInf(d.Ridge, 1):
+		return bad("Ridge %v must be finite, and not negative", d.Ridge)
 	case d.Bound == HingeBound && d.Eps == 0:
 		return bad("Eps of a total hinge must be positive; MarginBound with Eps = 0 allows none")
 	case d.Bound == MarginBound && d.Eps >= 1:
@@ -162,6 +169,7 @@ func (d *FitDual) Value(lambda, t []float64) float64 {
 	mu := 0.0
 	for n, l := range lambda {
 		u := l * d.Target[n]
+		v -= d.Ridge / 2 * l * l
 		switch {
 		case d.Bound == TubeBound:
 			v += u - math.Sqrt(d.Eps)*math.Abs(l)
@@ -199,10 +207,10 @@ func (d *FitDual) Excess(f []float64) float64 {
 	return worst
 }
 
-// Minimize runs a primal-dual interior-point method with Mehrotra's correction
-// (Nocedal and Wright, Numerical Optimization, 2nd ed., algorithm 16.4) from multipliers start,
-// nil for none, by default for at most 200 steps. The cells are eliminated from its linear
-// systems, so that a step costs O(samples²·cells + samples³/3) with the cells in use.
+// Minimize runs a primal-dual interior-point method with Mehrotra's correction (Nocedal and Wright,
+// Numerical Optimization, 2nd ed., algorithm 16.4). It starts from the multipliers start, nil for
+// none, and by default takes at most 200 steps. The cells are eliminated from its linear systems,
+// so that a step costs O(samples²·cells + samples³/3) with the cells in use.
 //
 // Errors: unusable problems, an *InfeasibleError, and those of the run.
 func (d *FitDual) Minimize(start []float64, c *run.Control) (*FitDualResult, error) {

@@ -141,6 +141,56 @@ func TestFitDualInterpolates(t *testing.T) {
 	}
 }
 
+// A ridge is what a cell for each sample alone would be, of volume Ridge and without a price:
+// with gamma = 0 both problems are the same. Without a tolerance they are kernel ridge regression.
+func TestFitDualRidge(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for _, d := range fitProblems(rng, 30) {
+		for i := range d.Target { // noise that no tolerance allows
+			if d.Bound == TubeBound {
+				d.Target[i] += rng.NormFloat64()
+			} else if rng.IntN(4) == 0 {
+				d.Target[i] *= -1
+			}
+		}
+		d.Ridge = 0.3
+		r, err := d.Minimize(nil, nil)
+		if err != nil || r.Gap() > 1e-6 || r.Violation > 2e-6*max(1, MaxAbs(d.Target)) {
+			t.Fatalf("%s gamma %v: gap %v, violation %v, %v", d.Bound, d.Gamma, r.Gap(), r.Violation, err)
+		}
+		if d.Gamma > 0 {
+			continue
+		}
+		n, g := len(d.Target), len(d.Volume)
+		wide := d
+		wide.Ridge, wide.K, wide.Volume = 0, make([]float64, n*(g+n)), make([]float64, g+n)
+		copy(wide.Volume, d.Volume)
+		for i := range n {
+			copy(wide.K[i*(g+n):], d.K[i*g:][:g])
+			wide.K[i*(g+n)+g+i] = 1
+			wide.Volume[g+i] = d.Ridge
+		}
+		w, err := wide.Minimize(nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if math.Abs(w.Dual-r.Dual) > 3e-6*math.Abs(w.Dual) {
+			t.Errorf("%s: %v with a ridge, %v with cells", d.Bound, r.Dual, w.Dual)
+		}
+	}
+	// (Q + ridge) λ = y: [[9.5, 4], [4, 3]]⁻¹ (3, 1) = (5, -2.5)/12.5.
+	d := FitDual{K: []float64{1, 2, 0, 0, 1, 1}, Volume: []float64{1, 2, 0.5}, Bound: TubeBound, Target: []float64{3, 1}, Ridge: 0.5}
+	r, err := d.Minimize(nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []float64{5 / 12.5, -2.5 / 12.5} {
+		if math.Abs(r.X[i]-want) > 1e-12 {
+			t.Errorf("multiplier %d: %v, want %v", i, r.X[i], want)
+		}
+	}
+}
+
 // A bound that nothing meets is told, with its samples.
 func TestFitDualInfeasible(t *testing.T) {
 	k := []float64{1, 0.5, 1, 0.5, 0.3, 1}

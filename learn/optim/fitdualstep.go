@@ -17,7 +17,7 @@ import (
 //
 // on the central path; α = θ·t. Rows are those of K times y_n for classes, so that multipliers are
 // not negative. The slacks of a row are r = f - y within ±√Eps (Tube), or m = y f - 1 + Eps
-// (Margin), or m - ξ = y f - 1 with the total of w·ξ bounded (Hinge).
+// (Margin), or m - ξ = y f - 1 with a bounded total of w·ξ (Hinge).
 type interior struct {
 	*FitDual
 	run   *run.Run
@@ -103,6 +103,7 @@ func (p *interior) begin(start []float64) {
 	for i, k := range p.K {
 		own += p.Volume[i%p.g] * k * k / float64(p.n)
 	}
+	own += p.Ridge
 	p.scale = p.widen * p.unit / math.Max(own, 1e-300)
 	p.warm = start != nil
 	if start != nil {
@@ -269,9 +270,16 @@ func (p *interior) step() (*run.Row, run.Reason, error) {
 		p.evaluate()
 		return p.row(0), "", nil
 	}
+	before := slices.Clone(p.now.x)
 	p.advance(length)
 	p.run.Evaluations++
 	if i := FirstNotFinite(p.now.x); i >= 0 {
+		if p.excess > p.tolerance() { // the system broke down on the way to infinity
+			copy(p.now.x, before)
+			p.transposeSigned(before, p.t)
+			p.lost = true
+			return p.row(0), run.NoProgress, nil
+		}
 		return nil, "", fmt.Errorf("fit dual: multiplier of sample %d: %w", i, ErrNotFinite)
 	}
 	p.evaluate()
@@ -314,8 +322,12 @@ func (p *interior) evaluate() {
 		alpha[g] = p.now.theta[g] * t
 	}
 	p.Apply(alpha, p.values)
-	p.excess = p.Excess(p.values)
 	primal := p.Complexity(alpha)
+	for i, x := range p.now.x {
+		p.values[i] += p.Ridge * x * p.sign[i]
+		primal += p.Ridge / 2 * x * x
+	}
+	p.excess = p.Excess(p.values)
 	dual := p.dual()
 	p.gap = math.Abs(primal-dual) / math.Max(math.Abs(primal), 1e-300)
 	if primal == 0 && dual == 0 {
@@ -386,7 +398,7 @@ func (p *interior) factor() error {
 		for j := range i {
 			p.system[i*n+j] *= p.sign[i] * p.sign[j]
 		}
-		p.system[i*n+i] += p.diagonal(i)
+		p.system[i*n+i] += p.diagonal(i) + p.Ridge
 	}
 	// Kernels at samples close to one another leave the matrix singular but for rounding.
 	kept := slices.Clone(p.system)
@@ -630,7 +642,13 @@ func (p *interior) result() *FitDualResult {
 		r.Alpha[g] = p.now.theta[g] * t
 	}
 	p.Apply(r.Alpha, r.Values)
-	r.Primal, r.Dual, r.Violation = p.Complexity(r.Alpha), p.Value(r.X, p.t), p.Excess(r.Values)
+	relaxed := slices.Clone(r.Values)
+	r.Primal, r.Dual = p.Complexity(r.Alpha), p.Value(r.X, p.t)
+	for i, x := range r.X {
+		relaxed[i] += p.Ridge * x
+		r.Primal += p.Ridge / 2 * x * x
+	}
+	r.Violation = p.Excess(relaxed)
 	r.F = -r.Dual
 	return r
 }

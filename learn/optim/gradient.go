@@ -1,8 +1,8 @@
 package optim
 
-// Gradient takes what terms add to a gradient. It adds at once where one
-// goroutine owns the vector, and otherwise keeps a log that is replayed in the
-// order of the examples, so that both give the same bits.
+// Gradient accumulates what terms add to a gradient. It adds at once where one goroutine owns the
+// vector. Otherwise it keeps a log that is replayed in the order of the examples. Both give the
+// same bits.
 type Gradient struct {
 	dense []float64
 	log   *gradientLog
@@ -52,8 +52,8 @@ type gradientPart struct {
 	values []float64
 }
 
-// logStripes is how many parts a log has at most: enough to share among the
-// workers of one machine, few enough that each part is written in long runs.
+// logStripes is the largest number of parts of a log: enough to share among the workers of one
+// machine, few enough to write each part in long runs.
 const logStripes = 32
 
 func newGradientLog(dim int) *gradientLog {

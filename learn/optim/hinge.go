@@ -12,10 +12,10 @@ import (
 //
 //	Σ_i C_i max(0, 1 - y_i ⟨v, x_i⟩) + ½ Σ_j Penalty_j v_j²
 //
-// over v, by the primal-dual interior point method with Mehrotra's corrector (S. Mehrotra, SIAM
-// J. Optimization 2, 1992): 10 to 30 steps of n·d² + d³/3 operations, to any accuracy,
-// whether or not the classes can be separated. Coordinates without a penalty, such as a
-// constant, are free.
+// over v, by the primal-dual interior point method with Mehrotra's corrector (S. Mehrotra, SIAM J.
+// Optimization 2, 1992). It takes 10 to 30 steps of n·d² + d³/3 operations, to any accuracy,
+// whether or not the classes can be separated. Coordinates without a penalty, such as a constant,
+// are free.
 type Hinge struct {
 	X       []float64 // n×d, row by row
 	Y       []float64 // ±1

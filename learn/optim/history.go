@@ -16,11 +16,10 @@ type pairs interface {
 	direction(v vectors, dst, g []float64, pushed bool, x, xNew []float64) float64
 }
 
-// history keeps the last pairs s = Δx, y = Δg of a quasi-Newton method, with
-// the inner products among them that the direction needs. With T = float32 pairs are
-// rounded when they are stored, and all inner products are of what is stored, so that
-// the approximate Hessian is still exactly the one of some pairs with ⟨s,y⟩ > 0:
-// positive definite.
+// history keeps the last pairs s = Δx, y = Δg of a quasi-Newton method, with the inner products
+// among them that the direction needs. With T = float32 pairs are rounded when they are stored, and
+// all inner products use the stored values. The approximate Hessian is therefore that of exact
+// pairs with ⟨s,y⟩ > 0, and positive definite.
 type history[T float32 | float64] struct {
 	s, y [][]T // oldest first
 	// sy[i][j] is ⟨s_i,y_j⟩ and yy[i][j] is ⟨y_i,y_j⟩.
@@ -45,10 +44,9 @@ func (h *history[T]) reset() {
 	h.s, h.y, h.sy, h.yy = nil, nil, nil, nil
 }
 
-// push adds the pair of a step, unless its curvature is not safely positive
-// (a non-convex stretch, or rounding), in which case the pair is left out. All
-// inner products that the pair and gNew need are taken in one pass over the
-// stored vectors: with 10 pairs a pass for each kind read them two and a half
+// push adds the pair of a step. It omits the pair if the curvature is not safely positive, because
+// of a non-convex stretch or rounding. One pass over the stored vectors computes all inner products
+// that the pair and gNew need. With 10 pairs, a pass for each kind would read them two and a half
 // times as often.
 func (h *history[T]) push(v vectors, xNew, x, gNew, g []float64) {
 	if h.len() == h.cap {
@@ -61,8 +59,8 @@ func (h *history[T]) push(v vectors, xNew, x, gNew, g []float64) {
 	}
 	k, m := len(h.spare), h.len()
 	s, y := h.spare[k-2], h.spare[k-1]
-	// By pair: ⟨s_i,y⟩ ⟨s_i,g⟩ ⟨y_i,y⟩ ⟨y_i,g⟩ ⟨y_i,s⟩; the new pair, of which the
-	// first is ⟨s,y⟩, comes last.
+	// By pair: ⟨s_i,y⟩ ⟨s_i,g⟩ ⟨y_i,y⟩ ⟨y_i,g⟩ ⟨y_i,s⟩. The new pair comes last; its first entry is
+	// ⟨s,y⟩.
 	sums := v.sums(len(x), 5*m+5, func(out []float64, lo, hi int) {
 		var bufS, bufY [stripe]float64
 		s, y, g := s[lo:hi], y[lo:hi], g[lo:hi]

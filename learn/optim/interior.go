@@ -15,14 +15,14 @@ type Inside interface {
 	AddBarrier(x []float64, weight float64, grad, hess []float64)
 }
 
-// Interior minimises F over the points that meet all constraints, by the barrier method: F - (1/t)
-// Σ log slack is minimised by Newton's method for growing t (S. Boyd and L. Vandenberghe,
+// Interior minimises F over the points that satisfy all constraints, by the barrier method.
+// Newton's method minimises F - (1/t) Σ log slack for growing t (S. Boyd and L. Vandenberghe,
 // Convex Optimization, 2004, chapter 11). It is for dozens of coordinates.
 type Interior struct {
 	F           Curved
 	Constraints []Inside
-	// Gap ends a run when what the barrier may cost, the number of constraints over t, is
-	// below it in relation to |F|, and to Scale; zero is 1e-9.
+	// Gap ends a run when the possible cost of the barrier, the number of constraints over t, falls
+	// below it relative to |F| and to Scale; zero is 1e-9.
 	Gap, Scale float64
 	// Enough, if not nil, ends a run when it holds: the first stage of a search for a point
 	// needs no optimum.

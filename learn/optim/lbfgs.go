@@ -16,9 +16,9 @@ import (
 // line search. Each point is evaluated once, value and gradient together. Where the
 // value is +Inf, outside of the domain of a barrier, say, the line search steps back.
 //
-// Its checkpoints hold the current point only: a resumed run starts a new
-// history from there and says so in Result.Note, so it does not repeat the
-// interrupted one exactly. Memory is 2·Memory+8 vectors.
+// Its checkpoints hold the current point only. A resumed run starts a new history from there and
+// says so in Result.Note, so it does not repeat the interrupted one exactly. Memory is 2·Memory+8
+// vectors.
 type LBFGS struct {
 	Memory int // pairs kept; zero is 10
 }
@@ -109,8 +109,7 @@ func (m LBFGS) Minimize(f Objective, x0 []float64, c *run.Control) (*Result, err
 	return finish(run.IterationLimit, nil)
 }
 
-// point remembers the last evaluation, because gonum asks for value and gradient
-// in two calls.
+// point remembers the last evaluation, because gonum requests value and gradient in two calls.
 type point struct {
 	r     *solving
 	f     Objective

@@ -23,9 +23,9 @@ const (
 //
 //	Ω(w¹, …, w^D) + Σ_d max_k (⟨a_k, w^d⟩ + b_k) + Σ_d ⟨v^d, w^d⟩,   k over the planes of task d.
 //
-// With the norm L2, Ω is half the quadratic form of the inverse of couple, and the minimum is
-// w^d = -Σ_e couple[d][e] s^e with s^e = v^e + Σ α_k a_k for the α of the dual program. With L1
-// there is one task, and Ω = lambda |w|₁.
+// With the norm L2, Ω is half the quadratic form of the inverse of couple. The minimum is w^d =
+// -Σ_e couple[d][e] s^e with s^e = v^e + Σ α_k a_k, where α solves the dual program. With L1 there
+// is one task, and Ω = lambda |w|₁.
 type master struct {
 	n      int
 	norm   Norm
@@ -83,8 +83,8 @@ func (m *master) add(p Plane) {
 	m.alpha = append(m.alpha, 0)
 }
 
-// solve finds the minimum of the model to within tol, stores where it is, and returns a bound
-// that it is not below: the value of the dual, which holds for whatever α was found.
+// solve finds the minimum of the model to within tol, stores its position, and returns a lower
+// bound of it. The bound is the value of the dual, which holds for any α.
 func (m *master) solve(tol float64) (lower float64, err error) {
 	m.aggregate()
 	if m.norm == L1 {
@@ -158,8 +158,9 @@ func (m *master) solve(tol float64) (lower float64, err error) {
 	return lower, nil
 }
 
-// aggregate replaces planes beyond keep, task by task. The mean of all by α has the value of
-// the dual, so that no bound is lost; the newest, and those of the largest α, stay beside it.
+// aggregate replaces planes beyond keep, task by task. Their mean weighted by α has the value of
+// the dual, so that no bound is lost. The newest planes, and those of the largest α, are kept
+// beside it.
 func (m *master) aggregate() {
 	for d := range m.next {
 		var own []int
@@ -222,8 +223,8 @@ func (m *master) slope(p *Plane) float64 {
 	return MaxAbs(row)
 }
 
-// tight says how exactly to solve a model: a part of the tolerance of a run, and nearly
-// exactly as long as there is no point to compare with.
+// tight returns how exactly to solve a model: a fraction of the tolerance of a run, and nearly
+// exactly while there is no point to compare with.
 func tight(best, tolerance float64) float64 {
 	if math.IsInf(best, 1) {
 		return 1e-9

@@ -53,8 +53,8 @@ func (m *master) solveL1(tol float64) (float64, error) {
 	return lower, nil
 }
 
-// path is a point of the interior: α with the slack s of each plane, and w = up - down with the
-// slacks rUp and rDown of its two bounds.
+// path is a point of the interior. It has α with the slack s of each plane, and w = up - down with
+// the slacks rUp and rDown of its two bounds.
 type path struct {
 	m                    *master
 	v                    []float64

@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// Maximizer is met by bounded sets on which a linear function can be maximised.
+// Maximizer is implemented by bounded sets on which a linear function can be maximised.
 type Maximizer interface {
 	Set
-	// Maximize stores in x, unless it is nil, a point of the set where ⟨g, ·⟩ is
-	// largest, and returns the maximum, or a bound just above it.
+	// Maximize returns the maximum of ⟨g, ·⟩ over the set, or a bound just above it. Unless x is
+	// nil it stores a maximiser there.
 	Maximize(g, x []float64) float64
 }
 
@@ -39,8 +39,8 @@ func (s Simplex) sum() float64 {
 	return s.Sum
 }
 
-// Maximize implements Maximizer. Where g_i is zero the bound is not looked at; an
-// infinite bound elsewhere gives an infinite maximum.
+// Maximize implements Maximizer. Where g_i is zero the bound is not read; an infinite bound
+// elsewhere gives an infinite maximum.
 func (b Box) Maximize(g, x []float64) float64 {
 	at := func(bound []float64, i int, none float64) float64 {
 		if bound == nil {

@@ -10,9 +10,8 @@ import (
 // Curved is a convex function with a Hessian, of few coordinates.
 type Curved interface {
 	Dim() int
-	// Curve returns f(x), +Inf outside of its domain, and stores the gradient and the lower
-	// triangle of the Hessian, Dim×Dim row by row; grad and hess are nil together where the
-	// value alone is asked for.
+	// Curve returns f(x), +Inf outside of its domain. It stores the gradient and the lower triangle
+	// of the Hessian, Dim×Dim row by row; both are nil when only the value is wanted.
 	Curve(x, grad, hess []float64) float64
 }
 
@@ -20,8 +19,8 @@ type Curved interface {
 // Hessian and its Cholesky factor, n³/6 operations. Where the Hessian is singular, multiples
 // of the identity are added until it is not.
 type Newton struct {
-	// Tolerance ends a run when half the squared decrement, which is about how far the value
-	// is above the minimum, is below it in relation to max(|f|, Scale); zero is 1e-10.
+	// Tolerance ends a run when half the squared decrement falls below it relative to max(|f|,
+	// Scale); zero is 1e-10. That quantity is about the distance of the value from the minimum.
 	Tolerance float64
 	Scale     float64 // zero is 1
 	Above     float64 // if positive, ends a run instead, without a relation

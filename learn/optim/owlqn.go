@@ -14,11 +14,10 @@ import (
 // of L1-regularized log-linear models", ICML 2007. With L1 = 0 it is L-BFGS with
 // a backtracking line search under the weak Wolfe curvature test on the pairs.
 //
-// The vector work is shared by Workers goroutines in stripes whose partial sums
-// are added in a fixed order, so results do not depend on their number. The two
-// loops are those of W. Chen, Z. Wang and J. Zhou, "Large-scale L-BFGS using
-// MapReduce", NIPS 2014: the direction is a combination of the stored vectors
-// with coefficients found from their inner products, hence two passes over
+// Workers goroutines share the vector work in stripes whose partial sums are added in a fixed
+// order, so results do not depend on their number. The two loops are those of W. Chen, Z. Wang and
+// J. Zhou, "Large-scale L-BFGS using MapReduce", NIPS 2014. The direction is a combination of the
+// stored vectors with coefficients computed from their inner products. That takes two passes over
 // memory instead of 4·Memory dependent ones; pairs.go has their inner loops.
 //
 // Value and GradNorm in rows and Result include the l1 term, GradNorm being that
@@ -184,9 +183,9 @@ func (q *owlqnRun) descent() (slope float64, reached bool) {
 	return q.v.dot(q.dir, q.pseudo), false
 }
 
-// search goes along the direction until the objective has fallen enough, and takes that
-// point. Where none is found it forgets the pairs, so that the next search is along the
-// steepest descent; the run ends where that was it, which is one of the reasons returned.
+// search moves along the direction until the objective has fallen enough. If no step succeeds it
+// forgets the pairs, so that the next search is along the steepest descent. If that was the
+// steepest descent, the run ends, and search returns the reason.
 func (q *owlqnRun) search(slope float64, reached bool) (run.Reason, error) {
 	q.step = 1
 	if q.h.len() == 0 {
@@ -209,7 +208,7 @@ func (q *owlqnRun) search(slope float64, reached bool) (run.Reason, error) {
 			}
 		}
 		if fNew <= q.fx+1e-4*decrease && decrease < 0 {
-			q.take(fNew)
+			q.accept(fNew)
 			return "", nil
 		}
 		if q.run.Evaluations >= q.run.Stop.Evaluations {
@@ -230,8 +229,8 @@ func (q *owlqnRun) search(slope float64, reached bool) (run.Reason, error) {
 	return "", nil
 }
 
-// take makes xNew the point.
-func (q *owlqnRun) take(fNew float64) {
+// accept makes xNew the current point.
+func (q *owlqnRun) accept(fNew float64) {
 	q.h.push(q.v, q.xNew, q.x, q.gNew, q.g)
 	q.moved = true
 	q.x, q.xNew = q.xNew, q.x

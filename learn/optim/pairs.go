@@ -2,10 +2,10 @@ package optim
 
 import "math"
 
-// The inner loops of quasi-Newton methods, which run at the speed of memory: each
-// stored vector is read once for all that is asked of it. On amd64 with AVX2 and FMA
-// the longest front of a multiple of 8 elements goes through assembly
-// (pairs_amd64.s); the sums differ from those in Go by rounding only.
+// The inner loops of quasi-Newton methods run at the speed of memory, so each stored vector is read
+// once for all products that it enters. On amd64 with AVX2 and FMA the longest prefix of a multiple
+// of 8 elements goes through assembly (pairs_amd64.s). The sums differ from those in Go by rounding
+// only.
 
 // dots adds ⟨s_i,y⟩, ⟨s_i,g⟩, ⟨y_i,y⟩, ⟨y_i,g⟩ and ⟨y_i,s⟩ to out.
 func dots[T float32 | float64](out *[5]float64, si, yi []T, y, g, s []float64) {

@@ -24,8 +24,8 @@ func largestAVX2(x *float64, n int) (m, bad float64)
 
 var hasAVX2 = cpu.X86.HasAVX2 && cpu.X86.HasFMA
 
-// dotsFront adds the inner products over the longest front whose length is a multiple
-// of 8, and returns that length; zero where there is no assembly.
+// dotsFront adds the inner products over the longest prefix whose length is a multiple of 8, and
+// returns that length. It returns zero where there is no assembly.
 func dotsFront[T float32 | float64](out *[5]float64, si, yi []T, y, g, s []float64) int {
 	n := len(si) &^ 7
 	if !hasAVX2 || n == 0 {

@@ -60,11 +60,11 @@ func NewBoxSimplex(n int, lo, hi []float64, sum float64) (*BoxSimplex, error) {
 	return s, nil
 }
 
-// Project implements Set. Entries are only ever compared and subtracted from one another: of
-// 1e16 - τ nothing of a sum of 1 would be left.
+// Project implements Set. Entries are only compared and subtracted from one another: 1e16 - τ would
+// lose a sum of 1.
 func (s *BoxSimplex) Project(x []float64) {
-	// Where, as τ grows, coordinate i leaves Hi (τ = v_i - Hi_i) or comes to Lo, each as a sum
-	// of two floats that is exact (D. Knuth, The Art of Computer Programming 2, 4.2.2).
+	// The values of τ at which coordinate i leaves Hi (τ = v_i - Hi_i) or reaches Lo as τ grows.
+	// Each is an exact sum of two floats (D. Knuth, The Art of Computer Programming 2, 4.2.2).
 	type bend struct {
 		i           int
 		bound       float64
@@ -235,11 +235,10 @@ func (s *SimplexBall) Maximize(g, x []float64) float64 {
 
 // Vertices is the convex hull of points.
 //
-// Projection: with the origin moved to v, the least u ≥ 0 in |Σ u_j p_j|² + (Σ u_j
-// - 1)² is a multiple of the mixture with the shortest sum, so that it comes from
-// non-negative least squares: exact, as many steps as there are changes of the
-// active points. (After P. Wolfe, "Finding the nearest point in a polytope",
-// Math. Programming 11, 1976.)
+// Projection: with the origin moved to v, let u ≥ 0 minimise |Σ u_j p_j|² + (Σ u_j - 1)². It is a
+// multiple of the mixture with the shortest sum. Non-negative least squares finds it exactly, in as
+// many steps as the active points change. (After P. Wolfe, "Finding the nearest point in a
+// polytope", Math. Programming 11, 1976.)
 type Vertices struct{ points [][]float64 }
 
 // NewVertices returns the hull of points, all of one length and finite. No points

@@ -11,10 +11,10 @@ import (
 
 // Polytope is the part of the unit simplex where A x ≤ b.
 //
-// Projection: least-distance programming by non-negative least squares, exact in
-// as many steps as the active constraints change (C. Lawson and R. Hanson, Solving
-// Least Squares Problems, 1974, chapter 23). Each step solves least squares over
-// the active constraints: for dozens of these, not thousands.
+// Projection is least-distance programming by non-negative least squares. It is exact in as many
+// steps as the active constraints change (C. Lawson and R. Hanson, Solving Least Squares Problems,
+// 1974, chapter 23). Each step solves least squares over the active constraints: for dozens of
+// these, not thousands.
 type Polytope struct {
 	rows [][]float64 // of A, then the non-negativity of each coordinate; as G x ≥ h
 	h    []float64
@@ -23,8 +23,8 @@ type Polytope struct {
 	b    []float64
 }
 
-// flat is what points may exceed rows of unit length by: sets without an inside, such as one
-// point that rows say in different words, would else be empty by a rounding.
+// flat is the allowed violation of rows of unit length. Sets without an interior, such as one point
+// that rows describe redundantly, would otherwise be empty by rounding.
 const flat = 1e-12
 
 // NewPolytope returns the set in n dimensions. The error is ErrEmptySet when no
@@ -99,8 +99,8 @@ func (s *Polytope) project(x []float64) ([]float64, bool) {
 	if u, ok := s.projectWithin(x, 0); ok {
 		return u, true
 	}
-	// A set without an inside may be empty by a rounding, which is mostly of the last digits: what is
-	// found within those is exact but for them, which within flat it would not be.
+	// A set without an interior may be empty by a rounding, mostly of the last digits. Within that
+	// smaller tolerance the solution is exact except for those digits; within flat it would not be.
 	digits := 1e-15 * float64(s.n)
 	if u, ok := s.projectWithin(x, digits*(1+MaxAbs(x))); ok {
 		return u, true
@@ -137,8 +137,8 @@ func (s *Polytope) projectWithin(x []float64, slack float64) ([]float64, bool) {
 	f := make([]float64, n+1)
 	f[n] = 1
 	u, r := nnls(columns, f) // r = f - E u
-	// r is zero, but for rounding, when there is no solution; else r_n = |r|² is
-	// 1/(1+|d/scale|²) and |d| is at most the diameter plus the distance.
+	// r is zero, except for rounding, when there is no solution. Otherwise r_n = |r|² is
+	// 1/(1+|d/scale|²), and |d| is at most the diameter plus the distance.
 	if !(r[n] > 1e-11) {
 		return nil, false
 	}
@@ -155,10 +155,10 @@ func (s *Polytope) projectWithin(x []float64, slack float64) ([]float64, bool) {
 	return u, true
 }
 
-// Maximize implements Maximizer by projections of points ever further along g: the
-// proximal point method, which ends on linear functions (R. T. Rockafellar, SIAM
-// J. Control and Optimization 14, 1976). What it returns is proved: with the
-// multipliers y ≥ 0 of A, no point of the set has more than max_k (g - Aᵀy)_k + ⟨y, b⟩.
+// Maximize implements Maximizer by projecting points ever further along g. This is the proximal
+// point method, which terminates on linear functions (R. T. Rockafellar, SIAM J. Control and
+// Optimization 14, 1976). The value returned is proved: with the multipliers y ≥ 0 of A, no point
+// of the set exceeds max_k (g - Aᵀy)_k + ⟨y, b⟩.
 func (s *Polytope) Maximize(g, x []float64) float64 {
 	if x == nil {
 		x = make([]float64, s.n)

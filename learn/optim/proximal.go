@@ -10,8 +10,8 @@ import (
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
-// Composite is f + h for a convex f that is seen by its (sub)gradients, and an h whose proximal
-// points are known: a penalty, or a Set, where h is 0 inside and infinite outside.
+// Composite is f + h for a convex f known by its (sub)gradients, and an h whose proximal points are
+// known. h is a penalty, or a Set, where it is 0 inside and infinite outside.
 type Composite interface {
 	Objective // f
 	// Prox replaces x by the minimiser of h(z) + Σ (z_i-x_i)²/(2 step_i); step may have one
@@ -33,9 +33,9 @@ type within struct {
 func (w within) Prox(x, _ []float64)       { w.s.Project(x) }
 func (w within) Penalty([]float64) float64 { return 0 }
 
-// Proximal minimises a Composite by steps x ← prox(x - step·∇f(x)). It needs no curvature, and no
-// more of f than a draw of its gradient: the solver for problems too large for second order,
-// and for stochastic ones.
+// Proximal minimises a Composite by steps x ← prox(x - step·∇f(x)). It needs no curvature, and of f
+// only a draw of its gradient. Use it for problems too large for second order, and for stochastic
+// ones.
 //
 // Without a Step it is FISTA with backtracking and restarts (A. Beck and M. Teboulle, "A fast
 // iterative shrinkage-thresholding algorithm", SIAM J. Imaging Sciences 2, 2009; B. O'Donoghue

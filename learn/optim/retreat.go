@@ -6,12 +6,11 @@ import (
 	"gonum.org/v1/gonum/optimize"
 )
 
-// retreat is the Moré-Thuente line search for functions that may be +Inf along the
-// line. That search interpolates values and slopes, and fails on infinite ones. So a
-// step to +Inf is answered here: the next is a tenth of the way from the longest step
-// with a finite value, and from the first finite value on the search begins anew,
-// never to go as far as the shortest step that was infinite. Each retreat brings the
-// two together at least by half, so there are few.
+// retreat is the Moré-Thuente line search for functions that may be +Inf along the line. That
+// search interpolates values and slopes, and fails on infinite ones. This type handles a step to
+// +Inf. The next step is a tenth of the way from the longest step with a finite value. From the
+// first finite value on the search starts anew, and never goes as far as the shortest infinite
+// step. Each retreat at least halves the distance of the two, so there are few.
 type retreat struct {
 	search     optimize.MoreThuente
 	f, g       float64 // value and slope where the line begins

@@ -1,11 +1,10 @@
 package optim
 
-// Scaled returns z -> f(scale∘z), the product taken entry by entry: a diagonal
-// preconditioner. A quasi-Newton method that starts from a multiple of the
-// identity converges in fewer steps when the curvature along all coordinates of z
-// is alike, that is with scale_j near the root of the inverse of the curvature
-// along x_j. A solution z stands for x = scale∘z; an l1 penalty on x is one on z
-// with weights scale.
+// Scaled returns z -> f(scale∘z), the product taken entry by entry: a diagonal preconditioner. A
+// quasi-Newton method that starts from a multiple of the identity converges in fewer steps when the
+// curvature along all coordinates of z is alike. Choose scale_j near the root of the inverse of the
+// curvature along x_j. A solution z stands for x = scale∘z; an l1 penalty on x is one on z with
+// weights scale.
 //
 // The products are shared by workers goroutines.
 func Scaled(f Objective, scale []float64, workers int) Objective {

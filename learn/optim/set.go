@@ -27,14 +27,14 @@ func (s Simplex) Project(x []float64) {
 	projectSimplex(x, s.sum())
 }
 
-// projectSimplex replaces x by max(x-θ, 0), θ being such that the sum is as asked.
-// The largest entry is taken off first: what is further below it than the sum becomes
-// zero, and with entries of 1e16 nothing of a sum of 1 would be left in θ.
+// projectSimplex replaces x by max(x-θ, 0), with θ such that the sum is as requested. It subtracts
+// the largest entry first. Entries further below it than the sum become zero, and with entries of
+// 1e16 θ would otherwise lose a sum of 1 entirely.
 func projectSimplex(x []float64, sum float64) {
 	if !(sum > 0) {
 		panic(fmt.Sprintf("optim: a simplex of sum %v: it must be positive", sum))
 	}
-	if sum > 0x1p900 { // sums of so many overflow
+	if sum > 0x1p900 { // sums of this many entries overflow
 		for i := range x {
 			x[i] *= 0x1p-200
 		}
@@ -93,9 +93,8 @@ func (b Box) Project(x []float64) {
 // largest-entry norm, and a zero Q means 2. Another Q, or a negative Radius, is a
 // mistake in the program, and Project panics.
 //
-// Q = 1 goes through the simplex; other Q than 1, 2 and ∞ solve the optimality
-// conditions z_i + λ q z_i^{q-1} = |x_i|, see projectLq: O(n) for each of about fifty
-// trial values.
+// Q = 1 uses the simplex. Other Q than 1, 2 and ∞ solve the optimality conditions z_i + λ q
+// z_i^{q-1} = |x_i| (projectLq), at O(n) for each of about fifty trial values.
 type Ball struct{ Q, Radius float64 }
 
 func (b Ball) Project(x []float64) {
@@ -168,10 +167,10 @@ func unitNorm(x []float64, top, q float64) float64 {
 //
 //	z_i + λ q z_i^{q-1} = a_i,  Σ z_i^q = 1.
 //
-// λ is no good unknown: at q = 200 it runs over thousands of decimal orders. The
-// largest entry s of z is one, and as s^q is between 1/n and 1, the unknown here is
-// v = -q log s, between 0 and log n, whatever q. What is taken off the largest entry,
-// top = max a - s, then gives all others by the quotient of two conditions,
+// λ is a poor unknown: at q = 200 it spans thousands of decimal orders. The largest entry s of z is
+// a better one. As s^q is between 1/n and 1, the unknown here is v = -q log s, between 0 and log n
+// for any q. What is taken off the largest entry, top = max a - s, then gives all others by the
+// quotient of two conditions,
 //
 //	(a_i - z_i)/top = (z_i/s)^{q-1},
 //

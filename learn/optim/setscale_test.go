@@ -146,7 +146,7 @@ func TestSimplexOfAnyMagnitude(t *testing.T) {
 	}
 }
 
-// Mistakes in a program are told at once, and by name.
+// Mistakes in a program are reported at once, by name.
 func TestSetsThatAreNone(t *testing.T) {
 	for want, s := range map[string]optim.Set{
 		"Lo has 0 bounds for 2": optim.Box{Lo: []float64{}},

@@ -6,15 +6,15 @@ import (
 	"math"
 )
 
-// SimplexQP is the concave quadratic program over a product of simplices that the duals of
-// bundle methods are: maximise ⟨C, α⟩ - αᵀHα/2 over α ≥ 0 whose entries sum to 1 in each block.
+// SimplexQP is a concave quadratic program over a product of simplices: maximise ⟨C, α⟩ - αᵀHα/2
+// over α ≥ 0 whose entries sum to 1 in each block. The duals of bundle methods are of this form.
 type SimplexQP struct {
 	H      [][]float64 // symmetric, positive semidefinite; only the lower triangle is read
 	C      []float64
 	Blocks []int // sizes of the blocks, one after the other; nil is one block of all
 }
 
-// ErrSteps reports a limit of steps that was met before the accuracy asked for.
+// ErrSteps reports that the limit of steps was reached before the requested accuracy.
 var ErrSteps = errors.New("too many steps")
 
 func (q *SimplexQP) h(i, j int) float64 {
@@ -24,9 +24,9 @@ func (q *SimplexQP) h(i, j int) float64 {
 	return q.H[i][j]
 }
 
-// Maximize improves alpha until it is within tol of the maximum, and returns by how much it
-// may be below: max_d in blocks ⟨∇, d - α⟩, which concavity makes a bound. Blocks of alpha
-// that are no points of their simplex start at its centre.
+// Maximize improves alpha until it is within tol of the maximum. It returns a bound on the distance
+// that remains: max_d in blocks ⟨∇, d - α⟩, valid by concavity. Blocks of alpha that are not points
+// of their simplex start at its centre.
 //
 // Each step moves mass between two entries of a block, the pair of largest gain by second
 // derivatives (R. Fan, P. Chen and C. Lin, "Working set selection using second order

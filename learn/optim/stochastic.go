@@ -31,24 +31,23 @@ func (m Method) String() string {
 	return fmt.Sprintf("Method(%d)", int(m))
 }
 
-// Stochastic minimises Σ_i f_i(x) + L2/2 |x|² + L1 Σ|x_j| by steps on
-// minibatches drawn without replacement in passes over the terms. Steps follow
-// the mean gradient of the minibatch, and the penalties divided by the number of
-// terms, so that the rate does not depend on the number of examples.
+// Stochastic minimises Σ_i f_i(x) + L2/2 |x|² + L1 Σ|x_j| by steps on minibatches drawn without
+// replacement in passes over the terms. Steps follow the mean gradient of the minibatch, and the
+// penalties divided by the number of terms. The rate therefore does not depend on the number of
+// examples.
 //
-// The penalties act as proximal steps: weights become exactly zero under L1. For
-// Supported terms they are applied to a coordinate when it is next read, in
-// closed form for all the steps in between, so that a step costs what its
-// minibatch touches. Adam then leaves the moments of untouched coordinates alone.
+// The penalties act as proximal steps: weights become exactly zero under L1. For Supported terms
+// they are applied to a coordinate when it is next read, in closed form for all the steps in
+// between. A step then costs only the coordinates that its minibatch touches. Adam then does not
+// update the moments of untouched coordinates.
 //
-// Runs are determined by Seed, for any number of workers, and a run resumed from
-// a checkpoint goes on exactly as if it had not been interrupted.
+// Runs are determined by Seed, for any number of workers. A run resumed from a checkpoint continues
+// exactly as if it had not been interrupted.
 //
-// In rows and Result, Objective is the sum of the minibatch values as met during
-// the pass, each at the point of its time, plus the penalties at the end of the
-// pass; GradNorm is zero: neither is known without a further pass. With a constant
-// rate these values may never settle within Stop.Relative: the run then ends at its
-// limit of passes, and has not converged. One whose values rise has diverged.
+// In rows and Result, Objective is the sum of the minibatch values met during the pass, plus the
+// penalties at its end. GradNorm is zero. Exact values would take a further pass. With a constant
+// rate these values may never settle within Stop.Relative: the run then ends at its limit of
+// passes, and has not converged. One whose values rise has diverged.
 type Stochastic struct {
 	Method  Method
 	Rate    float64 // zero is 0.1 for SGD and AdaGrad, 0.001 for Adam
@@ -106,12 +105,11 @@ type stochastic struct {
 
 	x    []float64
 	a, b []float64 // AdaGrad: a = Σg²; Adam: a, b = first and second moment
-	// What the penalties did to a coordinate since it was last read. With SGD's
-	// common rate, the steps in between took |x| to
-	// shrink·(|x|/shrinkAt - (slack-slackAt)). AdaGrad and Adam have a rate for
-	// each coordinate, which stays as it was when last touched; the penalties
-	// move at the same rates as the gradient, else the minimum would be another
-	// (as it is with Adam's decoupled weight decay).
+	// What the penalties did to a coordinate since it was last read. With SGD's common rate, the
+	// steps in between took |x| to shrink·(|x|/shrinkAt - (slack-slackAt)). AdaGrad and Adam have a
+	// rate for each coordinate, which stays as it was when last touched. The penalties use the same
+	// rates as the gradient; otherwise the minimum would move, as with Adam's decoupled weight
+	// decay.
 	shrinkAt, slackAt []float64 // SGD
 	shrink, slack     float64   // SGD
 	stepAt, rateAt    []float64 // AdaGrad, Adam

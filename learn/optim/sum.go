@@ -24,8 +24,8 @@ type Worker interface {
 	Eval(i int, x []float64, g *Gradient) (float64, error)
 }
 
-// Supported is met by Terms that know which coordinates each term reads and
-// adds to; the stochastic solvers then leave the others alone.
+// Supported is implemented by Terms that know which coordinates each term reads and adds to. The
+// stochastic solvers then skip the others.
 type Supported interface {
 	// Support calls visit(at, n) for runs of coordinates that cover those of f_i.
 	Support(i int, visit func(at, n int))
@@ -36,9 +36,9 @@ type SumOptions struct {
 	Workers int     // goroutines; zero is GOMAXPROCS
 	Scale   float64 // multiplies the sum: 1/Len() gives the mean; zero is 1
 
-	// Dense is for terms whose gradients touch most coordinates. Examples are
-	// then added in 16 contiguous blocks, each with a gradient of its own, and
-	// the blocks in a fixed tree: 16·Dim floats, and other bits than without.
+	// Dense is for terms whose gradients touch most coordinates. Examples are then added in 16
+	// contiguous blocks, each with its own gradient, and the blocks in a fixed tree. This takes
+	// 16·Dim floats, and gives other bits than the sparse way.
 	Dense bool
 }
 
@@ -46,10 +46,10 @@ type SumOptions struct {
 // the examples. Its gradient has the bits of the loop that adds one example after
 // the other (or of the fixed blocks, see Dense). Neither depends on Workers.
 //
-// Sparse gradients of several workers go through logs (see Gradient), each
-// addition being written once and read once in order. That pays where a term
-// costs more than its additions: BenchmarkSum, all of whose cost is 200 rows of
-// 22 additions an example into 10^6 weights, gains little.
+// Sparse gradients of several workers go through logs (see Gradient), each addition being written
+// once and read once in order. This pays where a term costs more than its additions. BenchmarkSum,
+// where all of the cost is adding 200 rows of 22 numbers an example into 10^6 weights, gains
+// little.
 //
 // A Sum is not for use by several goroutines at once.
 type Sum struct {
@@ -148,11 +148,10 @@ func (s *Sum) plain(x []float64) error {
 	})
 }
 
-// logged evaluates blocks of examples in rounds: in each, workers fill one log
-// a block, then replay all logs of the round stripe by stripe, in order. Where
-// rounds end does not matter to the result; their length follows the size of the
-// logs, which must stay in cache (with rounds of 36 MB two workers took longer
-// than one in BenchmarkSum; see there).
+// logged evaluates blocks of examples in rounds. In each round workers fill one log a block, then
+// replay all logs of the round stripe by stripe, in order. Where rounds end does not affect the
+// result. Their length follows the size of the logs, which must stay in cache: with rounds of 36 MB
+// two workers took longer than one in BenchmarkSum.
 func (s *Sum) logged(x, grad []float64) error {
 	const smallest, largest = 1 << 18, 1 << 20 // bytes logged in a round
 	n := len(s.values)

@@ -123,7 +123,8 @@ func TestPerturbation(t *testing.T) {
 			t.Errorf("P falls from %v by %v to %v: not convex and decreasing", values[k-1], values[k],
 				values[k+1])
 		}
-		if u := step * float64(k); math.Abs(u-3) > step { // at 3 the constraint is idle and P has a corner of the second derivative
+		// at 3 the constraint is idle and P has a corner of the second derivative
+		if u := step * float64(k); math.Abs(u-3) > step {
 			near(t, "-dP/du", -slope, lambda[k], 1e-6)
 		}
 	}

@@ -23,7 +23,8 @@ type Program interface {
 	Constraints() (pointwise, mean int)
 	// Weights are those of the examples in means, of mean 1; nil is all 1.
 	Weights() []float64
-	// Eval looks at some examples. It fills v and, unless grad is nil, stores there the gradient of
+	// Eval evaluates some examples. It fills v and, unless grad is nil, stores there the gradient
+	// of
 	//
 	//	mean over rows of ( l_0n + Σ_j lambda_jn l_jn ) + Σ_i mu_i mean over rows of l_in + penalty,
 	//
@@ -32,7 +33,7 @@ type Program interface {
 	Eval(x []float64, rows []int, lambda, mu []float64, v *Values, grad []float64) error
 }
 
-// Values is what Program.Eval says of some examples.
+// Values is the result of Program.Eval for some examples.
 type Values struct {
 	Objective float64   // mean l_0 plus the penalty
 	Point     []float64 // l_jn, a row of them for each example
@@ -51,25 +52,25 @@ const (
 )
 
 // Descent is the primal-dual algorithm of resilient learning (algorithm 5 of the source,
-// corrected): on every minibatch a step of x down the Lagrangian, of the relaxations u down, and
-// of the multipliers up,
+// corrected). On every minibatch it takes a step of x down the Lagrangian, of the relaxations u
+// down, and of the multipliers up,
 //
 //	x ← x - Rate·∇,  u ← argmin h(u) - λu,  λ ← [λ + RateMultiplier·(l(x) - u)] onto [0, MaxLambda].
 //
-// Losses are those of the one evaluation that gave the gradient, at the x before the step.
-// Multipliers of examples outside of the minibatch stay as they are. They begin at 1, or at the
-// cap of h where that is lower, and u at [l]_+ of the first x. With the other Methods the first
-// pointwise constraint of a Program is taken as the loss, and weights are 1 or 0.
+// Losses come from the evaluation that gave the gradient, at the x before the step. Multipliers of
+// examples outside of the minibatch stay as they are. They begin at 1, or at the cap of h where
+// that is lower, and u at [l]_+ of the first x. With the other Methods the first pointwise
+// constraint of a Program is the loss, and weights are 1 or 0.
 //
 // A pass is one step of run.Loop. Runs are determined by Seed, for any number of workers, and a
 // resumed run gives the bits of the unbroken one. With one minibatch of all examples a run ends
-// when residuals and gradient are at most Tolerance; otherwise at its limit of passes, since
-// noise remains.
+// when residuals and gradient are at most Tolerance. Otherwise noise remains, and it ends at its
+// limit of passes.
 type Descent struct {
 	Method Method  // "" is Resilient
 	Rate   float64 // of x; 0 is 0.01
-	// RateMultiplier is the rate of the multipliers, times the curvature of h: with the exact step
-	// of u it is the share of the way that λ goes to h'(l). 0 is 0.01.
+	// RateMultiplier is the rate of the multipliers, times the curvature of h. With the exact step
+	// of u it is the fraction by which λ moves towards h'(l). 0 is 0.01.
 	RateMultiplier float64
 	// RateSlack is the rate of gradient steps of u. 0 takes the exact step. A rate above the
 	// inverse of h's curvature is refused: it oscillates, as 1 does with |u|².
@@ -224,7 +225,8 @@ func (s *descending) check() error {
 		return err
 	}
 	if c := s.h.At(nil, nil).Curvature(); s.RateSlack > 0 && s.RateSlack*c > 1 {
-		return fmt.Errorf("resilient: rate of u: %v is above %v, the inverse curvature of the relaxation %s, and u would oscillate; give at most that, or 0 for the exact step",
+		return fmt.Errorf("resilient: rate of u: %v is above %v, the inverse curvature of the relaxation %s, "+
+			"and u would oscillate; give at most that, or 0 for the exact step",
 			s.RateSlack, 1/c, s.h.Name())
 	}
 	return nil

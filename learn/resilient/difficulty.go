@@ -17,8 +17,10 @@ type Difficulty struct {
 	Relaxation string  // Name of the relaxation
 	Examples   int     // of the training
 	Mean       float64 // multiplier of them all
-	Folds      int     // multipliers are of models trained without the example's fold of so many; 0 is of the model itself
-	Top        []Hard
+	// multipliers are of models trained without the example's fold of so many; 0 is of the model
+	// itself
+	Folds int
+	Top   []Hard
 }
 
 // Hard is an example with its multiplier.
@@ -37,7 +39,7 @@ func NewDifficulty(h Relaxation, losses, lambda []float64,
 	return listed(h.Name(), losses, lambda, Rank(losses, lambda), show)
 }
 
-// ByLoss lists examples by their losses, for methods whose weights say nothing of how hard an
+// ByLoss lists examples by their losses, for methods whose weights do not measure how hard an
 // example is: ITLM's are least for the hardest. name stands in the place of the relaxation.
 func ByLoss(name string, losses, weights []float64, show func(i int) (place, what string)) *Difficulty {
 	return listed(name, losses, weights, Rank(losses, losses), show)
@@ -89,7 +91,8 @@ func (d *Difficulty) Section() []learner.Section {
 	}
 	s := learner.Section{Title: "hardest examples",
 		Columns: []string{"place", "example", "loss", "multiplier"},
-		Note: fmt.Sprintf("of %d training examples, relaxation %s, mean multiplier %.4g: large ones are hard, rare, or wrong",
+		Note: fmt.Sprintf("of %d training examples, relaxation %s, mean multiplier %.4g: large ones are hard, "+
+			"rare, or wrong",
 			d.Examples, d.Relaxation, d.Mean)}
 	if d.Folds > 0 {
 		s.Note += fmt.Sprintf("; each by a model of the other %d of %d folds", d.Folds-1, d.Folds)
@@ -108,8 +111,7 @@ const (
 	arrayNumbers = "resilient/numbers" // examples, mean multiplier, folds; then losses and multipliers
 )
 
-// Put adds the list to a model file. Nil adds nothing; readers of earlier programs do not look
-// at it.
+// Put adds the list to a model file. Nil adds nothing; readers of earlier programs ignore it.
 func (d *Difficulty) Put(c *model.Container) error {
 	if d == nil {
 		return nil

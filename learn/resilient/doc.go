@@ -1,6 +1,6 @@
-// Package resilient learns from data of which some are wrong, rare or hard: it lets every example's
-// loss be as large as pays, and charges for it. What an example's multiplier says is how hard it is
-// to fit, so that wrong annotations can be borne, and found.
+// Package resilient learns from data where some examples are wrong, rare or hard. It lets the loss
+// of each example rise as far as that pays, and charges for it. The multiplier of an example
+// measures how hard it is to fit. Wrong annotations therefore do little harm, and can be found.
 //
 //	h := resilient.Huber{Delta: 0.5}
 //	f, err := resilient.NewObjective(examples, h)                // Σ w h(loss), for any solver
@@ -9,10 +9,10 @@
 //
 // # The problem
 //
-// Constrained learning asks for losses l_n ≤ 0, which may be more than can be had. Here l_n ≤ u_n,
-// and h(u_n) is paid for each relaxation (chapter 4 of M. Peifer, "Balancing fit and complexity in
-// learned representations"). The equilibrium is where h'(u) is the multiplier of the constraint:
-// where one more bit of relaxation costs what it brings. Three forms are the same:
+// Constrained learning requires losses l_n ≤ 0, which may be infeasible. Here l_n ≤ u_n, and h(u_n)
+// is paid for each relaxation (chapter 4 of M. Peifer, "Balancing fit and complexity in learned
+// representations"). At the equilibrium h'(u) is the multiplier of the constraint: one more bit of
+// relaxation costs as much as it brings. Three forms are the same:
 //
 //   - h'(u) = λ(u), the multipliers of the problem with right-hand sides u (definition 5,
 //     proposition 5);
@@ -21,37 +21,37 @@
 //     best u_n is [l_n]_+. Then λ_n = h'(l_n): training is reweighted, smoothly, by losses.
 //
 // Quadratic weighs an example by its loss. Huber does so up to Delta: the influence of outliers is
-// capped, and is not taken from them. Against examples that fit well they still count more than by
-// ordinary training, whose weights are all one, so that no miracle is to be expected of many wrong
-// labels. CVaR looks at the largest losses alone. Linear is ordinary training.
+// capped, not removed. Outliers still count more than in ordinary training, where all weights are
+// one, so do not expect miracles with many wrong labels. CVaR considers only the largest losses.
+// Linear is ordinary training.
 //
 // # The types to know
 //
-// A Relaxation is h. Examples is a learner that gives the loss of every example apart; Objective
-// makes the third form of it, which package linear, sequence and g2p minimise by L-BFGS. A Program
-// is a learner with any constraints, by minibatches; Descent solves it by the primal-dual
-// algorithm, as package network below does, and has ITLM and trimming to compare with. Boosting
-// (package boost) takes the weights every few rounds. Difficulty lists the examples with the
-// largest multipliers; models keep it in their files.
+// A Relaxation is h. Examples is a learner that gives the loss of every example separately.
+// Objective makes the third form of it, which packages linear, sequence and g2p minimise by L-BFGS.
+// A Program is a learner with any constraints, by minibatches. Descent solves it by the primal-dual
+// algorithm, as package network below does; it also offers ITLM and trimming for comparison.
+// Boosting (package boost) updates the weights every few rounds. Difficulty lists the examples with
+// the largest multipliers; models keep it in their files.
 //
 // # What may be relied on
 //
-//   - An example twice is an example of weight 2. Sequences and words have the mean loss over their
-//     positions, and count by their number: with Linear nothing changes.
+//   - An example that occurs twice equals an example of weight 2. Sequences and words have the mean
+//     loss over their positions, and count by their number: with Linear nothing changes.
 //   - One convention: means in Descent, with multipliers that do not depend on the number of
 //     examples; sums in Objective, as the learners have them. The multipliers are the same.
-//   - Multipliers are kept in [0, MaxLambda], outside of which h(u) - λu has no minimum.
+//   - Multipliers are kept in [0, MaxLambda]; outside, h(u) - λu has no minimum.
 //   - Descent and Objective agree where the problem is convex; for networks Descent reports how far
-//     from a saddle point it ended (Residuals). Its bound: the value at an equilibrium of a class
-//     that approximates all functions to ε is at most h(u* + Lε) - h(u*) + Lε above that of all
-//     functions (proposition 7), and the distance of the models is bounded in the square (theorem
+//     from a saddle point it ended (Residuals). Its bound is proposition 7. For a class that
+//     approximates all functions to ε, the value at an equilibrium is at most h(u* + Lε) - h(u*) +
+//     Lε above that of all functions. The squared distance of the models is bounded too (theorem
 //     6).
-//   - Results have the same bits for any number of workers; those of Descent and of boosting after a
-//     resumption, too. L-BFGS, which minimises an Objective, goes on with a new history.
+//   - Results have the same bits for any number of workers; Descent and boosting give them after a
+//     resumption, too. L-BFGS, which minimises an Objective, resumes with a new history.
 //
 // # Multipliers of a model that fits everything
 //
 // A model with more weights than examples fits wrong labels too, and its multipliers forget them.
-// What helps is a stronger penalty, fewer passes, or OutOfSample: multipliers of models that did
-// not see the example.
+// Remedies are a stronger penalty, fewer passes, or OutOfSample: multipliers of models that did not
+// see the example.
 package resilient

@@ -16,8 +16,8 @@ type Weigh func(n int, loss float64) (value, weight float64)
 type Examples interface {
 	Dim() int
 	Len() int
-	// Weights are those of the examples in the sum, nil for all 1: of rows, or lengths of
-	// sequences, whose loss is the mean over positions.
+	// Weights are those of the examples in the sum, nil for all 1. They are weights of rows, or
+	// lengths of sequences, whose loss is the mean over positions.
 	Weights() []float64
 	// EvalWeighed returns Σ_n w_n v_n plus the penalties, where weigh turned loss l_n into v_n; a
 	// nil weigh leaves it as it is. It stores l_n in losses and the gradient in grad, unless
@@ -61,7 +61,7 @@ func NewObjective(e Examples, h Relaxation) (*Objective, error) {
 // Dim implements optim.Objective.
 func (o *Objective) Dim() int { return o.e.Dim() }
 
-// Examples tells solvers how many examples an evaluation visits.
+// Examples returns how many examples an evaluation visits.
 func (o *Objective) Examples() int { return o.e.Len() }
 
 // Eval implements optim.Objective. CVaR needs the losses before it knows a weight, and costs a

@@ -12,10 +12,10 @@ import (
 type Minimizer func(f optim.Objective) (x []float64, err error)
 
 // OutOfSample returns the loss of every example, and its multiplier, at models that were not
-// trained on it: of each of so many folds, one that the others' examples train, by minimize. A
-// model that fits everything has small losses everywhere, and what is wrong does not show in its
-// own multipliers. group gives the examples that belong together, such as pronunciations of one
-// word, the same number; nil is each its own. O(folds) fits.
+// trained on it. The examples are divided into folds, and minimize trains a model for each fold on
+// the others. A model that fits everything has small losses everywhere, so that its own multipliers
+// do not show wrong examples. group gives examples that belong together, such as pronunciations of
+// one word, the same number. Nil treats each by itself. O(folds) fits.
 func OutOfSample(e Examples, h Relaxation, folds int, seed uint64, group func(i int) int,
 	minimize Minimizer) (losses, lambda []float64, err error) {
 	n := e.Len()
@@ -25,7 +25,8 @@ func OutOfSample(e Examples, h Relaxation, folds int, seed uint64, group func(i 
 	fold, most := Folds(n, folds, seed, group)
 	if folds < 2 || most < folds {
 		return nil, nil,
-			fmt.Errorf("resilient: folds: %d of %d examples that belong together; there are at least 2, and no more than these",
+			fmt.Errorf("resilient: folds: %d of %d examples that belong together; there are at least 2, and no "+
+				"more than these",
 				folds, most)
 	}
 	losses = make([]float64, n)

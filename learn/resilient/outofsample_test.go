@@ -88,7 +88,8 @@ func TestTrimming(t *testing.T) {
 			continue // what was left out once need not be what would be now
 		}
 		grad := make([]float64, p.Dim())
-		if _, err := p.EvalWeighed(r.X, func(i int, l float64) (float64, float64) { return keep[i] * l, keep[i] }, nil, grad); err != nil {
+		if _, err := p.EvalWeighed(r.X, func(i int, l float64) (float64, float64) { return keep[i] * l, keep[i] },
+			nil, grad); err != nil {
 			t.Fatal(err)
 		}
 		if m := optim.MaxAbs(grad); m > 1e-4 {

@@ -30,8 +30,8 @@ type Relaxation interface {
 	Name() string
 	// At returns the curve at losses, whose weights are w (nil: all 1).
 	At(losses, w []float64) Curve
-	// Shared reports whether At looks at the losses: all examples must then be evaluated before
-	// the weight of one is known.
+	// Shared reports whether At depends on the losses of all examples, which must then be evaluated
+	// before the weight of one is known.
 	Shared() bool
 }
 
@@ -184,8 +184,8 @@ func (l Level) Curvature() float64 { return math.Inf(1) }
 //
 //	min over t of  t + mean_n φ(l_n - t),
 //
-// where φ is 0 below 0 and has slope 1/Tail above. So that the value is smooth, the slope rises
-// over a stretch of length Ramp, in the unit of losses; a Ramp of 0 is 0.1.
+// where φ is 0 below 0 and has slope 1/Tail above. The slope rises over a stretch of length Ramp,
+// in the unit of losses, so that the value is smooth; a Ramp of 0 is 0.1.
 type CVaR struct{ Tail, Ramp float64 }
 
 // Name implements Relaxation.
@@ -302,7 +302,8 @@ func Parse(name string) (Relaxation, error) {
 }
 
 func unknown(name string) error {
-	return fmt.Errorf("resilient: relaxation %q is none of linear, quadratic[:SCALE], huber:DELTA[:SCALE], cvar:TAIL[:RAMP], level:U",
+	return fmt.Errorf("resilient: relaxation %q is none of linear, quadratic[:SCALE], huber:DELTA[:SCALE], "+
+		"cvar:TAIL[:RAMP], level:U",
 		name)
 }
 
@@ -325,7 +326,8 @@ func Usable(r Relaxation) error {
 		}
 	case CVaR:
 		if !(r.Tail > 0 && r.Tail <= 1) || !scaled(r.Ramp) {
-			return fmt.Errorf("resilient: CVaR has tail %v and ramp %v; the tail is a share above 0 and at most 1, the ramp positive and finite",
+			return fmt.Errorf("resilient: CVaR has tail %v and ramp %v; the tail is a share above 0 and at most 1, "+
+				"the ramp positive and finite",
 				r.Tail, r.ramp())
 		}
 	case Level:

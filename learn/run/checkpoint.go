@@ -27,7 +27,7 @@ type Checkpoint struct {
 	X       []float64 // the current point, of learners that have one
 	Scalars map[string]float64
 	Arrays  map[string][]float64
-	Files   map[string][]byte // models in their own format, and the like
+	Files   map[string][]byte // models and other parts in their own format
 }
 
 // ErrOther reports a checkpoint of another run.

@@ -90,18 +90,18 @@ func (s Stop) withDefaults(iterations int) Stop {
 	return s
 }
 
-// Control is what every training is told beside the learner's own settings; nil is the same
-// as the zero value.
+// Control is what every training accepts beside the learner's own settings; nil is the same as the
+// zero value.
 type Control struct {
 	Ctx      context.Context // interrupts the run; nil is none
 	Workers  int             // goroutines; zero is GOMAXPROCS. Results do not depend on it
 	Stop     Stop
 	Recorder Recorder // nil is none
-	// Live, if not nil, is shown what goes on within steps that take long, by solvers that
-	// have such: rows for people, which are of no history.
+	// Live, if not nil, receives progress within long steps, from solvers that report it. These
+	// rows are for people and enter no history.
 	Live Recorder
-	// Warn, if not nil, is told what a user should know of the data or the result, in
-	// sentences without a full stop.
+	// Warn, if not nil, receives what a user should know of the data or the result, in sentences
+	// without a full stop.
 	Warn     func(message string)
 	Examples int // examples that one evaluation visits, for Row.Rate; zero is what the objective knows
 
@@ -110,8 +110,8 @@ type Control struct {
 	// error stops the run.
 	Checkpoint      func(*Checkpoint) error
 	CheckpointEvery int
-	// Resume, if not nil, is where to go on; the start given is then not used. Settings and
-	// data must be as they were, but for Workers and Stop.
+	// Resume, if not nil, is the checkpoint to continue from; the start given is then not used.
+	// Settings and data must be unchanged, except for Workers and Stop.
 	Resume *Checkpoint
 	// Problem says what is learnt from what: words key=value with blanks between them. It
 	// is written into checkpoints, and Resume must have the same. Learners set it for the
@@ -130,7 +130,7 @@ func (c *Control) Context() context.Context {
 	return c.Ctx
 }
 
-// Warning passes a message on, if somebody listens.
+// Warning passes a message to Warn unless that is nil.
 func (c *Control) Warning(message string) {
 	if c != nil && c.Warn != nil {
 		c.Warn(message)
@@ -165,7 +165,7 @@ func (r Reason) Converged() bool {
 
 // The reasons of solvers that prove a gap.
 const (
-	GapSmall  Reason = "gap small"                              // as small as was asked for
+	GapSmall  Reason = "gap small"                              // as small as requested
 	GapMissed Reason = "stopped without reaching the gap asked" // it made no progress before
 	// RoundLimit is where it took all the rounds that it ever takes.
 	RoundLimit Reason = "rounds exhausted"

@@ -24,7 +24,7 @@ func Each(workers, jobs int, f func(worker, job int) error) error {
 	}
 	e := &each{f: f, jobs: jobs, at: jobs}
 	for w := range workers {
-		e.wait.Go(func() { e.take(w) })
+		e.wait.Go(func() { e.work(w) })
 	}
 	e.wait.Wait()
 	if e.panicked != nil {
@@ -33,8 +33,8 @@ func Each(workers, jobs int, f func(worker, job int) error) error {
 	return e.err
 }
 
-// Blocks calls f with the ranges [0, size), [size, 2 size), ... up to n, on up to workers
-// goroutines (0 is one a processor), worker counting them from 0. The ranges do not depend
+// Blocks calls f with the ranges [0, size), [size, 2 size), ... up to n. Up to workers goroutines
+// run it (0 is one a processor); the argument worker counts them from 0. The ranges do not depend
 // on workers.
 func Blocks(workers, n, size int, f func(worker, from, to int)) {
 	Each(workers, (n+size-1)/size, func(w, i int) error { // cannot fail
@@ -63,7 +63,7 @@ type Panic struct {
 
 func (p *Panic) Error() string { return fmt.Sprintf("%v\n\n%s", p.Value, p.Stack) }
 
-func (e *each) take(w int) {
+func (e *each) work(w int) {
 	defer func() {
 		if v := recover(); v != nil {
 			e.mu.Lock()

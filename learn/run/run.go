@@ -67,8 +67,8 @@ func WorkersOf(workers int) int {
 	return workers
 }
 
-// Taken returns the checkpoint to go on from, nil for a run from the beginning. Steps,
-// evaluations, seconds and the best held-out loss go on from it. It is an error if another
+// Taken returns the checkpoint to resume from, nil for a run from the beginning. Steps,
+// evaluations, seconds and the best held-out loss continue from it. It is an error if another
 // learner wrote it, or, where the control has a Problem, if it is of another.
 func (r *Run) Taken() (*Checkpoint, error) {
 	k := r.Resume
@@ -143,9 +143,9 @@ func (r *Run) Record(row Row) error {
 	return nil
 }
 
-// Step closes a step: it records the row, whose Iteration is the number of steps, and returns
-// the reason to stop, "" to go on. gradNorm is negative when it is not known. A context that
-// was cancelled is the last reason to be looked at: its error is an *InterruptedError.
+// Step closes a step: it records the row, whose Iteration is the number of steps, and returns the
+// reason to stop, "" to go on. gradNorm is negative when it is not known. A cancelled context is
+// the last reason checked; its error is an *InterruptedError.
 func (r *Run) Step(row Row, gradNorm float64) (Reason, error) {
 	r.done = row.Iteration
 	row.GradNorm = max(gradNorm, 0)
@@ -240,9 +240,9 @@ func (r *Run) stamp(k *Checkpoint) {
 	}
 }
 
-// Loop takes steps until the run ends: at the limit of steps, of time or patience, at the
-// reason that a step gives, at an error, or when the context is cancelled. Then, and every
-// CheckpointEvery steps, state is saved; it returns nil where there is nothing to save yet.
+// Loop takes steps until the run ends: at the limit of steps, time or patience, when a step gives a
+// reason, at an error, or when the context is cancelled. It saves the state then, and every
+// CheckpointEvery steps; the state may be nil while there is nothing to save.
 //
 // A step returns the row to record, which Loop numbers. It returns nil where it did nothing,
 // and then a reason.
@@ -258,8 +258,8 @@ func (r *Run) Loop(step func() (*Row, Reason, error), state func() (*Checkpoint,
 	return IterationLimit, nil
 }
 
-// Rounds is Loop for runs that may go on with more steps than they were given: it saves where a
-// limit of the caller's ends it. own is the solver's own limit, at which it ends with RoundLimit.
+// Rounds is Loop for runs that may continue later with more steps: it saves where a limit of the
+// caller's ends it. own is the solver's own limit, at which it ends with RoundLimit.
 func (r *Run) Rounds(own int, step func() (*Row, Reason, error), state func() (*Checkpoint, error)) (Reason, error) {
 	reason, err := r.Loop(step, state)
 	switch {
@@ -320,12 +320,12 @@ func (t *Trend) add(f float64, window int) {
 	}
 }
 
-// settled tells that the values no longer change. The values of a descent method
-// only fall, and then the fall over the window decides. Those of stochastic solvers are noisy
-// means, and a rise says nothing about having arrived: all of the window must lie
-// within Relative of one another, and the last within Relative of the lowest that was
-// ever met, so that a run which settles far above where it has been has not converged.
-// Where noise is larger than Relative, the limit of iterations ends the run.
+// settled reports that the values no longer change. The values of a descent method only fall, and
+// then the fall over the window decides. Those of stochastic solvers are noisy means, and a rise
+// does not mean convergence. All of the window must lie within Relative of one another, and the
+// last within Relative of the lowest ever met. A run that settles far above its best value has
+// therefore not converged. Where noise is larger than Relative, the limit of iterations ends the
+// run.
 func (t *Trend) settled(f float64, s *Stop) bool {
 	if s.Relative < 0 || len(t.History) <= s.Window {
 		return false

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// chain runs forward-backward for one sequence with scores of single labels and
-// of label pairs that do not depend on the position: the plain linear-chain
-// conditional random field, where nearly all training time goes.
+// chain runs forward-backward for one sequence whose scores are of single labels and of label
+// pairs, the latter the same at all positions. This is the plain linear-chain conditional random
+// field, where nearly all training time goes.
 //
 // Scores are exponentiated once, relative to their maximum by position, and the
 // recursions are scaled by position (L. Rabiner, "A tutorial on hidden Markov
@@ -39,10 +39,9 @@ type pairSums struct {
 	exact  []float64 // what was summed in logarithms; nil if nothing was
 }
 
-// safeSpan is how far apart scores may be, in the transitions and at a position
-// together, for the scaled recursion. Every label of a position then keeps at
-// least exp(-safeSpan) of the forward mass, so nothing that matters later
-// vanishes, and no backward value exceeds exp(safeSpan).
+// safeSpan is how far apart scores may be, in the transitions and at a position together, for the
+// scaled recursion. Every label of a position then keeps at least exp(-safeSpan) of the forward
+// mass. Nothing that matters later vanishes, and no backward value exceeds exp(safeSpan).
 const safeSpan = 600
 
 func newChain(labels int) *chain {
@@ -125,9 +124,8 @@ func (c *chain) marginals(post []float64, pairs *pairSums) float64 {
 	return logZ
 }
 
-// expRows stores the exponentials of all scores, relative to the best of the position,
-// and returns the sum of those best ones, and how far apart the scores of a position are
-// at most.
+// expRows stores the exponentials of all scores, relative to the best of the position. It returns
+// the sum of those best ones, and the largest span of the scores at a position.
 func (c *chain) expRows(n int) (tops, spread float64) {
 	d, s := c.labels, c.stride
 	if c.masked {

@@ -76,9 +76,8 @@ func (t *Tagger) names(labels []int) []string {
 	return out
 }
 
-// Potentials returns the scores of an input as package losses has them: the
-// windows of up to Order labels at each position, labels numbered as in
-// Model.Labels.
+// Potentials returns the scores of an input in the form of package losses: the windows of up to
+// Order labels at each position, with labels numbered as in Model.Labels.
 func (t *Tagger) Potentials(in *Input) (*losses.Potentials, error) {
 	n, err := t.encode(in)
 	if err != nil {

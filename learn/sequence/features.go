@@ -193,8 +193,8 @@ func (e *encoder) encode(c *corpus, in *Input) error {
 
 func newCorpus() *corpus { return &corpus{start: []int{0}, single: newSparse(), pair: newSparse()} }
 
-// atLeast drops attributes seen at fewer than count positions, from d and from
-// the rows, and numbers the others anew in the order of their first appearance.
+// atLeast drops attributes seen at fewer than count positions from d and from the rows. It
+// renumbers the others in the order of their first appearance.
 func (s *sparse) atLeast(d *dictionary, count int) *dictionary {
 	if count <= 1 {
 		return d

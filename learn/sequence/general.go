@@ -162,8 +162,8 @@ func (g *general) spread(row []float64, t int, residual []float64, lane *laneSum
 	}
 }
 
-// add adds v to what stands for the windows of u at t, but for label pairs over
-// the whole corpus: the caller sees to those.
+// add adds v to the weights that score the windows of u at t, except for label pairs over the whole
+// corpus, which the caller handles.
 func (g *general) add(p *losses.Potentials, u []int, t int, v float64, residual []float64, stride int, lane *laneSums, pairs []float64) {
 	d := g.layout.labels
 	residual[t*stride+u[t]] += v

@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// identity describes all that a checkpoint must have in common with the run that goes
-// on from it, in the words that run.Checkpoint.BelongsTo compares. What the result
-// does not depend on (workers, memory for machines) is left out, and so are the pairs
-// of L-BFGS and the weights to start from, which a resumed run does not look at.
+// identity describes all that a checkpoint must have in common with the run that goes on from it,
+// in the words that run.Checkpoint.BelongsTo compares. It omits what the result does not depend on:
+// workers, memory for machines, and the pairs of L-BFGS and initial weights, which a resumed run
+// does not read.
 func (o *TrainOptions) identity(examples []Example) string {
 	words := []string{fmt.Sprintf("sequence solver=%v objective=%v l2=%v l1=%v order=%d min_count=%d observed=%v", o.Solver, o.Kind, o.L2, o.L1, o.Order, o.MinCount, o.Observed)}
 	add := func(format string, args ...any) { words = append(words, fmt.Sprintf(format, args...)) }

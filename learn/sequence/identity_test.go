@@ -8,8 +8,7 @@ import (
 	"github.com/tropica-fst/tropica/losses"
 )
 
-// A run is told from another by everything that its result depends on, and by nothing
-// else.
+// A run is identified by everything that its result depends on, and by nothing else.
 func TestIdentity(t *testing.T) {
 	examples := randomExamples(rand.New(rand.NewPCG(4, 4)), 5, 3, true)
 	base := TrainOptions{Order: 2, Templates: templates(t, "U0:%x[0,0]"), Kind: MaxMargin, Loss: losses.NGram{N: 2, C: 1}, Gamma: 1, Beta: 2, L2: 1, Solver: SGD, Rate: 0.1, Decay: 0.5}
@@ -37,8 +36,7 @@ func TestIdentity(t *testing.T) {
 			t.Errorf("%s makes a difference", name)
 		}
 	}
-	// Every objective that has a gamma is told apart by it; the others, for which it
-	// means nothing, are not.
+	// Gamma distinguishes every objective that has one, and none of the others.
 	for kind := CrossEntropy; kind <= Risk; kind++ {
 		at := func(gamma float64) string {
 			return of(func(o *TrainOptions) {

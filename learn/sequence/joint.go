@@ -10,18 +10,17 @@ import (
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
-// Joint is several objectives of a Problem, evaluated at the same weights in one pass
-// over the corpus: what features contribute to the scores of labels is added up once
-// for all objectives, and the gradient of a mixture of them once for the mixture, from
-// the mixture of the residuals. It belongs to one goroutine at a time, and uses Workers
-// itself; the results do not depend on their number.
+// Joint evaluates several objectives of a Problem at the same weights in one pass over the corpus.
+// The features' contributions to scores are added up once for all objectives. The gradient of a
+// mixture is computed once, from the mixture of the residuals. It belongs to one goroutine at a
+// time, and uses Workers itself; the results do not depend on their number.
 //
-// Milliseconds an evaluation, on 1255 sentences with 1.3 million weights: 10 for
-// cross-entropy, 10 for the margin of the Hamming distance, 95 for that of the edit
-// distance in a band of 1, 158 for that of bigrams.
+// On 1255 sentences with 1.3 million weights cross-entropy and the margin of the Hamming distance
+// take 10 ms an evaluation, that of the edit distance in a band of 1 95 ms, and that of bigrams 158
+// ms.
 //
-// Memory, beside the Problem: 8 bytes a label, position and objective; with features of
-// label pairs, which are not shared, a gradient an objective as well.
+// Memory, beside the Problem, is 8 bytes a label, position and objective. Features of label pairs
+// are not shared: with them there is also a gradient for each objective.
 type Joint struct {
 	parts    []*objective
 	labels   [][]float64 // by worker: scores of labels, before an objective changes them
@@ -75,9 +74,9 @@ func (j *Joint) Dim() int { return j.parts[0].Dim() }
 // Len returns the number of objectives.
 func (j *Joint) Len() int { return len(j.parts) }
 
-// Scale returns what the weights are best divided by before L-BFGS sees them (see
-// optim.Scaled): the root of the inverse of a guess at the curvature along each, of the
-// sum over examples with l2/2 |w|².
+// Scale returns divisors of the weights that suit L-BFGS (see optim.Scaled). Each is the root of
+// the inverse of an estimate of the curvature along a weight, of the sum over examples with l2/2
+// |w|².
 func (j *Joint) Scale(l2 float64) []float64 { return j.parts[0].guess(l2, curvature) }
 
 // Values stores the value of each objective at w for which need holds; nil needs all.

@@ -19,10 +19,10 @@ type Candidate struct {
 	Risk        float64 // expected loss under the list's probabilities; set by MinRisk
 }
 
-// NBest returns up to n labellings of the best scores, best first, all
-// different. The k-best lists of all last windows of labels are extended position
-// by position, the D lists that lead to one merged through a heap: of len positions each
-// takes O(D^order + D^(order-1) · n log D) time, for the last two factors with order-1 at least 1.
+// NBest returns up to n labellings of the best scores, best first, all different. The k-best lists
+// of all last windows of labels are extended position by position. The D lists that lead to one are
+// merged through a heap. Each of len positions takes O(D^order + D^(order-1) · n log D) time, where
+// order-1 counts as at least 1.
 func (t *Tagger) NBest(in *Input, n int) ([]Candidate, error) {
 	if n < 1 {
 		return nil, fmt.Errorf("sequence: %d-best list", n)
@@ -67,8 +67,8 @@ type RiskOptions struct {
 
 	Loss func(u, truth []string) float64 // of a labelling when another is right; nil is the Hamming distance
 
-	// Places, if not nil, takes the place of Loss, which must be nil: labels are given by
-	// their places in Model.Labels, looked up once for each labelling of the list.
+	// Places, if not nil, replaces Loss, which must then be nil. It receives labels by their places
+	// in Model.Labels, looked up once for each labelling of the list.
 	Places func(u, truth []int) float64
 
 	// Transducer, if not nil, takes the place of Loss, which must be nil: the loss that
@@ -309,8 +309,8 @@ type kbestHead struct {
 	at, end int32
 }
 
-// before orders heads by score, best first; ties go by the item, that is by the state before,
-// and NaN, which no potential of a trained model is, goes last.
+// before orders heads by score, best first. Ties go by the item, that is by the previous state.
+// NaN, which no potential of a trained model is, goes last.
 func (x *kbestHead) before(y *kbestHead) bool {
 	if c := cmp.Compare(y.score, x.score); c != 0 {
 		return c < 0

@@ -2,12 +2,12 @@ package sequence
 
 import "math"
 
-// The inner loops of training. Each has a Go form here; on amd64 with AVX2 and
-// FMA an assembly form is used instead (kernels_amd64.s), which gives the same
-// sums but for rounding. A program on one machine always uses one of them.
+// The inner loops of training. Each has a Go form here. On amd64 with AVX2 and FMA an assembly form
+// replaces it (kernels_amd64.s), which gives the same sums except for rounding. A program on one
+// machine always uses one of them.
 
-// sumRowsGo adds to dst the rows of w with the given numbers, each of stride
-// floats, of which the first len(dst) are read.
+// sumRowsGo adds to dst the rows of w with the given numbers. A row has stride floats, and the
+// first len(dst) are read.
 func sumRowsGo(dst, w []float64, rows []int32, stride int) {
 	n := len(dst)
 	k := 0

@@ -120,9 +120,9 @@ func (l *layout) pairRow(a int) (from, to int) {
 	return l.atPair + a*n, l.atPair + (a+1)*n
 }
 
-// fillWindows stores the score of each window that ends at position t of a
-// sequence: node holds the scores of its labels, pairIDs its pair attributes.
-// dst has D^min(order, t+1) entries, earliest label first.
+// fillWindows stores the score of each window that ends at position t of a sequence. node holds the
+// scores of its labels, pairIDs its pair attributes. dst has D^min(order, t+1) entries, earliest
+// label first.
 func (l *layout) fillWindows(dst, w, node []float64, pairIDs []int32, pairValues []float64, t int) {
 	d := l.labels
 	if t == 0 || l.order == 1 {

@@ -38,9 +38,9 @@ func ParseKind(name string) (Kind, error) {
 	return 0, fmt.Errorf("sequence: %q is no training objective; choose one of %q", name, kindNames)
 }
 
-// LongEdit is the edit distance for sequences of any length: exact up to Exact
-// labels, and restricted to a band beyond, which is linear in the length and
-// never below the exact distance (losses.Edit says more).
+// LongEdit is the edit distance for sequences of any length. It is exact up to Exact labels.
+// Beyond, it is restricted to a band, which is linear in the length and never below the exact
+// distance (losses.Edit says more).
 type LongEdit struct {
 	Edit  losses.Edit // the zero value is unit costs
 	Exact int         // zero is 8
@@ -76,11 +76,11 @@ func (e LongEdit) AppendKey(dst []byte) []byte {
 	return fmt.Appendf(e.Edit.AppendKey(append(dst, "long"...)), ",%d,%d", e.Exact, e.Band)
 }
 
-// LongLocal is the local alignment loss for sequences of any length: exact up to Exact labels,
-// and restricted to a band beyond, which is never below the exact loss. Columns of a
-// band still grow with about the cube of the length: where those of Band exceed the
-// budget of Local, the widest narrower one that fits is taken, and with none the error
-// says so. Which it is depends on the reference, lengths and budget alone.
+// LongLocal is the local alignment loss for sequences of any length. It is exact up to Exact
+// labels, and restricted to a band beyond, which is never below the exact loss. Columns of a band
+// still grow with about the cube of the length. Where those of Band exceed the budget of Local, the
+// widest narrower one that fits is used; if none fits, that is an error. The choice depends on the
+// reference, lengths and budget only.
 type LongLocal struct {
 	Local losses.Local
 	Exact int // zero is 8
@@ -127,7 +127,7 @@ type NoLabellingError struct {
 }
 
 func (e *NoLabellingError) Error() string {
-	return fmt.Sprintf("every labelling has an infinite loss (one of n-grams without a constant leaves out what shares none with the truth, and %d labels may have too few); give the loss a constant above 0, or leave the example out", e.Labels)
+	return fmt.Sprintf("every labelling has an infinite loss (an n-gram loss without a constant excludes labellings that share no n-gram with the truth, and %d labels may have too few n-grams); give the loss a constant above 0, or leave the example out", e.Labels)
 }
 
 // lossOf is the training objective of every sequence, and the machines made so far.

@@ -27,7 +27,7 @@ type Model struct {
 // resilient.
 func (m *Model) Difficulty() *resilient.Difficulty { return m.hard }
 
-// Order returns q: scores look at windows of up to q labels.
+// Order returns q: scores depend on windows of up to q labels.
 func (m *Model) Order() int { return m.layout.order }
 
 // Labels returns the labels; their numbers are their places.
@@ -118,11 +118,10 @@ type modelMeta struct {
 	Format    Format   `json:"format,omitzero"` // older files have none
 }
 
-// Write writes the model as a model file of kind "sequence"; see learn/model for
-// the layout. Arrays: labels, attributes, pair attributes (utf8), weights
-// (float64, in the order of this package's layout) and, when only observed pairs
-// of attribute and label have weights, row (int64, where each attribute's weights
-// begin) and seen (int32, their labels).
+// Write writes the model as a model file of kind "sequence"; see learn/model for the layout. It has
+// arrays labels, attributes and pair attributes (utf8), and weights (float64, in the order of this
+// package's layout). When only observed pairs of attribute and label have weights, there are also
+// row (int64, where each attribute's weights begin) and seen (int32, their labels).
 func (m *Model) Write(w io.Writer) error {
 	f := model.New(modelKind, modelVersion)
 	meta := modelMeta{Order: m.layout.order, Templates: []string{}, Training: m.training, Format: m.format}

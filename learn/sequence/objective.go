@@ -15,15 +15,14 @@ import (
 //
 //	Σ_i F_i(w) + L2/2 |w|²
 //
-// It works in two phases instead of through optim.Sum. First each sequence gives
-// its value and, for each position, the derivative with respect to the scores of
-// the labels there (residual, a row of stride); what belongs to label n-grams is
-// added up in a fixed number of lanes of consecutive sequences. Then the row of
-// each attribute's gradient is the sum of the residuals of the positions that
-// have it, found through the transposed corpus. So no two goroutines ever add to
-// one weight, every sum runs in the order of positions, and the result has the
-// same bits for any number of workers. Residuals of label pairs, which the pair
-// attributes need, are kept for one round of sequences at a time.
+// It works in two phases instead of through optim.Sum. First each sequence gives its value and, for
+// each position, the derivative with respect to the scores of the labels there (residual, a row of
+// stride). Terms of label n-grams are added up in a fixed number of lanes of consecutive sequences.
+// Then the row of each attribute's gradient is the sum of the residuals of the positions that have
+// it, found through the transposed corpus. No two goroutines ever add to one weight and every sum
+// runs in the order of positions. The result therefore has the same bits for any number of workers.
+// Residuals of label pairs, which the pair attributes need, are kept for one round of sequences at
+// a time.
 type objective struct {
 	layout *layout
 	corpus *corpus

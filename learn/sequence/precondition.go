@@ -34,10 +34,10 @@ func (o *objective) precondition(kappa float64) []float64 {
 	return o.scale
 }
 
-// guess returns, for each weight, the root of the inverse of a guess at the
-// curvature along it: l2, plus kappa for each position that has the attribute.
-// Attributes are seen from a few times to once a position, and L-BFGS, which
-// starts from one scale for all, needs twice the iterations without this.
+// guess returns, for each weight, the root of the inverse of an estimate of the curvature along it:
+// l2, plus kappa for each position that has the attribute. Attributes occur anywhere from a few
+// times to once a position. L-BFGS starts from one scale for all weights, and needs twice the
+// iterations without this.
 func (o *objective) guess(l2, kappa float64) []float64 {
 	l := o.layout
 	scale := make([]float64, l.dim)

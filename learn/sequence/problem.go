@@ -47,9 +47,9 @@ func (p *Problem) Examples() int { return p.corpus.sequences() }
 // Positions returns the number of positions of all sequences.
 func (p *Problem) Positions() int { return p.corpus.positions() }
 
-// Objective returns the sum over examples that TrainOptions of the given Kind, Loss, Gamma
-// and Beta would minimise, without penalties, as a function of the weights. The value
-// belongs to one goroutine at a time, and uses Workers itself.
+// Objective returns, as a function of the weights, the sum over examples that TrainOptions of the
+// given Kind, Loss, Gamma and Beta would minimise. Penalties are not included. The value belongs to
+// one goroutine at a time, and uses Workers itself.
 func (p *Problem) Objective(opts *TrainOptions) (optim.Objective, error) {
 	f, err := p.objective(opts)
 	if err != nil {

@@ -58,11 +58,11 @@ func (s *scorer) prepare(x []float64, from *scorer) {
 	s.chain.transitions(label2)
 }
 
-// sequence returns F of sequence i, stores the residual of each label at each
-// position (derivative by its score; rows of stride), and adds those of label
-// n-grams to the lane, but for the reference's pairs, which are subtracted for the
-// whole corpus at once. Unless pairs is nil, it stores the residual of each pair
-// of labels that ends at each position there, D·D a position.
+// sequence returns F of sequence i and stores the residual of each label at each position
+// (derivative by its score; rows of stride). It adds the residuals of label n-grams to the lane,
+// except for the reference's pairs, which are subtracted for the whole corpus at once. Unless pairs
+// is nil, it stores the residual of each pair of labels that ends at each position there, D·D a
+// position.
 func (s *scorer) sequence(x []float64, i int, residual []float64, lane *laneSums, pairs []float64) (float64, error) {
 	if s.corpus.start[i] == s.corpus.start[i+1] {
 		return 0, nil
@@ -169,8 +169,8 @@ func unknown(labels []int32) bool {
 	return false
 }
 
-// partial is onChain for labels of which only some are known. In place of the reference stand
-// all labellings that agree with those: log Z of them, or the best of them.
+// partial is onChain for sequences with only some labels known. The reference is replaced by all
+// labellings that agree with the known ones: log Z of them, or the best of them.
 func (s *scorer) partial(x, node []float64, labels []int32, residual []float64, lane *laneSums) float64 {
 	stride, d, n := s.loss.stride, s.layout.labels, len(labels)
 	label2 := s.layout.label2(x)

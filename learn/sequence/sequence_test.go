@@ -195,7 +195,7 @@ func TestTrainingGeneralises(t *testing.T) {
 func TestTrainingOverfitsToZeroLoss(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 1))
 	train := flipFlop(rng, 6)
-	for i := range train { // every position is told apart
+	for i := range train { // every position is distinguished
 		for p := range train[i].Columns {
 			train[i].Columns[p] = append(train[i].Columns[p], fmt.Sprintf("id%d.%d", i, p))
 			train[i].Labels[p] = fmt.Sprintf("s%d", rng.IntN(4))

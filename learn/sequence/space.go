@@ -11,10 +11,10 @@ import (
 	"github.com/tropica-fst/tropica/learn/space"
 )
 
-// Space is the labellings of a Problem's sequences as outputs for the learners of package
-// margin. An input is the number of a sequence, an output its labels by their places in
-// Model.Labels, and an annotation the same with -1 where a label is not known. The loss is the
-// number of known labels that are wrong.
+// Space is the labellings of a Problem's sequences as outputs for the learners of package margin.
+// An input is the number of a sequence. An output is its labels by their places in Model.Labels,
+// and an annotation the same with -1 where a label is not known. The loss is the number of known
+// labels that are wrong.
 type Space struct {
 	p    *Problem
 	mean bool
@@ -24,8 +24,8 @@ type Space struct {
 var _ space.Summing[int, []int, []int] = (*Space)(nil)
 
 // Space returns the space of the problem's labellings. With mean, losses are divided by the number
-// of labels that are known. It is an error where scores look at three labels, or at attributes
-// of label pairs.
+// of labels that are known. It is an error if scores depend on three labels, or on attributes of
+// label pairs.
 func (p *Problem) Space(mean bool) (*Space, error) {
 	if l := p.model.layout; l.order > 2 || l.pair > 0 {
 		return nil, errors.New("sequence: a space of labellings needs order 1 or 2, and no B templates")

@@ -19,11 +19,10 @@ import (
 //	B01:%x[0,1]
 //	B
 //
-// The whole line, with the macros replaced, is the name of an attribute of the
-// position, so that the part before the colon keeps templates apart. An
-// attribute of U is combined with the label of the position; one of B with the
-// labels of the position and the one before. A lone B asks for the label bigram
-// itself, which every model of order 2 or more has anyway.
+// The whole line, with the macros replaced, is the name of an attribute of the position. The part
+// before the colon therefore keeps templates apart. An attribute of U is combined with the label of
+// the position; one of B with the labels of the position and the one before. A B without text is
+// the label bigram itself, which every model of order 2 or more has anyway.
 //
 // Macros take a row relative to the position and a column, both counted from 0,
 // a negative column from the end:
@@ -53,21 +52,21 @@ type part struct {
 	column  int
 }
 
-// maxOffset bounds the rows of macros: a template looks at a window, not at the
-// whole input.
+// maxOffset bounds the rows of macros: a template reads a window, not the whole input.
 const maxOffset = 100
 
 // String returns the line that the template was parsed from.
 func (t *Template) String() string { return t.text }
 
-// Reads tells whether the template looks at a column, from 0, of lines with so many.
+// Reads reports whether the template reads the given column, from 0, of lines with the given number
+// of columns.
 func (t *Template) Reads(column, columns int) bool {
 	return slices.ContainsFunc(t.parts, func(p part) bool {
 		return p.kind != 0 && (p.column == column || p.column+columns == column)
 	})
 }
 
-// Pair tells whether the attributes are combined with two labels.
+// Pair reports whether the attributes are combined with two labels.
 func (t *Template) Pair() bool { return t.pair }
 
 // ParseTemplate reads one line.

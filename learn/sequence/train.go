@@ -174,20 +174,19 @@ func finite(values ...float64) bool {
 	return true
 }
 
-// Train fits a model to examples. When it is interrupted (an error, or a cancelled
-// context in Control), model and result hold the best so far beside the error,
-// unless the error was found before training began.
+// Train fits a model to examples. When interrupted by an error, or by a cancelled context in
+// Control, Train returns the best model and result so far beside the error. There are none if the
+// error was found before training began.
 //
-// With Partial, a label "" is not known: in place of the labels' score stands, for the likelihood
-// and margins that are smooth, log Σ exp of all labellings that agree with those known; for
-// max-margin itself the best of them. Then no objective is convex, and max-margin by Bundle is
-// margin.Partial.
+// With Partial, a label "" is not known. For the likelihood and smooth margins the labels' score is
+// then replaced by log Σ exp over all labellings that agree with those known. For max-margin itself
+// it is the best of them. Then no objective is convex, and max-margin by Bundle is margin.Partial.
 //
-// The objective is convex but for Risk and partial labels, so that solvers agree up to where they
-// stop. Results are the same for any number of workers. Memory, beside the
-// examples: 8 bytes a label (their number rounded up to a multiple of 8) and position, 16
-// an attribute of a position, and for L-BFGS with 10 pairs about 19 floats a weight, 29
-// where they are fewer than 65536; loss machines as MachineBytes says.
+// The objective is convex except for Risk and partial labels, so that solvers agree up to their
+// tolerance. Results are the same for any number of workers. Memory, beside the examples, is 8
+// bytes a label (their number rounded up to a multiple of 8) and position, and 16 an attribute of a
+// position. L-BFGS with 10 pairs takes about 19 floats a weight, 29 for fewer than 65536 weights.
+// Loss machines take what MachineBytes allows.
 func Train(examples []Example, opts *TrainOptions) (*Model, *optim.Result, error) {
 	p, err := Prepare(examples, opts)
 	if err != nil {
@@ -359,10 +358,10 @@ func (p *Problem) bridge(o *TrainOptions, x0 []float64, c *run.Control) (*optim.
 // label better.
 const DefaultBeta = 3
 
-// certificate says how far from the least possible the maximum itself is at w, of weights that
-// were learnt with a smoothed one. The distribution that the smoothing has over labellings is
-// a point of the dual: with the mean loss e and the gradient g of the scores' part, mixed by c
-// with the reference, which has neither, the dual is c e - c² |g|²/(2 l2).
+// certificate says how far from the least possible the maximum itself is at w, of weights that were
+// learnt with a smoothed one. The distribution of the smoothed objective over labellings is a point
+// of the dual. Let e be its mean loss and g the gradient of its scores' part. Mixed by c with the
+// reference, where both are zero, the dual is c e - c² |g|²/(2 l2).
 func (p *Problem) certificate(o *TrainOptions, w []float64) (value, least float64, err error) {
 	l, c := p.model.layout, p.corpus
 	smooth := newObjective(l, c, newLossOf(o, l, c), 0, o.Workers)
@@ -394,16 +393,15 @@ const (
 	bundlePlanes = 100
 )
 
-// singleFrom is the number of weights beyond which pairs of L-BFGS are kept in float32:
-// 20 pairs of vectors of so many no longer fit a processor's own caches.
+// singleFrom is the number of weights beyond which L-BFGS keeps its pairs in float32: 20 vectors of
+// that length no longer fit a processor's own caches.
 const singleFrom = 1 << 16
 
-// curvature is what a position is taken to add to the curvature of the objective
-// along the weights of its attributes: p(1-p) of labels that are mostly settled.
-// Objective for part of speech (TestExperiment) after 40 and after 100 iterations:
-// with 0.01, 15317 and 14826; with 0.003, 15234 after 40; with 0.001, 15121 and
-// 14786; without scaling 15368 after 100. A guess by attribute and label, from
-// how often they stand together, did worse on the OCR letters.
+// curvature is the estimated contribution of a position to the curvature of the objective along the
+// weights of its attributes: p(1-p) of labels that are mostly settled. It was chosen by the
+// objective of a part-of-speech tagger after 40 and after 100 iterations (testdata/bench/NOTES.md).
+// An estimate by attribute and label, from how often they occur together, was worse on the OCR
+// letters.
 const curvature = 0.001
 
 // prepare numbers labels and attributes.

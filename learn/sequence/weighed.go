@@ -6,9 +6,9 @@ import (
 	"github.com/tropica-fst/tropica/learn/resilient"
 )
 
-// weighed is scorer.sequence for sequences that count by their loss: the mean over the positions,
-// which it stores, goes through weigh, and everything of the sequence is multiplied by the weight
-// that comes of it. The reference's pairs are subtracted here then. A nil weigh weighs nothing.
+// weighed is scorer.sequence for sequences weighted by their loss. It stores the mean loss over the
+// positions, passes it to weigh, and multiplies everything of the sequence by the weight returned.
+// It also subtracts the reference's pairs. A nil weigh weighs nothing.
 func (s *scorer) weighed(weigh resilient.Weigh, losses []float64, x []float64, i int, residual []float64,
 	lane *laneSums, pairs []float64) (float64, error) {
 	own := lane
@@ -85,7 +85,7 @@ func (o *objective) Weights() []float64 {
 }
 
 // EvalWeighed implements resilient.Examples. The loss of a sequence is the mean over its positions,
-// and it counts by their number, so that nothing changes where all weights are 1.
+// and counts by their number, so that weights of 1 change nothing.
 func (o *objective) EvalWeighed(x []float64, weigh resilient.Weigh, losses, grad []float64) (float64, error) {
 	o.weigh, o.losses = weigh, losses
 	defer func() { o.weigh, o.losses = nil, nil }()

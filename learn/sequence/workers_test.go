@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Training gives the same weights to the bit on any number of workers, with so many of
-// them that pairs are kept in single precision, too.
+// Training gives the same weights to the bit on any number of workers, also with enough weights for
+// pairs in single precision.
 func TestWorkersGiveTheSameBits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 2))
 	examples := make([]Example, 600)

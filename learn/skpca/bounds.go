@@ -25,9 +25,9 @@ func TransductiveBound(lambda float64, p, m int) float64 {
 	return math.Sqrt(2 * lambda * math.Log(2*float64(p)*float64(m)) / float64(m))
 }
 
-// StatedBound is the bound of theorem 7.4 on the Rademacher complexity, for the gap Δ_r between
-// the eigenvalues r and r+1. It is proved for one kernel alone: for more, the gap that counts
-// is that of the pooled spectrum, which vanishes on the borders of cells.
+// StatedBound is the bound of theorem 7.4 on the Rademacher complexity, for the gap Δ_r between the
+// eigenvalues r and r+1. It is proved for one kernel only. For more, the gap that counts is that of
+// the pooled spectrum, which vanishes on the borders of cells.
 func StatedBound(lambda, nu, gap, delta float64, p, m int) float64 {
 	kappa := Kappa(p, delta)
 	return (math.Sqrt(2*(lambda+kappa)*math.Log(2*float64(p)*float64(m))) + 8*kappa*nu/gap*math.Sqrt(eta0(p)/float64(m))) / math.Sqrt(float64(m))
@@ -41,9 +41,9 @@ func LowerBound(lambda float64, m int) float64 { return math.Sqrt(lambda / (2 * 
 // not depend on, for any number of kernels. values are λ_kj, phi the first r features of
 // the m labelled examples, by kernel.
 //
-// For counts c the supremum over w and μ is √(sup_μ Σ_k μ_k A_kc), where A_kc is
-// Σ_{j≤c} (Σ_i σ_i φ_kj(x_i))²: at most √(max_k A_kr) as Σμ ≤ 1, and at most
-// √(Λ max A_kc/s_k(c)) by the Ky-Fan norm.
+// For counts c the supremum over w and μ is √(sup_μ Σ_k μ_k A_kc), where A_kc is Σ_{j≤c} (Σ_i σ_i
+// φ_kj(x_i))². This is at most √(max_k A_kr) as Σμ ≤ 1, and at most √(Λ max A_kc/s_k(c)) by the
+// Ky-Fan norm.
 func IndependentBound(values, phi [][]float64, m, r int, lambda float64) (b1, b2 float64) {
 	first, second, scale := 0.0, 0.0, 0.0
 	for k, all := range values {

@@ -35,6 +35,7 @@ type Model struct {
 	cells    int         // solved
 	spectrum [][]float64 // eigenvalues of every kernel, one more than were kept
 	traces   []float64
+	places   []float64 // of training rows for a picture: two coordinates and a label each
 	sigmoid  []float64 // of the hinge loss: probability 1/(1+exp(-(a f + b))), by output; nil otherwise
 }
 
@@ -63,8 +64,8 @@ func (m *Model) Kernels() []string {
 	return out
 }
 
-// Eigenvalues returns those of kernel k over the number of rows, without its weight: as many as
-// could be kept, and one more where there is one.
+// Eigenvalues returns the eigenvalues of kernel k over the number of rows, without its weight. It
+// returns as many as were kept, and one more if there is one.
 func (m *Model) Eigenvalues(k int) []float64 { return slices.Clone(m.spectrum[k]) }
 
 // Bounds returns what the theory says of the fit; nil but for two classes.
@@ -467,6 +468,9 @@ func (m *Model) Write(w io.Writer) error {
 	model.Put(f, "offset", m.fit.offset)
 	model.Put(f, "mu", m.fit.mu)
 	model.Put(f, "gap", []float64{m.fit.gap})
+	if len(m.places) > 0 {
+		model.Put(f, "places", m.places, len(m.places)/3, 3)
+	}
 	if m.sigmoid != nil {
 		model.Put(f, "sigmoid", m.sigmoid, m.outputs(), 2)
 	}

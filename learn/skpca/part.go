@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/blas"
 
 	"github.com/tropica-fst/tropica/learn/gemm"
 	"github.com/tropica-fst/tropica/learn/kernel"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // part is one base kernel with its first eigenfunctions on the sample U.
@@ -270,4 +272,44 @@ func (p *part) cut(c int) *part {
 	}
 	q.values, q.weights, q.directions = p.values[:c:c], shorten(p.weights), shorten(p.directions)
 	return &q
+}
+
+// keep stores a part in a checkpoint's arrays, as kernel k.
+func (p *part) keep(to map[string][]float64, k int) {
+	put := func(name string, x []float64) { to[fmt.Sprintf("%s.%d", name, k)] = slices.Clone(x) }
+	put("eigenvalues", p.values)
+	put("scale", []float64{p.scale, p.trace})
+	if p.weights != nil {
+		put("weights", p.weights)
+	} else {
+		put("directions", p.directions)
+	}
+	if p.centre != nil {
+		put("centre", append([]float64{p.centre.All}, p.centre.Rows...))
+	}
+}
+
+// restored returns the parts of the first n kernels that a checkpoint keeps.
+func (t *trainer) restored(from *run.Checkpoint, n int) ([]*part, error) {
+	var out []*part
+	for k := range n {
+		get := func(name string) []float64 { return from.Arrays[fmt.Sprintf("%s.%d", name, k)] }
+		p := &part{kernel: t.kernels[k], name: t.names[k], values: get("eigenvalues"), weights: get("weights"), directions: get("directions")}
+		scale, centre, r := get("scale"), get("centre"), len(p.values)
+		if p.weights == nil && p.kernel.Kind != kernel.Linear {
+			var err error
+			if p.fourier, err = kernel.NewFourier(p.kernel, t.x.Cols, t.o.Fourier, t.o.Seed); err != nil {
+				return nil, fmt.Errorf("skpca: %w: %v", run.ErrOther, err)
+			}
+		}
+		if r == 0 || len(scale) != 2 || !(scale[0] > 0) || len(p.weights)+len(p.directions) == 0 || len(p.weights)%r+len(p.directions)%r > 0 {
+			return nil, fmt.Errorf("skpca: %w: its kernel %d is incomplete", run.ErrOther, k+1)
+		}
+		p.scale, p.trace = scale[0], scale[1]
+		if len(centre) > 0 {
+			p.centre = &kernel.Centring{All: centre[0], Rows: centre[1:]}
+		}
+		out = append(out, p)
+	}
+	return out, nil
 }

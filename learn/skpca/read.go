@@ -139,6 +139,17 @@ func Read(r io.Reader) (*Model, error) {
 			return nil, err
 		}
 	}
+	if _, ok := f.Shape("places"); ok {
+		if m.places, err = model.Get[float64](f, "places", -1, 3); err != nil {
+			return nil, err
+		}
+		check(m.places)
+		for at := 2; at < len(m.places) && len(m.form.Classes) > 0; at += 3 {
+			if c := m.places[at]; c < 0 || c >= float64(len(m.form.Classes)) || c != math.Trunc(c) {
+				return bad("a row of the picture has the class %v", c)
+			}
+		}
+	}
 	check(theta)
 	check(m.fit.offset)
 	check(m.fit.mu)

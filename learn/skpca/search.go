@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/tropica-fst/tropica/learn/optim/score"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -320,6 +321,7 @@ func (q *searcher) local(from *fit) (*fit, int, error) {
 	}
 	enter(q.set.topSet(q.uniform()))
 	enter(q.set.topSet(q.aligned()))
+	enter(q.pursued())
 	for k := range p {
 		if len(q.set.values[k]) >= q.set.r {
 			counts := make([]int, p)
@@ -371,6 +373,103 @@ func (q *searcher) local(from *fit) (*fit, int, error) {
 			return best, solved, nil
 		}
 	}
+}
+
+// mostAtOnce is how many features of a kernel pursued looks ahead: a good one may stand behind others.
+const mostAtOnce = 3
+
+// pursued returns counts by orthogonal matching pursuit: features enter, up to three of a kernel at a
+// time, that explain most of what is left of the labels' squares, per feature. Kernels whose features say
+// nothing get none, however large their eigenvalues are. O(p·m·r²).
+func (q *searcher) pursued() []int {
+	s := q.sample
+	p, m := len(q.set.values), s.m
+	weight := func(i int) float64 { return score.Weight(s.w, i) }
+	dot := func(a, b []float64) float64 {
+		t := 0.0
+		for i, v := range a {
+			t += weight(i) * v * b[i]
+		}
+		return t
+	}
+	var basis [][]float64 // orthonormal: the constant, then what has entered
+	// apart takes off a column what lies along the basis and along more; nil is nothing but rounding.
+	apart := func(x []float64, more [][]float64) []float64 {
+		before := dot(x, x)
+		for range 2 {
+			for _, b := range slices.Concat(basis, more) {
+				t := dot(x, b)
+				for i, v := range b {
+					x[i] -= t * v
+				}
+			}
+		}
+		after := dot(x, x)
+		if !(after > 1e-10*before) {
+			return nil
+		}
+		for i := range x {
+			x[i] /= math.Sqrt(after)
+		}
+		return x
+	}
+	if s.free {
+		basis = append(basis, apart(slices.Repeat([]float64{1}, m), nil))
+	}
+	var left [][]float64
+	for _, y := range s.y {
+		y = slices.Clone(y)
+		for _, b := range basis {
+			t := dot(y, b)
+			for i, v := range b {
+				y[i] -= t * v
+			}
+		}
+		left = append(left, y)
+	}
+	counts := make([]int, p)
+	for size := 0; size < q.set.r; {
+		best, at := -1.0, -1
+		var entering [][]float64
+		for k := range p {
+			all, gain := len(q.set.values[k]), 0.0
+			var more [][]float64
+			for n := 1; n <= min(mostAtOnce, q.set.r-size, all-counts[k]); n++ {
+				x := make([]float64, m)
+				for i := range x {
+					x[i] = s.phi[k][i*all+counts[k]+n-1]
+				}
+				if x = apart(x, more); x == nil {
+					x = make([]float64, m) // it takes a place all the same
+				}
+				more = append(more, x)
+				for _, y := range left {
+					gain += dot(x, y) * dot(x, y)
+				}
+				if gain/float64(n) > best*(1+1e-9) {
+					best, at, entering = gain/float64(n), k, slices.Clone(more)
+				}
+			}
+		}
+		if at < 0 {
+			break // there are no more features
+		}
+		counts[at] += len(entering)
+		size += len(entering)
+		for _, x := range entering {
+			if dot(x, x) == 0 {
+				continue
+			}
+			basis = append(basis, x)
+			for _, y := range left {
+				t := dot(y, x)
+				for i, v := range x {
+					y[i] -= t * v
+				}
+			}
+		}
+	}
+	return counts
 }
 
 // moves returns the cells that have one feature more of a kernel and one less of another, those

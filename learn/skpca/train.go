@@ -160,21 +160,35 @@ func (p *prepared) parts(o *Options, r int, ctx context.Context, workers int) (*
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	s := p.sample
-	s.ctx = ctx
-	parts := make([]*part, len(p.kernels))
-	s.phi = make([][]float64, len(parts))
-	for k := range parts {
+	var parts []*part
+	for k := range p.kernels {
 		if ctx.Err() != nil {
 			return nil, nil, nil, context.Cause(ctx)
 		}
-		if parts[k], err = sp.newPart(p.kernels[k], p.names[k], r+1, o); err != nil {
+		q, err := sp.newPart(p.kernels[k], p.names[k], r+1, o)
+		if err != nil {
 			return nil, nil, nil, err
 		}
-		if p.rows == p.x && parts[k].weights != nil && sp.landmarks == nil {
-			s.phi[k] = parts[k].inSample(p.x.Rows)
-		} else if s.phi[k], err = sp.phi(parts[k], p.rows, len(parts[k].values)); err != nil {
-			return nil, nil, nil, err
+		parts = append(parts, q)
+	}
+	s, err := p.sampleOf(sp, parts, o, ctx)
+	return sp, parts, s, err
+}
+
+// sampleOf returns the labelled rows with their features.
+func (p *prepared) sampleOf(sp *space, parts []*part, o *Options, ctx context.Context) (*sample, error) {
+	s := p.sample
+	s.ctx = ctx
+	s.phi = make([][]float64, len(parts))
+	var err error
+	for k, q := range parts {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if p.rows == p.x && q.weights != nil && sp.landmarks == nil {
+			s.phi[k] = q.inSample(p.x.Rows)
+		} else if s.phi[k], err = sp.phi(q, p.rows, len(q.values)); err != nil {
+			return nil, err
 		}
 		if o.Rho > 0 {
 			for i := range s.phi[k] {
@@ -182,7 +196,7 @@ func (p *prepared) parts(o *Options, r int, ctx context.Context, workers int) (*
 			}
 		}
 	}
-	return sp, parts, &s, nil
+	return &s, nil
 }
 
 // setOf returns M for a setting.
@@ -242,8 +256,8 @@ func fits(parts []*part, s *sample, list []setting, o *Options, ctx context.Cont
 // Train fits a model to the rows of t: an unlabelled sample U of all of them, and labels of
 // those with positive weight. Options that list several values are chosen from by
 // cross-validation, or by the bound; eigenfunctions are computed once a fold. The result's
-// steps are folds, and the fit at the end. When the run is interrupted there is no model;
-// a checkpoint keeps the folds that are finished.
+// steps are folds, then the kernels' eigenfunctions on all rows, and the fit at the end. When the run
+// is interrupted there is no model; a checkpoint keeps the steps that are finished.
 //
 // Errors: unusable options and data, *FeasibilityError, kernel.ErrRank, *kernel.MemoryError,
 // and those of the run. O(p·u²·d) for the kernels of u rows, O(p·u²·r) for their
@@ -257,7 +271,11 @@ func Train(t *table.Table, opts *Options, c *run.Control) (*Model, *optim.Result
 		c = &run.Control{}
 	}
 	workers := run.WorkersOf(c.Workers)
-	p, err := prepare(t, &o, workers)
+	var p *prepared
+	var err error
+	if e := run.Breakable(c.Context(), func() { p, err = prepare(t, &o, workers) }); e != nil {
+		return nil, nil, &run.InterruptedError{Name: "skpca", Err: e}
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -309,10 +327,11 @@ type trainer struct {
 
 	folds    []table.Trial
 	measures []float64 // by fold and setting: error, then loss
-	chosen   int
 	warn     func(string)
 	value    float64 // of the last fit
 	model    *Model
+	space    *space  // of all rows
+	done     []*part // eigenfunctions on all rows, of the first kernels
 }
 
 const perSetting = 2 // measures of a fit
@@ -327,45 +346,83 @@ func (t *trainer) run(c *run.Control) (*Model, *optim.Result, error) {
 			return nil, nil, fmt.Errorf("skpca: choice: %d folds of %d labelled rows", t.o.Folds, len(t.labelled))
 		}
 	}
-	steps := len(t.folds) + 1
+	folds := len(t.folds)
+	steps := folds + len(t.kernels) + 1
 	r := run.Begin("skpca", c, steps)
 	r.Stop.Iterations = steps
 	r.Stop.Relative, r.Stop.Gradient = -1, -1
-	r.CheckpointEvery = 1 // a fold is long
+	r.CheckpointEvery = 1 // a step is long
 	k, err := r.Taken()
 	if err != nil {
 		return nil, nil, err
 	}
 	if k != nil {
-		if t.measures = slices.Clone(k.Arrays["measures"]); len(t.measures) != r.Steps()*len(t.list)*perSetting || r.Steps() > len(t.folds) {
+		if t.measures = slices.Clone(k.Arrays["measures"]); len(t.measures) != min(r.Steps(), folds)*len(t.list)*perSetting || r.Steps() >= steps {
 			return nil, nil, fmt.Errorf("skpca: %w: it has %d measures after %d steps", run.ErrOther, len(t.measures), r.Steps())
+		}
+		if t.done, err = t.restored(k, r.Steps()-folds); err != nil {
+			return nil, nil, err
 		}
 	}
 	reason, err := r.Loop(func() (*run.Row, run.Reason, error) {
 		row := &run.Row{Step: 1}
-		if i := r.Steps(); i < len(t.folds) {
-			row.Stage = "choice"
-			m, err := t.fold(i, r.Ctx)
-			if err != nil {
-				return nil, "", err
+		i := r.Steps()
+		// A step goes on alone after an interrupt: what it finds is taken over only here.
+		var measures []float64
+		var next *part
+		var model *Model
+		var err error
+		space := t.space
+		interrupt := run.Breakable(r.Ctx, func() {
+			if i >= folds && space == nil {
+				if space, err = newSpace(t.x, t.o, t.kernels, r.Ctx, t.workers); err != nil {
+					return
+				}
 			}
-			t.measures = append(t.measures, m...)
-			row.Objective = t.mean(t.best())
-			r.Evaluations += len(t.list)
-			row.Evaluations = r.Evaluations
-			return row, "", nil
+			switch k := i - folds; {
+			case k < 0:
+				measures, err = t.fold(i, r.Ctx)
+			case k < len(t.kernels):
+				next, err = space.newPart(t.kernels[k], t.names[k], t.rank+1, t.o)
+			default:
+				model, err = t.final(space, r.Ctx)
+			}
+		})
+		if interrupt != nil {
+			return nil, "", interrupt
 		}
-		if err := t.final(r.Ctx); err != nil {
+		if err != nil {
 			return nil, "", err
 		}
-		r.Evaluations++
-		row.Evaluations, row.Objective = r.Evaluations, t.value
-		return row, run.Exhausted, nil
+		t.space = space
+		switch {
+		case measures != nil:
+			row.Stage = "choice"
+			t.measures = append(t.measures, measures...)
+			r.Evaluations += len(t.list)
+		case next != nil:
+			row.Stage = "eigenfunctions"
+			t.done = append(t.done, next)
+		default:
+			t.model, t.value = model, model.fit.value
+			r.Evaluations++
+			row.Objective, row.Evaluations = t.value, r.Evaluations
+			return row, run.Exhausted, nil
+		}
+		if folds > 0 {
+			row.Objective = t.mean(t.best())
+		}
+		row.Evaluations = r.Evaluations
+		return row, "", nil
 	}, func() (*run.Checkpoint, error) {
-		if t.model != nil || len(t.folds) == 0 {
+		if t.model != nil || len(t.measures) == 0 && len(t.done) == 0 {
 			return nil, nil
 		}
-		return &run.Checkpoint{Arrays: map[string][]float64{"measures": slices.Clone(t.measures)}}, nil
+		k := &run.Checkpoint{Arrays: map[string][]float64{"measures": slices.Clone(t.measures)}}
+		for i, p := range t.done {
+			p.keep(k.Arrays, i)
+		}
+		return k, nil
 	})
 	if err != nil {
 		return nil, nil, err
@@ -538,13 +595,25 @@ func Decompose(t *table.Table, opts *Options, c *run.Control) (*Spectra, error) 
 	return s, nil
 }
 
+// Features returns how many eigenfunctions some kernels have together; nil is all kernels. A Path of so large
+// a rank is the kernel machine without a projection.
+func (s *Spectra) Features(kernels []int) int {
+	n := 0
+	for k, p := range s.parts {
+		if kernels == nil || slices.Contains(kernels, k) {
+			n += len(p.values)
+		}
+	}
+	return n
+}
+
 // Kernels returns the names of the kernels, by number.
 func (s *Spectra) Kernels() []string { return s.names }
 
-// Path fits a model for each combination of rank, lambda, nu and gamma of opts, gamma from
-// large to small, each from where the one before it ended, and hands them over in this
-// order. kernels are the numbers of those that take part; nil is all. Options that eigenfunctions
-// depend on are those of Decompose, as are those of the classifier.
+// Path fits a model for each combination of rank, lambda, nu and gamma of opts, gamma from large to
+// small. Each fit starts from where the one before it ended, and models are passed on in this
+// order. kernels are the numbers of those to use; nil is all. Options that affect eigenfunctions
+// are those of Decompose, as are those of the classifier.
 func (s *Spectra) Path(opts *Options, kernels []int, use func(*Model) error) error {
 	o := s.o
 	var given Options
@@ -577,25 +646,26 @@ func (s *Spectra) Path(opts *Options, kernels []int, use func(*Model) error) err
 	})
 }
 
-// final fits the chosen setting to all rows.
-func (t *trainer) final(ctx context.Context) error {
-	sp, parts, s, err := t.parts(t.o, t.rank, ctx, t.workers)
+// final fits the chosen setting to all rows, whose eigenfunctions are there.
+func (t *trainer) final(sp *space, ctx context.Context) (*Model, error) {
+	parts := t.done
+	s, err := t.sampleOf(sp, parts, t.o, ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if dependent(parts, s, t.rank) {
+	if ctx.Err() == nil && dependent(parts, s, t.rank) {
 		t.warn("the first features of the kernels depend on one another: some kernel is a copy of others, which costs time and adds nothing")
 	}
 	var best *Model
 	list := t.list
 	if len(t.folds) > 0 {
-		t.chosen = t.best()
+		chosen := t.best()
 		// The path that led there, for the same start.
-		first := t.chosen
-		for first > 0 && t.list[first-1].Rank == t.list[t.chosen].Rank && t.list[first-1].Lambda == t.list[t.chosen].Lambda && t.list[first-1].Nu == t.list[t.chosen].Nu {
+		first := chosen
+		for first > 0 && t.list[first-1].Rank == t.list[chosen].Rank && t.list[first-1].Lambda == t.list[chosen].Lambda && t.list[first-1].Nu == t.list[chosen].Nu {
 			first--
 		}
-		list = t.list[first : t.chosen+1]
+		list = t.list[first : chosen+1]
 	}
 	least := math.Inf(1)
 	err = fits(parts, s, list, t.o, ctx, t.workers, func(i int, m *set, f *fit, cells int) error {
@@ -619,11 +689,7 @@ func (t *trainer) final(ctx context.Context) error {
 		best, err = t.finish(sp, parts, s, m, f, list[i], b, cells)
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	t.model, t.value = best, best.fit.value
-	return nil
+	return best, err
 }
 
 // dependent reports whether the first features of all kernels, on the labelled rows and
@@ -679,6 +745,7 @@ func (t *trainer) finish(sp *space, parts []*part, s *sample, m *set, f *fit, v 
 	for k, p := range parts {
 		out.parts = append(out.parts, p.cut(f.counts[k]))
 	}
+	out.places = t.places(parts, s, f)
 	if s.loss == nil && t.table.Classes != nil {
 		if err := out.platt(s, m.values); err != nil {
 			return nil, err

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -274,6 +275,90 @@ func TestChoiceAndResume(t *testing.T) {
 			if b := trained(t, x, &one, nil).Bounds(); b.Risk < m.Bounds().Risk-1e-6 {
 				t.Errorf("the bound is %g for rank %d and gamma %g, and %g for what was chosen", b.Risk, r, g, m.Bounds().Risk)
 			}
+		}
+	}
+}
+
+// A run that stops after any step, folds and kernels alike, goes on to the same model.
+func TestResumeEveryStep(t *testing.T) {
+	x := rings(90, 2, 6)
+	for name, o := range map[string]Options{
+		"chosen":    {Rank: []int{2, 4}, Kernels: []string{"gaussian:0.5", "gaussian", "linear"}, Folds: 2},
+		"centred":   {Rank: []int{4}, Centre: true},
+		"landmarks": {Rank: []int{4}, Landmarks: 30, Choice: "leverage", Kernels: []string{"gaussian", "polynomial:2:1"}},
+		"features":  {Rank: []int{4}, Fourier: 60, Kernels: []string{"gaussian:0.5", "laplacian", "linear"}},
+	} {
+		var want bytes.Buffer
+		steps := 0
+		m, r, err := Train(x, &o, &run.Control{Recorder: run.RecorderFunc(func(run.Row) error { steps++; return nil })})
+		if err != nil || steps != r.Iterations {
+			t.Fatalf("%s: %d steps, %v", name, steps, err)
+		}
+		if err := m.Write(&want); err != nil {
+			t.Fatal(err)
+		}
+		for stop := 1; stop < steps; stop++ {
+			ctx, cancel := context.WithCancel(context.Background())
+			var k *run.Checkpoint
+			_, _, err := Train(x, &o, &run.Control{Ctx: ctx, Checkpoint: func(c *run.Checkpoint) error { k = c; return nil },
+				Recorder: run.RecorderFunc(func(r run.Row) error {
+					if r.Iteration == stop {
+						cancel()
+					}
+					return nil
+				})})
+			var e *run.InterruptedError
+			if !errors.As(err, &e) || k == nil || k.Iteration != stop {
+				t.Fatalf("%s: %v, checkpoint %+v after %d steps", name, err, k, stop)
+			}
+			var got bytes.Buffer
+			if err := trained(t, x, &o, &run.Control{Resume: k}).Write(&got); err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(want.Bytes(), got.Bytes()) {
+				t.Errorf("%s: a run resumed after %d of %d steps gives another model", name, stop, steps)
+			}
+			if stop >= steps-2 {
+				for a := range k.Arrays { // a kernel that was cut
+					if strings.HasPrefix(a, "eigenvalues") {
+						delete(k.Arrays, a)
+					}
+				}
+				if _, _, err := Train(x, &o, &run.Control{Resume: k}); !errors.Is(err, run.ErrOther) {
+					t.Errorf("%s: a checkpoint without eigenvalues: %v", name, err)
+				}
+			}
+		}
+	}
+}
+
+// An interrupt within a step, whatever is in work, is obeyed at once: half a second of work in one piece
+// waits in the second moments of landmarks.
+func TestInterrupted(t *testing.T) {
+	rng := rand.New(rand.NewPCG(8, 9))
+	x := rings(1500, 2, 8)
+	for j := range 60 {
+		c := table.Column{Name: fmt.Sprint("more", j), Values: make([]float32, x.Rows)}
+		for i := range c.Values {
+			c.Values[i] = float32(rng.NormFloat64())
+		}
+		x.Columns = append(x.Columns, c)
+	}
+	for _, o := range []Options{{}, {Landmarks: 1200}, {Fourier: 1500}} {
+		best := time.Hour
+		for try := 0; try < 3 && best > 200*time.Millisecond; try++ { // others use the machine too
+			ctx, cancel := context.WithCancel(context.Background())
+			var at time.Time
+			time.AfterFunc(60*time.Millisecond, func() { at = time.Now(); cancel() })
+			_, _, err := Train(x, &o, &run.Control{Ctx: ctx})
+			var e *run.InterruptedError
+			if !errors.As(err, &e) {
+				t.Fatalf("%+v: %v", o, err)
+			}
+			best = min(best, time.Since(at))
+		}
+		if best > 200*time.Millisecond {
+			t.Errorf("landmarks %d, features %d: an interrupt takes %v", o.Landmarks, o.Fourier, best)
 		}
 	}
 }

@@ -1,6 +1,6 @@
-// Package space is what learners know of structured outputs: a Space scores the outputs of an
-// input, finds the best of them, and measures how wrong they are. Learners that are written
-// against it, such as those of package margin, run on every space alike.
+// Package space is the interface between learners and structured outputs. A Space scores the
+// outputs of an input, finds the best of them, and measures how wrong they are. Learners written
+// against it, such as those of package margin, run on every space.
 //
 //	y, err := s.Argmax(ctx, x, w)                  // predict
 //	v, err := s.ArgmaxLoss(ctx, x, w, a)           // the most violated output
@@ -10,9 +10,9 @@
 //
 // # The types to know
 //
-// Space has three type parameters: inputs X, outputs Y and annotations A. An annotation says
-// which outputs are right: one where it is complete, several where it is partial. Solution is
-// an output with its value and a bound. Sample is an input with its annotation.
+// Space has three type parameters: inputs X, outputs Y and annotations A. An annotation says which
+// outputs are right: one where it is complete, several where it is partial. Solution is an output
+// with its value and a bound. Sample is an input with its annotation.
 //
 // Package lattice below has the space of acyclic acceptors of the engine, package sequence that
 // of its taggers, package tracking that of assignments. Package spacetest checks any of them
@@ -20,12 +20,12 @@
 //
 // # What may be relied on
 //
-//   - Scores are maximised: f(x, y; w) = ⟨w, Φ(x, y)⟩. Spaces over tropical machines turn the
-//     sign themselves.
+//   - Scores are maximised: f(x, y; w) = ⟨w, Φ(x, y)⟩. Spaces over tropical machines negate the
+//     scores themselves.
 //   - Methods may be called from several goroutines at once, and give the same result each time.
 //   - A set without outputs is an *EmptyError, never a score of zero.
-//   - ArgmaxLoss prefers the larger loss among equals. At w = 0 it would else return the
-//     annotation, and its cut would say nothing.
+//   - ArgmaxLoss prefers the larger loss among equals. At w = 0 it would otherwise return the
+//     annotation, and its cut would be uninformative.
 //   - Value is that of the output returned. UpperBound holds for every output of the set, so
 //     cuts are made of Value, and certificates of UpperBound.
 //

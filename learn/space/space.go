@@ -19,9 +19,9 @@ func Exact[Y any](y Y, value float64) Solution[Y] {
 	return Solution[Y]{Y: y, Value: value, UpperBound: value, Optimal: true}
 }
 
-// Space is a set Y(x) of outputs for every input x, with joint features Φ(x, y) of Dim
-// numbers, the score f = ⟨w, Φ(x, y)⟩ that is maximised, and a loss Δ(a, y) ≥ 0 of outputs
-// against annotations. See the package comment for what implementations must obey.
+// Space is a set Y(x) of outputs for every input x. It has joint features Φ(x, y) of Dim numbers,
+// the score f = ⟨w, Φ(x, y)⟩ to maximise, and a loss Δ(a, y) ≥ 0 of outputs against annotations.
+// See the package comment for what implementations must obey.
 //
 // Every call that takes a context obeys it within 0.2 s.
 type Space[X, Y, A any] interface {
@@ -59,7 +59,7 @@ type Complement[X, Y, A any] interface {
 }
 
 // Summing is a Space that can sum over its outputs: log Z = log Σ_y exp f(x, y; w), over all
-// of them or those that agree with an annotation. Likelihoods and entropies need it.
+// outputs or over those that agree with an annotation. Likelihoods and entropies need it.
 type Summing[X, Y, A any] interface {
 	Space[X, Y, A]
 	// LogZ returns log Z of all outputs. Unless dst is nil, it adds scale times the

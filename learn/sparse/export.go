@@ -20,10 +20,10 @@ const (
 
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// WriteSource writes the model as a function of that name in a file of its own, without
-// dependencies: of an array with a number for each column of the table, NaN where it is missing, and
-// the number of the level (from 0, in the order of a comment) for a categorical one. It returns the
-// number predicted, or the number of the class.
+// WriteSource writes the model as a function of the given name in a file of its own, without
+// dependencies. The function takes an array with a number for each column of the table, NaN where
+// it is missing. For a categorical column that is the number of the level (from 0, in the order of
+// a comment). It returns the number predicted, or the number of the class.
 func (m *Model) WriteSource(w io.Writer, l Language, name string) error {
 	switch {
 	case l != C && l != Go:

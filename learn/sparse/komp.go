@@ -32,10 +32,10 @@ type KOMPOptions struct {
 	All  int // from how many kernels on Each is called; zero is all
 }
 
-// KOMP is kernel orthogonal matching pursuit with pre-fitting, backward: from the ridge fit with a
-// kernel at every sample the kernel goes, one after the other, whose removal and refit raises the
-// squared error least (P. Vincent and Y. Bengio, Machine Learning 48, 2002; A. Koppel et al., JMLR
-// 20, 2019). A removal updates the inverse of the Gram matrix in O(samples²).
+// KOMP is kernel orthogonal matching pursuit with pre-fitting, backward. It starts from the ridge
+// fit with a kernel at every sample. It then removes, one after the other, the kernel whose removal
+// and refit raises the squared error least (P. Vincent and Y. Bengio, Machine Learning 48, 2002; A.
+// Koppel et al., JMLR 20, 2019). A removal updates the inverse of the Gram matrix in O(samples²).
 func KOMP(ctx context.Context, p *Problem, o *KOMPOptions) (*Sum, error) {
 	n := len(p.Y)
 	if !(o.Width > 0) || n == 0 || len(p.X) != n*p.Dim {
@@ -69,7 +69,7 @@ func KOMP(ctx context.Context, p *Problem, o *KOMPOptions) (*Sum, error) {
 		}
 		var factor []float64
 		var err error
-		if a, factor, err = leastSquares(part, p.Y, m, ridge); err != nil {
+		if a, factor, err = leastSquares(part, p.Y, m, ridge, 0); err != nil {
 			return err
 		}
 		inverse, since = make([]float64, m*m), 0
@@ -136,7 +136,7 @@ func KOMP(ctx context.Context, p *Problem, o *KOMPOptions) (*Sum, error) {
 		}
 	}
 	out := s.keep(last)
-	a, _, err := leastSquares(out.Values(1, p.X), p.Y, out.Len(), tinyRidge)
+	a, _, err := leastSquares(out.Values(1, p.X), p.Y, out.Len(), tinyRidge, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -117,10 +117,11 @@ func (m *Model) points(t *table.Table, workers int) []float64 {
 // predictRows rows are predicted together, between two looks at the context.
 const predictRows = 2048
 
-// Predict returns the scores of every row of t, whose columns must be those of Form: numbers; of
-// two classes the function; of more the votes of the pairs, with less than half a vote for how
-// clear they were. Of more, the probability of a class is the mean of those of its pairs.
-// O(rows·kernels·columns) on workers goroutines, 0 for one a processor.
+// Predict returns the scores of every row of t, whose columns must be those of Form. For numbers
+// and for two classes the score is the function. For more classes it is the votes of the pairs,
+// with less than half a vote for how clear they were. For more classes, the probability of a class
+// is the mean of those of its pairs. O(rows·kernels·columns) on workers goroutines, 0 for one a
+// processor.
 func (m *Model) Predict(ctx context.Context, t *table.Table, workers int) (*learner.Scores, error) {
 	if err := m.form.Match(t); err != nil {
 		return nil, err
@@ -272,8 +273,8 @@ type functionMeta struct {
 	Active  int    `json:"active"`
 }
 
-// Write writes the model as a file of kind "sparse": its kernels, the cells of the integral
-// they came from, and the multipliers of the difficult rows.
+// Write writes the model as a file of kind "sparse": its kernels, the cells of the integral that
+// they come from, and the multipliers of the difficult rows.
 func (m *Model) Write(w io.Writer) error {
 	f := model.New(modelKind, modelVersion)
 	meta := modelMeta{m.form, m.settings, m.family.Name(), m.rows, m.lo, m.hi, m.offset, m.scale, []functionMeta{}}

@@ -59,11 +59,11 @@ type Peak struct {
 	Edge   bool    // on the boundary of the domain: a larger one may have a higher peak
 }
 
-// Peaks returns the maxima of |abar| within the support, the highest first: on a grid those of
-// the cells beside their neighbours, of candidates the best width of each centre in use, of
-// samples all cells in use. Unless fixed, each is then moved to the maximum proper by
-// projected ascent within the domain, and of peaks closer than half a width one stays. The error
-// is that of a cancelled context.
+// Peaks returns the maxima of |abar| within the support, the highest first. On a grid these are
+// cells above their neighbours, of candidates the best width of each centre in use, of samples all
+// cells in use. Unless fixed, each is then moved to the exact maximum by projected ascent within
+// the domain. Of peaks closer than half a width one stays. The error is that of a cancelled
+// context.
 func (s *Solution) Peaks(ctx context.Context, p *Problem, fixed bool, workers int) ([]Peak, error) {
 	b := newBar(p, s)
 	var cells []int

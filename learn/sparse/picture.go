@@ -17,9 +17,9 @@ var (
 // PictureNames implements learner.Drawn.
 func (Learner) PictureNames() []string { return []string{"alpha", "widths", "path"} }
 
-// Picture draws the support of alpha over centre (its first column) and width, with the kernels
-// that were made of it; how many kernels have which width at most; or the kernels along the
-// path of prices.
+// Picture draws one of three things: the support of alpha over centre (its first column) and width,
+// with the kernels made of it; how many kernels have at most a given width; or the kernels along
+// the path of prices.
 func (m *Model) Picture(name string) (*learner.Picture, bool) {
 	if len(m.functions) == 0 {
 		return nil, false

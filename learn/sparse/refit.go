@@ -20,8 +20,9 @@ import (
 type DiscreteOptions struct {
 	// Fixed leaves peaks at the cells where they were found.
 	Fixed bool
-	// Joint moves centres, and widths unless the domain has one alone, together with the
-	// coefficients to the best fit: peaks alone are too narrow, since a wide bump costs least as a spread of narrower kernels.
+	// Joint moves centres, and widths unless the domain has only one, together with the
+	// coefficients to the best fit. Peaks themselves are too narrow, since a wide bump costs least
+	// as a spread of narrower kernels.
 	Joint bool
 	// Kernels is the most there may be; zero is no limit. Beyond it the kernels go whose
 	// absence is least felt.
@@ -36,6 +37,10 @@ type DiscreteOptions struct {
 	// kernels' mean squared norm, beside the squared errors; zero is 1e-10. Few samples ask for more.
 	// Negative, as learner.None, is 1e-10 for both, which leaves least squares one solution.
 	L2 float64
+	// Noisy says that samples cannot all be fitted. L2 is then the least weight tried, and which is taken,
+	// whether kernels move, and how many go is what promises least error at new samples: by
+	// generalised cross-validation for numbers, and by Akaike's criterion for classes.
+	Noisy bool
 }
 
 // Discrete is a model of few kernels, and what it took.
@@ -47,9 +52,9 @@ type Discrete struct {
 	Error  float64 // mean squared error at the samples; of classes the share of wrong signs
 }
 
-// Discretize makes a model of few kernels of a solution of p: its peaks, with coefficients fitted
-// anew, by least squares with a tiny ridge or for classes by logistic regression. O(peaks³)
-// beside the refits, each of O(samples·kernels) a step.
+// Discretize makes a model of few kernels from a solution of p. It takes the peaks, with
+// coefficients fitted anew by least squares with a tiny ridge, or for classes by logistic
+// regression. O(peaks³) beside the refits, each of O(samples·kernels) a step.
 func Discretize(p *Problem, s *Solution, bound optim.FitBound, eps float64, opts *DiscreteOptions, c *run.Control) (*Discrete, error) {
 	var o DiscreteOptions
 	if opts != nil {
@@ -71,26 +76,58 @@ func Discretize(p *Problem, s *Solution, bound optim.FitBound, eps float64, opts
 		r.o.L2 = tinyRidge
 	}
 	d := &Discrete{Sum: &Sum{Family: s.Family, Dim: p.Dim}}
-	peaks, err := s.Peaks(r.c.Context(), p, o.Fixed, r.c.Workers)
+	moved, edge, err := r.peaks(s, o.Fixed)
 	if err != nil {
 		return nil, err
 	}
-	for _, k := range peaks {
-		if k.Edge {
-			d.Edge++
+	d.Sum, d.Edge, d.Peaks = moved, edge, moved.Len()
+	if o.Noisy && o.Joint { // kernels that move may fit noise: those that stay may promise less error
+		stay := *r
+		stay.o.Joint = false
+		still, edge, err := stay.peaks(s, true)
+		if err != nil {
+			return nil, err
 		}
-		d.Center = append(d.Center, k.Center...)
-		d.Width = append(d.Width, k.Width)
-		d.Coef = append(d.Coef, 0)
-	}
-	d.Peaks = d.Len()
-	if err := r.run(d.Sum); err != nil {
+		peaks := still.Len()
+		if err := r.run(moved); err != nil {
+			return nil, err
+		}
+		if err := stay.run(still); err != nil {
+			return nil, err
+		}
+		a, err := r.promise(moved)
+		if err != nil {
+			return nil, err
+		}
+		b, err := stay.promise(still)
+		if err != nil {
+			return nil, err
+		}
+		if !(a < b) {
+			d.Sum, d.Edge, d.Peaks = still, edge, peaks
+		}
+	} else if err := r.run(d.Sum); err != nil {
 		return nil, err
 	}
 	f := make([]float64, len(p.Y))
 	d.Predict(r.c.Workers, p.X, f)
 	d.Excess, d.Error = r.excess(f), r.err(f)
 	return d, nil
+}
+
+// peaks returns the peaks of a solution as a sum, and how many lie on the boundary.
+func (r *refit) peaks(s *Solution, fixed bool) (*Sum, int, error) {
+	out, edge := &Sum{Family: s.Family, Dim: r.p.Dim}, 0
+	peaks, err := s.Peaks(r.c.Context(), r.p, fixed, r.c.Workers)
+	for _, k := range peaks {
+		if k.Edge {
+			edge++
+		}
+		out.Center = append(out.Center, k.Center...)
+		out.Width = append(out.Width, k.Width)
+		out.Coef = append(out.Coef, 0)
+	}
+	return out, edge, err
 }
 
 // refit fits the kernels of a sum to a problem.
@@ -126,6 +163,9 @@ func (r *refit) run(s *Sum) error {
 	if s.Len() == 0 {
 		return nil
 	}
+	if err := r.choose(s); err != nil {
+		return err
+	}
 	if err := r.fit(s); err != nil {
 		return err
 	}
@@ -156,6 +196,76 @@ func (r *refit) run(s *Sum) error {
 	return nil
 }
 
+// choose fits coefficients with the ridge that promises least.
+func (r *refit) choose(s *Sum) error {
+	if !r.o.Noisy {
+		return nil
+	}
+	best, at := math.Inf(1), r.o.L2
+	for ridge, tries := r.o.L2, 0; tries < 12; ridge, tries = ridge*math.Sqrt(10), tries+1 {
+		r.o.L2 = ridge
+		if err := r.fit(s); err != nil {
+			return err
+		}
+		v, err := r.promise(s)
+		if err != nil {
+			return err
+		}
+		if v < best {
+			best, at = v, ridge
+		}
+	}
+	r.o.L2 = at
+	return nil
+}
+
+// promise estimates the error at new samples of kernels whose coefficients are fitted: of numbers the mean square,
+// by generalised cross-validation, of classes the logistic loss, by Akaike's criterion. Degrees of freedom
+// are the trace of the smoother, and centres and widths where they were fitted.
+func (r *refit) promise(s *Sum) (float64, error) {
+	k, m := r.design(s, r.c.Workers)
+	n := len(r.p.Y)
+	f := make([]float64, n)
+	s.Predict(r.c.Workers, r.p.X, f)
+	loss, rho := r.err(f), math.Max(r.o.L2, tinyRidge)*meanSquare(k, m)
+	if r.classes { // the smoother of the scores, weighted by the curvature of the mean loss
+		loss = r.losses(f, make([]float64, n), make([]float64, n))
+		rho = r.o.L2
+		total := 0.0
+		for i := range f {
+			total += score.Weight(r.p.Weight, i)
+		}
+		for i, v := range f {
+			p := score.Sigmoid(v)
+			floats.Scale(math.Sqrt(p*(1-p)*score.Weight(r.p.Weight, i)/total), k[i*m:][:m])
+		}
+	}
+	// The trace of K(KᵀK + ρ)⁻¹Kᵀ is m - ρ·tr(KᵀK + ρ)⁻¹.
+	_, factor, err := leastSquares(k, r.p.Y, m, rho, 1)
+	if err != nil {
+		return 0, err
+	}
+	inverse := make([]float64, m*m)
+	for j := range m {
+		inverse[j*m+j] = 1
+	}
+	gemm.CholeskySolve(1, m, m, factor, m, inverse, m)
+	free := float64(m)
+	for j := range m {
+		free -= rho * inverse[j*m+j]
+	}
+	if r.o.Joint {
+		free += float64(s.Len() * (s.Dim + 1))
+	}
+	switch share := free / float64(n); {
+	case r.classes:
+		return loss + share, nil
+	case share < 1:
+		return loss / ((1 - share) * (1 - share)), nil
+	}
+	return math.Inf(1), nil
+}
+
 // drop removes kernels whose coefficient is below a share of the largest.
 func drop(s *Sum, share float64) {
 	least := share * optim.MaxAbs(s.Coef)
@@ -179,7 +289,7 @@ func (r *refit) fit(s *Sum) error {
 	if r.classes {
 		a, err = r.logistic(k, r.coefficients(s))
 	} else {
-		a, _, err = leastSquares(k, r.p.Y, m, r.o.L2)
+		a, _, err = leastSquares(k, r.p.Y, m, r.o.L2, 0)
 	}
 	if err == nil {
 		r.set(s, a)
@@ -219,17 +329,20 @@ func (r *refit) set(s *Sum, a []float64) {
 // tinyRidge times the mean squared norm of the kernels is added to the squares.
 const tinyRidge = 1e-10
 
-// leastSquares returns the a with the least |y - Ka|² + ridge·|a|², K n×m, and the inverse of
-// KᵀK + ridge. ridge is in units of the mean of the squared norms of K's columns.
-func leastSquares(k, y []float64, m int, ridge float64) (a, inverse []float64, err error) {
+// meanSquare returns the mean of the squared norms of K's columns, K n×m.
+func meanSquare(k []float64, m int) float64 { return floats.Dot(k, k) / float64(m) }
+
+// leastSquares returns the a with the least |y - Ka|² + ridge·unit·|a|², K n×m, and the Cholesky factor
+// of KᵀK + ridge·unit. A unit of 0 is the mean of the squared norms of K's columns.
+func leastSquares(k, y []float64, m int, ridge, unit float64) (a, factor []float64, err error) {
 	n := len(y)
 	gram := make([]float64, m*m)
 	gemm.Implementation{}.Dsyrk(blas.Lower, blas.Trans, m, n, 1, k, m, 0, gram, m)
-	mean := 0.0
-	for j := range m {
-		mean += gram[j*m+j] / float64(m)
+	mean := unit
+	if unit == 0 {
+		mean = meanSquare(k, m)
 	}
-	factor := slices.Clone(gram)
+	factor = slices.Clone(gram)
 	for ridge = math.Max(ridge, tinyRidge); ; ridge *= 100 { // from 0 it would not grow
 		for j := range m {
 			factor[j*m+j] += ridge * mean
@@ -245,8 +358,7 @@ func leastSquares(k, y []float64, m int, ridge float64) (a, inverse []float64, e
 	a = make([]float64, m)
 	gemm.Implementation{}.Dgemv(blas.Trans, n, m, 1, k, m, y, 1, 0, a, 1)
 	gemm.CholeskySolve(1, m, 1, factor, m, a, 1)
-	inverse = factor
-	return a, inverse, nil
+	return a, factor, nil
 }
 
 // logistic returns the coefficients of least logistic loss with a ridge.
@@ -371,16 +483,18 @@ func (r *refit) joint(s *Sum, steps int) error {
 			return v, nil
 		}}
 	} else {
+		k, c := r.design(s, r.c.Workers)
+		size := meanSquare(k, c)
 		objective = optim.Func{N: shape, F: func(x, grad []float64) (float64, error) {
 			set(x)
 			k, c := r.design(moved, 1)
-			a, _, err := leastSquares(k, r.p.Y, c, r.o.L2)
+			a, _, err := leastSquares(k, r.p.Y, c, r.o.L2, size)
 			if err != nil {
 				return math.Inf(1), nil
 			}
 			copy(moved.Coef, a)
 			b.Dgemv(blas.NoTrans, n, c, 1, k, c, a, 1, 0, f, 1)
-			v := 0.0
+			v := math.Max(r.o.L2, tinyRidge) * size * floats.Dot(a, a) / scale
 			for i, y := range r.p.Y {
 				slope[i] = 2 * (f[i] - y) / scale
 				v += (f[i] - y) * (f[i] - y) / scale
@@ -413,6 +527,12 @@ func (r *refit) prune(s *Sum, most int, while bool) error {
 	f := make([]float64, len(r.p.Y))
 	s.Predict(r.c.Workers, r.p.X, f)
 	limit, errors := math.Max(0, r.excess(f)), r.err(f)
+	if while && r.o.Noisy {
+		var err error
+		if limit, err = r.promise(s); err != nil {
+			return err
+		}
+	}
 	// Of many kernels several go at once; where the fit does not allow it, half as many are tried.
 	batch := s.Len()
 	for s.Len() > 1 && (while || s.Len() > most) {
@@ -438,8 +558,13 @@ func (r *refit) prune(s *Sum, most int, while bool) error {
 		if err != nil {
 			return err
 		}
-		fewer.Predict(r.c.Workers, r.p.X, f)
-		if while && (r.err(f) > errors*(1+1e-9)+1e-12 && r.classes || !r.classes && r.excess(f) > limit*(1+1e-9)) {
+		worse := false
+		if while {
+			if worse, err = r.worse(fewer, limit, errors, f); err != nil {
+				return err
+			}
+		}
+		if worse {
 			if batch == 1 {
 				return nil
 			}
@@ -447,8 +572,26 @@ func (r *refit) prune(s *Sum, most int, while bool) error {
 			continue
 		}
 		*s = *fewer
+		if r.o.Noisy && while {
+			if limit, err = r.promise(s); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
+}
+
+// worse tells a fit that is no longer good enough; f is of work.
+func (r *refit) worse(s *Sum, limit, errors float64, f []float64) (bool, error) {
+	if r.o.Noisy {
+		v, err := r.promise(s)
+		return v > limit, err
+	}
+	s.Predict(r.c.Workers, r.p.X, f)
+	if r.classes {
+		return r.err(f) > errors*(1+1e-9)+1e-12, nil
+	}
+	return r.excess(f) > limit*(1+1e-9), nil
 }
 
 // fewKernels are those that are moved again after every removal of one.
@@ -471,7 +614,7 @@ func (r *refit) least(s *Sum) []int {
 			floats.Scale(root, k[i*m:][:m])
 		}
 	}
-	_, factor, err := leastSquares(k, r.p.Y, m, math.Max(r.o.L2, tinyRidge))
+	_, factor, err := leastSquares(k, r.p.Y, m, math.Max(r.o.L2, tinyRidge), 0)
 	if err != nil {
 		return order
 	}

@@ -34,10 +34,13 @@ const (
 
 // SolveOptions are the settings of Solve.
 type SolveOptions struct {
-	Bound  optim.FitBound // "" is optim.TubeBound
-	Eps    float64        // of the bound: Tube takes it squared, |y - f| ≤ √Eps
-	Gamma  float64        // price of a unit of volume in use
-	Family Family         // nil is Gaussian
+	Bound optim.FitBound // "" is optim.TubeBound
+	Eps   float64        // of the bound: Tube takes it squared, |y - f| ≤ √Eps
+	Gamma float64        // price of a unit of volume in use
+	// Ridge, if positive, lets samples exceed the bound by u_n at the cost of Σ u_n²/(2 Ridge), so that
+	// there is always a solution. Not for Paper.
+	Ridge  float64
+	Family Family // nil is Gaussian
 
 	Cells *Cells // where the integral is taken; may be nil with Draw
 	// Draw, if positive, has Prox and Paper take Draw fresh cells of Domain at each step, at
@@ -52,8 +55,8 @@ type SolveOptions struct {
 	Step, StepMu, Decay float64
 	Gap, Violation      float64   // of Interior; zero is 1e-6
 	Start               []float64 // multipliers to start from; nil is none
-	// Samples is how many samples Interior takes at once at most. Of more than 400 it begins with
-	// 300, and adds those that violate the bound until none does. Zero is 1500.
+	// Samples is how many samples Interior takes at once at most; zero is 1500. Of more than that, or than
+	// 400 without noise, it begins with 300, and adds those that violate the bound until none does.
 	Samples int
 	// MaxBytes bounds the memory of the kernels' values; zero is 2 GiB.
 	MaxBytes int64
@@ -68,7 +71,7 @@ type Solution struct {
 	Alpha   []float64 // of each cell
 	Primal  float64
 	Dual    float64 // no function within the bound is less complex
-	Excess  float64 // by how much the function violates the bound
+	Excess  float64 // by how much the function violates the bound, beyond what Ridge allows
 	Support float64 // volume of the cells in use; those in use in part count in part
 }
 
@@ -118,6 +121,9 @@ func newSolver(p *Problem, o *SolveOptions, c *run.Control) (*solver, error) {
 	if s.o.Family == nil {
 		s.o.Family = Gaussian{}
 	}
+	if s.o.Ridge < 0 || math.IsInf(s.o.Ridge, 1) || math.IsNaN(s.o.Ridge) || s.o.Ridge > 0 && s.o.Method == Paper {
+		return nil, fmt.Errorf("sparse: the ridge %v must be finite and not negative, and 0 for the method paper", s.o.Ridge)
+	}
 	if p.Dim < 1 || s.n == 0 || len(p.X) != s.n*p.Dim {
 		return nil, fmt.Errorf("sparse: %d numbers for %d samples of %d coordinates", len(p.X), s.n, p.Dim)
 	}
@@ -160,7 +166,7 @@ func newSolver(p *Problem, o *SolveOptions, c *run.Control) (*solver, error) {
 
 // dual returns the problem of some of the samples, nil for all.
 func (s *solver) dual(rows []int) *optim.FitDual {
-	d := &optim.FitDual{Volume: s.o.Cells.Volume, Gamma: s.o.Gamma, Bound: s.o.Bound, Eps: s.o.Eps, Gap: s.o.Gap, Violation: s.o.Violation}
+	d := &optim.FitDual{Volume: s.o.Cells.Volume, Gamma: s.o.Gamma, Bound: s.o.Bound, Eps: s.o.Eps, Ridge: s.o.Ridge, Gap: s.o.Gap, Violation: s.o.Violation}
 	if rows == nil {
 		d.K, d.Target, d.Weight = s.o.Cells.Values(s.c.Workers, s.o.Family, s.p.X), s.p.Y, s.p.Weight
 		return d
@@ -179,7 +185,12 @@ func (s *solver) dual(rows []int) *optim.FitDual {
 
 // interior solves with all samples, or with those that matter.
 func (s *solver) interior() (*Solution, *optim.Result, error) {
-	if s.n <= min(400, s.o.Samples) {
+	// With noise most samples have a multiplier, and there is nothing to leave out.
+	most := 400
+	if s.o.Ridge > 0 || s.o.Bound == optim.HingeBound && s.o.Eps > 0.1*float64(s.n) {
+		most = s.o.Samples
+	}
+	if s.n <= min(most, s.o.Samples) {
 		r, err := s.dual(nil).Minimize(s.o.Start, &s.c)
 		if r == nil {
 			return nil, nil, err
@@ -198,6 +209,7 @@ func (s *solver) interior() (*Solution, *optim.Result, error) {
 		copy(lambda, s.o.Start)
 	}
 	out := &optim.Result{}
+	top := 0.0
 	for {
 		start := make([]float64, len(active))
 		for j, i := range active {
@@ -229,6 +241,7 @@ func (s *solver) interior() (*Solution, *optim.Result, error) {
 			}
 			sum.Predict(s.c.Workers, s.p.X[from*s.p.Dim:to*s.p.Dim], f[from:to])
 		}
+		floats.AddScaled(f, s.o.Ridge, lambda)
 		excess := (&optim.FitDual{Bound: s.o.Bound, Eps: s.o.Eps, Target: s.p.Y, Weight: s.p.Weight}).Excess(f)
 		out.X, out.F, out.Reason = lambda, r.F, r.Reason
 		out.Iterations += r.Iterations
@@ -236,13 +249,17 @@ func (s *solver) interior() (*Solution, *optim.Result, error) {
 		if err != nil {
 			return s.solution(lambda, r.Alpha, r.Primal, r.Dual, excess), out, err
 		}
-		// The most active samples stay, those of no weight go.
-		most := optim.MaxAbs(r.X)
+		// Samples of no weight go, unless the dual has not risen: then they could take turns without an end.
+		// A total hinge so large that the function 0 meets it for the samples at hand is such a case.
+		least := -1.0
+		if r.Dual > top+1e-9*math.Abs(top) {
+			least, top = 1e-7*optim.MaxAbs(r.X), r.Dual
+		}
 		inside := make([]bool, s.n)
 		var next []int
 		for j, i := range active {
 			inside[i] = true
-			if math.Abs(r.X[j]) > 1e-7*most {
+			if math.Abs(r.X[j]) > least {
 				next = append(next, i)
 			}
 		}
@@ -278,7 +295,7 @@ func (s *solver) interior() (*Solution, *optim.Result, error) {
 		slices.SortStableFunc(worse, func(a, b outside) int { return cmp.Compare(b.over, a.over) })
 		room := s.o.Samples - len(next)
 		if room <= 0 {
-			return nil, nil, fmt.Errorf("sparse: %d samples have a multiplier that is not 0, as many as are solved at once; allow more samples, or the method proximal", len(next))
+			return nil, nil, fmt.Errorf("sparse: %d samples have a multiplier that is not 0, as many as are solved at once; allow a larger bound, take the default one, or the method proximal", len(next))
 		}
 		for _, w := range worse[:min(len(worse), room, max(200, len(next)))] {
 			next = append(next, w.i)
@@ -324,7 +341,8 @@ func (s *solver) recovered(lambda []float64) *Solution {
 	value := d.Value(lambda, t)
 	threshold(s.o.Gamma, t, t)
 	d.Apply(t, f)
-	return s.solution(lambda, t, d.Complexity(t), value, d.Excess(f))
+	floats.AddScaled(f, s.o.Ridge, lambda)
+	return s.solution(lambda, t, d.Complexity(t)+s.o.Ridge/2*floats.Dot(lambda, lambda), value, d.Excess(f))
 }
 
 // descent is minus the reduced dual, as a smooth (or subdifferentiable) part and one whose
@@ -371,7 +389,8 @@ func (e *descent) phi(lambda []float64) (float64, error) {
 	}
 	threshold(e.o.Gamma, e.t, e.t)
 	e.d.Apply(e.t, e.f)
-	return v, nil
+	floats.AddScaled(e.f, e.o.Ridge, lambda)
+	return v + e.o.Ridge/2*floats.Dot(lambda, lambda), nil
 }
 
 func (e *descent) Eval(x, grad []float64) (float64, error) {
@@ -478,6 +497,7 @@ func (e *descent) norm() float64 {
 	for range 50 {
 		e.d.Transpose(x, t)
 		e.d.Apply(t, y)
+		floats.AddScaled(y, e.o.Ridge, x)
 		size = floats.Norm(y, 2)
 		if size == 0 {
 			return 1

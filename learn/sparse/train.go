@@ -21,7 +21,7 @@ import (
 // Options adjusts Train; zero fields are the defaults.
 type Options struct {
 	Bound    string    `flag:"bound" default:"auto" values:"auto,tube,margin,hinge" help:"Bound of the fit: every error of a number (tube), every margin of a class, or the total hinge loss of a pair of classes; auto is tube for numbers, hinge for classes"`
-	Eps      float64   `flag:"eps" min:"0" help:"The bound: of squared errors in units of the target's variance, of what margins lack of 1, of the total hinge loss; 0 is 0.05, 0.1, and the larger of 2 and 5 rows in 100"`
+	Eps      float64   `flag:"eps" min:"0" help:"The bound: of squared errors in units of the target's variance, of what margins lack of 1, of the total hinge loss. 0 is 0.05 and 0.1, which noisy rows may exceed at a price by their leave-one-out errors; of the total, 2, 5 rows in 100 or what a ridge regression has, whichever is most"`
 	Sparsity float64   `flag:"sparsity" default:"0.3" min:"0" max:"0.99" help:"Where a function without a price of its support is below this share of its peak, it is to be zero: sets gamma"`
 	Gamma    float64   `flag:"gamma" min:"0" help:"Price of the support in the units of the integral, in place of --sparsity"`
 	Kernels  int       `flag:"kernels" min:"0" help:"Most kernels of the function, or of each pair of classes; 0 is no limit"`
@@ -49,8 +49,8 @@ type Options struct {
 // Train fits a sparse function of the columns of t to the numbers of its target, or one to every pair of
 // its classes. The result says how the last of the runs ended.
 //
-// Errors: unusable options, targets or columns; equal rows that no function within the bound
-// can tell apart, by their places; *optim.InfeasibleError; and those of the run. See Solve and
+// Errors: unusable options, targets or columns; equal rows that no function within the bound can
+// separate, by their positions; *optim.InfeasibleError; and those of the run. See Solve and
 // Discretize for the cost of each function.
 func Train(t *table.Table, opts *Options, c *run.Control) (*Model, *optim.Result, error) {
 	tr, err := newTraining(t, opts, c)
@@ -110,6 +110,7 @@ type training struct {
 	peak    float64
 	lambda  []float64
 	pathRow [][]float64
+	allowed allowed
 }
 
 func newTraining(t *table.Table, opts *Options, c *run.Control) (*training, error) {
@@ -153,6 +154,9 @@ func newTraining(t *table.Table, opts *Options, c *run.Control) (*training, erro
 	}
 	if control.Resume != nil || control.Checkpoint != nil {
 		control.Problem = fmt.Sprintf("sparse data=%016x %s", d.X.Fingerprint(d.Y, d.W), learner.Settings(o))
+	}
+	if n := t.Missing(); n > 0 {
+		control.Warning(fmt.Sprintf("%d cells are missing, and count as the mean of their column", n))
 	}
 	control.CheckpointEvery = 1 // a step is a whole solution
 	tr.stop = run.Stop{Iterations: control.Stop.Iterations, Relative: control.Stop.Relative}
@@ -436,13 +440,16 @@ func (tr *training) step() (*run.Row, run.Reason, error) {
 		return nil, done, nil
 	}
 	p, which := tr.problem(pair)
-	if tr.stage == 0 {
+	if tr.stage == 0 && tr.o.Eps > 0 { // by default such rows may exceed the bound
 		if err := tr.conflict(p, which); err != nil {
 			return nil, "", err
 		}
 	}
-	s := &SolveOptions{Bound: tr.bound, Eps: tr.eps(p), Family: tr.m.family, Method: Method(tr.o.Method), Step: tr.o.Step, StepMu: tr.o.StepMu, Start: tr.lambda}
+	s := &SolveOptions{Bound: tr.bound, Family: tr.m.family, Method: Method(tr.o.Method), Step: tr.o.Step, StepMu: tr.o.StepMu, Start: tr.lambda}
 	if err := tr.cells(p, pair, s); err != nil {
+		return nil, "", err
+	}
+	if err := tr.allow(p, s); err != nil {
 		return nil, "", err
 	}
 	if tr.stage == 0 && tr.idle(p, s.Eps) {
@@ -465,7 +472,7 @@ func (tr *training) step() (*run.Row, run.Reason, error) {
 	if s.Method != Interior {
 		control.Stop = tr.stop
 	}
-	sol, r, err := Solve(p, s, control)
+	sol, r, err := tr.solve(p, s, control)
 	if err != nil {
 		return nil, "", tr.located(err, which)
 	}
@@ -491,7 +498,7 @@ func (tr *training) step() (*run.Row, run.Reason, error) {
 	if err := tr.finish(p, which, sol, s, pair, row); err != nil {
 		return nil, "", err
 	}
-	tr.stage, tr.peak, tr.lambda, tr.pathRow = 0, 0, nil, nil
+	tr.stage, tr.peak, tr.lambda, tr.pathRow, tr.allowed = 0, 0, nil, nil, allowed{}
 	return row, "", nil
 }
 
@@ -518,7 +525,7 @@ func (tr *training) located(err error, which []int) error {
 	for _, i := range e.Samples {
 		places = append(places, tr.at(tr.rows[which[i]]))
 	}
-	return fmt.Errorf("sparse: %w: the rows hardest to fit are %s; allow a larger --eps, more --centres, smaller --widths, or correct them", optim.ErrInfeasible, strings.Join(places, ", "))
+	return fmt.Errorf("sparse: %w: the rows hardest to fit are %s; leave --eps out for a bound within reach, allow a larger one, more --centres, smaller --widths, or correct them", optim.ErrInfeasible, strings.Join(places, ", "))
 }
 
 // finish makes the kernels of a function.
@@ -528,7 +535,7 @@ func (tr *training) finish(p *Problem, which []int, sol *Solution, s *SolveOptio
 	if tr.o.Peaks == "dense" {
 		fn.sum = fn.dense
 	} else {
-		d, err := Discretize(p, sol, tr.bound, s.Eps, &DiscreteOptions{Fixed: tr.o.Peaks == "fixed", Joint: tr.o.Peaks == "joint", Kernels: tr.o.Kernels, Prune: !tr.o.Keep, Intercept: !tr.o.NoConstant, L2: tr.o.L2}, &run.Control{Ctx: tr.run.Ctx, Workers: tr.workers})
+		d, err := Discretize(p, sol, tr.bound, s.Eps, &DiscreteOptions{Fixed: tr.o.Peaks == "fixed", Joint: tr.o.Peaks == "joint", Kernels: tr.o.Kernels, Prune: !tr.o.Keep, Intercept: !tr.o.NoConstant, L2: tr.o.L2, Noisy: tr.allowed.noisy}, &run.Control{Ctx: tr.run.Ctx, Workers: tr.workers})
 		if err != nil {
 			return err
 		}

@@ -243,9 +243,9 @@ func TestRefuses(t *testing.T) {
 		want []string
 	}{
 		{"one class", one, Options{}, []string{"all rows are of one class"}},
-		{"margins of equal rows", twice, Options{Bound: "margin"}, []string{"row 1", "row 7", "--bound hinge"}},
+		{"margins of equal rows", twice, Options{Bound: "margin", Eps: 0.1}, []string{"row 1", "row 7", "--bound hinge"}},
 		{"total hinge of equal rows", twice, Options{Eps: 1.5}, []string{"at least 2", "eps is 1.5"}},
-		{"equal rows of different numbers", same, Options{}, []string{"row 1", "row 5", "the least eps that may do"}},
+		{"equal rows of different numbers", same, Options{Eps: 0.05}, []string{"row 1", "row 5", "the least eps that may do"}},
 		{"classes in a tube", two, Options{Bound: "tube"}, []string{"tube does not suit"}},
 		{"numbers with margins", real, Options{Bound: "margin"}, []string{"margin does not suit"}},
 		{"constant columns", flat, Options{}, []string{"no column tells two rows apart"}},
@@ -420,7 +420,7 @@ func TestKOMP(t *testing.T) {
 			sub.Center, sub.Width, sub.Coef = append(sub.Center, p.X[i]), append(sub.Width, 0.5), append(sub.Coef, 0)
 		}
 		k := sub.Values(1, p.X)
-		a, _, err := leastSquares(k, p.Y, len(which), 1e-9)
+		a, _, err := leastSquares(k, p.Y, len(which), 1e-9, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -582,7 +582,7 @@ func TestNoPenalty(t *testing.T) {
 			t.Fatalf("%s: no end", kind)
 		}
 	}
-	if _, _, err := leastSquares([]float64{1, 1, 1, 1}, []float64{1, 2}, 2, 0); err != nil { // equal columns
+	if _, _, err := leastSquares([]float64{1, 1, 1, 1}, []float64{1, 2}, 2, 0, 0); err != nil { // equal columns
 		t.Error(err)
 	}
 }

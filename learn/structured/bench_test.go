@@ -69,7 +69,8 @@ func BenchmarkDecode(b *testing.B) {
 		histograms[i] = y
 		for j := range int32(100) {
 			if rng.IntN(5) == 0 {
-				ratings[i].Item, ratings[i].Value = append(ratings[i].Item, j), append(ratings[i].Value, float64(1+rng.IntN(5)))
+				ratings[i].Item, ratings[i].Value = append(ratings[i].Item, j),
+					append(ratings[i].Value, float64(1+rng.IntN(5)))
 			}
 		}
 	}

@@ -84,10 +84,11 @@ func (d *Data) Subset(rows []int) *Data {
 	return &out
 }
 
-// Fingerprint tells the examples from others: 64 bits in hexadecimal.
+// Fingerprint identifies the examples by 64 bits in hexadecimal.
 func (d *Data) Fingerprint() string {
 	h := fnv.New64a()
-	fmt.Fprintf(h, "%016x %s %q %q %d %d", d.X.Fingerprint(d.Y), d.Kind, d.Names, d.Classes, len(d.Text), len(d.Lexicon))
+	fmt.Fprintf(h, "%016x %s %q %q %d %d", d.X.Fingerprint(d.Y), d.Kind, d.Names, d.Classes,
+		len(d.Text), len(d.Lexicon))
 	for _, s := range slices.Concat(d.Text, d.YText, d.Lexicon) {
 		io.WriteString(h, s)
 		h.Write([]byte{0})
@@ -149,7 +150,8 @@ func (d *Data) check() error {
 	case Class:
 		first := d.Y[0]
 		if !slices.ContainsFunc(d.Y, func(v float64) bool { return v != first }) {
-			return fmt.Errorf("%w: all examples are of the class %q; there must be two", ErrData, d.Classes[int(first)])
+			return fmt.Errorf("%w: all examples are of the class %q; there must be two", ErrData,
+				d.Classes[int(first)])
 		}
 	case HistogramY:
 		for i := range n {
@@ -175,9 +177,10 @@ func (d *Data) ratings(i int) Ratings {
 // Predictions are the outputs predicted for some examples, with what is known of them.
 type Predictions struct {
 	Kind  Kind
-	Width int       // numbers of an output
-	Y     []float64 // rows of Width numbers: of RankingY the scores of an order, the number of items for the best
-	Text  []string  // of StringY
+	Width int // numbers of an output
+	// rows of Width numbers: of RankingY the scores of an order, the number of items for the best
+	Y    []float64
+	Text []string // of StringY
 
 	F, Bound, Margin []float64 // see Decoded
 	Exact            []Exactness
@@ -216,9 +219,9 @@ func MeasureNames(k Kind) []string {
 	return []string{"loss", "error", "edits"}
 }
 
-// Judge measures predictions of labelled examples: the mean of the model's own loss, and what
-// is usual for the kind: errors in percent, Hamming losses by label, the rank loss by that of
-// the worst order, edits by symbol of the truth.
+// Judge measures predictions of labelled examples: the mean of the model's own loss, and the usual
+// measure of the kind. These are errors in percent, Hamming losses by label, the rank loss relative
+// to the worst order, and edits by symbol of the truth.
 func (p *Predictions) Judge(d *Data) []Measure {
 	n := float64(d.Rows())
 	sums := make([]float64, len(MeasureNames(p.Kind)))

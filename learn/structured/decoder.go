@@ -83,7 +83,7 @@ func check(alpha []float64, n int) error {
 	return nil
 }
 
-// Decode is d.Decode, but for weights that are all zero. F is then constant, and the output of
+// Decode is d.Decode, except for weights that are all zero. F is then constant, and the output of
 // least mean loss is taken, with Degenerate set, instead of an arbitrary one.
 func Decode[Y any](ctx context.Context, d Decoder[Y], alpha []float64) (Decoded[Y], error) {
 	if err := check(alpha, d.Len()); err != nil {

@@ -220,7 +220,8 @@ func TestLabels(t *testing.T) {
 	empty, one := []bool{false}, []bool{true}
 	for _, loss := range []SetLoss{F1, Precision, Recall, Jaccard} {
 		if loss.Of(empty, empty) != 0 || loss.Of(one, one) != 0 || loss.Of(empty, one) != 1 {
-			t.Errorf("%s of the empty set: %v %v %v", loss.Name, loss.Of(empty, empty), loss.Of(one, one), loss.Of(empty, one))
+			t.Errorf("%s of the empty set: %v %v %v", loss.Name, loss.Of(empty, empty), loss.Of(one, one),
+				loss.Of(empty, one))
 		}
 	}
 }
@@ -347,7 +348,8 @@ func TestRanking(t *testing.T) {
 		for i := range truths {
 			for j := range int32(m) {
 				if full || rng.IntN(3) > 0 {
-					truths[i].Item, truths[i].Value = append(truths[i].Item, j), append(truths[i].Value, float64(1+rng.IntN(5)))
+					truths[i].Item, truths[i].Value = append(truths[i].Item, j),
+						append(truths[i].Value, float64(1+rng.IntN(5)))
 				}
 			}
 		}
@@ -584,7 +586,8 @@ func TestScalars(t *testing.T) {
 				t.Errorf("%s: %v is out of bounds", loss, d.Output)
 			}
 			smooth := s.points != nil
-			if !smooth && d.Exact != ExactOverSpace || smooth && loss.convex() && trial%3 == 0 && d.Exact != ExactOverSpace {
+			if !smooth && d.Exact != ExactOverSpace || smooth && loss.convex() && trial%3 == 0 &&
+				d.Exact != ExactOverSpace {
 				t.Errorf("%s, %s weights: %s", loss, signs[trial%3], d.Exact)
 			}
 			// ρ' and ρ'' are the derivatives, and slope bounds ρ'.

@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/blas"
 )
 
-// Finite decodes over a list of candidates by their losses against the training outputs:
+// Finite decodes over a list of candidates by their losses against the training outputs. It is
 // exact over them, or over the space where the list is all of it. Outputs are numbers of
 // candidates. Ties go to the lowest number.
 type Finite struct {
@@ -26,11 +26,13 @@ type Finite struct {
 // Errors: no candidate, and losses that are not finite. The matrix is kept.
 func NewFinite(loss []float64, n int, all bool) (*Finite, error) {
 	if n < 1 || len(loss) < n || len(loss)%n != 0 {
-		return nil, fmt.Errorf("%w: %d losses for %d training outputs: there must be at least one candidate", ErrOutputs, len(loss), n)
+		return nil, fmt.Errorf("%w: %d losses for %d training outputs: there must be at least one candidate",
+			ErrOutputs, len(loss), n)
 	}
 	for k, v := range loss {
 		if v-v != 0 {
-			return nil, fmt.Errorf("%w: that of candidate %d against training output %d is %v; put a floor under it", ErrLoss, k/n+1, k%n+1, v)
+			return nil, fmt.Errorf("%w: that of candidate %d against training output %d is %v; put a floor under it",
+				ErrLoss, k/n+1, k%n+1, v)
 		}
 	}
 	f := &Finite{candidates: len(loss) / n, n: n, loss: loss, exact: ExactOverCandidates}
@@ -47,7 +49,8 @@ func Losses[Y any](candidates, truths []Y, loss Loss[Y], workers int) []float64 
 	return out
 }
 
-func lossesIn[Y any](ctx context.Context, candidates, truths []Y, loss Loss[Y], workers int) ([]float64, error) {
+func lossesIn[Y any](ctx context.Context, candidates, truths []Y, loss Loss[Y],
+	workers int) ([]float64, error) {
 	n := len(truths)
 	out := make([]float64, len(candidates)*n)
 	err := run.Each(workers, len(candidates), func(_, c int) error {
@@ -80,7 +83,8 @@ func (f *Finite) Decode(_ context.Context, alpha []float64) (Decoded[int], error
 // query, and the result the values of all candidates, query by query. One matrix product.
 func (f *Finite) Values(alpha []float64, q, workers int) []float64 {
 	out := make([]float64, q*f.candidates)
-	gemm.Gemm(workers, blas.NoTrans, blas.Trans, q, f.candidates, f.n, 1, alpha, f.n, f.loss, f.n, 0, out, f.candidates)
+	gemm.Gemm(workers, blas.NoTrans, blas.Trans, q, f.candidates, f.n, 1, alpha, f.n, f.loss, f.n, 0,
+		out, f.candidates)
 	return out
 }
 
@@ -132,12 +136,14 @@ func NewCandidates[Y any](candidates, truths []Y, loss Loss[Y], workers int) (*C
 	return newCandidates(context.Background(), candidates, truths, loss, workers)
 }
 
-func newCandidates[Y any](ctx context.Context, candidates, truths []Y, loss Loss[Y], workers int) (*Candidates[Y], error) {
+func newCandidates[Y any](ctx context.Context, candidates, truths []Y, loss Loss[Y],
+	workers int) (*Candidates[Y], error) {
 	if candidates == nil {
 		candidates = truths
 	}
 	if err := kernel.Foresee(len(candidates), len(truths), nil); err != nil {
-		return nil, fmt.Errorf("structured: losses of %d candidates against %d training outputs: %w", len(candidates), len(truths), err)
+		return nil, fmt.Errorf("structured: losses of %d candidates against %d training outputs: %w",
+			len(candidates), len(truths), err)
 	}
 	all, err := lossesIn(ctx, candidates, truths, loss, workers)
 	if err != nil {
@@ -156,11 +162,12 @@ func (c *Candidates[Y]) Decode(ctx context.Context, alpha []float64) (Decoded[Y]
 	if err != nil {
 		return Decoded[Y]{}, err
 	}
-	return Decoded[Y]{Output: c.Outputs[d.Output], Value: d.Value, LowerBound: d.LowerBound, Margin: d.Margin, Exact: d.Exact}, nil
+	return Decoded[Y]{Output: c.Outputs[d.Output], Value: d.Value, LowerBound: d.LowerBound, Margin: d.Margin,
+		Exact: d.Exact}, nil
 }
 
-// MultiClass decodes classes under the loss 1[y ≠ y']: the class with the largest sum of the
-// weights of its examples, which is the one-versus-all least squares classifier. Exact.
+// MultiClass decodes classes under the loss 1[y ≠ y']. It returns the class with the largest sum of
+// the weights of its examples, as the one-versus-all least squares classifier does. Exact.
 type MultiClass struct {
 	classes int
 	truths  []int

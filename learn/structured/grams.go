@@ -21,8 +21,8 @@ const (
 	GramCosine  GramLoss = "cosine"  // 2 - 2 cos(φ(y), φ(y')); a string without n-grams is orthogonal to all
 )
 
-// GramStrings decodes strings of a lattice under a loss of n-gram counts. F depends on the
-// training outputs through v = Σ_i α_i φ(y_i) alone.
+// GramStrings decodes strings of a lattice under a loss of n-gram counts. F depends on the training
+// outputs only through v = Σ_i α_i φ(y_i).
 //
 // The product is additive over arcs of the lattice with histories of n-1 symbols: exact. The
 // squared distance is bounded by linear functions for Σα > 0, tightened by subgradient steps;
@@ -266,7 +266,8 @@ const gramStates = 1 << 22
 
 // unfold returns the lattice with states that know the last n-1 symbols, and on every arc that
 // completes an n-gram its gain.
-func (g *GramStrings) unfold(l *Lattice, gain func(gram string) float64) (*fst.Vector[semiring.Tropical64], error) {
+func (g *GramStrings) unfold(l *Lattice, gain func(gram string) float64) (*fst.Vector[semiring.Tropical64],
+	error) {
 	type arc = fst.Arc[semiring.Tropical64]
 	type key struct {
 		state   int32
@@ -288,7 +289,8 @@ func (g *GramStrings) unfold(l *Lattice, gain func(gram string) float64) (*fst.V
 	const symbol = 4 // bytes
 	for i := 0; i < len(queue); i++ {
 		if len(queue) > gramStates {
-			return nil, fmt.Errorf("structured: the lattice with histories of %d symbols has more than %d states; take shorter n-grams", g.n-1, gramStates)
+			return nil, fmt.Errorf("structured: the lattice with histories of %d symbols has more than %d states; "+
+				"take shorter n-grams", g.n-1, gramStates)
 		}
 		k := queue[i]
 		if l.final[k.state] {
@@ -302,7 +304,8 @@ func (g *GramStrings) unfold(l *Lattice, gain func(gram string) float64) (*fst.V
 				w, history = gain(gram), gram[symbol:]
 			}
 			to := state(key{l.next[e], history})
-			v.AddArc(fst.StateID(i), arc{ILabel: fst.Label(a + 1), OLabel: fst.Label(a + 1), Weight: semiring.Tropical64(w), NextState: to})
+			v.AddArc(fst.StateID(i), arc{ILabel: fst.Label(a + 1), OLabel: fst.Label(a + 1),
+				Weight: semiring.Tropical64(w), NextState: to})
 		}
 	}
 	return v, nil

@@ -55,7 +55,8 @@ func proved[Y any](t testing.TB, what string, d Decoded[Y], f, least float64) {
 	if d.LowerBound > least+1e-9*(1+math.Abs(least)) {
 		t.Errorf("%s: lower bound %v is above the least value %v", what, d.LowerBound, least)
 	}
-	if (d.Exact == ExactOverSpace || d.Exact == ExactOverCandidates) && math.Abs(f-least) > 1e-9*(1+math.Abs(least)) {
+	if (d.Exact == ExactOverSpace || d.Exact == ExactOverCandidates) &&
+		math.Abs(f-least) > 1e-9*(1+math.Abs(least)) {
 		t.Errorf("%s: %v claims to be %s, with value %v; the least is %v", what, d.Output, d.Exact, f, least)
 	}
 	if f < least-1e-9*(1+math.Abs(least)) {
@@ -76,7 +77,8 @@ var gauss = kernel.Kernel[*kernel.Matrix](kernel.Vector{Kind: kernel.Gaussian, W
 
 func subset(x *kernel.Matrix, rows []int) *kernel.Matrix { return x.Subset(rows) }
 
-func fit(t testing.TB, k kernel.Kernel[*kernel.Matrix], x *kernel.Matrix, lambda float64, o *WeightOptions) *WeightModel[*kernel.Matrix] {
+func fit(t testing.TB, k kernel.Kernel[*kernel.Matrix], x *kernel.Matrix, lambda float64,
+	o *WeightOptions) *WeightModel[*kernel.Matrix] {
 	t.Helper()
 	return must(NewWeights(k, x, nil, lambda, subset, o))(t)
 }

@@ -41,10 +41,10 @@ func (l HistogramLoss) Of(prediction, truth []float64) float64 {
 	return f
 }
 
-// Histogram decodes points of the simplex: not negative, of sum 1. The squared Hellinger loss
-// has a closed form and is exact. The other two are sums over bins under one constraint:
-// with a multiplier for it, bins are minimised one by one, which gives a lower bound, and
-// bisection on the multiplier a point near the best.
+// Histogram decodes points of the simplex: not negative, of sum 1. The squared Hellinger loss has a
+// closed form and is exact. The other two are sums over bins under one constraint. With a
+// multiplier for it, bins are minimised one by one, which gives a lower bound; bisection on the
+// multiplier gives a point near the best.
 type Histogram struct {
 	bins  int
 	loss  HistogramLoss
@@ -56,8 +56,8 @@ type Histogram struct {
 // simplexSlack is by how much the sum of a histogram may differ from 1.
 const simplexSlack = 1e-9
 
-// OnSimplex brings y to sum 1, in place, where rounding alone kept it from that. Other sums,
-// and negative or missing entries, are errors that name the bin.
+// OnSimplex scales y to sum 1, in place, if only rounding kept it from that. Other sums, and
+// negative or missing entries, are errors that name the bin.
 func OnSimplex(y []float64) error {
 	sum := 0.0
 	for j, v := range y {

@@ -74,10 +74,12 @@ func parseGrams(text string) (kernel.NGram, error) {
 	k := kernel.NGram{Least: 1, Order: 3, Normal: true}
 	name, lengths, found := strings.Cut(text, ":")
 	if name != "ngram" {
-		return k, fmt.Errorf("structured: kernel %q: strings take ngram or ngram:LEAST-ORDER, such as ngram:1-3", text)
+		return k, fmt.Errorf("structured: kernel %q: strings take ngram or ngram:LEAST-ORDER, such as ngram:1-3",
+			text)
 	}
 	if found {
-		if _, err := fmt.Sscanf(lengths, "%d-%d", &k.Least, &k.Order); err != nil || k.Least < 1 || k.Order < k.Least || fmt.Sprintf("%d-%d", k.Least, k.Order) != lengths {
+		if _, err := fmt.Sscanf(lengths, "%d-%d", &k.Least, &k.Order); err != nil || k.Least < 1 ||
+			k.Order < k.Least || fmt.Sprintf("%d-%d", k.Least, k.Order) != lengths {
 			return k, fmt.Errorf("structured: kernel %q: lengths are LEAST-ORDER, such as ngram:1-3", text)
 		}
 	}

@@ -58,7 +58,8 @@ func (s *Strings) kBest(ctx context.Context, l *Lattice, w *weighted, d *Decoded
 		}
 		rest += low
 	}
-	return rescore(ctx, b, s.o.Budget, s.o.Bytes, func(f float64) float64 { return f + rest }, func(y []int) float64 { return s.value(w, y) }, d)
+	return rescore(ctx, b, s.o.Budget, s.o.Bytes, func(f float64) float64 { return f + rest },
+		func(y []int) float64 { return s.value(w, y) }, d)
 }
 
 // extreme returns the least α Δ(y, ref) over the strings of a lattice: by the lengths and costs
@@ -79,7 +80,8 @@ func (s *Strings) extreme(ctx context.Context, l *Lattice, ref []int, alpha floa
 
 // rescore goes through the strings of b from the best on, at most budget of them. bound turns
 // a weight of b into a number that is at most F of that string and of all after it.
-func rescore(ctx context.Context, b *fst.Vector[semiring.Tropical64], budget int, bytes int64, bound func(float64) float64, value func(y []int) float64, d *Decoded[[]int]) error {
+func rescore(ctx context.Context, b *fst.Vector[semiring.Tropical64], budget int, bytes int64,
+	bound func(float64) float64, value func(y []int) float64, d *Decoded[[]int]) error {
 	for f, y := range inOrder(b, bytes) {
 		low := bound(f)
 		// Weights of paths are sums of rounded weights.
@@ -126,7 +128,8 @@ func inOrder(b *fst.Vector[semiring.Tropical64], bytes int64) func(yield func(fl
 		}
 		var nodes []node
 		open := priorityqueue.NewWith(func(x, y int32) int {
-			return cmp.Or(cmp.Compare(nodes[x].total, nodes[y].total), cmp.Compare(nodes[y].depth, nodes[x].depth), cmp.Compare(x, y))
+			return cmp.Or(cmp.Compare(nodes[x].total, nodes[y].total), cmp.Compare(nodes[y].depth, nodes[x].depth),
+				cmp.Compare(x, y))
 		})
 		push := func(n node) {
 			if math.IsInf(n.total, 1) {

@@ -32,9 +32,9 @@ type Lattice struct {
 // ErrEmpty reports a set of candidates without any string.
 var ErrEmpty = errors.New("structured: there is no candidate string")
 
-// NewLattice makes a lattice of the strings that an acyclic acceptor accepts, whatever their
-// weights. Label k+1 is symbol k, and ε is no symbol. The acceptor is determinized and
-// minimized, within DefaultLatticeStates states.
+// NewLattice makes a lattice of the strings that an acyclic acceptor accepts, ignoring their
+// weights. Label k+1 is symbol k, and ε is no symbol. The acceptor is determinized and minimized,
+// within DefaultLatticeStates states.
 func NewLattice(ctx context.Context, f fst.Expanded[semiring.Log64], alphabet int) (*Lattice, error) {
 	if err := losses.CheckLattice(f); err != nil {
 		return nil, fmt.Errorf("structured: lattice: %w", err)
@@ -70,7 +70,8 @@ func ofMachine(ctx context.Context, v *fst.Vector[semiring.Tropical64], alphabet
 	if err := ops.RmEpsilon(v, nil); err != nil {
 		return fail(err)
 	}
-	d, err := ops.Determinize(v, &ops.DeterminizeOptions{Limits: ops.Limits{Ctx: ctx, States: DefaultLatticeStates}})
+	d, err := ops.Determinize(v, &ops.DeterminizeOptions{
+		Limits: ops.Limits{Ctx: ctx, States: DefaultLatticeStates}})
 	if err != nil {
 		return fail(err)
 	}
@@ -229,7 +230,8 @@ func Near(ctx context.Context, x []int, edits, alphabet int, allowed *Grams) (*L
 	if err := ops.RmEpsilon(v, nil); err != nil {
 		return nil, fmt.Errorf("structured: lattice: %w", err)
 	}
-	both, err := ops.Intersect(v, allowed.machine, &ops.ComposeOptions{Limits: ops.Limits{Ctx: ctx, States: DefaultLatticeStates}})
+	both, err := ops.Intersect(v, allowed.machine,
+		&ops.ComposeOptions{Limits: ops.Limits{Ctx: ctx, States: DefaultLatticeStates}})
 	if err != nil {
 		return nil, fmt.Errorf("structured: lattice: %w", err)
 	}
@@ -241,8 +243,8 @@ type Grams struct {
 	machine *fst.Vector[semiring.Tropical64]
 }
 
-// NewGrams collects the n-grams of strings, n ≥ 2: a string passes where all n symbols in a
-// row occurred in a row, with n-1 marks before each string and one mark behind it.
+// NewGrams collects the n-grams of strings, n ≥ 2. A string passes if every n consecutive symbols
+// of it occurred consecutively. Strings count with n-1 marks before them and one mark after.
 func NewGrams(strings [][]int, n int) (*Grams, error) {
 	if n < 2 || len(strings) == 0 {
 		return nil, fmt.Errorf("structured: n-grams of %d symbols of %d strings: there must be strings, and 2 symbols", n, len(strings))
@@ -270,7 +272,8 @@ func NewGrams(strings [][]int, n int) (*Grams, error) {
 			to := state(s[max(0, i-n+2) : i+1])
 			if e := [3]int{int(from), s[i], int(to)}; !seen[e] {
 				seen[e] = true
-				v.AddArc(from, fst.Arc[semiring.Tropical64]{ILabel: fst.Label(s[i] + 1), OLabel: fst.Label(s[i] + 1), NextState: to})
+				v.AddArc(from, fst.Arc[semiring.Tropical64]{ILabel: fst.Label(s[i] + 1),
+					OLabel: fst.Label(s[i] + 1), NextState: to})
 			}
 		}
 	}

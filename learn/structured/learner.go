@@ -42,7 +42,8 @@ you are judged by. Predictions say whether that was proved.
 func (Learner) Options() any { return &Options{} }
 
 // Train implements learner.Learner.
-func (Learner) Train(d *Data, options any, c *run.Control) (learner.Model[*Data, *Predictions], *optim.Result, error) {
+func (Learner) Train(d *Data, options any, c *run.Control) (learner.Model[*Data, *Predictions],
+	*optim.Result, error) {
 	return learner.TrainWith(Train, d, options, c)
 }
 

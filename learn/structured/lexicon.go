@@ -91,11 +91,11 @@ type SketchOptions struct {
 	Workers   int    // zero is one a processor
 }
 
-// Sketch decodes over a lexicon of up to millions of words. Every word is described by its
-// losses against some landmarks, and Δ(·, y_i) is fitted by a linear function of them: F is
-// then one matrix product, which shortlists words. They are rescored by F itself, and the best
-// of them prunes a search with bounds over the trie: where that ends within its budget the
-// result is exact over the lexicon, however good the sketch is.
+// Sketch decodes over a lexicon of up to millions of words. Every word is described by its losses
+// against some landmarks, and Δ(·, y_i) is fitted by a linear function of them. F is then one
+// matrix product, which shortlists words. They are rescored by F itself, and the best of them
+// prunes a search with bounds over the trie. Where the search ends within its budget the result is
+// exact over the lexicon, however good the sketch is.
 type Sketch struct {
 	*Strings
 	lexicon *Lexicon
@@ -210,7 +210,10 @@ func (k *Sketch) Shortlist(alpha []float64, count int) [][]int {
 	var best []scored // sorted, at most twice as many as are asked for
 	limit := float32(math.Inf(1))
 	tidy := func() {
-		slices.SortFunc(best, func(a, b scored) int { return cmp.Or(cmp.Compare(a.f, b.f), cmp.Compare(a.word, b.word)) })
+		slices.SortFunc(best, func(a,
+			b scored) int {
+			return cmp.Or(cmp.Compare(a.f, b.f), cmp.Compare(a.word, b.word))
+		})
 		if len(best) > count {
 			best = best[:count]
 			limit = best[count-1].f

@@ -88,7 +88,8 @@ func (s *Strings) move(l *Lattice, w *weighted, y []int, f float64) (best []int,
 				})
 			}
 			if ends(l.next[e], i) {
-				try(func() float64 { return t.inserted(i, a, i) }, func() []int { return slices.Insert(slices.Clone(y), i, a) })
+				try(func() float64 { return t.inserted(i, a, i) },
+					func() []int { return slices.Insert(slices.Clone(y), i, a) })
 			}
 		}
 	}

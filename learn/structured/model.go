@@ -82,12 +82,13 @@ func (m *Model) prepare(text string) (*inputs, string, error) {
 			return nil, "", err
 		}
 		train := kernel.Strings(m.spelling.all(m.data.Text))
-		return inputsOf(kernel.Kernel[kernel.Strings](k), train, func(x *Data, from, to int) (kernel.Strings, error) {
-			if x.Text == nil {
-				return nil, fmt.Errorf("%w: the model's inputs are strings", ErrData)
-			}
-			return m.spelling.all(x.Text[from:to]), nil
-		}, func(p kernel.Strings, rows []int) kernel.Strings { return dataset.Pick(p, rows) }), text, nil
+		return inputsOf(kernel.Kernel[kernel.Strings](k), train,
+			func(x *Data, from, to int) (kernel.Strings, error) {
+				if x.Text == nil {
+					return nil, fmt.Errorf("%w: the model's inputs are strings", ErrData)
+				}
+				return m.spelling.all(x.Text[from:to]), nil
+			}, func(p kernel.Strings, rows []int) kernel.Strings { return dataset.Pick(p, rows) }), text, nil
 	}
 	if text == "auto" {
 		text = "gaussian"
@@ -106,16 +107,18 @@ func (m *Model) prepare(text string) (*inputs, string, error) {
 		}
 		k.Width = m.o.Width * median
 	}
-	return inputsOf(kernel.Kernel[*kernel.Matrix](k), m.points, func(x *Data, from, to int) (*kernel.Matrix, error) {
-		rows := make([]int, to-from)
-		for r := range rows {
-			rows[r] = from + r
-		}
-		return kernel.Rows[float64](x.X.Subset(rows), m.features, 1), nil
-	}, (*kernel.Matrix).Subset), k.Name(), nil
+	return inputsOf(kernel.Kernel[*kernel.Matrix](k), m.points,
+		func(x *Data, from, to int) (*kernel.Matrix, error) {
+			rows := make([]int, to-from)
+			for r := range rows {
+				rows[r] = from + r
+			}
+			return kernel.Rows[float64](x.X.Subset(rows), m.features, 1), nil
+		}, (*kernel.Matrix).Subset), k.Name(), nil
 }
 
-func inputsOf[P any](k kernel.Kernel[P], train P, of func(*Data, int, int) (P, error), subset func(P, []int) P) *inputs {
+func inputsOf[P any](k kernel.Kernel[P], train P, of func(*Data, int, int) (P, error),
+	subset func(P, []int) P) *inputs {
 	return &inputs{
 		gram: func(o *kernel.Options) ([]float64, error) { return kernel.Gram(k, train, o) },
 		weights: func(gram []float64, lambda float64, o *WeightOptions) (weigher, error) {
@@ -129,13 +132,13 @@ func inputsOf[P any](k kernel.Kernel[P], train P, of func(*Data, int, int) (P, e
 }
 
 func (o *Options) weightOptions(ctx context.Context, workers int) *WeightOptions {
-	return &WeightOptions{Estimator: Estimator(o.Estimator), Landmarks: o.Landmarks, Neighbours: o.Neighbours, Seed: o.Seed, Clip: o.Clip,
-		Options: kernel.Options{Ctx: ctx, Workers: workers}}
+	return &WeightOptions{Estimator: Estimator(o.Estimator), Landmarks: o.Landmarks, Neighbours: o.Neighbours,
+		Seed: o.Seed, Clip: o.Clip, Options: kernel.Options{Ctx: ctx, Workers: workers}}
 }
 
 // Train fits weights to inputs, chooses lambda by the loss of examples left out, and makes the
-// decoder of the loss. A step of the run is a value of lambda; a run that is interrupted goes
-// on from its checkpoint.
+// decoder of the loss. A step of the run is a value of lambda; an interrupted run continues from
+// its checkpoint.
 //
 // Errors: unusable options or data, a kernel that is not positive semidefinite, too much
 // memory (then take Nystrom), and those of the run. Per value of lambda it takes 7n³/3
@@ -146,7 +149,8 @@ func Train(d *Data, opts *Options, c *run.Control) (*Model, *optim.Result, error
 		return nil, nil, fmt.Errorf("structured: %w", err)
 	}
 	if o.Folds == 1 {
-		return nil, nil, errors.New("structured: choice_folds is 1, which would leave out all examples: take 0 or at least 2")
+		return nil, nil, errors.New("structured: choice_folds is 1, which would leave out all examples: take 0 " +
+			"or at least 2")
 	}
 	d, err := d.withTable()
 	if err != nil {
@@ -177,6 +181,9 @@ func Train(d *Data, opts *Options, c *run.Control) (*Model, *optim.Result, error
 			}
 		}
 		m.points = kernel.Rows[float64](d.X, m.features, control.Workers)
+		if n := d.X.Missing(); n > 0 {
+			control.Warning(fmt.Sprintf("%d cells are missing, and count as the mean of their column", n))
+		}
 	}
 	if d.Text != nil || d.Kind == StringY {
 		m.spelling = newSpelling(d.Text, d.YText, d.Lexicon)
@@ -190,10 +197,13 @@ func Train(d *Data, opts *Options, c *run.Control) (*Model, *optim.Result, error
 		return nil, result, err
 	}
 	if m.jitter = m.weights.jitter(); m.jitter > 0 && o.Estimator == string(Ridge) {
-		control.Warning(fmt.Sprintf("the kernel matrix is nearly singular: %.3g was added to its diagonal", m.jitter))
+		control.Warning(fmt.Sprintf("the kernel matrix is nearly singular: %.3g was added to its diagonal",
+			m.jitter))
 	}
-	if n := len(m.tried); n > 1 && (m.lambda == m.tried[0].Lambda && m.tried[0].Loss < m.tried[1].Loss || m.lambda == m.tried[n-1].Lambda && m.tried[n-1].Loss < m.tried[n-2].Loss) {
-		control.Warning(fmt.Sprintf("the penalty %.3g is at an end of the values tried; others may do better", m.lambda))
+	if n := len(m.tried); n > 1 && (m.lambda == m.tried[0].Lambda && m.tried[0].Loss < m.tried[1].Loss ||
+		m.lambda == m.tried[n-1].Lambda && m.tried[n-1].Loss < m.tried[n-2].Loss) {
+		control.Warning(fmt.Sprintf("the penalty %.3g is at an end of the values tried; others may do better",
+			m.lambda))
 	}
 	return m, result, nil
 }
@@ -298,7 +308,8 @@ func (m *Model) choose(r *run.Run) (*optim.Result, error) {
 		}
 		for i, v := range losses {
 			if v-v != 0 {
-				return nil, "", fmt.Errorf("%w: %s: left out, its loss is %v: outputs or loss_scale are too large or too small; scale them",
+				return nil, "", fmt.Errorf("%w: %s: left out, its loss is %v: outputs or loss_scale are too large or "+
+					"too small; scale them",
 					ErrData, m.data.X.At(i), v)
 			}
 		}
@@ -378,15 +389,17 @@ func (m *Model) Predict(ctx context.Context, d *Data, workers int) (*Predictions
 	}
 	n, w := d.Rows(), m.task.width()
 	if (d.Text == nil) != (m.data.Text == nil) {
-		return nil, fmt.Errorf("%w: inputs of the model and of the data are not both strings, or both rows", ErrData)
+		return nil, fmt.Errorf("%w: inputs of the model and of the data are not both strings, or both rows",
+			ErrData)
 	}
 	if d.Text == nil {
 		if err := m.form.Match(d.X); err != nil {
 			return nil, err
 		}
 	}
-	p := &Predictions{Kind: m.data.Kind, Width: w, Y: make([]float64, n*w), F: make([]float64, n), Bound: make([]float64, n), Margin: make([]float64, n),
-		Exact: make([]Exactness, n), Degenerate: make([]bool, n), Influences: make([][]Influence, n)}
+	p := &Predictions{Kind: m.data.Kind, Width: w, Y: make([]float64, n*w), F: make([]float64, n),
+		Bound: make([]float64, n), Margin: make([]float64, n), Exact: make([]Exactness, n),
+		Degenerate: make([]bool, n), Influences: make([][]Influence, n)}
 	if p.Kind == StringY {
 		p.Text = make([]string, n)
 	}
@@ -423,13 +436,16 @@ func (m *Model) Predict(ctx context.Context, d *Data, workers int) (*Predictions
 // Explain says what was chosen, and which training examples the others do not predict.
 func (m *Model) Explain() []learner.Section {
 	facts := learner.Section{Title: "model", Columns: []string{"what", "value"}, Rows: [][]any{
-		{"outputs", string(m.data.Kind)}, {"columns of outputs", len(m.data.Names)}, {"training examples", m.data.Rows()},
+		{"outputs", string(m.data.Kind)}, {"columns of outputs", len(m.data.Names)},
+		{"training examples", m.data.Rows()},
 		{"settings", cmp.Or(learner.Settings(&m.o), "defaults")}, {"kernel", m.kernel}, {"weights", m.o.Estimator},
-		{"lambda", m.lambda}, {"n·lambda", m.lambda * float64(m.data.Rows())}, {"added to the diagonal beside it", m.jitter},
+		{"lambda", m.lambda}, {"n·lambda", m.lambda * float64(m.data.Rows())},
+		{"added to the diagonal beside it", m.jitter},
 	}}
 	out := []learner.Section{facts}
 	if len(m.tried) > 0 {
-		s := learner.Section{Title: "lambda", Columns: []string{"lambda", "loss left out", "standard error", "chosen"}}
+		s := learner.Section{Title: "lambda", Columns: []string{"lambda", "loss left out",
+			"standard error", "chosen"}}
 		for _, t := range m.tried {
 			mark := ""
 			if t.Lambda == m.lambda {
@@ -440,7 +456,8 @@ func (m *Model) Explain() []learner.Section {
 		out = append(out, s)
 	}
 	if m.held != nil {
-		s := learner.Section{Title: "difficult examples", Columns: []string{"training row", "loss left out"}, Note: "losses of each example predicted from the others"}
+		s := learner.Section{Title: "difficult examples", Columns: []string{"training row", "loss left out"},
+			Note: "losses of each example predicted from the others"}
 		all := make([]int, len(m.held))
 		for i := range all {
 			all[i] = i
@@ -477,7 +494,8 @@ type modelMeta struct {
 func (m *Model) Write(w io.Writer) error {
 	f := model.New(modelKind, modelVersion)
 	d := m.data
-	meta := modelMeta{d.Kind, m.form, m.o, m.kernel, m.lambda, m.jitter, d.Rows(), 0, d.Text != nil, false, d.Lexicon != nil}
+	meta := modelMeta{d.Kind, m.form, m.o, m.kernel, m.lambda, m.jitter, d.Rows(), 0, d.Text != nil, false,
+		d.Lexicon != nil}
 	text := func(name string, list []string) error {
 		if list == nil {
 			return nil
@@ -495,20 +513,13 @@ func (m *Model) Write(w io.Writer) error {
 			model.Put(f, "start", start)
 			model.Put(f, "index", p.Index)
 		}
-		var column, level []int32
-		var scaling []float64
-		for _, x := range m.features {
-			column, level = append(column, int32(x.Column)), append(level, int32(x.Level))
-			scaling = append(scaling, x.Mean, x.Scale)
-		}
-		model.Put(f, "column", column)
-		model.Put(f, "level", level)
-		model.Put(f, "scaling", scaling)
+		linear.PutFeatures(f, m.features)
 	}
 	for _, t := range []struct {
 		name string
 		list []string
-	}{{"text", d.Text}, {"output text", d.YText}, {"lexicon", d.Lexicon}, {"names", d.Names}, {"classes", d.Classes}} {
+	}{{"text", d.Text}, {"output text", d.YText}, {"lexicon", d.Lexicon}, {"names", d.Names},
+		{"classes", d.Classes}} {
 		if err := text(t.name, t.list); err != nil {
 			return fmt.Errorf("structured: %w", err)
 		}
@@ -554,7 +565,8 @@ func Read(r io.Reader) (*Model, error) {
 	d := &Data{Kind: meta.Kind, X: m.form.Table()}
 	m.data = d
 	d.Text, d.YText = strings("text", meta.Text), strings("output text", meta.Kind == StringY)
-	d.Lexicon, d.Names, d.Classes = strings("lexicon", meta.Lexicon), strings("names", names), strings("classes", classes)
+	d.Lexicon, d.Names, d.Classes = strings("lexicon", meta.Lexicon), strings("names", names),
+		strings("classes", classes)
 	if err == nil && outputs {
 		d.Y, err = model.Get[float64](f, "outputs")
 	}
@@ -636,24 +648,11 @@ func (m *Model) readPoints(f *model.Container, meta *modelMeta) error {
 		return bad("%v", err)
 	}
 	m.points = p
-	column, err := model.Get[int32](f, "column", meta.Cols)
-	if err != nil {
-		return err
+	if m.features, err = linear.GetFeatures(f, &m.form); err != nil {
+		return fmt.Errorf("structured: %w", err)
 	}
-	level, err := model.Get[int32](f, "level", meta.Cols)
-	if err != nil {
-		return err
-	}
-	scaling, err := model.Get[float64](f, "scaling", 2*meta.Cols)
-	if err != nil {
-		return err
-	}
-	for j := range column {
-		x := linear.Feature{Column: int(column[j]), Level: int(level[j]), Mean: scaling[2*j], Scale: scaling[2*j+1]}
-		if x.Column < 0 || x.Column >= len(m.form.Columns) || x.Level < -1 || x.Level >= max(0, len(m.form.Columns[x.Column].Levels)) || x.Mean-x.Mean != 0 || x.Scale-x.Scale != 0 {
-			return bad("feature %d is level %d of column %d of %d", j, x.Level, x.Column, len(m.form.Columns))
-		}
-		m.features = append(m.features, x)
+	if len(m.features) != meta.Cols {
+		return bad("%d features for %d columns", len(m.features), meta.Cols)
 	}
 	return nil
 }

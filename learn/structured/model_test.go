@@ -29,14 +29,16 @@ func examples(rng *rand.Rand, kind Kind, n int) *Data {
 		}
 		d.X.Columns = append(d.X.Columns, c)
 	}
-	level := table.Column{Name: "level", Kind: table.Categorical, Levels: []string{"x", "y", "z"}, Values: make([]float32, n)}
+	level := table.Column{Name: "level", Kind: table.Categorical, Levels: []string{"x", "y", "z"},
+		Values: make([]float32, n)}
 	for i := range level.Values {
 		level.Values[i] = float32(rng.IntN(3))
 	}
 	d.X.Columns = append(d.X.Columns, level)
 	a := func(i int) float64 { return float64(d.X.Columns[0].Values[i]) }
 	word := func() string {
-		return string([]byte{byte('a' + rng.IntN(3)), byte('a' + rng.IntN(3)), byte('a' + rng.IntN(3)), byte('a' + rng.IntN(3))})
+		return string([]byte{byte('a' + rng.IntN(3)), byte('a' + rng.IntN(3)), byte('a' + rng.IntN(3)),
+			byte('a' + rng.IntN(3))})
 	}
 	switch kind {
 	case Class:
@@ -86,8 +88,11 @@ func indicator(b bool) float64 {
 // and for any number of workers.
 func TestModels(t *testing.T) {
 	losses := map[Kind][]string{
-		Class: {"auto", "costs"}, Number: {"auto", "cauchy", "absolute"}, LabelSet: {"auto", "f1", "jaccard"}, HistogramY: {"auto", "hellinger-l1", "chi2"},
-		VectorY: {"auto", "gaussian"}, RankingY: {"auto", "kendall", "rank-normal"}, StringY: {"auto", "smith-waterman", "local", "hamming", "ngram-log", "ngram-squared", "ngram-product", "ngram-cosine"},
+		Class: {"auto", "costs"}, Number: {"auto", "cauchy", "absolute"}, LabelSet: {"auto", "f1", "jaccard"},
+		HistogramY: {"auto", "hellinger-l1", "chi2"},
+		VectorY:    {"auto", "gaussian"}, RankingY: {"auto", "kendall", "rank-normal"},
+		StringY: {"auto", "smith-waterman", "local", "hamming", "ngram-log", "ngram-squared",
+			"ngram-product", "ngram-cosine"},
 	}
 	for _, kind := range Kinds {
 		for _, loss := range losses[kind] {
@@ -123,11 +128,13 @@ func TestModels(t *testing.T) {
 			}
 			q := must(again.Predict(ctx, test, 2))(t)
 			for what, x := range map[string]*Predictions{"three workers": other, "read again": q} {
-				if !sameBits(p.Y, x.Y) || !slices.Equal(p.Text, x.Text) || !sameBits(p.F, x.F) || !slices.Equal(p.Exact, x.Exact) {
+				if !sameBits(p.Y, x.Y) || !slices.Equal(p.Text, x.Text) || !sameBits(p.F, x.F) ||
+					!slices.Equal(p.Exact, x.Exact) {
 					t.Errorf("%s, %s, %s: other predictions", kind, loss, what)
 				}
 			}
-			if diff := cmp.Diff(m.Explain(), again.Explain(), cmp.Comparer(func(a, b float64) bool { return a == b || a != a && b != b })); diff != "" {
+			if diff := cmp.Diff(m.Explain(), again.Explain(),
+				cmp.Comparer(func(a, b float64) bool { return a == b || a != a && b != b })); diff != "" {
 				t.Errorf("%s: explained otherwise: %s", kind, diff)
 			}
 			for _, measure := range p.Judge(test) {
@@ -163,7 +170,8 @@ func TestEstimators(t *testing.T) {
 		}
 		p := must(m.Predict(ctx, test, 1))(t)
 		most := 20.0
-		if estimator == NadarayaWatson || estimator == Neighbours { // the frequent class wins where kernels are wide
+		// the frequent class wins where kernels are wide
+		if estimator == NadarayaWatson || estimator == Neighbours {
 			most = 60
 		}
 		if e := p.Judge(test)[1].Value; e > most {
@@ -224,7 +232,8 @@ func TestResume(t *testing.T) {
 	}
 	stop, cancel := context.WithCancel(ctx)
 	var kept *run.Checkpoint
-	_, _, err = Train(d, nil, &run.Control{Ctx: stop, Checkpoint: func(k *run.Checkpoint) error { kept = k; return nil },
+	_, _, err = Train(d, nil, &run.Control{Ctx: stop,
+		Checkpoint: func(k *run.Checkpoint) error { kept = k; return nil },
 		Recorder: run.RecorderFunc(func(r run.Row) error {
 			if r.Iteration == 5 {
 				cancel()
@@ -242,7 +251,8 @@ func TestResume(t *testing.T) {
 	if resumed.Lambda() != whole.Lambda() || r.Iterations != 17 || !slices.Equal(resumed.tried, whole.tried) {
 		t.Errorf("resumed: lambda %v after %d values, want %v", resumed.Lambda(), r.Iterations, whole.Lambda())
 	}
-	if _, _, err := Train(examples(rng, Number, 40), nil, &run.Control{Resume: kept}); !errors.Is(err, run.ErrOther) {
+	if _, _, err := Train(examples(rng, Number, 40), nil, &run.Control{Resume: kept}); !errors.Is(
+		err, run.ErrOther) {
 		t.Errorf("other data: %v", err)
 	}
 }
@@ -256,7 +266,8 @@ func TestTrainRefuses(t *testing.T) {
 		o          Options
 		change     func(d *Data)
 	}{
-		{"missing output", `column "y": the output is missing`, Number, Options{}, func(d *Data) { d.Y[3] = math.NaN() }},
+		{"missing output", `column "y": the output is missing`, Number, Options{},
+			func(d *Data) { d.Y[3] = math.NaN() }},
 		{"one class", `all examples are of the class "no"`, Class, Options{}, func(d *Data) { clear(d.Y) }},
 		{"labels", "neither 0 nor 1", LabelSet, Options{}, func(d *Data) { d.Y[4] = 2 }},
 		{"bins", "add up to", HistogramY, Options{}, func(d *Data) { d.Y[0] += 0.1 }},
@@ -274,7 +285,8 @@ func TestTrainRefuses(t *testing.T) {
 		}},
 		{"no lexicon", "no lexicon", StringY, Options{Candidates: "lexicon"}, nil},
 		{"floor", "", StringY, Options{Loss: "ngram-log"}, nil},
-		{"grid of lambda", "examples to leave out", Number, Options{Estimator: "neighbours", Lambda: []float64{1, 2}}, nil},
+		{"grid of lambda", "examples to leave out", Number,
+			Options{Estimator: "neighbours", Lambda: []float64{1, 2}}, nil},
 	} {
 		d := examples(rng, c.kind, 20)
 		if c.change != nil {
@@ -401,7 +413,8 @@ func TestRate(t *testing.T) {
 			excess += e / float64(repetitions)
 			surrogate += s / float64(repetitions)
 		}
-		logN, logExcess, logSurrogate = append(logN, math.Log(float64(n))), append(logExcess, math.Log(excess)), append(logSurrogate, math.Log(surrogate))
+		logN, logExcess, logSurrogate = append(logN, math.Log(float64(n))), append(logExcess, math.Log(excess)),
+			append(logSurrogate, math.Log(surrogate))
 		t.Logf("n %d: excess %.4f, surrogate %.4f", n, excess, surrogate)
 	}
 	slope := func(y []float64) float64 {
@@ -427,13 +440,15 @@ func TestRate(t *testing.T) {
 // Losses that are not finite choose nothing, and one fold leaves nothing to fit.
 func TestChoiceNeedsLosses(t *testing.T) {
 	d := examples(rand.New(rand.NewPCG(9, 9)), Number, 20)
-	if _, _, err := Train(d, &Options{Folds: 1}, nil); err == nil || !strings.Contains(err.Error(), "at least 2") {
+	if _, _, err := Train(d, &Options{Folds: 1}, nil); err == nil ||
+		!strings.Contains(err.Error(), "at least 2") {
 		t.Errorf("one fold: %v", err)
 	}
 	for i := range d.Y {
 		d.Y[i] *= 1e300
 	}
-	if _, _, err := Train(d, nil, nil); !errors.Is(err, ErrData) || !strings.Contains(err.Error(), "its loss is") {
+	if _, _, err := Train(d, nil, nil); !errors.Is(err, ErrData) ||
+		!strings.Contains(err.Error(), "its loss is") {
 		t.Errorf("squares beyond float64: %v", err)
 	}
 }

@@ -18,8 +18,8 @@ type Hamming struct {
 	most   int
 }
 
-// NewHamming takes the labels of the training examples, their positive weights (nil is all
-// 1), and the most labels that a prediction may have (0 is any number).
+// NewHamming takes the labels of the training examples, their positive weights (nil is all 1), and
+// the largest number of labels of a prediction (0 is any).
 func NewHamming(truths [][]bool, weight []float64, most int) (*Hamming, error) {
 	l, err := labels(truths)
 	if err != nil {
@@ -121,7 +121,7 @@ func (h *Hamming) Decode(_ context.Context, alpha []float64) (Decoded[[]bool], e
 	return d, nil
 }
 
-// SetLoss is a loss of sets that depends on them through |y ∧ y'|, |y| and |y'| alone.
+// SetLoss is a loss of sets that depends only on |y ∧ y'|, |y| and |y'|.
 type SetLoss struct {
 	Name  string
 	Value func(both, prediction, truth int) float64
@@ -169,10 +169,10 @@ func (s SetLoss) Of(prediction, truth []bool) float64 {
 	return s.Value(both, p, t)
 }
 
-// Sets decodes sets of labels under a SetLoss. A linear one is exact: for each size of the
-// prediction the loss is a constant less a sum over its labels, so the largest terms are
-// taken, and the best of all sizes is kept. Another one is searched for by flips of labels,
-// from the training outputs of lowest F: heuristic.
+// Sets decodes sets of labels under a SetLoss. Linear losses are exact: for each size of the
+// prediction the loss is a constant less a sum over its labels. The largest terms are taken, and
+// the best of all sizes is kept. Other losses are heuristic: a search flips labels, starting from
+// the training outputs of lowest F.
 type Sets struct {
 	labels int
 	truths [][]bool
@@ -282,7 +282,8 @@ func (s *Sets) search(ctx context.Context, alpha []float64) (Decoded[[]bool], er
 		return f
 	}
 	var from [][]bool
-	for _, i := range bestOf(used, starts, func(i int) float64 { return Risk(s.loss.Of, s.truths[i], s.truths, alpha) }) {
+	for _, i := range bestOf(
+		used, starts, func(i int) float64 { return Risk(s.loss.Of, s.truths[i], s.truths, alpha) }) {
 		from = append(from, s.truths[i])
 	}
 	from = append(from, make([]bool, s.labels))

@@ -35,9 +35,9 @@ func squaredDistance(a, b []float64) float64 {
 	return s
 }
 
-// Dependency decodes over candidates by h(y,y) - 2 Σ_i α_i h(y, y_i): kernel dependency
-// estimation, eq. (6). It agrees with KernelLoss where h(y,y) is the same for all outputs or Σα
-// is 1; elsewhere it is not consistent for that loss, and KernelLoss is to be preferred.
+// Dependency decodes over candidates by h(y,y) - 2 Σ_i α_i h(y, y_i). This is kernel dependency
+// estimation, eq. (6). It agrees with KernelLoss where h(y,y) is the same for all outputs or Σα is
+// 1. Otherwise it is not consistent for that loss; prefer KernelLoss.
 type Dependency[Y any] struct {
 	Outputs []Y
 	n       int
@@ -46,11 +46,13 @@ type Dependency[Y any] struct {
 }
 
 // NewDependency computes the kernel of candidates (nil: the truths) with truths.
-func NewDependency[Y any](candidates, truths []Y, h func(a, b Y) float64, workers int) (*Dependency[Y], error) {
+func NewDependency[Y any](candidates, truths []Y, h func(a, b Y) float64,
+	workers int) (*Dependency[Y], error) {
 	if candidates == nil {
 		candidates = truths
 	}
-	f, err := NewFinite(Losses(candidates, truths, func(a, b Y) float64 { return -2 * h(a, b) }, workers), len(truths), false)
+	f, err := NewFinite(Losses(candidates, truths, func(a, b Y) float64 { return -2 * h(a, b) }, workers),
+		len(truths), false)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +76,8 @@ func (d *Dependency[Y]) Decode(_ context.Context, alpha []float64) (Decoded[Y], 
 		v[c] += d.self[c]
 	}
 	best, margin := lowest(v)
-	return Decoded[Y]{Output: d.Outputs[best], Value: v[best], LowerBound: v[best], Margin: margin, Exact: ExactOverCandidates}, nil
+	return Decoded[Y]{Output: d.Outputs[best], Value: v[best], LowerBound: v[best], Margin: margin,
+		Exact: ExactOverCandidates}, nil
 }
 
 // Gaussian decodes vectors under GaussianLoss: it climbs S(y) = Σ_i α_i exp(-γ|y - y_i|²) from
@@ -127,7 +130,8 @@ func vectors(truths [][]float64) (int, error) {
 	}
 	for i, y := range truths {
 		if len(y) != len(truths[0]) {
-			return 0, fmt.Errorf("%w: that of example %d has %d numbers, the first %d", ErrOutputs, i+1, len(y), len(truths[0]))
+			return 0, fmt.Errorf("%w: that of example %d has %d numbers, the first %d", ErrOutputs, i+1,
+				len(y), len(truths[0]))
 		}
 		if j := optim.FirstNotFinite(y); j >= 0 {
 			return 0, fmt.Errorf("%w: number %d of example %d is %v", ErrOutputs, j+1, i+1, y[j])
@@ -166,9 +170,9 @@ func (g *Gaussian) sums(alpha, y, s, mean, b []float64) {
 // gaussianSteps bounds the steps of a climb from one start.
 const gaussianSteps = 200
 
-// Decode implements Decoder: O(n·dim) a step, for the five best training outputs side by side.
-// A step goes to Σb_i y_i / Σb_i where S rises by that; where it does not, as may be under weights
-// of both signs, L-BFGS takes over.
+// Decode implements Decoder. A step is O(n·dim), for the five best training outputs side by side. A
+// step goes to Σb_i y_i / Σb_i if S rises there. Under weights of both signs it may not, and L-BFGS
+// takes over.
 func (g *Gaussian) Decode(ctx context.Context, alpha []float64) (Decoded[[]float64], error) {
 	if err := check(alpha, g.n); err != nil {
 		return Decoded[[]float64]{}, err
@@ -255,7 +259,8 @@ func (g *Gaussian) ascend(ctx context.Context, alpha, y []float64) ([]float64, f
 		}
 		return -s[0], nil
 	}}
-	r, err := optim.LBFGS{}.Minimize(f, y, &run.Control{Ctx: ctx, Workers: 1, Stop: run.Stop{Iterations: gaussianSteps, Relative: 1e-10}})
+	r, err := optim.LBFGS{}.Minimize(f, y, &run.Control{Ctx: ctx, Workers: 1,
+		Stop: run.Stop{Iterations: gaussianSteps, Relative: 1e-10}})
 	if err != nil {
 		return nil, 0, err
 	}
@@ -319,7 +324,8 @@ func (v *Vectors) Decode(_ context.Context, alpha []float64) (Decoded[[]float64]
 			y[j] = -v.bound
 		}
 	}
-	d := Decoded[[]float64]{Output: y, Value: Risk(v.Loss, y, v.truths, alpha), Exact: ExactOverSpace, Margin: math.NaN()}
+	d := Decoded[[]float64]{Output: y, Value: Risk(v.Loss, y, v.truths, alpha), Exact: ExactOverSpace,
+		Margin: math.NaN()}
 	d.LowerBound = d.Value
 	return d, nil
 }

@@ -77,7 +77,8 @@ func (p Positionwise) Value(y, ref []int) float64 {
 
 // Automaton implements StringLoss: the acceptor y, which must be deterministic and acyclic,
 // unfolded by position.
-func (p Positionwise) Automaton(y fst.Expanded[semiring.Log64], ref []int, alphabet int, _ *losses.GeneralOptions) (*losses.Automaton, error) {
+func (p Positionwise) Automaton(y fst.Expanded[semiring.Log64], ref []int, alphabet int,
+	_ *losses.GeneralOptions) (*losses.Automaton, error) {
 	if err := p.check(alphabet); err != nil {
 		return nil, err
 	}
@@ -111,7 +112,8 @@ func (p Positionwise) Automaton(y fst.Expanded[semiring.Log64], ref []int, alpha
 		}
 		for _, e := range y.Arcs(s.q) {
 			to := state(place{e.NextState, s.t + 1})
-			v.AddArc(fst.StateID(k), fst.Arc[semiring.Log64]{ILabel: e.ILabel, OLabel: e.ILabel, Weight: semiring.Log64(p.cost(int(e.ILabel)-1, ref, s.t)), NextState: to})
+			v.AddArc(fst.StateID(k), fst.Arc[semiring.Log64]{ILabel: e.ILabel, OLabel: e.ILabel,
+				Weight: semiring.Log64(p.cost(int(e.ILabel)-1, ref, s.t)), NextState: to})
 		}
 	}
 	return &losses.Automaton{L: v}, nil

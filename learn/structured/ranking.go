@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// Ratings are what one person said of some items: higher is better. Items are in ascending
-// order, without repeats.
+// Ratings are one person's ratings of some items: higher is better. Items are in ascending order,
+// without repeats.
 type Ratings struct {
 	Item  []int32
 	Value []float64
@@ -36,12 +36,12 @@ func KendallLoss(score []float64, r Ratings) (loss, total float64) {
 	return rankLoss(score, r, byOrder)
 }
 
-// RankLoss returns the rank loss of scores (larger is ranked higher) against ratings: for each
-// pair of rated items the difference of the ratings where the scores have it the wrong way
-// round, half of that where they tie. total is the loss of the worst order, by which it is
-// normalised: 0 is perfect, 1 reversed, 1/2 an order at random. O(items²).
+// RankLoss returns the rank loss of scores (larger is ranked higher) against ratings. For each pair
+// of rated items that the scores order wrongly it adds the difference of the ratings, and half of
+// that for ties. total is the loss of the worst order, which normalises it: 0 is perfect, 1
+// reversed, 1/2 an order at random. O(items²).
 //
-// This is Δ_rank of Ciliberto, Rudi, Rosasco, with the positive parts of the differences: the
+// This is Δ_rank of Ciliberto, Rudi, Rosasco, with the positive parts of the differences. The
 // differences themselves give twice this less a constant of the truth, and the same orders.
 func RankLoss(score []float64, r Ratings) (loss, total float64) {
 	return rankLoss(score, r, byDifference)
@@ -90,11 +90,11 @@ const exactItems = 20
 // MaxItems bounds the items of a Ranking: a decoding takes two matrices of items² float64.
 const MaxItems = 8192
 
-// Ranking decodes orders of items, best first, under RankLoss. The weights reduce to arcs
-// i→j of weight N_ij = max(W_ij - W_ji, 0), W_ij = Σ_t α_t max(r_ti - r_tj, 0), and the best
-// order has the least sum of arcs that lead upwards: a minimum feedback arc set. Components
-// of up to 20 items that no arc leads back to are solved exactly by FASExact; larger
-// ones, and other ways, have a lower bound from disjoint cycles.
+// Ranking decodes orders of items, best first, under RankLoss. The weights reduce to arcs i→j of
+// weight N_ij = max(W_ij - W_ji, 0), W_ij = Σ_t α_t max(r_ti - r_tj, 0). The best order has the
+// least sum of arcs that lead upwards, a minimum feedback arc set. Strongly connected components of
+// up to 20 items are solved exactly by FASExact. Larger ones, and other methods, have a lower bound
+// from disjoint cycles.
 type Ranking struct {
 	items  int
 	truths []Ratings
@@ -121,7 +121,8 @@ func NewRanking(truths []Ratings, items int, opts *RankingOptions) (*Ranking, er
 		o = *opts
 	}
 	if items < 1 || items > MaxItems || len(truths) == 0 {
-		return nil, fmt.Errorf("%w: ratings of %d examples of %d items; there must be examples, and 1 to %d items", ErrOutputs, len(truths), items, MaxItems)
+		return nil, fmt.Errorf("%w: ratings of %d examples of %d items; there must be examples, and 1 to %d items",
+			ErrOutputs, len(truths), items, MaxItems)
 	}
 	switch o.Method {
 	case "":
@@ -133,12 +134,14 @@ func NewRanking(truths []Ratings, items int, opts *RankingOptions) (*Ranking, er
 	r := &Ranking{items: items, truths: truths, o: o, full: !o.Kendall}
 	for t, y := range truths {
 		if len(y.Item) != len(y.Value) {
-			return nil, fmt.Errorf("%w: example %d has %d items and %d ratings", ErrOutputs, t+1, len(y.Item), len(y.Value))
+			return nil, fmt.Errorf("%w: example %d has %d items and %d ratings", ErrOutputs, t+1,
+				len(y.Item), len(y.Value))
 		}
 		for k, i := range y.Item {
 			switch {
 			case i < 0 || int(i) >= items || k > 0 && i <= y.Item[k-1]:
-				return nil, fmt.Errorf("%w: example %d rates item %d of %d, out of range or out of order", ErrOutputs, t+1, i+1, items)
+				return nil, fmt.Errorf("%w: example %d rates item %d of %d, out of range or out of order",
+					ErrOutputs, t+1, i+1, items)
 			case y.Value[k]-y.Value[k] != 0:
 				return nil, fmt.Errorf("%w: example %d rates item %d %v", ErrOutputs, t+1, i+1, y.Value[k])
 			}

@@ -10,8 +10,8 @@ import (
 // each reference one row of the table of dynamic programming.
 //
 // Under an edit loss a row has the costs of aligning what was read with each prefix of the
-// reference. Under a local one it has the gain of the best alignment that ends at each
-// prefix, and at its end the best gain so far.
+// reference. Under a local one it has the gain of the best alignment that ends at each prefix. At
+// its end it has the best gain so far.
 type rows struct {
 	match, sub, ins, del float64
 	subTable             [][]float64
@@ -39,8 +39,10 @@ func newRows(loss StringLoss, refs [][]int, alpha []float64) (r *rows, ok bool) 
 		if e.Band != 0 {
 			return nil, false
 		}
-		r = &rows{match: e.Match, sub: e.Sub, ins: e.Ins, del: e.Del, subTable: e.SubTable, insTable: e.InsTable, delTable: e.DelTable}
-		if e.Match == 0 && e.Sub == 0 && e.Ins == 0 && e.Del == 0 && e.SubTable == nil && e.InsTable == nil && e.DelTable == nil {
+		r = &rows{match: e.Match, sub: e.Sub, ins: e.Ins, del: e.Del, subTable: e.SubTable, insTable: e.InsTable,
+			delTable: e.DelTable}
+		if e.Match == 0 && e.Sub == 0 && e.Ins == 0 && e.Del == 0 && e.SubTable == nil && e.InsTable == nil &&
+			e.DelTable == nil {
 			r.sub, r.ins, r.del = 1, 1, 1
 		}
 	case losses.Local:
@@ -218,7 +220,8 @@ func (r *rows) endsOf(short, long int32) *ends {
 		for _, l := range [3]int{int(short), int(long), max(int(short), min(j, int(long)))} {
 			pairs := min(l, j)
 			del, ins := float64(l), float64(j)
-			lo = math.Min(lo, math.Min(del*r.delMin+ins*r.insMin, float64(pairs)*r.least+float64(l-pairs)*r.delMin+float64(j-pairs)*r.insMin))
+			lo = math.Min(lo, math.Min(del*r.delMin+ins*r.insMin,
+				float64(pairs)*r.least+float64(l-pairs)*r.delMin+float64(j-pairs)*r.insMin))
 			hi = math.Max(hi, float64(pairs)*r.most+float64(l-pairs)*r.delMax+float64(j-pairs)*r.insMax)
 		}
 		e.lo[j], e.hi[j] = lo, hi

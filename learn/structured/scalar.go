@@ -32,7 +32,8 @@ const (
 )
 
 // ScalarLosses lists them all.
-var ScalarLosses = []ScalarLoss{Squared, Absolute, Pinball, EpsInsens, Huber, Cauchy, GemanMcClure, Fair, L2L1, Welsch, HingeLoss, LogisticScore}
+var ScalarLosses = []ScalarLoss{Squared, Absolute, Pinball, EpsInsens, Huber, Cauchy, GemanMcClure, Fair,
+	L2L1, Welsch, HingeLoss, LogisticScore}
 
 // margin says that truths are -1 and 1.
 func (l ScalarLoss) margin() bool { return l == HingeLoss || l == LogisticScore }
@@ -169,8 +170,10 @@ func NewScalar(truths []float64, loss ScalarLoss, opts *ScalarOptions) (*Scalar,
 			o.C = 0.1
 		}
 	}
-	if !(o.C > 0) || math.IsInf(o.C, 1) || loss == Pinball && o.C >= 1 || !(o.Bound >= 0) || math.IsInf(o.Bound, 1) || o.Grid < 0 {
-		return nil, fmt.Errorf("structured: scale %v, bound %v and %d grid points of the loss %s: the scale must be positive, a level below 1, the others not negative", o.C, o.Bound, o.Grid, loss)
+	if !(o.C > 0) || math.IsInf(o.C, 1) || loss == Pinball && o.C >= 1 || !(o.Bound >= 0) ||
+		math.IsInf(o.Bound, 1) || o.Grid < 0 {
+		return nil, fmt.Errorf("structured: scale %v, bound %v and %d grid points of the loss %s: the scale "+
+			"must be positive, a level below 1, the others not negative", o.C, o.Bound, o.Grid, loss)
 	}
 	if o.Grid == 0 {
 		o.Grid = 512
@@ -182,7 +185,8 @@ func NewScalar(truths []float64, loss ScalarLoss, opts *ScalarOptions) (*Scalar,
 			return nil, fmt.Errorf("%w: that of example %d is %v", ErrOutputs, i+1, y)
 		}
 		if loss.margin() && y != 1 && y != -1 {
-			return nil, fmt.Errorf("%w: that of example %d is %v; the loss %s needs -1 and 1", ErrOutputs, i+1, y, loss)
+			return nil, fmt.Errorf("%w: that of example %d is %v; the loss %s needs -1 and 1",
+				ErrOutputs, i+1, y, loss)
 		}
 		top = math.Max(top, math.Abs(y))
 	}

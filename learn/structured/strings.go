@@ -20,7 +20,8 @@ type StringLoss interface {
 	// Value returns the loss of y against a reference.
 	Value(y, ref []int) float64
 	// Automaton returns the losses of all strings of an acceptor, one path for each.
-	Automaton(y fst.Expanded[semiring.Log64], ref []int, alphabet int, opts *losses.GeneralOptions) (*losses.Automaton, error)
+	Automaton(y fst.Expanded[semiring.Log64], ref []int, alphabet int,
+		opts *losses.GeneralOptions) (*losses.Automaton, error)
 }
 
 // Method is a way to decode strings.
@@ -55,8 +56,8 @@ type StringOptions struct {
 // Strings decodes strings among the candidates of a lattice, under a loss of the engine.
 //
 // The weights may have any sign. A machine with several alignments of one string must not be
-// multiplied by a negative weight, which would turn the best alignment into the worst:
-// machines of losses have one path a string here, and rows hold the best of all alignments.
+// multiplied by a negative weight, which would turn the best alignment into the worst. Machines of
+// losses have one path a string here, and rows hold the best of all alignments.
 type Strings struct {
 	truths   [][]int
 	alphabet int
@@ -82,7 +83,8 @@ func NewStrings(truths [][]int, alphabet int, loss StringLoss, opts *StringOptio
 		return nil, fmt.Errorf("structured: %q is no method for strings; there are %v", s.o.Method, Methods)
 	}
 	if s.o.Budget < 0 || s.o.Bytes < 0 || s.o.Machines < 0 {
-		return nil, fmt.Errorf("structured: budget %d, %d bytes, %d machines: none may be negative", s.o.Budget, s.o.Bytes, s.o.Machines)
+		return nil, fmt.Errorf("structured: budget %d, %d bytes, %d machines: none may be negative", s.o.Budget,
+			s.o.Bytes, s.o.Machines)
 	}
 	if s.o.Budget == 0 {
 		s.o.Budget = 20000
@@ -96,7 +98,8 @@ func NewStrings(truths [][]int, alphabet int, loss StringLoss, opts *StringOptio
 	for i, y := range truths {
 		for _, a := range y {
 			if a < 0 || a >= alphabet {
-				return nil, fmt.Errorf("%w: that of example %d has symbol %d; the alphabet has %d", ErrOutputs, i+1, a, alphabet)
+				return nil, fmt.Errorf("%w: that of example %d has symbol %d; the alphabet has %d", ErrOutputs,
+					i+1, a, alphabet)
 			}
 		}
 	}
@@ -272,7 +275,8 @@ func offer(d *Decoded[[]int], y []int, f float64) {
 func (s *Strings) list(ctx context.Context, l *Lattice, w *weighted, d *Decoded[[]int]) error {
 	// Prefixes are counted before the work begins.
 	if n := l.Count(); n > float64(s.o.Budget) && s.o.Method == List {
-		return fmt.Errorf("structured: the lattice has %g strings; to try them all needs a budget as large, and it is %d", n, s.o.Budget)
+		return fmt.Errorf("structured: the lattice has %g strings; to try them all needs a budget as large, and "+
+			"it is %d", n, s.o.Budget)
 	}
 	r, ok := newRows(s.loss, w.refs, w.alpha)
 	second := math.Inf(1)
@@ -384,7 +388,8 @@ func (s *Strings) position(l *Lattice, w *weighted, d *Decoded[[]int]) error {
 		for e := l.first[q]; e < l.first[q+1]; e++ {
 			a := l.label[e]
 			to := state(l.next[e], t+1)
-			v.AddArc(fst.StateID(k), arc{ILabel: fst.Label(a + 1), OLabel: fst.Label(a + 1), Weight: semiring.Tropical64(at[int(t)*width+int(a)]), NextState: to})
+			v.AddArc(fst.StateID(k), arc{ILabel: fst.Label(a + 1), OLabel: fst.Label(a + 1),
+				Weight: semiring.Tropical64(at[int(t)*width+int(a)]), NextState: to})
 		}
 	}
 	y, f, err := shortest(v)
@@ -420,7 +425,8 @@ func shortest(v fst.Expanded[semiring.Tropical64]) ([]int, float64, error) {
 
 // machine returns the losses of the strings of a lattice against a reference, times a weight of
 // any sign, with one path a string.
-func (s *Strings) machine(ctx context.Context, lattice fst.Expanded[semiring.Log64], ref []int, alpha float64) (*fst.Vector[semiring.Tropical64], error) {
+func (s *Strings) machine(ctx context.Context, lattice fst.Expanded[semiring.Log64], ref []int,
+	alpha float64) (*fst.Vector[semiring.Tropical64], error) {
 	o := &losses.GeneralOptions{Limits: ops.Limits{Ctx: ctx, Bytes: s.o.Bytes}}
 	b, err := s.loss.Automaton(lattice, ref, s.alphabet, o)
 	if err != nil {
@@ -436,7 +442,8 @@ func (s *Strings) machine(ctx context.Context, lattice fst.Expanded[semiring.Log
 			v.SetFinal(q, semiring.Tropical64(alpha*w))
 		}
 		for _, e := range b.L.Arcs(q) {
-			v.AddArc(q, fst.Arc[semiring.Tropical64]{ILabel: e.ILabel, OLabel: e.OLabel, Weight: semiring.Tropical64(alpha * float64(e.Weight)), NextState: e.NextState})
+			v.AddArc(q, fst.Arc[semiring.Tropical64]{ILabel: e.ILabel, OLabel: e.OLabel,
+				Weight: semiring.Tropical64(alpha * float64(e.Weight)), NextState: e.NextState})
 		}
 	}
 	return v, nil
@@ -444,7 +451,8 @@ func (s *Strings) machine(ctx context.Context, lattice fst.Expanded[semiring.Log
 
 // product is the intersection of the machines of some references: the weight of a string is
 // the sum of its losses, weighted.
-func (s *Strings) product(ctx context.Context, l *Lattice, refs [][]int, alpha []float64) (*fst.Vector[semiring.Tropical64], error) {
+func (s *Strings) product(ctx context.Context, l *Lattice, refs [][]int,
+	alpha []float64) (*fst.Vector[semiring.Tropical64], error) {
 	lattice := l.Acceptor()
 	out := acceptor[semiring.Tropical64](l)
 	for k, ref := range refs {
@@ -453,7 +461,8 @@ func (s *Strings) product(ctx context.Context, l *Lattice, refs [][]int, alpha [
 			return nil, err
 		}
 		ops.ArcSort(m, ops.Input)
-		if out, err = ops.Intersect(out, m, &ops.ComposeOptions{Limits: ops.Limits{Ctx: ctx, Bytes: s.o.Bytes}}); err != nil {
+		if out, err = ops.Intersect(out, m, &ops.ComposeOptions{
+			Limits: ops.Limits{Ctx: ctx, Bytes: s.o.Bytes}}); err != nil {
 			return nil, err
 		}
 	}

@@ -114,10 +114,11 @@ var stringLosses = map[string]StringLoss{
 	"unit":           losses.Unit,
 	"smith-waterman": losses.SmithWaterman,
 	"costs":          losses.Edit{Match: 0.1, Sub: 1.3, Ins: 0.7, Del: 0.9},
-	"tables":         losses.Edit{SubTable: [][]float64{{0, 1.2}, {0.4, 0.1}}, InsTable: []float64{0.5, 0.9}, DelTable: []float64{0.8, 0.3}},
-	"local":          losses.Local{},
-	"ngram":          losses.NGram{N: 2, C: 0.5},
-	"hamming":        losses.Hamming{},
+	"tables": losses.Edit{SubTable: [][]float64{{0, 1.2}, {0.4, 0.1}}, InsTable: []float64{0.5, 0.9},
+		DelTable: []float64{0.8, 0.3}},
+	"local":   losses.Local{},
+	"ngram":   losses.NGram{N: 2, C: 0.5},
+	"hamming": losses.Hamming{},
 }
 
 // Test 10: all methods against enumeration, weights of both signs. What is proved exact is the
@@ -226,7 +227,8 @@ func TestBoundsOfPrefixes(t *testing.T) {
 				left := len(y) - t2
 				short, long := max(0, left-rng.IntN(2)), left+rng.IntN(3)
 				if b, v := r.bound(row, int32(short), int32(long)), alpha[0]*loss.Value(y, refs[0]); b > v+1e-9 {
-					t.Errorf("%s: bound %v of %v above %v of %v (weight %v, %d to %d to come)", name, b, y[:t2], v, y, alpha[0], short, long)
+					t.Errorf("%s: bound %v of %v above %v of %v (weight %v, %d to %d to come)", name, b, y[:t2], v, y,
+						alpha[0], short, long)
 				}
 				if t2 == len(y) {
 					break
@@ -260,7 +262,8 @@ func TestGramStrings(t *testing.T) {
 			if d.Exact == ExactOverSpace {
 				exact[loss]++
 			}
-			if d, err := must(NewGramStrings(truths, n, loss, &StringOptions{Budget: 3}))(t).DecodeIn(ctx, l, alpha); err == nil {
+			if d, err := must(NewGramStrings(truths, n, loss, &StringOptions{Budget: 3}))(t).DecodeIn(
+				ctx, l, alpha); err == nil {
 				proved(t, string(loss), d, value(d.Output), least)
 			}
 		}

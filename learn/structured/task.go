@@ -11,7 +11,7 @@ import (
 	"github.com/tropica-fst/tropica/losses"
 )
 
-// task is a decoder with what examples are made of, whatever the type of its outputs.
+// task is a decoder with what examples are made of, for any type of outputs.
 type task interface {
 	// decode decodes the weights for row i of x into prediction i.
 	decode(ctx context.Context, x *Data, i int, alpha []float64, p *Predictions) error
@@ -47,7 +47,8 @@ func (t *taskOf[Y]) decode(ctx context.Context, x *Data, i int, alpha []float64,
 		return err
 	}
 	t.put(p, i, d.Output)
-	p.F[i], p.Bound[i], p.Margin[i], p.Exact[i], p.Degenerate[i] = d.Value, d.LowerBound, d.Margin, d.Exact, d.Degenerate
+	p.F[i], p.Bound[i], p.Margin[i], p.Exact[i], p.Degenerate[i] = d.Value, d.LowerBound, d.Margin,
+		d.Exact, d.Degenerate
 	return nil
 }
 
@@ -76,12 +77,14 @@ func newTask(ctx context.Context, d *Data, o *Options, spelling *spelling, worke
 	case Class:
 		return classTask(d, o)
 	case Number:
-		s, err := NewScalar(slices.Clone(d.Y), ScalarLoss(o.lossOr("squared")), &ScalarOptions{C: o.C, Bound: o.Bound})
+		s, err := NewScalar(slices.Clone(d.Y), ScalarLoss(o.lossOr("squared")),
+			&ScalarOptions{C: o.C, Bound: o.Bound})
 		if err != nil {
 			return nil, err
 		}
-		return &taskOf[float64]{w: 1, truths: s.truth, delta: s.Loss, truth: func(d *Data, i int) float64 { return d.Y[i] },
-			find: plain[float64](s), put: putNumber, get: getNumber}, nil
+		return &taskOf[float64]{w: 1, truths: s.truth, delta: s.Loss,
+			truth: func(d *Data, i int) float64 { return d.Y[i] }, find: plain[float64](s), put: putNumber,
+			get: getNumber}, nil
 	case LabelSet:
 		return labelTask(d, o)
 	case HistogramY, VectorY:
@@ -94,7 +97,8 @@ func newTask(ctx context.Context, d *Data, o *Options, spelling *spelling, worke
 		if err := o.only("rank", "kendall", "rank-normal"); err != nil {
 			return nil, err
 		}
-		r, err := NewRanking(truths, w, &RankingOptions{Method: FAS(o.FAS), Kendall: o.Loss == "kendall", Normal: o.Loss == "rank-normal"})
+		r, err := NewRanking(truths, w, &RankingOptions{Method: FAS(o.FAS), Kendall: o.Loss == "kendall",
+			Normal: o.Loss == "rank-normal"})
 		if err != nil {
 			return nil, err
 		}
@@ -166,7 +170,8 @@ func classTask(d *Data, o *Options) (task, error) {
 	}
 	k := len(d.Classes)
 	t := &taskOf[int]{w: 1, truths: truths, truth: func(d *Data, i int) int { return int(d.Y[i]) },
-		put: func(p *Predictions, i, y int) { p.Y[i] = float64(y) }, get: func(p *Predictions, i int) int { return int(p.Y[i]) }}
+		put: func(p *Predictions, i, y int) { p.Y[i] = float64(y) },
+		get: func(p *Predictions, i int) int { return int(p.Y[i]) }}
 	if err := o.only("zero-one", "costs"); err != nil {
 		return nil, err
 	}
@@ -182,7 +187,8 @@ func classTask(d *Data, o *Options) (task, error) {
 		return t, nil
 	}
 	if len(o.Costs) != k*k {
-		return nil, fmt.Errorf("structured: costs: %d numbers; %d classes need %d, those of predicting the first class for each true one first", len(o.Costs), k, k*k)
+		return nil, fmt.Errorf("structured: costs: %d numbers; %d classes need %d, those of predicting the "+
+			"first class for each true one first", len(o.Costs), k, k*k)
 	}
 	all := make([]int, k)
 	for c := range all {
@@ -202,7 +208,8 @@ func labelTask(d *Data, o *Options) (task, error) {
 	for i := range truths {
 		truths[i] = sets(d.Row(i))
 	}
-	t := &taskOf[[]bool]{w: len(d.Names), truths: truths, truth: func(d *Data, i int) []bool { return sets(d.Row(i)) }}
+	t := &taskOf[[]bool]{w: len(d.Names), truths: truths,
+		truth: func(d *Data, i int) []bool { return sets(d.Row(i)) }}
 	t.put = func(p *Predictions, i int, y []bool) {
 		for l, on := range y {
 			if on {
@@ -318,12 +325,14 @@ func stringTask(ctx context.Context, d *Data, o *Options, sp *spelling, workers 
 	case strings.HasPrefix(name, "ngram-"):
 		dec, err = NewGramStrings(truths, o.Grams, GramLoss(strings.TrimPrefix(name, "ngram-")), so)
 	default:
-		return nil, o.only("edit", "smith-waterman", "local", "hamming", "ngram-log", "ngram-product", "ngram-squared", "ngram-cosine")
+		return nil, o.only("edit", "smith-waterman", "local", "hamming", "ngram-log", "ngram-product",
+			"ngram-squared", "ngram-cosine")
 	}
 	if err != nil {
 		return nil, err
 	}
-	t := &taskOf[[]int]{w: 0, truths: truths, delta: dec.Loss, truth: func(d *Data, i int) []int { return sp.symbols(d.YText[i]) }}
+	t := &taskOf[[]int]{w: 0, truths: truths, delta: dec.Loss,
+		truth: func(d *Data, i int) []int { return sp.symbols(d.YText[i]) }}
 	t.put = func(p *Predictions, i int, y []int) { p.Text[i] = sp.text(y) }
 	t.get = func(p *Predictions, i int) []int { return sp.symbols(p.Text[i]) }
 	candidates := o.Candidates
@@ -352,7 +361,8 @@ func stringTask(ctx context.Context, d *Data, o *Options, sp *spelling, workers 
 			return nil, err
 		}
 		var sketch *Sketch
-		if plain, ok := dec.(*Strings); ok && len(lex.Words()) > sketched && o.Edits == 0 && o.Method == string(Auto) {
+		if plain, ok := dec.(*Strings); ok && len(lex.Words()) > sketched && o.Edits == 0 &&
+			o.Method == string(Auto) {
 			if sketch, err = NewSketch(plain, lex, &SketchOptions{Seed: o.Seed, Workers: workers}); err != nil {
 				return nil, err
 			}

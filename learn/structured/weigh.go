@@ -29,7 +29,8 @@ const (
 // WeightOptions adjusts NewWeights; nil is all defaults.
 type WeightOptions struct {
 	Estimator Estimator // "" is Ridge
-	Landmarks int       // of Nystrom and of Conjugate's preconditioner; zero is 500, or all inputs where there are fewer
+	// of Nystrom and of Conjugate's preconditioner; zero is 500, or all inputs where there are fewer
+	Landmarks int
 	// Relative is the residual that Conjugate stops at, of each query; zero is 1e-6. Weights are
 	// then off by at most √n·Relative·|K_x|/(nλ) in the sum of absolute values.
 	Relative   float64
@@ -77,7 +78,8 @@ var jitters = []float64{0, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6}
 // The ridge takes n³/3 operations and 16n² bytes, Nystrom O(n·landmarks²) and 8n·landmarks
 // bytes. Memory beyond the limit of the options is a *kernel.MemoryError that says so before
 // the work begins.
-func NewWeights[P any](k kernel.Kernel[P], train P, gram []float64, lambda float64, subset func(P, []int) P, opts *WeightOptions) (*WeightModel[P], error) {
+func NewWeights[P any](k kernel.Kernel[P], train P, gram []float64, lambda float64, subset func(P, []int) P,
+	opts *WeightOptions) (*WeightModel[P], error) {
 	w := &WeightModel[P]{Lambda: lambda, kernel: k, train: train, n: k.Len(train)}
 	if opts != nil {
 		w.o = *opts
@@ -333,12 +335,14 @@ func (w *WeightModel[P]) conjugate(ctx context.Context, k []float64, q, workers 
 		return nil
 	}
 	x := make([]float64, n*q)
-	r, err := optim.ConjugateGradient{Relative: w.o.Relative}.Solve(ctx, n, q, transposed(k, q, n), x, apply, precondition)
+	r, err := optim.ConjugateGradient{Relative: w.o.Relative}.Solve(ctx, n, q, transposed(k, q, n), x,
+		apply, precondition)
 	if err != nil {
 		return nil, err
 	}
 	w.mu.Lock()
-	w.solved.Iterations, w.solved.Residual = max(w.solved.Iterations, r.Iterations), math.Max(w.solved.Residual, r.Residual)
+	w.solved.Iterations, w.solved.Residual = max(w.solved.Iterations, r.Iterations),
+		math.Max(w.solved.Residual, r.Residual)
 	w.mu.Unlock()
 	return transposed(x, n, q), nil
 }
@@ -391,7 +395,8 @@ func (w *WeightModel[P]) Held() (*Held, error) {
 			dst[i]++
 		}
 	default:
-		return nil, fmt.Errorf("structured: the estimator %s has no examples to leave out in closed form", w.o.Estimator)
+		return nil, fmt.Errorf("structured: the estimator %s has no examples to leave out in closed form",
+			w.o.Estimator)
 	}
 	return h, nil
 }
@@ -403,9 +408,9 @@ type Held struct {
 	row     func(dst []float64, i int) // row i of I - S, times any constant: S smooths the outputs
 }
 
-// Weights returns the weights for each example of a block, from all examples outside it, row
-// by row: block by n, zero for the block itself. C stays as it is: a refit on fewer examples
-// with the same C, not the same λ, has these weights.
+// Weights returns the weights for each example of a block, computed from all examples outside it.
+// The result is block by n, row by row, and zero for the block itself. C stays the same: a refit on
+// fewer examples with the same C, not the same λ, has these weights.
 //
 // A block of one takes O(n) for the ridge, one of b O(n·b² + b³).
 func (h *Held) Weights(block []int) ([]float64, error) {
@@ -471,7 +476,8 @@ func DefaultLambdas(gram []float64, n int) []float64 {
 
 // Validate returns the losses of examples that are left out block by block: loss(i, α) decodes
 // the weights for example i and judges the output. Results do not depend on workers.
-func (h *Held) Validate(ctx context.Context, blocks [][]int, workers int, loss func(i int, alpha []float64) (float64, error)) ([]float64, error) {
+func (h *Held) Validate(ctx context.Context, blocks [][]int, workers int,
+	loss func(i int, alpha []float64) (float64, error)) ([]float64, error) {
 	out := make([]float64, h.n)
 	err := run.Each(workers, len(blocks), func(_, k int) error {
 		alpha, err := h.Weights(blocks[k])
@@ -489,4 +495,55 @@ func (h *Held) Validate(ctx context.Context, blocks [][]int, workers int, loss f
 		return nil
 	})
 	return out, err
+}
+
+// Append adds training inputs: grown are those there were, in order, and the new ones behind them. C stays,
+// as where examples are left out. The decoder needs the new outputs too. O(n²) for each of them.
+//
+// Errors: another estimator than Ridge, or clipped eigenvalues, which ask for a new fit; and kernels
+// that are not positive semidefinite, where no example is added.
+func (w *WeightModel[P]) Append(grown P) error {
+	if w.o.Estimator != Ridge || w.o.Clip {
+		return fmt.Errorf("structured: examples are added to the estimator %s without clipping alone; fit anew", Ridge)
+	}
+	m := w.kernel.Len(grown)
+	if m < w.n {
+		return fmt.Errorf("structured: %d training inputs, and there were %d already", m, w.n)
+	}
+	// The new inputs' kernels with all others.
+	fill, err := w.kernel.Between(grown, grown)
+	if err != nil {
+		return err
+	}
+	own, err := w.kernel.Diagonal(grown)
+	if err != nil {
+		return err
+	}
+	for n := w.n; n < m; n++ {
+		row := make([]float64, n)
+		fill(row, n, n, n+1, 0, n)
+		if err := w.ridge.Append(row, own[n]); err != nil {
+			for ; n > w.n; n-- {
+				err = errors.Join(err, w.ridge.Remove(n-1))
+			}
+			return err
+		}
+	}
+	w.n, w.train = m, grown
+	return nil
+}
+
+// Remove takes training example i out: rest are the inputs without it. C stays. O(n²); see Append.
+func (w *WeightModel[P]) Remove(i int, rest P) error {
+	if w.o.Estimator != Ridge || w.o.Clip {
+		return fmt.Errorf("structured: examples are removed from the estimator %s without clipping alone; fit anew", Ridge)
+	}
+	if m := w.kernel.Len(rest); m != w.n-1 {
+		return fmt.Errorf("structured: %d training inputs are left of %d", m, w.n)
+	}
+	if err := w.ridge.Remove(i); err != nil {
+		return err
+	}
+	w.n, w.train = w.n-1, rest
+	return nil
 }

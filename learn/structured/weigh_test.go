@@ -181,7 +181,8 @@ func TestConjugate(t *testing.T) {
 	cross := must(kernel.Cross(gauss, z, x, nil))(t)
 	for _, relative := range []float64{1e-12, 1e-3} {
 		for _, limit := range []int64{0, 8*n*n - 1} {
-			o := &WeightOptions{Estimator: Conjugate, Landmarks: 20, Relative: relative, Options: kernel.Options{MaxBytes: limit}}
+			o := &WeightOptions{Estimator: Conjugate, Landmarks: 20, Relative: relative,
+				Options: kernel.Options{MaxBytes: limit}}
 			w := fit(t, gauss, x, 1e-3, o)
 			if (w.gram == nil) != (limit > 0) {
 				t.Error("the matrix is kept beyond the limit, or not within")
@@ -211,7 +212,8 @@ func TestOtherEstimators(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 1))
 	x, q := points(rng, 20, 2), points(rng, 4, 2)
 	cross := must(kernel.Cross(gauss, q, x, nil))(t)
-	if got := must(fit(t, gauss, x, 1, &WeightOptions{Estimator: NadarayaWatson}).Weights(ctx, q, 1))(t); !slices.Equal(got, cross) {
+	if got := must(fit(t, gauss, x, 1, &WeightOptions{Estimator: NadarayaWatson}).Weights(
+		ctx, q, 1))(t); !slices.Equal(got, cross) {
 		t.Error("Nadaraya-Watson weights are no kernel values")
 	}
 	got := must(fit(t, gauss, x, 1, &WeightOptions{Estimator: Neighbours, Neighbours: 3}).Weights(ctx, q, 1))(t)
@@ -272,5 +274,41 @@ func TestTruncate(t *testing.T) {
 		if excess := all[d.Output] - slices.Min(all); excess > dropped {
 			t.Errorf("excess %v, bound %v", excess, dropped)
 		}
+	}
+}
+
+// Examples that are added or removed leave the weights of a new fit with the same C.
+func TestAppendRemove(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 9))
+	x, q := points(rng, 20, 3), points(rng, 4, 3)
+	first := make([]int, 12)
+	for i := range first {
+		first[i] = i
+	}
+	w := fit(t, gauss, x.Subset(first), 0.02, nil)
+	c := w.C
+	check := func(of *kernel.Matrix) {
+		t.Helper()
+		want := must(fit(t, gauss, of, c/float64(of.Rows), nil).Weights(ctx, q, 1))(t)
+		for i, v := range must(w.Weights(ctx, q, 1))(t) {
+			near(t, "weight", v, want[i], 1e-10)
+		}
+	}
+	if err := w.Append(x); err != nil {
+		t.Fatal(err)
+	}
+	check(x)
+	var rest []int
+	for i := range 20 {
+		if i != 5 {
+			rest = append(rest, i)
+		}
+	}
+	if err := w.Remove(5, x.Subset(rest)); err != nil {
+		t.Fatal(err)
+	}
+	check(x.Subset(rest))
+	if w.Append(x.Subset(first)) == nil || w.Remove(0, x) == nil || fit(t, gauss, x, 0, &WeightOptions{Estimator: NadarayaWatson}).Append(x) == nil {
+		t.Error("fewer inputs, too many left, or weights without a ridge: no error")
 	}
 }

@@ -9,14 +9,15 @@ import (
 // Truncate sets the weights of least absolute value to zero in place, as long as those left
 // keep the share 1 - drop of Σ|α_i|. It returns the sum of the absolute weights dropped.
 //
-// A decoded output's F exceeds the least by at most that sum times Range, where the losses of
-// all outputs against one truth differ by at most Range. O(n log n).
+// A decoded output's F exceeds the least by at most that sum times Range. Range bounds how much the
+// losses of all outputs against one truth differ. O(n log n).
 func Truncate(alpha []float64, drop float64) (dropped float64) {
 	order := make([]int, len(alpha))
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(math.Abs(alpha[a]), math.Abs(alpha[b])) })
+	slices.SortStableFunc(order,
+		func(a, b int) int { return cmp.Compare(math.Abs(alpha[a]), math.Abs(alpha[b])) })
 	budget := drop * norm1(alpha)
 	for _, i := range order {
 		a := math.Abs(alpha[i])
@@ -40,7 +41,8 @@ type Influence struct {
 // of a prediction against them: why it was made. O(n log n) and top losses.
 func Influences(alpha []float64, top int, loss func(training int) float64) []Influence {
 	order := support(alpha)
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(math.Abs(alpha[b]), math.Abs(alpha[a])) })
+	slices.SortStableFunc(order,
+		func(a, b int) int { return cmp.Compare(math.Abs(alpha[b]), math.Abs(alpha[a])) })
 	if top > 0 && len(order) > top {
 		order = order[:top]
 	}

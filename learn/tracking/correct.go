@@ -13,7 +13,7 @@ import (
 	"github.com/tropica-fst/tropica/learn/space"
 )
 
-// Correction is what a user says of a link: it must be there, or must not.
+// Correction is a user's constraint on a link: it must exist, or must not.
 type Correction struct {
 	Sequence string // of the movie, "" for any
 	Frame    int    // number of the first of two frames
@@ -62,7 +62,8 @@ func (m *Movie) rules(list []Correction) ([]*rules, error) {
 		stride := max(m.Stride, 1)
 		t := (c.Frame - m.First) / stride
 		if c.Frame < m.First || (c.Frame-m.First)%stride != 0 || t >= len(out) {
-			return nil, fmt.Errorf("tracking: %v: there is no such frame with a next one; they are %d to %d", c, m.First, m.Number(len(m.Frames)-2))
+			return nil, fmt.Errorf("tracking: %v: there is no such frame with a next one; they are %d to %d", c,
+				m.First, m.Number(len(m.Frames)-2))
 		}
 		r := rule{c, -1, -1}
 		for side, id := range [2]int{c.From, c.To} {
@@ -155,7 +156,8 @@ func (r *rules) contradiction(p *Pair, v int, last *rule) error {
 			about = append(about, x.Correction.String())
 		}
 	}
-	return fmt.Errorf("tracking: %s: no event of %s obeys the corrections: %s", p.Name, p.element(v), strings.Join(about, "; "))
+	return fmt.Errorf("tracking: %s: no event of %s obeys the corrections: %s", p.Name, p.element(v),
+		strings.Join(about, "; "))
 }
 
 // explain says that corrections leave no assignment.
@@ -184,8 +186,8 @@ func (r *rules) touched(p *Pair) []int {
 	return out
 }
 
-// again solves the components that the rules touch, and takes the rest from an assignment that was the
-// best before.
+// again solves the components that the rules touch, and takes the rest from an assignment that was
+// the best before.
 func (m *Model) again(ctx context.Context, p *Pair, score []float64, r *rules, old []int) (*linked, error) {
 	part := p.cover.Components()
 	free := map[int32]bool{}
@@ -250,5 +252,6 @@ func (m *Model) again(ctx context.Context, p *Pair, score []float64, r *rules, o
 func (m *Movie) pair(t int, c *Candidates, r *rules, truth []Event, include bool) (*Pair, error) {
 	here := *c
 	here.Include = r.included()
-	return NewPair(fmt.Sprintf("%s, frames %d and %d", m.title(), m.Number(t), m.Number(t+1)), m.Frames[t], m.Frames[t+1], &here, truth, include)
+	return NewPair(fmt.Sprintf("%s, frames %d and %d", m.title(), m.Number(t), m.Number(t+1)), m.Frames[t],
+		m.Frames[t+1], &here, truth, include)
 }

@@ -70,7 +70,8 @@ func TestCorrectionsAreObeyed(t *testing.T) {
 			c.To = movie.Frames[f+1][j].ID
 		}
 		all, err := m.Link(ctx, movie, &LinkOptions{Corrections: []Correction{c}}, 0)
-		if !c.Force && (i < 0 || j < 0) && err != nil && strings.Contains(err.Error(), "obeys the corrections: "+c.String()) {
+		if !c.Force && (i < 0 || j < 0) && err != nil &&
+			strings.Contains(err.Error(), "obeys the corrections: "+c.String()) {
 			continue // what has no neighbour has to appear
 		}
 		if err != nil {
@@ -135,8 +136,10 @@ func TestForcedDaughters(t *testing.T) {
 		more Correction
 		want []string
 	}{
-		{Correction{Frame: 0, From: 1, To: 1, Force: true, Place: "c.csv: line 4"}, []string{"detection 1 of the first frame", "c.csv: line 4: force 1 to 1 after frame 0", "force 1 to 2"}},
-		{Correction{Frame: 0, From: 1, To: 2}, []string{"contradict each other: force 1 to 2 after frame 0; forbid 1 to 2 after frame 0"}},
+		{Correction{Frame: 0, From: 1, To: 1, Force: true, Place: "c.csv: line 4"},
+			[]string{"detection 1 of the first frame", "c.csv: line 4: force 1 to 1 after frame 0", "force 1 to 2"}},
+		{Correction{Frame: 0, From: 1, To: 2}, []string{"contradict each other: force 1 to 2 after frame 0; " +
+			"forbid 1 to 2 after frame 0"}},
 		{Correction{Frame: 3, From: 1, To: 2}, []string{"no such frame with a next one; they are 0 to 0"}},
 		{Correction{Frame: 0, From: 8, To: 2}, []string{"frame 0 has no detection 8"}},
 	} {
@@ -156,12 +159,14 @@ func TestBadCorrections(t *testing.T) {
 		{"action,frame,from,to\nforce,x,1,1\n", `column frame: "x" is not a whole number`},
 		{"action,frame,from\n", `no column "to"`},
 	} {
-		if _, err := ReadCorrections(strings.NewReader(c.text), "c"); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := ReadCorrections(strings.NewReader(c.text), "c"); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v, want %s", c.text, err, c.want)
 		}
 	}
 	list, err := ReadCorrections(strings.NewReader("action,frame,from,to\nforce,3,4,\nforbid,3,,5\n"), "c")
-	want := []Correction{{Frame: 3, From: 4, To: -1, Force: true, Place: "c: line 2"}, {Frame: 3, From: -1, To: 5, Place: "c: line 3"}}
+	want := []Correction{{Frame: 3, From: 4, To: -1, Force: true, Place: "c: line 2"},
+		{Frame: 3, From: -1, To: 5, Place: "c: line 3"}}
 	if diff := cmp.Diff(want, list); diff != "" || err != nil {
 		t.Error(diff, err)
 	}

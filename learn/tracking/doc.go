@@ -1,6 +1,6 @@
-// Package tracking links detections of a movie's frames to tracks that move, divide, split and
-// merge. Every two frames are an assignment problem, solved exactly, whose weights are learnt
-// from labelled tracks.
+// Package tracking links detections of a movie's frames into tracks that move, divide, split and
+// merge. Every two consecutive frames are an assignment problem, solved exactly, with weights
+// learnt from labelled tracks.
 //
 //	movies, err := tracking.ReadMovies(r, "cells.csv", nil) // frame, x, y, area, track, ...
 //	m, result, err := tracking.Train(movies, nil, nil)
@@ -21,11 +21,10 @@
 //
 // # The model
 //
-// A hypothesis is an event that may happen, with features f_h. Of all sets of hypotheses that have
-// every detection of the first frame once and every detection of the second once, the one of the
-// largest sum of scores ⟨w, f_h⟩ is chosen. Package partition finds it: by augmenting paths where
-// there are moves only, else by branch and bound. Detections can always appear and disappear, so
-// that there is an answer.
+// A hypothesis is an event that may happen, with features f_h. It chooses the set of hypotheses
+// with the largest sum of scores ⟨w, f_h⟩ among those that contain every detection of both frames
+// exactly once. Package partition finds it: by augmenting paths where there are moves only, else by
+// branch and bound. Detections can always appear and disappear, so that there is an answer.
 //
 // # What may be relied on
 //
@@ -40,7 +39,8 @@
 //
 // # References
 //
-// X. Lou and F. Hamprecht, "Structured learning for cell tracking", NIPS 2011. P. Matula et al., "Cell
-// tracking accuracy measurement based on comparison of acyclic oriented graphs", PLoS ONE 10, 2015.
-// V. Ulman et al., "An objective comparison of cell-tracking algorithms", Nature Methods 14, 2017.
+// X. Lou and F. Hamprecht, "Structured learning for cell tracking", NIPS 2011. P. Matula et al.,
+// "Cell tracking accuracy measurement based on comparison of acyclic oriented graphs", PLoS ONE 10,
+// 2015. V. Ulman et al., "An objective comparison of cell-tracking algorithms", Nature Methods 14,
+// 2017.
 package tracking

@@ -7,14 +7,17 @@ import (
 // featureNames are those of each kind, in the order of Kinds. All are near 1 in size on movies
 // whose unit is the radius of their objects.
 var featureNames = [][]string{
-	{"bias", "distance", "distance squared", "area change", "intensity change", "overlap", "beyond nearest", "beyond nearest back", "mutually nearest", "shape change", "turn"},
+	{"bias", "distance", "distance squared", "area change", "intensity change", "overlap", "beyond nearest",
+		"beyond nearest back", "mutually nearest", "shape change", "turn"},
 	divisionNames, divisionNames, divisionNames,
 	{"bias", "border", "radius", "intensity", "nearest"},
 	{"bias", "border", "radius", "intensity", "nearest"},
 }
 
 // divisionNames are those of one object that is two in the other frame.
-var divisionNames = []string{"bias", "midpoint distance", "midpoint distance squared", "part distance", "area sum", "cosine", "intensity of one", "intensity change", "distances", "area difference", "length of one", "along one"}
+var divisionNames = []string{"bias", "midpoint distance", "midpoint distance squared", "part distance",
+	"area sum", "cosine", "intensity of one", "intensity change", "distances", "area difference",
+	"length of one", "along one"}
 
 // FeatureNames returns the names of the features of a kind.
 func FeatureNames(k Kind) []string { return featureNames[k.block()] }
@@ -96,8 +99,9 @@ func (f *featurizer) move(i, j int) []float64 {
 	}
 	la, xa, ya := a.axis()
 	lb, xb, yb := b.axis()
-	return []float64{1, d / unit, d * d / (unit * unit), relative(a.Area, b.Area), math.Abs(f.light(a)-f.light(b)) / 0.1, overlap,
-		(d - f.forward[i]) / unit, (d - f.back[j]) / unit, mutual, math.Abs(la-lb) / 0.2, math.Hypot(la*xa-lb*xb, la*ya-lb*yb) / 0.5}
+	return []float64{1, d / unit, d * d / (unit * unit), relative(a.Area, b.Area),
+		math.Abs(f.light(a)-f.light(b)) / 0.1, overlap, (d - f.forward[i]) / unit, (d - f.back[j]) / unit, mutual,
+		math.Abs(la-lb) / 0.2, math.Hypot(la*xa-lb*xb, la*ya-lb*yb) / 0.5}
 }
 
 // axis returns how much longer than wide a shape is, as (l-s)/(l+s) of the deviations along its
@@ -146,8 +150,8 @@ func (f *featurizer) two(one, a, b *Detection) []float64 {
 		x, y := (a.X-b.X)/apart, (a.Y-b.Y)/apart
 		along = length * (c*(x*x-y*y) + s*2*x*y) / 0.2
 	}
-	return []float64{1, mid, mid * mid, apart / r, sum / 0.3, cosine, (f.light(one) - 1) / 0.1, math.Abs(f.light(one)-part) / 0.1,
-		(da + db) / unit, relative(a.Area, b.Area), length / 0.2, along}
+	return []float64{1, mid, mid * mid, apart / r, sum / 0.3, cosine, (f.light(one) - 1) / 0.1,
+		math.Abs(f.light(one)-part) / 0.1, (da + db) / unit, relative(a.Area, b.Area), length / 0.2, along}
 }
 
 // one returns the features of an object that is in one frame only.
@@ -155,5 +159,6 @@ func (f *featurizer) one(d *Detection, near float64) []float64 {
 	x0, y0, x1, y1 := f.c.Field[0], f.c.Field[1], f.c.Field[2], f.c.Field[3]
 	border := math.Min(math.Min(d.X-x0, x1-d.X), math.Min(d.Y-y0, y1-d.Y))
 	unit := f.c.Unit
-	return []float64{1, math.Min(math.Max(border, 0)/unit, 5) / 2, d.Radius() / unit, (f.light(d) - 1) / 0.1, near / unit}
+	return []float64{1, math.Min(math.Max(border, 0)/unit, 5) / 2, d.Radius() / unit,
+		(f.light(d) - 1) / 0.1, near / unit}
 }

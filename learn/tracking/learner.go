@@ -32,7 +32,8 @@ exactly. The weights are learnt from labelled tracks, by a margin for whole fram
 func (Learner) Options() any { return &Options{} }
 
 // Train implements learner.Learner.
-func (Learner) Train(movies []*Movie, options any, c *run.Control) (learner.Model[[]*Movie, []*Prediction], *optim.Result, error) {
+func (Learner) Train(movies []*Movie, options any, c *run.Control) (learner.Model[[]*Movie, []*Prediction],
+	*optim.Result, error) {
 	return learner.TrainWith(Train, movies, options, c)
 }
 

@@ -48,8 +48,8 @@ type Weights struct {
 // Challenge are the weights that the Cell Tracking Challenge publishes.
 var Challenge = Weights{5, 10, 1, 1, 1.5, 1}
 
-// Counts is how a computed graph differs from a reference, by the acyclic oriented graph
-// matching of P. Matula, M. Maška, D. Sorokin, P. Matula, C. Ortiz-de-Solórzano and M. Kozubek, "Cell
+// Counts is how a computed graph differs from a reference, by the acyclic oriented graph matching
+// of P. Matula, M. Maška, D. Sorokin, P. Matula, C. Ortiz-de-Solórzano and M. Kozubek, "Cell
 // tracking accuracy measurement based on comparison of acyclic oriented graphs", PLoS ONE 10, 2015.
 type Counts struct {
 	Vertices, Edges int // of the reference
@@ -57,9 +57,9 @@ type Counts struct {
 	// first. Missed and False count those of the reference that nothing matches, and those computed
 	// that match nothing.
 	Splits, MissedVertices, FalseVertices int
-	// Found edges join vertices that match one reference vertex each. False ones join such vertices
-	// without an edge of the reference, Wrong ones have one that is a parent's where theirs is not,
-	// or the other way.
+	// Found edges join vertices that match one reference vertex each. False edges join such
+	// vertices without an edge of the reference. Wrong edges are a parent's where the reference's
+	// is not, or the other way round.
 	Found, FalseEdges, MissedEdges, WrongEdges int
 	// FalseJoins are the false edges from a reference vertex without successor to one without
 	// predecessor. In movies whose parents are not annotated they may well be divisions.
@@ -78,16 +78,19 @@ func (c *Counts) Add(o *Counts) {
 }
 
 func (c *Counts) fields() []*int {
-	return []*int{&c.Vertices, &c.Edges, &c.Splits, &c.MissedVertices, &c.FalseVertices, &c.Found, &c.FalseEdges, &c.MissedEdges, &c.WrongEdges, &c.FalseJoins, &c.Divisions, &c.DivisionsFound, &c.DivisionsFalse}
+	return []*int{&c.Vertices, &c.Edges, &c.Splits, &c.MissedVertices, &c.FalseVertices, &c.Found, &c.FalseEdges,
+		&c.MissedEdges, &c.WrongEdges, &c.FalseJoins, &c.Divisions, &c.DivisionsFound, &c.DivisionsFalse}
 }
 
 // vertexCost and edgeCost are what it costs to mend vertices and edges.
 func (c *Counts) vertexCost(w *Weights) float64 {
-	return w.Split*float64(c.Splits) + w.MissedVertex*float64(c.MissedVertices) + w.FalseVertex*float64(c.FalseVertices)
+	return w.Split*float64(c.Splits) + w.MissedVertex*float64(c.MissedVertices) +
+		w.FalseVertex*float64(c.FalseVertices)
 }
 
 func (c *Counts) edgeCost(w *Weights) float64 {
-	return w.FalseEdge*float64(c.FalseEdges) + w.MissedEdge*float64(c.MissedEdges) + w.WrongEdge*float64(c.WrongEdges)
+	return w.FalseEdge*float64(c.FalseEdges) + w.MissedEdge*float64(c.MissedEdges) +
+		w.WrongEdge*float64(c.WrongEdges)
 }
 
 // accuracy is 1 minus a cost over that of making everything anew, 0 at least.
@@ -100,7 +103,8 @@ func accuracy(cost, empty float64) float64 {
 
 // TRA returns the tracking accuracy: 1 is perfect, 0 no better than an empty result.
 func (c *Counts) TRA(w Weights) float64 {
-	return accuracy(c.vertexCost(&w)+c.edgeCost(&w), w.MissedVertex*float64(c.Vertices)+w.MissedEdge*float64(c.Edges))
+	return accuracy(c.vertexCost(&w)+c.edgeCost(&w),
+		w.MissedVertex*float64(c.Vertices)+w.MissedEdge*float64(c.Edges))
 }
 
 // DET returns the accuracy of vertices alone.
@@ -128,7 +132,8 @@ func (c *Counts) DivisionF1() float64 {
 func Compare(computed, reference *Graph, match Matching, tolerance int) (*Counts, error) {
 	c := &Counts{Edges: len(reference.Edges)}
 	if len(match) != len(computed.Vertices) || len(reference.Vertices) != len(computed.Vertices) {
-		return nil, fmt.Errorf("tracking: graphs of %d and %d frames, matched in %d", len(computed.Vertices), len(reference.Vertices), len(match))
+		return nil, fmt.Errorf("tracking: graphs of %d and %d frames, matched in %d", len(computed.Vertices),
+			len(reference.Vertices), len(match))
 	}
 	to := map[Node]Node{} // computed vertices that match one reference vertex
 	for f := range match {
@@ -215,7 +220,10 @@ func (f *families) mothers() []Node {
 			out = append(out, v)
 		}
 	}
-	slices.SortFunc(out, func(a, b Node) int { return cmp.Or(cmp.Compare(a.Frame, b.Frame), cmp.Compare(a.Index, b.Index)) })
+	slices.SortFunc(out, func(a,
+		b Node) int {
+		return cmp.Or(cmp.Compare(a.Frame, b.Frame), cmp.Compare(a.Index, b.Index))
+	})
 	return out
 }
 
@@ -223,7 +231,8 @@ func (f *families) mothers() []Node {
 func along(next map[Node][]Node, v Node, frame int) (Node, bool) {
 	for v.Frame != frame {
 		list := next[v]
-		if len(list) != 1 || (list[0].Frame > v.Frame) != (frame > v.Frame) || (list[0].Frame > frame) != (v.Frame > frame) && list[0].Frame != frame {
+		if len(list) != 1 || (list[0].Frame > v.Frame) != (frame > v.Frame) ||
+			(list[0].Frame > frame) != (v.Frame > frame) && list[0].Frame != frame {
 			return v, false
 		}
 		v = list[0]
@@ -260,8 +269,9 @@ func (c *Counts) divisions(computed, reference *Graph, to map[Node]Node, toleran
 	}
 }
 
-// sameDivision tells whether the computed division of m is that of r. Of the two frames of mothers the
-// earlier one has the mother, and the frame after the later one the daughters: both must match.
+// sameDivision reports whether the computed division of m is that of r. Of the two frames of
+// mothers the earlier one has the mother, and the frame after the later one the daughters: both
+// must match.
 func sameDivision(m, r Node, got, want *families, to map[Node]Node) bool {
 	early, late := min(m.Frame, r.Frame), max(m.Frame, r.Frame)
 	a, ok := along(got.before, m, early)

@@ -43,19 +43,19 @@ func (m *Model) Weights() []float64 { return m.w }
 // Method returns how the model links.
 func (m *Model) Method() Method { return m.method }
 
-// Candidates returns what hypotheses the model looks at in frames of a movie.
+// Candidates returns the hypotheses that the model considers in frames of a movie.
 func (m *Model) Candidates(movie *Movie) *Candidates {
 	c := m.candidates
 	c.Field[0], c.Field[1], c.Field[2], c.Field[3] = movie.field()
 	return &c
 }
 
-// Prediction is what a model says of a movie.
+// Prediction is the output of a model for a movie.
 type Prediction struct {
 	Events [][]Event   // of each frame and the next
 	Scores [][]float64 // of the events; nil for Nearest
 	// Gap is how much more the best assignments may score, in all frames together. Open counts the
-	// frame pairs that were not proved optimal, Solved those that were solved, and not taken over.
+	// frame pairs that were not proved optimal, Solved those that were solved rather than copied.
 	Gap          float64
 	Open, Solved int
 }
@@ -84,8 +84,8 @@ func (m *Model) Predict(ctx context.Context, movies []*Movie, workers int) ([]*P
 type LinkOptions struct {
 	// Corrections are obeyed.
 	Corrections []Correction
-	// Previous are events of the same movie, by the same model with some of the corrections, or none:
-	// what no correction can change is taken over from them. nil is none.
+	// Previous are events of the same movie, by the same model with some of the corrections, or
+	// none. Events that no correction can change are copied from them. nil is none.
 	Previous [][]Event
 }
 
@@ -99,7 +99,8 @@ func (m *Model) Link(ctx context.Context, movie *Movie, o *LinkOptions, workers 
 	}
 	n := max(len(movie.Frames)-1, 0)
 	if o.Previous != nil && len(o.Previous) != n {
-		return nil, fmt.Errorf("tracking: %s: the previous events are of %d frame pairs, the movie has %d", movie.title(), len(o.Previous), n)
+		return nil, fmt.Errorf("tracking: %s: the previous events are of %d frame pairs, the movie has %d",
+			movie.title(), len(o.Previous), n)
 	}
 	rules, err := movie.rules(o.Corrections)
 	if err != nil {
@@ -158,7 +159,8 @@ type linked struct {
 }
 
 // linkPair solves frames t and t+1.
-func (m *Model) linkPair(ctx context.Context, movie *Movie, t int, c *Candidates, r *rules, previous []Event) (*linked, error) {
+func (m *Model) linkPair(ctx context.Context, movie *Movie, t int, c *Candidates, r *rules,
+	previous []Event) (*linked, error) {
 	if previous != nil && r == nil {
 		return m.kept(movie, t, c, previous)
 	}
@@ -184,7 +186,8 @@ func (m *Model) linkPair(ctx context.Context, movie *Movie, t int, c *Candidates
 
 // kept takes events over as they are: no correction is about them.
 func (m *Model) kept(movie *Movie, t int, c *Candidates, events []Event) (*linked, error) {
-	if err := (&Movie{Name: movie.Name, First: movie.First, Stride: movie.Stride, Frames: movie.Frames}).checkEvents(t, events); err != nil {
+	if err := (&Movie{Name: movie.Name, First: movie.First, Stride: movie.Stride,
+		Frames: movie.Frames}).checkEvents(t, events); err != nil {
 		return nil, fmt.Errorf("%w (of the previous events)", err)
 	}
 	f := newFeaturizer(&Pair{From: movie.Frames[t], To: movie.Frames[t+1]}, c)
@@ -271,8 +274,10 @@ func linkNearest(from, to []Detection, c *Candidates) []Event {
 func (m *Model) Explain() []learner.Section {
 	c := &m.candidates
 	facts := learner.Section{Title: "model", Columns: []string{"what", "value"}, Rows: [][]any{
-		{"method", string(m.method)}, {"settings", cmp.Or(m.settings, "defaults")}, {"frame pairs of training", m.pairs},
-		{"neighbours", c.Neighbours}, {"gate, pixels", c.Gate}, {"unit of length, pixels", c.Unit}, {"unit of intensity", c.Light}, {"events", fmt.Sprint(m.kinds())}}}
+		{"method", string(m.method)}, {"settings", cmp.Or(m.settings, "defaults")},
+		{"frame pairs of training", m.pairs},
+		{"neighbours", c.Neighbours}, {"gate, pixels", c.Gate}, {"unit of length, pixels", c.Unit},
+		{"unit of intensity", c.Light}, {"events", fmt.Sprint(m.kinds())}}}
 	weights := learner.Section{Title: "weights", Columns: []string{"event", "feature", "weight"},
 		Note: "an assignment's score is the sum over its events of weighted features; lengths are in units"}
 	type row struct {
@@ -331,7 +336,8 @@ func allFeatures() []string {
 func (m *Model) Write(w io.Writer) error {
 	f := model.New(modelKind, modelVersion)
 	c := &m.candidates
-	if err := f.SetMeta(modelMeta{m.method, c.Neighbours, c.Gate, c.Unit, c.Light, c.Kinds, m.settings, m.pairs, Kinds, allFeatures()}); err != nil {
+	if err := f.SetMeta(modelMeta{m.method, c.Neighbours, c.Gate, c.Unit, c.Light, c.Kinds, m.settings, m.pairs,
+		Kinds, allFeatures()}); err != nil {
 		return fmt.Errorf("tracking: %w", err)
 	}
 	model.Put(f, "weights", m.w)
@@ -349,7 +355,8 @@ func Read(r io.Reader) (*Model, error) {
 		return nil, fmt.Errorf("tracking: %w: its features are not those of this program", model.ErrFormat)
 	}
 	m := &Model{method: meta.Method, settings: meta.Settings, pairs: meta.Pairs,
-		candidates: Candidates{Neighbours: meta.Neighbours, Gate: meta.Gate, Unit: meta.Unit, Light: meta.Light, Kinds: meta.Kinds}}
+		candidates: Candidates{Neighbours: meta.Neighbours, Gate: meta.Gate, Unit: meta.Unit, Light: meta.Light,
+			Kinds: meta.Kinds}}
 	if m.w, err = model.Get[float64](f, "weights", Dim()); err != nil {
 		return nil, err
 	}
@@ -364,7 +371,8 @@ func Read(r io.Reader) (*Model, error) {
 		}
 	}
 	if meta.Neighbours < 1 || meta.Neighbours > 1000 || !(meta.Gate > 0) || !(meta.Unit > 0) || meta.Light < 0 {
-		return nil, fmt.Errorf("tracking: %w: %d neighbours within %v pixels, in units of %v", model.ErrFormat, meta.Neighbours, meta.Gate, meta.Unit)
+		return nil, fmt.Errorf("tracking: %w: %d neighbours within %v pixels, in units of %v", model.ErrFormat,
+			meta.Neighbours, meta.Gate, meta.Unit)
 	}
 	return m, nil
 }

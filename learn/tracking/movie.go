@@ -70,7 +70,8 @@ func (e *Event) fits() bool {
 
 // compareEvents orders events by what they do to the first frame, then the second.
 func compareEvents(a, b Event) int {
-	return cmp.Or(-cmp.Compare(min(len(a.From), 1), min(len(b.From), 1)), slices.Compare(a.From, b.From), slices.Compare(a.To, b.To), cmp.Compare(a.Kind.block(), b.Kind.block()))
+	return cmp.Or(-cmp.Compare(min(len(a.From), 1), min(len(b.From), 1)), slices.Compare(a.From, b.From),
+		slices.Compare(a.To, b.To), cmp.Compare(a.Kind.block(), b.Kind.block()))
 }
 
 // Node is a detection of a movie: a place among the frames, and one in the frame.
@@ -85,7 +86,8 @@ type Edge struct {
 }
 
 func compareEdges(a, b Edge) int {
-	return cmp.Or(cmp.Compare(a.From.Frame, b.From.Frame), cmp.Compare(a.From.Index, b.From.Index), cmp.Compare(a.To.Frame, b.To.Frame), cmp.Compare(a.To.Index, b.To.Index))
+	return cmp.Or(cmp.Compare(a.From.Frame, b.From.Frame), cmp.Compare(a.From.Index, b.From.Index),
+		cmp.Compare(a.To.Frame, b.To.Frame), cmp.Compare(a.To.Index, b.To.Index))
 }
 
 // Movie is frames of detections, and what is known of their tracks.
@@ -135,9 +137,9 @@ func (m *Movie) field() (x0, y0, x1, y1 float64) {
 	return
 }
 
-// Check returns the first thing that is wrong with a movie, by frame and detection: numbers that
-// are not finite or negative areas, centres outside the field, two detections of one id, frames
-// without detections, events that do not have every detection once.
+// Check returns the first error in a movie, by frame and detection. It finds numbers that are not
+// finite, negative areas, centres outside the field, two detections of one id, frames without
+// detections, and events that do not have every detection once.
 func (m *Movie) Check(emptyFrames bool) error {
 	fail := func(f int, format string, args ...any) error {
 		return fmt.Errorf("tracking: %s: frame %d: %s", m.title(), m.Number(f), fmt.Sprintf(format, args...))
@@ -152,7 +154,8 @@ func (m *Movie) Check(emptyFrames bool) error {
 			for _, v := range []struct {
 				name  string
 				value float64
-			}{{"x", d.X}, {"y", d.Y}, {"area", d.Area}, {"intensity", d.Intensity}, {"var_x", d.VarX}, {"var_y", d.VarY}, {"cov_xy", d.CovXY}} {
+			}{{"x", d.X}, {"y", d.Y}, {"area", d.Area}, {"intensity", d.Intensity}, {"var_x", d.VarX},
+				{"var_y", d.VarY}, {"cov_xy", d.CovXY}} {
 				if v.value-v.value != 0 {
 					return fail(f, "detection %d: %s is %v", d.ID, v.name, v.value)
 				}
@@ -161,7 +164,8 @@ func (m *Movie) Check(emptyFrames bool) error {
 				return fail(f, "detection %d: a negative area or variance", d.ID)
 			}
 			if m.Width > 0 && m.Height > 0 && (d.X < 0 || d.Y < 0 || d.X > m.Width || d.Y > m.Height) {
-				return fail(f, "detection %d at (%g, %g) is outside the field of %g by %g", d.ID, d.X, d.Y, m.Width, m.Height)
+				return fail(f, "detection %d at (%g, %g) is outside the field of %g by %g", d.ID, d.X, d.Y,
+					m.Width, m.Height)
 			}
 			if _, twice := seen[d.ID]; twice {
 				return fail(f, "two detections have the id %d", d.ID)
@@ -173,7 +177,8 @@ func (m *Movie) Check(emptyFrames bool) error {
 		return nil
 	}
 	if len(m.Events) != max(len(m.Frames)-1, 0) {
-		return fmt.Errorf("tracking: %s: events of %d frame pairs, there are %d frames", m.title(), len(m.Events), len(m.Frames))
+		return fmt.Errorf("tracking: %s: events of %d frame pairs, there are %d frames", m.title(),
+			len(m.Events), len(m.Frames))
 	}
 	for t, events := range m.Events {
 		if err := m.checkEvents(t, events); err != nil {
@@ -188,7 +193,8 @@ func (m *Movie) checkEvents(t int, events []Event) error {
 	times := [2][]int{make([]int, len(sides[0])), make([]int, len(sides[1]))}
 	for _, e := range events {
 		if !e.fits() {
-			return fmt.Errorf("tracking: %s: frames %d and %d: an event %s of %d detections and %d", m.title(), m.Number(t), m.Number(t+1), e.Kind, len(e.From), len(e.To))
+			return fmt.Errorf("tracking: %s: frames %d and %d: an event %s of %d detections and %d", m.title(),
+				m.Number(t), m.Number(t+1), e.Kind, len(e.From), len(e.To))
 		}
 		for side, list := range [2][]int{e.From, e.To} {
 			for _, i := range list {
@@ -196,7 +202,8 @@ func (m *Movie) checkEvents(t int, events []Event) error {
 					return fmt.Errorf("tracking: %s: frame %d has no detection at place %d", m.title(), m.Number(t+side), i)
 				}
 				if times[side][i]++; times[side][i] > 1 {
-					return fmt.Errorf("tracking: %s: frame %d: detection %d takes part in two events %s", m.title(), m.Number(t+side), sides[side][i].ID, []string{"towards the next frame", "from the last frame"}[side])
+					return fmt.Errorf("tracking: %s: frame %d: detection %d takes part in two events %s", m.title(),
+						m.Number(t+side), sides[side][i].ID, []string{"towards the next frame", "from the last frame"}[side])
 				}
 			}
 		}
@@ -204,7 +211,8 @@ func (m *Movie) checkEvents(t int, events []Event) error {
 	for side := range times {
 		for i, n := range times[side] {
 			if n == 0 && !m.Partial {
-				return fmt.Errorf("tracking: %s: frame %d: detection %d has no event %s", m.title(), m.Number(t+side), sides[side][i].ID, []string{"towards the next frame", "from the last frame"}[side])
+				return fmt.Errorf("tracking: %s: frame %d: detection %d has no event %s", m.title(), m.Number(t+side),
+					sides[side][i].ID, []string{"towards the next frame", "from the last frame"}[side])
 			}
 		}
 	}
@@ -295,9 +303,11 @@ func (m *Movie) EventsOf(t int, edges []Edge) []Event {
 // nearest descendants among the frames that stay, and events are those of the edges.
 func (m *Movie) Every(stride, offset int) (*Movie, error) {
 	if stride < 1 || offset < 0 || offset >= max(stride, 1) {
-		return nil, fmt.Errorf("tracking: stride %d must be at least 1, and offset %d from 0 to less than that", stride, offset)
+		return nil, fmt.Errorf("tracking: stride %d must be at least 1, and offset %d from 0 to less than that",
+			stride, offset)
 	}
-	out := &Movie{Name: m.Name, Sequence: m.Sequence, Width: m.Width, Height: m.Height, First: m.Number(offset), Stride: stride * max(m.Stride, 1)}
+	out := &Movie{Name: m.Name, Sequence: m.Sequence, Width: m.Width, Height: m.Height, First: m.Number(offset),
+		Stride: stride * max(m.Stride, 1)}
 	if stride > 1 {
 		out.Name = fmt.Sprintf("%s every %d from %d", m.title(), stride, m.Number(offset))
 	}
@@ -312,7 +322,8 @@ func (m *Movie) Every(stride, offset int) (*Movie, error) {
 		return out, nil
 	}
 	if m.Partial {
-		return nil, fmt.Errorf("tracking: %s: events of some detections only cannot be followed over %d frames", m.title(), stride)
+		return nil, fmt.Errorf("tracking: %s: events of some detections only cannot be followed over %d frames",
+			m.title(), stride)
 	}
 	after := map[Node][]Edge{}
 	for _, e := range m.Edges {
@@ -352,12 +363,15 @@ func (m *Movie) Every(stride, offset int) (*Movie, error) {
 
 // Cut returns the frames from one on and before another, with their events and edges.
 func (m *Movie) Cut(from, to int) *Movie {
-	out := &Movie{Name: fmt.Sprintf("%s frames %d to %d", m.title(), m.Number(from), m.Number(to-1)), Sequence: m.Sequence, Width: m.Width, Height: m.Height, First: m.Number(from), Stride: m.Stride, Frames: m.Frames[from:to], Partial: m.Partial}
+	out := &Movie{Name: fmt.Sprintf("%s frames %d to %d", m.title(), m.Number(from), m.Number(to-1)),
+		Sequence: m.Sequence, Width: m.Width, Height: m.Height, First: m.Number(from), Stride: m.Stride,
+		Frames: m.Frames[from:to], Partial: m.Partial}
 	if m.Labelled() {
 		out.Events = m.Events[from : to-1]
 		for _, e := range m.Edges {
 			if e.From.Frame >= from && e.To.Frame < to {
-				out.Edges = append(out.Edges, Edge{Node{e.From.Frame - from, e.From.Index}, Node{e.To.Frame - from, e.To.Index}, e.Parent, e.Split})
+				out.Edges = append(out.Edges, Edge{Node{e.From.Frame - from, e.From.Index},
+					Node{e.To.Frame - from, e.To.Index}, e.Parent, e.Split})
 			}
 		}
 	}

@@ -40,7 +40,8 @@ func (p *Pair) Truth() []int {
 // Missed returns the true events that are not among the hypotheses.
 func (p *Pair) Missed() []Event { return p.missed }
 
-// Events returns those of hypotheses, in the order of the first frame's detections, then the second's.
+// Events returns those of hypotheses, in the order of the first frame's detections, then the
+// second's.
 func (p *Pair) Events(y []int) []Event {
 	out := make([]Event, len(y))
 	for i, h := range y {
@@ -81,7 +82,7 @@ type Candidates struct {
 	Kinds      []Kind  // of Divide, Split and Merge; the others always are
 	// Field of the frames: left, top, right, bottom.
 	Field [4]float64
-	// Include has links that are candidates whatever their length, by places in the two frames.
+	// Include has links that are candidates at any length, by places in the two frames.
 	Include [][2]int
 }
 
@@ -155,7 +156,8 @@ func NewPair(name string, from, to []Detection, c *Candidates, truth []Event, in
 		x.features = f.of(&x.Event)
 		for k, v := range x.features {
 			if v-v != 0 {
-				return nil, fmt.Errorf("tracking: %s: the feature %q of a %s of %s is %v", name, FeatureNames(x.Kind)[k], x.Kind, p.describe(&x.Event), v)
+				return nil, fmt.Errorf("tracking: %s: the feature %q of a %s of %s is %v", name, FeatureNames(x.Kind)[k],
+					x.Kind, p.describe(&x.Event), v)
 			}
 		}
 	}
@@ -226,7 +228,8 @@ func nearest(a, b []Detection, k int, gate float64) [][]int {
 		j int
 	}
 	for i := range a {
-		at, _ := slices.BinarySearchFunc(order, a[i].X, func(j int, x float64) int { return cmp.Compare(b[j].X, x) })
+		at, _ := slices.BinarySearchFunc(order, a[i].X,
+			func(j int, x float64) int { return cmp.Compare(b[j].X, x) })
 		var best []near
 		reach := func() float64 { // how far a better one may be
 			if len(best) < k {
@@ -258,7 +261,8 @@ func nearest(a, b []Detection, k int, gate float64) [][]int {
 				continue
 			}
 			x := near{d, j}
-			place, _ := slices.BinarySearchFunc(best, x, func(p, q near) int { return cmp.Or(cmp.Compare(p.d, q.d), cmp.Compare(p.j, q.j)) })
+			place, _ := slices.BinarySearchFunc(best, x,
+				func(p, q near) int { return cmp.Or(cmp.Compare(p.d, q.d), cmp.Compare(p.j, q.j)) })
 			if best = slices.Insert(best, place, x); len(best) > k {
 				best = best[:k]
 			}

@@ -50,7 +50,8 @@ func newSheet(r io.Reader, name string, needed ...string) (*sheet, error) {
 	}
 	for _, n := range needed {
 		if !s.has(n) {
-			return nil, fmt.Errorf("%s: line 1: there is no column %q; the header names %s", name, n, strings.Join(header, ", "))
+			return nil, fmt.Errorf("%s: line 1: there is no column %q; the header names %s", name, n,
+				strings.Join(header, ", "))
 		}
 	}
 	return s, nil
@@ -134,7 +135,7 @@ type located struct {
 // track does, and otherwise their order. track joins detections of one object, and makes a movie
 // labelled; parent names the track that a track came from, 0 for none. area, intensity, var_x,
 // var_y and cov_xy describe the object. sequence and series tell movies in one file apart. Other
-// columns are left alone.
+// columns are not changed.
 //
 // Errors name the line, or the movie and the frame.
 func ReadMovies(r io.Reader, name string, opts *ReadOptions) ([]*Movie, error) {
@@ -215,8 +216,8 @@ func filtered(o *ReadOptions) string {
 }
 
 // parents returns those of a sequence. Where it is the only one, and the lineage has one only, a
-// name that just one of them has does not matter. Sequences without a line have no parents if others
-// have one: else the lineage is of another file.
+// name that just one of them has does not matter. Sequences without a line have no parents if
+// others have one: else the lineage is of another file.
 func (o *ReadOptions) parents(sequence string, rows map[string][]located) (map[int]int, error) {
 	p, ok := o.Parents[sequence]
 	if ok || len(o.Parents) == 0 {
@@ -230,7 +231,8 @@ func (o *ReadOptions) parents(sequence string, rows map[string][]located) (map[i
 			return other, nil
 		}
 	}
-	return nil, fmt.Errorf("the lineage is of the sequences %q, and not of %q", sortedKeys(o.Parents), sortedKeys(rows))
+	return nil, fmt.Errorf("the lineage is of the sequences %q, and not of %q", sortedKeys(o.Parents),
+		sortedKeys(rows))
 }
 
 func sortedKeys[V any](m map[string]V) []string {
@@ -248,7 +250,8 @@ func (s *sheet) detection(n int) (d located, parent int, err error) {
 	for _, f := range []struct {
 		to     *float64
 		column string
-	}{{&d.X, "x"}, {&d.Y, "y"}, {&d.Area, "area"}, {&d.Intensity, "intensity"}, {&d.VarX, "var_x"}, {&d.VarY, "var_y"}, {&d.CovXY, "cov_xy"}} {
+	}{{&d.X, "x"}, {&d.Y, "y"}, {&d.Area, "area"}, {&d.Intensity, "intensity"}, {&d.VarX, "var_x"},
+		{&d.VarY, "var_y"}, {&d.CovXY, "cov_xy"}} {
 		if *f.to, err = s.number(f.column, 0); err != nil {
 			return
 		}
@@ -271,7 +274,8 @@ func (s *sheet) detection(n int) (d located, parent int, err error) {
 }
 
 // movieOf puts the detections of a sequence into frames, and joins them by their tracks.
-func movieOf(file, sequence string, rows []located, labelled bool, parents map[int]int, o *ReadOptions) (*Movie, error) {
+func movieOf(file, sequence string, rows []located, labelled bool, parents map[int]int,
+	o *ReadOptions) (*Movie, error) {
 	m := &Movie{Name: file, Sequence: sequence, Width: o.Width, Height: o.Height}
 	if sequence != "" {
 		m.Name += " sequence " + sequence
@@ -279,7 +283,9 @@ func movieOf(file, sequence string, rows []located, labelled bool, parents map[i
 	slices.SortStableFunc(rows, func(a, b located) int { return cmp.Compare(a.frame, b.frame) })
 	for i, d := range rows[1:] {
 		if gap := d.frame - rows[i].frame; gap > 1 && (!o.AllowEmpty || gap > len(rows)) {
-			return nil, fmt.Errorf("%s: line %d: no detections in frame %d, between frames %d and %d: if that is right, say so (AllowEmpty, --allow_empty); all tracks end there", m.Name, d.line, rows[i].frame+1, rows[i].frame, d.frame)
+			return nil, fmt.Errorf("%s: line %d: no detections in frame %d, between frames %d and %d: if that is "+
+				"right, say so (AllowEmpty, --allow_empty); all tracks end there", m.Name, d.line, rows[i].frame+1,
+				rows[i].frame, d.frame)
 		}
 	}
 	m.First = rows[0].frame
@@ -291,14 +297,16 @@ func movieOf(file, sequence string, rows []located, labelled bool, parents map[i
 		f := d.frame - m.First
 		at := place{f, d.ID}
 		if l, twice := lines[at]; twice {
-			return nil, fmt.Errorf("%s: line %d: frame %d has a detection of id %d already, from line %d", file, d.line, d.frame, d.ID, l)
+			return nil, fmt.Errorf("%s: line %d: frame %d has a detection of id %d already, from line %d", file,
+				d.line, d.frame, d.ID, l)
 		}
 		lines[at] = d.line
 		if d.Area < 0 || d.VarX < 0 || d.VarY < 0 {
 			return nil, fmt.Errorf("%s: line %d: a negative area or variance", file, d.line)
 		}
 		if o.Width > 0 && o.Height > 0 && (d.X < 0 || d.Y < 0 || d.X > o.Width || d.Y > o.Height) {
-			return nil, fmt.Errorf("%s: line %d: (%g, %g) is outside the field of %g by %g", file, d.line, d.X, d.Y, o.Width, o.Height)
+			return nil, fmt.Errorf("%s: line %d: (%g, %g) is outside the field of %g by %g", file, d.line, d.X, d.Y,
+				o.Width, o.Height)
 		}
 		if labelled && d.track > 0 {
 			tracks[d.track] = append(tracks[d.track], Node{f, len(m.Frames[f])})
@@ -325,7 +333,8 @@ func movieOf(file, sequence string, rows []located, labelled bool, parents map[i
 		}
 		last := mother[len(mother)-1]
 		if last.Frame >= list[0].Frame {
-			return nil, fmt.Errorf("%s: track %d begins in frame %d, and its parent %d goes on to frame %d", m.Name, id, m.Number(list[0].Frame), p, m.Number(last.Frame))
+			return nil, fmt.Errorf("%s: track %d begins in frame %d, and its parent %d goes on to frame %d", m.Name,
+				id, m.Number(list[0].Frame), p, m.Number(last.Frame))
 		}
 		m.Edges = append(m.Edges, Edge{From: last, To: list[0], Parent: true})
 	}
@@ -337,9 +346,9 @@ func movieOf(file, sequence string, rows []located, labelled bool, parents map[i
 	return m, nil
 }
 
-// ReadLineage reads the parents of tracks, by sequence: from a table with columns track and parent
-// (0 is none), and sequence where there are several; or from a man_track.txt of the Cell Tracking
-// Challenge, whose lines are track, first frame, last frame and parent.
+// ReadLineage reads the parents of tracks, by sequence. It reads a table with columns track and
+// parent (0 is none), and sequence where there are several. It also reads a man_track.txt of the
+// Cell Tracking Challenge, whose lines are track, first frame, last frame and parent.
 func ReadLineage(r io.Reader, name string) (map[string]map[int]int, error) {
 	b := bufio.NewReaderSize(r, 1<<16)
 	head, _ := b.Peek(1)
@@ -392,7 +401,8 @@ func readManTrack(r io.Reader, name string) (map[string]map[int]int, error) {
 		var v [4]int
 		for i := range v {
 			if len(words) != 4 {
-				return nil, fmt.Errorf("%s: line %d: %d numbers, not the 4 of track, first frame, last frame and parent", name, n, len(words))
+				return nil, fmt.Errorf("%s: line %d: %d numbers, not the 4 of track, first frame, last frame and parent",
+					name, n, len(words))
 			}
 			x, err := strconv.ParseInt(words[i], 10, 32)
 			if err != nil || x < 0 {
@@ -410,10 +420,11 @@ func readManTrack(r io.Reader, name string) (map[string]map[int]int, error) {
 	return out, nil
 }
 
-// ReadEvents reads what happens between frames, and stores it in the events and edges of movies: a
-// table with columns frame (of the first of two), event (a Kind), from and to (ids, two joined by
-// +, none for nothing), and sequence where there are several movies. For one movie, lines of other
-// sequences are left out. Detections without a line are not annotated, and the movie is Partial then.
+// ReadEvents reads what happens between frames, and stores it in the events and edges of movies.
+// The table has columns frame (of the first of two), event (a Kind), from and to (ids, two joined
+// by +, none for nothing), and sequence where there are several movies. For one movie, lines of
+// other sequences are left out. Detections without a line are not annotated, and the movie is
+// Partial then.
 //
 // Errors name the line: unknown ids, events of the wrong shape, and annotations that contradict
 // each other.
@@ -487,7 +498,9 @@ func ReadEvents(r io.Reader, name string, movies []*Movie) error {
 					return s.fail("frame %d has no detection %d", m.Number(t+side), id)
 				}
 				if l, ok := taken[part{k, side, Node{t + side, i}}]; ok {
-					return s.fail("detection %d of frame %d takes part in another event %s already, in line %d: the annotations contradict each other", id, m.Number(t+side), []string{"towards the next frame", "from the last frame"}[side], l)
+					return s.fail("detection %d of frame %d takes part in another event %s already, in line %d: the "+
+						"annotations contradict each other", id, m.Number(t+side),
+						[]string{"towards the next frame", "from the last frame"}[side], l)
 				}
 				taken[part{k, side, Node{t + side, i}}] = s.line()
 				*list = append(*list, i)
@@ -519,11 +532,12 @@ func ReadEvents(r io.Reader, name string, movies []*Movie) error {
 	return nil
 }
 
-var shapes = map[Kind]string{Move: "1 to 1", Divide: "1 to 2", Split: "1 to 2", Merge: "2 to 1", Appear: "0 to 1", Disappear: "1 to 0"}
+var shapes = map[Kind]string{Move: "1 to 1", Divide: "1 to 2", Split: "1 to 2", Merge: "2 to 1",
+	Appear: "0 to 1", Disappear: "1 to 0"}
 
-// ReadCorrections reads what a user says of links, a line each: columns action (force or forbid),
-// frame (of the first of two), from and to (ids). An empty from is an appearance, an empty to a
-// disappearance.
+// ReadCorrections reads a user's corrections of links, one a line. Columns are action (force or
+// forbid), frame (of the first of two), from and to (ids). An empty from is an appearance, an empty
+// to a disappearance.
 func ReadCorrections(r io.Reader, name string) ([]Correction, error) {
 	s, err := newSheet(r, name, "action", "frame", "from", "to")
 	if err != nil {
@@ -535,7 +549,8 @@ func ReadCorrections(r io.Reader, name string) ([]Correction, error) {
 		if err != nil || !more {
 			return out, err
 		}
-		c := Correction{Sequence: s.text("sequence"), From: -1, To: -1, Place: fmt.Sprintf("%s: line %d", name, s.line())}
+		c := Correction{Sequence: s.text("sequence"), From: -1, To: -1,
+			Place: fmt.Sprintf("%s: line %d", name, s.line())}
 		switch action := strings.ToLower(s.text("action")); action {
 		case "force":
 			c.Force = true
@@ -560,8 +575,8 @@ func ReadCorrections(r io.Reader, name string) ([]Correction, error) {
 	}
 }
 
-// WriteMovies writes detections with a header, as ReadMovies reads them; several movies have a column
-// sequence, which numbers them from 1.
+// WriteMovies writes detections with a header, as ReadMovies reads them; several movies have a
+// column sequence, which numbers them from 1.
 func WriteMovies(w io.Writer, movies []*Movie) error {
 	b := bufio.NewWriter(w)
 	shape, light, area := false, false, false

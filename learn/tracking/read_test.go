@@ -34,7 +34,8 @@ func TestReadTracks(t *testing.T) {
 	// What is written reads back: detections, events and tracks.
 	p := []*Prediction{{Events: m.Events}}
 	var detections, events, tracks, challenge bytes.Buffer
-	for _, err := range []error{WriteMovies(&detections, list), WriteEvents(&events, list, p), WriteTracks(&tracks, list, p), WriteChallenge(&challenge, m, Tracks(m, m.Events))} {
+	for _, err := range []error{WriteMovies(&detections, list), WriteEvents(&events, list, p),
+		WriteTracks(&tracks, list, p), WriteChallenge(&challenge, m, Tracks(m, m.Events))} {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,8 +62,8 @@ func TestReadTracks(t *testing.T) {
 	}
 }
 
-// Events over several frames: a daughter that moves on, a division between two frames that stay, and
-// three daughters: the farthest is left out.
+// Events over several frames: a daughter that moves on, a division between two frames that stay,
+// and three daughters: the farthest is left out.
 func TestEvery(t *testing.T) {
 	text := "frame,track,parent,x,y\n0,1,0,0,0\n1,1,0,0,0\n2,2,1,-5,0\n2,3,1,5,0\n3,2,1,-6,0\n3,4,3,6,1\n3,5,3,60,-1\n4,2,1,-7,0\n4,4,3,6,1\n4,5,3,60,-1\n"
 	list, err := ReadMovies(strings.NewReader(text), "m.csv", nil)
@@ -73,10 +74,13 @@ func TestEvery(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := [][]Event{{{Divide, []int{0}, []int{0, 1}}, {Appear, nil, []int{2}}}}; cmp.Diff(want, m.Events) != "" || len(m.Edges) != 3 || m.Number(1) != 4 {
+	if want := [][]Event{{{Divide, []int{0}, []int{0, 1}}, {Appear, nil, []int{2}}}}; cmp.Diff(
+		want, m.Events) != "" || len(m.Edges) != 3 || m.Number(1) != 4 {
 		t.Errorf("%v, %v", m.Events, m.Edges)
 	}
-	if m, err = list[0].Every(2, 1); err != nil || cmp.Diff([][]Event{{{Divide, []int{0}, []int{0, 1}}, {Appear, nil, []int{2}}}}, m.Events) != "" || m.Number(0) != 1 {
+	if m, err = list[0].Every(2, 1); err != nil ||
+		cmp.Diff([][]Event{{{Divide, []int{0}, []int{0, 1}}, {Appear, nil, []int{2}}}}, m.Events) != "" ||
+		m.Number(0) != 1 {
 		t.Errorf("%v, %v", m.Events, err)
 	}
 	if c := list[0].Cut(1, 3); c.Check(false) != nil || len(c.Edges) != 2 || c.First != 1 {
@@ -93,18 +97,21 @@ func TestBadMovies(t *testing.T) {
 		{"frame,x,y\n0,1,NaN\n", `m.csv: line 2: column y: "NaN" is not a finite number`},
 		{"frame,x,y\n0,1,2\n-1,1,2\n", `line 3: column frame: "-1" is not a whole number from 0 on`},
 		{"frame,x,y\n0,1\n", "m.csv: record on line 2: wrong number of fields"},
-		{"frame,x,y\n0,1,2\n2,1,2\n", "line 3: no detections in frame 1, between frames 0 and 2: if that is right, say so"},
+		{"frame,x,y\n0,1,2\n2,1,2\n", "line 3: no detections in frame 1, between frames 0 and 2: if that is " +
+			"right, say so"},
 		{"frame,x,y\n0,1,2\n2000000000,1,2\n", "no detections in frame 1, between"},
 		{"frame,id,x,y\n0,7,1,2\n0,7,5,5\n", "m.csv: line 3: frame 0 has a detection of id 7 already, from line 2"},
 		{"frame,x,y\n0,101,2\n", "line 2: (101, 2) is outside the field of 100 by 50"},
 		{"frame,x,y,area\n0,1,2,-1\n", "line 2: a negative area"},
 		{"frame,track,parent,x,y\n0,1,9,1,1\n1,1,9,1,1\n", "track 1 has the parent 9, which is no other track"},
-		{"frame,track,parent,x,y\n0,1,0,1,1\n1,2,1,1,1\n1,1,0,5,5\n", "track 2 begins in frame 1, and its parent 1 goes on to frame 1"},
+		{"frame,track,parent,x,y\n0,1,0,1,1\n1,2,1,1,1\n1,1,0,5,5\n",
+			"track 2 begins in frame 1, and its parent 1 goes on to frame 1"},
 		{"frame,track,parent,x,y\n0,1,0,1,1\n1,1,3,1,1\n", "line 3: track 1 has the parent 3 here, and 0 above"},
 		{"frame,series,x,y\n0,a,1,1\n0,b,1,1\n", "line 3: there are the series a and b: name one"},
 	} {
 		o := &ReadOptions{Width: 100, Height: 50}
-		if _, err := ReadMovies(strings.NewReader(c.text), "m.csv", o); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := ReadMovies(strings.NewReader(c.text), "m.csv", o); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v, want %s", c.text, err, c.want)
 		}
 	}
@@ -113,7 +120,8 @@ func TestBadMovies(t *testing.T) {
 	if err != nil || len(m[0].Frames) != 3 || len(m[0].Frames[1]) != 0 {
 		t.Errorf("%v, %v", m, err)
 	}
-	if _, err := ReadMovies(strings.NewReader("frame,x,y\n0,1,2\n2000000000,1,2\n"), "m.csv", &ReadOptions{AllowEmpty: true}); err == nil {
+	if _, err := ReadMovies(strings.NewReader("frame,x,y\n0,1,2\n2000000000,1,2\n"), "m.csv",
+		&ReadOptions{AllowEmpty: true}); err == nil {
 		t.Error("two billion frames were taken")
 	}
 }
@@ -125,7 +133,8 @@ func TestBadEvents(t *testing.T) {
 		{"frame,event,from,to\n1,move,1,1\n", "line 2: frame 1 has no next frame among 0 to 1"},
 		{"frame,event,from,to\n0,jump,1,1\n", `column event: "jump" is none of move`},
 		{"frame,event,from,to\n0,divide,1,2\n", "line 2: a divide of 1 detections to 1; it takes 1 to 2"},
-		{"frame,event,from,to\n0,move,1,1\n0,move,2,1\n", "line 3: detection 1 of frame 1 takes part in another event from the last frame already, in line 2: the annotations contradict each other"},
+		{"frame,event,from,to\n0,move,1,1\n0,move,2,1\n", "line 3: detection 1 of frame 1 takes part in another " +
+			"event from the last frame already, in line 2: the annotations contradict each other"},
 		{"frame,event,from,to\n0,move,x,1\n", `column from: "x" is not an id`},
 		{"frame,event,from,to\n0,divide,1,2+2\n", "takes part in another event"},
 	} {
@@ -133,14 +142,17 @@ func TestBadEvents(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := ReadEvents(strings.NewReader(c.text), "e.csv", m); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := ReadEvents(strings.NewReader(c.text), "e.csv", m); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v, want %s", c.text, err, c.want)
 		}
 	}
 	for _, c := range []struct{ text, want string }{
-		{"1 2 3\n", "line 1: 3 numbers, not the 4"}, {"1 0 3 x\n", `"x" is not a whole number`}, {"1 0 1 0\n1 0 2 0\n", "line 2: track 1 is there already"},
+		{"1 2 3\n", "line 1: 3 numbers, not the 4"}, {"1 0 3 x\n", `"x" is not a whole number`},
+		{"1 0 1 0\n1 0 2 0\n", "line 2: track 1 is there already"},
 	} {
-		if _, err := ReadLineage(strings.NewReader(c.text), "l"); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := ReadLineage(strings.NewReader(c.text), "l"); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v, want %s", c.text, err, c.want)
 		}
 	}

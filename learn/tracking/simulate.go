@@ -83,15 +83,16 @@ type simulator struct {
 	mother []int
 }
 
-// Simulate draws a movie with its true events, and the cells behind it. The same settings and
-// seed give the same movie. Every event is one of Kinds: segmentation errors that would make another
-// are drawn again, at most 20 times, and then left out.
+// Simulate draws a movie with its true events, and the cells behind it. The same settings and seed
+// give the same movie. Every event is one of Kinds: segmentation errors that would make another are
+// drawn again, at most 20 times, and then left out.
 func Simulate(o *Simulation, seed uint64) (*Movie, *Cells, error) {
 	s := &simulator{rng: rand.New(rand.NewPCG(seed, 0x7261636b))}
 	if err := learner.Complete(&s.Simulation, o); err != nil {
 		return nil, nil, fmt.Errorf("tracking: simulation: %w", err)
 	}
-	for _, p := range []*float64{&s.RadiusSD, &s.Motion, &s.Divide, &s.Die, &s.Enter, &s.Noise, &s.AreaNoise, &s.LightSD, &s.Over, &s.Under, &s.Miss, &s.Clutter} {
+	for _, p := range []*float64{&s.RadiusSD, &s.Motion, &s.Divide, &s.Die, &s.Enter, &s.Noise, &s.AreaNoise,
+		&s.LightSD, &s.Over, &s.Under, &s.Miss, &s.Clutter} {
 		*p = learner.Amount(*p)
 	}
 	for range s.Cells {
@@ -133,7 +134,8 @@ func Simulate(o *Simulation, seed uint64) (*Movie, *Cells, error) {
 
 func (s *simulator) newCell(x, y float64) *cell {
 	r := math.Max(s.Radius/3, s.Radius+s.RadiusSD*s.rng.NormFloat64())
-	c := &cell{id: len(s.mother), mother: -1, x: x, y: y, radius: r, grown: r, light: math.Max(0.2, s.Intensity*(1+0.1*s.rng.NormFloat64()))}
+	c := &cell{id: len(s.mother), mother: -1, x: x, y: y, radius: r, grown: r,
+		light: math.Max(0.2, s.Intensity*(1+0.1*s.rng.NormFloat64()))}
 	c.vx, c.vy = s.Motion*s.rng.NormFloat64(), s.Motion*s.rng.NormFloat64()
 	s.cells, s.mother = append(s.cells, c), append(s.mother, -1)
 	return c
@@ -193,7 +195,8 @@ func (s *simulator) step() {
 		}
 	}
 	s.repel()
-	s.cells = slices.DeleteFunc(s.cells, func(c *cell) bool { return c.x < 0 || c.y < 0 || c.x > s.Width || c.y > s.Width })
+	s.cells = slices.DeleteFunc(
+		s.cells, func(c *cell) bool { return c.x < 0 || c.y < 0 || c.x > s.Width || c.y > s.Width })
 }
 
 // repel moves cells apart that are closer than a radius, each by half of what is lacking.
@@ -272,7 +275,8 @@ func (s *simulator) look(from int, before []body, mothers func(c *cell) []int) *
 			s.near(3*s.Radius, func(a, b *cell) {
 				i, j := place[a], place[b]
 				close := math.Hypot(a.x-b.x, a.y-b.y) < 1.5*(a.radius+b.radius)/2
-				if again[i] && again[j] && v.how[i] == normal && v.how[j] == normal && close && a.dividesIn != 1 && b.dividesIn != 1 && s.rng.Float64() < s.Under {
+				if again[i] && again[j] && v.how[i] == normal && v.how[j] == normal && close && a.dividesIn != 1 &&
+					b.dividesIn != 1 && s.rng.Float64() < s.Under {
 					v.how[i], v.how[j], v.partner[i], v.partner[j] = under, under, j, i
 				}
 			})
@@ -393,7 +397,8 @@ func (s *simulator) components(from int, before []body, v *sight, mothers func(c
 					x, y := root(a), root(from+b)
 					parent[max(x, y)] = min(x, y)
 				}
-				if before[k].id != c.id && len(before[k].seen) == 1 && len(v.seen[i]) == 1 && len(v.groups[v.seen[i][0]]) == 1 {
+				if before[k].id != c.id && len(before[k].seen) == 1 && len(v.seen[i]) == 1 &&
+					len(v.groups[v.seen[i][0]]) == 1 {
 					births[a]++
 				}
 			}
@@ -427,7 +432,8 @@ func (s *simulator) draw(v *sight) ([]body, []Detection) {
 	var all []seen
 	see := func(x, y, area, light float64, cells []int) {
 		area *= math.Max(0.2, 1+s.AreaNoise*s.rng.NormFloat64())
-		d := Detection{X: x + s.Noise*s.rng.NormFloat64(), Y: y + s.Noise*s.rng.NormFloat64(), Area: area, Intensity: math.Max(0.05, light+s.LightSD*s.rng.NormFloat64())}
+		d := Detection{X: x + s.Noise*s.rng.NormFloat64(), Y: y + s.Noise*s.rng.NormFloat64(), Area: area,
+			Intensity: math.Max(0.05, light+s.LightSD*s.rng.NormFloat64())}
 		d.X, d.Y = math.Min(math.Max(d.X, 0), s.Width), math.Min(math.Max(d.Y, 0), s.Width)
 		all = append(all, seen{d, cells})
 	}
@@ -445,13 +451,15 @@ func (s *simulator) draw(v *sight) ([]body, []Detection) {
 			if j := v.partner[i]; j > i {
 				o := s.cells[j]
 				q := o.radius * o.radius
-				see((area*c.x+q*o.x)/(area+q), (area*c.y+q*o.y)/(area+q), math.Pi*(area+q), (area*c.shine()+q*o.shine())/(area+q), []int{i, j})
+				see((area*c.x+q*o.x)/(area+q), (area*c.y+q*o.y)/(area+q), math.Pi*(area+q),
+					(area*c.shine()+q*o.shine())/(area+q), []int{i, j})
 			}
 		}
 	}
 	for range poisson(s.rng, s.Clutter) {
 		r := 4 + 2*s.rng.Float64()
-		see(s.rng.Float64()*s.Width, s.rng.Float64()*s.Width, math.Pi*r*r, s.Intensity*(0.3+0.3*s.rng.Float64()), nil)
+		see(s.rng.Float64()*s.Width, s.rng.Float64()*s.Width, math.Pi*r*r,
+			s.Intensity*(0.3+0.3*s.rng.Float64()), nil)
 	}
 	s.rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	bodies, out := make([]body, len(s.cells)), make([]Detection, len(all))
@@ -487,12 +495,14 @@ func (s *simulator) events(from []Detection, before []body, to []Detection, v *s
 			out = append(out, Event{k, c.from, c.to})
 		case len(c.from) == 2 && len(c.to) == 2: // two moves, of the smaller total distance
 			a, b, x, y := c.from[0], c.from[1], c.to[0], c.to[1]
-			if distance(&from[a], &to[y])+distance(&from[b], &to[x]) < distance(&from[a], &to[x])+distance(&from[b], &to[y]) {
+			if distance(&from[a], &to[y])+distance(&from[b], &to[x]) < distance(&from[a], &to[x])+distance(
+				&from[b], &to[y]) {
 				x, y = y, x
 			}
 			out = append(out, Event{Move, []int{a}, []int{x}}, Event{Move, []int{b}, []int{y}})
 		default:
-			return nil, fmt.Errorf("tracking: simulation: %d detections become %d: no event expresses that", len(c.from), len(c.to))
+			return nil, fmt.Errorf("tracking: simulation: %d detections become %d: no event expresses that",
+				len(c.from), len(c.to))
 		}
 	}
 	slices.SortFunc(out, compareEvents)
@@ -525,10 +535,11 @@ func poisson(rng *rand.Rand, mean float64) int {
 	return n
 }
 
-// Planted draws frame pairs whose true events are the best assignment by hidden weights, and better
-// than any other by a margin at least: some weights make no error on them. Detections are scattered at
-// random over a field, and weights are normal.
-func Planted(pairs, detections int, margin float64, seed uint64) ([]space.Sample[*Pair, *Annotation], []float64, error) {
+// Planted draws frame pairs whose true events are the best assignment by hidden weights, better
+// than any other by at least a margin. These weights make no error on them. Detections are
+// scattered at random over a field, and weights are normal.
+func Planted(pairs, detections int, margin float64, seed uint64) ([]space.Sample[*Pair, *Annotation],
+	[]float64, error) {
 	rng := rand.New(rand.NewPCG(seed, 0x706c616e))
 	w := make([]float64, Dim())
 	for j := range w {
@@ -539,16 +550,19 @@ func Planted(pairs, detections int, margin float64, seed uint64) ([]space.Sample
 		out := make([]Detection, detections)
 		for i := range out {
 			r := 8 + rng.NormFloat64()
-			out[i] = Detection{ID: i + 1, X: side * rng.Float64(), Y: side * rng.Float64(), Area: math.Pi * r * r, Intensity: 1 + 0.1*rng.NormFloat64()}
+			out[i] = Detection{ID: i + 1, X: side * rng.Float64(), Y: side * rng.Float64(), Area: math.Pi * r * r,
+				Intensity: 1 + 0.1*rng.NormFloat64()}
 		}
 		return out
 	}
-	c := &Candidates{Neighbours: 3, Gate: side, Unit: 8, Light: 1, Kinds: []Kind{Divide, Split, Merge}, Field: [4]float64{0, 0, side, side}}
+	c := &Candidates{Neighbours: 3, Gate: side, Unit: 8, Light: 1, Kinds: []Kind{Divide, Split, Merge},
+		Field: [4]float64{0, 0, side, side}}
 	s := &Space{}
 	var out []space.Sample[*Pair, *Annotation]
 	for tries := 0; len(out) < pairs; tries++ {
 		if tries == 1000*(pairs+1) {
-			return nil, nil, fmt.Errorf("tracking: planted: %d of %d pairs with a margin of %g in %d tries", len(out), pairs, margin, tries)
+			return nil, nil, fmt.Errorf("tracking: planted: %d of %d pairs with a margin of %g in %d tries", len(out),
+				pairs, margin, tries)
 		}
 		p, err := NewPair(fmt.Sprintf("planted pair %d", len(out)), scatter(), scatter(), c, nil, false)
 		if err != nil {

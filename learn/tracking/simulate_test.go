@@ -92,7 +92,8 @@ func TestSimulatedRates(t *testing.T) {
 	near("clutter", clutter, 0.2*frames)
 	near("cells seen as two", over, 0.03*cells)
 	if divisions < 0.01*cells || divisions > 0.03*cells {
-		t.Errorf("%v divisions of %v cells: at most 0.03 a frame, fewer as young cells do not divide", divisions, cells)
+		t.Errorf("%v divisions of %v cells: at most 0.03 a frame, fewer as young cells do not divide",
+			divisions, cells)
 	}
 }
 

@@ -20,7 +20,7 @@ type Annotation struct {
 // Annotation returns what is known of a pair's events: all of them, or those of some detections.
 func (p *Pair) Annotation() *Annotation { return &Annotation{Chosen: p.Truth(), Known: p.known} }
 
-// judged tells whether a hypothesis touches a detection whose event is told: the loss counts it.
+// judged reports whether a hypothesis touches a detection whose event is told: the loss counts it.
 func (a *Annotation) judged(p *Pair, h int) bool {
 	if a.Known == nil {
 		return true
@@ -33,7 +33,7 @@ func (a *Annotation) judged(p *Pair, h int) bool {
 	return false
 }
 
-// Reveal returns the part of a pair's true events that touch the detections marked: all hypotheses
+// Reveal returns the part of a pair's true events that touch the detections marked. All hypotheses
 // that touch them are then settled, and so are their partners.
 func (p *Pair) Reveal(marked []bool) *Annotation {
 	a := &Annotation{Known: make([]bool, p.cover.Elements())}
@@ -52,14 +52,14 @@ func (p *Pair) Reveal(marked []bool) *Annotation {
 	return a
 }
 
-// Space is the assignments of pairs, as learners know them. Outputs are hypotheses, ascending.
-// It is a space.Space[*Pair, []int, *Annotation].
+// Space is the assignments of pairs, for learners. Outputs are hypotheses, ascending. It is a
+// space.Space[*Pair, []int, *Annotation].
 //
-// The loss is the number of true events that are missed, times Miss, and of false ones, times
-// Extra, over the number of true events, on hypotheses that touch an annotated detection.
+// The loss counts missed true events, times Miss, and false events, times Extra, over the number of
+// true events. It counts only hypotheses that touch an annotated detection.
 type Space struct {
 	Miss, Extra float64 // 0 is 1
-	Nodes       int     // of branch and bound, as partition.Options has it
+	Nodes       int     // of branch and bound, as in partition.Options
 	// Prior, if not nil, is weights that are known: one more weight multiplies their score. Where that
 	// weight is not penalised, what is learnt is how the others differ from the prior.
 	Prior []float64
@@ -114,7 +114,8 @@ func (p *Pair) Scores(w []float64) []float64 {
 }
 
 // solve solves a pair by scores, and reports what is infeasible by names.
-func (s *Space) solve(ctx context.Context, p *Pair, score []float64, within bool) (space.Solution[[]int], error) {
+func (s *Space) solve(ctx context.Context, p *Pair, score []float64,
+	within bool) (space.Solution[[]int], error) {
 	r, err := p.cover.Solve(ctx, score, &partition.Options{Nodes: s.Nodes})
 	if err != nil {
 		return space.Solution[[]int]{}, p.failed(err, within)
@@ -164,7 +165,8 @@ func (s *Space) Argmin(ctx context.Context, p *Pair, w []float64) (space.Solutio
 const preference = 1e-8
 
 // ArgmaxLoss implements space.Space.
-func (s *Space) ArgmaxLoss(ctx context.Context, p *Pair, w []float64, a *Annotation) (space.Solution[[]int], error) {
+func (s *Space) ArgmaxLoss(ctx context.Context, p *Pair, w []float64,
+	a *Annotation) (space.Solution[[]int], error) {
 	score := p.Scores(s.Weights(w))
 	z := 1 / math.Max(1, float64(len(a.Chosen)))
 	miss, extra := s.costs()
@@ -203,7 +205,8 @@ func marks(n int, list []int) []bool {
 }
 
 // ArgmaxWithin implements space.Space.
-func (s *Space) ArgmaxWithin(ctx context.Context, p *Pair, w []float64, a *Annotation) (space.Solution[[]int], error) {
+func (s *Space) ArgmaxWithin(ctx context.Context, p *Pair, w []float64,
+	a *Annotation) (space.Solution[[]int], error) {
 	score := p.Scores(s.Weights(w))
 	s.restrict(score, p, a)
 	return s.solve(ctx, p, score, true)

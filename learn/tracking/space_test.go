@@ -51,7 +51,8 @@ func outputs(p *Pair) [][]int {
 func scattered(rng *rand.Rand, n int) []Detection {
 	out := make([]Detection, n)
 	for i := range out {
-		out[i] = Detection{ID: i + 1, X: 60 * rng.Float64(), Y: 60 * rng.Float64(), Area: 150 + 100*rng.Float64(), Intensity: 1 + 0.1*rng.NormFloat64(), VarX: 10 + rng.Float64(), VarY: 12, CovXY: rng.Float64()}
+		out[i] = Detection{ID: i + 1, X: 60 * rng.Float64(), Y: 60 * rng.Float64(), Area: 150 + 100*rng.Float64(),
+			Intensity: 1 + 0.1*rng.NormFloat64(), VarX: 10 + rng.Float64(), VarY: 12, CovXY: rng.Float64()}
 	}
 	return out
 }
@@ -63,7 +64,8 @@ func TestSpaceAgainstEnumeration(t *testing.T) {
 	s := &Space{}
 	for trial := range 150 {
 		m, n := rng.IntN(5), rng.IntN(5)
-		c := &Candidates{Neighbours: 2 + rng.IntN(2), Gate: 25 + 40*rng.Float64(), Unit: 8, Light: 1, Kinds: []Kind{Divide, Split, Merge}, Field: [4]float64{0, 0, 60, 60}}
+		c := &Candidates{Neighbours: 2 + rng.IntN(2), Gate: 25 + 40*rng.Float64(), Unit: 8, Light: 1,
+			Kinds: []Kind{Divide, Split, Merge}, Field: [4]float64{0, 0, 60, 60}}
 		p, err := NewPair("pair", scattered(rng, m), scattered(rng, n), c, nil, false)
 		if err != nil {
 			t.Fatal(err)
@@ -90,7 +92,8 @@ func TestSpaceAgainstEnumeration(t *testing.T) {
 			agree := true
 			for v := range m + n {
 				at := func(list []int) int {
-					return list[slices.IndexFunc(list, func(h int) bool { return slices.Contains(p.cover.Members(h), int32(v)) })]
+					return list[slices.IndexFunc(
+						list, func(h int) bool { return slices.Contains(p.cover.Members(h), int32(v)) })]
 				}
 				agree = agree && (a.Known != nil && !a.Known[v] || at(y) == at(p.truth))
 			}
@@ -108,11 +111,13 @@ func TestDelta(t *testing.T) {
 	from := []Detection{{ID: 1, X: 0}, {ID: 2, X: 50}}
 	to := []Detection{{ID: 1, X: 1}, {ID: 2, X: 51}}
 	c := &Candidates{Neighbours: 2, Gate: 100, Unit: 8}
-	p, err := NewPair("pair", from, to, c, []Event{{Move, []int{0}, []int{0}}, {Move, []int{1}, []int{1}}}, false)
+	p, err := NewPair("pair", from, to, c, []Event{{Move, []int{0}, []int{0}}, {Move, []int{1}, []int{1}}},
+		false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	y := []int{p.Find(Event{Move, []int{0}, []int{0}}), p.Find(Event{Disappear, []int{1}, nil}), p.Find(Event{Appear, nil, []int{1}})}
+	y := []int{p.Find(Event{Move, []int{0}, []int{0}}), p.Find(Event{Disappear, []int{1}, nil}),
+		p.Find(Event{Appear, nil, []int{1}})}
 	slices.Sort(y)
 	if d := (&Space{}).Delta(p, p.Annotation(), y); d != 1.5 {
 		t.Errorf("loss %v, by hand (1 + 2)/2", d)

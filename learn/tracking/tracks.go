@@ -21,8 +21,8 @@ type Track struct {
 func (t *Track) Last() int { return t.First + len(t.Index) - 1 }
 
 // Tracks joins events to tracks, in the order of first frames and detections. A division or a split
-// begins two tracks with the one as parent. A merge begins a track as well, whose parent is the
-// nearer of the two, since the files of the Cell Tracking Challenge have one parent only.
+// begins two tracks with the one as parent. A merge begins a track as well. Its parent is the
+// nearer of the two, since the files of the Cell Tracking Challenge have only one parent.
 func Tracks(m *Movie, events [][]Event) []*Track {
 	var out []*Track
 	of := make([][]*Track, len(m.Frames)) // of every detection
@@ -93,8 +93,8 @@ func WriteTracks(w io.Writer, movies []*Movie, predictions []*Prediction) error 
 // exact writes a number with as many digits as it takes to read the same again.
 func exact(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
-// WriteChallenge writes tracks as a res_track.txt of the Cell Tracking Challenge: track, first frame,
-// last frame and parent.
+// WriteChallenge writes tracks as a res_track.txt of the Cell Tracking Challenge: track, first
+// frame, last frame and parent.
 func WriteChallenge(w io.Writer, m *Movie, tracks []*Track) error {
 	b := bufio.NewWriter(w)
 	sorted := slices.Clone(tracks)

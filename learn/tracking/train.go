@@ -19,11 +19,11 @@ import (
 
 // Options adjusts Train; zero fields are the defaults.
 type Options struct {
-	Method     string  `flag:"method" default:"margin" values:"margin,perceptron,local,distance,hand,nearest" help:"How to learn: margin for whole frames at once, perceptron likewise and quicker, local by logistic regression of single events; distance, hand and nearest are there to compare with"`
+	Method     string  `flag:"method" default:"margin" values:"margin,perceptron,local,distance,hand,nearest" help:"How to learn: margin for whole frames at once, perceptron likewise and quicker, local by logistic regression of single events; distance, hand and nearest are baselines"`
 	Neighbours int     `flag:"neighbours" default:"3" min:"1" max:"50" help:"Nearest detections of the other frame that may be linked"`
-	Gate       float64 `flag:"gate" min:"0" help:"Pixels beyond which nothing is linked; 0 is a quarter more than the longest true link"`
+	Gate       float64 `flag:"gate" min:"0" help:"Largest distance of a link in pixels; 0 is a quarter more than the longest true link"`
 	Events     string  `flag:"events" default:"auto" values:"auto,moves,divide,all" help:"Events beside moves, appearing and disappearing: auto is those of the training data, moves none, divide divisions, all divisions, splits and merges"`
-	Prior      string  `flag:"prior" default:"distance" values:"distance,none" help:"What margin starts from and is pulled towards: the best assignment by distance, or weights of 0"`
+	Prior      string  `flag:"prior" default:"distance" values:"distance,none" help:"Weights that margin starts from and is pulled towards: those of the best assignment by distance, or 0"`
 	Miss       float64 `flag:"miss_cost" default:"1" above:"0" help:"Loss of a missed event" topic:"loss"`
 	Extra      float64 `flag:"extra_cost" default:"1" above:"0" help:"Loss of a false event" topic:"loss"`
 	Nodes      int     `flag:"nodes" default:"2000" min:"1" help:"Most subproblems of branch and bound for a component of a frame pair while learning" topic:"solver"`
@@ -33,8 +33,8 @@ type Options struct {
 // Train learns to link from labelled movies. Movies that are Partial, or have events that no
 // hypothesis expresses, are learnt from as far as they are known, by margin.Partial.
 //
-// Errors: no labels, unusable options, features that are not finite, and those of the run. Cost of a
-// step of margin: one assignment of every frame pair.
+// Errors: no labels, unusable options, features that are not finite, and those of the run. Cost of
+// a step of margin: one assignment of every frame pair.
 func Train(movies []*Movie, opts *Options, c *run.Control) (*Model, *optim.Result, error) {
 	t, err := begin(movies, opts, c)
 	if err != nil {
@@ -85,9 +85,10 @@ func begin(movies []*Movie, opts *Options, c *run.Control) (*trainer, error) {
 }
 
 // Samples makes the assignment problems of labelled movies as Train does, for learners of package
-// margin, with the space that they are outputs of and a model whose weights are all 0. WithWeights
-// puts those in that a learner found.
-func Samples(movies []*Movie, opts *Options, workers int) ([]space.Sample[*Pair, *Annotation], *Space, *Model, error) {
+// margin. It also returns the space of their outputs, and a model whose weights are all 0.
+// WithWeights sets the weights that a learner found.
+func Samples(movies []*Movie, opts *Options, workers int) ([]space.Sample[*Pair, *Annotation],
+	*Space, *Model, error) {
 	t, err := begin(movies, opts, &run.Control{Workers: workers})
 	if err != nil {
 		return nil, nil, nil, err
@@ -163,7 +164,8 @@ func (t *trainer) prepare(movies []*Movie) error {
 		m, f := jobs[i].m, jobs[i].f
 		truth := m.Events[f]
 		if t.Events == "moves" || t.Events == "divide" {
-			truth = slices.DeleteFunc(slices.Clone(truth), func(e Event) bool { return !slices.Contains(t.model.kinds(), e.Kind) })
+			truth = slices.DeleteFunc(slices.Clone(truth),
+				func(e Event) bool { return !slices.Contains(t.model.kinds(), e.Kind) })
 		}
 		p, err := m.pair(f, t.model.Candidates(m), nil, truth, true)
 		if err != nil {
@@ -249,7 +251,8 @@ const priorScale = 10
 // prior returns the weights of the best assignment by distance. Splits and merges score there as
 // divisions do.
 func (t *trainer) prior(movies []*Movie) ([]float64, error) {
-	d := &trainer{Options: t.Options, model: &Model{method: Distance, candidates: t.model.candidates}, control: t.control, reach: t.reach}
+	d := &trainer{Options: t.Options, model: &Model{method: Distance, candidates: t.model.candidates},
+		control: t.control, reach: t.reach}
 	if _, err := d.distance(movies); err != nil {
 		return nil, err
 	}
@@ -398,15 +401,18 @@ func handWeights() []float64 {
 		}
 	}
 	set(Move, map[string]float64{"bias": 3, "distance": -1.5, "area change": -1, "intensity change": -0.3})
-	set(Divide, map[string]float64{"bias": 3, "midpoint distance": -2, "cosine": -2, "area sum": -0.5, "intensity of one": 0.3, "part distance": -0.5})
-	set(Split, map[string]float64{"bias": 3, "midpoint distance": -2, "area sum": -0.5, "intensity change": -0.3, "part distance": -0.5})
-	set(Merge, map[string]float64{"bias": 3, "midpoint distance": -2, "area sum": -0.5, "intensity change": -0.3, "part distance": -0.5})
+	set(Divide, map[string]float64{"bias": 3, "midpoint distance": -2, "cosine": -2, "area sum": -0.5,
+		"intensity of one": 0.3, "part distance": -0.5})
+	set(Split, map[string]float64{"bias": 3, "midpoint distance": -2, "area sum": -0.5, "intensity change": -0.3,
+		"part distance": -0.5})
+	set(Merge, map[string]float64{"bias": 3, "midpoint distance": -2, "area sum": -0.5, "intensity change": -0.3,
+		"part distance": -0.5})
 	set(Appear, map[string]float64{"bias": -1, "border": -0.5})
 	set(Disappear, map[string]float64{"bias": -1, "border": -0.5})
 	return w
 }
 
-// Fingerprint tells labelled movies from others.
+// Fingerprint identifies labelled movies.
 func Fingerprint(movies []*Movie) uint64 {
 	h := fnv.New64a()
 	for _, m := range movies {
@@ -452,7 +458,7 @@ func equalEvents(a, b Event) bool { return compareEvents(a, b) == 0 }
 type Report struct {
 	Counts
 	Pairs  int
-	Loss   float64 // the loss of Space with both costs 1, in the mean over frame pairs
+	Loss   float64 // the mean over frame pairs of the loss of Space with both costs 1
 	Events int     // true ones
 	Missed int     // of them
 	// Confusion counts true events by their kind and that of the events found: the same event, or
@@ -483,7 +489,8 @@ func (r *Report) confuse(truth, got []Event) {
 
 // ConfusionTable returns the confusion as a table, true kinds in rows.
 func (r *Report) ConfusionTable() learner.Section {
-	s := learner.Section{Title: "events", Columns: []string{"true"}, Note: "columns are the events found for the first detection of a true one"}
+	s := learner.Section{Title: "events", Columns: []string{"true"},
+		Note: "columns are the events found for the first detection of a true one"}
 	for _, k := range Kinds {
 		s.Columns = append(s.Columns, string(k))
 	}

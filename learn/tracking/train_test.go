@@ -116,13 +116,14 @@ func TestResume(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var kept *run.Checkpoint
-	_, _, err = Train(movies, o, &run.Control{Ctx: ctx, Workers: 2, CheckpointEvery: 5, Checkpoint: func(k *run.Checkpoint) error {
-		if k.Iteration == 5 {
-			kept = k
-			cancel()
-		}
-		return nil
-	}})
+	_, _, err = Train(movies, o, &run.Control{Ctx: ctx, Workers: 2, CheckpointEvery: 5,
+		Checkpoint: func(k *run.Checkpoint) error {
+			if k.Iteration == 5 {
+				kept = k
+				cancel()
+			}
+			return nil
+		}})
 	if !errors.Is(err, context.Canceled) {
 		t.Fatalf("an interrupted run ends with %v", err)
 	}
@@ -133,7 +134,8 @@ func TestResume(t *testing.T) {
 	if !slices.Equal(m.w, whole.w) {
 		t.Error("other weights after going on")
 	}
-	if _, _, err := Train(simulated(t, "default", 2), o, &run.Control{Resume: kept}); !errors.Is(err, run.ErrOther) {
+	if _, _, err := Train(simulated(t, "default", 2), o, &run.Control{Resume: kept}); !errors.Is(
+		err, run.ErrOther) {
 		t.Errorf("a checkpoint of other movies: %v", err)
 	}
 }
@@ -178,16 +180,19 @@ func TestPartialAnnotations(t *testing.T) {
 func TestTrainRefuses(t *testing.T) {
 	plain := &Movie{Frames: [][]Detection{{{ID: 1}}, {{ID: 1}}}}
 	lonely := &Movie{Frames: [][]Detection{{{ID: 1}}, {}}, Events: [][]Event{{{Disappear, []int{0}, nil}}}}
-	nan := &Movie{Frames: [][]Detection{{{ID: 1, X: math.NaN()}}, {{ID: 1}}}, Events: [][]Event{{{Move, []int{0}, []int{0}}}}}
+	nan := &Movie{Frames: [][]Detection{{{ID: 1, X: math.NaN()}}, {{ID: 1}}},
+		Events: [][]Event{{{Move, []int{0}, []int{0}}}}}
 	for _, c := range []struct {
 		movie *Movie
 		opts  *Options
 		want  string
 	}{
-		{plain, nil, "no tracks to learn from"}, {lonely, nil, "no link to learn from"}, {nan, nil, "frame 0: detection 1: x is NaN"},
+		{plain, nil, "no tracks to learn from"}, {lonely, nil, "no link to learn from"},
+		{nan, nil, "frame 0: detection 1: x is NaN"},
 		{plain, &Options{Neighbours: -3}, "neighbours"}, {plain, &Options{Method: "magic"}, `"magic" is none of`},
 	} {
-		if _, _, err := Train([]*Movie{c.movie}, c.opts, nil); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, _, err := Train([]*Movie{c.movie}, c.opts, nil); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want %s", err, c.want)
 		}
 	}

@@ -68,8 +68,8 @@ type rows struct {
 	within int // elements of a row
 }
 
-// tensor finds the elements of a Tensor of so many examples, positions and windows; none is
-// returned as nil rows.
+// tensor finds the elements of a Tensor of the given number of examples, positions and windows;
+// none is returned as nil rows.
 func tensor(m Memory, what string, t *Tensor, n, length, windows int) (*rows, error) {
 	if t.Data == 0 {
 		return nil, nil
@@ -85,7 +85,8 @@ func tensor(m Memory, what string, t *Tensor, n, length, windows int) (*rows, er
 		return r, nil
 	}
 	switch {
-	case t.BatchStride < 0 || t.RowStride < 0 || r.row < windows || n > 1 && float64(r.batch) < float64(length-1)*float64(r.row)+float64(windows):
+	case t.BatchStride < 0 || t.RowStride < 0 || r.row < windows || n > 1 &&
+		float64(r.batch) < float64(length-1)*float64(r.row)+float64(windows):
 		return nil, fmt.Errorf("%s: strides of %d and %d elements, but an example has %d rows of %d: they would overlap", what, r.batch, r.row, length, windows)
 	}
 	count := float64(n-1)*float64(r.batch) + float64(length-1)*float64(r.row) + float64(windows)
@@ -99,7 +100,8 @@ func tensor(m Memory, what string, t *Tensor, n, length, windows int) (*rows, er
 	case Float32:
 		r.f32, err = view[float32](m, what, t.Data, int64(count))
 	default:
-		err = fmt.Errorf("%s: element type %d is neither float64 (%d) nor float32 (%d)", what, t.Type, Float64, Float32)
+		err = fmt.Errorf("%s: element type %d is neither float64 (%d) nor float32 (%d)", what, t.Type,
+			Float64, Float32)
 	}
 	return r, err
 }
@@ -161,7 +163,8 @@ func (s *Server) batch(a *batchOf, m Memory) (*batch, error) {
 	for _, x := range []struct {
 		name      string
 		v, lo, hi int64
-	}{{"batch", a.Batch, 0, most}, {"length", a.Length, 0, most}, {"window", a.Window, 0, most}, {"alphabet", a.Alphabet, 1, most}, {"order", a.Order, 1, 3}, {"workers", a.Workers, 0, most}} {
+	}{{"batch", a.Batch, 0, most}, {"length", a.Length, 0, most}, {"window", a.Window, 0, most},
+		{"alphabet", a.Alphabet, 1, most}, {"order", a.Order, 1, 3}, {"workers", a.Workers, 0, most}} {
 		if x.v < x.lo || x.v > x.hi {
 			return nil, fmt.Errorf("%s: %d is not between %d and %d", x.name, x.v, x.lo, x.hi)
 		}
@@ -169,9 +172,11 @@ func (s *Server) batch(a *batchOf, m Memory) (*batch, error) {
 	if math.IsNaN(a.Gamma) || math.IsInf(a.Gamma, 0) {
 		return nil, fmt.Errorf("gamma: %v is not a finite number", a.Gamma)
 	}
-	b.n, b.length, b.windows, b.alphabet, b.order, b.workers = int(a.Batch), int(a.Length), int(a.Window), int(a.Alphabet), int(a.Order), int(a.Workers)
+	b.n, b.length, b.windows, b.alphabet, b.order, b.workers = int(a.Batch), int(a.Length), int(a.Window),
+		int(a.Alphabet), int(a.Order), int(a.Workers)
 	if want := math.Pow(float64(b.alphabet), float64(b.order)); float64(b.windows) != want {
-		return nil, fmt.Errorf("theta: rows of %d windows: order %d over %d labels has %.0f", b.windows, b.order, b.alphabet, want)
+		return nil, fmt.Errorf("theta: rows of %d windows: order %d over %d labels has %.0f", b.windows, b.order,
+			b.alphabet, want)
 	}
 	if b.offsets, err = view[int64](m, "offsets", a.Offsets, a.Batch+1); err != nil {
 		return nil, err
@@ -196,7 +201,8 @@ func (s *Server) batch(a *batchOf, m Memory) (*batch, error) {
 	for i := range b.n {
 		for t, k := range b.symbols[b.offsets[i]:b.offsets[i+1]] {
 			if k < 0 || int(k) >= b.alphabet {
-				return nil, at(i, fmt.Errorf("label %d of the reference is %d, outside the alphabet of %d", t, k, b.alphabet))
+				return nil, at(i, fmt.Errorf("label %d of the reference is %d, outside the alphabet of %d",
+					t, k, b.alphabet))
 			}
 		}
 	}
@@ -320,7 +326,8 @@ func (b *batch) machine(w *worker, i int) (*losses.Machine, error) {
 		return nil, nil
 	}
 	k, l := &b.s.slots[i], b.len(i)
-	if k.machine != nil && k.loss == b.loss && k.length == l && slices.Equal(k.ref, w.ref) && k.symbols == b.alphabet {
+	if k.machine != nil && k.loss == b.loss && k.length == l && slices.Equal(k.ref, w.ref) &&
+		k.symbols == b.alphabet {
 		return k.machine, nil
 	}
 	k.machine = nil
@@ -333,7 +340,8 @@ func (b *batch) machine(w *worker, i int) (*losses.Machine, error) {
 }
 
 func (s *Server) evaluate(a *EvaluateArgs, m Memory) error {
-	b, err := s.batch(&batchOf{a.Session, a.Cancel, a.Loss, a.Gamma, a.Batch, a.Length, a.Window, a.Alphabet, a.Order, a.Workers, a.References, a.Offsets, a.Lengths, &a.Theta}, m)
+	b, err := s.batch(&batchOf{a.Session, a.Cancel, a.Loss, a.Gamma, a.Batch, a.Length, a.Window, a.Alphabet,
+		a.Order, a.Workers, a.References, a.Offsets, a.Lengths, &a.Theta}, m)
 	if err != nil {
 		return err
 	}
@@ -384,7 +392,8 @@ func (s *Server) evaluate(a *EvaluateArgs, m Memory) error {
 		name string
 		t    *Tensor
 		want losses.Want
-	}{{"marginals", &a.Marginals, losses.WantMarginals}, {"risk_gradient", &a.RiskGradient, losses.WantRiskGradient}, {"hvp", &a.HVP, losses.WantHVP}} {
+	}{{"marginals", &a.Marginals, losses.WantMarginals},
+		{"risk_gradient", &a.RiskGradient, losses.WantRiskGradient}, {"hvp", &a.HVP, losses.WantHVP}} {
 		if out[i], err = tensor(m, x.name, x.t, b.n, b.length, b.windows); err != nil {
 			return err
 		}
@@ -402,7 +411,8 @@ func (s *Server) evaluate(a *EvaluateArgs, m Memory) error {
 	if a.Score != 0 || a.LessReference != 0 {
 		for i := range b.n {
 			if ref := int(b.offsets[i+1] - b.offsets[i]); ref != b.len(i) {
-				return at(i, fmt.Errorf("strings of %d labels, but the reference has %d, so that it has no score", b.len(i), ref))
+				return at(i, fmt.Errorf("strings of %d labels, but the reference has %d, so that it has no score",
+					b.len(i), ref))
 			}
 		}
 	}
@@ -470,7 +480,8 @@ func setString(to []int32, i, length int, u []int) {
 }
 
 func (s *Server) sample(a *SampleArgs, m Memory) error {
-	b, err := s.batch(&batchOf{a.Session, a.Cancel, a.Loss, a.Gamma, a.Batch, a.Length, a.Window, a.Alphabet, a.Order, a.Workers, a.References, a.Offsets, a.Lengths, &a.Theta}, m)
+	b, err := s.batch(&batchOf{a.Session, a.Cancel, a.Loss, a.Gamma, a.Batch, a.Length, a.Window, a.Alphabet,
+		a.Order, a.Workers, a.References, a.Offsets, a.Lengths, &a.Theta}, m)
 	if err != nil {
 		return err
 	}

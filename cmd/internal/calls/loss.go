@@ -35,7 +35,8 @@ func (s *Server) loss(a *LossArgs, m Memory) error {
 		return err
 	}
 	if !json.Valid(text) {
-		return fmt.Errorf("loss: %q is not JSON; a loss is {\"kind\": \"edit\", ...}, as fst loss --help has it", text[:min(len(text), 80)])
+		return fmt.Errorf("loss: %q is not JSON; a loss is {\"kind\": \"edit\", ...}, as fst loss --help has it",
+			text[:min(len(text), 80)])
 	}
 	l := &loss{limit: a.Limit}
 	if l.spec, err = lossspec.Parse(text); err != nil {
@@ -126,7 +127,8 @@ func (l *loss) within(ctx context.Context) losses.Loss {
 }
 
 // automaton prepares the loss for the strings of y along the general path.
-func (l *loss) automaton(y fst.Expanded[semiring.Log64], ref []int, alphabet int, opts *losses.GeneralOptions) (*losses.Automaton, error) {
+func (l *loss) automaton(y fst.Expanded[semiring.Log64], ref []int, alphabet int,
+	opts *losses.GeneralOptions) (*losses.Automaton, error) {
 	opts.Band = l.spec.Band
 	switch {
 	case l.tropical != nil:
@@ -135,7 +137,8 @@ func (l *loss) automaton(y fst.Expanded[semiring.Log64], ref []int, alphabet int
 		return losses.RationalAutomaton(y, l.rational, ref, l.spec.C, opts)
 	}
 	return l.of.(interface {
-		Automaton(y fst.Expanded[semiring.Log64], ref []int, alphabet int, opts *losses.GeneralOptions) (*losses.Automaton, error)
+		Automaton(y fst.Expanded[semiring.Log64], ref []int, alphabet int,
+			opts *losses.GeneralOptions) (*losses.Automaton, error)
 	}).Automaton(y, ref, alphabet, opts)
 }
 
@@ -259,7 +262,8 @@ func (s *Server) lattice(a *LatticeArgs, m Memory) error {
 			return at(i, fmt.Errorf("the arc's label is %d, outside the alphabet of %d", k, a.Alphabet))
 		}
 		place[i] = len(v.Arcs(fst.StateID(q)))
-		v.AddArc(fst.StateID(q), fst.Arc[semiring.Log64]{ILabel: fst.Label(k + 1), OLabel: fst.Label(k + 1), Weight: semiring.Log64(-arcs.weight[i]), NextState: fst.StateID(arcs.to[i])})
+		v.AddArc(fst.StateID(q), fst.Arc[semiring.Log64]{ILabel: fst.Label(k + 1), OLabel: fst.Label(k + 1),
+			Weight: semiring.Log64(-arcs.weight[i]), NextState: fst.StateID(arcs.to[i])})
 	}
 	ref32, err := view[int32](m, "reference", a.Reference, a.ReferenceCount)
 	if err != nil {
@@ -279,7 +283,8 @@ func (s *Server) lattice(a *LatticeArgs, m Memory) error {
 		name string
 		at   Address
 		want losses.Want
-	}{{"marginals", a.Marginals, losses.WantMarginals}, {"risk_gradient", a.RiskGradient, losses.WantRiskGradient}, {"hvp", a.HVP, losses.WantHVP}} {
+	}{{"marginals", a.Marginals, losses.WantMarginals},
+		{"risk_gradient", a.RiskGradient, losses.WantRiskGradient}, {"hvp", a.HVP, losses.WantHVP}} {
 		if out[i], err = optional[float64](m, x.name, x.at, a.Arcs); err != nil {
 			return err
 		}

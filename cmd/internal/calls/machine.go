@@ -150,7 +150,8 @@ func (m *held[W]) operate(name string, other machine, o *operation) (machine, fl
 	if other != nil {
 		h, ok := other.(*held[W])
 		if !ok {
-			return nil, 0, fmt.Errorf("%s: the machines' weights are %s and %s; convert one of them", name, typeNames[m.code], typeNames[other.kind()])
+			return nil, 0, fmt.Errorf("%s: the machines' weights are %s and %s; convert one of them", name,
+				typeNames[m.code], typeNames[other.kind()])
 		}
 		b = h.f
 	}
@@ -202,16 +203,21 @@ func (m *held[W]) operate(name string, other machine, o *operation) (machine, fl
 		v := m.vector()
 		return made(v, ops.RmEpsilon(v, &ops.RmEpsilonOptions{Limits: o.limits}))
 	case "determinize":
-		kinds := map[string]ops.DeterminizeType{"": ops.DeterminizeFunctional, "functional": ops.DeterminizeFunctional, "nonfunctional": ops.DeterminizeNonFunctional, "disambiguate": ops.DeterminizeDisambiguate}
+		kinds := map[string]ops.DeterminizeType{"": ops.DeterminizeFunctional,
+			"functional": ops.DeterminizeFunctional, "nonfunctional": ops.DeterminizeNonFunctional,
+			"disambiguate": ops.DeterminizeDisambiguate}
 		kind, ok := kinds[o.Type]
 		if !ok {
-			return nil, 0, fmt.Errorf("determinize: type %q is none of functional, nonfunctional, disambiguate", o.Type)
+			return nil, 0, fmt.Errorf("determinize: type %q is none of functional, nonfunctional, disambiguate",
+				o.Type)
 		}
-		return made(ops.Determinize(fst.Fst[W](m.f), &ops.DeterminizeOptions{Delta: o.delta(), Type: kind, Limits: o.limits}))
+		return made(ops.Determinize(fst.Fst[W](m.f),
+			&ops.DeterminizeOptions{Delta: o.delta(), Type: kind, Limits: o.limits}))
 	case "minimize":
 		return made(ops.Minimize(m.f, &ops.MinimizeOptions{Delta: o.delta(), Limits: o.limits}))
 	case "push":
-		return made(ops.Push(m.f, &ops.PushOptions{Labels: o.Labels, KeepWeights: o.Labels, ToFinal: o.ToFinal, Limits: o.limits}))
+		return made(ops.Push(m.f, &ops.PushOptions{Labels: o.Labels, KeepWeights: o.Labels, ToFinal: o.ToFinal,
+			Limits: o.limits}))
 	case "equal":
 		return truth(ops.Equal(m.f, b, o.delta()), nil)
 	case "isomorphic":
@@ -245,7 +251,8 @@ func (m *held[W]) operate(name string, other machine, o *operation) (machine, fl
 	case "shortestpath", "prune":
 		t, ok := any(m.f).(fst.Expanded[semiring.Tropical])
 		if !ok {
-			return nil, 0, fmt.Errorf("%s: paths over %s weights have no order; convert to standard", name, typeNames[m.code])
+			return nil, 0, fmt.Errorf("%s: paths over %s weights have no order; convert to standard", name,
+				typeNames[m.code])
 		}
 		return best(name, t, o)
 	}
@@ -442,7 +449,8 @@ func fromArcs[W number[W]](a *arcs, args *MachineArcsArgs) *fst.Vector[W] {
 		v.SetFinal(fst.StateID(q), W(x))
 	}
 	for i, q := range a.from {
-		v.AddArc(fst.StateID(q), fst.Arc[W]{ILabel: fst.Label(a.ilabel[i]), OLabel: fst.Label(a.olabel[i]), Weight: W(a.weight[i]), NextState: fst.StateID(a.to[i])})
+		v.AddArc(fst.StateID(q), fst.Arc[W]{ILabel: fst.Label(a.ilabel[i]), OLabel: fst.Label(a.olabel[i]),
+			Weight: W(a.weight[i]), NextState: fst.StateID(a.to[i])})
 	}
 	return v
 }

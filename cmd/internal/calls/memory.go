@@ -35,7 +35,8 @@ func (m Shared) At(a Address, n int64) ([]byte, error) {
 }
 
 // view returns count elements at an address. what names the argument in errors.
-func view[T int32 | int64 | float32 | float64 | byte](m Memory, what string, a Address, count int64) ([]T, error) {
+func view[T int32 | int64 | float32 | float64 | byte](m Memory, what string, a Address,
+	count int64) ([]T, error) {
 	var zero T
 	size := int64(unsafe.Sizeof(zero))
 	switch {
@@ -58,7 +59,8 @@ func view[T int32 | int64 | float32 | float64 | byte](m Memory, what string, a A
 }
 
 // optional is view of an output that may not be wanted: nil then.
-func optional[T int32 | int64 | float32 | float64 | byte](m Memory, what string, a Address, count int64) ([]T, error) {
+func optional[T int32 | int64 | float32 | float64 | byte](m Memory, what string, a Address,
+	count int64) ([]T, error) {
 	if a == 0 {
 		return nil, nil
 	}

@@ -63,7 +63,8 @@ func (s *Server) Serve(r io.Reader, w io.Writer, open func(name string) (Shared,
 			}
 			return fmt.Errorf("request: %w", err)
 		}
-		id, number, size := binary.LittleEndian.Uint32(head), binary.LittleEndian.Uint32(head[4:]), binary.LittleEndian.Uint32(head[8:])
+		id, number, size := binary.LittleEndian.Uint32(head), binary.LittleEndian.Uint32(head[4:]),
+			binary.LittleEndian.Uint32(head[8:])
 		if size > mostArgs {
 			return fmt.Errorf("request %d: %d bytes of arguments, at most %d are allowed", id, size, mostArgs)
 		}

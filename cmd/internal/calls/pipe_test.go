@@ -53,8 +53,9 @@ func TestServe(t *testing.T) {
 	shared := calls.Shared(unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), 8*len(words)))
 	// One example of one position over two labels, both of score 0: log Z is log 2.
 	words[1] = 1 // offsets 0, 1 at byte 0; the reference, 0, at 16; theta at 32; log Z at 64
-	a := calls.EvaluateArgs{Size: uint64(unsafe.Sizeof(calls.EvaluateArgs{})), Batch: 1, Length: 1, Window: 2, Alphabet: 2, Order: 1,
-		Offsets: calls.Base, References: calls.Base + 16, Theta: calls.Tensor{Data: calls.Base + 32}, LogZ: calls.Base + 64}
+	a := calls.EvaluateArgs{Size: uint64(unsafe.Sizeof(calls.EvaluateArgs{})), Batch: 1, Length: 1, Window: 2,
+		Alphabet: 2, Order: 1, Offsets: calls.Base, References: calls.Base + 16,
+		Theta: calls.Tensor{Data: calls.Base + 32}, LogZ: calls.Base + 64}
 	beyond, unaligned := a, a
 	beyond.LogZ = calls.Base + 8*64
 	unaligned.LogZ = calls.Base + 65
@@ -69,7 +70,9 @@ func TestServe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for id, want := range map[uint32]string{1: "0 ", 2: "0 ", 3: "1 log_z: 8 bytes", 4: "1 log_z: the pointer is not aligned", 5: "1 no such memory", 6: "5 there is no call 999", 7: "5 arguments of 40 bytes"} {
+	for id, want := range map[uint32]string{1: "0 ", 2: "0 ", 3: "1 log_z: 8 bytes",
+		4: "1 log_z: the pointer is not aligned", 5: "1 no such memory", 6: "5 there is no call 999",
+		7: "5 arguments of 40 bytes"} {
 		if !strings.HasPrefix(got[id], want) {
 			t.Errorf("request %d: %q, want %q", id, got[id], want)
 		}
@@ -89,13 +92,17 @@ func TestServeHostile(t *testing.T) {
 			t.Errorf("cut at %d: %v", n, err)
 		}
 	}
-	if _, err := answers(t, binary.LittleEndian.AppendUint32(make([]byte, 8), math.MaxUint32), shared); err == nil {
+	if _, err := answers(t, binary.LittleEndian.AppendUint32(make([]byte, 8), math.MaxUint32),
+		shared); err == nil {
 		t.Error("a request of 4 GB")
 	}
 	rng := rand.New(rand.NewPCG(1, 30))
-	sizes := []uintptr{unsafe.Sizeof(calls.HandleArgs{}), unsafe.Sizeof(calls.LossArgs{}), unsafe.Sizeof(calls.EvaluateArgs{}), unsafe.Sizeof(calls.SampleArgs{}),
-		unsafe.Sizeof(calls.MinRiskArgs{}), unsafe.Sizeof(calls.LatticeArgs{}), unsafe.Sizeof(calls.MachineReadArgs{}), unsafe.Sizeof(calls.MachineArcsArgs{}),
-		unsafe.Sizeof(calls.MachineOperateArgs{}), unsafe.Sizeof(calls.MachineWriteArgs{}), unsafe.Sizeof(calls.MachineSizesArgs{}), unsafe.Sizeof(calls.MachineCopyArgs{})}
+	sizes := []uintptr{unsafe.Sizeof(calls.HandleArgs{}), unsafe.Sizeof(calls.LossArgs{}),
+		unsafe.Sizeof(calls.EvaluateArgs{}), unsafe.Sizeof(calls.SampleArgs{}), unsafe.Sizeof(calls.MinRiskArgs{}),
+		unsafe.Sizeof(calls.LatticeArgs{}), unsafe.Sizeof(calls.MachineReadArgs{}),
+		unsafe.Sizeof(calls.MachineArcsArgs{}), unsafe.Sizeof(calls.MachineOperateArgs{}),
+		unsafe.Sizeof(calls.MachineWriteArgs{}), unsafe.Sizeof(calls.MachineSizesArgs{}),
+		unsafe.Sizeof(calls.MachineCopyArgs{})}
 	for range 300 {
 		input := request(nil, 0, calls.CallAttach, []byte("memory"))
 		for id := range uint32(20) {

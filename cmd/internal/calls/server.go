@@ -45,7 +45,8 @@ func at(element int, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &Error{Status: statusOf(err), Element: int64(element), Err: fmt.Errorf("element %d: %w", element, err)}
+	return &Error{Status: statusOf(err), Element: int64(element),
+		Err: fmt.Errorf("element %d: %w", element, err)}
 }
 
 func statusOf(err error) Status {
@@ -90,7 +91,8 @@ func get[T any](s *Server, h Handle, what string) (T, error) {
 	case !ok:
 		return t, &Error{BadHandle, -1, fmt.Errorf("%s: handle %d stands for nothing; was it freed?", what, h)}
 	case !is:
-		return t, &Error{BadHandle, -1, fmt.Errorf("%s: handle %d stands for something else, of type %T", what, h, v)}
+		return t, &Error{BadHandle, -1, fmt.Errorf("%s: handle %d stands for something else, of type %T",
+			what, h, v)}
 	}
 	return t, nil
 }
@@ -174,7 +176,8 @@ func (s *Server) Call(number uint32, args []byte, m Memory) (err error) {
 	case CallMachineCopy:
 		return with(args, func(a *MachineCopyArgs) error { return s.machineCopy(a, m) })
 	}
-	return &Error{OldABI, -1, fmt.Errorf("there is no call %d: the library has version %d of the interface", number, ABI)}
+	return &Error{OldABI, -1, fmt.Errorf("there is no call %d: the library has version %d of the interface",
+		number, ABI)}
 }
 
 // with runs f on the struct whose bytes args are.
@@ -184,7 +187,8 @@ func with[T any](args []byte, f func(*T) error) error {
 		return &Error{OldABI, -1, fmt.Errorf("arguments of %d bytes", len(args))}
 	}
 	if size := *(*uint64)(unsafe.Pointer(&args[0])); size != uint64(want) || len(args) != want {
-		return &Error{OldABI, -1, fmt.Errorf("arguments of %d bytes, with the size %d in them: version %d of the interface has %d; set size to sizeof", len(args), size, ABI, want)}
+		return &Error{OldABI, -1, fmt.Errorf("arguments of %d bytes, with the size %d in them: version %d of "+
+			"the interface has %d; set size to sizeof", len(args), size, ABI, want)}
 	}
 	return f((*T)(unsafe.Pointer(&args[0])))
 }
@@ -194,7 +198,8 @@ func (s *Server) free(a *HandleArgs) error {
 	defer s.mu.Unlock()
 	v, ok := s.held[a.Handle]
 	if !ok {
-		return &Error{BadHandle, -1, fmt.Errorf("free: handle %d stands for nothing; was it freed before?", a.Handle)}
+		return &Error{BadHandle, -1, fmt.Errorf("free: handle %d stands for nothing; was it freed before?",
+			a.Handle)}
 	}
 	if c, ok := v.(*stop); ok {
 		c.cancel()

@@ -46,8 +46,8 @@ func (s Streams) Open(name string) (r io.ReadCloser, shown string, err error) {
 	return f, name, nil
 }
 
-// OpenText is Open for text that may be compressed: what begins as gzip does is
-// decompressed, whatever its name.
+// OpenText is Open for text that may be compressed. Input that begins like gzip is decompressed,
+// under any name.
 func (s Streams) OpenText(name string) (r io.ReadCloser, shown string, err error) {
 	f, shown, err := s.Open(name)
 	if err != nil {
@@ -93,7 +93,7 @@ func (s Streams) Fail(prog string, err error) int {
 	return 1
 }
 
-// Warn reports what a user should know though the work goes on.
+// Warn reports what a user should know while the work continues.
 func (s Streams) Warn(prog, format string, args ...any) {
 	fmt.Fprintf(s.Err, "WARNING: %s: %s\n", prog, fmt.Sprintf(format, args...))
 }

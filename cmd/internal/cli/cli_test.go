@@ -19,7 +19,8 @@ func TestOpenText(t *testing.T) {
 	io.WriteString(w, text)
 	w.Close()
 	dir := t.TempDir()
-	for name, content := range map[string][]byte{"plain": []byte(text), "packed": z.Bytes(), "empty": nil, "short": {0x1f}, "damaged": {0x1f, 0x8b, 9}, "cut": z.Bytes()[:z.Len()-6]} {
+	for name, content := range map[string][]byte{"plain": []byte(text), "packed": z.Bytes(), "empty": nil,
+		"short": {0x1f}, "damaged": {0x1f, 0x8b, 9}, "cut": z.Bytes()[:z.Len()-6]} {
 		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -38,7 +39,8 @@ func TestOpenText(t *testing.T) {
 			t.Errorf("%s: %q (%v), want %q", name, got, err, want)
 		}
 	}
-	for name, want := range map[string]string{"damaged": "damaged gzip file", "cut": "unexpected EOF", "": "is a directory"} {
+	for name, want := range map[string]string{"damaged": "damaged gzip file", "cut": "unexpected EOF",
+		"": "is a directory"} {
 		if _, err := read(Streams{}, filepath.Join(dir, name)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: error %v, want one with %q", name, err, want)
 		}

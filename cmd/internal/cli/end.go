@@ -10,12 +10,13 @@ import (
 	"github.com/tropica-fst/tropica/cmd/internal/output"
 )
 
-// StatusPipe is the exit status after writing to a pipe whose reader has closed it. It is what shells report of a process
-// that SIGPIPE ended: 128 plus the number of the signal.
+// StatusPipe is the exit status after writing to a pipe whose reader has closed it. It is what
+// shells report of a process that SIGPIPE ended: 128 plus the number of the signal.
 const StatusPipe = 141
 
-// End ends the process with a status. A status of 0 becomes 1, with a message, where standard output was not written
-// in full; StatusPipe becomes an end by the signal itself, where the system has it.
+// End ends the process with a status. A status of 0 becomes 1, with a message, where standard
+// output was not written in full. StatusPipe becomes an end by the signal itself, where the system
+// has it.
 func (s Streams) End(prog string, status int) {
 	if out, ok := s.Out.(*standardOutput); ok && status == 0 {
 		if err := out.lost(); err != nil {
@@ -28,16 +29,17 @@ func (s Streams) End(prog string, status int) {
 	os.Exit(status)
 }
 
-// endByPipe ends the process as Unix tools end when their reader has gone: in silence, and without files that are
-// half-written.
+// endByPipe ends the process as Unix tools end when their reader has gone: in silence, and without
+// files that are half-written.
 func endByPipe() {
 	output.Stop()
 	raisePipe()
 	os.Exit(StatusPipe)
 }
 
-// standardOutput is the standard output of the process. A closed pipe ends the process at the first write, so that no
-// work goes on for nobody. Other errors are kept for End, because not all callers look at them.
+// standardOutput is the standard output of the process. A closed pipe ends the process at the first
+// write, so that it does not work in vain. Other errors are kept for End, because not all callers
+// look at them.
 type standardOutput struct {
 	mu  sync.Mutex
 	err error

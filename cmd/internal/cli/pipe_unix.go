@@ -17,8 +17,8 @@ func holdPipe() { signal.Ignore(syscall.SIGPIPE) }
 // closedPipe reports whether err is that of writing to a pipe whose reader has closed it.
 func closedPipe(err error) bool { return errors.Is(err, syscall.EPIPE) }
 
-// raisePipe ends the process by SIGPIPE. Go's runtime does that only when a write to descriptor 1 or 2 fails, so a pipe
-// without a reader takes the place of standard output.
+// raisePipe ends the process by SIGPIPE. Go's runtime does so only when a write to descriptor 1 or
+// 2 fails, so a pipe without a reader replaces standard output.
 func raisePipe() {
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) // Reset alone leaves the signal ignored
 	signal.Reset(syscall.SIGPIPE)

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// SameFile reports whether two names lead to one regular file, or to the place where one would appear: links and
-// other spellings count. Standard streams and devices are never the same.
+// SameFile reports whether two names lead to one regular file, or to the place where one would
+// appear: links and other spellings count. Standard streams and devices are never the same.
 func SameFile(a, b string) bool {
 	if IsStandard(a) || IsStandard(b) {
 		return false
@@ -50,13 +50,13 @@ func target(name string) string {
 	return filepath.Join(dir, base)
 }
 
-// Place is a file that a command reads or writes, with what it is to the command: "the model".
+// Place is a file that a command reads or writes, with its role: "the model".
 type Place struct{ What, Name string }
 
-// Apart returns an error when an output would overwrite an input or another output:
-// asked before any work is done, since a mistyped --model may otherwise cost the data
-// that the model was trained on. Files are compared as the system has them, so that
-// links and other spellings count. Standard streams and devices are never the same.
+// Apart returns an error when an output would overwrite an input or another output. Call it before
+// any work: a mistyped --model could otherwise destroy the training data. Files are compared as the
+// system has them, so that links and other spellings count. Standard streams and devices are never
+// the same.
 func Apart(inputs, outputs []Place) error {
 	for i, out := range outputs {
 		for _, in := range inputs {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Version is what --version prints behind the program's name: the module's version, or devel where the build knows
-// none, the commit that the program was built from, and Go's version.
+// Version is what --version prints after the program's name: the module's version (devel if the
+// build knows none), the commit that the program was built from, and Go's version.
 func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

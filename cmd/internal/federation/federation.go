@@ -104,7 +104,7 @@ func Names(c *federated.Config) []string {
 	return out
 }
 
-// Journal is a file that keeps exchanges, each safe on the disk before the run goes on.
+// Journal is a file that keeps exchanges, each safely on disk before the run continues.
 type Journal struct {
 	Old  []federated.Record
 	file *os.File

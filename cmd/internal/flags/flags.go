@@ -1,13 +1,13 @@
-// Package flags parses command lines the way both generations of OpenFst's
-// tools do, which Go's flag package cannot: it stops at the first argument and
-// exits with status 2.
+// Package flags parses command lines as both generations of OpenFst's tools do. Go's flag package
+// cannot: it stops at the first argument and exits with status 2.
 //
-// Accepted are -f, --f (or, as OpenFst 1.7.9 has it, any number of hyphens), --f=v, --f v and, for booleans, --nof, before and after
-// arguments. In a name a hyphen is as good as an underscore: --arc-type is --arc_type. A boolean takes the next word for its value only if that is true or
-// false: files come there, too (one of these names is ./true). After -- all
-// words are arguments; - alone is one always (standard input or output), and so
-// is a negative number where no flag has such a name, and what goes on with a blank or | after the hyphen. --flagfile and --undefok are
-// those of the newer generation.
+// Accepted are -f, --f (or, as in OpenFst 1.7.9, any number of hyphens), --f=v, --f v and, for
+// booleans, --nof, before and after arguments. In a name a hyphen is equivalent to an underscore:
+// --arc-type is --arc_type. A boolean takes the next word as its value only if that is true or
+// false, since files may follow (write ./true for a file of that name). After -- all words are
+// arguments. So is - (standard input or output), a negative number unless a flag has that name, and
+// a word with a blank or | after the hyphen. --flagfile and --undefok are those of the newer
+// generation.
 package flags
 
 import (
@@ -54,52 +54,55 @@ func (s *Set) add(f *Flag) {
 // Bool defines a boolean flag.
 func (s *Set) Bool(name string, def bool, usage string) *bool {
 	p := &def
-	s.add(&Flag{Name: name, Type: "bool", Default: strconv.FormatBool(def), Usage: usage, set: func(v string) error {
-		switch strings.ToLower(v) {
-		case "true", "1", "t", "yes", "y", "": // --f= is --f in OpenFst 1.7.9
-			*p = true
-		case "false", "0", "f", "no", "n":
-			*p = false
-		default:
-			return fmt.Errorf("%q is not true or false, and the flag takes no other value", v)
-		}
-		return nil
-	}})
+	s.add(&Flag{Name: name, Type: "bool", Default: strconv.FormatBool(def), Usage: usage,
+		set: func(v string) error {
+			switch strings.ToLower(v) {
+			case "true", "1", "t", "yes", "y", "": // --f= is --f in OpenFst 1.7.9
+				*p = true
+			case "false", "0", "f", "no", "n":
+				*p = false
+			default:
+				return fmt.Errorf("%q is not true or false, and the flag takes no other value", v)
+			}
+			return nil
+		}})
 	return p
 }
 
 // Int defines an integer flag of the given width in bits, 32 or 64.
 func (s *Set) Int(name string, bits int, def int64, usage string) *int64 {
 	p := &def
-	s.add(&Flag{Name: name, Type: "int" + strconv.Itoa(bits), Default: strconv.FormatInt(def, 10), Usage: usage, set: func(v string) error {
-		n, err := integer(v)
-		if err != nil || bits == 32 && n != int64(int32(n)) {
-			return fmt.Errorf("%q is not an integer of %d bits", v, bits)
-		}
-		*p = n
-		return nil
-	}})
+	s.add(&Flag{Name: name, Type: "int" + strconv.Itoa(bits), Default: strconv.FormatInt(def, 10), Usage: usage,
+		set: func(v string) error {
+			n, err := integer(v)
+			if err != nil || bits == 32 && n != int64(int32(n)) {
+				return fmt.Errorf("%q is not an integer of %d bits", v, bits)
+			}
+			*p = n
+			return nil
+		}})
 	return p
 }
 
-// Bytes defines a flag for an amount of memory: an integer as of Int, with 64 bits, and behind it K, M, G or T for times 1024, 1024²
-// and so on.
+// Bytes defines a flag for an amount of memory: an integer as for Int, with 64 bits, optionally
+// followed by K, M, G or T for 1024, 1024² and so on.
 func (s *Set) Bytes(name string, def int64, usage string) *int64 {
 	p := &def
-	s.add(&Flag{Name: name, Type: "int64", Default: strconv.FormatInt(def, 10), Usage: usage, set: func(v string) error {
-		digits, shift := v, 0
-		if k := len(v) - 1; k > 0 {
-			if i := strings.IndexByte("KMGT", v[k]&^('a'-'A')); i >= 0 {
-				digits, shift = v[:k], 10*(i+1)
+	s.add(&Flag{Name: name, Type: "int64", Default: strconv.FormatInt(def, 10), Usage: usage,
+		set: func(v string) error {
+			digits, shift := v, 0
+			if k := len(v) - 1; k > 0 {
+				if i := strings.IndexByte("KMGT", v[k]&^('a'-'A')); i >= 0 {
+					digits, shift = v[:k], 10*(i+1)
+				}
 			}
-		}
-		n, err := integer(digits)
-		if err != nil || n<<shift>>shift != n {
-			return fmt.Errorf("%q is not a number of bytes such as 500000000, 500M or 2G", v)
-		}
-		*p = n << shift
-		return nil
-	}})
+			n, err := integer(digits)
+			if err != nil || n<<shift>>shift != n {
+				return fmt.Errorf("%q is not a number of bytes such as 500000000, 500M or 2G", v)
+			}
+			*p = n << shift
+			return nil
+		}})
 	return p
 }
 
@@ -123,8 +126,8 @@ func split(v string) (negative bool, digits string, base int, err error) {
 	return negative, v, 10, nil
 }
 
-// integer reads a number as C's strtoll does with base 0: 0x10 and 020 are 16, and what
-// is beyond 64 bits is the nearest number within.
+// integer reads a number as C's strtoll does with base 0: 0x10 and 020 are 16, and a value beyond
+// 64 bits becomes the nearest one within.
 func integer(v string) (int64, error) {
 	negative, digits, base, err := split(v)
 	if err != nil {
@@ -163,7 +166,8 @@ func real(v string) (float64, error) {
 	if strings.Contains(v, "_") {
 		return 0, strconv.ErrSyntax
 	}
-	if digits := strings.ToLower(strings.TrimLeft(v, "+-")); strings.HasPrefix(digits, "0x") && !strings.Contains(digits, "p") {
+	if digits := strings.ToLower(strings.TrimLeft(v, "+-")); strings.HasPrefix(digits, "0x") &&
+		!strings.Contains(digits, "p") {
 		v += "p0"
 	}
 	x, err := strconv.ParseFloat(v, 64)
@@ -176,34 +180,35 @@ func real(v string) (float64, error) {
 // Uint defines an unsigned 64-bit flag.
 func (s *Set) Uint(name string, def uint64, usage string) *uint64 {
 	p := &def
-	s.add(&Flag{Name: name, Type: "uint64", Default: strconv.FormatUint(def, 10), Usage: usage, set: func(v string) error {
-		n, err := unsigned(v)
-		if err != nil {
-			return fmt.Errorf("%q is not an unsigned integer", v)
-		}
-		*p = n
-		return nil
-	}})
+	s.add(&Flag{Name: name, Type: "uint64", Default: strconv.FormatUint(def, 10), Usage: usage,
+		set: func(v string) error {
+			n, err := unsigned(v)
+			if err != nil {
+				return fmt.Errorf("%q is not an unsigned integer", v)
+			}
+			*p = n
+			return nil
+		}})
 	return p
 }
 
 // Float defines a floating-point flag.
 func (s *Set) Float(name string, def float64, usage string) *float64 {
 	p := &def
-	s.add(&Flag{Name: name, Type: "double", Default: strconv.FormatFloat(def, 'g', -1, 64), Usage: usage, set: func(v string) error {
-		x, err := real(v)
-		if err != nil || x != x {
-			return fmt.Errorf("%q is not a number", v)
-		}
-		*p = x
-		return nil
-	}})
+	s.add(&Flag{Name: name, Type: "double", Default: strconv.FormatFloat(def, 'g', -1, 64), Usage: usage,
+		set: func(v string) error {
+			x, err := real(v)
+			if err != nil || x != x {
+				return fmt.Errorf("%q is not a number", v)
+			}
+			*p = x
+			return nil
+		}})
 	return p
 }
 
-// Float32 is Float rounded to float32, as the operations behind OpenFst's tools take
-// their deltas, though its flags are float64: a weight is rounded to multiples of
-// float32(0.01) there.
+// Float32 is Float rounded to float32. The operations behind OpenFst's tools take their deltas as
+// float32, though its flags are float64: they round a weight to multiples of float32(0.01).
 func (s *Set) Float32(name string, def float64, usage string) *float64 {
 	p := s.Float(name, def, usage)
 	*p = float64(float32(def))
@@ -220,28 +225,31 @@ func (s *Set) Float32(name string, def float64, usage string) *float64 {
 // String defines a string flag.
 func (s *Set) String(name, def, usage string) *string {
 	p := &def
-	s.add(&Flag{Name: name, Type: "string", Default: strconv.Quote(def), Usage: usage, set: func(v string) error {
-		*p = v
-		return nil
-	}})
+	s.add(&Flag{Name: name, Type: "string", Default: strconv.Quote(def), Usage: usage,
+		set: func(v string) error {
+			*p = v
+			return nil
+		}})
 	return p
 }
 
-// Enum defines a string flag that takes one of the given values; the hyphens of a value may be left out.
+// Enum defines a string flag that takes one of the given values; the hyphens of a value may be left
+// out.
 func (s *Set) Enum(name, def string, values []string, usage string) *string {
 	p := &def
 	named := strings.TrimPrefix(strings.Join(values, ", "), ", ") // the empty value is for the default to say
-	s.add(&Flag{Name: name, Type: "string", Default: strconv.Quote(def), Usage: usage + ": " + named, Values: values, set: func(v string) error {
-		i := slices.Index(values, v)
-		if i < 0 {
-			i = slices.IndexFunc(values, func(s string) bool { return strings.ReplaceAll(s, "-", "") == v })
-		}
-		if i < 0 {
-			return fmt.Errorf("%q is none of %s", v, named)
-		}
-		*p = values[i]
-		return nil
-	}})
+	s.add(&Flag{Name: name, Type: "string", Default: strconv.Quote(def), Usage: usage + ": " + named,
+		Values: values, set: func(v string) error {
+			i := slices.Index(values, v)
+			if i < 0 {
+				i = slices.IndexFunc(values, func(s string) bool { return strings.ReplaceAll(s, "-", "") == v })
+			}
+			if i < 0 {
+				return fmt.Errorf("%q is none of %s", v, named)
+			}
+			*p = values[i]
+			return nil
+		}})
 	return p
 }
 
@@ -250,7 +258,8 @@ func (s *Set) Func(name, typ, def, usage string, values []string, set func(strin
 	s.add(&Flag{Name: name, Type: typ, Default: def, Usage: usage, Values: values, set: set})
 }
 
-// Choose says what values a flag that was defined has to choose from, where it is the caller who refuses others.
+// Choose says what values a flag that was defined has to choose from, where it is the caller who
+// refuses others.
 func (s *Set) Choose(name string, values ...string) { s.flags[name].Values = values }
 
 // Duration defines a flag that takes a duration such as 90s or 5m; a bare
@@ -332,7 +341,8 @@ func (s *Set) Parse(words []string) (args []string, err error) {
 		if w == "--" {
 			return append(args, words[i+1:]...), nil
 		}
-		if len(w) < 2 || w[0] != '-' || strings.ContainsRune(" \t\n|>;", rune(w[1])) { // a program of fst run may begin with standard input
+		// a program of fst run may begin with standard input
+		if len(w) < 2 || w[0] != '-' || strings.ContainsRune(" \t\n|>;", rune(w[1])) {
 			args = append(args, w)
 			continue
 		}

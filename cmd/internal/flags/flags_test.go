@@ -128,7 +128,8 @@ func FuzzParse(f *testing.F) {
 func TestIntegerBeyond64Bits(t *testing.T) {
 	s := New()
 	n := s.Int("n", 64, 0, "")
-	for word, want := range map[string]int64{"--n=99999999999999999999": math.MaxInt64, "--n=-0x10000000000000000": math.MinInt64} {
+	for word, want := range map[string]int64{"--n=99999999999999999999": math.MaxInt64,
+		"--n=-0x10000000000000000": math.MinInt64} {
 		if _, err := s.Parse([]string{word}); err != nil || *n != want {
 			t.Errorf("%s: %d, %v, want %d", word, *n, err, want)
 		}
@@ -236,7 +237,8 @@ func TestWithout(t *testing.T) {
 	s.Without("dropped", "never_there")
 	var help strings.Builder
 	s.PrintHelp(&help, true)
-	if _, err := s.Parse([]string{"--dropped=1"}); err == nil || strings.Contains(help.String(), "dropped") || len(s.Flags()) != 1 {
+	if _, err := s.Parse([]string{"--dropped=1"}); err == nil || strings.Contains(help.String(), "dropped") ||
+		len(s.Flags()) != 1 {
 		t.Errorf("%v; help %q", err, help.String())
 	}
 	if _, err := s.Parse([]string{"--kept"}); err != nil {

@@ -9,9 +9,10 @@ import (
 	"strings"
 )
 
-// The newer releases of OpenFst read their flags with a library that has flags of its own. Of these
-// --flagfile=FILE,... stands for the flags in files, one a line, among blank lines and comments that begin with #;
-// --undefok=NAME,... passes over flags of these names that the command does not have.
+// The newer releases of OpenFst read their flags with a library that has flags of its own. Among
+// these, --flagfile=FILE,... stands for the flags in files, one a line, with blank lines and
+// comments that begin with #. --undefok=NAME,... ignores flags of these names that the command does
+// not have.
 
 // expand puts the flags of files in the place of the flags that name these, and takes the names of
 // --undefok away.
@@ -41,7 +42,8 @@ func expand(words []string) (out, undefined []string, err error) {
 			continue
 		}
 		if files += len(list); files > most {
-			return nil, nil, fmt.Errorf("flag --flagfile=%s: more than %d files: do they name one another?", value, most)
+			return nil, nil, fmt.Errorf("flag --flagfile=%s: more than %d files: do they name one another?",
+				value, most)
 		}
 		var lines []string
 		for _, file := range list {
@@ -87,7 +89,8 @@ func readFlagFile(name string) ([]string, error) {
 	return words, nil
 }
 
-// passedOver reports whether a flag that the command does not have is one of those that --undefok names.
+// passedOver reports whether a flag that the command does not have is one of those that --undefok
+// names.
 func passedOver(undefined []string, name string) bool {
 	name = Underscores(name)
 	positive := strings.TrimPrefix(strings.TrimPrefix(name, "no"), "_")

@@ -5,14 +5,15 @@ import (
 	"strings"
 )
 
-// Synonyms are words of other programs, each with the names that may be meant by it, the likeliest first.
+// Synonyms are words of other programs, each with the names that may be meant by it, the likeliest
+// first.
 type Synonyms map[string][]string
 
 // Synonyms sets the words that the error of an unknown flag knows.
 func (s *Set) Synonyms(words Synonyms) { s.synonyms = words }
 
-// Suggest returns the one of names that may be meant by a name that is none of them: that of a synonym, else
-// the nearest. It returns "" where nothing is near.
+// Suggest returns the one of names that may be meant by a name that is none of them: that of a
+// synonym, else the nearest. It returns "" where nothing is near.
 func (words Synonyms) Suggest(name string, names []string) string {
 	for _, meant := range words[name] {
 		if slices.Contains(names, meant) {

@@ -6,19 +6,19 @@
 //
 // # How to add
 //
-// A semiring: one file in semiring with the methods of Weight and the capabilities that hold,
-// claimed at compile time; semiringtest.Laws in its test; one line in
+// A semiring is one file in semiring with the methods of Weight and the capabilities that hold,
+// claimed at compile time. It needs semiringtest.Laws in its test, and one line in
 // cmd/fst/internal/suite/suite.go for the tools.
 //
-// An operation: one file in ops, written as an fst.Expander where it constructs, so that lazy
-// and eager forms come from one source; options that embed Limits; tests against the relation
-// by enumeration and against OpenFst; one method of the suite and one tool in cmd/fst.
+// An operation is one file in ops, written as an fst.Expander where it constructs, so that lazy and
+// eager forms come from one source. Its options embed Limits. It needs tests against the relation
+// by enumeration and against OpenFst, one method of the suite and one tool in cmd/fst.
 //
 // A loss: a transducer needs no code at all. A direct construction is a type with Machine
 // (through losses.Builder), Value (the definition, which tests enumerate with) and AppendKey
 // (for the cache).
 //
-// A learner of tables: a package in learn whose Learner meets learner.Learner, with an options
-// struct of tagged fields; one line in cmd/learn/tablekind.go gives it train, predict, eval, cv
-// and explain.
+// A learner of tables is a package in learn whose Learner implements learner.Learner, with an
+// options struct of tagged fields. One line in cmd/learn/tablekind.go gives it train, predict,
+// eval, cv and explain.
 package house

@@ -22,7 +22,8 @@ func forbidden(part, path string, isTest bool) string {
 	if path == "C" {
 		return "cgo"
 	}
-	if !isTest && part != "cmd" && (path == "os" || path == "os/exec" || path == "os/signal" || path == "io/ioutil" || path == "net/http") {
+	if !isTest && part != "cmd" && (path == "os" || path == "os/exec" || path == "os/signal" ||
+		path == "io/ioutil" || path == "net/http") {
 		return "only cmd opens files and talks to the outside"
 	}
 	rest, ok := strings.CutPrefix(path, module)
@@ -56,7 +57,8 @@ func TestImports(t *testing.T) {
 			files++
 			// Packages that serve tests alone may do what tests do.
 			rel := filepath.ToSlash(path)
-			isTest := strings.HasSuffix(path, "_test.go") || strings.Contains(rel, "/fsttest/") || strings.Contains(rel, "test/")
+			isTest := strings.HasSuffix(path, "_test.go") || strings.Contains(rel, "/fsttest/") ||
+				strings.Contains(rel, "test/")
 			for _, i := range f.Imports {
 				p, err := strconv.Unquote(i.Path.Value)
 				if err != nil {
@@ -83,7 +85,8 @@ func TestForbidden(t *testing.T) {
 		want       bool
 	}{
 		{"fst", module + "semiring", false}, {"fst", module + "fst/fsttest", false}, {"fst", module + "ops", true},
-		{"ops", module + "learn/optim", true}, {"cmd", module + "learn/g2p", false}, {"learn", "os", true}, {"cmd", "os", false}, {"ops", "C", true},
+		{"ops", module + "learn/optim", true}, {"cmd", module + "learn/g2p", false}, {"learn", "os", true},
+		{"cmd", "os", false}, {"ops", "C", true},
 	} {
 		if got := forbidden(c.part, c.path, false) != ""; got != c.want {
 			t.Errorf("%s importing %s: forbidden %v, want %v", c.part, c.path, got, c.want)
@@ -91,7 +94,8 @@ func TestForbidden(t *testing.T) {
 	}
 }
 
-// misplaced returns the names at the top level that have no place there, given the paths of all files.
+// misplaced returns the names at the top level that have no place there, given the paths of all
+// files.
 func misplaced(paths []string) []string {
 	allowed := append([]string{"go.mod", "go.sum", "testdata", "README.md", "LICENSE"}, order...)
 	var names []string
@@ -104,9 +108,11 @@ func misplaced(paths []string) []string {
 	return names
 }
 
-// The top level is fixed. Git is asked what belongs to it: programs, models and plots that a user makes there do not.
+// The top level is fixed. Git is asked what belongs to it: programs, models and plots that a user
+// makes there do not.
 func TestTopLevel(t *testing.T) {
-	out, err := exec.Command("git", "-C", filepath.Join("..", "..", ".."), "ls-files", "-z", "--full-name").Output()
+	out, err := exec.Command("git", "-C", filepath.Join("..", "..", ".."), "ls-files", "-z",
+		"--full-name").Output()
 	if err != nil {
 		t.Skipf("git does not tell what belongs to the module: %v", err)
 	}
@@ -120,7 +126,8 @@ func TestTopLevel(t *testing.T) {
 }
 
 func TestMisplaced(t *testing.T) {
-	got := misplaced([]string{".gitignore", "LICENSE", "README.md", "bin/fst", "bin/learn", "fst/fst.go", "lambda.svg", "testdata/lambda.svg"})
+	got := misplaced([]string{".gitignore", "LICENSE", "README.md", "bin/fst", "bin/learn", "fst/fst.go",
+		"lambda.svg", "testdata/lambda.svg"})
 	if want := []string{"bin", "lambda.svg"}; !slices.Equal(got, want) {
 		t.Errorf("misplaced: %q, want %q", got, want)
 	}
@@ -132,12 +139,14 @@ func TestIgnored(t *testing.T) {
 	if err := exec.Command("git", "-C", root, "rev-parse").Run(); err != nil {
 		t.Skipf("no git repository: %v", err)
 	}
-	for _, name := range []string{"bin/fst", "tags.model", "lambda.svg", "xgb.json", "labelled.conll", "cpu.prof", "runs/1.json"} {
+	for _, name := range []string{"bin/fst", "tags.model", "lambda.svg", "xgb.json", "labelled.conll",
+		"cpu.prof", "runs/1.json"} {
 		if err := exec.Command("git", "-C", root, "check-ignore", "-q", "--no-index", name).Run(); err != nil {
 			t.Errorf("%s at the top level is not ignored: %v", name, err)
 		}
 	}
-	for _, name := range []string{"fst/testdata/linear/00.model", "testdata/figures/edit-6.4b.svg", "learn/experiment/testdata/table31.json"} {
+	for _, name := range []string{"fst/testdata/linear/00.model", "testdata/figures/edit-6.4b.svg",
+		"learn/experiment/testdata/table31.json"} {
 		if err := exec.Command("git", "-C", root, "check-ignore", "-q", "--no-index", name).Run(); err == nil {
 			t.Errorf("%s is ignored", name)
 		}

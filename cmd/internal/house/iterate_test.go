@@ -13,20 +13,21 @@ import (
 
 // learners are the packages of learn that train by themselves. All other packages there are
 // layers, data, or kernels, and rooms that end in test.
-var learners = []string{"almo", "boost", "boost/multi", "federated", "g2p", "linear", "margin", "minimax", "resilient",
-	"resilient/network", "sequence", "skpca", "sparse", "structured", "tracking"}
+var learners = []string{"almo", "boost", "boost/multi", "federated", "g2p", "linear", "margin",
+	"minimax", "resilient", "resilient/network", "sequence", "skpca", "sparse", "structured", "tracking"}
 
 // layers are the packages of learn that no learner is, tests' own left out.
-var layers = []string{"", "boost/tree", "dataset", "dataset/dense", "dataset/table", "evaluate", "federated/mask", "gemm", "kernel",
-	"learner", "metrics", "model", "nn", "optim", "optim/partition", "optim/saddle", "optim/score", "optim/separable", "run",
-	"space", "space/lattice"}
+var layers = []string{"", "boost/tree", "dataset", "dataset/dense", "dataset/table", "evaluate",
+	"federated/mask", "gemm", "kernel", "learner", "metrics", "model", "nn", "optim", "optim/partition",
+	"optim/saddle", "optim/score", "optim/separable", "run", "space", "space/lattice"}
 
 // ownRounds are the functions that may drive a run step by step: boosting interleaves the runs
 // that choose the number of its rounds, which Loop cannot.
 var ownRounds = []string{"boost.next", "boost.leastHeldOut"}
 
 // stopping are the fields of run.Stop and run.Control that a loop over training counts by.
-var stopping = []string{"Iterations", "Evaluations", "Gradient", "Relative", "Window", "Time", "Patience", "CheckpointEvery"}
+var stopping = []string{"Iterations", "Evaluations", "Gradient", "Relative", "Window", "Time", "Patience",
+	"CheckpointEvery"}
 
 // iterations returns what in a file of a learner iterates over training: loops that count by
 // the fields above or report to a recorder, and steps of a run that are closed by hand, anywhere.
@@ -62,12 +63,14 @@ func iterations(name string, f *ast.File) []string {
 				loops--
 				return false
 			case *ast.CallExpr:
-				if s, ok := n.Fun.(*ast.SelectorExpr); ok && (s.Sel.Name == "Next" || loops > 0 && s.Sel.Name == "Record") && ofRun(s.X) {
+				if s, ok := n.Fun.(*ast.SelectorExpr); ok &&
+					(s.Sel.Name == "Next" || loops > 0 && s.Sel.Name == "Record") && ofRun(s.X) {
 					found = append(found, where+": calls "+s.Sel.Name)
 				}
 			case *ast.BinaryExpr:
 				for _, x := range []ast.Expr{n.X, n.Y} {
-					if s, ok := x.(*ast.SelectorExpr); ok && loops > 0 && slices.Contains(stopping, s.Sel.Name) && ofControl(s.X) {
+					if s, ok := x.(*ast.SelectorExpr); ok && loops > 0 &&
+						slices.Contains(stopping, s.Sel.Name) && ofControl(s.X) {
 						found = append(found, where+": a loop counts by "+s.Sel.Name)
 					}
 				}
@@ -116,7 +119,8 @@ func solves(f *ast.File) bool {
 			imported[name] = strings.HasPrefix(rest, "optim") || slices.Contains(learners, rest)
 		}
 	}
-	calls := []string{"Minimize", "Maximize", "Train", "MaxMargin", "Loop", "Next", "FitDual", "Proximal", "CCCP", "Solve"}
+	calls := []string{"Minimize", "Maximize", "Train", "MaxMargin", "Loop", "Next", "FitDual",
+		"Proximal", "CCCP", "Solve"}
 	yes := false
 	ast.Inspect(f, func(n ast.Node) bool {
 		c, ok := n.(*ast.CallExpr)
@@ -130,7 +134,8 @@ func solves(f *ast.File) bool {
 		if slices.Contains(calls, s.Sel.Name) {
 			yes = true
 		}
-		if id, ok := s.X.(*ast.Ident); ok && imported[id.Name] && (id.Name == "saddle" || id.Name == "separable" || id.Name == "partition") {
+		if id, ok := s.X.(*ast.Ident); ok && imported[id.Name] &&
+			(id.Name == "saddle" || id.Name == "separable" || id.Name == "partition") {
 			yes = true
 		}
 		return true
@@ -204,7 +209,8 @@ func TestLearnersDoNotIterate(t *testing.T) {
 // What the test above looks for is found where it is.
 func TestIterations(t *testing.T) {
 	parse := func(body string) *ast.File {
-		f, err := parser.ParseFile(token.NewFileSet(), "", "package p\n\nfunc Train(c *run.Control) {\n"+body+"\n}", 0)
+		f, err := parser.ParseFile(token.NewFileSet(), "",
+			"package p\n\nfunc Train(c *run.Control) {\n"+body+"\n}", 0)
 		if err != nil {
 			t.Fatal(err)
 		}

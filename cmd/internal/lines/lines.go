@@ -12,23 +12,24 @@ import (
 	"github.com/tropica-fst/tropica/ops"
 )
 
-// Worker answers one line, which has no space at its ends and is not empty; number counts
-// all lines from 1. ok says whether the answer is one that was asked for: the others are
-// written, too, and counted.
+// Worker answers one line, which has no space at its ends and is not empty; number counts all lines
+// from 1. ok reports whether the answer is as requested; other answers are written, too, and
+// counted.
 type Worker func(text []byte, number int) (answer []byte, ok bool)
 
-// Answer writes the answer to each line of r as a line of w, in order. Empty lines have
-// none, and a byte order mark before the first is not part of it. worker is called once
-// for each of so many goroutines (at least 1), so that a Worker may keep what it uses
-// again.
+// Answer writes the answer to each line of r as a line of w, in order. Empty lines have none, and a
+// byte order mark before the first is not part of it. worker is called once for each of the given
+// number of goroutines (at least 1), so that a Worker may reuse memory.
 //
-// What is answered does not wait behind a line that takes long, nor for more lines: where
-// w has a method Flush, it is called before either.
+// Answers do not wait for a slow line, nor for more lines: where w has a method Flush, it is called
+// before either.
 //
-// An error is the first of reading, which name and line are put before, or of writing;
-// the lines read by then are answered and counted all the same. A panic of a worker goes on in the goroutine of the
-// caller as an ops.WorkerPanic, and leaves the others behind: it is for the end of the process.
-func Answer(r io.Reader, name string, w io.Writer, workers int, worker func() Worker) (failed int, err error) {
+// The error is the first of reading, prefixed with name and line, or of writing. Lines read by then
+// are answered and counted all the same. A panic of a worker continues in the goroutine of the
+// caller as an ops.WorkerPanic. The other workers are abandoned, since the process is expected to
+// end.
+func Answer(r io.Reader, name string, w io.Writer, workers int,
+	worker func() Worker) (failed int, err error) {
 	type job struct {
 		number int
 		text   []byte

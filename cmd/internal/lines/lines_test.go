@@ -53,12 +53,14 @@ func TestAnswerKeepsTheOrder(t *testing.T) {
 		var out bytes.Buffer
 		got, err := Answer(strings.NewReader(in.String()), "in", &out, workers, echo(&calls))
 		if err != nil || got != failed || out.String() != want.String() || calls.Load() != int64(workers) {
-			t.Errorf("%d workers: %d failed, want %d; %d were made; error %v; answers as they should be: %v", workers, got, failed, calls.Load(), err, out.String() == want.String())
+			t.Errorf("%d workers: %d failed, want %d; %d were made; error %v; answers as they should be: %v", workers,
+				got, failed, calls.Load(), err, out.String() == want.String())
 		}
 	}
 }
 
-// Who sends a line after having read the answer to the one before gets it, however large the buffer.
+// Who sends a line after having read the answer to the one before gets it, however large the
+// buffer.
 func TestAnswerDoesNotKeepAnswersBack(t *testing.T) {
 	ask, in := io.Pipe()
 	out, answers := io.Pipe()
@@ -89,14 +91,15 @@ func TestAnswerPassesOnWhatIsBeforeALongOne(t *testing.T) {
 	seen := make(chan bool)
 	done := make(chan error, 1)
 	go func() {
-		_, err := Answer(strings.NewReader("short\nlong\n"), "in", bufio.NewWriterSize(answers, 1<<20), 1, func() Worker {
-			return func(text []byte, _ int) ([]byte, bool) {
-				if string(text) == "long" {
-					<-seen
+		_, err := Answer(strings.NewReader("short\nlong\n"), "in", bufio.NewWriterSize(answers, 1<<20),
+			1, func() Worker {
+				return func(text []byte, _ int) ([]byte, bool) {
+					if string(text) == "long" {
+						<-seen
+					}
+					return text, true
 				}
-				return text, true
-			}
-		})
+			})
 		done <- err
 	}()
 	got := bufio.NewReader(out)
@@ -117,17 +120,19 @@ func TestAnswerErrors(t *testing.T) {
 	var out bytes.Buffer
 	broken := errors.New("broken")
 	r := io.MultiReader(strings.NewReader("a\n!b\nc"), iotest.ErrReader(broken))
-	if failed, err := Answer(r, "the.file", &out, 2, echo(&calls)); failed != 1 || !errors.Is(err, broken) || err.Error() != "the.file, line 3: broken" || out.String() != "1 a\n2 !b\n3 c\n" {
+	if failed, err := Answer(r, "the.file", &out, 2, echo(&calls)); failed != 1 || !errors.Is(err, broken) ||
+		err.Error() != "the.file, line 3: broken" || out.String() != "1 a\n2 !b\n3 c\n" {
 		t.Errorf("reading: %d, %v, %q", failed, err, out.String())
 	}
 	r = strings.NewReader(strings.Repeat("!x\n", 1000))
 	full := &fullWriter{after: 10, err: broken}
-	if failed, err := Answer(r, "in", full, 3, echo(&calls)); failed != 1000 || !errors.Is(err, broken) || full.calls != 11 {
+	if failed, err := Answer(r, "in", full, 3, echo(&calls)); failed != 1000 || !errors.Is(err, broken) ||
+		full.calls != 11 {
 		t.Errorf("writing: %d, %v, %d writes", failed, err, full.calls)
 	}
 }
 
-// fullWriter takes so many lines.
+// fullWriter accepts a number of lines.
 type fullWriter struct {
 	after, calls int
 	err          error
@@ -147,7 +152,8 @@ func TestAnswerHandsPanicsOn(t *testing.T) {
 		func() {
 			defer func() {
 				var bug *ops.WorkerPanic
-				if err, _ := recover().(error); !errors.As(err, &bug) || bug.Value != "bug" || !bytes.Contains(bug.Stack, []byte("TestAnswerHandsPanicsOn")) {
+				if err, _ := recover().(error); !errors.As(err, &bug) || bug.Value != "bug" ||
+					!bytes.Contains(bug.Stack, []byte("TestAnswerHandsPanicsOn")) {
 					t.Errorf("%d workers: %v", workers, err)
 				}
 			}()

@@ -81,10 +81,13 @@ func Parse(raw json.RawMessage) (*Spec, error) {
 	if err := json.Unmarshal(raw, &written); err != nil {
 		return nil, err
 	}
-	known := append([]string{"kind", "c", "band", "cap"}, kind.fields...) // those of common are 0 here, where the kind has none
+	// those of common are 0 here, where the kind has none
+	known := append([]string{"kind", "c", "band", "cap"}, kind.fields...)
 	for _, field := range slices.Sorted(maps.Keys(written)) {
-		if !slices.ContainsFunc(known, func(f string) bool { return strings.EqualFold(f, field) }) { // as encoding/json takes names
-			s.Ignored = append(s.Ignored, fmt.Sprintf("%q, which %s losses do not have (they have %s)", field, in.Kind, strings.Join(kind.fields, ", ")))
+		// as encoding/json takes names
+		if !slices.ContainsFunc(known, func(f string) bool { return strings.EqualFold(f, field) }) {
+			s.Ignored = append(s.Ignored, fmt.Sprintf("%q, which %s losses do not have (they have %s)", field, in.Kind,
+				strings.Join(kind.fields, ", ")))
 		}
 	}
 	return s, nil
@@ -123,7 +126,8 @@ func (s *Spec) common(in *lossInput) error {
 
 // errNoCost refuses a loss that is 0 for every string, which is the zero value that the
 // library takes for its default.
-var errNoCost = errors.New("all its costs are 0, so that it is 0 for every string; a case without a loss has gamma 0")
+var errNoCost = errors.New("all its costs are 0, so that it is 0 for every string; a case without a loss " +
+	"has gamma 0")
 
 func (s *Spec) edit(in *lossInput) error {
 	e := losses.Edit{Band: s.Band}
@@ -145,7 +149,8 @@ func (s *Spec) edit(in *lossInput) error {
 	if e.Del, e.DelTable, err = in.Del.numbers("del", 1); err != nil {
 		return err
 	}
-	if e.Match == 0 && e.Sub == 0 && e.Ins == 0 && e.Del == 0 && e.SubTable == nil && e.InsTable == nil && e.DelTable == nil {
+	if e.Match == 0 && e.Sub == 0 && e.Ins == 0 && e.Del == 0 && e.SubTable == nil && e.InsTable == nil &&
+		e.DelTable == nil {
 		return errNoCost
 	}
 	s.Direct, s.Value = e, e.Value
@@ -165,7 +170,8 @@ func (s *Spec) local(in *lossInput) error {
 		in   *costTable
 		def  float64
 		to   *float64
-	}{{"match", in.Match, 1, &x.Match}, {"sub", in.Sub, -1, &x.Sub}, {"ins", in.Ins, -1, &x.Ins}, {"del", in.Del, -1, &x.Del}} {
+	}{{"match", in.Match, 1, &x.Match}, {"sub", in.Sub, -1, &x.Sub}, {"ins", in.Ins, -1, &x.Ins},
+		{"del", in.Del, -1, &x.Del}} {
 		v, err := f.in.number(f.name, f.def)
 		if err != nil {
 			return err

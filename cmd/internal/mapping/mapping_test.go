@@ -18,7 +18,8 @@ func TestMap(t *testing.T) {
 	v.AddArc(0, fst.Arc[semiring.Tropical]{ILabel: 1, OLabel: 2, Weight: 3, NextState: v.AddState()})
 	v.SetFinal(1, 4)
 	var file bytes.Buffer
-	if err := fst.Write(&file, fst.NewConst[semiring.Tropical](v), &fst.WriteOptions{Type: "const"}); err != nil {
+	if err := fst.Write(&file, fst.NewConst[semiring.Tropical](v),
+		&fst.WriteOptions{Type: "const"}); err != nil {
 		t.Fatal(err)
 	}
 	name := filepath.Join(t.TempDir(), "m.fst")
@@ -58,13 +59,15 @@ func TestMap(t *testing.T) {
 	}
 }
 
-// What has been released is read as before, of a file of many pages; what is no part of the mapping stays.
+// What has been released is read as before, of a file of many pages; what is no part of the mapping
+// stays.
 func testRelease(t *testing.T, v *fst.Vector[semiring.Tropical]) {
 	for q := range fst.StateID(100_000) {
 		v.AddArc(v.AddState()-1, fst.Arc[semiring.Tropical]{ILabel: 1, OLabel: fst.Label(q), NextState: q})
 	}
 	var file bytes.Buffer
-	if err := fst.Write(&file, fst.NewConst[semiring.Tropical](v), &fst.WriteOptions{Type: "const"}); err != nil {
+	if err := fst.Write(&file, fst.NewConst[semiring.Tropical](v),
+		&fst.WriteOptions{Type: "const"}); err != nil {
 		t.Fatal(err)
 	}
 	name := filepath.Join(t.TempDir(), "large.fst")

@@ -17,9 +17,9 @@ type File struct{ data []byte }
 
 // Map maps f, which must be a regular file and can be closed afterwards.
 //
-// The file must not be cut off as long as the mapping is used: the program would be killed
-// by a fault where a page is gone, as with any mapping. Who cannot be sure of that reads it with
-// fst.Read, which copies. On systems without mappings the file is read.
+// The file must not be truncated while the mapping is used: as with any mapping, accessing a
+// missing page kills the program by a fault. If you cannot rule that out, use fst.Read, which
+// copies. On systems without mappings the file is read.
 func Map(f *os.File) (*File, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -44,9 +44,9 @@ func Map(f *os.File) (*File, error) {
 // Bytes returns the contents of the file, to be read only, until Close.
 func (m *File) Bytes() []byte { return m.data }
 
-// Close ends the mapping. Machines that fst.ReadBytes made of it, and slices of their arcs,
-// must not be used any more: nobody but the caller knows when the last is gone, which is why
-// the garbage collector does not do this.
+// Close ends the mapping. Machines that fst.ReadBytes made of it, and slices of their arcs, must
+// not be used any more. Only the caller knows when the last is gone, which is why the garbage
+// collector does not close mappings.
 func (m *File) Close() error {
 	if m.data == nil {
 		return nil

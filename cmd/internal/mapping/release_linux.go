@@ -9,13 +9,15 @@ import (
 // kept is how many bytes from the beginning of a mapping Release leaves where they are.
 const kept = 16 << 20
 
-// Release gives the memory of a part of Bytes back: of the pages that end in it. They are to be read as before, and
-// then come from the file again, which the system mostly has in memory. Parts are to be released in order, for
-// the page that is in two of them to go with the second. It is made for fst.ReadOptions.Checked.
+// Release returns the memory of a part of Bytes to the system: the pages that end in it. They can
+// be read as before, and then come from the file again, which the system mostly has in memory.
+// Release parts in order, so that a page in two of them goes with the second. It is made for
+// fst.ReadOptions.Checked.
 //
-// The first 16 MiB stay (kept): to give a page back costs half of what it took to have it, and to have it again as much once
-// more. Reading a lexicon of 30 MB (read_const_L of the benchmark, medians of 15 processes of each in turn), where the file
-// came from the disk in large pieces, and where it had just been written in small ones:
+// The first 16 MiB stay (kept). Returning a page costs half of what it took to read it, and reading
+// it again costs as much once more. Reading a lexicon of 30 MB gave the figures below (read_const_L
+// of the benchmark, medians of 15 processes of each in turn). The file came from the disk in large
+// pieces, or had just been written in small ones:
 //
 //	given back      from the disk   just written   most resident
 //	nothing         2.1 ms          4.0 ms         39 MB

@@ -38,11 +38,12 @@ func lock(f *os.File) (unlock func(), err error) {
 	return func() { syscall.Close(held) }, nil
 }
 
-// openNew makes a file that was not there. It spares what os.OpenFile does to find out that a regular file
-// is not to be waited for: five system calls of some twenty for a file.
+// openNew creates a file that does not exist. It avoids the system calls by which os.OpenFile finds
+// out that a regular file needs no polling: five of some twenty for a file.
 func openNew(name string, perm fs.FileMode) (*os.File, error) {
 	for {
-		fd, err := syscall.Open(name, syscall.O_WRONLY|syscall.O_CREAT|syscall.O_EXCL|syscall.O_CLOEXEC, uint32(perm.Perm()))
+		fd, err := syscall.Open(name, syscall.O_WRONLY|syscall.O_CREAT|syscall.O_EXCL|syscall.O_CLOEXEC,
+			uint32(perm.Perm()))
 		if err == nil {
 			return os.NewFile(uintptr(fd), name), nil
 		}

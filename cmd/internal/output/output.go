@@ -20,9 +20,9 @@ import (
 // their final place and renamed on Commit; devices, pipes and standard output
 // are written straight through a buffer.
 //
-// A file that is there already and that a rename would not do for (it has other
-// names, its owner cannot be kept, its folder takes no file, it is mounted by
-// itself) is overwritten on Commit, with what is complete by then.
+// An existing file that a rename cannot replace is overwritten on Commit, with what is complete by
+// then. This is a file with other names, whose owner cannot be kept, whose folder takes no file, or
+// that is a mount point.
 type File struct {
 	name  string // for messages
 	w     *bufio.Writer
@@ -77,9 +77,9 @@ func create(temp string, perm fs.FileMode) (*os.File, error) {
 	return f, err
 }
 
-// settle ends what create began: it does what is left to do, if anything, and removes temp where that has not
-// given it another name. Stop waits for
-// it, so that the end of the process does not come in the middle of an overwriting.
+// settle ends what create began: it does what is left to do, if anything, and removes temp where
+// that has not given it another name. Stop waits for it, so that the end of the process does not
+// come in the middle of an overwriting.
 func settle(temp string, do func() (renamed bool, err error)) error {
 	unfinished.Lock()
 	defer unfinished.Unlock()
@@ -100,9 +100,9 @@ func settle(temp string, do func() (renamed bool, err error)) error {
 	return err
 }
 
-// Create opens name for writing; "", "-" and /dev/stdout are stdout. Nothing appears at name
-// before Commit, unless it is a device, a pipe, or a descriptor that is open already (/dev/fd/3), through
-// which others write, too.
+// Create opens name for writing; "", "-" and /dev/stdout are stdout. Nothing appears at name before
+// Commit, except for a device, a pipe, or a descriptor that is already open (/dev/fd/3), through
+// which others may write, too.
 func Create(name string, stdout io.Writer) (*File, error) {
 	fd, open := descriptor(name)
 	switch {
@@ -143,7 +143,8 @@ func Create(name string, stdout io.Writer) (*File, error) {
 	return f, nil
 }
 
-// descriptor returns which descriptor of this process a name stands for, where the system has such names.
+// descriptor returns which descriptor of this process a name stands for, where the system has such
+// names.
 func descriptor(name string) (fd uintptr, ok bool) {
 	if runtime.GOOS == "windows" {
 		return 0, false
@@ -163,7 +164,8 @@ func descriptor(name string) (fd uintptr, ok bool) {
 	return 0, false
 }
 
-// descriptors are those that have been written to by their numbers. They stay open: a second result may go there.
+// descriptors are those that have been written to by their numbers. They stay open: a second result
+// may go there.
 var descriptors struct {
 	sync.Mutex
 	files map[uintptr]*os.File
@@ -215,7 +217,7 @@ func (f *File) over(info fs.FileInfo) error {
 		f.place = true // the other names are to see it
 	}
 	if !f.place {
-		// Nobody else may read it until it has the owner and the mode that it is to have.
+		// No one else may read it until it has its final owner and mode.
 		f.f, f.temp, f.free, err = temporary(f.path, 0o600)
 		if err == nil || errors.Is(err, ErrStopped) {
 			return err
@@ -274,8 +276,8 @@ func (f *File) Write(p []byte) (int, error) {
 	return n, f.err
 }
 
-// named is err under the name of the file that is wanted, not of the temporary one, or what the system calls
-// standard output.
+// named is err under the name of the file that is wanted, not of the temporary one, or what the
+// system calls standard output.
 func (f *File) named(err error) error {
 	var pe *fs.PathError
 	if errors.As(err, &pe) && (f.temp == "" || pe.Path == f.temp) {
@@ -284,7 +286,7 @@ func (f *File) named(err error) error {
 	return err
 }
 
-// writeError is an error of writing that says of which file.
+// writeError is an error of writing that names the file.
 type writeError struct {
 	name string
 	err  error
@@ -293,11 +295,11 @@ type writeError struct {
 func (e *writeError) Error() string { return "writing " + e.name + ": " + e.err.Error() }
 func (e *writeError) Unwrap() error { return e.err }
 
-// Whole tells whether the file appears whole, on Commit. Others (standard output,
-// devices, pipes) get what is written when the buffer is full, or Flush is called.
+// Whole reports whether the file appears whole, on Commit. Others (standard output, devices, pipes)
+// get what is written when the buffer is full, or Flush is called.
 func (f *File) Whole() bool { return f.whole }
 
-// Flush hands over what was written to a file that does not appear whole.
+// Flush passes on what was written, for a file that does not appear whole.
 func (f *File) Flush() error {
 	if f.err == nil && !f.Whole() {
 		f.err = f.written(f.named(f.w.Flush()))
@@ -376,7 +378,8 @@ func (f *File) overwrite() error {
 		err = e
 	}
 	if err != nil {
-		return fmt.Errorf("%w; the file is incomplete, as it could only be written over: repeat it, or write elsewhere", err)
+		return fmt.Errorf("%w; the file is incomplete, as it could only be written over: repeat it, or write "+
+			"elsewhere", err)
 	}
 	return nil
 }

@@ -96,7 +96,8 @@ func TestErrors(t *testing.T) {
 		t.Errorf("creating over a folder: %v", err)
 	}
 	missing := filepath.Join(dir, "no", "such", "x")
-	if _, err := Create(missing, nil); err == nil || !strings.Contains(err.Error(), missing) || strings.Contains(err.Error(), ".tmp") {
+	if _, err := Create(missing, nil); err == nil || !strings.Contains(err.Error(), missing) ||
+		strings.Contains(err.Error(), ".tmp") {
 		t.Errorf("creating in no folder: %v", err)
 	}
 	f, err := Create("-", full{})

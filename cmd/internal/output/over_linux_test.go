@@ -104,7 +104,8 @@ func writeAmongOthers(t *testing.T, dir, path string, before os.FileInfo) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := write(filepath.Join(dir, "b"), "new"); info.Mode().Perm() == 0o555 && (err == nil || !strings.Contains(err.Error(), "permission denied")) {
+	if err := write(filepath.Join(dir, "b"), "new"); info.Mode().Perm() == 0o555 &&
+		(err == nil || !strings.Contains(err.Error(), "permission denied")) {
 		t.Errorf("a new file in a folder that takes none: %v", err)
 	}
 }
@@ -164,7 +165,8 @@ func TestOverwriteFails(t *testing.T) {
 	}
 }
 
-// What goes to a descriptor by its number goes through it: what others write there stays, before and behind.
+// What goes to a descriptor by its number goes through it: what others write there stays, before
+// and behind.
 func TestOpenDescriptors(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
 	shared, err := os.Create(path)

@@ -13,18 +13,17 @@ import (
 	"sync"
 )
 
-// What a process that was killed left behind is found again by its name: there are a
-// few names beside each target, and the temporary file of a living process is locked.
-// The lock goes with the process, however that ends. Rivals: a file without a name
-// (O_TMPFILE) leaves nothing, but is Linux's alone, not every file system's, and
-// cannot be put in the place of another without a name on the way; names drawn at
-// random need a look through the whole folder.
+// Leftovers of a killed process are found again by their names: each target has a few names beside
+// it, and the temporary file of a living process is locked. The lock goes with the process, however
+// that ends. Two alternatives were rejected. A file without a name (O_TMPFILE) leaves nothing, but
+// it exists only on Linux and some file systems, and needs a name on the way to replace another
+// file. Names drawn at random require reading the whole folder.
 //
 // Where locks are missing (Windows, some network file systems), names in use and names
 // left behind cannot be told apart, and stay.
 
-// slots is how many names there are beside a target. More writers of one target at
-// once than that get names at random, which nobody looks for.
+// slots is the number of names beside a target. If more writers use one target at once, the others
+// get random names, which are not cleaned up.
 const slots = 8
 
 func slotName(path string, slot int) string {
@@ -69,7 +68,7 @@ func temporary(path string, perm fs.FileMode) (f *os.File, temp string, free fun
 		}
 		unlock, err := lock(g)
 		if err == errLocked || err == nil && !isAt(g, name) {
-			// Somebody found it before it was locked, and removes it, or has.
+			// Another process found it before it was locked, and removes it or has removed it.
 			g.Close()
 			forget(name)
 			if unlock != nil {
@@ -77,7 +76,7 @@ func temporary(path string, perm fs.FileMode) (f *os.File, temp string, free fun
 			}
 			continue
 		}
-		f, temp, free = g, name, unlock // with any other error nobody has locks here
+		f, temp, free = g, name, unlock // any other error means that there are no locks here
 	}
 	for f == nil {
 		temp = fmt.Sprintf("%s.%08x.tmp", short(path), rand.Uint32())
@@ -88,9 +87,9 @@ func temporary(path string, perm fs.FileMode) (f *os.File, temp string, free fun
 	return f, temp, free, nil
 }
 
-// folders are those in which this process has made temporary files, each with the names of such files that
-// were there when it made the second: whoever writes thousands of files into a folder does not look for
-// slots names of each. (nil: there was but one as yet.)
+// folders are those in which this process has made temporary files, each with the names of such
+// files that existed when it made the second. A process that writes thousands of files into a
+// folder then does not look for slots names of each. Nil means that it has made only one.
 var folders struct {
 	sync.Mutex
 	left map[string]map[string]bool
@@ -151,9 +150,9 @@ func isAt(f *os.File, name string) bool {
 	return err == nil && os.SameFile(a, b)
 }
 
-// removeAbandoned removes a temporary file if no process holds it, and reports whether
-// it did. While the lock is held, nobody else removes or renames it: the name is
-// the same file's from the look to the removal.
+// removeAbandoned removes a temporary file if no process holds it, and reports whether it did.
+// While the lock is held, no other process removes or renames the file, so the name still belongs
+// to it.
 func removeAbandoned(name string) bool {
 	if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() {
 		return false

@@ -59,7 +59,8 @@ func TestAbandonedIsRemoved(t *testing.T) {
 	}
 	io.WriteString(living, "living")
 	const others = "a.0.tmp a.tmp "
-	if got := names(t, dir); got != others+"a.tropica0.tmp a.tropica1.tmp a.tropica2.tmp a.tropica3.tmp b.tropica0.tmp" {
+	if got := names(t, dir); got != others+"a.tropica0.tmp a.tropica1.tmp a.tropica2.tmp a.tropica3.tmp "+
+		"b.tropica0.tmp" {
 		t.Fatalf("four writers: the folder holds %q", got)
 	}
 	for _, c := range killed {
@@ -121,8 +122,8 @@ func TestManyWriters(t *testing.T) {
 	}
 }
 
-// A process that writes many files into a folder looks for what was left beside each all the same, but in one look
-// through the folder; what other processes leave there meanwhile is in nobody's way.
+// A process that writes many files into a folder still finds leftovers beside each, by reading the
+// folder once. Files that other processes leave there meanwhile do no harm.
 func TestManyFilesOfAFolder(t *testing.T) {
 	dir := t.TempDir()
 	path := func(i int) string { return filepath.Join(dir, fmt.Sprintf("file%d", i)) }

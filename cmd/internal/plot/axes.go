@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// legendGap is the room of an entry of the legend beside its name: the sample and what is around it.
+// legendGap is the room of an entry of the legend beside its name: the sample and what is around
+// it.
 const legendGap = sampleWidth + 20
 
 func (d *drawing) drawLegend(y float64) {
@@ -84,7 +85,8 @@ func (d *drawing) drawCategories(l, r, b float64) {
 	}
 	for i, c := range d.Categories {
 		if i%every == 0 {
-			d.out.text("tick", "middle", l+(float64(i)+0.5)*step, b+fontSize+6, fit(c, fontSize, step*float64(every)-4))
+			d.out.text("tick", "middle", l+(float64(i)+0.5)*step, b+fontSize+6,
+				fit(c, fontSize, step*float64(every)-4))
 		}
 	}
 }
@@ -154,6 +156,7 @@ func (d *drawing) drawNames() {
 	for _, n := range list {
 		x := d.width - d.right + 7
 		d.sample(n.i, x, n.y)
-		d.out.text("name "+class("f", n.i), "start", x+sampleWidth+5, n.y+4, fit(d.Series[n.i].Name, fontSize, d.nameWidth+4))
+		d.out.text("name "+class("f", n.i), "start", x+sampleWidth+5, n.y+4,
+			fit(d.Series[n.i].Name, fontSize, d.nameWidth+4))
 	}
 }

@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// Box makes box plots of values, a list for each category: a box between the quartiles with a line
-// at the median, whiskers to the last values within one and a half times its height, and a mark for
-// each beyond. Values that are not finite are left out.
+// Box draws box plots of values, a list for each category. The box is between the quartiles with a
+// line at the median. Whiskers go to the last values within one and a half times its height, and
+// each value beyond has a mark. Values that are not finite are left out.
 func Box(name string, values [][]float64) Series {
 	s := Series{Name: name, Kind: Boxes}
 	for _, list := range values {

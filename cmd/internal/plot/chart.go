@@ -1,13 +1,12 @@
 // Package plot draws charts as SVG: lines with bands, steps, points, bars and
 // histograms, on linear or logarithmic axes.
 //
-// A Chart is a value; Write draws it. The result is one XML file without scripts,
-// fonts or links, at home on light and dark pages (it follows
-// prefers-color-scheme), and the same bytes for the same chart. Values that are not
-// finite, or not positive on a logarithmic axis, leave gaps. The colours are told
-// apart by people who do not see all of them (after M. Okabe and K. Ito, 2002). A picture
-// works in grey, too: lines differ by their dashes, points by their shapes, bars by hatches. Of lines
-// that lie on one another each shows through the gaps of the later ones.
+// A Chart is a value; Write draws it. The result is one XML file without scripts, fonts or links.
+// It suits light and dark pages (it follows prefers-color-scheme), and has the same bytes for the
+// same chart. Values that are not finite, or not positive on a logarithmic axis, leave gaps.
+// Readers with colour blindness can distinguish the colours (after M. Okabe and K. Ito, 2002). A
+// picture works in grey, too: lines differ by their dashes, points by their shapes, bars by
+// hatches. Where lines coincide, each shows through the gaps of the later ones.
 package plot
 
 import (
@@ -103,15 +102,19 @@ func (c *Chart) check() error {
 		cells += n
 		switch {
 		case c.Categories != nil && (s.X != nil || n != len(c.Categories)):
-			return fmt.Errorf("plot: series %q: %d values of Y (and %d of X) for %d categories", s.Name, n, len(s.X), len(c.Categories))
+			return fmt.Errorf("plot: series %q: %d values of Y (and %d of X) for %d categories", s.Name, n, len(s.X),
+				len(c.Categories))
 		case c.Categories == nil && s.Kind == Bars && len(s.X) != n+1:
-			return fmt.Errorf("plot: series %q: %d edges for %d bars; there is one more edge than bars", s.Name, len(s.X), n)
+			return fmt.Errorf("plot: series %q: %d edges for %d bars; there is one more edge than bars",
+				s.Name, len(s.X), n)
 		case c.Categories == nil && s.Kind != Bars && len(s.X) != n:
 			return fmt.Errorf("plot: series %q: %d values of X, %d of Y", s.Name, len(s.X), n)
-		case s.Kind == Boxes && (c.Categories == nil || c.Horizontal || len(s.from) != n || len(s.to) != n || len(s.beyond) != n):
+		case s.Kind == Boxes && (c.Categories == nil || c.Horizontal || len(s.from) != n || len(s.to) != n ||
+			len(s.beyond) != n):
 			return fmt.Errorf("plot: series %q: boxes are made by Box, and stand upright over categories", s.Name)
 		case (s.Low == nil) != (s.High == nil) || s.Low != nil && (len(s.Low) != n || len(s.High) != n):
-			return fmt.Errorf("plot: series %q: %d lower and %d upper limits for %d values", s.Name, len(s.Low), len(s.High), n)
+			return fmt.Errorf("plot: series %q: %d lower and %d upper limits for %d values", s.Name,
+				len(s.Low), len(s.High), n)
 		}
 	}
 	if c.Categories != nil && len(c.Categories)*max(1, len(c.Series)) > maxCells {

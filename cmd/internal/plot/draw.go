@@ -51,7 +51,8 @@ func (d *drawing) measure() {
 	if d.Height == 0 {
 		d.height = 440
 		if d.Horizontal {
-			d.height = math.Min(maxSide, d.top+d.bottom+float64(len(d.Categories))*math.Max(categoryPx, 9*float64(len(d.Series))+6))
+			d.height = math.Min(maxSide, d.top+d.bottom+float64(len(d.Categories))*math.Max(
+				categoryPx, 9*float64(len(d.Series))+6))
 		}
 	}
 	// Names at the ends of lines, and of what stands at the left.
@@ -208,10 +209,13 @@ func (d *drawing) draw() {
 	if title == "" {
 		title = strings.TrimSpace(d.YLabel + " " + d.XLabel)
 	}
-	o.printf("<title>%s</title>\n<desc>%s</desc>\n<style>\n%s</style>\n", escape(title), escape(d.describe()), style())
+	o.printf("<title>%s</title>\n<desc>%s</desc>\n<style>\n%s</style>\n", escape(title),
+		escape(d.describe()), style())
 	// Pictures on one page have the same name for the plane only where it is the same.
-	plane := fmt.Sprintf("plane%.0f-%.0f-%.0f-%.0f", 100*d.left, 100*d.top, 100*d.right, 100*d.bottom) + fmt.Sprintf("-%.0f-%.0f", d.width, d.height)
-	o.printf(`<clipPath id="%s"><rect x="%s" y="%s" width="%s" height="%s"/></clipPath>`+"\n", plane, px(d.left-3), px(d.top-3), px(d.width-d.right-d.left+6), px(d.height-d.bottom-d.top+6))
+	plane := fmt.Sprintf("plane%.0f-%.0f-%.0f-%.0f", 100*d.left, 100*d.top, 100*d.right, 100*d.bottom) +
+		fmt.Sprintf("-%.0f-%.0f", d.width, d.height)
+	o.printf(`<clipPath id="%s"><rect x="%s" y="%s" width="%s" height="%s"/></clipPath>`+"\n", plane,
+		px(d.left-3), px(d.top-3), px(d.width-d.right-d.left+6), px(d.height-d.bottom-d.top+6))
 	d.drawHatches()
 	o.printf(`<rect class="ground" width="100%%" height="100%%"/>` + "\n")
 	y := 14.0
@@ -252,7 +256,7 @@ func (d *drawing) draw() {
 	o.printf("</svg>\n")
 }
 
-// describe is what a reader who does not see the picture is told.
+// describe is the text for readers who cannot see the picture.
 func (d *drawing) describe() string {
 	var parts []string
 	for _, s := range d.Series {
@@ -274,8 +278,9 @@ func (d *drawing) describe() string {
 // class names the colour of a series for strokes (s) or fills (f).
 func class(what string, i int) string { return fmt.Sprintf("%s%d", what, i%len(lightColours)) }
 
-// dashes are the patterns of lines by series: drawn, gap, drawn, gap and so on, in pixels. No two are alike, and each
-// later one leaves more gaps: of lines that lie on one another, which are drawn in their order, every one can be seen.
+// dashes are the patterns of lines by series: drawn, gap, drawn, gap and so on, in pixels. No two
+// are alike, and each later one leaves more gaps. Of lines that coincide, which are drawn in this
+// order, every one can be seen.
 var dashes = []string{"", "14 6", "10 4 2 4", "6 6", "9 3 2 3 2 9", "4 9", "2 4 2 10", "2 12"}
 
 // dashedPattern is that of Series.Dashed.
@@ -304,7 +309,8 @@ const sampleWidth = 34.0
 
 // sample draws a short piece of the line of a series.
 func (d *drawing) sample(i int, x, y float64) {
-	d.out.printf(`<line class="l %s" x1="%s" y1="%s" x2="%s" y2="%s"%s/>`+"\n", class("s", i), px(x), px(y), px(x+sampleWidth), px(y), dash(i, d.Series[i]))
+	d.out.printf(`<line class="l %s" x1="%s" y1="%s" x2="%s" y2="%s"%s/>`+"\n", class("s", i), px(x), px(y),
+		px(x+sampleWidth), px(y), dash(i, d.Series[i]))
 	if d.marked(i) {
 		d.mark(i, x+sampleWidth/2, y)
 	}
@@ -313,8 +319,10 @@ func (d *drawing) sample(i int, x, y float64) {
 // marked reports whether the points of a line have marks: where they are few.
 func (d *drawing) marked(i int) bool { return d.Series[i].Kind == Line && len(d.Series[i].Y) <= 25 }
 
-// hatches are the patterns of bars by series, as paths in a square of 6 pixels, for pictures without colours.
-var hatches = []string{"", "M0 6L6 0", "M0 0L6 6", "M0 3H6", "M3 0V6", "M0 6L6 0M0 0L6 6", "M0 3H6M3 0V6", "M2 3H4"}
+// hatches are the patterns of bars by series, as paths in a square of 6 pixels, for pictures
+// without colours.
+var hatches = []string{"", "M0 6L6 0", "M0 0L6 6", "M0 3H6", "M3 0V6", "M0 6L6 0M0 0L6 6",
+	"M0 3H6M3 0V6", "M2 3H4"}
 
 // hatched reports whether bars have hatches: where there are bars of more than one series.
 func (d *drawing) hatched() bool { return len(indices(d.Series, Bars, Boxes)) > 1 }
@@ -335,7 +343,8 @@ func (d *drawing) drawHatches() {
 		return
 	}
 	for k, path := range hatches {
-		if k == 0 || !slices.ContainsFunc(indices(d.Series, Bars, Boxes), func(i int) bool { return i%len(hatches) == k }) {
+		if k == 0 || !slices.ContainsFunc(indices(d.Series, Bars, Boxes),
+			func(i int) bool { return i%len(hatches) == k }) {
 			continue
 		}
 		d.out.printf(`<pattern id="hatch%d" width="6" height="6" patternUnits="userSpaceOnUse"><path class="hatch" d="%s"/></pattern>`+"\n", k, path)

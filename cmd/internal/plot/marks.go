@@ -36,8 +36,8 @@ func (d *drawing) pieces(xs, ys []float64, steps bool) [][]point {
 func (d *drawing) clampX(x float64) float64 { return math.Min(math.Max(x, -4*maxSide), 4*maxSide) }
 func (d *drawing) clampY(y float64) float64 { return math.Min(math.Max(y, -4*maxSide), 4*maxSide) }
 
-// thin leaves out points that cannot be seen: of those on one pixel of x that
-// follow one another, the first, the last, the highest and the lowest stay.
+// thin omits points that cannot be seen. Of consecutive points on one pixel of x it keeps the
+// first, the last, the highest and the lowest.
 func thin(ps []point) []point {
 	if len(ps) < 1000 {
 		return ps
@@ -141,8 +141,8 @@ func centres(n int) []float64 {
 	return out
 }
 
-// mark draws the sign of a series of points: four shapes, filled and then hollow, so that colour is not all
-// that tells them apart.
+// mark draws the sign of a series of points: four shapes, filled and then hollow, so that colour is
+// not all that tells them apart.
 func (d *drawing) mark(i int, x, y float64) {
 	o := &d.out
 	c := "p " + class("f", i)
@@ -218,7 +218,8 @@ func (d *drawing) drawBars(i int, s Series) {
 				continue
 			}
 			x1, x2, top := d.clampX(d.x.at(s.X[k])), d.clampX(d.x.at(s.X[k+1])), d.clampY(d.y.at(y))
-			d.bar("over", i, math.Min(x1, x2), math.Min(top, base), math.Max(math.Abs(x2-x1)-0.5, 0.5), math.Abs(base-top), "")
+			d.bar("over", i, math.Min(x1, x2), math.Min(top, base), math.Max(math.Abs(x2-x1)-0.5, 0.5),
+				math.Abs(base-top), "")
 		}
 		return
 	}

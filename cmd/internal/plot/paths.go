@@ -91,8 +91,10 @@ func (p *Paths) Write(w io.Writer) error {
 		right, up    string
 		least, most  float64
 		first, final float64
-	}{{left, p.XLabel, p.YLabel, x.lo, x.lo + side/scale, y.lo, y.lo + side/scale}, {from, p.TimeLabel, p.XLabel, t.lo, t.hi, x.lo, x.hi}} {
-		d.printf(`<rect class="grid" x="%s" y="%s" width="%s" height="%s" fill="none"/>`+"\n", px(box.at), px(top), px(side), px(side))
+	}{{left, p.XLabel, p.YLabel, x.lo, x.lo + side/scale, y.lo, y.lo + side/scale},
+		{from, p.TimeLabel, p.XLabel, t.lo, t.hi, x.lo, x.hi}} {
+		d.printf(`<rect class="grid" x="%s" y="%s" width="%s" height="%s" fill="none"/>`+"\n", px(box.at), px(top),
+			px(side), px(side))
 		number := func(v float64) string { return fmt.Sprintf("%.4g", v) }
 		d.text("", "start", box.at, top+side+16, number(box.least))
 		d.text("", "end", box.at+side, top+side+16, number(box.most))

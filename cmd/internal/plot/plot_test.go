@@ -58,22 +58,47 @@ func charts() map[string]plot.Chart {
 	rgb := curve(100, func(t float64) float64 { return math.Round(1000*(0.05+0.3/math.Sqrt(t))) / 10 })
 	gb := curve(100, func(t float64) float64 { return math.Round(1000*(0.07+0.3/math.Sqrt(t))) / 10 })
 	return map[string]plot.Chart{
-		"lines": {Title: "Error by round", Subtitle: "sonar, mean of 10 trials, band of one standard deviation", XLabel: "round", YLabel: "test error, %",
-			Series: []plot.Series{{Name: "RGB", X: count(100), Y: rgb, Low: shift(rgb, -1.5), High: shift(rgb, 1.5)}, {Name: "gradient boosting", X: count(100), Y: gb, Low: shift(gb, -2), High: shift(gb, 2)}, {Name: "XGBoost", X: count(100), Y: shift(gb, 0.4), Dashed: true}},
+		"lines": {Title: "Error by round", Subtitle: "sonar, mean of 10 trials, band of one standard deviation",
+			XLabel: "round", YLabel: "test error, %", Series: []plot.Series{
+				{Name: "RGB", X: count(100), Y: rgb, Low: shift(rgb, -1.5), High: shift(rgb, 1.5)},
+				{Name: "gradient boosting", X: count(100), Y: gb, Low: shift(gb, -2), High: shift(gb, 2)},
+				{Name: "XGBoost", X: count(100), Y: shift(gb, 0.4), Dashed: true}},
 			HRules: []plot.Rule{{At: 26.94, Label: "thesis"}}},
-		"log": {Title: "Duality gap <certified> & \"sound\"", XLabel: "iteration", YLabel: "gap", LogX: true, LogY: true,
-			Series: []plot.Series{{Name: "mirror-prox", X: count(1000), Y: curve(1000, func(t float64) float64 { return math.Round(1e6*3/t) / 1e6 })}, {Name: "gradient descent-ascent", X: count(1000), Y: curve(1000, func(t float64) float64 { return math.Round(1e6*2/math.Sqrt(t)) / 1e6 })}}},
-		"bars": {Title: "Error by source", YLabel: "error, %", Categories: []string{"books", "dvd", "electronics", "uniform", "agnostic"},
-			Series: []plot.Series{{Name: "AdaBoost, all", Kind: plot.Bars, Y: []float64{25.35, 22.43, 20.95, 22.91, 25.52}, Low: []float64{23.85, 21.38, 19, 22.06, 24.24}, High: []float64{26.85, 23.48, 22.9, 23.76, 26.8}}, {Name: "MULTIBOOST", Kind: plot.Bars, Y: []float64{23.3, 21.9, 19.8, 21.7, 23.6}}}},
-		"importance": {Title: "Importance by gain", YLabel: "share", Horizontal: true, Categories: []string{"capital_gain", "marital_status=Married-civ-spouse", "education_num", "age", "a name that is much longer than any sensible name of a column would be"},
+		"log": {Title: "Duality gap <certified> & \"sound\"", XLabel: "iteration", YLabel: "gap",
+			LogX: true, LogY: true, Series: []plot.Series{
+				{Name: "mirror-prox", X: count(1000), Y: curve(
+					1000, func(t float64) float64 { return math.Round(1e6*3/t) / 1e6 })},
+				{Name: "gradient descent-ascent", X: count(1000),
+					Y: curve(1000, func(t float64) float64 { return math.Round(1e6*2/math.Sqrt(t)) / 1e6 })}}},
+		"bars": {Title: "Error by source", YLabel: "error, %",
+			Categories: []string{"books", "dvd", "electronics", "uniform", "agnostic"},
+			Series: []plot.Series{{Name: "AdaBoost, all", Kind: plot.Bars,
+				Y: []float64{25.35, 22.43, 20.95, 22.91, 25.52}, Low: []float64{23.85, 21.38, 19, 22.06, 24.24},
+				High: []float64{26.85, 23.48, 22.9, 23.76, 26.8}},
+				{Name: "MULTIBOOST", Kind: plot.Bars, Y: []float64{23.3, 21.9, 19.8, 21.7, 23.6}}}},
+		"importance": {Title: "Importance by gain", YLabel: "share", Horizontal: true,
+			Categories: []string{"capital_gain", "marital_status=Married-civ-spouse", "education_num", "age",
+				"a name that is much longer than any sensible name of a column would be"},
 			Series: []plot.Series{{Kind: plot.Bars, Y: []float64{0.41, 0.27, 0.18, 0.09, 0.0004}}}},
-		"histogram": {Title: "Margins", XLabel: "margin", YLabel: "share of rows", VRules: []plot.Rule{{At: 0, Label: "decision"}},
-			Series: []plot.Series{{Name: "training", Kind: plot.Bars, X: []float64{-2, -1, 0, 1, 2, 3}, Y: []float64{0.05, 0.1, 0.3, 0.4, 0.15}}, {Name: "test", Kind: plot.Bars, X: []float64{-2, -1, 0, 1, 2, 3}, Y: []float64{0.1, 0.2, 0.3, 0.3, 0.1}}}},
-		"cumulative": {Title: "Margin distribution", XLabel: "margin", YLabel: "share of rows", Series: []plot.Series{plot.Cumulative("training", normal(40, 2)), plot.Cumulative("test", normal(30, 1))}},
-		"scatter":    {Title: "Trade-off of two objectives", XLabel: "hinge", YLabel: "cross-entropy", Series: []plot.Series{{Name: "fixed mixtures", Kind: plot.Points, X: normal(30, 5), Y: normal(31, 5)[1:]}, {Name: "ALMO", Kind: plot.Points, X: []float64{5}, Y: []float64{4}, Low: []float64{3.5}, High: []float64{4.5}}}},
-		"boxes": {Title: "Error by share of wrong labels", YLabel: "error, %", Categories: []string{"0 %", "20 %", "40 %"},
-			Series: []plot.Series{plot.Box("ordinary", [][]float64{normal(8, 10), normal(9, 14), {21, 22, 23, 24, 40, math.NaN()}}), plot.Box("resilient", [][]float64{normal(10, 10), normal(11, 11), nil})}},
-		"nothing": {Title: "Nothing", Series: []plot.Series{{Name: "a", X: []float64{1, 2}, Y: []float64{math.NaN(), math.Inf(1)}}}},
+		"histogram": {Title: "Margins", XLabel: "margin", YLabel: "share of rows",
+			VRules: []plot.Rule{{At: 0, Label: "decision"}},
+			Series: []plot.Series{{Name: "training", Kind: plot.Bars, X: []float64{-2, -1, 0, 1, 2, 3},
+				Y: []float64{0.05, 0.1, 0.3, 0.4, 0.15}},
+				{Name: "test", Kind: plot.Bars, X: []float64{-2, -1, 0, 1, 2, 3},
+					Y: []float64{0.1, 0.2, 0.3, 0.3, 0.1}}}},
+		"cumulative": {Title: "Margin distribution", XLabel: "margin", YLabel: "share of rows",
+			Series: []plot.Series{plot.Cumulative("training", normal(40, 2)), plot.Cumulative("test", normal(30, 1))}},
+		"scatter": {Title: "Trade-off of two objectives", XLabel: "hinge", YLabel: "cross-entropy",
+			Series: []plot.Series{{Name: "fixed mixtures", Kind: plot.Points, X: normal(30, 5), Y: normal(31, 5)[1:]},
+				{Name: "ALMO", Kind: plot.Points, X: []float64{5}, Y: []float64{4}, Low: []float64{3.5},
+					High: []float64{4.5}}}},
+		"boxes": {Title: "Error by share of wrong labels", YLabel: "error, %",
+			Categories: []string{"0 %", "20 %", "40 %"},
+			Series: []plot.Series{plot.Box("ordinary",
+				[][]float64{normal(8, 10), normal(9, 14), {21, 22, 23, 24, 40, math.NaN()}}),
+				plot.Box("resilient", [][]float64{normal(10, 10), normal(11, 11), nil})}},
+		"nothing": {Title: "Nothing", Series: []plot.Series{
+			{Name: "a", X: []float64{1, 2}, Y: []float64{math.NaN(), math.Inf(1)}}}},
 	}
 }
 
@@ -104,7 +129,8 @@ func valid(t testing.TB, b []byte) {
 				switch a.Name.Local {
 				case "x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "width", "height":
 					v, err := strconv.ParseFloat(strings.TrimSuffix(a.Value, "%"), 64)
-					if err != nil || v-v != 0 || strings.HasPrefix(a.Value, "-") && (a.Name.Local == "width" || a.Name.Local == "height") {
+					if err != nil || v-v != 0 || strings.HasPrefix(a.Value, "-") &&
+						(a.Name.Local == "width" || a.Name.Local == "height") {
 						t.Fatalf("%s %s=%q", e.Name.Local, a.Name.Local, a.Value)
 					}
 				case "d":
@@ -184,7 +210,8 @@ func TestLabels(t *testing.T) {
 	if got := texts(t, write(t, all["nothing"]))["sub"]; !cmp.Equal(got, []string{"no data"}) {
 		t.Error(got)
 	}
-	if got := texts(t, write(t, all["bars"])); len(got["value"]) != 10 || !cmp.Equal(got["name"], []string{"AdaBoost, all", "MULTIBOOST"}) {
+	if got := texts(t, write(t, all["bars"])); len(got["value"]) != 10 ||
+		!cmp.Equal(got["name"], []string{"AdaBoost, all", "MULTIBOOST"}) {
 		t.Error(got)
 	}
 }
@@ -259,15 +286,16 @@ func inked(lengths []float64, at float64) bool {
 	return i%2 == 0
 }
 
-// Of curves that lie on one another each can be seen, along at least a fiftieth of the line; the sample beside its name
-// looks as the curve does; and no two look alike, also without colours.
+// Of curves that lie on one another each can be seen, along at least a fiftieth of the line; the
+// sample beside its name looks as the curve does; and no two look alike, also without colours.
 func TestCoincidingCurves(t *testing.T) {
 	for n := 2; n <= 8; n++ {
 		for _, legend := range []bool{false, true} {
 			for _, dashed := range []bool{false, true} {
 				c := plot.Chart{Legend: legend}
 				for k := range n {
-					c.Series = append(c.Series, plot.Series{Name: strconv.Itoa(k), X: count(100), Y: count(100), Dashed: dashed && k == n-1})
+					c.Series = append(c.Series, plot.Series{Name: strconv.Itoa(k), X: count(100), Y: count(100),
+						Dashed: dashed && k == n-1})
 				}
 				curves, samples := map[string]string{}, map[string]string{} // dashes by class
 				var order []string
@@ -299,7 +327,8 @@ func TestCoincidingCurves(t *testing.T) {
 				}
 				for k, dash := range order {
 					if share := float64(seen[k]) * step / length; share < 0.02 || alike[dash] {
-						t.Errorf("%d curves: number %d, with dashes %q, is seen along %.3f of the line, and looks like another: %v", n, k, dash, share, alike[dash])
+						t.Errorf("%d curves: number %d, with dashes %q, is seen along %.3f of the line, and looks like "+
+							"another: %v", n, k, dash, share, alike[dash])
 					}
 					alike[dash] = true
 				}
@@ -411,7 +440,8 @@ func TestRefused(t *testing.T) {
 // are finite.
 func TestAnything(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	odd := []float64{0, 1, -1, math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, -math.MaxFloat64, 5e-324, 1e-300, 1e300, 3.5, 1e6, 123456}
+	odd := []float64{0, 1, -1, math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, -math.MaxFloat64, 5e-324,
+		1e-300, 1e300, 3.5, 1e6, 123456}
 	draw := func(n int) []float64 {
 		xs := make([]float64, n)
 		for i := range xs {
@@ -423,11 +453,13 @@ func TestAnything(t *testing.T) {
 		return xs
 	}
 	name := func() string {
-		return []string{"", "a", "</svg>", "\x00\xff\u0085", "“long” " + strings.Repeat("name ", 50), "日本語", "&amp;"}[rng.IntN(7)]
+		return []string{"", "a", "</svg>", "\x00\xff\u0085", "“long” " + strings.Repeat("name ", 50), "日本語",
+			"&amp;"}[rng.IntN(7)]
 	}
 	for range 800 {
-		c := plot.Chart{Title: name(), Subtitle: name(), XLabel: name(), YLabel: name(), LogX: rng.IntN(3) == 0, LogY: rng.IntN(3) == 0, ZeroY: rng.IntN(2) == 0, Legend: rng.IntN(2) == 0,
-			Width: rng.IntN(5) * 97, Height: rng.IntN(5) * 97}
+		c := plot.Chart{Title: name(), Subtitle: name(), XLabel: name(), YLabel: name(), LogX: rng.IntN(3) == 0,
+			LogY: rng.IntN(3) == 0, ZeroY: rng.IntN(2) == 0, Legend: rng.IntN(2) == 0, Width: rng.IntN(5) * 97,
+			Height: rng.IntN(5) * 97}
 		n := rng.IntN(6)
 		if rng.IntN(3) == 0 {
 			c.Categories = make([]string, n)
@@ -459,7 +491,8 @@ func TestAnything(t *testing.T) {
 // A line of a million points is a picture of some thousand.
 func TestLongLine(t *testing.T) {
 	n := 1000000
-	b := write(t, plot.Chart{Series: []plot.Series{{X: count(n), Y: curve(n, func(x float64) float64 { return math.Sin(x) })}}})
+	b := write(t, plot.Chart{Series: []plot.Series{
+		{X: count(n), Y: curve(n, func(x float64) float64 { return math.Sin(x) })}}})
 	if len(b) > 200000 {
 		t.Errorf("%d bytes", len(b))
 	}
@@ -471,7 +504,8 @@ func TestBox(t *testing.T) {
 	if s.Y[0] != 5 || s.Low[0] != 1 || s.High[0] != 7 || s.Y[1] == s.Y[1] || s.Y[2] != 2 || s.Low[2] != 2 {
 		t.Errorf("medians %v, whiskers %v to %v", s.Y, s.Low, s.High)
 	}
-	if err := (plot.Chart{Categories: []string{"x"}, Series: []plot.Series{{Kind: plot.Boxes, Y: []float64{1}}}}).Write(io.Discard); err == nil {
+	if err := (plot.Chart{Categories: []string{"x"},
+		Series: []plot.Series{{Kind: plot.Boxes, Y: []float64{1}}}}).Write(io.Discard); err == nil {
 		t.Error("boxes without quartiles are drawn")
 	}
 }

@@ -94,8 +94,8 @@ func (s span) axis(log, wideLo, wideHi bool, want int) *scale {
 	return &scale{lo: lo, hi: hi}
 }
 
-// niceStep is 1, 2 or 5 times a power of ten, such that there are about so many
-// steps between lo and hi.
+// niceStep returns 1, 2 or 5 times a power of ten that gives about the wanted number of steps
+// between lo and hi.
 func niceStep(lo, hi float64, want int) float64 {
 	raw := (hi/2 - lo/2) / (float64(want) / 2)
 	if raw > math.MaxFloat64/20 {
@@ -122,7 +122,7 @@ type tick struct {
 	label string
 }
 
-// ticks returns about so many values to show.
+// ticks returns about the wanted number of values to show.
 func (s *scale) ticks(want int) []tick {
 	if s.log {
 		return s.logTicks(want)
@@ -218,4 +218,5 @@ func short(v float64) string {
 	return minus(strings.TrimSuffix(m, ".0")) + "·10" + superscript.Replace(strconv.Itoa(n))
 }
 
-var superscript = strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹")
+var superscript = strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵",
+	"6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹")

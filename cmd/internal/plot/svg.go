@@ -29,8 +29,8 @@ func px(x float64) string {
 	return string(d.b)
 }
 
-// escape makes text fit for XML: markup is escaped, and what XML does not allow
-// (control characters, bytes that are not UTF-8) becomes the replacement character.
+// escape makes text fit for XML. It escapes markup, and replaces what XML does not allow (control
+// characters, bytes that are not UTF-8) by the replacement character.
 func escape(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); {
@@ -96,7 +96,8 @@ func (d *document) text(class, anchor string, x, y float64, s string) {
 	if s == "" {
 		return
 	}
-	d.printf(`<text class="%s" text-anchor="%s" x="%s" y="%s">%s</text>`+"\n", class, anchor, px(x), px(y), escape(s))
+	d.printf(`<text class="%s" text-anchor="%s" x="%s" y="%s">%s</text>`+"\n", class, anchor, px(x),
+		px(y), escape(s))
 }
 
 func (d *document) line(class string, x1, y1, x2, y2 float64) {
@@ -105,8 +106,10 @@ func (d *document) line(class string, x1, y1, x2, y2 float64) {
 
 // The colours of series, on light and on dark ground.
 var (
-	lightColours = []string{"#0072b2", "#d55e00", "#008f68", "#b4568f", "#b87e00", "#2f8fd0", "#6b6b6b", "#8a5a2b"}
-	darkColours  = []string{"#56b4e9", "#f5894a", "#2fc79b", "#e59ac6", "#f0b83c", "#8fd0ff", "#b8b8b8", "#d0a374"}
+	lightColours = []string{"#0072b2", "#d55e00", "#008f68", "#b4568f", "#b87e00", "#2f8fd0",
+		"#6b6b6b", "#8a5a2b"}
+	darkColours = []string{"#56b4e9", "#f5894a", "#2fc79b", "#e59ac6", "#f0b83c", "#8fd0ff",
+		"#b8b8b8", "#d0a374"}
 )
 
 // style is the sheet: ordinary rules for light pages, and for dark ones where the
@@ -125,10 +128,12 @@ func style() string {
 	for _, r := range [][2]string{
 		{"text", "font:12px system-ui,-apple-system,'Segoe UI',Helvetica,Arial,sans-serif;fill:#444"},
 		{".title", "font-size:16px;font-weight:600;fill:#111"}, {".name", "font-weight:500"},
-		{".ground", "fill:#fff"}, {".grid", "stroke:#e4e4e4"}, {".axis", "stroke:#888"}, {".rule", "stroke:#555;stroke-dasharray:4 3"},
+		{".ground", "fill:#fff"}, {".grid", "stroke:#e4e4e4"}, {".axis", "stroke:#888"},
+		{".rule", "stroke:#555;stroke-dasharray:4 3"},
 		{".halo", "paint-order:stroke;stroke:#fff;stroke-width:3px;stroke-linejoin:round"},
 		{".l", "fill:none;stroke-width:2;stroke-linejoin:round;stroke-linecap:round"},
-		{".band", "opacity:.18"}, {".bar", "opacity:.85"}, {".over", "opacity:.5"}, {".p", "opacity:.75"}, {".w", "stroke-width:1.3"}, {".h", "fill:none;stroke-width:1.6"}, {".hatch", "stroke:#fff;fill:none"},
+		{".band", "opacity:.18"}, {".bar", "opacity:.85"}, {".over", "opacity:.5"}, {".p", "opacity:.75"},
+		{".w", "stroke-width:1.3"}, {".h", "fill:none;stroke-width:1.6"}, {".hatch", "stroke:#fff;fill:none"},
 	} {
 		rule(r[0], r[1])
 	}
@@ -136,7 +141,8 @@ func style() string {
 	colours(lightColours)
 	b.WriteString("@media (prefers-color-scheme:dark){")
 	for _, r := range [][2]string{
-		{"text", "fill:#c4c4c4"}, {".title", "fill:#f2f2f2"}, {".ground", "fill:#17181b"}, {".grid", "stroke:#303237"}, {".axis", "stroke:#83868c"},
+		{"text", "fill:#c4c4c4"}, {".title", "fill:#f2f2f2"}, {".ground", "fill:#17181b"},
+		{".grid", "stroke:#303237"}, {".axis", "stroke:#83868c"},
 		{".rule", "stroke:#a5a8ae"}, {".halo", "stroke:#17181b"}, {".hatch", "stroke:#17181b"},
 	} {
 		rule(r[0], r[1])

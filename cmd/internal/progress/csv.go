@@ -12,15 +12,16 @@ import (
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
-var csvHeader = []string{"iteration", "objective", "gradient_norm", "step", "evaluations", "seconds", "examples_per_second"}
+var csvHeader = []string{"iteration", "objective", "gradient_norm", "step", "evaluations", "seconds",
+	"examples_per_second"}
 
 // CSV returns a Recorder that writes a header, then a line for each row. Rows of a run
 // in stages have one column more, the stage. The fields of a row's Detail follow the common
 // columns; what is not finite is left empty.
 //
-// earlier, unless nil, is what CSV wrote for the run that this one goes on with: its
-// rows come first, up to the one that the first new row repeats. What was done after
-// the checkpoint, and is now done again, is dropped.
+// earlier, unless nil, is what CSV wrote for the run that this one continues. Its rows come first,
+// up to the one that the first new row repeats. Rows after the checkpoint, whose steps are now
+// repeated, are dropped.
 func CSV(w io.Writer, earlier io.Reader) run.Recorder {
 	c := csv.NewWriter(w)
 	begun := false
@@ -50,8 +51,9 @@ func CSV(w io.Writer, earlier io.Reader) run.Recorder {
 			}
 		}
 		g := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-		line := []string{strconv.Itoa(r.Iteration), g(r.Objective), g(r.GradNorm), g(r.Step), strconv.Itoa(r.Evaluations),
-			strconv.FormatFloat(r.Seconds, 'f', 6, 64), strconv.FormatFloat(r.Rate, 'f', 1, 64)}
+		line := []string{strconv.Itoa(r.Iteration), g(r.Objective), g(r.GradNorm), g(r.Step),
+			strconv.Itoa(r.Evaluations), strconv.FormatFloat(r.Seconds, 'f', 6, 64),
+			strconv.FormatFloat(r.Rate, 'f', 1, 64)}
 		if r.Detail != nil {
 			for _, f := range r.Detail.Fields() {
 				if math.IsNaN(f.Value) || math.IsInf(f.Value, 0) {

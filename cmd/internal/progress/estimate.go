@@ -7,10 +7,9 @@ import (
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
-// estimate guesses how many iterations an optimiser still needs. Near a minimum
-// the value falls by about the same factor in every iteration, hence so does its
-// range over a window, which the stopping rule looks at: the logarithm of
-// that is continued as a straight line to the threshold.
+// estimate guesses how many iterations an optimiser still needs. Near a minimum the value falls by
+// about the same factor in every iteration, and so does its range over a window, which the stopping
+// rule uses. The logarithm of that range is extrapolated by a straight line to the threshold.
 type estimate struct {
 	stop   run.Stop
 	values []float64

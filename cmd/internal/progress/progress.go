@@ -1,8 +1,8 @@
 // Package progress shows on a terminal how far a run is, and writes its history
 // as CSV.
 //
-// A Bar is one line of standard error, and only when that is a terminal that can move its cursor:
-// elsewhere a Bar is nil, and its methods do nothing.
+// A Bar is one line of standard error, and exists only when that is a terminal that can move its
+// cursor. Elsewhere a Bar is nil, and its methods do nothing.
 package progress
 
 import (
@@ -21,8 +21,8 @@ import (
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
-// Bar is a line with a bar, a percentage, the time since Start and a message. The line fits the terminal, whatever
-// its width, and is gone after Stop.
+// Bar is a line with a bar, a percentage, the time since Start and a message. The line fits a
+// terminal of any width, and is removed by Stop.
 type Bar struct {
 	w     io.Writer
 	width func() int // of the terminal, in columns
@@ -53,7 +53,8 @@ func Start(w io.Writer, message string) *Bar {
 }
 
 func start(w io.Writer, width func() int, message string) *Bar {
-	b := &Bar{w: w, width: width, message: message, begin: time.Now(), end: make(chan struct{}), done: make(chan struct{})}
+	b := &Bar{w: w, width: width, message: message, begin: time.Now(), end: make(chan struct{}),
+		done: make(chan struct{})}
 	go func() {
 		defer close(b.done)
 		tick := time.NewTicker(200 * time.Millisecond)
@@ -157,7 +158,8 @@ func (b *Bar) Training(name string, stop run.Stop) run.Recorder {
 		}
 		e.add(r)
 		left := e.left()
-		message := fmt.Sprintf("%s: iteration %d, objective %.6g, gradient %.2g", name, r.Iteration, r.Objective, r.GradNorm)
+		message := fmt.Sprintf("%s: iteration %d, objective %.6g, gradient %.2g", name, r.Iteration,
+			r.Objective, r.GradNorm)
 		if r.Detail != nil {
 			if message = name + ": "; r.Stage != "" {
 				message += r.Stage + " "
@@ -169,7 +171,8 @@ func (b *Bar) Training(name string, stop run.Stop) run.Recorder {
 		}
 		if n := r.Iteration - first.Iteration; n > 0 {
 			each := (r.Seconds - first.Seconds) / float64(n)
-			message += fmt.Sprintf(", about %v left", time.Duration(each*float64(left)*float64(time.Second)).Round(time.Second))
+			message += fmt.Sprintf(", about %v left", time.Duration(
+				each*float64(left)*float64(time.Second)).Round(time.Second))
 		}
 		b.Set(r.Iteration, r.Iteration+left, "%s", message)
 		return nil

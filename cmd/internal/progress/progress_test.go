@@ -53,7 +53,8 @@ func TestEstimateOfARise(t *testing.T) {
 	}
 }
 
-// screen is a terminal of some columns: it knows what Bar writes, and fails on what would leave the line.
+// screen is a terminal of some columns: it knows what Bar writes, and fails on what would leave the
+// line.
 type screen struct {
 	mu      sync.Mutex
 	t       *testing.T
@@ -78,7 +79,8 @@ func (s *screen) Write(p []byte) (int, error) {
 			s.t.Errorf("%q is written to the terminal", text[0])
 			return len(p), nil
 		default:
-			s.line = append(s.line[:min(s.at, len(s.line))], append([]rune{text[0]}, s.line[min(s.at+1, len(s.line)):]...)...)
+			s.line = append(s.line[:min(s.at, len(s.line))],
+				append([]rune{text[0]}, s.line[min(s.at+1, len(s.line)):]...)...)
 			s.at++
 			text = text[1:]
 		}
@@ -104,15 +106,18 @@ func TestBarFits(t *testing.T) {
 			}
 		}
 		for _, c := range [][2]int{{0, 0}, {0, 10}, {5, 10}, {10, 10}, {12, 10}} {
-			b.Set(c[0], c[1], "round %d, a message of some length, with 日本語 in it, about 3m0s left, and more of it to be cut off", c[0])
+			b.Set(c[0], c[1], "round %d, a message of some length, with 日本語 in it, about 3m0s left, and more of it "+
+				"to be cut off", c[0])
 			line := b.line(83*time.Second + 999*time.Millisecond)
 			if w := text.StringWidth(line); w >= columns {
 				t.Errorf("%d columns: %q has %d", columns, line, w)
 			}
-			if strings.Contains(line, "???") || columns > 60 && !strings.Contains(line, " 1m23s round") && !strings.HasPrefix(line, "1m23s round") {
+			if strings.Contains(line, "???") || columns > 60 && !strings.Contains(line, " 1m23s round") &&
+				!strings.HasPrefix(line, "1m23s round") {
 				t.Errorf("%d columns: %q", columns, line)
 			}
-			if want := fmt.Sprintf("%d%% 1m23s", min(100, 10*c[0])); columns > 60 && c[1] > 0 && !strings.Contains(line, want) {
+			if want := fmt.Sprintf("%d%% 1m23s", min(100, 10*c[0])); columns > 60 && c[1] > 0 &&
+				!strings.Contains(line, want) {
 				t.Errorf("%d columns: %q lacks %q", columns, line, want)
 			}
 		}
@@ -147,13 +152,15 @@ func TestBar(t *testing.T) {
 	b := start(io.Discard, func() int { return 200 }, "begin")
 	r := b.Training("edit", run.Stop{Iterations: 10, Relative: 1e-5})
 	for k := range 3 {
-		if err := r.Record(run.Row{Iteration: k, Objective: 12.5, GradNorm: 0.25, Rate: 777, Seconds: float64(k)}); err != nil {
+		if err := r.Record(run.Row{Iteration: k, Objective: 12.5, GradNorm: 0.25, Rate: 777,
+			Seconds: float64(k)}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	b.Stop()
 	got := b.line(0)
-	for _, want := range []string{"edit: iteration 2", "objective 12.5", "gradient 0.25", "777 examples/s", "about 8s left"} {
+	for _, want := range []string{"edit: iteration 2", "objective 12.5", "gradient 0.25", "777 examples/s",
+		"about 8s left"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the bar lacks %q:\n%s", want, got)
 		}
@@ -164,13 +171,16 @@ func TestBarOfStages(t *testing.T) {
 	b := start(io.Discard, func() int { return 200 }, "begin")
 	r := b.Training("almo", run.Stop{Iterations: 10})
 	for k := range 5 {
-		if err := r.Record(run.Row{Stage: "gda", Iteration: 10 + k, Seconds: float64(100 * k), Detail: &saddle.Row{}}); err != nil {
+		if err := r.Record(run.Row{Stage: "gda", Iteration: 10 + k, Seconds: float64(100 * k),
+			Detail: &saddle.Row{}}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	// Each stage has an estimate of its own, and a name.
 	game := func(k int) run.Row {
-		return run.Row{Stage: "hinge alone: gda", Iteration: k, Seconds: float64(k), Detail: &saddle.Row{Names: []string{"hinge"}, Values: []float64{0.5}, Lambda: []float64{1}, Upper: math.Inf(1)}}
+		return run.Row{Stage: "hinge alone: gda", Iteration: k, Seconds: float64(k),
+			Detail: &saddle.Row{Names: []string{"hinge"}, Values: []float64{0.5}, Lambda: []float64{1},
+				Upper: math.Inf(1)}}
 	}
 	for k := range 3 {
 		if err := r.Record(game(k)); err != nil {
@@ -178,7 +188,8 @@ func TestBarOfStages(t *testing.T) {
 		}
 	}
 	b.Stop()
-	if got := b.line(0); !strings.Contains(got, "almo: hinge alone: gda 2, hinge 0.5000 (λ 1.00), about 8s left") {
+	if got := b.line(0); !strings.Contains(
+		got, "almo: hinge alone: gda 2, hinge 0.5000 (λ 1.00), about 8s left") {
 		t.Error(got)
 	}
 }
@@ -204,7 +215,8 @@ func TestCSV(t *testing.T) {
 		}
 	}
 	rows, err := csv.NewReader(&out).ReadAll()
-	if err != nil || len(rows) != 3 || rows[0][1] != "objective" || rows[2][0] != "1" || rows[2][1] != "0.1" || rows[2][4] != "3" {
+	if err != nil || len(rows) != 3 || rows[0][1] != "objective" || rows[2][0] != "1" || rows[2][1] != "0.1" ||
+		rows[2][4] != "3" {
 		t.Errorf("%v (%v)", rows, err)
 	}
 }
@@ -241,7 +253,8 @@ func TestCSVGoesOn(t *testing.T) {
 			t.Errorf("from %v: %q, %v", staged[i], got, err)
 		}
 	}
-	for _, bad := range []string{"a,b\n", whole, strings.Join(csvHeader, ",") + "\nx,1,1,1,1,1,1\n", "\"", strings.Replace(strings.Join(csvHeader, ","), "step", "leap", 1) + "\n"} {
+	for _, bad := range []string{"a,b\n", whole, strings.Join(csvHeader, ",") + "\nx,1,1,1,1,1,1\n", "\"",
+		strings.Replace(strings.Join(csvHeader, ","), "step", "leap", 1) + "\n"} {
 		if got, err := record(strings.NewReader(bad), all...); err == nil {
 			t.Errorf("%q was taken for a history: %q", bad, got)
 		}

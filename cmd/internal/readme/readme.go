@@ -12,10 +12,10 @@ import (
 	"testing"
 )
 
-// Run runs the commands of README.md's blocks marked console that use the program, in an
-// empty folder with the repository's testdata, and compares what each prints with the lines
-// behind it. In those, ... stands for any text. root is the top of the repository. It returns
-// how many commands were run.
+// Run runs the commands of README.md that use the program, from the blocks marked console, in an
+// empty folder with the repository's testdata. It compares what each prints with the lines that
+// follow it. In those, ... stands for any text. root is the top of the repository. It returns how
+// many commands were run.
 func Run(t *testing.T, root, program string) int {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -92,7 +92,8 @@ func commands(block string) []command {
 // uses reports whether a line runs the program, at its beginning or behind a pipe.
 func uses(line, program string) bool {
 	for part := range strings.SplitSeq(line, "|") {
-		if word, _, _ := strings.Cut(strings.TrimSpace(part), " "); word == program || strings.HasPrefix(word, program) && program == "fst" {
+		if word, _, _ := strings.Cut(strings.TrimSpace(part), " "); word == program ||
+			strings.HasPrefix(word, program) && program == "fst" {
 			return true
 		}
 	}

@@ -11,7 +11,8 @@ import (
 )
 
 func TestCommands(t *testing.T) {
-	text := "x\n```console\n$ learn a | head\n1\n2\n$ echo b | learn c \\\n    --d\n```\n```go\n$ no\n```\n```console\n$ fst e\n```\n"
+	text := "x\n```console\n$ learn a | head\n1\n2\n$ echo b | learn c \\\n    --d\n```\n```go\n$ " +
+		"no\n```\n```console\n$ fst e\n```\n"
 	var got []command
 	for _, b := range Blocks(text, "console") {
 		got = append(got, commands(b)...)
@@ -20,7 +21,8 @@ func TestCommands(t *testing.T) {
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(command{})); diff != "" {
 		t.Error(diff)
 	}
-	for line, program := range map[string]string{"learn a": "learn", "echo | learn c": "learn", "fstcompose a b": "fst", "fst compose": "fst"} {
+	for line, program := range map[string]string{"learn a": "learn", "echo | learn c": "learn",
+		"fstcompose a b": "fst", "fst compose": "fst"} {
 		if !uses(line, program) {
 			t.Errorf("%s does not use %s", line, program)
 		}
@@ -54,7 +56,9 @@ func TestGo(t *testing.T) {
 	if len(blocks) != 1 {
 		t.Fatalf("%d blocks of Go", len(blocks))
 	}
-	program := "package main\n\nimport (\n\t\"fmt\"\n\n\t\"github.com/tropica-fst/tropica/losses\"\n)\n\nfunc main() {\n\treference, alphabet, length := []int{0, 1, 1}, 3, 3\n\t" +
+	program := "package main\n\nimport " +
+		"(\n\t\"fmt\"\n\n\t\"github.com/tropica-fst/tropica/losses\"\n)\n\nfunc main() {\n\treference, " +
+		"alphabet, length := []int{0, 1, 1}, 3, 3\n\t" +
 		strings.ReplaceAll(blocks[0], "err :=", "err =") + "\n\tfmt.Println(err, r.LogZ > 0, len(r.Marginals))\n}\n"
 	program = strings.Replace(program, "m, err = ", "m, err := ", 1)
 	file := filepath.Join(t.TempDir(), "main.go")

@@ -129,19 +129,22 @@ func (p *Program) fish(w io.Writer) {
 	}
 	for _, path := range p.paths() {
 		for _, word := range p.next(path) {
-			fmt.Fprintf(w, "complete -c %s -n %s -a %s -d %s\n", p.Name, seen(path), word, fishQuote(p.tell(append(path[:len(path):len(path)], word))))
+			fmt.Fprintf(w, "complete -c %s -n %s -a %s -d %s\n", p.Name, seen(path), word,
+				fishQuote(p.tell(append(path[:len(path):len(path)], word))))
 		}
 	}
 	for _, c := range p.Commands {
 		for _, f := range c.Flags {
-			fmt.Fprintf(w, "complete -c %s -n %s -l %s -d %s%s\n", p.Name, seen(c.Words), f.Name, fishQuote(f.Usage), choose(f))
+			fmt.Fprintf(w, "complete -c %s -n %s -l %s -d %s%s\n", p.Name, seen(c.Words), f.Name,
+				fishQuote(f.Usage), choose(f))
 		}
 	}
 	for _, f := range p.Library {
 		fmt.Fprintf(w, "complete -c %s -l %s -d %s%s\n", p.Name, f.Name, fishQuote(f.Usage), choose(f))
 	}
 	fmt.Fprintf(w, "complete -c %s -n __fish_use_subcommand -a help -d 'Tells more of a command.'\n", p.Name)
-	fmt.Fprintf(w, "complete -c %s -n '__fish_seen_subcommand_from help' -a %s\n", p.Name, fishQuote(strings.Join(p.next(nil), " ")))
+	fmt.Fprintf(w, "complete -c %s -n '__fish_seen_subcommand_from help' -a %s\n", p.Name,
+		fishQuote(strings.Join(p.next(nil), " ")))
 }
 
 // tell is what is known of a command, or of those that begin so.

@@ -18,7 +18,8 @@ func (p *Program) Man(w io.Writer, version string) error {
 	if slices.ContainsFunc(p.Commands, func(c Command) bool { return len(c.Words) > 1 }) {
 		command = "GROUP VERB"
 	}
-	fmt.Fprintf(&b, ".SH SYNOPSIS\n.B %s\n%s [flags] [arguments]\n.br\n.B %[1]s help\n%[2]s\n", roff(p.Name), command)
+	fmt.Fprintf(&b, ".SH SYNOPSIS\n.B %s\n%s [flags] [arguments]\n.br\n.B %[1]s help\n%[2]s\n",
+		roff(p.Name), command)
 	b.WriteString(".SH DESCRIPTION\n")
 	paragraphs(&b, p.About)
 	if len(p.Library) > 0 {
@@ -39,11 +40,13 @@ func (p *Program) Man(w io.Writer, version string) error {
 
 func listFlags(b *strings.Builder, list []*flags.Flag) {
 	for _, f := range list {
-		fmt.Fprintf(b, ".TP\n.BR \\-\\-%s \" (%s, default %s)\"\n%s.\n", roff(f.Name), f.Type, strings.ReplaceAll(roff(f.Default), `"`, `""`), roff(strings.TrimSuffix(f.Usage, ".")))
+		fmt.Fprintf(b, ".TP\n.BR \\-\\-%s \" (%s, default %s)\"\n%s.\n", roff(f.Name), f.Type,
+			strings.ReplaceAll(roff(f.Default), `"`, `""`), roff(strings.TrimSuffix(f.Usage, ".")))
 	}
 }
 
-// paragraphs sets text whose paragraphs have blank lines between them. Indented lines stay as they are.
+// paragraphs sets text whose paragraphs have blank lines between them. Indented lines stay as they
+// are.
 func paragraphs(b *strings.Builder, text string) {
 	filled, open := true, false // whether lines are filled; whether a paragraph has begun
 	for line := range strings.Lines(strings.Trim(text, "\n")) {
@@ -74,7 +77,8 @@ func paragraphs(b *strings.Builder, text string) {
 	}
 }
 
-// roff escapes text: what begins a request or an escape stands for itself, and a hyphen is one that can be copied.
+// roff escapes text: what begins a request or an escape stands for itself, and a hyphen is one that
+// can be copied.
 func roff(s string) string {
 	s = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(s)
 	if strings.HasPrefix(s, ".") || strings.HasPrefix(s, "'") {

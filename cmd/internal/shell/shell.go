@@ -1,5 +1,5 @@
-// Package shell writes what a shell wants to know of a program: scripts that complete its command lines in bash, zsh
-// and fish, and a manual page. Both are made from the commands and flags themselves.
+// Package shell describes a program to shells: it writes scripts that complete its command lines in
+// bash, zsh and fish, and a manual page. Both are made from the commands and flags themselves.
 //
 //	p := &shell.Program{Name: "learn", Commands: []shell.Command{{Words: []string{"g2p", "train"}, Flags: fs.Flags()}}}
 //	err := p.Completion(os.Stdout, "bash")
@@ -21,7 +21,9 @@ type Program struct {
 	Commands []Command
 	Library  []*flags.Flag // flags that all commands take
 	Extra    []string      // names of flags that all commands take beside, such as help
-	Own      []string      // commands that are programs, too, by the name of the program with the command's behind it, or by the command's
+	// commands that are programs, too, by the name of the program with the command's behind it, or by
+	// the command's
+	Own []string
 }
 
 // Command is one command of a program.
@@ -34,7 +36,8 @@ type Command struct {
 	Flags   []*flags.Flag
 }
 
-// next returns what may stand behind the words of path: words of commands and values of a first argument.
+// next returns what may stand behind the words of path: words of commands and values of a first
+// argument.
 func (p *Program) next(path []string) []string {
 	var out []string
 	for _, c := range p.Commands {
@@ -42,14 +45,16 @@ func (p *Program) next(path []string) []string {
 		if c.Values != nil && slices.Equal(words, path) {
 			out = append(out, c.Values...)
 		}
-		if len(words) > len(path) && slices.Equal(words[:len(path)], path) && !slices.Contains(out, words[len(path)]) {
+		if len(words) > len(path) && slices.Equal(words[:len(path)], path) &&
+			!slices.Contains(out, words[len(path)]) {
 			out = append(out, words[len(path)])
 		}
 	}
 	return out
 }
 
-// paths returns the beginnings of commands behind which next has something to say, that of the empty path first.
+// paths returns the beginnings of commands behind which next has something to say, that of the
+// empty path first.
 func (p *Program) paths() [][]string {
 	out := [][]string{{}}
 	for _, c := range p.Commands {
@@ -62,8 +67,8 @@ func (p *Program) paths() [][]string {
 	return out
 }
 
-// values are the values of a flag to choose from, as words of a list: those that a shell would
-// take apart, such as a quote, are left out.
+// values returns the values of a flag to choose from, as words of a list. It omits those that a
+// shell would split, such as a quote.
 func values(f *flags.Flag) string {
 	var words []string
 	for _, v := range f.Values {

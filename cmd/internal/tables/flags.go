@@ -17,16 +17,17 @@ numbers or dates that are written in another way (1,5 $12 45% 31.12.2024) is an
 error that says which flag reads it: --decimal, --thousands, --symbols, --dates. The
 model keeps these flags, and later tables are read as the first was.`
 
-// Flags defines the flags that say what the columns of a table are. The function it
-// returns makes options of them when they are parsed. predict leaves out those that
-// a model knows for itself.
+// Flags defines the flags that say what the columns of a table are. The function it returns makes
+// options of them when they are parsed. predict leaves out those that a model contains.
 func Flags(fs *flags.Set, predict bool) func() (*table.Options, error) {
 	var task *string
 	var categorical *string
 	var keep *bool
 	if !predict {
-		task = fs.Enum("task", "auto", []string{"auto", "classification", "regression"}, "What the target is; auto: classification for words and for at most 32 different integers")
-		categorical = fs.String("categorical", "", "Columns to read as categories though they look like numbers, separated by commas")
+		task = fs.Enum("task", "auto", []string{"auto", "classification", "regression"},
+			"What the target is; auto: classification for words and for at most 32 different integers")
+		categorical = fs.String("categorical", "", "Columns to read as categories though they look like "+
+			"numbers, separated by commas")
 		keep = fs.Bool("keep_source", false, "The source column is a feature as well")
 	}
 	target := fs.String("target", "", "Column to predict")
@@ -34,7 +35,8 @@ func Flags(fs *flags.Set, predict bool) func() (*table.Options, error) {
 	weight := fs.String("weight", "", "Column with the weights of the rows")
 	drop := fs.String("drop", "", "Columns to leave out, separated by commas")
 	header := fs.Bool("header", true, "The first line names the columns; without it they are #1, #2, ...")
-	format := fs.Enum("format", "auto", []string{"auto", "csv", "tsv", "libsvm", "idx"}, "Form of the table; auto: by name and content")
+	format := fs.Enum("format", "auto", []string{"auto", "csv", "tsv", "libsvm", "idx"},
+		"Form of the table; auto: by name and content")
 	reading := Reading(fs)
 	return func() (*table.Options, error) {
 		o := &table.Options{Target: *target, Source: *source, Weight: *weight, NoHeader: !*header}
@@ -59,7 +61,8 @@ func Flags(fs *flags.Set, predict bool) func() (*table.Options, error) {
 			if o.KeepSource && o.Source == "" {
 				return nil, errors.New("flag --keep_source: no --source is given")
 			}
-			o.Task = map[string]table.Task{"auto": table.AutoTask, "classification": table.Classification, "regression": table.Regression}[*task]
+			o.Task = map[string]table.Task{"auto": table.AutoTask, "classification": table.Classification,
+				"regression": table.Regression}[*task]
 		}
 		for f := table.Auto; f <= table.IDX; f++ {
 			if f.String() == *format {

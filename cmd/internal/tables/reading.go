@@ -14,13 +14,20 @@ import (
 // reads a table has them; a model keeps what it was trained with, and reads tables so unless a
 // flag says otherwise. The function it returns sets what was given.
 func Reading(fs *flags.Set) func(*table.Options) error {
-	separator := fs.String("separator", "", "One character between fields (\\t is a tab); when not given, that of the format, or which of ; tab | the first line has")
-	missing := fs.String("missing", "", "Texts that stand for a missing value, separated by commas, besides blanks, ?, NA, N/A, null and nan; given and empty, only blanks do")
+	separator := fs.String("separator", "", "One character between fields (\\t is a tab); when not given, "+
+		"that of the format, or which of ; tab | the first line has")
+	missing := fs.String("missing", "", "Texts that stand for a missing value, separated by commas, besides "+
+		"blanks, ?, NA, N/A, null and nan; given and empty, only blanks do")
 	decimal := fs.Enum("decimal", "", []string{"", ".", ","}, "Decimal mark of numbers; a point when not given")
-	thousands := fs.Enum("thousands", "", []string{"", ",", ".", "'", "_", "space", table.None}, "Mark between groups of three digits of numbers; when not given there is none")
-	symbols := fs.String("symbols", "", "Texts before or after numbers that are not read, separated by commas, such as $,%; 45% is then 45")
-	dates := fs.Enum("dates", "", []string{"", "ymd", "dmy", "mdy", table.None}, "Order of year, month and day in dates, which are then read as days since 1970-01-01; times are fractions of a day")
-	id := fs.String("id", "", "Columns, separated by commas, that name rows: they are no features, and predictions begin with them")
+	thousands := fs.Enum("thousands", "", []string{"", ",", ".", "'", "_", "space", table.None},
+		"Mark between groups of three digits of numbers; when not given there is none")
+	symbols := fs.String("symbols", "", "Texts before or after numbers that are not read, separated by "+
+		"commas, such as $,%; 45% is then 45")
+	dates := fs.Enum("dates", "", []string{"", "ymd", "dmy", "mdy", table.None},
+		"Order of year, month and day in dates, which are then read as days since 1970-01-01; times are "+
+			"fractions of a day")
+	id := fs.String("id", "", "Columns, separated by commas, that name rows: they are no features, and "+
+		"predictions begin with them")
 	return func(o *table.Options) error {
 		switch s := strings.NewReplacer(`\t`, "\t").Replace(*separator); {
 		case len(s) == 1:
@@ -66,8 +73,9 @@ func Reading(fs *flags.Set) func(*table.Options) error {
 var ReadingFlags = []string{"separator", "missing", "decimal", "thousands", "symbols", "dates", "id"}
 
 // flagOf is the flag for a field of table.Options.
-var flagOf = map[string]string{"Decimal": "decimal", "Thousands": "thousands", "Symbols": "symbols", "Dates": "dates", "Missing": "missing", "Separator": "separator",
-	"Categorical": "categorical", "ID": "id", "Drop": "drop", "Task": "task", "NoHeader": "no_header", "Bins": "bins"}
+var flagOf = map[string]string{"Decimal": "decimal", "Thousands": "thousands", "Symbols": "symbols",
+	"Dates": "dates", "Missing": "missing", "Separator": "separator", "Categorical": "categorical", "ID": "id",
+	"Drop": "drop", "Task": "task", "NoHeader": "no_header", "Bins": "bins"}
 
 // say returns what writes a fix as a flag of the command; "" where the command has no such flag.
 func say(fs *flags.Set) func(table.Fix) string {
@@ -104,7 +112,8 @@ func say(fs *flags.Set) func(table.Fix) string {
 // word writes a value so that a shell reads it as one word.
 func word(s string) string {
 	plain := func(c rune) bool {
-		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.ContainsRune(",._%+-/:@", c) || c >= 0x80
+		return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' ||
+			strings.ContainsRune(",._%+-/:@", c) || c >= 0x80
 	}
 	switch {
 	case s != "" && !strings.ContainsFunc(s, func(c rune) bool { return !plain(c) }):

@@ -26,10 +26,12 @@ func TestOpen(t *testing.T) {
 	if err != nil || got.Rows != 2 || got.Name != filepath.ToSlash(name) {
 		t.Error(got, err)
 	}
-	if _, err := tables.Open(name, nil, &table.Options{Target: "z"}); err == nil || !strings.HasPrefix(err.Error(), filepath.ToSlash(name)+": target") {
+	if _, err := tables.Open(name, nil, &table.Options{Target: "z"}); err == nil ||
+		!strings.HasPrefix(err.Error(), filepath.ToSlash(name)+": target") {
 		t.Error(err)
 	}
-	if _, err := tables.Open(name+"x", nil, nil); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "a.csvx") {
+	if _, err := tables.Open(name+"x", nil, nil); !errors.Is(err, fs.ErrNotExist) ||
+		!strings.Contains(err.Error(), "a.csvx") {
 		t.Error(err)
 	}
 	if _, err := tables.Open(dir, nil, nil); err == nil {
@@ -62,8 +64,12 @@ func TestFlags(t *testing.T) {
 		}
 		return options()
 	}
-	got, err := parse(false, "--target=y", "--drop", "a, #-1", "--categorical=c", "--task=regression", "--noheader", "--format=tsv", `--separator=\t`, "--missing=,x", "--source=s", "--keep_source", "--weight", "w")
-	want := &table.Options{Target: "y", Drop: []string{"a", "#-1"}, Categorical: []string{"c"}, Task: table.Regression, NoHeader: true, Format: table.TSV, Separator: '\t', Missing: append(slices.Clone(table.DefaultMissing), "", "x"), Source: "s", KeepSource: true, Weight: "w"}
+	got, err := parse(false, "--target=y", "--drop", "a, #-1", "--categorical=c", "--task=regression",
+		"--noheader", "--format=tsv", `--separator=\t`, "--missing=,x", "--source=s",
+		"--keep_source", "--weight", "w")
+	want := &table.Options{Target: "y", Drop: []string{"a", "#-1"}, Categorical: []string{"c"},
+		Task: table.Regression, NoHeader: true, Format: table.TSV, Separator: '\t',
+		Missing: append(slices.Clone(table.DefaultMissing), "", "x"), Source: "s", KeepSource: true, Weight: "w"}
 	if d := cmp.Diff(want, got); d != "" || err != nil {
 		t.Error(d, err)
 	}

@@ -6,10 +6,10 @@ import (
 	"github.com/tropica-fst/tropica/learn/boost"
 )
 
-// TrainBaseline trains AdaBoost with the exponential loss on the rows of one source, or
-// on those of all (source < 0): what section 4.6 compares MULTIBOOST with. learner nil is
-// Stumps.
-func TrainBaseline(d *boost.Data, source, rounds int, learner boost.Learner, c boost.Control) (*boost.Ensemble, error) {
+// TrainBaseline trains AdaBoost with the exponential loss on the rows of one source, or of all
+// (source < 0). Section 4.6 compares MULTIBOOST with these. learner nil is Stumps.
+func TrainBaseline(d *boost.Data, source, rounds int, learner boost.Learner,
+	c boost.Control) (*boost.Ensemble, error) {
 	if learner == nil {
 		learner = Stumps{}
 	}

@@ -13,9 +13,8 @@ import (
 
 // BoundOptions adjusts Bounds; nil is the zero value.
 type BoundOptions struct {
-	// Rho are the margins for which the bounds are evaluated, each in (0, 1], chosen
-	// without a look at the data: delta is shared among them. None is 0.05, 0.1, 0.2,
-	// 0.3, 0.5 and 0.7.
+	// Rho are the margins for which the bounds are evaluated, each in (0, 1]. Choose them before
+	// looking at the data: delta is shared among them. None is 0.05, 0.1, 0.2, 0.3, 0.5 and 0.7.
 	Rho   []float64
 	Delta float64 // probability with which the bounds may fail; 0 is 0.05
 	// AnyRho makes both theorems hold for all rho in (0, 1] at once, instead of sharing
@@ -28,13 +27,13 @@ type BoundOptions struct {
 	// distance of Lambda from them that part 1 allows.
 	Cover  [][]float64
 	Radius float64
-	// Complexity returns a bound on the Rademacher complexity of each H_l over m rows; nil
-	// is Massart's of Count, or Theorem 3.1 where that is less.
+	// Complexity returns a bound on the Rademacher complexity of each H_l over m rows. Nil is
+	// Massart's of Count, or Theorem 3.1 where that is smaller.
 	Complexity func(m int) float64
-	// Count is the logarithm of the number of different base predictors on m rows, for
-	// Theorem 4.5; nil counts stumps, or trees with as many splits as the model's learners
-	// were allowed, whether or not such a tree was used: thresholds, sides of what is
-	// missing and sets of levels (boost.Questions).
+	// Count is the logarithm of the number of different base predictors on m rows, for Theorem 4.5.
+	// Nil counts stumps, or trees with as many splits as the model's learners were allowed, used or
+	// not. The count covers thresholds, sides of missing values and sets of levels
+	// (boost.Questions).
 	Count func(m int) float64
 
 	IndependentQ bool // Q does not depend on the labelled rows; Model.Apart says so of itself
@@ -49,7 +48,8 @@ type DomainTerms struct {
 	Union      float64 `json:"union"`      // (2/rho) sqrt(2 ln p/m_k), or 4/rho, which the thesis does not have
 	Confidence float64 `json:"confidence"`
 	Sum        float64 `json:"sum"`
-	AsStated   float64 `json:"as_stated"` // as the thesis prints it: without Union, and Theorem B.2 with less elsewhere too
+	// as the thesis prints it: without Union, and Theorem B.2 with less elsewhere too
+	AsStated float64 `json:"as_stated"`
 }
 
 // MixtureBound are the bounds at one rho.
@@ -63,29 +63,30 @@ type MixtureBound struct {
 	MixtureStated  float64 `json:"mixture_as_stated"`
 	Agnostic       float64 `json:"agnostic"`
 	AgnosticStated float64 `json:"agnostic_as_stated"`
-	// Theorem 4.5 for the mixture: by the best point of the cover (nil when none is
-	// within the radius), and as a mixture of its points (nil when it is none).
+	// Theorem 4.5 for the mixture: by the best point of the cover (nil when none is within the
+	// radius), and as a mixture of its points (nil when it is none).
 	Near  *float64 `json:"cover_point,omitempty"`
 	Mixed *float64 `json:"cover_mixture,omitempty"`
 }
 
-// BoundReport is Theorems 4.4 and 4.5 evaluated for a trained model: with probability at
-// least 1 - Delta the error on the mixture is at most the bound.
+// BoundReport is Theorems 4.4 and 4.5 evaluated for a trained model. With probability at least 1 -
+// Delta the error on the mixture is at most the bound.
 type BoundReport struct {
-	Sources  []string       `json:"sources"`
-	Rows     []int          `json:"rows"`
-	Columns  int            `json:"columns"`
-	Norm     float64        `json:"weight_sum"`
-	Delta    float64        `json:"delta"`
-	AnyRho   bool           `json:"any_rho"` // the bounds are those for all rho at once
-	Lambda   []float64      `json:"lambda"`
-	Cover    int            `json:"cover"`
-	Radius   float64        `json:"radius"`
-	Errors   []float64      `json:"training_errors"`
-	Margins  [][]float64    `json:"margin_quantiles"` // of each domain, at 0, 5, 10, 25, 50, 75, 90, 95 and 100 %
-	At       []MixtureBound `json:"at"`               // one for each rho
-	Best     int            `json:"best"`             // the one with the least agnostic bound
-	Bound    float64        `json:"bound"`            // min(1, At[Best].Agnostic)
+	Sources []string  `json:"sources"`
+	Rows    []int     `json:"rows"`
+	Columns int       `json:"columns"`
+	Norm    float64   `json:"weight_sum"`
+	Delta   float64   `json:"delta"`
+	AnyRho  bool      `json:"any_rho"` // the bounds are those for all rho at once
+	Lambda  []float64 `json:"lambda"`
+	Cover   int       `json:"cover"`
+	Radius  float64   `json:"radius"`
+	Errors  []float64 `json:"training_errors"`
+	// of each domain, at 0, 5, 10, 25, 50, 75, 90, 95 and 100 %
+	Margins  [][]float64    `json:"margin_quantiles"`
+	At       []MixtureBound `json:"at"`    // one for each rho
+	Best     int            `json:"best"`  // the one with the least agnostic bound
+	Bound    float64        `json:"bound"` // min(1, At[Best].Agnostic)
 	Vacuous  bool           `json:"vacuous"`
 	Warnings []string       `json:"warnings,omitempty"`
 
@@ -101,8 +102,8 @@ func LogStumps(d, m int) float64 {
 	return math.Log(2*float64(d)*float64(max(m, 1)-1) + 2)
 }
 
-// logStumps is LogStumps for the columns of a table: one with levels has two stumps a
-// level, and one in which values are missing can send them to either side.
+// logStumps is LogStumps for the columns of a table. A categorical column has two stumps a level,
+// and one with missing values can send them to either side.
 func logStumps(x *table.Table, m int) float64 {
 	n := 2.0
 	for j := range x.Columns {
@@ -121,34 +122,35 @@ func logStumps(x *table.Table, m int) float64 {
 	return math.Log(n)
 }
 
-// Massart is sqrt(2 ln(N)/m), the Rademacher complexity of N predictors of values in
-// [-1, 1] on m rows at most (Massart's lemma), from the logarithm of N.
+// Massart returns sqrt(2 ln(N)/m) from the logarithm of N. It bounds the Rademacher complexity of N
+// predictors of values in [-1, 1] on m rows (Massart's lemma).
 func Massart(logN float64, m int) float64 { return math.Sqrt(2 * logN / float64(m)) }
 
 // Theorem44 returns the parts of Theorem 4.4 beside the empirical one, for a domain of m
 // rows of p: rad is max_l Rad_m(H_l).
 //
-// The correction is sqrt(2 ln p/m) within the bracket. The proof takes the complexity of
-// the union of the G_l = {Q(l|.) h} for the largest of theirs, which is false (eight classes
-// of one function each, ten rows: 0.465 against 0); bounded differences make it the
-// largest plus this. The factor 2/rho is right although the proof loses a 2: multiplying
-// by Q(l|x_i) is a contraction row by row, so Rad(G_l) <= Rad(H_l).
+// The correction is sqrt(2 ln p/m) within the bracket. The proof replaces the complexity of the
+// union of the G_l = {Q(l|.) h} by the largest of theirs, which is false (eight classes of one
+// function each, ten rows: 0.465 against 0). By bounded differences it is at most the largest plus
+// this correction. The factor 2/rho is right although the proof loses a 2: multiplying by Q(l|x_i)
+// is a contraction row by row, so Rad(G_l) <= Rad(H_l).
 func Theorem44(rad, rho, delta float64, p, m int) DomainTerms {
 	rows := float64(m)
-	return DomainTerms{Complexity: 2 / rho * rad, Union: 2 / rho * math.Sqrt(2*math.Log(float64(p))/rows), Confidence: math.Sqrt(math.Log(float64(p)/delta) / (2 * rows))}
+	return DomainTerms{Complexity: 2 / rho * rad, Union: 2 / rho * math.Sqrt(2*math.Log(float64(p))/rows),
+		Confidence: math.Sqrt(math.Log(float64(p)/delta) / (2 * rows))}
 }
 
 // TheoremB2 is Theorem44 for all rho in (0, 1] at once:
 //
 //	(4/rho) (rad + sqrt(2 ln p/m)) + sqrt(ln log2(2/rho)/m) + sqrt(ln(2p/delta)/(2m))
 //
-// It follows from Theorem 4.4 at rho_k = 2^-k, k = 1, 2, …, with (delta/2)/k² for the k-th:
-// these sum to less than delta, and sqrt(ln(2p k²/delta)/(2m)) is at most sqrt(ln(2p/delta)/(2m))
-// + sqrt(ln k/m). Of rho the next rho_k below serves: no more margins are below it, k is at
-// most log2(2/rho), and 1/rho_k is more than 1/rho and at most 2/rho. So the factor is 4,
-// as in the theorem that the thesis quotes (M. Mohri, A. Rostamizadeh, A. Talwalkar,
-// "Foundations of machine learning", 2nd edition, Theorem 5.9), where Theorem B.2 and its
-// proof have 2, and the logarithm is of 2/delta, not of 1/delta.
+// It follows from Theorem 4.4 at rho_k = 2^-k, k = 1, 2, …, with (delta/2)/k² for the k-th; these
+// sum to less than delta. And sqrt(ln(2p k²/delta)/(2m)) is at most sqrt(ln(2p/delta)/(2m)) +
+// sqrt(ln k/m). For a given rho use the next rho_k below. No more margins are below it, k is at
+// most log2(2/rho), and 1/rho_k lies in (1/rho, 2/rho]. The factor is therefore 4 and the logarithm
+// that of 2/delta, where Theorem B.2 and its proof have 2 and 1/delta. The theorem that the thesis
+// quotes agrees: M. Mohri, A. Rostamizadeh, A. Talwalkar, "Foundations of machine learning", 2nd
+// edition, 2018, Theorem 5.9.
 func TheoremB2(rad, rho, delta float64, p, m int) DomainTerms {
 	t := Theorem44(rad, rho, delta/2, p, m)
 	t.Complexity *= 2
@@ -166,8 +168,8 @@ func peeling(rho float64) float64 { return math.Log(math.Log2(2 / rho)) }
 //
 // Margins on training rows are those of the model as it predicts, by its final Q.
 //
-// Errors: ErrBound for a model without terms, or base learners of which neither Complexity
-// nor Count is known.
+// Errors: ErrBound for a model without terms, or for base learners with neither Complexity nor
+// Count known.
 func Bounds(m *Model, d *boost.Data, opts *BoundOptions) (*BoundReport, error) {
 	var o BoundOptions
 	if opts != nil {
@@ -202,7 +204,8 @@ func Bounds(m *Model, d *boost.Data, opts *BoundOptions) (*BoundReport, error) {
 	if err := o.complexities(m, d.X); err != nil {
 		return nil, err
 	}
-	r := &BoundReport{Sources: d.X.Sources, Rows: d.X.SourceCounts(), Columns: len(d.X.Columns), Norm: m.Norm(), Delta: o.Delta, AnyRho: o.AnyRho, Lambda: o.Lambda, Cover: len(o.Cover), Radius: o.Radius}
+	r := &BoundReport{Sources: d.X.Sources, Rows: d.X.SourceCounts(), Columns: len(d.X.Columns), Norm: m.Norm(),
+		Delta: o.Delta, AnyRho: o.AnyRho, Lambda: o.Lambda, Cover: len(o.Cover), Radius: o.Radius}
 	if r.Norm == 0 {
 		return nil, fmt.Errorf("multi: bounds: %w: the model has no terms", ErrBound)
 	}
@@ -230,7 +233,8 @@ func (o *BoundOptions) check(p int) error {
 		return fmt.Errorf("multi: bounds: delta is %v; it must lie between 0 and 1", o.Delta)
 	}
 	if !(o.Radius >= 0) || math.IsInf(o.Radius, 1) {
-		return fmt.Errorf("multi: bounds: the radius of the cover is %v; it must be finite and not negative", o.Radius)
+		return fmt.Errorf("multi: bounds: the radius of the cover is %v; it must be finite and not negative",
+			o.Radius)
 	}
 	for _, rho := range o.Rho {
 		if !(rho > 0 && rho <= 1) {
@@ -269,7 +273,8 @@ func (o *BoundOptions) complexities(m *Model, x *table.Table) error {
 			}
 			t, ok := p.(boost.Sized)
 			if !ok {
-				return fmt.Errorf("multi: bounds: %w: the base predictors of slot %d (%s) are no trees; give Complexity and Count", ErrBound, s+1, m.Learners[s])
+				return fmt.Errorf("multi: bounds: %w: the base predictors of slot %d (%s) are no trees; give "+
+					"Complexity and Count", ErrBound, s+1, m.Learners[s])
 			}
 			used = max(used, t.Splits())
 		}
@@ -409,8 +414,8 @@ func (r *BoundReport) at(o *BoundOptions, rho, delta float64, p int) MixtureBoun
 	return b
 }
 
-// mixtureOf returns weights with which points sum to x, nil if there are none: the point
-// of their hull next to x, shifted to the origin.
+// mixtureOf returns weights with which points sum to x, or nil if there are none. It finds the
+// point of their hull nearest to x, shifted to the origin.
 func mixtureOf(points [][]float64, x []float64) []float64 {
 	at := -1
 	unit := true
@@ -445,7 +450,8 @@ func mixtureOf(points [][]float64, x []float64) []float64 {
 func (r *BoundReport) warn(m *Model, d *boost.Data, o *BoundOptions, best float64) {
 	add := func(format string, v ...any) { r.Warnings = append(r.Warnings, fmt.Sprintf(format, v...)) }
 	if r.Vacuous {
-		add("the bound is vacuous: its parts add up to %.3g, and no error exceeds 1; more rows in the smallest source would lower it most", best)
+		add("the bound is vacuous: its parts add up to %.3g, and no error exceeds 1; more rows in the smallest "+
+			"source would lower it most", best)
 	}
 	if !o.IndependentQ && !m.Apart && r.Cover+len(r.Sources) > 2 && len(r.Sources) > 1 {
 		switch m.Q.(type) {
@@ -461,12 +467,14 @@ func (r *BoundReport) warn(m *Model, d *boost.Data, o *BoundOptions, best float6
 		}
 	}
 	if len(o.fitted) > 0 {
-		add("what the learners of slots %v may return is not known here, and was taken from the trained trees: the theorems want the class chosen before it saw the data (give Complexity and Count)", o.fitted)
+		add("what the learners of slots %v may return is not known here, and was taken from the trained trees: "+
+			"the theorems want the class chosen before it saw the data (give Complexity and Count)", o.fitted)
 	}
 	if d.W != nil {
 		add("rows are weighted: the theorems are about rows drawn independently from each source, each counted once")
 	}
 	if !slices.Equal(m.Rows, r.Rows) {
-		add("the model was trained on %v rows of the sources and these are %v: the bounds hold for the rows that it was trained on", m.Rows, r.Rows)
+		add("the model was trained on %v rows of the sources and these are %v: the bounds hold for the rows "+
+			"that it was trained on", m.Rows, r.Rows)
 	}
 }

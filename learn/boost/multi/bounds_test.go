@@ -90,7 +90,8 @@ func TestBounds(t *testing.T) {
 		}
 		near(t, "agnostic", b.Agnostic, top, 1e-12)
 	}
-	if !r.Vacuous || r.Bound != 1 || !strings.Contains(strings.Join(r.Warnings, "\n"), "vacuous") || !strings.Contains(strings.Join(r.Warnings, "\n"), "cross-fitted") {
+	if !r.Vacuous || r.Bound != 1 || !strings.Contains(strings.Join(r.Warnings, "\n"), "vacuous") ||
+		!strings.Contains(strings.Join(r.Warnings, "\n"), "cross-fitted") {
 		t.Errorf("vacuous %v, bound %v, warnings %q", r.Vacuous, r.Bound, r.Warnings)
 	}
 	// The mixture as a point of the cover, within its radius, and between other points.
@@ -117,7 +118,8 @@ func TestBounds(t *testing.T) {
 		square += v * v / float64(r.Rows[k])
 	}
 	all := r.Rows[0] + r.Rows[1] + r.Rows[2]
-	want := empirical + 0.1 + 4*(math.Sqrt(square)*math.Sqrt(2*LogStumps(3, all))+math.Sqrt(2*math.Log(3)*square)) + math.Sqrt(math.Log(1/0.05)*square/2)
+	want := empirical + 0.1 + 4*(math.Sqrt(square)*math.Sqrt(2*LogStumps(3, all))+math.Sqrt(
+		2*math.Log(3)*square)) + math.Sqrt(math.Log(1/0.05)*square/2)
 	near(t, "part 1", *shifted.Near, want, 1e-12)
 	between := near4([][]float64{{0, 0, 1}, {0.4, 0.6, 0}, {1, 0, 0}}, 0)
 	if between.Mixed == nil {
@@ -140,15 +142,18 @@ func TestBounds(t *testing.T) {
 		t.Errorf("bound %v, warnings %q, %v", r.Bound, r.Warnings, err)
 	}
 	// No margins are the default ones.
-	if none, err := Bounds(strong, big, &BoundOptions{Rho: []float64{}}); err != nil || len(none.At) != len(r.At) || none.Bound != r.Bound {
+	if none, err := Bounds(strong, big, &BoundOptions{Rho: []float64{}}); err != nil ||
+		len(none.At) != len(r.At) || none.Bound != r.Bound {
 		t.Errorf("%+v, %v", none, err)
 	}
 	// What is not known must be given.
-	custom := trained(t, &boost.Data{X: byRow([]int32{0, 1}), Y: []float64{1, -1}}, &Options{Learner: dictionary{{1, 1}}, Q: TrueSource{2}, Rounds: 1})
+	custom := trained(t, &boost.Data{X: byRow([]int32{0, 1}), Y: []float64{1, -1}},
+		&Options{Learner: dictionary{{1, 1}}, Q: TrueSource{2}, Rounds: 1})
 	if _, err := Bounds(custom, &boost.Data{X: byRow([]int32{0, 1}), Y: []float64{1, -1}}, nil); err == nil {
 		t.Error("bounds of an unknown class")
 	}
-	for _, o := range []BoundOptions{{Delta: 2}, {Rho: []float64{0}}, {Rho: []float64{1.5}, AnyRho: true}, {Lambda: []float64{1}}, {Radius: -1}, {Cover: [][]float64{{1, 1, 1}}}} {
+	for _, o := range []BoundOptions{{Delta: 2}, {Rho: []float64{0}}, {Rho: []float64{1.5}, AnyRho: true},
+		{Lambda: []float64{1}}, {Radius: -1}, {Cover: [][]float64{{1, 1, 1}}}} {
 		if _, err := Bounds(m, d, &o); err == nil {
 			t.Errorf("%+v was accepted", o)
 		}
@@ -172,9 +177,11 @@ func TestTheoremB2(t *testing.T) {
 		if sum(b2) < derived {
 			t.Errorf("rho %v: %v, the derivation gives %v", rho, sum(b2), derived)
 		}
-		printed := 2/rho*(rad+math.Sqrt(2*math.Log(p)/m)) + math.Sqrt(math.Log(math.Log2(2/rho))/m) + math.Sqrt(math.Log(p/delta)/(2*m))
+		printed := 2/rho*(rad+math.Sqrt(2*math.Log(p)/m)) + math.Sqrt(math.Log(math.Log2(2/rho))/m) +
+			math.Sqrt(math.Log(p/delta)/(2*m))
 		printedFails = printedFails || printed < derived
-		near(t, "B.2", sum(b2), 4/rho*(rad+math.Sqrt(2*math.Log(p)/m))+math.Sqrt(math.Log(math.Log2(2/rho))/m)+math.Sqrt(math.Log(2*p/delta)/(2*m)), 1e-9)
+		near(t, "B.2", sum(b2), 4/rho*(rad+math.Sqrt(2*math.Log(p)/m))+math.Sqrt(
+			math.Log(math.Log2(2/rho))/m)+math.Sqrt(math.Log(2*p/delta)/(2*m)), 1e-9)
 	}
 	if !printedFails {
 		t.Error("what is printed follows from Theorem 4.4 at all rho tried: then it need not be mended")
@@ -199,27 +206,34 @@ func TestTheoremB2(t *testing.T) {
 			near(t, "sum", q.Sum, q.Empirical+q.Complexity+q.Union+q.Confidence, 1e-12)
 			rad := q.Complexity * b.Rho / 4
 			near(t, "parts", q.Sum-q.Empirical, sum(TheoremB2(rad, b.Rho, 0.05, 3, rows)), 1e-12)
-			near(t, "as stated", q.AsStated, q.Empirical+2/b.Rho*rad+math.Sqrt(math.Log(math.Log2(2/b.Rho))/float64(rows))+math.Sqrt(math.Log(3/0.05)/float64(2*rows)), 1e-12)
+			near(t, "as stated", q.AsStated, q.Empirical+2/b.Rho*rad+math.Sqrt(
+				math.Log(math.Log2(2/b.Rho))/float64(rows))+math.Sqrt(math.Log(3/0.05)/float64(2*rows)), 1e-12)
 			if rad != any(BoundOptions{Rho: []float64{1}}).At[0].Domains[k].Complexity/4 {
 				t.Error("the complexity depends on rho")
 			}
 		}
 	}
 	// Delta is not shared: one rho or three, the bound is the same.
-	if one := any(BoundOptions{Rho: []float64{0.5}, Lambda: lambda}).At[0]; one.Agnostic != r.At[1].Agnostic || *one.Mixed != *r.At[1].Mixed {
-		t.Errorf("%v and %v for one rho, %v and %v for three", one.Agnostic, *one.Mixed, r.At[1].Agnostic, *r.At[1].Mixed)
+	if one := any(BoundOptions{Rho: []float64{0.5}, Lambda: lambda}).At[0]; one.Agnostic != r.At[1].Agnostic ||
+		*one.Mixed != *r.At[1].Mixed {
+		t.Errorf("%v and %v for one rho, %v and %v for three", one.Agnostic, *one.Mixed,
+			r.At[1].Agnostic, *r.At[1].Mixed)
 	}
 	// Part 1 at a point that is no vertex.
-	shifted := any(BoundOptions{Rho: []float64{0.5}, Lambda: lambda, Cover: [][]float64{{0.25, 0.25, 0.5}}, Radius: 0.1}).At[0]
+	shifted := any(BoundOptions{Rho: []float64{0.5}, Lambda: lambda, Cover: [][]float64{{0.25, 0.25, 0.5}},
+		Radius: 0.1}).At[0]
 	empirical, square, all := 0.0, 0.0, 0
 	for k, v := range []float64{0.25, 0.25, 0.5} {
 		empirical += lambda[k] * shifted.Domains[k].Empirical
 		square += v * v / float64(r.Rows[k])
 		all += r.Rows[k]
 	}
-	near(t, "part 1 for all rho", *shifted.Near, empirical+0.1+8*(math.Sqrt(square*2*LogStumps(3, all))+math.Sqrt(2*math.Log(3)*square))+math.Sqrt(math.Log(math.Log2(4))*square)+math.Sqrt(math.Log(2/0.05)*square/2), 1e-12)
+	near(t, "part 1 for all rho", *shifted.Near,
+		empirical+0.1+8*(math.Sqrt(square*2*LogStumps(3, all))+math.Sqrt(2*math.Log(3)*square))+math.Sqrt(
+			math.Log(math.Log2(4))*square)+math.Sqrt(math.Log(2/0.05)*square/2), 1e-12)
 	var out bytes.Buffer
-	if err := r.Write(&out); err != nil || !strings.Contains(out.String(), "(Theorem B.2)") || !strings.Contains(out.String(), "4/rho and ln(2p/delta)") {
+	if err := r.Write(&out); err != nil || !strings.Contains(out.String(), "(Theorem B.2)") ||
+		!strings.Contains(out.String(), "4/rho and ln(2p/delta)") {
 		t.Error(err, out.String())
 	}
 }
@@ -242,7 +256,8 @@ func TestBoundsOfferedClass(t *testing.T) {
 		return r.At[0]
 	}
 	// A charge so high that no large tree is ever taken.
-	shy := trained(t, d, &Options{Rounds: 4, Q: Uniform{2}, L1: 0.9, Families: []Family{{small, 1}, {large, 1e6}}})
+	shy := trained(t, d, &Options{Rounds: 4, Q: Uniform{2}, L1: 0.9,
+		Families: []Family{{small, 1}, {large, 1e6}}})
 	for _, e := range shy.Slots {
 		for i := range e.Terms {
 			if n := e.Terms[i].Predictor.(boost.Sized).Splits(); n > 1 {
@@ -255,7 +270,8 @@ func TestBoundsOfferedClass(t *testing.T) {
 	for k := range a.Domains {
 		near(t, "complexity", a.Domains[k].Complexity, b.Domains[k].Complexity, 1e-12)
 	}
-	if one := bound(trained(t, d, &Options{Rounds: 4, Q: Uniform{2}, Learner: small})); one.Agnostic >= a.Agnostic {
+	if one := bound(trained(t, d, &Options{Rounds: 4, Q: Uniform{2},
+		Learner: small})); one.Agnostic >= a.Agnostic {
 		t.Errorf("stumps alone %v, with trees of 31 splits on offer %v", one.Agnostic, a.Agnostic)
 	}
 	// The same of a saved model; and of one slot's learner that returned nothing of the kind.

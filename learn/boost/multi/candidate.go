@@ -20,8 +20,8 @@ type candidate struct {
 	own       own
 }
 
-// fit asks the learners of the given slots for predictors along signed weights u, of all
-// slots; own leaves each learner the rows of its domain. With families there is one of each
+// fit asks the learners of the given slots for predictors along signed weights u, given for all
+// slots. With own each learner sees only the rows of its domain. With families there is one of each
 // for every slot, slot by slot.
 func (r *training) fit(u [][]float64, slots []int, ownRows bool) ([]*candidate, error) {
 	normalise(u)
@@ -54,7 +54,8 @@ func firstOfSlots(cands []*candidate) []*candidate {
 }
 
 // fitBy asks these fitters, by slot.
-func (r *training) fitBy(fitters []boost.Fitter, u [][]float64, slots []int, ownRows bool) ([]*candidate, error) {
+func (r *training) fitBy(fitters []boost.Fitter, u [][]float64, slots []int,
+	ownRows bool) ([]*candidate, error) {
 	out := make([]*candidate, len(slots))
 	if m, ok := fitters[0].(SlotFitter); ok && !ownRows && len(slots) == len(u) && len(r.o.Learners) == 0 {
 		fits, err := m.FitSlots(r.o.Ctx, u, r.run.Steps())
@@ -108,13 +109,15 @@ func normalise(u [][]float64) {
 // a predictor that goes the wrong way is turned round.
 func (r *training) candidate(slot int, f *boost.Fit, u []float64) (*candidate, error) {
 	if len(f.Values) != len(r.s.f) {
-		return nil, fmt.Errorf("the base predictor of slot %d has %d values for %d rows", slot+1, len(f.Values), len(r.s.f))
+		return nil, fmt.Errorf("the base predictor of slot %d has %d values for %d rows", slot+1,
+			len(f.Values), len(r.s.f))
 	}
 	c := &candidate{slot: slot, charge: 1, values: f.Values, predictor: f.Predictor}
 	edge := 0.0
 	for i, v := range f.Values {
 		if !(v >= -1 && v <= 1) {
-			return nil, fmt.Errorf("%w: the base predictor of slot %d is %v at %s, and must be in [-1, 1]", boost.ErrRange, slot+1, v, r.d.X.At(i))
+			return nil, fmt.Errorf("%w: the base predictor of slot %d is %v at %s, and must be in [-1, 1]",
+				boost.ErrRange, slot+1, v, r.d.X.At(i))
 		}
 		edge += u[i] * v
 	}
@@ -136,16 +139,18 @@ func (c *candidate) negate() {
 	c.predictor = boost.Scaled{Of: c.predictor, Factor: -1}
 }
 
-// take adds a candidate's term to the model and to all scores.
-func (r *training) take(p *Progress, c *candidate, alpha float64) {
+// addTerm adds a candidate's term to the model and to all scores.
+func (r *training) addTerm(p *Progress, c *candidate, alpha float64) {
 	s := r.s
 	s.add(c.slot, c.values, c.charge, alpha)
 	s.rescore()
 	e := r.e.Slots[c.slot]
-	e.Terms = append(e.Terms, boost.Term{Weight: alpha, Predictor: c.predictor, Family: -1, Round: r.run.Steps()})
+	e.Terms = append(e.Terms, boost.Term{Weight: alpha, Predictor: c.predictor, Family: -1,
+		Round: r.run.Steps()})
 	if v := r.valid; v != nil {
 		h := make([]float64, len(v.f))
-		forBlocks(s.workers, len(h), func(_, from, to int) { c.predictor.Predict(h[from:to:to], r.o.Valid.X, from) })
+		forBlocks(s.workers, len(h),
+			func(_, from, to int) { c.predictor.Predict(h[from:to:to], r.o.Valid.X, from) })
 		v.add(c.slot, h, c.charge, alpha)
 		v.rescore()
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
-// Checkpoint is the state of a run between two rounds: going on gives the bits of the
-// unbroken run.
+// Checkpoint is the state of a run between two rounds. A resumed run gives the bits of the unbroken
+// one.
 type Checkpoint struct {
 	Model   *Model
 	Round   int
@@ -49,7 +49,8 @@ func (r *training) checkpoint(at *run.Checkpoint) *Checkpoint {
 	}
 	m.History = slices.Clone(r.e.History)
 	m.Warnings = slices.Clone(r.e.Warnings)
-	k := &Checkpoint{Model: &m, Round: at.Iteration, Seconds: at.Seconds, Norm: r.s.norm, G: slices.Clone(r.s.g), Data: fingerprint(r.d), Unlabelled: r.unlabelled(), Best: math.Inf(-1)}
+	k := &Checkpoint{Model: &m, Round: at.Iteration, Seconds: at.Seconds, Norm: r.s.norm, G: slices.Clone(r.s.g),
+		Data: fingerprint(r.d), Unlabelled: r.unlabelled(), Best: math.Inf(-1)}
 	if r.chooses() {
 		k.Best, k.BestAt, k.Waited = r.run.Best.Loss, r.run.Best.Step, r.run.Best.Waited
 	}
@@ -58,7 +59,8 @@ func (r *training) checkpoint(at *run.Checkpoint) *Checkpoint {
 		copy(k.Q[i*r.s.p:(i+1)*r.s.p], r.s.q[i*r.s.slots:])
 	}
 	if r.valid != nil {
-		k.Valid, k.ValidData, k.ValidHistory = slices.Clone(r.valid.g), fingerprint(r.o.Valid), slices.Clone(r.validHistory)
+		k.Valid, k.ValidData, k.ValidHistory = slices.Clone(r.valid.g), fingerprint(r.o.Valid),
+			slices.Clone(r.validHistory)
 	}
 	return k
 }
@@ -76,7 +78,8 @@ func (r *training) resume(k *Checkpoint) error {
 	case different != "":
 		return bad("the settings differ: %s", different)
 	case k.Round > r.o.Rounds:
-		return bad("it has %d rounds already, and %d are asked for; ask for as many or more, or take a prefix of the finished model", k.Round, r.o.Rounds)
+		return bad("it has %d rounds already, and %d are asked for; ask for as many or more, or take a prefix "+
+			"of the finished model", k.Round, r.o.Rounds)
 	case k.Data != fingerprint(r.d) || len(k.G) != len(r.s.g):
 		return bad("the training rows differ")
 	case k.Unlabelled != r.unlabelled():
@@ -85,7 +88,8 @@ func (r *training) resume(k *Checkpoint) error {
 		return bad("it has the learners %q, now %q", m.Learners, r.e.Learners)
 	case len(m.Slots) != len(r.e.Slots):
 		return bad("%d slots, now %d", len(m.Slots), len(r.e.Slots))
-	case (r.valid == nil) != (k.Valid == nil) || r.valid != nil && (len(k.Valid) != len(r.valid.g) || k.ValidData != fingerprint(r.o.Valid)):
+	case (r.valid == nil) != (k.Valid == nil) || r.valid != nil &&
+		(len(k.Valid) != len(r.valid.g) || k.ValidData != fingerprint(r.o.Valid)):
 		return bad("the validation rows differ")
 	}
 	for s, e := range m.Slots {
@@ -139,7 +143,8 @@ type checkpointMeta struct {
 // Write writes the checkpoint as a model file of kind "multiboost-checkpoint".
 func (k *Checkpoint) Write(w io.Writer) error {
 	f := model.New(checkpointKind, checkpointVersion)
-	if err := f.SetMeta(checkpointMeta{k.Round, k.Seconds, k.Data, k.BestAt, k.Waited, k.Valid != nil, k.ValidData, k.Unlabelled}); err != nil {
+	if err := f.SetMeta(checkpointMeta{k.Round, k.Seconds, k.Data, k.BestAt, k.Waited, k.Valid != nil,
+		k.ValidData, k.Unlabelled}); err != nil {
 		return fmt.Errorf("multi: checkpoint: %w", err)
 	}
 	var b bytes.Buffer
@@ -166,7 +171,8 @@ func ReadCheckpoint(r io.Reader) (*Checkpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &Checkpoint{Round: m.Round, Seconds: m.Seconds, Data: m.Data, ValidData: m.Valid, Unlabelled: m.Unlabelled, BestAt: m.BestAt, Waited: m.Waited}
+	k := &Checkpoint{Round: m.Round, Seconds: m.Seconds, Data: m.Data, ValidData: m.Valid,
+		Unlabelled: m.Unlabelled, BestAt: m.BestAt, Waited: m.Waited}
 	b, err := model.Get[uint8](f, "model")
 	if err != nil {
 		return nil, err
@@ -196,7 +202,8 @@ func ReadCheckpoint(r io.Reader) (*Checkpoint, error) {
 		}
 	}
 	if k.Round != k.Model.Trained || k.BestAt < 0 || k.BestAt > k.Round || k.Waited < 0 {
-		return nil, fmt.Errorf("multi: checkpoint: %w: round %d of a model of %d, best %d, waited %d", model.ErrFormat, k.Round, k.Model.Trained, k.BestAt, k.Waited)
+		return nil, fmt.Errorf("multi: checkpoint: %w: round %d of a model of %d, best %d, waited %d",
+			model.ErrFormat, k.Round, k.Model.Trained, k.BestAt, k.Waited)
 	}
 	return k, nil
 }

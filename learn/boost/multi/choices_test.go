@@ -134,7 +134,8 @@ func TestQCalibrated(t *testing.T) {
 	for _, factor := range []float64{0.8, 0.95, 1.05, 1.25} {
 		at := fittedQ(t, tab, nil, &QOptions{Lambda: 3e-3, Temperature: factor * temperature})
 		if at.LogLoss < hot.LogLoss {
-			t.Errorf("log loss %v at temperature %v, calibrated %v at %v", at.LogLoss, factor*temperature, hot.LogLoss, temperature)
+			t.Errorf("log loss %v at temperature %v, calibrated %v at %v", at.LogLoss, factor*temperature,
+				hot.LogLoss, temperature)
 		}
 	}
 	// What training sees and what new rows get have the same temperature.
@@ -158,7 +159,8 @@ func TestQCalibrated(t *testing.T) {
 func TestNegativeRoundsRefused(t *testing.T) {
 	d := mixed(3, 2, 40, 2, 0.1)
 	m := trained(t, d, &Options{Rounds: 3, Q: Uniform{2}})
-	if _, err := m.Scores(d.X, &PredictOptions{Rounds: -1}); err == nil || !strings.Contains(err.Error(), "must not be negative") {
+	if _, err := m.Scores(d.X, &PredictOptions{Rounds: -1}); err == nil ||
+		!strings.Contains(err.Error(), "must not be negative") {
 		t.Errorf("scores after -1 rounds: %v", err)
 	}
 	if p := m.Prefix(-1); p.Terms() != 0 || p.Trained != 0 || len(p.History) != 0 {
@@ -169,7 +171,9 @@ func TestNegativeRoundsRefused(t *testing.T) {
 // What is not there is an error, not a panic.
 func TestNothingRefused(t *testing.T) {
 	d := mixed(3, 2, 40, 2, 0.1)
-	if _, err := Train(d, &Options{Rounds: 3, Q: Uniform{2}, Learners: []boost.Learner{Stumps{}, nil, Stumps{}}}); err == nil || !strings.Contains(err.Error(), "slot 2 has no learner") {
+	if _, err := Train(d, &Options{Rounds: 3, Q: Uniform{2},
+		Learners: []boost.Learner{Stumps{}, nil, Stumps{}}}); err == nil ||
+		!strings.Contains(err.Error(), "slot 2 has no learner") {
 		t.Errorf("a slot without learner: %v", err)
 	}
 	if _, _, err := FirstComponent(nil, 1); !errors.Is(err, boost.ErrData) {

@@ -9,11 +9,11 @@ import (
 	"github.com/tropica-fst/tropica/learn/linear"
 )
 
-// FirstComponent returns the projection of every row on the first principal component of
-// the rows' standardised columns (levels of categorical ones as columns of 0 and 1), and
-// its share of the variance: by power iteration from a fixed start, until the direction
-// turns by less than 1e-7 or 300 times. The sign makes the entry of largest size
-// positive. Memory is four bytes a cell, less where most are zero.
+// FirstComponent returns the projection of every row on the first principal component of the rows'
+// standardised columns, and its share of the variance. Levels of categorical columns are columns of
+// 0 and 1. It uses power iteration from a fixed start, until the direction turns by less than 1e-7
+// or 300 times. The sign makes the entry of largest size positive. Memory is four bytes a cell,
+// less where most are zero.
 func FirstComponent(x *table.Table, workers int) (projection []float64, share float64, err error) {
 	if x == nil {
 		return nil, 0, fmt.Errorf("multi: principal component: %w: there is no table", boost.ErrData)
@@ -27,7 +27,8 @@ func FirstComponent(x *table.Table, workers int) (projection []float64, share fl
 	}
 	fs := linear.Features(x, w, workers)
 	if len(fs) == 0 {
-		return nil, 0, fmt.Errorf("multi: principal component: %s: %w: all columns are constant", x.Title(), boost.ErrData)
+		return nil, 0, fmt.Errorf("multi: principal component: %s: %w: all columns are constant",
+			x.Title(), boost.ErrData)
 	}
 	total := 0.0
 	for j := range fs {

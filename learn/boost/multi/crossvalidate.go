@@ -38,8 +38,8 @@ type CVOptions struct {
 	Ctx       context.Context
 	Workers   int  // 0 is GOMAXPROCS. Results do not depend on it
 	ByUniform bool // settings are chosen by the uniform error of inner folds, not by the agnostic one
-	// Known are fits of an earlier run on the same table: those with the settings and
-	// division of one of this run are not made again.
+	// Known holds fits of an earlier run on the same table. A fit with the same settings and
+	// division is not repeated.
 	Known []CVFit
 	// Save, if not nil, is called with each new fit of known settings. An error ends the run.
 	Save func(*CVFit) error
@@ -70,10 +70,9 @@ type CVModel struct {
 	AgnosticPlain, AgnosticCorrected *metrics.TTest `json:",omitempty"`
 }
 
-// CrossValidate trains and tests MULTIBOOST, with the setting that does best on the inner
-// folds of each trial's training rows, beside AdaBoost on all sources and on each, with
-// as many rounds. The table must have sources in all parts; Stratified makes such
-// trials.
+// CrossValidate trains and tests MULTIBOOST, with the setting that does best on the inner folds of
+// each trial's training rows. It compares with AdaBoost on all sources and on each, with as many
+// rounds. The table must have sources in all parts; Stratified makes such trials.
 func CrossValidate(t *table.Table, trials []table.Trial, grid []Entry, opts *CVOptions) (*CVReport, error) {
 	var o CVOptions
 	if opts != nil {
@@ -100,9 +99,10 @@ func CrossValidate(t *table.Table, trials []table.Trial, grid []Entry, opts *CVO
 	}
 	others[0].Name = "adaboost-all"
 	for _, e := range grid {
-		first.Grid = append(first.Grid, evaluate.Setting{Name: e.Name, Print: e.Settings, Fit: func(ctx context.Context, fold dataset.Fold) ([]float64, error) {
-			return c.fit(ctx, &e.Options, fold)
-		}})
+		first.Grid = append(first.Grid, evaluate.Setting{Name: e.Name, Print: e.Settings,
+			Fit: func(ctx context.Context, fold dataset.Fold) ([]float64, error) {
+				return c.fit(ctx, &e.Options, fold)
+			}})
 		for k := range others {
 			s := evaluate.Setting{Name: e.Name, Fit: func(ctx context.Context, fold dataset.Fold) ([]float64, error) {
 				return c.baseline(ctx, &e.Options, k-1, fold)
@@ -114,16 +114,18 @@ func CrossValidate(t *table.Table, trials []table.Trial, grid []Entry, opts *CVO
 			others[k].Grid = append(others[k].Grid, s)
 		}
 	}
-	plan := &evaluate.Plan{Measures: make([]string, p+3), EqualFolds: true, Against: others[0].Name, Done: o.Fitted,
-		Workers:     1, // of fits: each has all goroutines
+	plan := &evaluate.Plan{Measures: make([]string, p+3), EqualFolds: true,
+		Against: others[0].Name, Done: o.Fitted, Workers: 1, // of fits: each has all goroutines
 		Contestants: append([]evaluate.Contestant{first}, others...)}
 	copy(plan.Measures, t.Sources)
 	copy(plan.Measures[p:], []string{"uniform", "agnostic", "terms"})
 	for i := range trials {
-		plan.Trials = append(plan.Trials, evaluate.Trial{Fold: dataset.Fold{Train: trials[i].Train, Test: trials[i].Test}, Inner: trials[i].InnerFolds()})
+		plan.Trials = append(plan.Trials, evaluate.Trial{
+			Fold: dataset.Fold{Train: trials[i].Train, Test: trials[i].Test}, Inner: trials[i].InnerFolds()})
 	}
 	for _, f := range o.Known {
-		plan.Known = append(plan.Known, evaluate.Fitted{Print: f.Settings, Division: f.Division, Measures: measures(&Errors{f.Domain, f.Uniform, f.Agnostic}, f.Terms)})
+		plan.Known = append(plan.Known, evaluate.Fitted{Print: f.Settings, Division: f.Division,
+			Measures: measures(&Errors{f.Domain, f.Uniform, f.Agnostic}, f.Terms)})
 	}
 	if o.Save != nil {
 		plan.Save = func(f *evaluate.Fitted) error {
@@ -141,7 +143,8 @@ func CrossValidate(t *table.Table, trials []table.Trial, grid []Entry, opts *CVO
 	}
 	r := &CVReport{Sources: t.Sources, Rows: len(trials[0].Train) + len(trials[0].Test), Trials: len(trials)}
 	for k, s := range found.Standings {
-		m := &CVModel{Name: s.Name, Uniform: s.Values[uniform], Agnostic: s.Values[agnostic], Terms: s.Values[terms]}
+		m := &CVModel{Name: s.Name, Uniform: s.Values[uniform], Agnostic: s.Values[agnostic],
+			Terms: s.Values[terms]}
 		if k == 0 {
 			m.Chosen = s.Chosen
 		}
@@ -213,12 +216,14 @@ func (c *crossing) fit(ctx context.Context, options *Options, fold dataset.Fold)
 
 // baseline trains AdaBoost beside MULTIBOOST with those options, on one source (-1: on all), and
 // measures it.
-func (c *crossing) baseline(ctx context.Context, o *Options, source int, fold dataset.Fold) ([]float64, error) {
+func (c *crossing) baseline(ctx context.Context, o *Options, source int,
+	fold dataset.Fold) ([]float64, error) {
 	train, test, err := c.parts(fold, boost.Exponential{})
 	if err != nil {
 		return nil, err
 	}
-	b, err := TrainBaseline(train, source, cmp.Or(o.Rounds, defaultRounds), o.Learner, boost.Control{Ctx: ctx, Workers: c.workers})
+	b, err := TrainBaseline(train, source, cmp.Or(o.Rounds, defaultRounds), o.Learner,
+		boost.Control{Ctx: ctx, Workers: c.workers})
 	if err != nil {
 		return nil, err
 	}

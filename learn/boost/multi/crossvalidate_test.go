@@ -25,7 +25,8 @@ func TestCrossValidate(t *testing.T) {
 		t.Fatal(err)
 	}
 	// A penalty that leaves no terms: every row is predicted to be of the first class.
-	grid := []Entry{{Name: "nothing", Options: Options{L1: 100, Q: Uniform{2}}}, {"long", Options{Rounds: 15}, "15 rounds"}}
+	grid := []Entry{{Name: "nothing", Options: Options{L1: 100, Q: Uniform{2}}},
+		{"long", Options{Rounds: 15}, "15 rounds"}}
 	fits := 0
 	r, err := CrossValidate(x, trials, grid, &CVOptions{Workers: 1, Fitted: func(all int, _ string, _ int) {
 		if fits++; fits > all {
@@ -35,7 +36,8 @@ func TestCrossValidate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if fits != 3*(2*2+4) || len(r.Models) != 4 || len(r.Models[0].Chosen) != 3 || r.Models[1].UniformPlain != nil || r.Models[0].AgnosticCorrected == nil {
+	if fits != 3*(2*2+4) || len(r.Models) != 4 || len(r.Models[0].Chosen) != 3 ||
+		r.Models[1].UniformPlain != nil || r.Models[0].AgnosticCorrected == nil {
 		t.Errorf("%d fits, %+v", fits, r)
 	}
 	if !slices.Equal(r.Models[0].Chosen, []string{"long", "long", "long"}) {
@@ -83,7 +85,8 @@ func TestCrossValidate(t *testing.T) {
 		t.Fatal(err, len(kept))
 	}
 	more := 0
-	again, err = CrossValidate(x, trials, grid, &CVOptions{Known: kept, Save: func(*CVFit) error { more++; return nil }})
+	again, err = CrossValidate(x, trials, grid, &CVOptions{
+		Known: kept, Save: func(*CVFit) error { more++; return nil }})
 	if err != nil || more != 3*(2+4)-8 {
 		t.Fatalf("%v: %d fits were kept after 8 of 18", err, more)
 	}
@@ -94,7 +97,8 @@ func TestCrossValidate(t *testing.T) {
 	for i := range kept {
 		kept[i].Uniform = 0.75
 	}
-	if again, err = CrossValidate(x, trials, grid, &CVOptions{Known: kept}); err != nil || again.Models[0].Uniform[0] != 0.75 {
+	if again, err = CrossValidate(x, trials, grid, &CVOptions{Known: kept}); err != nil ||
+		again.Models[0].Uniform[0] != 0.75 {
 		t.Errorf("%v: %+v", err, again)
 	}
 	// One trial by hand.

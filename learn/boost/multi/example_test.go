@@ -20,7 +20,8 @@ func ExampleTrain() {
 		fmt.Fprintf(&csv, "%d,%d,north,%s\n", 10+i%7, mark, []string{"no", "yes"}[mark])
 		fmt.Fprintf(&csv, "%d,%d,south,%s\n", 30+i%5, mark, []string{"yes", "no"}[mark])
 	}
-	t, err := table.Read(strings.NewReader(csv.String()), "shops.csv", &table.Options{Target: "good", Source: "shop"})
+	t, err := table.Read(strings.NewReader(csv.String()), "shops.csv",
+		&table.Options{Target: "good", Source: "shop"})
 	if err != nil {
 		panic(err)
 	}

@@ -38,7 +38,8 @@ func familyOf(p boost.Predictor, n int, families []Family) int {
 		minus[i] = -v
 	}
 	return slices.IndexFunc(families, func(f Family) bool {
-		return slices.ContainsFunc(f.Learner.(dictionary), func(g []float64) bool { return slices.Equal(g, h) || slices.Equal(g, minus) })
+		return slices.ContainsFunc(f.Learner.(dictionary),
+			func(g []float64) bool { return slices.Equal(g, h) || slices.Equal(g, minus) })
 	})
 }
 
@@ -54,7 +55,8 @@ func familyProblem(seed uint64) (*boost.Data, []Family) {
 			y = append(y, float64(2*rng.IntN(2)-1))
 		}
 	}
-	return &boost.Data{X: byRow(source), Y: y}, []Family{{signs(rng, y, 5, 0.65), 1}, {signs(rng, y, 20, 0.7), 3.5}}
+	return &boost.Data{X: byRow(source), Y: y}, []Family{{signs(rng, y, 5, 0.65), 1},
+		{signs(rng, y, 20, 0.7), 3.5}}
 }
 
 // The objective that a round reports and lowers is that of section 4.4 with penalties by family,
@@ -125,7 +127,8 @@ func TestFamilyPenaltiesAreInTheObjective(t *testing.T) {
 			}
 			near(t, name, p.Objective, a.value(loss), 1e-9)
 			if n > 0 && o.Step != Closed && !(p.Objective <= progress[n-1].Objective*(1+1e-12)) {
-				t.Errorf("%s: round %d: the objective rises from %v to %v", name, n+1, progress[n-1].Objective, p.Objective)
+				t.Errorf("%s: round %d: the objective rises from %v to %v", name, n+1,
+					progress[n-1].Objective, p.Objective)
 			}
 			if t.Failed() {
 				t.FailNow()
@@ -141,7 +144,8 @@ func TestFamilyPenaltiesAreInTheObjective(t *testing.T) {
 // family that is dear enough there are no terms, though without the charge there are.
 func TestFamilyCharges(t *testing.T) {
 	d, families := familyProblem(6)
-	for _, base := range []Options{{}, {Round: Greedy}, *Thesis(Closed), *Thesis(Bound), {Objective: Max, Directions: Own, Slots: DomainsOnly, Round: Greedy}} {
+	for _, base := range []Options{{}, {Round: Greedy}, *Thesis(Closed), *Thesis(Bound),
+		{Objective: Max, Directions: Own, Slots: DomainsOnly, Round: Greedy}} {
 		base.Q, base.Rounds, base.L1 = Uniform{3}, 8, 0.05
 		terms := func(change func(o *Options)) []boost.Term {
 			o := base
@@ -165,8 +169,10 @@ func TestFamilyCharges(t *testing.T) {
 			}
 		}
 		one := families[1].Learner
-		same("one family", terms(func(o *Options) { o.Families = []Family{{one, 1}} }), terms(func(o *Options) { o.Learner = one }))
-		same("a charge of 2", terms(func(o *Options) { o.Families = []Family{{one, 2}} }), terms(func(o *Options) { o.Learner, o.L1 = one, 0.1 }))
+		same("one family", terms(func(o *Options) { o.Families = []Family{{one, 1}} }),
+			terms(func(o *Options) { o.Learner = one }))
+		same("a charge of 2", terms(func(o *Options) { o.Families = []Family{{one, 2}} }),
+			terms(func(o *Options) { o.Learner, o.L1 = one, 0.1 }))
 		for _, charge := range []float64{1, 64} {
 			dear := 0
 			for _, term := range terms(func(o *Options) { o.Families = []Family{families[0], {one, charge}} }) {
@@ -215,7 +221,8 @@ func TestFamilyChargesCommonDirection(t *testing.T) {
 	h[0][21] = 1 // no symmetry
 	train := func(charge, penalty float64) *Model {
 		rescued := false
-		o := &Options{Objective: Max, Directions: Own, Slots: DomainsOnly, Round: Greedy, Q: Uniform{2}, Rounds: 2, Penalty: []float64{penalty, 3 * penalty}, Families: []Family{{h, charge}}}
+		o := &Options{Objective: Max, Directions: Own, Slots: DomainsOnly, Round: Greedy, Q: Uniform{2}, Rounds: 2,
+			Penalty: []float64{penalty, 3 * penalty}, Families: []Family{{h, charge}}}
 		o.Watch = func(p *Progress) error { rescued = rescued || p.Rescued == "a common direction of descent"; return nil }
 		m := trained(t, d, o)
 		if !rescued {
@@ -242,7 +249,8 @@ func TestFamiliesResume(t *testing.T) {
 		return &Options{Rounds: 8, L1: 0.05, Q: Uniform{3}, Families: TreeFamilies(d.X, []int{4, 1, 2}, 0)}
 	}
 	f := o().Families
-	if f[1].Charge != 1 || !(f[0].Charge > f[2].Charge && f[2].Charge > 1) || math.Abs(f[0].Charge-math.Sqrt(18.0/6)) > 1e-12 {
+	if f[1].Charge != 1 || !(f[0].Charge > f[2].Charge && f[2].Charge > 1) ||
+		math.Abs(f[0].Charge-math.Sqrt(18.0/6)) > 1e-12 {
 		t.Errorf("charges %v", f)
 	}
 	whole := trained(t, d, o())
@@ -278,7 +286,9 @@ func TestFamiliesResume(t *testing.T) {
 	if _, err := Bounds(whole, d, nil); err != nil {
 		t.Error(err)
 	}
-	for _, bad := range []Options{{Families: []Family{}}, {Families: f, Learner: Stumps{}}, {Families: []Family{{nil, 1}}}, {Families: []Family{{Stumps{}, -1}}}, {Families: []Family{{Stumps{}, math.NaN()}}}} {
+	for _, bad := range []Options{{Families: []Family{}}, {Families: f, Learner: Stumps{}},
+		{Families: []Family{{nil, 1}}}, {Families: []Family{{Stumps{}, -1}}},
+		{Families: []Family{{Stumps{}, math.NaN()}}}} {
 		bad.Q = Uniform{3}
 		if _, err := Train(d, &bad); err == nil {
 			t.Errorf("%+v was accepted", bad.Families)

@@ -12,7 +12,8 @@ import (
 
 // numeric makes a table of numeric columns with sources.
 func numeric(sources []int32, columns ...[]float32) *table.Table {
-	t := &table.Table{Name: "test", Rows: len(columns[0]), Source: sources, SourceName: "source", TargetName: "y", Classes: []string{"-1", "+1"}}
+	t := &table.Table{Name: "test", Rows: len(columns[0]), Source: sources, SourceName: "source",
+		TargetName: "y", Classes: []string{"-1", "+1"}}
 	p := int32(0)
 	for _, s := range sources {
 		p = max(p, s+1)

@@ -8,10 +8,10 @@ import (
 // derivative at 0. It is 0 when the objective does not fall there; without a finite
 // minimiser it is the end of the interval.
 //
-// The objective is convex along every ray. The root of its derivative is bracketed by
-// doubling and found by Newton's method, with bisection where that leaves the bracket;
-// the maximum, whose derivative jumps, is bisected. One evaluation is a pass over
-// the rows; some eight are needed, for the maximum up to sixty.
+// The objective is convex along every ray. The root of its derivative is bracketed by doubling and
+// found by Newton's method, with bisection where that leaves the bracket. The derivative of the
+// maximum jumps, so the maximum is bisected. One evaluation is a pass over the rows; some eight are
+// needed, for the maximum up to sixty.
 func (s *state) lineSearch(a *aggregate, r *ray, most float64) (eta, slope float64) {
 	at := func(x float64) (g, h float64) {
 		f, d, dd := s.along(r, x, true)

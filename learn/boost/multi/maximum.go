@@ -10,9 +10,9 @@ import (
 // noStep is a step that counts as none.
 const noStep = 1e-10
 
-// maximum is a round of figure 4.1: of the domains with the largest loss, each trains a
-// predictor on its own rows; the one along which its own loss falls fastest takes a
-// step. The maximum itself need not fall, see the package comment; unless Literal,
+// maximum is a round of figure 4.1. Each domain with the largest loss trains a predictor on its own
+// rows. The predictor along which its domain's loss falls fastest takes a step. The maximum itself
+// need not fall, see the package comment; unless Literal,
 // line search and bound then try, in this order, the other candidates, the other
 // slots, and a step along a common direction of descent.
 func (r *training) maximum(p *Progress) error {
@@ -30,17 +30,19 @@ func (r *training) maximum(p *Progress) error {
 	}
 	defer func() { p.Objective = a.value(s.penalised(s.losses(), 0)) }()
 	if eta := r.maximumStep(a, f, cands[0]); eta >= noStep {
-		r.take(p, cands[0], eta)
+		r.addTerm(p, cands[0], eta)
 		return nil
 	}
-	r.stalled = fmt.Sprintf("the step in round %d is 0: the largest loss is that of %d of %d domains, and no predictor of theirs lowers it (the literal algorithm stalls; the default objective does not)", r.run.Steps()+1, len(active), s.p)
+	r.stalled = fmt.Sprintf("the step in round %d is 0: the largest loss is that of %d of %d domains, and no "+
+		"predictor of theirs lowers it (the literal algorithm stalls; the default objective does not)",
+		r.run.Steps()+1, len(active), s.p)
 	if r.o.Literal {
 		return nil
 	}
 	for _, x := range cands[1:] {
 		if eta := r.maximumStep(a, f, x); eta >= noStep {
 			p.Rescued = "another domain of largest loss"
-			r.take(p, x, eta)
+			r.addTerm(p, x, eta)
 			return nil
 		}
 	}
@@ -54,7 +56,7 @@ func (r *training) maximum(p *Progress) error {
 		}
 		if eta := r.maximumStep(a, f, x); eta >= noStep {
 			p.Rescued = "a domain whose loss is not the largest"
-			r.take(p, x, eta)
+			r.addTerm(p, x, eta)
 			return nil
 		}
 	}
@@ -130,9 +132,9 @@ func (r *training) maximumStep(a *aggregate, f []float64, x *candidate) float64 
 //
 //	F_l(alpha + eta e) <= A_l + Z_l/m_l [(1-eps_l) exp(-eta) + eps_l exp(eta)]
 //
-// with A_l = 0 for the exponential loss, and F_l - Z_l/m_l for the logistic one. The
-// lemma as printed has no A_l, and is then false for the logistic loss: at eta = 0 and
-// f = 0 it would say ln 2 <= 1/2.
+// with A_l = 0 for the exponential loss, and F_l - Z_l/m_l for the logistic one. The lemma as
+// printed has no A_l, and is then false for the logistic loss: at eta = 0 and f = 0 it states ln 2
+// <= 1/2.
 type stepBound struct {
 	a, z, eps, rate []float64
 }
@@ -164,10 +166,9 @@ func (b *stepBound) minimise(most float64) float64 {
 	return golden(b.at, 0, most, 60)
 }
 
-// common moves the candidates of all active domains together, along the shortest vector
-// of the convex hull of the domains' gradients in these coordinates: its negative is a
-// direction along which all active losses fall, unless it is 0 and the point is optimal
-// for these predictors.
+// common moves the candidates of all active domains together, along the shortest vector of the
+// convex hull of the domains' gradients in these coordinates. All active losses fall along its
+// negative, unless it is 0 and the point is optimal for these predictors.
 func (r *training) common(p *Progress, a *aggregate, cands []*candidate, active []int) error {
 	s := r.s
 	n := len(cands)
@@ -188,7 +189,8 @@ func (r *training) common(p *Progress, a *aggregate, cands []*candidate, active 
 	v := shortest(grads)
 	size := math.Sqrt(dot(v, v))
 	if !(size > noSlope) {
-		r.stalled = fmt.Sprintf("round %d: no direction among these predictors lowers all of the largest losses: their maximum is least here", r.run.Steps()+1)
+		r.stalled = fmt.Sprintf("round %d: no direction among these predictors lowers all of the largest "+
+			"losses: their maximum is least here", r.run.Steps()+1)
 		return nil
 	}
 	joint := &ray{z: make([]float64, len(s.f))}
@@ -214,7 +216,7 @@ func (r *training) common(p *Progress, a *aggregate, cands []*candidate, active 
 	p.Rescued = "a common direction of descent"
 	for j, x := range cands {
 		if v[j] > 0 {
-			r.take(p, x, eta*v[j])
+			r.addTerm(p, x, eta*v[j])
 		}
 	}
 	return nil

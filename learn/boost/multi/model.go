@@ -10,9 +10,9 @@ import (
 	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
-// Model is a trained Q-ensemble, f(x) = Σ_l Q(l|x) g_l(x) with g_l(x) = Σ_j alpha_{l,j}
-// h_{l,j}(x) (eq. 4.3), and perhaps a shared slot that all domains have in common. It is
-// safe for use by several goroutines as long as nobody changes it.
+// Model is a trained Q-ensemble, f(x) = Σ_l Q(l|x) g_l(x) with g_l(x) = Σ_j alpha_{l,j} h_{l,j}(x)
+// (eq. 4.3). It may have a shared slot, common to all domains. Several goroutines may use it at
+// once while none changes it.
 type Model struct {
 	Settings string // options as JSON, for the record
 	Loss     boost.Loss
@@ -83,8 +83,8 @@ func (m *Model) Mass() []float64 {
 	return out
 }
 
-// Shares is each domain's part of ||alpha||_1, as figure B.3 has it; a shared term is
-// one in every domain.
+// Shares is each domain's part of ||alpha||_1, as in figure B.3; a shared term counts in every
+// domain.
 func (m *Model) Shares() []float64 {
 	mass := m.Mass()
 	out := slices.Clone(mass[:m.Domains()])
@@ -125,7 +125,7 @@ func (m *Model) Table() *table.Table {
 
 // PredictOptions adjusts prediction; nil is the zero value.
 type PredictOptions struct {
-	Rounds  int       // terms of so many rounds; 0 is all, negative an error
+	Rounds  int       // use the terms of this many rounds; 0 is all, negative an error
 	Workers int       // goroutines; 0 is GOMAXPROCS. Results do not depend on it
 	Q       []float64 // Q of the rows, by row and domain, in place of the model's classifier
 }
@@ -138,15 +138,16 @@ func (m *Model) dense(x *table.Table) (*table.Table, error) {
 	return x.Dense(0)
 }
 
-// QOf returns Q of the rows, by row and domain. Sources of the table are not looked at,
-// unless Q is TrueSource.
+// QOf returns Q of the rows, by row and domain. Sources of the table are not read, unless Q is
+// TrueSource.
 func (m *Model) QOf(x *table.Table, workers int) ([]float64, error) {
 	x, err := m.dense(x)
 	if err != nil {
 		return nil, err
 	}
 	if m.Q == nil {
-		return nil, fmt.Errorf("multi: %s: %w: it was trained with a matrix of Q for its training rows; give one for these rows (PredictOptions.Q)", x.Title(), ErrNoQ)
+		return nil, fmt.Errorf("multi: %s: %w: it was trained with a matrix of Q for its training rows; give "+
+			"one for these rows (PredictOptions.Q)", x.Title(), ErrNoQ)
 	}
 	return qMatrix(m.Q, x, m.Domains(), workers)
 }
@@ -195,7 +196,8 @@ func (m *Model) Scores(x *table.Table, o *PredictOptions) ([]float64, error) {
 
 // Staged calls see with the scores of all rows after each round, which it may read until
 // it returns; false ends the walk. q is as in PredictOptions.
-func (m *Model) Staged(x *table.Table, q []float64, workers int, see func(rounds int, scores []float64) bool) error {
+func (m *Model) Staged(x *table.Table, q []float64, workers int,
+	see func(rounds int, scores []float64) bool) error {
 	x, err := m.dense(x)
 	if err != nil {
 		return err
@@ -266,11 +268,13 @@ type Errors struct {
 	Agnostic float64   // largest over the target set
 }
 
-// ErrorRates are the errors of the predicted classes on rows with labels and sources: a
-// positive score predicts +1, another -1, and NaN is an error. Of the domains at least one must have rows; those without do not count.
+// ErrorRates are the errors of the predicted classes on rows with labels and sources. A positive
+// score predicts +1, any other -1, and NaN is an error. At least one domain must have rows; those
+// without do not count.
 func ErrorRates(d *boost.Data, scores []float64, target *TargetSet) (*Errors, error) {
 	if len(scores) != len(d.Y) || len(d.X.Source) != len(d.Y) {
-		return nil, fmt.Errorf("multi: %d scores and %d sources for %d rows", len(scores), len(d.X.Source), len(d.Y))
+		return nil, fmt.Errorf("multi: %d scores and %d sources for %d rows", len(scores),
+			len(d.X.Source), len(d.Y))
 	}
 	p := len(d.X.Sources)
 	wrong, total := make([]float64, p), make([]float64, p)

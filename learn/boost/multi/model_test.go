@@ -30,7 +30,9 @@ func saved(t *testing.T, m *Model) []byte {
 // training rows are those of training, when Q is the same.
 func TestDeterminism(t *testing.T) {
 	d := mixed(31, 3, 1500, 4, 0.15) // more rows than a block has
-	for name, o := range map[string]*Options{"default": {}, "thesis": Thesis(Closed), "trees": {Learner: boost.SignTrees{Splits: 2}}, "uniform": {Q: Uniform{3}, Loss: boost.Logistic{}}, "max": {Objective: Max}} {
+	for name, o := range map[string]*Options{"default": {}, "thesis": Thesis(Closed),
+		"trees": {Learner: boost.SignTrees{Splits: 2}}, "uniform": {Q: Uniform{3}, Loss: boost.Logistic{}},
+		"max": {Objective: Max}} {
 		o.Rounds = 6
 		o.Workers = 1
 		a := trained(t, d, o)
@@ -53,7 +55,11 @@ func TestDeterminism(t *testing.T) {
 			t.Errorf("%s: scores differ after reading: %v", name, err)
 		}
 		var staged []float64
-		if err := c.Staged(d.X, nil, 2, func(round int, f []float64) bool { staged = append(staged[:0], f...); return true }); err != nil || !slices.Equal(staged, f) {
+		if err := c.Staged(d.X, nil, 2, func(round int,
+			f []float64) bool {
+			staged = append(staged[:0], f...)
+			return true
+		}); err != nil || !slices.Equal(staged, f) {
 			t.Errorf("%s: the last of staged scores are others: %v", name, err)
 		}
 		h, _ := a.Scores(d.X, &PredictOptions{Rounds: 2})
@@ -109,7 +115,8 @@ func TestPermutedDomains(t *testing.T) {
 // are refused.
 func TestResume(t *testing.T) {
 	d, v := mixed(41, 3, 100, 3, 0.2), mixed(42, 3, 60, 3, 0.2)
-	for name, o := range map[string]Options{"default": {}, "max": {Objective: Max, Step: Closed}, "valid": {Control: Control{Valid: v}}, "best": {Best: true, Objective: Max, Step: SqrtStep},
+	for name, o := range map[string]Options{"default": {}, "max": {Objective: Max, Step: Closed},
+		"valid": {Control: Control{Valid: v}}, "best": {Best: true, Objective: Max, Step: SqrtStep},
 		"unlabelled": {Unlabelled: mixed(43, 3, 50, 3, 0.2).X}} {
 		o.Rounds = 14
 		var losses []float64 // of the validation rows
@@ -145,8 +152,10 @@ func TestResume(t *testing.T) {
 		if got := saved(t, trained(t, d, &rest)); !bytes.Equal(got, whole) {
 			t.Errorf("%s: the resumed run gave another model", name)
 		}
-		if !slices.Equal(losses, unbroken) || o.Valid != nil && !slices.Equal(last.ValidHistory, unbroken[:last.Round]) {
-			t.Errorf("%s: losses of the validation rows are %v, resumed %v, in the checkpoint after it %v", name, unbroken, losses, last.ValidHistory)
+		if !slices.Equal(losses, unbroken) || o.Valid != nil &&
+			!slices.Equal(last.ValidHistory, unbroken[:last.Round]) {
+			t.Errorf("%s: losses of the validation rows are %v, resumed %v, in the checkpoint after it %v", name,
+				unbroken, losses, last.ValidHistory)
 		}
 		for what, change := range map[string]func(*Options, *boost.Data){
 			"settings": func(o *Options, _ *boost.Data) { o.Mu = 7 },
@@ -180,8 +189,8 @@ func TestInterrupted(t *testing.T) {
 	d := mixed(41, 3, 100, 3, 0.2)
 	ctx, cancel := context.WithCancel(context.Background())
 	var last *Checkpoint
-	o := &Options{Rounds: 100, Control: Control{Ctx: ctx, CheckpointEvery: 1000, Checkpoint: func(k *Checkpoint) error { last = k; return nil },
-		Watch: func(p *Progress) error {
+	o := &Options{Rounds: 100, Control: Control{Ctx: ctx, CheckpointEvery: 1000,
+		Checkpoint: func(k *Checkpoint) error { last = k; return nil }, Watch: func(p *Progress) error {
 			if p.Round == 4 {
 				cancel()
 			}
@@ -196,7 +205,8 @@ func TestInterrupted(t *testing.T) {
 		t.Errorf("%v, %v", m, err)
 	}
 	stop := errors.New("stop")
-	if _, err := Train(d, &Options{Q: Uniform{3}, Control: Control{Watch: func(*Progress) error { return stop }}}); !errors.Is(err, stop) {
+	if _, err := Train(d, &Options{Q: Uniform{3},
+		Control: Control{Watch: func(*Progress) error { return stop }}}); !errors.Is(err, stop) {
 		t.Error(err)
 	}
 }
@@ -205,7 +215,8 @@ func TestInterrupted(t *testing.T) {
 func TestValidation(t *testing.T) {
 	d, v := mixed(51, 2, 60, 3, 0.3), mixed(52, 2, 60, 3, 0.3)
 	var seen []float64
-	m := trained(t, d, &Options{Rounds: 200, Control: Control{Valid: v, Patience: 15, Watch: func(p *Progress) error { seen = append(seen, p.Valid); return nil }}})
+	m := trained(t, d, &Options{Rounds: 200, Control: Control{Valid: v, Patience: 15,
+		Watch: func(p *Progress) error { seen = append(seen, p.Valid); return nil }}})
 	best := 0
 	for i, x := range seen {
 		if x < seen[best] {
@@ -270,14 +281,16 @@ func TestLoadHostile(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, f := range map[string]func(*fileMeta){
-		"sources": func(m *fileMeta) { m.Sources = nil }, "rows": func(m *fileMeta) { m.Rows = m.Rows[:1] }, "shared": func(m *fileMeta) { m.Shared = false },
-		"rounds": func(m *fileMeta) { m.Trained = 1 }, "q": func(m *fileMeta) { m.Q = "magic" }, "user q": func(m *fileMeta) { m.Q = "user:nobody" },
+		"sources": func(m *fileMeta) { m.Sources = nil }, "rows": func(m *fileMeta) { m.Rows = m.Rows[:1] },
+		"shared": func(m *fileMeta) { m.Shared = false },
+		"rounds": func(m *fileMeta) { m.Trained = 1 }, "q": func(m *fileMeta) { m.Q = "magic" },
+		"user q": func(m *fileMeta) { m.Q = "user:nobody" },
 	} {
 		if err := change(f, nil); err == nil {
 			t.Errorf("a model with other %s was read", name)
 		}
 	}
-	// Kinds are told apart.
+	// Kinds are distinguished.
 	var e boost.Ensemble
 	if _, err := boost.Load(bytes.NewReader(file)); err == nil {
 		t.Error(e, "a model of MULTIBOOST was read as one of boost")
@@ -314,18 +327,21 @@ func TestOddData(t *testing.T) {
 	d := mixed(1, 3, 40, 2, 0.2)
 	x := *d.X
 	x.Sources = append(slices.Clone(x.Sources), "empty")
-	if _, err := Train(&boost.Data{X: &x, Y: d.Y}, nil); err == nil || !strings.Contains(err.Error(), `source "empty" has no rows`) {
+	if _, err := Train(&boost.Data{X: &x, Y: d.Y}, nil); err == nil ||
+		!strings.Contains(err.Error(), `source "empty" has no rows`) {
 		t.Error(err)
 	}
 	x = *d.X
 	x.Source = nil
-	if _, err := Train(&boost.Data{X: &x, Y: d.Y}, nil); err == nil || !strings.Contains(err.Error(), "no column says which source") {
+	if _, err := Train(&boost.Data{X: &x, Y: d.Y}, nil); err == nil ||
+		!strings.Contains(err.Error(), "no column says which source") {
 		t.Error(err)
 	}
 	x = *d.X
 	x.Source = slices.Clone(x.Source)
 	x.Source[7] = 9
-	if _, err := Train(&boost.Data{X: &x, Y: d.Y}, nil); err == nil || !strings.Contains(err.Error(), "row 8: unusable data: source 10 of 3") {
+	if _, err := Train(&boost.Data{X: &x, Y: d.Y}, nil); err == nil ||
+		!strings.Contains(err.Error(), "row 8: unusable data: source 10 of 3") {
 		t.Error(err)
 	}
 	y := slices.Clone(d.Y)
@@ -334,8 +350,12 @@ func TestOddData(t *testing.T) {
 		t.Error(err)
 	}
 	for name, o := range map[string]*Options{
-		"rounds": {Rounds: -1}, "objective": {Objective: "mean"}, "loss": {Loss: boost.Squared{}}, "learners": {Learners: []boost.Learner{Stumps{}}}, "beta": {Beta: 1}, "skew vertices": {Objective: Skewed, Target: *unit(3)},
-		"sum target": {Objective: Sum, Target: *unit(3)}, "penalty": {Penalty: []float64{1}}, "mu": {Mu: math.NaN()}, "bound": {Step: Bound}, "closed block": {Step: Closed}, "score": {Score: "x"}, "target": {Target: TargetSet{Lo: []float64{1, 1, 1}}},
+		"rounds": {Rounds: -1}, "objective": {Objective: "mean"}, "loss": {Loss: boost.Squared{}},
+		"learners": {Learners: []boost.Learner{Stumps{}}}, "beta": {Beta: 1},
+		"skew vertices": {Objective: Skewed, Target: *unit(3)},
+		"sum target":    {Objective: Sum, Target: *unit(3)}, "penalty": {Penalty: []float64{1}},
+		"mu": {Mu: math.NaN()}, "bound": {Step: Bound}, "closed block": {Step: Closed}, "score": {Score: "x"},
+		"target": {Target: TargetSet{Lo: []float64{1, 1, 1}}},
 	} {
 		o.Q = Uniform{3}
 		if _, err := Train(d, o); err == nil {
@@ -389,7 +409,8 @@ func TestErrorRates(t *testing.T) {
 		t.Error(e, err)
 	}
 	d.X.Sources = append(d.X.Sources, "none")
-	if e, err = ErrorRates(d, []float64{1, 1, 1, 1}, nil); err != nil || !math.IsNaN(e.Domain[2]) || e.Uniform != 0.5 {
+	if e, err = ErrorRates(d, []float64{1, 1, 1, 1}, nil); err != nil || !math.IsNaN(e.Domain[2]) ||
+		e.Uniform != 0.5 {
 		t.Error(e, err)
 	}
 	d.W = []float64{3, 1, 1, 1}

@@ -16,11 +16,10 @@ const (
 	Max Objective = "max"
 	// Sum is Σ_k F_k (eq. B.1).
 	Sum Objective = "sum"
-	// Skewed is max over Lambda of Σ lambda_k F_k - Beta Σ lambda_k²/m_k: the adversary
-	// pays for weight on small samples. The maximiser is unique, so this is
-	// differentiable too. Section 4.4 has no sign for the term; with a plus the inner
-	// problem would be convex, its solution a vertex, and on the simplex no more
-	// than a constant for each domain.
+	// Skewed is max over Lambda of Σ lambda_k F_k - Beta Σ lambda_k²/m_k: the adversary pays for
+	// weight on small samples. The maximiser is unique, so this is differentiable too. Section 4.4
+	// has no sign for the term. With a plus the inner problem would be convex and its solution a
+	// vertex; on the simplex it would only add a constant for each domain.
 	Skewed Objective = "skew"
 )
 
@@ -113,9 +112,12 @@ func (a *aggregate) weights(f []float64) []float64 {
 		return softmax(g)
 	}
 	top := maxOf(g)
-	// lambda_k = clip(exp(mu F_k - tau)): with tau from the largest exponent the shares
-	// are at most 1, and with log p less their sum is at least p times that.
-	return a.set.clipped(p, top-1e4, top+1e4, func(k int, tau float64) float64 { return math.Exp(min(g[k]-tau, 1)) })
+	// lambda_k = clip(exp(mu F_k - tau)). With tau from the largest exponent the shares are at most
+	// 1; with log p subtracted their sum is at least p times that.
+	return a.set.clipped(p, top-1e4, top+1e4, func(k int,
+		tau float64) float64 {
+		return math.Exp(min(g[k]-tau, 1))
+	})
 }
 
 // waterFilling returns the maximiser of Σ lambda_k F_k - beta Σ lambda_k²/m_k over
@@ -130,7 +132,10 @@ func (a *aggregate) waterFilling(f []float64) []float64 {
 		low = min(low, v-2*a.beta/a.m[k])
 		high = max(high, v)
 	}
-	return a.set.clipped(len(f), low, high, func(k int, tau float64) float64 { return a.m[k] / (2 * a.beta) * (f[k] - tau) })
+	return a.set.clipped(len(f), low, high, func(k int,
+		tau float64) float64 {
+		return a.m[k] / (2 * a.beta) * (f[k] - tau)
+	})
 }
 
 // slope is the right derivative of the objective along a ray on which the losses are f
@@ -143,9 +148,9 @@ func (a *aggregate) slope(f, d []float64) float64 {
 	return dot(a.weights(f), d)
 }
 
-// curvature is the second derivative of the objective along such a ray, where it is
-// cheap: without the part that comes from weights that move, for bounds and Skewed. It
-// steers Newton's method, which is safeguarded.
+// curvature is the second derivative of the objective along such a ray, as far as it is cheap. It
+// omits the part from weights that move, for bounds and Skewed. It steers Newton's method, which is
+// safeguarded.
 func (a *aggregate) curvature(f, d, dd []float64) float64 {
 	pi := a.weights(f)
 	h := dot(pi, dd)

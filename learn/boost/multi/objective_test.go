@@ -17,7 +17,8 @@ func TestDirectionalDerivatives(t *testing.T) {
 	d := mixed(9, 3, 40, 3, 0.2)
 	rng := rand.New(rand.NewPCG(4, 4))
 	q := Func{3, softQ}
-	sets := map[string]TargetSet{"simplex": {}, "box": {Lo: []float64{0.1, 0, 0.2}, Hi: []float64{0.6, 0.5, 1}}, "vertices": {Vertices: [][]float64{{0.5, 0.5, 0}, {0, 0.2, 0.8}, {1, 0, 0}}}}
+	sets := map[string]TargetSet{"simplex": {}, "box": {Lo: []float64{0.1, 0, 0.2}, Hi: []float64{0.6, 0.5, 1}},
+		"vertices": {Vertices: [][]float64{{0.5, 0.5, 0}, {0, 0.2, 0.8}, {1, 0, 0}}}}
 	for name, set := range sets {
 		for _, kind := range []Objective{SoftMax, Max, Sum, Skewed} {
 			if kind == Skewed && set.Vertices != nil || kind == Sum && name != "simplex" {
@@ -146,12 +147,16 @@ func TestTargetMax(t *testing.T) {
 	for _, c := range []struct {
 		set  TargetSet
 		want float64
-	}{{TargetSet{}, 0.9}, {*unit(3), 0.9}, {TargetSet{Hi: []float64{1, 0.5, 0.3}}, 0.45 + 0.18 + 0.06}, {TargetSet{Lo: []float64{0.5, 0, 0}}, 0.15 + 0.45}, {TargetSet{Vertices: [][]float64{{1, 0, 0}, {0.5, 0, 0.5}}}, 0.45}} {
+	}{{TargetSet{}, 0.9}, {*unit(3), 0.9}, {TargetSet{Hi: []float64{1, 0.5, 0.3}}, 0.45 + 0.18 + 0.06},
+		{TargetSet{Lo: []float64{0.5, 0, 0}}, 0.15 + 0.45},
+		{TargetSet{Vertices: [][]float64{{1, 0, 0}, {0.5, 0, 0.5}}}, 0.45}} {
 		v, lambda := c.set.Max(f)
 		near(t, "maximum", v, c.want, 1e-15)
 		near(t, "sum", lambda[0]+lambda[1]+lambda[2], 1, 1e-15)
 	}
-	for _, bad := range []TargetSet{{Lo: []float64{0.5, 0.6, 0}}, {Hi: []float64{0.3, 0.3, 0.3}}, {Lo: []float64{0, 0}}, {Lo: []float64{-1, 0, 0}}, {Vertices: [][]float64{{1, 1, 0}}}, {Vertices: [][]float64{{1}}}, {Vertices: [][]float64{}},
+	for _, bad := range []TargetSet{{Lo: []float64{0.5, 0.6, 0}}, {Hi: []float64{0.3, 0.3, 0.3}},
+		{Lo: []float64{0, 0}}, {Lo: []float64{-1, 0, 0}}, {Vertices: [][]float64{{1, 1, 0}}},
+		{Vertices: [][]float64{{1}}}, {Vertices: [][]float64{}},
 		{Vertices: [][]float64{{1, 0, 0}}, Lo: []float64{0, 0, 0}}, {Hi: []float64{math.NaN(), 1, 1}}} {
 		if err := bad.Check(3); !errors.Is(err, ErrTarget) {
 			t.Errorf("%+v: %v", bad, err)
@@ -215,10 +220,15 @@ func TestSinglePointTarget(t *testing.T) {
 func TestDescent(t *testing.T) {
 	d := mixed(21, 3, 120, 4, 0.15)
 	for name, o := range map[string]*Options{
-		"softmax": {FixedMu: true}, "logistic": {FixedMu: true, Loss: boost.Logistic{}}, "greedy": {FixedMu: true, Round: Greedy, DomainFactor: 0.3}, "sum": {Objective: Sum},
-		"skew": {Objective: Skewed, Beta: 10}, "l1": {FixedMu: true, L1: 0.2}, "box": {FixedMu: true, Target: TargetSet{Hi: []float64{0.5, 0.5, 0.5}}}, "decrease": {FixedMu: true, Round: Greedy, Score: DecreaseScore},
-		"own": {FixedMu: true, Directions: Own}, "sum closed": {Objective: Sum, Step: Closed, Round: Greedy}, "trees": {FixedMu: true, Learner: boost.SignTrees{Splits: 3}},
-		"max": {Objective: Max}, "max l1": {Objective: Max, L1: 0.1}, "max box": {Objective: Max, Target: TargetSet{Hi: []float64{0.5, 0.5, 0.5}}},
+		"softmax": {FixedMu: true}, "logistic": {FixedMu: true, Loss: boost.Logistic{}},
+		"greedy": {FixedMu: true, Round: Greedy, DomainFactor: 0.3}, "sum": {Objective: Sum},
+		"skew": {Objective: Skewed, Beta: 10}, "l1": {FixedMu: true, L1: 0.2},
+		"box":      {FixedMu: true, Target: TargetSet{Hi: []float64{0.5, 0.5, 0.5}}},
+		"decrease": {FixedMu: true, Round: Greedy, Score: DecreaseScore},
+		"own":      {FixedMu: true, Directions: Own}, "sum closed": {Objective: Sum, Step: Closed, Round: Greedy},
+		"trees": {FixedMu: true, Learner: boost.SignTrees{Splits: 3}},
+		"max":   {Objective: Max}, "max l1": {Objective: Max, L1: 0.1},
+		"max box": {Objective: Max, Target: TargetSet{Hi: []float64{0.5, 0.5, 0.5}}},
 	} {
 		first, last := math.NaN(), math.Inf(1)
 		o.Rounds, o.QOptions = 25, QOptions{Iterations: 20, Folds: 2}
@@ -253,7 +263,8 @@ func TestDescent(t *testing.T) {
 
 // The closed step with a penalty is the least of its bound.
 func TestClosedStep(t *testing.T) {
-	for _, c := range []struct{ eps, penalty float64 }{{0.2, 0}, {0.3, 0.1}, {0.1, 0.5}, {0.45, 0.2}, {0.01, 0.02}} {
+	for _, c := range []struct{ eps, penalty float64 }{{0.2, 0}, {0.3, 0.1}, {0.1, 0.5},
+		{0.45, 0.2}, {0.01, 0.02}} {
 		eta := closedStep(c.eps, c.penalty, 5)
 		bound := func(e float64) float64 { return (1-c.eps)*math.Exp(-e) + c.eps*math.Exp(e) + c.penalty*e }
 		near(t, "step", eta, golden(bound, 0, 5, 90), 1e-6)

@@ -16,7 +16,7 @@ type Directions string
 
 const (
 	Pooled Directions = ""    // on the rows of all domains, which sees the harm to others
-	Own    Directions = "own" // on the rows of that domain, as figure 4.1 has it
+	Own    Directions = "own" // on the rows of that domain, as in figure 4.1
 )
 
 // Slots says which slots a model has.
@@ -70,8 +70,8 @@ type Options struct {
 	Target  TargetSet `json:"target"`
 
 	Directions Directions `json:"directions"` // Max always has Own directions, and greedy rounds
-	// Slots: Own directions never have a shared slot, which has no rows of its own, nor has
-	// one source, where it would be its slot twice.
+	// Slots: Own directions never have a shared slot, since it has no rows of its own. A single
+	// source has none either, since it would be the same slot twice.
 	Slots        Slots     `json:"slots"`
 	Round        RoundKind `json:"round"`
 	Score        Score     `json:"score"`
@@ -98,14 +98,14 @@ type Options struct {
 	// slot: the domains, then the shared one.
 	Learner  boost.Learner   `json:"-"`
 	Learners []boost.Learner `json:"-"`
-	// Families, if not nil, are the classes that base predictors come from, in place of
-	// Learner: each slot trains one of every family and takes the one of the best score,
-	// its penalty counted.
+	// Families, if not nil, are the classes that base predictors come from, in place of Learner.
+	// Each slot trains one of every family and takes the one with the best score, its penalty
+	// included.
 	Families []Family `json:"-"`
 
-	// Q is a domain classifier that is there already; QTrain its values on the training
-	// rows, by row and domain, in place of or beside it. When both are nil, multinomial
-	// logistic regression is trained as QOptions says.
+	// Q is an existing domain classifier. QTrain holds its values on the training rows, by row and
+	// domain, in place of or beside it. When both are nil, multinomial logistic regression is
+	// trained as QOptions says.
 	Q          Classifier   `json:"-"`
 	QTrain     []float64    `json:"-"`
 	QOptions   QOptions     `json:"q"`
@@ -124,13 +124,13 @@ type Control struct {
 
 	Watch func(*Progress) error // if not nil, called after each round; an error stops the run
 
-	// Valid, if not nil, are rows with sources on which the largest loss of a domain is
-	// watched. With Patience the run ends when so many rounds brought no new least.
+	// Valid, if not nil, are rows with sources on which the largest loss of a domain is watched.
+	// With Patience the run ends after that many rounds without a new minimum.
 	Valid    *boost.Data
 	Patience int
 
-	// Checkpoint, if not nil, is called every CheckpointEvery rounds (0 is 10) and when
-	// the context was cancelled. It may keep what it is given. An error stops the run.
+	// Checkpoint, if not nil, is called every CheckpointEvery rounds (0 is 10) and when the context
+	// was cancelled. It may keep its arguments. An error stops the run.
 	Checkpoint      func(*Checkpoint) error
 	CheckpointEvery int
 	// Resume, if not nil, is where to go on. Data and settings must be what they were,
@@ -142,9 +142,10 @@ type Control struct {
 //
 //	Σ_j alpha_j r_k Charge(family of j)
 //
-// the family-dependent r_{k,fam(j)} of section 4.4, after C. Cortes, M. Mohri and U. Syed,
-// "Deep boosting", ICML 2014. That r is a product is no loss for r_{k,fam} = 2 Rad_{m_k}(H_fam) by
-// Theorem 3.1, which is one of a number of the family and one of the sample; TreeFamilies has the first.
+// the family-dependent r_{k,fam(j)} of section 4.4, after C. Cortes, M. Mohri and U. Syed, "Deep
+// boosting", ICML 2014. That r is a product loses nothing for r_{k,fam} = 2 Rad_{m_k}(H_fam) by
+// Theorem 3.1, since that is a factor of the family times one of the sample. TreeFamilies has the
+// first.
 type Family struct {
 	Learner boost.Learner
 	Charge  float64 // at least 0; 1 is the penalty as it is without families
@@ -153,9 +154,8 @@ type Family struct {
 // familySeparator stands between the names of families in Model.Learners.
 const familySeparator = " | "
 
-// TreeFamilies are trees with leaves ±1 of so many splits each (ascending or not), with charges
-// that grow as their complexity over x by Theorem 3.1 does: the least is 1. bins is that of
-// boost.SignTrees.
+// TreeFamilies returns trees with leaves ±1 of the given numbers of splits, in any order. Charges
+// grow as the complexity over x by Theorem 3.1, the least being 1. bins is that of boost.SignTrees.
 func TreeFamilies(x *table.Table, splits []int, bins int) []Family {
 	q := boost.QuestionsOf(x)
 	out := make([]Family, len(splits))
@@ -173,7 +173,8 @@ func TreeFamilies(x *table.Table, splits []int, bins int) []Family {
 // Thesis returns the literal algorithm of figure 4.1 with the given step: the maximum,
 // each slot trained on its own domain, one term a round.
 func Thesis(step Step) *Options {
-	return &Options{Objective: Max, Directions: Own, Slots: DomainsOnly, Round: Greedy, Step: step, Literal: true}
+	return &Options{Objective: Max, Directions: Own, Slots: DomainsOnly, Round: Greedy,
+		Step: step, Literal: true}
 }
 
 // EqualTerms returns the setting that adds one term a round: as many as AdaBoost in as
@@ -195,7 +196,8 @@ func (o Options) withDefaults(p int, m []float64) (Options, error) {
 		name string
 		v    *float64
 		zero float64
-	}{{"Mu", &o.Mu, 5}, {"DomainFactor", &o.DomainFactor, 1}, {"StepC", &o.StepC, 0.3}, {"EtaMax", &o.EtaMax, 10}} {
+	}{{"Mu", &o.Mu, 5}, {"DomainFactor", &o.DomainFactor, 1}, {"StepC", &o.StepC, 0.3},
+		{"EtaMax", &o.EtaMax, 10}} {
 		if *d.v == 0 {
 			*d.v = d.zero
 			if d.v == &o.EtaMax && (o.Step == Closed || o.Step == Bound) {
@@ -258,7 +260,8 @@ func (o Options) withDefaults(p int, m []float64) (Options, error) {
 		}
 	}
 	if o.Families != nil && (o.Learner != nil || o.Learners != nil) {
-		return o, fmt.Errorf("multi: both families and a learner are given; Families are in place of Learner and Learners")
+		return o, fmt.Errorf("multi: both families and a learner are given; Families are in place of Learner " +
+			"and Learners")
 	}
 	if o.Families != nil && len(o.Families) == 0 {
 		return o, fmt.Errorf("multi: Families is empty; nil is none")
@@ -270,7 +273,8 @@ func (o Options) withDefaults(p int, m []float64) (Options, error) {
 	}
 	for j, f := range o.Families {
 		if f.Learner == nil || !(f.Charge >= 0) || math.IsInf(f.Charge, 1) {
-			return o, fmt.Errorf("multi: family %d needs a learner, and its charge is %v; it must be finite and not negative", j+1, f.Charge)
+			return o, fmt.Errorf("multi: family %d needs a learner, and its charge is %v; it must be finite and "+
+				"not negative", j+1, f.Charge)
 		}
 	}
 	if o.L1 > 0 {
@@ -282,8 +286,8 @@ func (o Options) withDefaults(p int, m []float64) (Options, error) {
 	return o, o.Target.Check(p)
 }
 
-// settings are the options as JSON, for the record, for data of p domains: those of Q as it is
-// trained, null where it is given.
+// settings returns the options as JSON, for the record, for data of p domains. Options of Q are
+// those it was trained with, null where it was given.
 func (o *Options) settings(p int) (string, error) {
 	learners := []string{}
 	for _, l := range o.Learners {

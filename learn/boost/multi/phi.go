@@ -7,9 +7,9 @@ import (
 	"github.com/tropica-fst/tropica/learn/boost"
 )
 
-// phi is the surrogate Phi of eq. 4.4, applied to u = -y f(x): convex, increasing,
-// and at least the zero-one loss, which counts u >= 0 as an error (logistic: in
-// base 2). Section 4.6 of the thesis writes exp(-u); with eq. 4.4 it has to be exp(u).
+// phi is the surrogate Phi of eq. 4.4, applied to u = -y f(x). It is convex, increasing, and at
+// least the zero-one loss, which counts u >= 0 as an error (logistic: in base 2). Section 4.6 of
+// the thesis writes exp(-u); with eq. 4.4 it has to be exp(u).
 type phi struct {
 	logistic bool
 	scale    float64 // of the logistic loss: 1, or 1/ln 2 for base 2

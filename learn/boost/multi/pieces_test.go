@@ -27,7 +27,8 @@ func TestCrossFittingHoldsOut(t *testing.T) {
 	seen := fittedQ(t, tab, nil, &QOptions{Folds: 1, Lambda: 1e-4})
 	crossed := fittedQ(t, tab, nil, &QOptions{Folds: 5, Lambda: 1e-4})
 	if seen.LogLoss > 0.3 || crossed.LogLoss < math.Ln2 || !crossed.Crossed {
-		t.Errorf("log loss %v of rows that were seen, %v of rows held out; chance is %v", seen.LogLoss, crossed.LogLoss, math.Ln2)
+		t.Errorf("log loss %v of rows that were seen, %v of rows held out; chance is %v", seen.LogLoss,
+			crossed.LogLoss, math.Ln2)
 	}
 }
 
@@ -73,7 +74,8 @@ func TestPenaltyInTheSlope(t *testing.T) {
 		penalty float64
 		taken   bool
 	}{{0.29, true}, {0.31, false}, {0.55, false}} {
-		o := &Options{Rounds: 1, Step: SqrtStep, Slots: DomainsOnly, Q: Uniform{2}, Learner: dictionary{h}, Penalty: []float64{c.penalty, c.penalty}}
+		o := &Options{Rounds: 1, Step: SqrtStep, Slots: DomainsOnly, Q: Uniform{2}, Learner: dictionary{h},
+			Penalty: []float64{c.penalty, c.penalty}}
 		if m := trained(t, d, o); (m.Terms() > 0) != c.taken {
 			t.Errorf("penalty %v against a slope of 0.3: %d terms", c.penalty, m.Terms())
 		}
@@ -99,9 +101,11 @@ func TestActiveDomainsTie(t *testing.T) {
 // The closed step of the pooled objective weighs errors as the losses are weighed: with both
 // sources alike and one row in four wrong in each it is ½ ln 3, as AdaBoost's.
 func TestClosedStepOfPooledObjective(t *testing.T) {
-	d := &boost.Data{X: numeric([]int32{0, 0, 0, 0, 1, 1, 1, 1}, []float32{0, 0, 1, 1, 0, 0, 1, 1}), Y: []float64{-1, -1, 1, -1, -1, -1, 1, -1}}
+	d := &boost.Data{X: numeric([]int32{0, 0, 0, 0, 1, 1, 1, 1}, []float32{0, 0, 1, 1, 0, 0, 1, 1}),
+		Y: []float64{-1, -1, 1, -1, -1, -1, 1, -1}}
 	for _, objective := range []Objective{SoftMax, Sum, Skewed} {
-		m, err := Train(d, &Options{Rounds: 1, Round: Greedy, DomainFactor: 0.3, Step: Closed, Objective: objective, Beta: map[Objective]float64{Skewed: 1}[objective], Q: Uniform{2}})
+		m, err := Train(d, &Options{Rounds: 1, Round: Greedy, DomainFactor: 0.3, Step: Closed, Objective: objective,
+			Beta: map[Objective]float64{Skewed: 1}[objective], Q: Uniform{2}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -31,9 +31,9 @@ func (u Uniform) Predict(dst []float64, _ *table.Table, _ int) {
 	}
 }
 
-// TrueSource is the exact Q: 1 for the source that the table names, 0 for the others. It
-// is for tests and upper lines, since rows that are to be predicted have no source;
-// where a table has none, or a row one that is not of the P, it is Uniform.
+// TrueSource is the exact Q: 1 for the source that the table names, 0 for the others. It serves
+// tests and upper bounds, since rows to predict have no source. Without sources in the table, or
+// for a row whose source is not one of the P, it is Uniform.
 type TrueSource struct{ P int }
 
 func (s TrueSource) Domains() int { return s.P }
@@ -71,15 +71,15 @@ func (f Func) Predict(dst []float64, x *table.Table, from int) {
 	}
 }
 
-// ErrNoQ reports a model whose domain classifier was a matrix for the training rows:
-// what it has to say of other rows must be given as a matrix too.
+// ErrNoQ reports a model whose domain classifier was a matrix for the training rows. Its values for
+// other rows must be given as a matrix too.
 var ErrNoQ = errors.New("the model has no domain classifier")
 
 var classifiers sync.Map // name -> func([]byte) (Classifier, error), and the type's name -> name
 
-// RegisterClassifier makes domain classifiers of a user's type part of model files,
-// under a name that must stay the same; it is meant for init functions. The type must
-// encode itself to the bytes that decode understands.
+// RegisterClassifier makes domain classifiers of a user's type part of model files, under a name
+// that must stay the same. Call it from init functions. The type must encode itself to the bytes
+// that decode understands.
 func RegisterClassifier[C interface {
 	Classifier
 	encoding.BinaryMarshaler

@@ -64,7 +64,8 @@ func TestQUnlabelled(t *testing.T) {
 	d, more := mixed(1, 2, 80, 3, 0.1), mixed(2, 2, 200, 3, 0.1)
 	plain := fittedQ(t, d.X, nil, nil)
 	with := fittedQ(t, d.X, more.X, nil)
-	if cmp.Equal(plain.Train, with.Train) || len(plain.Train) != len(with.Train) || !plain.Crossed || !with.Crossed || with.Apart {
+	if cmp.Equal(plain.Train, with.Train) || len(plain.Train) != len(with.Train) || !plain.Crossed ||
+		!with.Crossed || with.Apart {
 		t.Error("unlabelled rows did not change Q, or changed its form")
 	}
 	only := fittedQ(t, d.X, more.X, &QOptions{OnlyUnlabelled: true})
@@ -93,7 +94,8 @@ func TestQBalanced(t *testing.T) {
 		}
 	}
 	twice := d.X.Subset(rows)
-	a, b := fittedQ(t, d.X, nil, &QOptions{Folds: 1, Iterations: 500}), fittedQ(t, twice, nil, &QOptions{Folds: 1, Iterations: 500})
+	a, b := fittedQ(t, d.X, nil, &QOptions{Folds: 1, Iterations: 500}),
+		fittedQ(t, twice, nil, &QOptions{Folds: 1, Iterations: 500})
 	for i, v := range a.Train {
 		near(t, "Q", b.Train[i], v, 1e-4)
 	}

@@ -50,7 +50,10 @@ func (f *qFit) run(x *table.Table) (*FittedQ, error) {
 	p := f.p
 	out.Train = make([]float64, f.labelled*p)
 	if !out.Crossed {
-		forBlocks(f.workers, f.labelled, func(_, from, to int) { final.Predict(out.Train[from*p:to*p:to*p], held, from) })
+		forBlocks(f.workers, f.labelled, func(_, from,
+			to int) {
+			final.Predict(out.Train[from*p:to*p:to*p], held, from)
+		})
 	}
 	var crossed []*Logistic
 	for k := range f.o.Folds {
@@ -72,7 +75,10 @@ func (f *qFit) run(x *table.Table) (*FittedQ, error) {
 	if out.Crossed {
 		f.crossPredict(out.Train, crossed, fold)
 	} else if f.o.Calibrate {
-		forBlocks(f.workers, f.labelled, func(_, from, to int) { final.Predict(out.Train[from*p:to*p:to*p], held, from) })
+		forBlocks(f.workers, f.labelled, func(_, from,
+			to int) {
+			final.Predict(out.Train[from*p:to*p:to*p], held, from)
+		})
 	}
 	w := f.weights(f.rows(nil, -2), true)
 	for i, s := range x.Source {
@@ -166,12 +172,15 @@ func (f *qFit) fit(rows []int32, lambda float64, start []float64) (*Logistic, []
 	for i, k := range f.all.Source {
 		y[i] = float64(k)
 	}
-	problem := linear.Problem{X: f.x, Shift: f.shift, Loss: score.SoftMax{Classes: p}, Y: y, W: w, Rows: rows, L2: lambda, Workers: f.workers}
-	r, err := optim.LBFGS{}.Minimize(problem.Objective(), start, &run.Control{Ctx: f.ctx, Stop: run.Stop{Iterations: f.o.Iterations, Gradient: 1e-7, Relative: 1e-5}})
+	problem := linear.Problem{X: f.x, Shift: f.shift, Loss: score.SoftMax{Classes: p}, Y: y, W: w, Rows: rows,
+		L2: lambda, Workers: f.workers}
+	r, err := optim.LBFGS{}.Minimize(problem.Objective(), start,
+		&run.Control{Ctx: f.ctx, Stop: run.Stop{Iterations: f.o.Iterations, Gradient: 1e-7, Relative: 1e-5}})
 	if err != nil {
 		return nil, nil, fmt.Errorf("multi: domain classifier: %w", err)
 	}
-	l := &Logistic{P: p, Bias: slices.Clone(r.X[d*p:]), W: slices.Clone(r.X[:d*p]), Features: f.features, Temperature: f.o.Temperature, Floor: f.o.Floor}
+	l := &Logistic{P: p, Bias: slices.Clone(r.X[d*p:]), W: slices.Clone(r.X[:d*p]), Features: f.features,
+		Temperature: f.o.Temperature, Floor: f.o.Floor}
 	l.prepare()
 	return l, r.X, nil
 }
@@ -207,7 +216,10 @@ func (f *qFit) choose(fold []int) (float64, error) {
 			return 0, err
 		}
 		q := make([]float64, f.labelled*f.p)
-		forBlocks(f.workers, f.labelled, func(_, from, to int) { l.Predict(q[from*f.p:to*f.p:to*f.p], f.all, from) })
+		forBlocks(f.workers, f.labelled, func(_, from,
+			to int) {
+			l.Predict(q[from*f.p:to*f.p:to*f.p], f.all, from)
+		})
 		loss := 0.0
 		for _, i := range test {
 			loss -= w[i] * math.Log(max(q[int(i)*f.p+int(f.all.Source[i])], math.SmallestNonzeroFloat64))
@@ -219,8 +231,8 @@ func (f *qFit) choose(fold []int) (float64, error) {
 	return best, nil
 }
 
-// calibrate returns the temperature of least log loss on the labelled rows, each by the
-// classifier that has not seen it: golden section on its logarithm.
+// calibrate returns the temperature of least log loss on the labelled rows, each scored by the
+// classifier that has not seen it. It uses golden section on the logarithm.
 func (f *qFit) calibrate(crossed []*Logistic, fold []int, final *Logistic) float64 {
 	w := f.weights(f.rows(nil, -2), true)
 	q := make([]float64, f.labelled*f.p)
@@ -233,7 +245,10 @@ func (f *qFit) calibrate(crossed []*Logistic, fold []int, final *Logistic) float
 			f.crossPredict(q, crossed, fold)
 		} else {
 			final.Temperature = t
-			forBlocks(f.workers, f.labelled, func(_, from, to int) { final.Predict(q[from*f.p:to*f.p:to*f.p], f.all, from) })
+			forBlocks(f.workers, f.labelled, func(_, from,
+				to int) {
+				final.Predict(q[from*f.p:to*f.p:to*f.p], f.all, from)
+			})
 		}
 		sum := 0.0
 		for i := range f.labelled {

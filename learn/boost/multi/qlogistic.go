@@ -16,29 +16,31 @@ type Prior string
 
 const (
 	Balanced  Prior = ""          // all domains the same, since the target mixture is not known
-	Empirical Prior = "empirical" // as many as there are rows
+	Empirical Prior = "empirical" // one for each row
 )
 
 // QOptions adjusts the default domain classifier, multinomial logistic regression. The
 // labels of the rows play no part.
 type QOptions struct {
-	Lambda float64   `json:"lambda"` // of the penalty Lambda/2 |W|² on the mean log loss; 0 is 1e-3
-	Choose []float64 `json:"choose"` // if not nil, Lambda is the one of these with the least log loss on a held-out fold
+	Lambda float64 `json:"lambda"` // of the penalty Lambda/2 |W|² on the mean log loss; 0 is 1e-3
+	// if not nil, Lambda is the one of these with the least log loss on a held-out fold
+	Choose []float64 `json:"choose"`
 	Prior  Prior     `json:"prior"`
 
-	// Folds of cross-fitting: a training row's Q comes from a classifier that was
-	// trained on the other folds, since boosting would use an overconfident Q on the
-	// rows that it was trained on. New rows get a Q trained on everything. 0 is 5; 1 is
-	// none.
+	// Folds of cross-fitting: a training row's Q comes from a classifier trained on the other
+	// folds. Boosting would otherwise use a Q that is overconfident on its training rows. New rows
+	// get a Q trained on everything. 0 is 5; 1 is none.
 	Folds int `json:"folds"`
-	// OnlyUnlabelled trains Q on the unlabelled rows alone: it is then independent of
-	// the labelled sample, as the bounds want it, and needs no cross-fitting.
+	// OnlyUnlabelled trains Q on the unlabelled rows only. Q is then independent of the labelled
+	// sample, as the bounds require, and needs no cross-fitting.
 	OnlyUnlabelled bool    `json:"only_unlabelled"`
 	Temperature    float64 `json:"temperature"` // scores are divided by it; 0 is 1
-	Calibrate      bool    `json:"calibrate"`   // choose Temperature by the log loss of rows held out by cross-fitting
-	Floor          float64 `json:"floor"`       // Q(k|x) is at least this, so that it is positive on the domain; 0 is 1e-6, negative none
-	Iterations     int     `json:"iterations"`  // of L-BFGS; 0 is 60
-	Seed           uint64  `json:"seed"`        // of the folds
+	// choose Temperature by the log loss of rows held out by cross-fitting
+	Calibrate bool `json:"calibrate"`
+	// Q(k|x) is at least this, so that it is positive on the domain; 0 is 1e-6, negative none
+	Floor      float64 `json:"floor"`
+	Iterations int     `json:"iterations"` // of L-BFGS; 0 is 60
+	Seed       uint64  `json:"seed"`       // of the folds
 }
 
 func (o QOptions) withDefaults(p int) (QOptions, error) {
@@ -71,7 +73,8 @@ func (o QOptions) withDefaults(p int) (QOptions, error) {
 	case !(o.Temperature > 0) || math.IsInf(o.Temperature, 1):
 		return o, fmt.Errorf("multi: the temperature of Q is %v; it must be positive and finite", o.Temperature)
 	case !(o.Floor*float64(p) <= 1):
-		return o, fmt.Errorf("multi: the least Q is %v; of %d domains, whose probabilities sum to 1, it must be at most %.4g", o.Floor, p, 1/float64(p))
+		return o, fmt.Errorf("multi: the least Q is %v; of %d domains, whose probabilities sum to 1, it must be "+
+			"at most %.4g", o.Floor, p, 1/float64(p))
 	case o.Iterations < 1:
 		return o, fmt.Errorf("multi: %d iterations for Q", o.Iterations)
 	case o.Prior != Balanced && o.Prior != Empirical:
@@ -171,7 +174,7 @@ func (l *Logistic) finish(s []float64) {
 	}
 }
 
-// FittedQ is a trained domain classifier and what it says of the training rows.
+// FittedQ is a trained domain classifier and its values on the training rows.
 type FittedQ struct {
 	Classifier Classifier
 	Train      []float64 // Q of the labelled rows, by row and domain, cross-fitted where that was asked for
@@ -184,9 +187,8 @@ type FittedQ struct {
 // FitQ trains the default domain classifier on the rows of x and of unlabelled (nil: none),
 // which must have the columns and sources of x.
 //
-// Every domain has the same total weight unless the prior is Empirical; means and
-// deviations for standardising are taken with those weights from all rows, so that a
-// domain whose rows are all doubled changes nothing.
+// Every domain has the same total weight unless the prior is Empirical. Means and deviations for
+// standardising use those weights over all rows, so doubling all rows of a domain changes nothing.
 //
 // Errors: a domain without rows (in x, or with OnlyUnlabelled among the unlabelled), and
 // interruption.
@@ -235,10 +237,12 @@ func sameForm(x, u *table.Table) error {
 		return fmt.Errorf("multi: unlabelled rows: %w", err)
 	}
 	if u.Source == nil {
-		return fmt.Errorf("multi: unlabelled rows: %s: no column says which source a row is from; they are of use only with it", u.Name)
+		return fmt.Errorf("multi: unlabelled rows: %s: no column says which source a row is from; they are of "+
+			"use only with it", u.Name)
 	}
 	if !slices.Equal(x.Sources, u.Sources) {
-		return fmt.Errorf("multi: unlabelled rows: %s has the sources %q, the labelled rows %q; read them with the form of the labelled table", u.Name, u.Sources, x.Sources)
+		return fmt.Errorf("multi: unlabelled rows: %s has the sources %q, the labelled rows %q; read them with "+
+			"the form of the labelled table", u.Name, u.Sources, x.Sources)
 	}
 	return nil
 }

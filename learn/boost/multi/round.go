@@ -10,9 +10,9 @@ import (
 // as none.
 const noSlope = 1e-10
 
-// smooth is a round on a differentiable objective (appendix B.4): the predictors of all
-// slots are trained with the weights at its start, ordered by score, and the first one, or
-// each in turn, takes a step.
+// smooth is a round on a differentiable objective (appendix B.4). The predictors of all slots are
+// trained with the weights at its start and ordered by score. The first one, or each in turn, takes
+// a step.
 func (r *training) smooth(p *Progress) error {
 	s := r.s
 	f := s.losses()
@@ -59,7 +59,8 @@ func (r *training) smooth(p *Progress) error {
 	for _, v := range s.onAll(0, cands[0].values) {
 		slope = max(slope, v.z)
 	}
-	cands = slices.DeleteFunc(cands, func(x *candidate) bool { return !(x.score > 0) || !(x.g < -noSlope*slope) })
+	cands = slices.DeleteFunc(
+		cands, func(x *candidate) bool { return !(x.score > 0) || !(x.g < -noSlope*slope) })
 	slices.SortStableFunc(cands, func(a, b *candidate) int { return cmp.Compare(b.score, a.score) })
 	cands = firstOfSlots(cands)
 	if r.o.Round == Greedy && len(cands) > 1 {
@@ -68,7 +69,7 @@ func (r *training) smooth(p *Progress) error {
 	for _, x := range cands {
 		eta := r.smoothStep(a, pi, x)
 		if eta > 0 {
-			r.take(p, x, eta)
+			r.addTerm(p, x, eta)
 		}
 	}
 	p.Objective = a.value(s.penalised(s.losses(), 0))
@@ -94,8 +95,8 @@ func (r *training) smoothStep(a *aggregate, pi []float64, x *candidate) float64 
 		}
 		return closedStep(wrong/z, penalty/z, r.o.EtaMax)
 	}
-	// Losses have moved since the round began, where slots before this one took steps;
-	// mu has not, so that every step lowers one and the same objective.
+	// Losses have changed since the round began, where earlier slots took steps. mu has not, so
+	// every step lowers the same objective.
 	eta, _ := s.lineSearch(a, x.ray, r.o.EtaMax)
 	return eta
 }

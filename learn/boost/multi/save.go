@@ -37,7 +37,8 @@ type fileMeta struct {
 // classifier of a user's type must be registered too (RegisterClassifier).
 func (m *Model) Save(w io.Writer) error {
 	c := model.New(fileKind, fileVersion)
-	meta := fileMeta{m.Settings, m.Sources, m.Rows, m.Learners, m.Shared, m.Trained, m.CrossFitted, m.Apart, m.Warnings, ""}
+	meta := fileMeta{m.Settings, m.Sources, m.Rows, m.Learners, m.Shared, m.Trained, m.CrossFitted,
+		m.Apart, m.Warnings, ""}
 	p := m.Domains()
 	switch q := m.Q.(type) {
 	case nil:
@@ -52,7 +53,8 @@ func (m *Model) Save(w io.Writer) error {
 		name, ok := classifiers.Load(fmt.Sprintf("%T", q))
 		b, marshals := q.(encoding.BinaryMarshaler)
 		if !ok || !marshals {
-			return fmt.Errorf("multi: the domain classifier cannot be saved: its type %T is not registered (RegisterClassifier)", q)
+			return fmt.Errorf("multi: the domain classifier cannot be saved: its type %T is not registered "+
+				"(RegisterClassifier)", q)
 		}
 		data, err := b.MarshalBinary()
 		if err != nil {
@@ -118,10 +120,12 @@ func Load(r io.Reader) (*Model, error) {
 		slots++
 	}
 	if p == 0 || len(meta.Rows) != p || len(meta.Learners) != slots || meta.Trained < 0 {
-		return nil, bad("%d sources, %d counts of rows, %d learners, %d rounds", p, len(meta.Rows), len(meta.Learners), meta.Trained)
+		return nil, bad("%d sources, %d counts of rows, %d learners, %d rounds", p, len(meta.Rows),
+			len(meta.Learners), meta.Trained)
 	}
-	m := &Model{Settings: meta.Settings, Sources: meta.Sources, Rows: meta.Rows, Learners: meta.Learners, Shared: meta.Shared, Trained: meta.Trained,
-		CrossFitted: meta.CrossFitted, Apart: meta.Apart, Warnings: meta.Warnings}
+	m := &Model{Settings: meta.Settings, Sources: meta.Sources, Rows: meta.Rows, Learners: meta.Learners,
+		Shared: meta.Shared, Trained: meta.Trained, CrossFitted: meta.CrossFitted, Apart: meta.Apart,
+		Warnings: meta.Warnings}
 	for s := range slots {
 		b, err := model.Get[uint8](c, fmt.Sprintf("slot/%d", s))
 		if err != nil {
@@ -187,7 +191,8 @@ func (m *Model) loadQ(c *model.Container, kind string) error {
 	case len(kind) > 5 && kind[:5] == "user:":
 		decode, ok := classifiers.Load("name:" + kind[5:])
 		if !ok {
-			return fmt.Errorf("multi: the model has a domain classifier of kind %q, which this program does not know (RegisterClassifier)", kind[5:])
+			return fmt.Errorf("multi: the model has a domain classifier of kind %q, which this program does not "+
+				"know (RegisterClassifier)", kind[5:])
 		}
 		b, err := model.Get[uint8](c, "q/user")
 		if err != nil {
@@ -228,12 +233,15 @@ func getLogistic(c *model.Container, p int, s *boost.Schema) (*Logistic, error) 
 	}
 	l := &Logistic{P: p, W: lists[2], Bias: lists[3], Temperature: lists[4][0], Floor: lists[4][1]}
 	if !(l.Temperature > 0) || !(l.Floor >= 0 && l.Floor < 1) {
-		return nil, fmt.Errorf("multi: %w: temperature %v and floor %v of Q", model.ErrFormat, l.Temperature, l.Floor)
+		return nil, fmt.Errorf("multi: %w: temperature %v and floor %v of Q", model.ErrFormat,
+			l.Temperature, l.Floor)
 	}
 	for j := range n {
 		f := linear.Feature{Column: int(column[j]), Level: int(level[j]), Mean: lists[0][j], Scale: lists[1][j]}
-		if f.Column < 0 || f.Column >= len(s.Columns) || f.Level < -1 || (f.Level >= 0) != s.Columns[f.Column].Categorical {
-			return nil, fmt.Errorf("multi: %w: feature %d of Q is level %d of column %d of %d", model.ErrFormat, j, f.Level, f.Column, len(s.Columns))
+		if f.Column < 0 || f.Column >= len(s.Columns) || f.Level < -1 ||
+			(f.Level >= 0) != s.Columns[f.Column].Categorical {
+			return nil, fmt.Errorf("multi: %w: feature %d of Q is level %d of column %d of %d", model.ErrFormat, j,
+				f.Level, f.Column, len(s.Columns))
 		}
 		l.Features = append(l.Features, f)
 	}

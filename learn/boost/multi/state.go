@@ -29,8 +29,8 @@ func (s *state) weight(i int) float64 {
 	return s.w[i]
 }
 
-// cost is what a unit of weight in a slot adds to what the penalties multiply, for a predictor
-// of a family of that charge: a shared term is one in every domain.
+// cost is what a unit of weight in a slot adds to the penalty, for a predictor of a family with
+// that charge. A shared term counts once in every domain.
 func (s *state) cost(slot int, charge float64) float64 {
 	if slot == s.p {
 		return float64(s.p) * charge
@@ -180,8 +180,8 @@ func (s *state) signed(pi []float64, own bool) [][]float64 {
 	return u
 }
 
-// newtonCurvature is c_q = Σ_k pi_k/M_k Σ_i w Phi'(u) Q_q(x)² of every slot: the curvature
-// along a predictor of values ±1 (for the logistic loss an upper bound of it).
+// newtonCurvature returns c_q = Σ_k pi_k/M_k Σ_i w Phi'(u) Q_q(x)² of every slot, the curvature
+// along a predictor of values ±1. For the logistic loss it is an upper bound.
 func (s *state) newtonCurvature(pi []float64) []float64 {
 	n := s.slots
 	parts := make([]float64, blocksOf(len(s.f))*n)

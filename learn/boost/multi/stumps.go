@@ -9,11 +9,10 @@ import (
 	"github.com/tropica-fst/tropica/learn/boost/tree"
 )
 
-// Stumps is the learner of decision stumps with leaves ±1, the constants ±1 among them:
-// the exact maximiser of the edge Σ u h over all columns, thresholds (the middle of
-// neighbouring values) and signs. It is boost.Stumps for several directions at once:
-// one pass over the columns fits a stump for every slot, and a column in which one
-// value is frequent costs only its other entries.
+// Stumps is the learner of decision stumps with leaves ±1, including the constants ±1. It returns
+// the exact maximiser of the edge Σ u h over all columns, thresholds (midway between neighbouring
+// values) and signs. It is boost.Stumps for several directions at once. One pass over the columns
+// fits a stump for every slot, and a column with one frequent value costs only its other entries.
 //
 // A categorical column is divided into one level and the rest, as if it had been
 // written as columns of 0 and 1. Missing values go to the side that is better. Of
@@ -27,9 +26,9 @@ type Stumps struct{}
 // Name is "multi.stumps": on categorical columns they are others than boost.Stumps.
 func (Stumps) Name() string { return "multi.stumps" }
 
-// SlotFitter is met by fitters that fit several directions in one pass: u[s] are the
-// signed weights (-w g, see boost.Direction) of slot s. The result has a fit a slot, as
-// separate calls of Fit would give.
+// SlotFitter is implemented by fitters that fit several directions in one pass: u[s] are the signed
+// weights (-w g, see boost.Direction) of slot s. The result has a fit a slot, as separate calls of
+// Fit would give.
 type SlotFitter interface {
 	boost.Fitter
 	FitSlots(ctx context.Context, u [][]float64, round int) ([]*boost.Fit, error)
@@ -189,8 +188,9 @@ func (t *stumpFitter) fit(ctx context.Context, u [][]float64, in []bool) ([]*boo
 func (t *stumpFitter) make(b stump, rows int, constant float64) *boost.Fit {
 	fit := &boost.Fit{Values: make([]float64, t.rows), Complexity: math.NaN()}
 	if b.column < 0 {
-		fit.Predictor = &tree.Tree{Feature: []int32{-1}, Threshold: []float64{0}, Left: []int32{-1}, Right: []int32{-1}, Flags: []uint8{0},
-			Value: []float64{b.sign}, Gain: []float64{0}, Cover: []float64{float64(rows)}, Count: []int32{int32(rows)}}
+		fit.Predictor = &tree.Tree{Feature: []int32{-1}, Threshold: []float64{0}, Left: []int32{-1},
+			Right: []int32{-1}, Flags: []uint8{0}, Value: []float64{b.sign}, Gain: []float64{0},
+			Cover: []float64{float64(rows)}, Count: []int32{int32(rows)}}
 		for i := range fit.Values {
 			fit.Values[i] = b.sign
 		}
@@ -224,9 +224,11 @@ func (t *stumpFitter) make(b stump, rows int, constant float64) *boost.Fit {
 
 // tree writes the split as a tree of three nodes.
 func (c *stumpColumn) tree(b stump, rows, left int32, gain float64) *tree.Tree {
-	out := &tree.Tree{Feature: []int32{int32(b.column), -1, -1}, Threshold: []float64{0, 0, 0}, Left: []int32{1, -1, -1}, Right: []int32{2, -1, -1}, Flags: []uint8{0, 0, 0},
+	out := &tree.Tree{Feature: []int32{int32(b.column), -1, -1}, Threshold: []float64{0, 0, 0},
+		Left: []int32{1, -1, -1}, Right: []int32{2, -1, -1}, Flags: []uint8{0, 0, 0},
 		Value: []float64{0, b.sign, -b.sign}, Gain: []float64{gain, 0, 0},
-		Cover: []float64{float64(rows), float64(left), float64(rows - left)}, Count: []int32{rows, left, rows - left}}
+		Cover: []float64{float64(rows), float64(left), float64(rows - left)},
+		Count: []int32{rows, left, rows - left}}
 	if b.missingLeft {
 		out.Flags[0] |= tree.MissingLeft
 	}

@@ -140,8 +140,10 @@ func TestStumpsAgainstBoost(t *testing.T) {
 			t.Fatal(err)
 		}
 		v, w := f.Predictor.(*tree.Tree), g.Predictor.(*tree.Tree)
-		if !cmp.Equal(v.Feature, w.Feature) || !cmp.Equal(v.Value, w.Value) || len(v.Feature) > 1 && v.Threshold[0] != w.Threshold[0] {
-			t.Errorf("case %d: %v %v %v, boost.Stumps has %v %v %v", n, v.Feature, v.Threshold, v.Value, w.Feature, w.Threshold, w.Value)
+		if !cmp.Equal(v.Feature, w.Feature) || !cmp.Equal(v.Value, w.Value) || len(v.Feature) > 1 &&
+			v.Threshold[0] != w.Threshold[0] {
+			t.Errorf("case %d: %v %v %v, boost.Stumps has %v %v %v", n, v.Feature, v.Threshold, v.Value, w.Feature,
+				w.Threshold, w.Value)
 		}
 	}
 }

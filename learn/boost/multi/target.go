@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// TargetSet is Lambda, the set of mixtures of the domains that the model is to be good
-// on. The zero value is the whole simplex.
+// TargetSet is Lambda, the set of mixtures of the domains that the model must suit. The zero value
+// is the whole simplex.
 type TargetSet struct {
 	// Lo and Hi bound the share of each domain: Lo_k <= lambda_k <= Hi_k. nil is 0 and
 	// 1. There must be a mixture between them: Σ Lo <= 1 <= Σ Hi.
@@ -64,7 +64,8 @@ func (t *TargetSet) Check(p int) error {
 	for k := range p {
 		lo, hi := t.bounds(k)
 		if !(lo >= 0 && lo <= hi && hi <= 1) {
-			return bad("the share of domain %d is bounded by %v and %v; it must be 0 <= lower <= upper <= 1", k+1, lo, hi)
+			return bad("the share of domain %d is bounded by %v and %v; it must be 0 <= lower <= upper <= 1",
+				k+1, lo, hi)
 		}
 		low, high = low+lo, high+hi
 	}
@@ -94,9 +95,8 @@ func (t *TargetSet) Max(v []float64) (float64, []float64) {
 	return t.maxTied(v, nil, 0)
 }
 
-// maxTied is Max where values within a relative tolerance of each other are equal, and
-// then second decides: the right derivative of the maximum wants the largest slope of
-// the active mixtures.
+// maxTied is Max where values within a relative tolerance of each other are equal and second
+// decides. The right derivative of the maximum is the largest slope of the active mixtures.
 func (t *TargetSet) maxTied(v, second []float64, tolerance float64) (float64, []float64) {
 	tie := tolerance * math.Abs(slices.Max(v))
 	lambda := make([]float64, len(v))
@@ -157,8 +157,8 @@ func dot(a, b []float64) float64 {
 	return s
 }
 
-// clipped returns the mixture with shares clip(f(k, tau), lo, hi), where f falls as tau
-// grows and tau makes them sum to 1: bisection to the last bit.
+// clipped returns the mixture with shares clip(f(k, tau), lo, hi), where f falls as tau grows. It
+// finds the tau that makes them sum to 1 by bisection, to the last bit.
 func (t *TargetSet) clipped(p int, lo, hi float64, f func(k int, tau float64) float64) []float64 {
 	lambda := make([]float64, p)
 	fill := func(tau float64) float64 {

@@ -24,7 +24,8 @@ func TestPropositions(t *testing.T) {
 	d := &boost.Data{X: byRow([]int32{0, 1}), Y: []float64{1, -1}}
 	plus, minus := vector{1, 1}, vector{-1, -1}
 	ensemble := func(alpha float64, q Classifier) *Errors {
-		m := &Model{Loss: boost.Exponential{}, Schema: boost.SchemaOf(d.X), Sources: d.X.Sources, Rows: []int{1, 1}, Q: q, Trained: 1}
+		m := &Model{Loss: boost.Exponential{}, Schema: boost.SchemaOf(d.X), Sources: d.X.Sources, Rows: []int{1, 1},
+			Q: q, Trained: 1}
 		for k, h := range []vector{plus, minus} {
 			e := m.slot()
 			e.Terms = []boost.Term{{Weight: []float64{alpha, 1 - alpha}[k], Predictor: h, Family: -1}}
@@ -103,7 +104,8 @@ func TestStallA(t *testing.T) {
 	o.Learners, o.Q = learners, Uniform{2}
 	m := trained(t, d, o)
 	if m.Terms() != 0 || m.Trained != 0 || len(m.Warnings) == 0 {
-		t.Errorf("the literal line search took %d terms in %d rounds; warnings %q", m.Terms(), m.Trained, m.Warnings)
+		t.Errorf("the literal line search took %d terms in %d rounds; warnings %q", m.Terms(),
+			m.Trained, m.Warnings)
 	}
 	// The derivatives along e_1, and the losses along (1, 1).
 	r := newState(d, 2, Uniform{2})
@@ -150,7 +152,8 @@ func TestStallA(t *testing.T) {
 // newState is a state at alpha = 0 with the given Q and no shared slot.
 func newState(d *boost.Data, p int, q Classifier) *state {
 	n := d.X.Rows
-	s := &state{phi: phi{scale: 1}, p: p, slots: p, y: d.Y, w: d.W, dom: d.X.Source, mass: make([]float64, p), m: make([]float64, p), q: make([]float64, n*p), g: make([]float64, n*p), f: make([]float64, n)}
+	s := &state{phi: phi{scale: 1}, p: p, slots: p, y: d.Y, w: d.W, dom: d.X.Source, mass: make([]float64, p),
+		m: make([]float64, p), q: make([]float64, n*p), g: make([]float64, n*p), f: make([]float64, n)}
 	for i, k := range d.X.Source {
 		s.mass[k] += s.weight(i)
 		s.m[k]++
@@ -162,7 +165,10 @@ func newState(d *boost.Data, p int, q Classifier) *state {
 // The data of proposition 4.1 with a blurred Q: golden numbers.
 func TestStallB(t *testing.T) {
 	d := &boost.Data{X: byRow([]int32{0, 1}), Y: []float64{1, -1}}
-	q := Func{2, func(dst []float64, _ *table.Table, i int) { copy(dst, [][]float64{{0.9, 0.1}, {0.2, 0.8}}[i]) }}
+	q := Func{2, func(dst []float64, _ *table.Table,
+		i int) {
+		copy(dst, [][]float64{{0.9, 0.1}, {0.2, 0.8}}[i])
+	}}
 	constant := dictionary{{1, 1}}
 	o := Thesis(LineSearch)
 	o.Learner, o.Q = constant, q
@@ -176,7 +182,8 @@ func TestStallB(t *testing.T) {
 	near(t, "F_1", m.History[0][0], 0.2658, 1e-4)
 	near(t, "F_2", m.History[0][1], 1.3424, 1e-4)
 
-	m = trained(t, d, &Options{Learner: constant, Q: q, Slots: DomainsOnly, Round: Greedy, Score: DerivativeScore, Mu: 10, FixedMu: true, Rounds: 6})
+	m = trained(t, d, &Options{Learner: constant, Q: q, Slots: DomainsOnly, Round: Greedy,
+		Score: DerivativeScore, Mu: 10, FixedMu: true, Rounds: 6})
 	for k, want := range []float64{1.022780, 0.892500, 0.794854, 0.668118, 0.574472, 0.453708} {
 		near(t, fmt.Sprintf("max F after step %d", k+1), maxOf(m.History[k]), want, 1e-6)
 	}
@@ -192,16 +199,19 @@ func TestOneSourceIsAdaBoost(t *testing.T) {
 		}
 		closed := Thesis(Closed)
 		line := Thesis(LineSearch)
-		for name, o := range map[string]*Options{"default": {}, "max/closed": closed, "max/line": line, "max/bound": Thesis(Bound), "sum": {Objective: Sum}, "sum/closed": {Objective: Sum, Step: Closed},
+		for name, o := range map[string]*Options{"default": {}, "max/closed": closed, "max/line": line,
+			"max/bound": Thesis(Bound), "sum": {Objective: Sum}, "sum/closed": {Objective: Sum, Step: Closed},
 			"softmax mu 20": {Mu: 20, FixedMu: true, Round: Greedy}, "skew": {Objective: Skewed, Beta: 3}} {
 			o.Learner, o.Rounds = learner, 25
 			m := trained(t, d, o)
 			if len(m.Slots) != 1 || len(m.Slots[0].Terms) != len(a.Terms) {
-				t.Fatalf("%s, %s: %d slots, %d terms, want 1 and %d", learner.Name(), name, len(m.Slots), len(m.Slots[0].Terms), len(a.Terms))
+				t.Fatalf("%s, %s: %d slots, %d terms, want 1 and %d", learner.Name(), name, len(m.Slots),
+					len(m.Slots[0].Terms), len(a.Terms))
 			}
 			for i := range a.Terms {
 				got, want := m.Slots[0].Terms[i], a.Terms[i]
-				if g, w := got.Predictor.(*tree.Tree), want.Predictor.(*tree.Tree); !cmp.Equal(g.Feature, w.Feature) || !cmp.Equal(g.Threshold, w.Threshold) || !cmp.Equal(g.Value, w.Value) || !cmp.Equal(g.Flags, w.Flags) {
+				if g, w := got.Predictor.(*tree.Tree), want.Predictor.(*tree.Tree); !cmp.Equal(g.Feature, w.Feature) ||
+					!cmp.Equal(g.Threshold, w.Threshold) || !cmp.Equal(g.Value, w.Value) || !cmp.Equal(g.Flags, w.Flags) {
 					t.Fatalf("%s, %s: term %d is\n%v, want\n%v", learner.Name(), name, i, g, w)
 				}
 				tolerance := 1e-9
@@ -342,12 +352,13 @@ func TestStepBound(t *testing.T) {
 	}
 	for _, loss := range []boost.Loss{boost.Exponential{}, boost.Logistic{}, boost.Logistic{Base2: true}} {
 		last := math.Inf(1)
-		trained(t, mixed(2, 3, 120, 3, 0.1), &Options{Objective: Max, Step: Bound, Loss: loss, Rounds: 30, Control: Control{Watch: func(p *Progress) error {
-			if p.Rescued == "" && p.Max > last*(1+1e-12) {
-				t.Errorf("%s: a bound step raised the maximum from %v to %v", loss.Name(), last, p.Max)
-			}
-			last = p.Max
-			return nil
-		}}})
+		trained(t, mixed(2, 3, 120, 3, 0.1), &Options{Objective: Max, Step: Bound, Loss: loss, Rounds: 30,
+			Control: Control{Watch: func(p *Progress) error {
+				if p.Rescued == "" && p.Max > last*(1+1e-12) {
+					t.Errorf("%s: a bound step raised the maximum from %v to %v", loss.Name(), last, p.Max)
+				}
+				last = p.Max
+				return nil
+			}}})
 	}
 }

@@ -30,10 +30,10 @@ type training struct {
 	stalled      string
 }
 
-// Train minimises the objective of a Q-ensemble f(x) = Σ_l Q(l|x) Σ_j alpha_{l,j} h_{l,j}(x)
-// over alpha >= 0 by coordinate descent: MULTIBOOST of section 4.3, in the form that the
-// package comment recommends unless options say otherwise. The table of d must have
-// sources, each with rows; NewData makes such data.
+// Train minimises the objective of a Q-ensemble f(x) = Σ_l Q(l|x) Σ_j alpha_{l,j} h_{l,j}(x) over
+// alpha >= 0 by coordinate descent. This is MULTIBOOST of section 4.3, in the form that the package
+// comment recommends unless options say otherwise. The table of d must have sources, each with
+// rows; NewData makes such data.
 //
 // A round costs one pass of the base learner for every slot, and some ten passes over
 // the rows for every step. Memory beside the data is two numbers a row and slot.
@@ -49,7 +49,8 @@ func Train(d *boost.Data, opts *Options) (*Model, error) {
 		return nil, err
 	}
 	p := len(d.X.Sources)
-	s := &state{p: p, y: d.Y, w: d.W, dom: d.X.Source, mass: make([]float64, p), m: make([]float64, p), workers: o.Workers}
+	s := &state{p: p, y: d.Y, w: d.W, dom: d.X.Source, mass: make([]float64, p), m: make([]float64, p),
+		workers: o.Workers}
 	for i, k := range d.X.Source {
 		s.mass[k] += s.weight(i)
 		s.m[k]++
@@ -97,7 +98,8 @@ func check(d *boost.Data) error {
 	}
 	for i, w := range d.W {
 		if !(w > 0) || math.IsInf(w, 1) {
-			return fmt.Errorf("multi: %s: %w: the weight %v is not positive and finite (NewData leaves rows of weight 0 out)", d.X.At(i), boost.ErrData, w)
+			return fmt.Errorf("multi: %s: %w: the weight %v is not positive and finite (NewData leaves rows of "+
+				"weight 0 out)", d.X.At(i), boost.ErrData, w)
 		}
 	}
 	if d.X.Source != nil {
@@ -140,7 +142,8 @@ func (r *training) prepare() error {
 	}
 	n := d.X.Rows
 	s.g, s.f = make([]float64, n*s.slots), make([]float64, n)
-	r.e = &Model{Settings: settings, Loss: o.Loss, Schema: boost.SchemaOf(d.X), Sources: slices.Clone(d.X.Sources), Rows: make([]int, s.p), Shared: s.slots > s.p}
+	r.e = &Model{Settings: settings, Loss: o.Loss, Schema: boost.SchemaOf(d.X),
+		Sources: slices.Clone(d.X.Sources), Rows: make([]int, s.p), Shared: s.slots > s.p}
 	for k, m := range s.m {
 		r.e.Rows[k] = int(m)
 	}
@@ -233,12 +236,14 @@ func (r *training) fitQ() error {
 		if err != nil {
 			return cmp.Or(r.run.Cancelled(), err)
 		}
-		q, r.e.Q, r.e.CrossFitted, r.e.Apart, r.e.QLambda, r.e.QLogLoss = f.Train, f.Classifier, f.Crossed, f.Apart, f.Lambda, f.LogLoss
+		q, r.e.Q, r.e.CrossFitted, r.e.Apart, r.e.QLambda, r.e.QLogLoss = f.Train, f.Classifier, f.Crossed, f.Apart,
+			f.Lambda, f.LogLoss
 	}
 	r.e.MeanQ = MeanQ(q, x.Source, p)
 	for k := range p {
 		if v := r.e.MeanQ[k][k]; p > 1 && v <= 1/float64(p)*(1+1e-9) {
-			r.e.warn("the mean of Q(%d|x) over the rows of source %q is %.3g, no more than 1/%d: the domain classifier does not know this source from the others", k+1, x.Sources[k], v, p)
+			r.e.warn("the mean of Q(%d|x) over the rows of source %q is %.3g, no more than 1/%d: the domain "+
+				"classifier does not know this source from the others", k+1, x.Sources[k], v, p)
 		}
 	}
 	s.q = make([]float64, x.Rows*s.slots)
@@ -276,8 +281,9 @@ func (r *training) prepareValid() error {
 		return err
 	}
 	n := v.X.Rows
-	r.valid = &state{phi: s.phi, workers: s.workers, p: s.p, slots: s.slots, y: v.Y, w: v.W, dom: v.X.Source, mass: make([]float64, s.p), m: make([]float64, s.p),
-		q: make([]float64, n*s.slots), g: make([]float64, n*s.slots), f: make([]float64, n)}
+	r.valid = &state{phi: s.phi, workers: s.workers, p: s.p, slots: s.slots, y: v.Y, w: v.W, dom: v.X.Source,
+		mass: make([]float64, s.p), m: make([]float64, s.p), q: make([]float64, n*s.slots),
+		g: make([]float64, n*s.slots), f: make([]float64, n)}
 	fillQ(r.valid.q, q, s.p, s.slots)
 	for i, k := range v.X.Source {
 		r.valid.mass[k] += r.valid.weight(i)
@@ -292,7 +298,8 @@ const name = "multiboost"
 // begin starts the run. Checkpoints have a kind of their own, which earlier programs read.
 func (r *training) begin() {
 	o := &r.o
-	c := &run.Control{Ctx: o.Ctx, Workers: o.Workers, Stop: run.Stop{Iterations: o.Rounds}, CheckpointEvery: o.CheckpointEvery}
+	c := &run.Control{Ctx: o.Ctx, Workers: o.Workers, Stop: run.Stop{Iterations: o.Rounds},
+		CheckpointEvery: o.CheckpointEvery}
 	if o.Valid != nil {
 		c.Stop.Patience = o.Patience
 	}

@@ -21,27 +21,27 @@ const MaxBins = 255
 
 // BinOptions adjusts NewBins; nil is the zero value.
 type BinOptions struct {
-	Max        int             // bins of a column; 0 is MaxBins
-	Weights    []float64       // of the rows, for the quantiles; nil is all 1. Rows of weight 0 leave no trace in bins and thresholds
+	Max int // bins of a column; 0 is MaxBins
+	// of the rows, for the quantiles; nil is all 1. Rows of weight 0 leave no trace in bins and
+	// thresholds
+	Weights    []float64
 	SketchSize int             // entries of a quantile sketch; 0 is 2048
 	Workers    int             // goroutines; 0 is one a processor. The bins do not depend on it
 	Ctx        context.Context // when it is cancelled, the next column is an error; nil is never
 }
 
-// blockColumns is how many columns share a block. Eight codes are one word, and
-// eight histograms of 256 cells, 32 KB, stay in the first-level cache while
-// the rows of a node go by.
+// blockColumns is how many columns share a block. Eight codes fit in one word. Eight histograms of
+// 256 cells, 32 KB, stay in the first-level cache while the rows of a node pass.
 const blockColumns = 8
 
 // Bins is a table in one byte a cell. Code c of a numeric column says that the value
 // is above Threshold(c-1) and at most Threshold(c); of a categorical one, which
 // level. The code Values(j) says that the value is missing.
 //
-// Codes lie in blocks of eight columns: a block has one 64-bit word a row, column
-// k of the block in bits 8k … 8k+7. The words of eight blocks lie together, row by row, in a panel:
-// a row of a node is one line of the cache for 64 columns. Beside that each column has its
-// codes by itself, for rows that are divided by one column. Bins are safe for use by several
-// goroutines.
+// Codes lie in blocks of eight columns: a block has one 64-bit word a row, column k of the block in
+// bits 8k … 8k+7. The words of eight blocks are adjacent, row by row, in a panel: a row of a node
+// is one cache line for 64 columns. Beside that each column has its codes by itself, for rows that
+// are divided by one column. Bins are safe for use by several goroutines.
 type Bins struct {
 	rows    int
 	columns []column
@@ -70,11 +70,10 @@ type block struct {
 // panelBlocks is how many blocks share a panel.
 const panelBlocks = 8
 
-// NewBins bins the columns of x. Quantiles come from a Sketch of each column, so that
-// a column with no more distinct values than bins gets each of them exactly; a
-// threshold lies in the middle between the largest value on one side and the
-// smallest on the other. A categorical column keeps its 255 heaviest levels, and
-// the others count as missing.
+// NewBins bins the columns of x. Quantiles come from a Sketch of each column. A column with no more
+// distinct values than bins gets each of them exactly. A threshold is midway between the largest
+// value on one side and the smallest on the other. A categorical column keeps its 255 heaviest
+// levels, and the others count as missing.
 //
 // Bins of a sparse table are those of the same table when it is dense, and cost what there are
 // entries.
@@ -144,7 +143,8 @@ func checkTable(x *table.Table) error {
 	}
 	for j := range x.Columns {
 		if c := &x.Columns[j]; len(c.Values) != x.Rows {
-			return fmt.Errorf("tree: %s: %w: column %q has %d values for %d rows", x.Title(), ErrData, c.Name, len(c.Values), x.Rows)
+			return fmt.Errorf("tree: %s: %w: column %q has %d values for %d rows", x.Title(), ErrData, c.Name,
+				len(c.Values), x.Rows)
 		}
 	}
 	return nil
@@ -158,7 +158,8 @@ func checkValue(x *table.Table, j, i int) error {
 		return fmt.Errorf("tree: %s: %w: column %q is infinite", x.At(i), ErrData, c.Name)
 	}
 	if c.Kind == table.Categorical && v == v && (v < 0 || v != float32(int32(v)) || v >= MaxLevel) {
-		return fmt.Errorf("tree: %s: %w: column %q has %v, which is not a level's index", x.At(i), ErrData, c.Name, v)
+		return fmt.Errorf("tree: %s: %w: column %q has %v, which is not a level's index", x.At(i),
+			ErrData, c.Name, v)
 	}
 	return nil
 }
@@ -300,8 +301,8 @@ func (c *column) code(v float32) uint8 {
 	return uint8(at)
 }
 
-// encode computes the codes of all rows; with settle, thresholds move to the
-// middle between the values on both sides, rows of weight 0 left out.
+// encode computes the codes of all rows. With settle, thresholds move midway between the values on
+// both sides, ignoring rows of weight 0.
 func (b *Bins) encode(x *table.Table, o *BinOptions, settle bool) {
 	weights := o.Weights
 	b.blocks = make([]block, (len(b.columns)+blockColumns-1)/blockColumns)
@@ -418,17 +419,21 @@ func (b *Bins) With(x *table.Table, workers int) (*Bins, error) {
 		return nil, err
 	}
 	if len(x.Columns) != len(b.columns) {
-		return nil, fmt.Errorf("tree: %s: %w: %d columns, the bins have %d", x.Title(), ErrData, len(x.Columns), len(b.columns))
+		return nil, fmt.Errorf("tree: %s: %w: %d columns, the bins have %d", x.Title(), ErrData,
+			len(x.Columns), len(b.columns))
 	}
 	if (x.Sparse != nil) != (b.sparse != nil) {
-		return nil, fmt.Errorf("tree: %s: %w: the table is sparse or the bins are, and the other is not", x.Title(), ErrData)
+		return nil, fmt.Errorf("tree: %s: %w: the table is sparse or the bins are, and the other is not",
+			x.Title(), ErrData)
 	}
 	if x.Sparse != nil {
 		return b.withSparse(x, workers)
 	}
 	for j := range x.Columns {
-		if c := &b.columns[j]; x.Columns[j].Name != c.name || (x.Columns[j].Kind == table.Categorical) != c.categorical {
-			return nil, fmt.Errorf("tree: %s: %w: column %d is %q (%v), the bins have %q there", x.Title(), ErrData, j+1, x.Columns[j].Name, x.Columns[j].Kind, c.name)
+		if c := &b.columns[j]; x.Columns[j].Name != c.name ||
+			(x.Columns[j].Kind == table.Categorical) != c.categorical {
+			return nil, fmt.Errorf("tree: %s: %w: column %d is %q (%v), the bins have %q there", x.Title(), ErrData,
+				j+1, x.Columns[j].Name, x.Columns[j].Kind, c.name)
 		}
 		for i, v := range x.Columns[j].Values {
 			if v-v != 0 || b.columns[j].categorical {

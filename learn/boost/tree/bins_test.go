@@ -14,7 +14,8 @@ import (
 )
 
 func TestOrderedKeys(t *testing.T) {
-	values := []float32{-math.MaxFloat32, -2, -1, -math.SmallestNonzeroFloat32, 0, math.SmallestNonzeroFloat32, 1, 1.5, math.MaxFloat32}
+	values := []float32{-math.MaxFloat32, -2, -1, -math.SmallestNonzeroFloat32, 0, math.SmallestNonzeroFloat32,
+		1, 1.5, math.MaxFloat32}
 	for i, v := range values {
 		if got := unordered(ordered(v)); got != v {
 			t.Errorf("%v becomes %v", v, got)
@@ -75,7 +76,10 @@ func TestSketchRanks(t *testing.T) {
 		for i := range order {
 			order[i] = i
 		}
-		slices.SortFunc(order, func(a, b int) int { return int(int64(ordered(values[a])) - int64(ordered(values[b]))) })
+		slices.SortFunc(order, func(a,
+			b int) int {
+			return int(int64(ordered(values[a])) - int64(ordered(values[b])))
+		})
 		all := s.summary()
 		if len(all) > 512 || len(all) < 256 {
 			t.Fatalf("%d entries", len(all))
@@ -92,7 +96,8 @@ func TestSketchRanks(t *testing.T) {
 				upTo += weights[order[k]]
 			}
 			if e.rmin > below+1e-6*total || e.rmax < upTo-1e-6*total {
-				t.Fatalf("weighted %v: rank of %v within %v and %v, not [%v, %v]", weighted, unordered(e.key), below, upTo, e.rmin, e.rmax)
+				t.Fatalf("weighted %v: rank of %v within %v and %v, not [%v, %v]", weighted, unordered(e.key), below,
+					upTo, e.rmin, e.rmax)
 			}
 			widest = max(widest, e.rmax-e.rmin-e.w)
 		}
@@ -170,7 +175,8 @@ func TestCodesAndThresholds(t *testing.T) {
 				}
 				distinct[v+0] = true
 				if float64(v) > b.Threshold(j, c) || c > 0 && float64(v) <= b.Threshold(j, c-1) {
-					t.Fatalf("column %d: %v has code %d, between %v and %v", j, v, c, b.Threshold(j, max(c-1, 0)), b.Threshold(j, c))
+					t.Fatalf("column %d: %v has code %d, between %v and %v", j, v, c, b.Threshold(j, max(c-1, 0)),
+						b.Threshold(j, c))
 				}
 			}
 			if len(distinct) <= MaxBins && b.Values(j) != len(distinct) {
@@ -225,8 +231,10 @@ func TestWeightZeroIsRemoval(t *testing.T) {
 		t.Fatal(err)
 	}
 	for j := range x.Columns {
-		if diff := cmp.Diff(all.columns[j].theta, kept.columns[j].theta); diff != "" || all.Values(j) != kept.Values(j) || !slices.Equal(all.columns[j].levels, kept.columns[j].levels) {
-			t.Fatalf("column %d: %d and %d bins; thresholds with (-), without rows of weight 0 (+)\n%s", j, all.Values(j), kept.Values(j), diff)
+		if diff := cmp.Diff(all.columns[j].theta, kept.columns[j].theta); diff != "" ||
+			all.Values(j) != kept.Values(j) || !slices.Equal(all.columns[j].levels, kept.columns[j].levels) {
+			t.Fatalf("column %d: %d and %d bins; thresholds with (-), without rows of weight 0 (+)\n%s", j,
+				all.Values(j), kept.Values(j), diff)
 		}
 		for k, i := range rows {
 			if all.Code(i, j) != kept.Code(k, j) {
@@ -239,7 +247,8 @@ func TestWeightZeroIsRemoval(t *testing.T) {
 func TestManyLevels(t *testing.T) {
 	x := &table.Table{Rows: 2000, Columns: []table.Column{{Name: "level", Kind: table.Categorical}}}
 	for i := range x.Rows {
-		x.Columns[0].Values = append(x.Columns[0].Values, float32(i*i%300)) // squares mod 300: some often, some never
+		// squares mod 300: some often, some never
+		x.Columns[0].Values = append(x.Columns[0].Values, float32(i*i%300))
 	}
 	b, err := NewBins(x, &BinOptions{Max: 10})
 	if err != nil {
@@ -268,7 +277,9 @@ func TestManyLevels(t *testing.T) {
 
 func TestBinsRefuse(t *testing.T) {
 	good := func() *table.Table {
-		return &table.Table{Name: "t.csv", FirstLine: 2, Rows: 3, Columns: []table.Column{{Name: "a", Values: []float32{1, 2, 3}}, {Name: "b", Kind: table.Categorical, Values: []float32{0, 1, 0}}}}
+		return &table.Table{Name: "t.csv", FirstLine: 2, Rows: 3,
+			Columns: []table.Column{{Name: "a", Values: []float32{1, 2, 3}},
+				{Name: "b", Kind: table.Categorical, Values: []float32{0, 1, 0}}}}
 	}
 	for _, c := range []struct {
 		name string
@@ -277,8 +288,10 @@ func TestBinsRefuse(t *testing.T) {
 	}{
 		{"rows", func(x *table.Table, _ *BinOptions) { x.Rows = 0 }, "no rows"},
 		{"short", func(x *table.Table, _ *BinOptions) { x.Columns[1].Values = nil }, `"b" has 0 values for 3`},
-		{"infinite", func(x *table.Table, _ *BinOptions) { x.Columns[0].Values[1] = float32(math.Inf(-1)) }, `t.csv:3 (row 2)`},
-		{"half level", func(x *table.Table, _ *BinOptions) { x.Columns[1].Values[2] = 0.5 }, `0.5, which is not a level`},
+		{"infinite", func(x *table.Table, _ *BinOptions) { x.Columns[0].Values[1] = float32(math.Inf(-1)) },
+			`t.csv:3 (row 2)`},
+		{"half level", func(x *table.Table, _ *BinOptions) { x.Columns[1].Values[2] = 0.5 },
+			`0.5, which is not a level`},
 		{"negative level", func(x *table.Table, _ *BinOptions) { x.Columns[1].Values[2] = -1 }, `"b"`},
 		{"huge level", func(x *table.Table, _ *BinOptions) { x.Columns[1].Values[2] = 1e9 }, `"b"`},
 		{"bins", func(_ *table.Table, o *BinOptions) { o.Max = 256 }, "256 bins"},
@@ -305,10 +318,13 @@ func TestBinsRefuse(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, target := range map[string]*Target{
-		"length": {G: []float64{1, 2}}, "nan": {G: []float64{1, math.NaN(), 0}}, "inf": {G: []float64{1, 2, math.Inf(1)}},
-		"negative": {G: []float64{1, 2, 3}, H: []float64{1, -1, 1}}, "order": {G: []float64{1, 2, 3}, Rows: []int32{1, 0}},
-		"range": {G: []float64{1, 2, 3}, Rows: []int32{3}}, "empty": {G: []float64{1, 2, 3}, Rows: []int32{}},
-		"column": {G: []float64{1, 2, 3}, Columns: []int32{2}}, "weight": {G: []float64{1, 2, 3}, W: []float64{1, 1}},
+		"length": {G: []float64{1, 2}}, "nan": {G: []float64{1, math.NaN(), 0}},
+		"inf":      {G: []float64{1, 2, math.Inf(1)}},
+		"negative": {G: []float64{1, 2, 3}, H: []float64{1, -1, 1}},
+		"order":    {G: []float64{1, 2, 3}, Rows: []int32{1, 0}},
+		"range":    {G: []float64{1, 2, 3}, Rows: []int32{3}}, "empty": {G: []float64{1, 2, 3}, Rows: []int32{}},
+		"column": {G: []float64{1, 2, 3}, Columns: []int32{2}},
+		"weight": {G: []float64{1, 2, 3}, W: []float64{1, 1}},
 	} {
 		if err := g.Start(target); !errors.Is(err, ErrData) {
 			t.Errorf("%s: %v", name, err)

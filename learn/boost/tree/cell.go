@@ -9,11 +9,11 @@ import (
 // Cell is a sum of gradients and second derivatives in fixed point: integers, in
 // units of Scale.G and Scale.H.
 //
-// Sums of integers do not depend on their order. So a histogram obtained by
-// subtraction equals one built from the rows bit for bit, an empty bin holds
-// exactly zero, any division of the work among goroutines gives the same tree, and
-// equal sides have equal gains. Sums of float64 have none of these, and their
-// addition takes four times as long when consecutive rows hit one bin.
+// Sums of integers do not depend on their order. This has four consequences. A histogram obtained
+// by subtraction equals one built from the rows bit for bit, and an empty bin holds exactly zero.
+// Any division of the work among goroutines gives the same tree, and equal sides have equal gains.
+// Sums of float64 have none of these, and their addition takes four times as long when consecutive
+// rows hit one bin.
 type Cell struct{ G, H int64 }
 
 // Scale gives the units of fixed-point sums; both are powers of two.
@@ -54,7 +54,8 @@ func (t *Target) check(rows, columns int) error {
 		return fmt.Errorf("tree: %w: %d gradients for %d rows", ErrData, len(t.G), rows)
 	}
 	if t.H != nil && len(t.H) != rows || t.W != nil && len(t.W) != rows {
-		return fmt.Errorf("tree: %w: %d second derivatives and %d weights for %d rows", ErrData, len(t.H), len(t.W), rows)
+		return fmt.Errorf("tree: %w: %d second derivatives and %d weights for %d rows", ErrData,
+			len(t.H), len(t.W), rows)
 	}
 	last := int32(-1)
 	for _, i := range t.Rows {
@@ -69,7 +70,8 @@ func (t *Target) check(rows, columns int) error {
 	last = -1
 	for _, j := range t.Columns {
 		if j <= last || int(j) >= columns {
-			return fmt.Errorf("tree: %w: columns must ascend within 0 to %d; %d follows %d", ErrData, columns-1, j, last)
+			return fmt.Errorf("tree: %w: columns must ascend within 0 to %d; %d follows %d", ErrData,
+				columns-1, j, last)
 		}
 		last = j
 	}
@@ -89,11 +91,11 @@ func (t *Target) at(i int32) (g, h float64) {
 	return g, h
 }
 
-// fixed stores the derivatives of row i of rows in cells[i] and returns their units and sum,
-// chosen so that no sum over rows can exceed 2^62: with a thousand rows they keep
-// 52 bits below the largest sum, with a million 42 below the mean row.
-// A row counts at least one unit of H, so that H is zero only where there are no
-// rows. When rows are to be counted, the low bits of H hold their number.
+// fixed stores the derivatives of row i of rows in cells[i] and returns their units and sum. The
+// units ensure that no sum over rows exceeds 2^62. With a thousand rows they keep 52 bits below the
+// largest sum, with a million 42 below the mean row. A row counts at least one unit of H, so that H
+// is zero only where there are no rows. When rows are to be counted, the low bits of H hold their
+// number.
 func (t *Target) fixed(rows []int32, cells []Cell, count bool, workers int) (Scale, Cell, error) {
 	blocks := (len(rows) + rowBlock - 1) / rowBlock
 	sums := make([]struct{ g, h, squares float64 }, blocks)
@@ -119,10 +121,12 @@ func (t *Target) fixed(rows []int32, cells []Cell, count bool, workers int) (Sca
 	if !(sg < math.Inf(1)) || !(sh < math.Inf(1)) {
 		for _, i := range rows {
 			if g, h := t.at(i); !(math.Abs(g) < math.Inf(1)) || !(h >= 0) || !(h < math.Inf(1)) {
-				return Scale{}, Cell{}, fmt.Errorf("tree: row %d: %w: derivatives %v and %v; the first must be finite, the second finite and not negative", i, ErrData, g, h)
+				return Scale{}, Cell{}, fmt.Errorf("tree: row %d: %w: derivatives %v and %v; the first must be "+
+					"finite, the second finite and not negative", i, ErrData, g, h)
 			}
 		}
-		return Scale{}, Cell{}, fmt.Errorf("tree: %w: the derivatives of %d rows sum to %v and %v", ErrData, len(rows), sg, sh)
+		return Scale{}, Cell{}, fmt.Errorf("tree: %w: the derivatives of %d rows sum to %v and %v", ErrData,
+			len(rows), sg, sh)
 	}
 	s := Scale{G: unit(sg, 61)}
 	if v := squares / sh; v < math.Inf(1) {

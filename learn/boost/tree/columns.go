@@ -23,8 +23,8 @@ func (h *histogram) mask(g *Grower) {
 	}
 }
 
-// columnMask draws the columns of a node: its draws depend on the target's Sample,
-// the depth and the node's number, not on what else was drawn.
+// columnMask draws the columns of a node. Its draws depend on the target's Sample, the depth and
+// the node's number, not on what else was drawn.
 func columnMask(g *Grower, at int32) []bool {
 	columns := g.columns
 	draw := func(share float64, stream uint64) {

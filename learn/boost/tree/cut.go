@@ -2,18 +2,17 @@ package tree
 
 import "math"
 
-// plainCut is the loop of cut for plain gains of rows that need not be counted: it returns the
-// best score above need, where it is and the sums left of it; -1 when there is none.
+// plainCut is the loop of cut for plain gains when rows need not be counted. It returns the best
+// score above need, its position and the sums left of it, or position -1 if there is none.
 //
-// Most cuts are far from the best, and are seen to be without their scores: with a = H_left + L2,
-// b = H_right + L2 and T = a + b,
+// Most cuts are far from the best and are rejected without computing their scores. With a = H_left
+// + L2, b = H_right + L2 and T = a + b,
 //
 //	G_left²/a + G_right²/b  =  G²/T + (G_left - (G/T) a)² T/(a b)
 //
-// so that a cut above need has (G_left - slope a)² > least a b. The test errs on the
-// side of the score: sums are below 2^62, so that as floats G_left and slope a are
-// off by less than 1024 together, and whole - a as much. On higgs (28 columns) a gradient boosting
-// run takes 0.20 s where both scores, multiplied out, took 0.22, on mnist49 2.9 s where they took 3.1.
+// so that a cut above need has (G_left - slope a)² > least a b. The test errs on the side of
+// computing the score. Sums are below 2^62, so as floats G_left and slope a are off by less than
+// 1024 together, and whole - a by as much. It saves some 8 % of a gradient boosting run.
 func (s *gains) plainCut(need float64, occupied []uint8, cells []Cell, left Cell) (float64, int, Cell) {
 	total, l2, minH := s.total, s.l2, s.minH
 	most := total.H - max(minH, 1) // at least so much is left of no cut

@@ -19,7 +19,8 @@ func TestPlainCutAgainstAllScores(t *testing.T) {
 		for k := range n {
 			occupied[k] = uint8(k * 8)
 			spread := rng.IntN(9)
-			c := Cell{G: rng.Int64N(2<<magnitude<<spread) - 1<<magnitude<<spread, H: 1 + rng.Int64N(1<<magnitude<<rng.IntN(9))}
+			c := Cell{G: rng.Int64N(2<<magnitude<<spread) - 1<<magnitude<<spread,
+				H: 1 + rng.Int64N(1<<magnitude<<rng.IntN(9))}
 			switch rng.IntN(4) {
 			case 0:
 				c.G = -c.H // leaves in proportion: gains of nothing but rounding
@@ -31,7 +32,8 @@ func TestPlainCutAgainstAllScores(t *testing.T) {
 			cells[occupied[k]] = c
 			total = total.plus(c)
 		}
-		o := Options{MinGain: 1e-12, L2: []float64{0, 1, 1e12}[rng.IntN(3)], MinWeight: float64(rng.IntN(3)) * 0.1 * float64(total.H)}
+		o := Options{MinGain: 1e-12, L2: []float64{0, 1, 1e12}[rng.IntN(3)], MinWeight: float64(rng.IntN(3)) * 0.1 *
+			float64(total.H)}
 		s := newGains(&o, Scale{G: 1, H: 1}, total, math.Inf(-1), math.Inf(1))
 		start := s.least
 		if rng.IntN(2) == 0 {
@@ -51,7 +53,8 @@ func TestPlainCutAgainstAllScores(t *testing.T) {
 		}
 		got, gotAt, sum := s.plainCut(start, occupied, cells, Cell{})
 		if got != want || gotAt != at {
-			t.Fatalf("trial %d: plainCut finds %v at %d of %d cells; the scores of all have %v at %d", trial, got, gotAt, n, want, at)
+			t.Fatalf("trial %d: plainCut finds %v at %d of %d cells; the scores of all have %v at %d", trial, got,
+				gotAt, n, want, at)
 		}
 		if at >= 0 {
 			found++

@@ -35,7 +35,8 @@ func NewExactGrower(x *table.Table, o Options) (*Grower, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &exact{x: x, columns: make([]column, len(x.Columns)), sorted: make([][]int32, len(x.Columns)), order: make([][]int32, len(x.Columns)), goes: make([]uint8, x.Rows)}
+	e := &exact{x: x, columns: make([]column, len(x.Columns)), sorted: make([][]int32, len(x.Columns)),
+		order: make([][]int32, len(x.Columns)), goes: make([]uint8, x.Rows)}
 	errs := make([]error, len(x.Columns))
 	forEach(o.Workers, len(x.Columns), func(_, j int) {
 		if errs[j] = cancelled(o.Ctx); errs[j] != nil {
@@ -236,7 +237,8 @@ func (e *exact) search(g *Grower, w *bench, n *Node, j int, out *best) {
 }
 
 // cut is gains.cut over rows in the order of their values.
-func (e *exact) cut(s *gains, cells []Cell, b *best, j int, rows []int32, values []float32, left, missing Cell, missingLeft bool) {
+func (e *exact) cut(s *gains, cells []Cell, b *best, j int, rows []int32, values []float32, left,
+	missing Cell, missingLeft bool) {
 	direction := int8(0)
 	if s.o.Monotone != nil {
 		direction = s.o.Monotone[j]
@@ -270,7 +272,8 @@ func (e *exact) cut(s *gains, cells []Cell, b *best, j int, rows []int32, values
 	if at < 0 {
 		return
 	}
-	*b = best{gain: (need - s.parent) * s.unit, score: need, column: int32(j), missingLeft: missingLeft, left: atLeft, threshold: beyond}
+	*b = best{gain: (need - s.parent) * s.unit, score: need, column: int32(j), missingLeft: missingLeft,
+		left: atLeft, threshold: beyond}
 	if at+1 < len(rows) {
 		b.threshold = middle(values[rows[at]], values[rows[at+1]])
 	}

@@ -7,10 +7,9 @@ import (
 	"slices"
 )
 
-// Node is a node of a tree that a Grower grows. Split s, counted from 0, turns a
-// leaf into an inner node and makes the nodes 2s+1 (left) and 2s+2 (right). So the
-// tree after n splits is the nodes 0 … 2n, of which those are leaves whose children
-// are not among them.
+// Node is a node of a tree that a Grower grows. Split s, counted from 0, turns a leaf into an inner
+// node and makes the nodes 2s+1 (left) and 2s+2 (right). The tree after n splits is therefore the
+// nodes 0 … 2n, and the leaves are those whose children are not among them.
 type Node struct {
 	Parent, Left, Right int32 // -1 when there is none
 	Depth               int32
@@ -35,7 +34,7 @@ type Node struct {
 type finder interface {
 	size() (rows, columns int)
 	categorical(column int) bool
-	// start is told the sample and the derivatives, fixed for all that follows.
+	// start receives the sample and the derivatives, fixed until the next start.
 	start(g *Grower) error
 	// partition moves the rows of split nodes to their children, in their order.
 	partition(g *Grower, nodes []int32)
@@ -50,9 +49,9 @@ type finder interface {
 	split(t *Tree, at int, n *Node)
 }
 
-// Grower grows trees, one after the other, on the same rows. It makes one split
-// at a time, so that the caller may stop or look at any size: trees grown best
-// first with fewer leaves are prefixes of those with more.
+// Grower grows trees, one after the other, on the same rows. It makes one split at a time, so that
+// the caller may stop or inspect the tree at any size. Trees grown best first with fewer leaves are
+// prefixes of those with more.
 //
 //	g, err := NewGrower(bins, Options{MaxLeaves: 64})
 //	err = g.Start(&Target{G: gradient, H: hessian})
@@ -100,16 +99,16 @@ func newGrower(f finder, o Options) (*Grower, error) {
 	if err := o.Check(columns, f.categorical); err != nil {
 		return nil, err
 	}
-	return &Grower{ctx: o.Ctx, o: o.withDefaults(), f: f, cells: make([]Cell, rows), rows: make([]int32, 0, rows), buffer: make([]int32, rows), usable: make([]bool, columns)}, nil
+	return &Grower{ctx: o.Ctx, o: o.withDefaults(), f: f, cells: make([]Cell, rows),
+		rows: make([]int32, 0, rows), buffer: make([]int32, rows), usable: make([]bool, columns)}, nil
 }
 
 // Options returns the options in force, defaults filled in.
 func (g *Grower) Options() Options { return g.o }
 
-// Start begins a new tree: a single leaf. The target's slices are read until Start
-// returns, but for Rows, Columns and Sample, which must stay as they are while the
-// tree grows. Derivatives that are not finite and samples out of order are
-// errors.
+// Start begins a new tree: a single leaf. The target's slices are read until Start returns, except
+// Rows, Columns and Sample, which must not change while the tree grows. Derivatives that are not
+// finite and samples out of order are errors.
 func (g *Grower) Start(t *Target) error {
 	for i := range g.nodes {
 		g.release(&g.nodes[i])
@@ -148,7 +147,8 @@ func (g *Grower) Start(t *Target) error {
 	if err := g.f.start(g); err != nil {
 		return err
 	}
-	root := Node{Parent: -1, Left: -1, Right: -1, Column: -1, Low: math.Inf(-1), High: math.Inf(1), to: int32(len(g.rows)), sum: sum, variance: g.scale.variance}
+	root := Node{Parent: -1, Left: -1, Right: -1, Column: -1, Low: math.Inf(-1), High: math.Inf(1),
+		to: int32(len(g.rows)), sum: sum, variance: g.scale.variance}
 	root.G, root.H = g.scale.Float(root.sum)
 	g.nodes = append(g.nodes, root)
 	g.unknown = append(g.unknown, -1)
@@ -175,15 +175,14 @@ func (g *Grower) Grow(ctx context.Context, t *Target) error {
 	}
 }
 
-// Step makes the next split and reports whether there was one: of the leaf with the
-// largest gain, the first made among equals, or with DepthWise of the next leaf of
-// the level.
+// Step makes the next split and reports whether there was one. It splits the leaf with the largest
+// gain, the first made among equals, or with DepthWise the next leaf of the level.
 func (g *Grower) Step() bool {
 	if g.o.MaxLeaves > 0 && g.leaves >= g.o.MaxLeaves || len(g.nodes) == 0 {
 		return false
 	}
 	if !g.o.DepthWise || len(g.queue) == 0 {
-		g.look()
+		g.findSplits()
 	}
 	if len(g.queue) == 0 || g.stopped() {
 		return false
@@ -228,9 +227,9 @@ func (g *Grower) move() {
 	}
 }
 
-// look finds the best splits of all leaves that have not been looked at, and queues
+// findSplits finds the best splits of all leaves not yet searched, and queues
 // those that have one.
-func (g *Grower) look() {
+func (g *Grower) findSplits() {
 	if len(g.unknown) == 0 {
 		return
 	}
@@ -389,8 +388,8 @@ func (g *Grower) Route(row int32, splits int) int32 {
 	}
 }
 
-// Value is the leaf value of node at that the options ask for: the minimum of
-// G w + ½ (H+L2) w² + L1 |w|, within the bounds of monotone constraints.
+// Value returns the leaf value of node at under the options: the minimiser of G w + ½ (H+L2) w² +
+// L1 |w| within the bounds of monotone constraints.
 func (g *Grower) Value(at int) float64 {
 	n := &g.nodes[at]
 	return min(max(leafValue(&g.o, n.G, n.H), n.Low), n.High)

@@ -139,11 +139,13 @@ func TestSplitsAgainstEnumeration(t *testing.T) {
 					n := g.Nodes()[at]
 					want := bruteForce(x, target, &o, slices.Sorted(slices.Values(g.Rows(at))))
 					leaf := n.Left < 0
-					if leaf && (o.MaxLeaves > 0 && g.Splits()+1 >= o.MaxLeaves || o.MaxDepth > 0 && int(n.Depth) >= o.MaxDepth) {
+					if leaf && (o.MaxLeaves > 0 && g.Splits()+1 >= o.MaxLeaves || o.MaxDepth > 0 &&
+						int(n.Depth) >= o.MaxDepth) {
 						continue
 					}
 					if math.Abs(n.Gain-want) > 1e-9*(1+want) {
-						t.Fatalf("round %d, options %d, %s, node %d (leaf %v) of %d rows: gain %v, by enumeration %v", round, k, name, at, leaf, len(g.Rows(at)), n.Gain, want)
+						t.Fatalf("round %d, options %d, %s, node %d (leaf %v) of %d rows: gain %v, by enumeration %v", round, k,
+							name, at, leaf, len(g.Rows(at)), n.Gain, want)
 					}
 				}
 			}
@@ -261,7 +263,8 @@ func testWorkers(t *testing.T, x *table.Table, target *Target) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			g, err := NewGrower(b, Options{MaxLeaves: 64, DepthWise: depthWise, MinRows: 3, Workers: workers, ColumnsByNode: 0.7})
+			g, err := NewGrower(b, Options{MaxLeaves: 64, DepthWise: depthWise, MinRows: 3, Workers: workers,
+				ColumnsByNode: 0.7})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,13 +8,12 @@ import (
 
 // histogram finds splits on binned columns.
 //
-// A node's histogram has, for each column and code, the sum of the derivatives of its
-// rows. Of two siblings only the one with fewer rows is summed; the other is their
-// parent's less that (integers: exactly). The work is divided by pairs of siblings and
-// panels of eight blocks of eight columns, or parts of panels where goroutines would be idle.
-// A task sums a tile of rows after the other, block by block: the codes of a tile stay in the
-// second-level cache meanwhile, and the block's 32 KB in the first. It touches nothing that
-// another task writes.
+// A node's histogram has, for each column and code, the sum of the derivatives of its rows. Of two
+// siblings only the one with fewer rows is summed; the other is their parent's less that (integers:
+// exactly). The work is divided by pairs of siblings and panels of eight blocks of eight columns,
+// or parts of panels where goroutines would be idle. A task sums one tile of rows after another,
+// block by block. The codes of a tile stay in the second-level cache meanwhile, and the 32 KB of
+// the block in the first. It touches nothing that another task writes.
 type histogram struct {
 	b       *Bins
 	offsets []int // of each block in a node's histogram, and their end
@@ -65,9 +64,8 @@ type task struct {
 	parent       []Cell // their parent's histogram, which becomes large's; nil if it was not kept
 }
 
-// fewRows: a node of at most so many rows is searched from its rows' codes alone,
-// which costs a few operations a row where a histogram costs some for each of its
-// 256 cells.
+// fewRows: nodes with at most this many rows are searched directly from their rows' codes. That
+// costs a few operations a row, a histogram some for each of its 256 cells.
 const fewRows = 96
 
 func newHistogram(b *Bins) *histogram {
@@ -95,15 +93,16 @@ func (h *histogram) start(g *Grower) error {
 		}
 	}
 	for len(h.scratch) < workerCount(g.o.Workers) {
-		h.scratch = append(h.scratch, bench{small: make([]Cell, min(panelBlocks, len(h.b.blocks))*blockColumns*256)})
+		h.scratch = append(h.scratch,
+			bench{small: make([]Cell, min(panelBlocks, len(h.b.blocks))*blockColumns*256)})
 	}
 	return nil
 }
 
 func (h *histogram) seal(n *Node) { h.b.seal(n) }
 
-// seal chooses the threshold between the last value that goes left and the first that
-// goes right: of the bounds between their bins the one nearest to the middle.
+// seal chooses the threshold between the last value that goes left and the first that goes right.
+// Of the bounds between their bins it takes the one nearest to the middle.
 func (bins *Bins) seal(n *Node) {
 	b := &n.best
 	if b.categorical {
@@ -168,9 +167,9 @@ func (h *histogram) evaluate(g *Grower, parents []int32) {
 	if len(h.tasks) == 1 {
 		n := &g.nodes[h.tasks[0].small]
 		if (int(n.to-n.from)+256)*len(g.columns) < 60000 {
-			// Handing work out costs more than doing it: RGB on 10,984 rows of 28 columns with two
-			// workers takes 1.07 times one worker's processor time; it took 1.11 times with a third
-			// of this bound, and 1.06 with twice as much.
+			// A smaller bound costs more in handing out work than it saves. RGB with two workers,
+			// on 10,984 rows of 28 columns, takes 1.07 times one worker's processor time; with a
+			// third of this bound 1.11, with twice as much 1.06.
 			workers = 1
 		}
 	}
@@ -189,7 +188,8 @@ func (h *histogram) evaluate(g *Grower, parents []int32) {
 				}
 				// All scores of a node are in the same units; spans ascend, so that
 				// among equals the first column stays.
-				if f := &h.found[2*(t*spans+span)+side]; f.found() && (!g.nodes[at].best.found() || f.score > g.nodes[at].best.score) {
+				if f := &h.found[2*(t*spans+span)+side]; f.found() &&
+					(!g.nodes[at].best.found() || f.score > g.nodes[at].best.score) {
 					g.nodes[at].best = *f
 				}
 			}
@@ -293,8 +293,8 @@ func (h *histogram) task(g *Grower, w *bench, t *task, s span, out []best) {
 // whole reports whether the tree is a root of all rows, whose numbers need no list.
 func (h *histogram) whole(g *Grower) bool { return g.splits == 0 && len(g.rows) == h.b.rows }
 
-// cells are the derivatives of the rows from … to-1 of Grower.rows, in their order: at most tileRows,
-// valid until the worker's next call.
+// cells are the derivatives of the rows from … to-1 of Grower.rows, in their order: at most
+// tileRows, valid until the worker's next call.
 func (h *histogram) cells(g *Grower, w *bench, from, to int32) []Cell {
 	if h.whole(g) {
 		return g.cells[from:to]
@@ -303,8 +303,8 @@ func (h *histogram) cells(g *Grower, w *bench, from, to int32) []Cell {
 	return w.tile[:to-from]
 }
 
-// sum evaluates a span for a node from its rows, and returns the histograms it
-// made, if any: valid until the worker's next call unless the node keeps them.
+// sum evaluates a span for a node from its rows. It returns the histograms that it made, if any,
+// which are valid until the worker's next call unless the node keeps them.
 func (h *histogram) sum(g *Grower, w *bench, at int32, s span, out *best) []Cell {
 	n := &g.nodes[at]
 	if n.to-n.from <= fewRows {
@@ -347,8 +347,8 @@ func (h *histogram) sum(g *Grower, w *bench, at int32, s span, out *best) []Cell
 	return hist
 }
 
-// add sums the rows from … to-1 of Grower.rows: all columns of a block at
-// once when the tree uses half of them or more, else those that it uses one by one.
+// add sums the rows from … to-1 of Grower.rows. It sums all columns of a block at once when the
+// tree uses half of them or more, else one by one those that it uses.
 func (h *histogram) add(g *Grower, block int, hist []Cell, from, to int32, cells []Cell) {
 	bl := &h.b.blocks[block]
 	first, rows := int(from), []int32(nil)
@@ -384,7 +384,8 @@ func (h *histogram) scan(g *Grower, w *bench, at int32, block int, hist []Cell, 
 	}
 }
 
-func (h *histogram) search(g *Grower, s *gains, w *bench, j int, occupied []uint8, cells []Cell, missing Cell, out *best) {
+func (h *histogram) search(g *Grower, s *gains, w *bench, j int, occupied []uint8, cells []Cell,
+	missing Cell, out *best) {
 	if h.b.columns[j].categorical {
 		if w.order == nil {
 			w.order = make([]uint8, 0, 256)

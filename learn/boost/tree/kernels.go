@@ -1,11 +1,11 @@
 package tree
 
-// addBlockGo adds cells[k] to the histograms of a block's first columns, at the codes
-// of row rows[k]; rows nil is 0, 1, …. The word of row i is codes[i·step]. hist holds eight histograms of stride cells,
-// and what becomes of those beyond columns does not matter.
+// addBlockGo adds cells[k] to the histograms of a block's first columns, at the codes of row
+// rows[k]; rows nil is 0, 1, …. The word of row i is codes[i·step]. hist holds eight histograms of
+// stride cells, and what becomes of those beyond columns does not matter.
 //
-// It is what the assembly of kernels_amd64.s does, and what runs elsewhere: there one 128-bit
-// addition takes the place of two, and rows are asked for ahead.
+// The assembly of kernels_amd64.s computes the same, and this runs elsewhere. The assembly replaces
+// two additions by one of 128 bits, and prefetches rows.
 func addBlockGo(hist []Cell, stride, columns int, codes []uint64, step int, rows []int32, cells []Cell) {
 	if stride == 256 && columns > 4 {
 		// Arrays of 256 cells need no bounds checks under an index of eight bits.
@@ -79,8 +79,8 @@ func subtractGo(a, b []Cell) {
 	}
 }
 
-// occupiedGo sets the bits of mask that are the numbers of cells with rows, of which
-// there are at most 256.
+// occupiedGo sets the bits of mask at the numbers of cells that have rows. There are at most 256
+// cells.
 func occupiedGo(mask *[4]uint64, cells []Cell) {
 	*mask = [4]uint64{}
 	for i, c := range cells {

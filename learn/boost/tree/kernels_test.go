@@ -132,7 +132,8 @@ func BenchmarkHistogram(b *testing.B) {
 				for b.Loop() {
 					kernel.run(hist, 256, 8, codes, 1, list, cells[:rows/share])
 				}
-				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(rows/share*blockColumns), "ns/code")
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(
+					rows/share*blockColumns), "ns/code")
 			})
 		}
 	}

@@ -55,7 +55,8 @@ func TestLevelCostAgainstFreshRows(t *testing.T) {
 				other[i] = 3 * math.Sqrt(h) * rng.NormFloat64()
 			}
 			n := firstSplit(t, x, target, Options{LevelCost: -1, Smooth: -1})
-			gains := newGains(&Options{OneHot: 4, LevelCost: 1}, Scale{G: 1, H: 1}, Cell{0, 1}, math.Inf(-1), math.Inf(1))
+			gains := newGains(&Options{OneHot: 4, LevelCost: 1}, Scale{G: 1, H: 1}, Cell{0, 1},
+				math.Inf(-1), math.Inf(1))
 			gains.variance = 9
 			rest += n.Gain - gains.levelCost(make([]uint8, c.levels), nil)
 			// The fall of Σ g w + ½ h w², twice, on fresh rows, with the leaves of these.
@@ -76,7 +77,8 @@ func TestLevelCostAgainstFreshRows(t *testing.T) {
 		}
 		scale := 9 * float64(c.levels*draws) // a unit of variance a level
 		if math.Abs(rest-fresh)/scale > 0.2 || fresh/scale > -0.4 {
-			t.Errorf("%d levels of %d rows: %.3f of a unit a level are left, fresh rows give %.3f", c.levels, c.each, rest/scale, fresh/scale)
+			t.Errorf("%d levels of %d rows: %.3f of a unit a level are left, fresh rows give %.3f", c.levels, c.each,
+				rest/scale, fresh/scale)
 		}
 	}
 }
@@ -85,7 +87,8 @@ func TestLevelCostAgainstFreshRows(t *testing.T) {
 // Levels that say something are found also beside hundreds that do not.
 func TestLevelCost(t *testing.T) {
 	rng := rand.New(rand.NewPCG(12, 2))
-	for _, o := range []Options{{}, {MinRows: 2}, {Criterion: DualNorm, R: 1}, {Criterion: DualNorm, R: 2}, {Criterion: DualNorm, R: 1.5}} {
+	for _, o := range []Options{{}, {MinRows: 2}, {Criterion: DualNorm, R: 1}, {Criterion: DualNorm, R: 2},
+		{Criterion: DualNorm, R: 1.5}} {
 		each := max(o.MinRows, 1)
 		rows := 250 * each
 		x := levelTable(func(i int) int { return i / each }, rng, rows)
@@ -101,7 +104,7 @@ func TestLevelCost(t *testing.T) {
 		if n := firstSplit(t, x, target, free); n.Column != 0 {
 			t.Errorf("%+v without cost: column %d", o, n.Column)
 		}
-		// Six levels of many rows, two of which are different, and 200 of one row.
+		// Six levels of many rows, where two differ, and 200 of one row.
 		x = levelTable(func(i int) int {
 			if i < 200 {
 				return 10 + i

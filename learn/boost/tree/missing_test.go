@@ -53,13 +53,16 @@ func TestUnseenMissingGoesToTheHeavierChild(t *testing.T) {
 					if grown.Splits() != 1 {
 						t.Fatalf("%s: %d splits", name, grown.Splits())
 					}
-					probe := &table.Table{Name: "p", Rows: 1, Columns: []table.Column{{Name: "a", Kind: kind, Levels: x.Columns[0].Levels, Values: []float32{float32(math.NaN())}}}}
+					probe := &table.Table{Name: "p", Rows: 1,
+						Columns: []table.Column{{Name: "a", Kind: kind, Levels: x.Columns[0].Levels,
+							Values: []float32{float32(math.NaN())}}}}
 					got := make([]float64, 1)
 					grown.Predict(got, probe, 0)
 					// Where a one-hot split sends the second level left, the sides change
 					// roles, but not the heavier one.
 					if c.left*2 != m && got[0] != c.want || c.left*2 == m && got[0] != -2 && kind == table.Numeric {
-						t.Errorf("%s, %v, one-hot %d, %d of %d rows left: missing gets %v, want %v", name, kind, oneHot, c.left, m, got[0], c.want)
+						t.Errorf("%s, %v, one-hot %d, %d of %d rows left: missing gets %v, want %v", name, kind, oneHot, c.left,
+							m, got[0], c.want)
 					}
 				}
 			}

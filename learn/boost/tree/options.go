@@ -14,9 +14,9 @@ const (
 	// G²/(H+L2) of both children less that of the parent. It is the Newton gain of
 	// gradient boosting, and with H as weights that of a regression tree.
 	LeastSquares Criterion = iota
-	// DualNorm is the increase of the norm ‖G‖_r of the leaves' sums, raised to the
-	// power r when that is finite: for leaf values in the ball of the dual norm.
-	// Options.R is r. H and the penalties do not enter.
+	// DualNorm is the increase of the norm ‖G‖_r of the leaves' sums, raised to the power r when
+	// that is finite. It is for leaf values in the ball of the dual norm. Options.R is r. H and the
+	// penalties do not enter.
 	DualNorm
 )
 
@@ -27,7 +27,9 @@ type Options struct {
 	MaxLeaves int  // 0 is no limit
 	DepthWise bool // splits level by level; otherwise the leaf of the largest gain is next
 
-	MinRows   int     // rows in a child; 0 is 1. Above 1 rows are counted in the low bits of Cell.H, at the cost of so many bits of H
+	// least number of rows in a child; 0 is 1. Above 1 the low bits of Cell.H count rows, at the
+	// cost of as many bits of H
+	MinRows   int
 	MinWeight float64 // Σ H in a child
 	L2        float64 // penalty ½ L2 w² on each leaf value
 	L1        float64 // penalty L1 |w|
@@ -37,7 +39,8 @@ type Options struct {
 	Criterion Criterion
 	R         float64 // of DualNorm; 0 is 2; may be infinite
 
-	Monotone []int8 // by column: +1 for values that must not fall as it grows, -1 not rise, 0 free; nil is all free
+	// by column: +1 for values that must not fall as it grows, -1 not rise, 0 free; nil is all free
+	Monotone []int8
 
 	// Categorical columns with up to OneHot levels in a node split off one level;
 	// with more, levels are ordered by G/(H+Smooth) and cut once, which finds the
@@ -47,9 +50,9 @@ type Options struct {
 	OneHot int
 	Smooth float64
 
-	// LevelCost times what the levels beyond OneHot gain when they are noise is taken off a
-	// division of a categorical column: with many levels of few rows each, some division always fits
-	// the rows at hand. 0 is 1; negative is none. See levelCost.
+	// LevelCost is a factor of the gain that levels beyond OneHot have from noise, which is
+	// subtracted from the gain of dividing a categorical column. With many levels of few rows each,
+	// some division always fits the rows at hand. 0 is 1; negative is none. See levelCost.
 	LevelCost float64
 
 	ColumnsByLevel float64 // share of the columns that may split on a level; 0 is all
@@ -111,7 +114,8 @@ func (o *Options) Check(columns int, categorical func(int) bool) error {
 	for _, n := range []struct {
 		name string
 		v    int
-	}{{"MaxDepth", o.MaxDepth}, {"MaxLeaves", o.MaxLeaves}, {"MinRows", o.MinRows}, {"OneHot", o.OneHot}, {"Workers", o.Workers}} {
+	}{{"MaxDepth", o.MaxDepth}, {"MaxLeaves", o.MaxLeaves}, {"MinRows", o.MinRows}, {"OneHot", o.OneHot},
+		{"Workers", o.Workers}} {
 		if n.v < 0 {
 			return bad(n.name, n.v, "it must not be negative")
 		}
@@ -148,7 +152,8 @@ func (o *Options) Check(columns int, categorical func(int) bool) error {
 		return nil
 	}
 	if len(o.Monotone) != columns {
-		return bad("Monotone", fmt.Sprintf("of %d columns", len(o.Monotone)), fmt.Sprintf("the table has %d", columns))
+		return bad("Monotone", fmt.Sprintf("of %d columns", len(o.Monotone)),
+			fmt.Sprintf("the table has %d", columns))
 	}
 	for j, d := range o.Monotone {
 		if d < -1 || d > 1 {

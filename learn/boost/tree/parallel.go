@@ -20,8 +20,8 @@ func workerCount(n int) int {
 	return n
 }
 
-// rowBlock is how many rows one task takes where rows are divided; it is fixed, so
-// that sums of floats do not depend on the number of workers.
+// rowBlock is the number of rows of one task where rows are divided. It is fixed, so that sums of
+// floats do not depend on the number of workers.
 const rowBlock = 1 << 15
 
 func forRows(workers, n int, do func(worker, from, to int)) {

@@ -1,6 +1,6 @@
 package tree
 
-// leftCodes is a table, by code, of which rows go left at a split node.
+// leftCodes is a table, by code, of whether rows go left at a split node.
 func (b *Bins) leftCodes(n *Node, table *[256]uint8) {
 	missing := b.columns[n.Column].values
 	for c := range table {
@@ -57,9 +57,8 @@ func (h *histogram) partition(g *Grower, nodes []int32) {
 	join(g, parts)
 }
 
-// join brings together the left and right rows of the parts of each node: every part
-// has its left rows at its front and its right rows at the front of the same
-// range of the buffer.
+// join brings together the left and right rows of the parts of each node. Every part has its left
+// rows at its front, and its right rows at the front of the same range of the buffer.
 func join(g *Grower, parts []chunk) {
 	for len(parts) > 0 {
 		n := &g.nodes[parts[0].node]

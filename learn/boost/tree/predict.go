@@ -36,7 +36,8 @@ type flat struct {
 
 // flatten packs t level by level; leaf values are multiplied by weight.
 func flatten(t *Tree, weight float64) flat {
-	f := flat{nodes: make([]packed, 1, len(t.Feature)), values: make([]float64, len(t.Feature)), origin: make([]int32, 1, len(t.Feature))}
+	f := flat{nodes: make([]packed, 1, len(t.Feature)), values: make([]float64, len(t.Feature)),
+		origin: make([]int32, 1, len(t.Feature))}
 	depth := make([]int, 1, len(t.Feature))
 	mean, leaves := 0, 0
 	for at := 0; at < len(f.nodes); at++ {
@@ -66,10 +67,9 @@ func flatten(t *Tree, weight float64) flat {
 	return f
 }
 
-// Forest predicts with many trees at once: out[o] of a row is the sum of Weight·h
-// over the trees added to output o, in the order in which they were added, each term
-// rounded before it is added. It must not be changed while it predicts; several
-// goroutines may predict at a time.
+// Forest predicts with many trees at once. out[o] of a row is the sum of Weight·h over the trees
+// added to output o, in the order of addition, each term rounded before it is added. It must not be
+// changed while it predicts; several goroutines may predict at a time.
 type Forest struct {
 	Ctx context.Context // when it is cancelled, Predict ends with its error; nil is never cancelled
 
@@ -90,7 +90,7 @@ func NewForest(outputs int) *Forest {
 	return &Forest{outputs: outputs, slot: map[int32]uint32{}}
 }
 
-// Add adds a tree, of which it keeps what prediction needs.
+// Add adds a tree and keeps what prediction needs of it.
 func (f *Forest) Add(t *Tree, weight float64, output int) {
 	ft := forestTree{flat: flatten(t, weight), tree: t, output: output}
 	for at := range ft.nodes {
@@ -110,8 +110,8 @@ func (f *Forest) Add(t *Tree, weight float64, output int) {
 	f.trees = append(f.trees, ft)
 }
 
-// forestRows rows go down a tree together: enough to hide that each step waits for
-// the one before, few enough that their features stay in the cache.
+// forestRows rows descend a tree together. That is enough to hide the latency of each step, and few
+// enough for their features to stay in the cache.
 const forestRows = 128
 
 // predictRows rows are one task: half a millisecond with a hundred small trees, so that a
@@ -123,11 +123,13 @@ const predictRows = 8 * forestRows
 // goroutines, 0 for one a processor; results do not depend on it.
 func (f *Forest) Predict(dst []float64, x *table.Table, workers int) error {
 	if len(dst) != x.Rows*f.outputs {
-		return fmt.Errorf("tree: %w: room for %d scores, %d rows have %d each", ErrData, len(dst), x.Rows, f.outputs)
+		return fmt.Errorf("tree: %w: room for %d scores, %d rows have %d each", ErrData, len(dst),
+			x.Rows, f.outputs)
 	}
 	for _, j := range f.columns {
 		if int(j) >= len(x.Columns) || x.Sparse == nil && len(x.Columns[j].Values) != x.Rows {
-			return fmt.Errorf("tree: %s: %w: the trees read column %d of %d, with a value for each of %d rows", x.Title(), ErrData, j, len(x.Columns), x.Rows)
+			return fmt.Errorf("tree: %s: %w: the trees read column %d of %d, with a value for each of %d rows",
+				x.Title(), ErrData, j, len(x.Columns), x.Rows)
 		}
 	}
 	tasks := (x.Rows + predictRows - 1) / predictRows
@@ -200,9 +202,9 @@ func (f *Forest) walkAll(s *walk, dst []float64, n int, whole bool) {
 	}
 }
 
-// numbers walks down where nothing is missing and nothing categorical: all rows a
-// level at a time, so that their chains of loads overlap; the few that
-// are left on deep trees one by one.
+// numbers descends trees where nothing is missing and nothing categorical. It moves all rows a
+// level at a time, so that their chains of loads overlap, and the few left on deep trees one by
+// one.
 func (s *walk) numbers(t *flat, stride, n int) {
 	nodes, features := t.nodes, s.features
 	state := s.at[:n]
@@ -241,7 +243,8 @@ func (s *walk) missing(t *flat, stride, n int) {
 		for t.nodes[at].child != at {
 			p := &t.nodes[at]
 			at = p.child
-			if v := s.features[i*stride+int(p.feature&featureMask)]; v > p.bound || v != v && p.feature&missingRight != 0 {
+			if v := s.features[i*stride+int(p.feature&featureMask)]; v > p.bound || v != v &&
+				p.feature&missingRight != 0 {
 				at++
 			}
 		}

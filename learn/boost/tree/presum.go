@@ -1,8 +1,8 @@
 package tree
 
-// presum sums the rows of nodes in parts, where there are fewer pairs of nodes and
-// blocks than goroutines: at the root of a narrow table nothing else would keep
-// them busy. Integers make the parts' sums the node's, bit for bit.
+// presum sums the rows of nodes in parts when there are fewer pairs of nodes and blocks than
+// goroutines. At the root of a narrow table nothing else would keep them busy. Integers make the
+// parts' sums the node's, bit for bit.
 func (h *histogram) presum(g *Grower) {
 	clear(h.pre)
 	workers, blocks := workerCount(g.o.Workers), len(h.b.blocks)

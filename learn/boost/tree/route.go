@@ -10,10 +10,9 @@ type hop struct {
 	left, right int32 // left is -1 at a leaf
 }
 
-// RouteRows stores in dst[k] the leaf that rows[k], sampled or not, belongs to in the
-// tree after the given number of splits; rows nil is 0, 1, …. It is Route for many
-// rows at a time, several times as fast. It takes one goroutine; callers may
-// divide the rows.
+// RouteRows stores in dst[k] the leaf of rows[k], sampled or not, in the tree after the given
+// number of splits; rows nil is 0, 1, …. It is Route for many rows at a time, several times as
+// fast. It takes one goroutine; callers may divide the rows.
 func (g *Grower) RouteRows(dst, rows []int32, splits int) {
 	h, ok := g.f.(*histogram)
 	if !ok {

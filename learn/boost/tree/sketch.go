@@ -20,13 +20,12 @@ func unordered(k uint32) float32 {
 // quantiles can be read: the weighted quantile summary of T. Chen and C. Guestrin
 // ("XGBoost", KDD 2016, supplement), after Greenwald and Khanna.
 //
-// For each number that it keeps it knows an interval [rmin, rmax] for ranks: rmin is at
-// most the weight of what is less, rmax at least the weight of what is less or
-// equal. While there are no more than Size distinct numbers nothing is dropped, and
-// all ranks are exact. Each pruning adds at most W/Size to the width of an interval
-// and a number goes through log2(n/chunk) of them, so that ranks are known within about
-// W log2(n/65536)/Size. Memory is O(Size log n). The result depends only on the
-// order in which numbers and sketches are added.
+// For each number that it keeps it knows an interval [rmin, rmax] for ranks. rmin is at most the
+// weight of smaller numbers, rmax at least the weight of smaller or equal ones. While there are no
+// more than Size distinct numbers nothing is dropped, and all ranks are exact. Each pruning adds at
+// most W/Size to the width of an interval, and a number goes through log2(n/chunk) of them. Ranks
+// are therefore known within about W log2(n/65536)/Size. Memory is O(Size log n). The result
+// depends only on the order in which numbers and sketches are added.
 type Sketch struct {
 	Size int // entries kept by a prune; 0 is 2048
 

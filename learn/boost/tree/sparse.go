@@ -8,10 +8,10 @@ import (
 
 // sparse finds splits on the bins of a sparse table.
 //
-// A node's histogram has the cells of its rows' entries only. What is left of the node's sums is
-// the cell of the implicit value, so a column costs what it has entries in the node, and
-// one without any costs nothing: it cannot split it. The sums are integers: splits are those that
-// the histogram of the dense table gives, bit for bit.
+// A node's histogram has the cells of its rows' entries only. The implicit value's cell is the
+// remainder of the node's sums. A column therefore costs as much as it has entries in the node; a
+// column without any cannot split it and costs nothing. The sums are integers: splits are those
+// that the histogram of the dense table gives, bit for bit.
 type sparse struct {
 	b       *Bins
 	s       *sparseBins
@@ -132,7 +132,8 @@ func (f *sparse) search(g *Grower, w *sparseBench, at int32, st *stripe, out *be
 
 // column looks for the best split in column j, whose codes in w.occupied have rows, and clears
 // their cells.
-func (f *sparse) column(g *Grower, w *sparseBench, p *pair, st *stripe, j, count int, allowed []bool, out *best) {
+func (f *sparse) column(g *Grower, w *sparseBench, p *pair, st *stripe, j, count int,
+	allowed []bool, out *best) {
 	base := int(st.base[j-st.first])
 	c := &f.b.columns[j]
 	cells := w.cells[base : base+c.values+1]
@@ -146,7 +147,8 @@ func (f *sparse) column(g *Grower, w *sparseBench, p *pair, st *stripe, j, count
 	// Of any cut one side has no implicit cells, and is part of the sum: where that is too little,
 	// no cut is admissible.
 	if g.usable[j] && (allowed == nil || allowed[j]) && p.s.admissible(sum) {
-		if count == 1 && p.short && int(occupied[0]) != c.values && implicit != c.values && implicit != int(occupied[0]) {
+		if count == 1 && p.short && int(occupied[0]) != c.values && implicit != c.values &&
+			implicit != int(occupied[0]) {
 			if !p.worthless(sum, rest, implicit < int(occupied[0])) {
 				f.numeric(w, p, j, cells, occupied, implicit, rest, out)
 			}
@@ -161,7 +163,8 @@ func (f *sparse) column(g *Grower, w *sparseBench, p *pair, st *stripe, j, count
 }
 
 // numeric completes the histogram of a column with the cell of the implicit value, and searches it.
-func (f *sparse) numeric(w *sparseBench, p *pair, j int, cells []Cell, occupied []uint8, implicit int, rest Cell, out *best) {
+func (f *sparse) numeric(w *sparseBench, p *pair, j int, cells []Cell, occupied []uint8, implicit int,
+	rest Cell, out *best) {
 	var room [256]uint8
 	values := len(cells) - 1
 	if rest.H != 0 {

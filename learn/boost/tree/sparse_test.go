@@ -12,8 +12,8 @@ import (
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 )
 
-// sparsePair makes a table twice, sparse and dense. Columns have entries in few or many rows, of few
-// or many values, with missing ones among them.
+// sparsePair makes a table twice, sparse and dense. Columns have entries in few or many rows, of
+// few or many values, with missing ones among them.
 func sparsePair(rng *rand.Rand, rows, columns int, implicit float32) (dense, sparse *table.Table) {
 	s := &table.Sparse{Implicit: implicit, Start: []int{0}}
 	dense = &table.Table{Rows: rows}
@@ -86,7 +86,8 @@ func TestSparseBins(t *testing.T) {
 			}
 			for i := range rows {
 				if a.Code(i, j) != b.Code(i, j) || withA.Code(i, j) != withB.Code(i, j) {
-					t.Fatalf("trial %d, column %d, row %d: value %v: code %d, sparse %d; of other rows %d and %d", trial, j, i, dense.Columns[j].Values[i], a.Code(i, j), b.Code(i, j), withA.Code(i, j), withB.Code(i, j))
+					t.Fatalf("trial %d, column %d, row %d: value %v: code %d, sparse %d; of other rows %d and %d", trial, j,
+						i, dense.Columns[j].Values[i], a.Code(i, j), b.Code(i, j), withA.Code(i, j), withB.Code(i, j))
 				}
 			}
 		}

@@ -24,11 +24,13 @@ type sparseBins struct {
 
 // stripe is a range of columns.
 type stripe struct {
-	first, last int     // columns
-	base        []int32 // first cell of each column, and the end; a column has a cell for each code and one for what is missing
-	owner       []int32 // column of each cell
-	start       []int32 // of the entries of each row, and the end
-	entries     []int32 // the cell of each entry
+	first, last int // columns
+	// first cell of each column, and the end; a column has a cell for each code and one for what is
+	// missing
+	base    []int32
+	owner   []int32 // column of each cell
+	start   []int32 // of the entries of each row, and the end
+	entries []int32 // the cell of each entry
 }
 
 // stripeCells is how many cells a stripe has at least: 16 bytes each.
@@ -51,7 +53,8 @@ func (s *sparseBins) code(i int32, j int) uint8 {
 
 // binSparse is NewBins of a sparse table: the bins are those of the same table when it is dense.
 func (b *Bins) binSparse(x *table.Table, most int, o *BinOptions) error {
-	s := &sparseBins{x: x.Sparse, codes: make([]uint8, len(x.Sparse.Rows)), implicit: make([]uint8, len(x.Columns))}
+	s := &sparseBins{x: x.Sparse, codes: make([]uint8, len(x.Sparse.Rows)),
+		implicit: make([]uint8, len(x.Columns))}
 	b.sparse = s
 	weighed := x.Rows // rows with weight
 	if o.Weights != nil {
@@ -89,7 +92,8 @@ type sparseRoom struct {
 }
 
 // prepare finds the bins of column j and the codes of its entries.
-func (s *sparseBins) prepare(x *table.Table, j int, c *column, most, weighed int, o *BinOptions, room *sparseRoom) error {
+func (s *sparseBins) prepare(x *table.Table, j int, c *column, most, weighed int, o *BinOptions,
+	room *sparseRoom) error {
 	c.name = x.Columns[j].Name
 	rows, values := s.x.Column(j)
 	implicit := s.x.Implicit
@@ -289,11 +293,13 @@ func (s *sparseBins) encode(x *table.Table, columns []column, workers int) {
 // withSparse is With for sparse bins and a sparse table.
 func (b *Bins) withSparse(x *table.Table, workers int) (*Bins, error) {
 	out := &Bins{rows: x.Rows, columns: b.columns}
-	s := &sparseBins{x: x.Sparse, codes: make([]uint8, len(x.Sparse.Rows)), implicit: make([]uint8, len(x.Columns))}
+	s := &sparseBins{x: x.Sparse, codes: make([]uint8, len(x.Sparse.Rows)),
+		implicit: make([]uint8, len(x.Columns))}
 	for j := range x.Columns {
 		c := &b.columns[j]
 		if x.Columns[j].Name != c.name {
-			return nil, fmt.Errorf("tree: %s: %w: column %d is %q, the bins have %q there", x.Title(), ErrData, j+1, x.Columns[j].Name, c.name)
+			return nil, fmt.Errorf("tree: %s: %w: column %d is %q, the bins have %q there", x.Title(), ErrData, j+1,
+				x.Columns[j].Name, c.name)
 		}
 		rows, values := x.Sparse.Column(j)
 		for k, v := range values {

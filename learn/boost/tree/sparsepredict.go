@@ -6,8 +6,8 @@ import (
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 )
 
-// gather stores the given columns of n rows of a sparse table in s.features, row by row, and
-// reports whether none of the values is missing.
+// gather stores the given columns of n rows of a sparse table in s.features, row by row. It reports
+// whether no value is missing.
 func (s *walk) gather(columns []int32, x *table.Table, from, n int) (whole bool) {
 	sp, stride := x.Sparse, len(columns)
 	features := s.features[:n*stride]

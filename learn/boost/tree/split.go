@@ -142,9 +142,9 @@ func (s *gains) both(left, right Cell, direction int8) float64 {
 	return a + b
 }
 
-// numeric looks for a cut of an ordered column that is better than b: after each of
-// the codes in occupied, which have the sums in cells; what is missing goes to one
-// side, then to the other. Ties go to the lowest code, missing right.
+// numeric looks for a cut of an ordered column that is better than b. It tries a cut after each of
+// the codes in occupied, whose sums are in cells, with missing values on one side, then on the
+// other. Ties go to the lowest code, missing right.
 func (s *gains) numeric(b *best, column int, occupied []uint8, cells []Cell, missing Cell) {
 	s.cut(b, column, occupied, cells, Cell{}, missing, false)
 	if missing.H != 0 {
@@ -152,7 +152,8 @@ func (s *gains) numeric(b *best, column int, occupied []uint8, cells []Cell, mis
 	}
 }
 
-func (s *gains) cut(b *best, column int, occupied []uint8, cells []Cell, left, missing Cell, missingLeft bool) {
+func (s *gains) cut(b *best, column int, occupied []uint8, cells []Cell, left, missing Cell,
+	missingLeft bool) {
 	direction := int8(0)
 	if s.o.Monotone != nil {
 		direction = s.o.Monotone[column]
@@ -179,9 +180,8 @@ func (s *gains) cut(b *best, column int, occupied []uint8, cells []Cell, left, m
 			if s.plain {
 				gl, hl := float64(left.G), float64(left.H>>shift)+s.l2
 				gr, hr := float64(right.G), float64(right.H>>shift)+s.l2
-				// One product against another spares two divisions for all but the
-				// few cuts that are better than those before; the slack keeps
-				// rounding from losing one.
+				// Comparing two products avoids two divisions for all but the few cuts that improve
+				// on earlier ones. The slack keeps rounding from losing one.
 				gl *= gl
 				gr *= gr
 				if gl*hr+gr*hl <= need*(1-1e-14)*(hl*hr) {
@@ -199,7 +199,8 @@ func (s *gains) cut(b *best, column int, occupied []uint8, cells []Cell, left, m
 	if at < 0 {
 		return
 	}
-	*b = best{gain: (need - s.parent) * s.unit, score: need, column: int32(column), code: occupied[at], missingLeft: missingLeft, left: atLeft}
+	*b = best{gain: (need - s.parent) * s.unit, score: need, column: int32(column), code: occupied[at],
+		missingLeft: missingLeft, left: atLeft}
 	b.next = b.code
 	if at+1 < len(occupied) {
 		b.next = occupied[at+1]
@@ -294,15 +295,15 @@ func (s *gains) ordered(b *best, column int, order []uint8, cells []Cell, missin
 	s.fill(b, order)
 }
 
-// levelCost is by how much the score of the best cut of ordered levels exceeds, on the average,
-// what that cut is worth on other rows, if derivatives are noise of the variance of the tree's
-// rows. It is the covariance penalty of B. Efron, "The estimation of prediction error", JASA
+// levelCost returns the expected excess of the score of the best cut of ordered levels over the
+// worth of that cut on other rows. It assumes that derivatives are noise with the variance of the
+// tree's rows. It is the covariance penalty of B. Efron, "The estimation of prediction error", JASA
 // 99:619-632, 2004, for levels of equal Σ H: the best cut is between those whose sum is negative
-// and the others, and |G| of a level has the mean sqrt(2/pi) of its standard deviation. So the
-// cut gains 2/pi for each level in units of the variance, and loses as much on other rows. Up to
-// OneHot levels cost nothing: a cut of numbers gains as much from noise. For the dual norm half
-// of Σ |G| is on either side, and |G| is charged at its largest mean, one standard deviation:
-// that of levels of one row, whose derivatives have the same size in AdaBoost.
+// and the others, and |G| of a level has the mean sqrt(2/pi) of its standard deviation. So the cut
+// gains 2/pi for each level in units of the variance, and loses as much on other rows. Up to OneHot
+// levels cost nothing: a cut of numbers gains as much from noise. For the dual norm half of Σ |G|
+// is on either side. |G| is charged at its largest mean, one standard deviation: that of levels of
+// one row, whose derivatives have the same size in AdaBoost.
 func (s *gains) levelCost(order []uint8, cells []Cell) float64 {
 	n := float64(len(order) - s.o.OneHot)
 	if n <= 0 || s.o.LevelCost == 0 {
@@ -353,7 +354,8 @@ func (s *gains) division(b *best, column int, left, occupied []uint8, cells []Ce
 		if score <= s.need(b) {
 			continue
 		}
-		*b = best{gain: (score - s.parent) * s.unit, score: score, column: int32(column), categorical: true, missingLeft: missingLeft, left: sum}
+		*b = best{gain: (score - s.parent) * s.unit, score: score, column: int32(column), categorical: true,
+			missingLeft: missingLeft, left: sum}
 		for _, code := range left {
 			b.set[code>>6] |= 1 << (code & 63)
 		}

@@ -38,7 +38,7 @@ func TestHistogramsAgainstRows(t *testing.T) {
 		}
 		h := g.f.(*histogram)
 		for g.Step() {
-			g.look() // so that the histograms of all leaves are there
+			g.findSplits() // so that the histograms of all leaves are there
 			for at := range g.nodes {
 				n := &g.nodes[at]
 				if n.hist == nil {
@@ -55,7 +55,8 @@ func TestHistogramsAgainstRows(t *testing.T) {
 					}
 					got := n.hist[h.offsets[block]:h.offsets[block+1]]
 					if k := bl.columns * bl.stride; !slices.Equal(got[:k], want[:k]) {
-						t.Fatalf("%d bytes, %d splits, node %d, block %d: the histogram is not that of its rows", bytes, g.Splits(), at, block)
+						t.Fatalf("%d bytes, %d splits, node %d, block %d: the histogram is not that of its rows", bytes,
+							g.Splits(), at, block)
 					}
 				}
 			}
@@ -115,7 +116,8 @@ func TestLevelsAgainstEnumeration(t *testing.T) {
 				}
 				n := g.Nodes()[0]
 				if math.Abs(n.Gain-best) > 1e-9*(1+best) {
-					t.Fatalf("round %d, %d levels, OneHot %d, %s: gain %v, by enumeration %v", round, levels, oneHot, name, n.Gain, best)
+					t.Fatalf("round %d, %d levels, OneHot %d, %s: gain %v, by enumeration %v", round, levels, oneHot,
+						name, n.Gain, best)
 				}
 				tree := g.Tree(g.Splits())
 				var gl float64
@@ -134,7 +136,8 @@ func TestLevelsAgainstEnumeration(t *testing.T) {
 }
 
 func TestUnseenLevelsGoWhereMissingGoes(t *testing.T) {
-	x := &table.Table{Rows: 6, Columns: []table.Column{{Name: "level", Kind: table.Categorical, Values: []float32{2, 2, 2, 5, 5, nan32}}}}
+	x := &table.Table{Rows: 6, Columns: []table.Column{
+		{Name: "level", Kind: table.Categorical, Values: []float32{2, 2, 2, 5, 5, nan32}}}}
 	for _, missing := range []float64{1, -1} {
 		g := mustGrower(t, x, Options{})
 		if err := g.Grow(context.Background(), &Target{G: []float64{-1, -1, -1, 1, 1, missing}}); err != nil {
@@ -205,9 +208,11 @@ func TestMonotone(t *testing.T) {
 	x := randomTable(rng, 800, []int{60, 500, 30}, 0)
 	target := &Target{G: make([]float64, 800)}
 	for i := range target.G {
-		target.G[i] = float64(x.Columns[0].Values[i]) - 2*math.Sin(3*float64(x.Columns[1].Values[i])) + rng.NormFloat64()
+		target.G[i] = float64(x.Columns[0].Values[i]) - 2*math.Sin(3*float64(x.Columns[1].Values[i])) +
+			rng.NormFloat64()
 	}
-	for _, o := range []Options{{MaxLeaves: 40, Monotone: []int8{1, -1, 0}}, {MaxDepth: 5, DepthWise: true, Monotone: []int8{-1, 1, 0}, L1: 0.5, L2: 1}} {
+	for _, o := range []Options{{MaxLeaves: 40, Monotone: []int8{1, -1, 0}},
+		{MaxDepth: 5, DepthWise: true, Monotone: []int8{-1, 1, 0}, L1: 0.5, L2: 1}} {
 		for name, g := range growers(t, x, o) {
 			if err := g.Grow(context.Background(), target); err != nil {
 				t.Fatal(err)
@@ -374,7 +379,8 @@ func TestDegenerate(t *testing.T) {
 				t.Errorf("%s, %s: %v", name, method, err)
 			}
 			for i := range x.Rows {
-				if leaf := tree.Leaf(x.Row(i, make([]float32, len(x.Columns)))); !slices.Contains(g.Rows(leaf), int32(i)) {
+				if leaf := tree.Leaf(x.Row(i, make([]float32, len(x.Columns)))); !slices.Contains(
+					g.Rows(leaf), int32(i)) {
 					t.Errorf("%s, %s: row %d is predicted by a leaf that is not its own", name, method, i)
 				}
 			}
@@ -440,13 +446,14 @@ func BenchmarkGrow(b *testing.B) {
 		for workers := 1; workers <= 2; workers++ {
 			o.Workers = workers
 			g := mustGrower(b, x, o)
-			b.Run(fmt.Sprintf("rows=100k/columns=28/depth=%d/leaves=%d/workers=%d", o.MaxDepth, o.MaxLeaves, workers), func(b *testing.B) {
-				for b.Loop() {
-					if err := g.Grow(context.Background(), target); err != nil {
-						b.Fatal(err)
+			b.Run(fmt.Sprintf("rows=100k/columns=28/depth=%d/leaves=%d/workers=%d", o.MaxDepth, o.MaxLeaves, workers),
+				func(b *testing.B) {
+					for b.Loop() {
+						if err := g.Grow(context.Background(), target); err != nil {
+							b.Fatal(err)
+						}
 					}
-				}
-			})
+				})
 		}
 	}
 }
@@ -549,7 +556,8 @@ func TestLevelsAreOrderedBySmoothedMeans(t *testing.T) {
 				rows = g.Rows(2)
 			}
 			if got := fmt.Sprint(slices.Sorted(slices.Values(rows))); got != want {
-				t.Errorf("smooth %v, means %.3g, weights %v: levels %s are apart, want %s", smooth, target.G, target.W, got, want)
+				t.Errorf("smooth %v, means %.3g, weights %v: levels %s are apart, want %s", smooth, target.G,
+					target.W, got, want)
 			}
 		}
 	}

@@ -14,13 +14,12 @@ const (
 	OutsideLeft                   // a level beyond the node's set goes left
 )
 
-// Tree is a binary tree in arrays with one entry a node; node 0 is the root. At an
-// inner node a number x goes left if x <= Threshold as real numbers, a level if it
-// is in the node's set, and what is missing (NaN) as the flags say.
+// Tree is a binary tree in arrays with one entry a node; node 0 is the root. At an inner node a
+// number x goes left if x <= Threshold as real numbers, and a level if it is in the node's set.
+// Missing values (NaN) go as the flags say.
 //
-// A tree is safe for use by several goroutines as long as nobody changes it. Who
-// changes Feature, Threshold, Left, Right, Flags or sets must call Check; leaf
-// values may be changed freely.
+// Several goroutines may use a tree at once while none changes it. After changing Feature,
+// Threshold, Left, Right, Flags or sets call Check; leaf values may be changed freely.
 type Tree struct {
 	Feature   []int32 // column of the split; -1 at a leaf
 	Threshold []float64
@@ -40,8 +39,10 @@ type Tree struct {
 
 func newTree(nodes int) *Tree {
 	t := &Tree{
-		Feature: make([]int32, nodes), Threshold: make([]float64, nodes), Left: make([]int32, nodes), Right: make([]int32, nodes),
-		Flags: make([]uint8, nodes), Value: make([]float64, nodes), Gain: make([]float64, nodes), Cover: make([]float64, nodes), Count: make([]int32, nodes),
+		Feature: make([]int32, nodes), Threshold: make([]float64, nodes), Left: make([]int32, nodes),
+		Right: make([]int32, nodes),
+		Flags: make([]uint8, nodes), Value: make([]float64, nodes), Gain: make([]float64, nodes),
+		Cover: make([]float64, nodes), Count: make([]int32, nodes),
 	}
 	for i := range t.Feature {
 		t.Feature[i], t.Left[i], t.Right[i] = -1, -1, -1
@@ -82,14 +83,15 @@ func (t *Tree) Scale(a float64) {
 	}
 }
 
-// Check returns an error unless the arrays describe a tree over that many columns;
-// it must be called before a tree that was not made by a Grower is used.
+// Check returns an error unless the arrays describe a tree over that many columns. Call it before
+// using a tree that was not made by a Grower.
 func (t *Tree) Check(columns int) error {
 	n := len(t.Feature)
 	if n == 0 || n%2 == 0 || n > math.MaxInt32 {
 		return fmt.Errorf("tree: %w: %d nodes; a binary tree has an odd number", ErrData, n)
 	}
-	for i, got := range []int{len(t.Threshold), len(t.Left), len(t.Right), len(t.Flags), len(t.Value), len(t.Gain), len(t.Cover), len(t.Count)} {
+	for i, got := range []int{len(t.Threshold), len(t.Left), len(t.Right), len(t.Flags), len(t.Value),
+		len(t.Gain), len(t.Cover), len(t.Count)} {
 		if got != n {
 			name := []string{"Threshold", "Left", "Right", "Flags", "Value", "Gain", "Cover", "Count"}[i]
 			return fmt.Errorf("tree: %w: %s has %d entries for %d nodes", ErrData, name, got, n)

@@ -92,17 +92,18 @@ var (
 // noParent is XGBoost's mark at the root.
 const noParent = math.MaxInt32
 
-// XGBoost returns the tree in XGBoost's form, leaf values multiplied by weight. Levels
-// gives the number of levels of a categorical column; one beyond them that occurs
-// later goes left in XGBoost, whatever the tree here does. Every threshold on
-// float32 features has an equivalent, except above the largest float32: an error
-// names the node.
+// XGBoost returns the tree in XGBoost's form, leaf values multiplied by weight. Levels gives the
+// number of levels of a categorical column; a new level that occurs later goes left in XGBoost,
+// unlike here. Every threshold on float32 features has an equivalent, except above the largest
+// float32: an error names the node.
 func (t *Tree) XGBoost(id, columns int, weight float64, levels func(column int) int) (*XGBoostTree, error) {
 	n := len(t.Feature)
-	x := &XGBoostTree{ID: id, Categories: []int32{}, CategoriesNodes: []int32{}, CategoriesSegments: []int64{}, CategoriesSizes: []int64{}}
+	x := &XGBoostTree{ID: id, Categories: []int32{}, CategoriesNodes: []int32{}, CategoriesSegments: []int64{},
+		CategoriesSizes: []int64{}}
 	x.TreeParam.NumDeleted, x.TreeParam.SizeLeafVector = "0", "0"
 	x.TreeParam.NumFeature, x.TreeParam.NumNodes = strconv.Itoa(columns), strconv.Itoa(n)
-	x.BaseWeights, x.LossChanges, x.SplitConditions, x.SumHessian = make([]XGBoostNumber, n), make([]XGBoostNumber, n), make([]XGBoostNumber, n), make([]XGBoostNumber, n)
+	x.BaseWeights, x.LossChanges, x.SplitConditions, x.SumHessian = make([]XGBoostNumber, n),
+		make([]XGBoostNumber, n), make([]XGBoostNumber, n), make([]XGBoostNumber, n)
 	x.DefaultLeft = make([]XGBoostFlag, n)
 	x.LeftChildren, x.RightChildren, x.Parents = make([]int32, n), make([]int32, n), make([]int32, n)
 	x.SplitIndices, x.SplitType = make([]int32, n), make([]int32, n)
@@ -112,14 +113,16 @@ func (t *Tree) XGBoost(id, columns int, weight float64, levels func(column int) 
 		for _, v := range []struct {
 			to   *XGBoostNumber
 			from float64
-		}{{&x.BaseWeights[at], weight * means[at]}, {&x.LossChanges[at], t.Gain[at]}, {&x.SumHessian[at], t.Cover[at]}} {
+		}{{&x.BaseWeights[at], weight * means[at]}, {&x.LossChanges[at], t.Gain[at]},
+			{&x.SumHessian[at], t.Cover[at]}} {
 			*v.to = XGBoostNumber(min(max(v.from, -math.MaxFloat32), math.MaxFloat32))
 		}
 		x.LeftChildren[at], x.RightChildren[at] = t.Left[at], t.Right[at]
 		if t.Feature[at] < 0 {
 			v := float32(weight * t.Value[at])
 			if v-v != 0 {
-				return nil, fmt.Errorf("tree: node %d: %w: the leaf value %v does not fit a number of 32 bits", at, ErrData, weight*t.Value[at])
+				return nil, fmt.Errorf("tree: node %d: %w: the leaf value %v does not fit a number of 32 bits", at,
+					ErrData, weight*t.Value[at])
 			}
 			x.SplitConditions[at] = XGBoostNumber(v)
 			continue
@@ -137,7 +140,8 @@ func (t *Tree) XGBoost(id, columns int, weight float64, levels func(column int) 
 		}
 		c := math.Nextafter32(floor32(t.Threshold[at]), float32(math.Inf(1)))
 		if c-c != 0 || c != c {
-			return nil, fmt.Errorf("tree: node %d: %w: no number of 32 bits lies above the threshold %v of column %d", at, ErrData, t.Threshold[at], t.Feature[at])
+			return nil, fmt.Errorf("tree: node %d: %w: no number of 32 bits lies above the threshold %v of column %d",
+				at, ErrData, t.Threshold[at], t.Feature[at])
 		}
 		x.SplitConditions[at] = XGBoostNumber(c)
 	}
@@ -180,15 +184,16 @@ func (t *Tree) means() []float64 {
 	return out
 }
 
-// Tree returns the tree in this package's form, on that many columns. Nodes are
-// numbered anew, level by level, and those that XGBoost has deleted left out. It
-// trusts nothing: what is not a tree is an error that names the node.
+// Tree returns the tree in this package's form, on that many columns. Nodes are renumbered level by
+// level, without those that XGBoost has deleted. It trusts nothing: what is not a tree is an error
+// that names the node.
 func (x *XGBoostTree) Tree(columns int) (*Tree, error) {
 	n := len(x.LeftChildren)
 	for _, a := range []struct {
 		name string
 		n    int
-	}{{"right_children", len(x.RightChildren)}, {"split_conditions", len(x.SplitConditions)}, {"split_indices", len(x.SplitIndices)}, {"default_left", len(x.DefaultLeft)}} {
+	}{{"right_children", len(x.RightChildren)}, {"split_conditions", len(x.SplitConditions)},
+		{"split_indices", len(x.SplitIndices)}, {"default_left", len(x.DefaultLeft)}} {
 		if a.n != n || n == 0 {
 			return nil, fmt.Errorf("tree: %w: %d entries in left_children, %d in %s", ErrData, n, a.n, a.name)
 		}
@@ -196,13 +201,15 @@ func (x *XGBoostTree) Tree(columns int) (*Tree, error) {
 	for _, a := range []struct {
 		name string
 		n    int
-	}{{"split_type", len(x.SplitType)}, {"loss_changes", len(x.LossChanges)}, {"sum_hessian", len(x.SumHessian)}} {
+	}{{"split_type", len(x.SplitType)}, {"loss_changes", len(x.LossChanges)},
+		{"sum_hessian", len(x.SumHessian)}} {
 		if a.n != 0 && a.n != n {
 			return nil, fmt.Errorf("tree: %w: %d entries in left_children, %d in %s", ErrData, n, a.n, a.name)
 		}
 	}
 	if s := x.TreeParam.SizeLeafVector; s != "" && s != "0" && s != "1" {
-		return nil, fmt.Errorf("tree: %w: leaves are vectors of %s values; only single values are supported", ErrData, s)
+		return nil, fmt.Errorf("tree: %w: leaves are vectors of %s values; only single values are supported",
+			ErrData, s)
 	}
 	sets, err := x.sets(n)
 	if err != nil {
@@ -220,7 +227,8 @@ func (x *XGBoostTree) Tree(columns int) (*Tree, error) {
 		}
 		for _, c := range []int32{l, r} {
 			if c < 0 || int(c) >= n || seen[c] {
-				return nil, fmt.Errorf("tree: node %d: %w: child %d of %d nodes is missing or has two parents", at, ErrData, c, n)
+				return nil, fmt.Errorf("tree: node %d: %w: child %d of %d nodes is missing or has two parents",
+					at, ErrData, c, n)
 			}
 			seen[c] = true
 			order = append(order, c)
@@ -275,17 +283,20 @@ const (
 func (x *XGBoostTree) sets(n int) (map[int32][]uint64, error) {
 	out, words := map[int32][]uint64{}, 0
 	if len(x.CategoriesNodes) != len(x.CategoriesSegments) || len(x.CategoriesNodes) != len(x.CategoriesSizes) {
-		return nil, fmt.Errorf("tree: %w: %d categories_nodes, %d segments, %d sizes", ErrData, len(x.CategoriesNodes), len(x.CategoriesSegments), len(x.CategoriesSizes))
+		return nil, fmt.Errorf("tree: %w: %d categories_nodes, %d segments, %d sizes", ErrData,
+			len(x.CategoriesNodes), len(x.CategoriesSegments), len(x.CategoriesSizes))
 	}
 	for i, at := range x.CategoriesNodes {
 		from, size := x.CategoriesSegments[i], x.CategoriesSizes[i]
 		if from < 0 || size < 0 || from > int64(len(x.Categories)) || size > int64(len(x.Categories))-from {
-			return nil, fmt.Errorf("tree: node %d: %w: categories %d to %d of %d", at, ErrData, from, from+size, len(x.Categories))
+			return nil, fmt.Errorf("tree: node %d: %w: categories %d to %d of %d", at, ErrData, from, from+size,
+				len(x.Categories))
 		}
 		var set []uint64
 		for _, l := range x.Categories[from : from+size] {
 			if l < 0 || l >= maxXGBoostLevels {
-				return nil, fmt.Errorf("tree: node %d: %w: category %d; they may be 0 to %d", at, ErrData, l, maxXGBoostLevels-1)
+				return nil, fmt.Errorf("tree: node %d: %w: category %d; they may be 0 to %d", at, ErrData, l,
+					maxXGBoostLevels-1)
 			}
 			for int(l) >= 64*len(set) {
 				set = append(set, ^uint64(0))
@@ -295,7 +306,8 @@ func (x *XGBoostTree) sets(n int) (map[int32][]uint64, error) {
 		}
 		out[at] = set
 		if words > maxXGBoostWords {
-			return nil, fmt.Errorf("tree: node %d: %w: the tree's sets of categories take more than %d MB", at, ErrData, maxXGBoostWords>>17)
+			return nil, fmt.Errorf("tree: node %d: %w: the tree's sets of categories take more than %d MB", at,
+				ErrData, maxXGBoostWords>>17)
 		}
 	}
 	for at, kind := range x.SplitType {

@@ -19,9 +19,8 @@ type Data struct {
 
 	Y []float64 // for regression, in place of Class
 
-	// Weight, if not nil, says how much each example counts in every loss, error and AUC:
-	// means are weighted ones, and a weight of 2 is the same as two copies. Minibatches are
-	// drawn evenly.
+	// Weight, if not nil, is how much each example counts in every loss, error and AUC. Means are
+	// weighted, and a weight of 2 is equivalent to two copies. Minibatches are drawn evenly.
 	Weight []float64
 }
 
@@ -68,7 +67,8 @@ func (d *Data) Check() error {
 			sum += v
 		}
 		if len(d.Weight) != d.Rows || !(sum > 0) || math.IsInf(sum, 1) {
-			return fmt.Errorf("dense: %d weights for %d examples, of sum %v: they must be as many, and their sum positive", len(d.Weight), d.Rows, sum)
+			return fmt.Errorf("dense: %d weights for %d examples, of sum %v: they must be as many, and their sum "+
+				"positive", len(d.Weight), d.Rows, sum)
 		}
 	}
 	for i, v := range d.Y {
@@ -81,7 +81,8 @@ func (d *Data) Check() error {
 
 // Subset returns copies of the given rows.
 func (d *Data) Subset(rows []int) *Data {
-	s := &Data{Rows: len(rows), Features: d.Features, Classes: d.Classes, X: make([]float64, 0, len(rows)*d.Features)}
+	s := &Data{Rows: len(rows), Features: d.Features, Classes: d.Classes,
+		X: make([]float64, 0, len(rows)*d.Features)}
 	for _, i := range rows {
 		s.X = append(s.X, d.X[i*d.Features:(i+1)*d.Features]...)
 		if d.Y != nil {
@@ -113,8 +114,8 @@ func (d *Data) Weights() []float64 {
 	return out
 }
 
-// Fingerprint tells data apart that a checkpoint must not be taken to: FNV-1a over all numbers,
-// eight bytes at a time.
+// Fingerprint identifies data, so that a checkpoint is not applied to others. It is FNV-1a over all
+// numbers, eight bytes at a time.
 func (d *Data) Fingerprint() uint64 {
 	h := uint64(14695981039346656037)
 	add := func(v uint64) { h = (h ^ v) * 1099511628211 }

@@ -24,7 +24,8 @@ func read(t *testing.T, text string, o table.Options) *table.Table {
 // Numbers are scaled by the mean and standard deviation of training, by hand; a level has its
 // column, missing values and levels not seen are zero, and columns may come in another order.
 func TestEncoder(t *testing.T) {
-	train := read(t, "a,colour,y\n1,red,p\n3,blue,q\n5,red,p\n?,blue,q\n", table.Options{Target: "y", Task: table.Classification})
+	train := read(t, "a,colour,y\n1,red,p\n3,blue,q\n5,red,p\n?,blue,q\n",
+		table.Options{Target: "y", Task: table.Classification})
 	e, err := dense.NewEncoder(train, "")
 	if err != nil {
 		t.Fatal(err)
@@ -77,10 +78,11 @@ func TestEncoder(t *testing.T) {
 	}
 }
 
-// What is wrong is told with its place, and what differs has another fingerprint.
+// Errors name their place, and different data have different fingerprints.
 func TestData(t *testing.T) {
 	good := func() *dense.Data {
-		return &dense.Data{X: []float64{1, 2, 3, 4}, Rows: 2, Features: 2, Class: []int32{0, 1}, Classes: 2, Weight: []float64{1, 3}}
+		return &dense.Data{X: []float64{1, 2, 3, 4}, Rows: 2, Features: 2, Class: []int32{0, 1}, Classes: 2,
+			Weight: []float64{1, 3}}
 	}
 	if err := good().Check(); err != nil {
 		t.Fatal(err)
@@ -92,9 +94,12 @@ func TestData(t *testing.T) {
 		t.Errorf("longest %v", got)
 	}
 	for says, change := range map[string]func(*dense.Data){
-		"example 2: feature 1 is NaN": func(d *dense.Data) { d.X[2] = math.NaN() }, "example 2: class 2 of 2": func(d *dense.Data) { d.Class[1] = 2 },
-		"example 1: weight -1": func(d *dense.Data) { d.Weight[0] = -1 }, "3 numbers for 2 examples": func(d *dense.Data) { d.X = d.X[:3] },
-		"of sum 0": func(d *dense.Data) { d.Weight = []float64{0, 0} }, "1 targets": func(d *dense.Data) { d.Class = d.Class[:1] },
+		"example 2: feature 1 is NaN": func(d *dense.Data) { d.X[2] = math.NaN() },
+		"example 2: class 2 of 2":     func(d *dense.Data) { d.Class[1] = 2 },
+		"example 1: weight -1":        func(d *dense.Data) { d.Weight[0] = -1 },
+		"3 numbers for 2 examples":    func(d *dense.Data) { d.X = d.X[:3] },
+		"of sum 0":                    func(d *dense.Data) { d.Weight = []float64{0, 0} },
+		"1 targets":                   func(d *dense.Data) { d.Class = d.Class[:1] },
 	} {
 		d := good()
 		if change(d); d.Check() == nil || !strings.Contains(d.Check().Error(), says) {
@@ -105,7 +110,8 @@ func TestData(t *testing.T) {
 		}
 	}
 	s := good().Subset([]int{1})
-	if diff := cmp.Diff(&dense.Data{X: []float64{3, 4}, Rows: 1, Features: 2, Class: []int32{1}, Classes: 2, Weight: []float64{3}}, s); diff != "" {
+	if diff := cmp.Diff(&dense.Data{X: []float64{3, 4}, Rows: 1, Features: 2, Class: []int32{1}, Classes: 2,
+		Weight: []float64{3}}, s); diff != "" {
 		t.Error(diff)
 	}
 }

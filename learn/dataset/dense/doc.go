@@ -13,5 +13,5 @@
 // # What may be relied on
 //
 //   - Data that pass Check have finite numbers, classes in range, and weights with a positive sum.
-//   - An encoder makes the same numbers of the same row, in whatever table it stands.
+//   - An encoder makes the same numbers of the same row in any table.
 package dense

@@ -126,9 +126,8 @@ func (e *Encoder) Check(features int) error {
 	return nil
 }
 
-// Data encodes a table. Its columns must be those of training, in any order; classes
-// are matched by name when names are given, and targets may be absent for prediction
-// (Data.Class is then nil).
+// Data encodes a table. Its columns must be those of training, in any order. Classes are matched by
+// name when names are given. Targets may be absent for prediction (Data.Class is then nil).
 func (e *Encoder) Data(t *table.Table, classes []string) (*Data, error) {
 	t, err := t.Dense(0)
 	if err != nil {
@@ -145,7 +144,8 @@ func (e *Encoder) Data(t *table.Table, classes []string) (*Data, error) {
 		}
 		c := &t.Columns[i]
 		if (c.Kind == table.Categorical) != (len(k.Levels) > 0) {
-			return nil, fmt.Errorf("dense: column %q of %s is %v, which it was not in training", k.Name, t.Title(), c.Kind)
+			return nil, fmt.Errorf("dense: column %q of %s is %v, which it was not in training", k.Name,
+				t.Title(), c.Kind)
 		}
 		if len(k.Levels) == 0 {
 			for r, v := range c.Values {

@@ -29,12 +29,12 @@ func numeric(rows int, format byte, digits int) []byte {
 }
 
 // A million rows of CSV, 296 MB in a file, took 0.71 to 0.81 s of processor time and 260 MB at
-// most; 1.0 s by the clock with one worker, on a machine whose two cores
-// were busy with other work. Numbers of 17 digits (552 MB) took 1.03 to 1.15 s of processor time, of
-// 19 (716 MB) 1.21 to 1.31. Of the samples of a profile with two workers 88 % are in the
-// parsers, 6 % in joining columns, which is divided too, and 6 % in what only the caller's
-// goroutine does. Columns that grew as blocks came, in place of blocks kept to the end,
-// allocated 940 MB for a table of 112 MB; now it is 350.
+// most; 1.0 s by the clock with one worker, on a machine whose two cores were busy with other work.
+// Numbers of 17 digits (552 MB) took 1.03 to 1.15 s of processor time, of 19 (716 MB) 1.21 to 1.31.
+// Of the samples of a profile with two workers 88 % are in the parsers, 6 % in joining columns,
+// which is divided too, and 6 % in what only the caller's goroutine does. Columns that grew as
+// blocks came, in place of blocks kept to the end, allocated 940 MB for a table of 112 MB; now it
+// is 350.
 func BenchmarkRead(b *testing.B) {
 	for _, rows := range []int{100_000, 1_000_000} {
 		data := numeric(rows, 'f', 7)
@@ -60,7 +60,8 @@ func BenchmarkRead(b *testing.B) {
 		pixels[i] = byte(rng.Uint32())
 	}
 	images := idx(8, pixels, rows, 28, 28)
-	b.Run(fmt.Sprintf("format=idx/rows=%d", rows), func(b *testing.B) { readAll(b, images, "b-idx3-ubyte", rows, nil) })
+	b.Run(fmt.Sprintf("format=idx/rows=%d", rows),
+		func(b *testing.B) { readAll(b, images, "b-idx3-ubyte", rows, nil) })
 	var svm []byte
 	for i := range rows {
 		svm = append(svm, "01"[i%2])

@@ -135,7 +135,8 @@ func (s *blocks) readError(err error, seen []byte) error {
 	}
 	line := s.line + 1 + bytes.Count(seen, newline)
 	if errors.Is(err, io.ErrUnexpectedEOF) {
-		return &Error{Name: s.name, Line: line, Msg: "the compressed input ends in the middle; is the file cut short?", Err: err}
+		return &Error{Name: s.name, Line: line,
+			Msg: "the compressed input ends in the middle; is the file cut short?", Err: err}
 	}
 	return &Error{Name: s.name, Line: line, Msg: "reading: " + err.Error(), Err: err}
 }
@@ -143,7 +144,8 @@ func (s *blocks) readError(err error, seen []byte) error {
 // pipeline has the blocks parsed by workers at the same time, and merged one by
 // one in their order. The caller's goroutine reads and merges, so that none is
 // left reading when an error ends it.
-func pipeline[C any](s *blocks, first []byte, workers int, parse func(data []byte) C, merge func(C) error) error {
+func pipeline[C any](s *blocks, first []byte, workers int, parse func(data []byte) C,
+	merge func(C) error) error {
 	type job struct {
 		data []byte
 		done chan C

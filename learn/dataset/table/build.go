@@ -63,8 +63,10 @@ func (b *builder) merge(c *chunk) error {
 		return &Error{Name: t.Name, Msg: fmt.Sprintf("more than %d rows", b.o.MaxRows), Err: ErrTooLarge}
 	}
 	if cells := int64(t.Rows+c.rows) * int64(len(t.Columns)+1); cells > b.o.MaxCells && !b.entries {
-		return &Error{Name: t.Name, Msg: fmt.Sprintf("more than %d cells in %d columns", b.o.MaxCells, len(t.Columns)), Err: ErrTooLarge,
-			Fixes: []Fix{{Option: "Drop", Value: "COLUMNS", Effect: "to leave columns out"}, {Option: "MaxCells", Value: "N", Effect: "to allow more"}}}
+		return &Error{Name: t.Name, Msg: fmt.Sprintf("more than %d cells in %d columns", b.o.MaxCells,
+			len(t.Columns)), Err: ErrTooLarge, Fixes: []Fix{
+			{Option: "Drop", Value: "COLUMNS", Effect: "to leave columns out"},
+			{Option: "MaxCells", Value: "N", Effect: "to allow more"}}}
 	}
 	b.parts = append(b.parts, part{c.vals, c.stride, c.rows})
 	t.Target = append(t.Target, c.numbers...)
@@ -85,9 +87,8 @@ type part struct {
 	stride, rows int
 }
 
-// assemble makes columns of the parts. They are kept until the number of rows is
-// known: a column that grows as parts come is copied five times over, and reading
-// took a third longer.
+// assemble makes columns of the parts. They are kept until the number of rows is known. A column
+// that grows as parts arrive is copied five times over, which made reading a third slower.
 func (b *builder) assemble() error {
 	t := b.out
 	var wg sync.WaitGroup
@@ -119,7 +120,8 @@ func (b *builder) mergeTexts(c *chunk) error {
 		to, bad := b.columns[j].join(d, b.o.MaxLevels)
 		if bad >= 0 {
 			return b.place(&Error{Row: bad, Line: c.lineOf(bad), Column: t.Columns[j].Name, Err: ErrTooLarge,
-				Msg: fmt.Sprintf("more than %d levels, as identifiers have", b.o.MaxLevels), Fixes: tooManyLevels(t.Columns[j].Name)})
+				Msg:   fmt.Sprintf("more than %d levels, as identifiers have", b.o.MaxLevels),
+				Fixes: tooManyLevels(t.Columns[j].Name)})
 		}
 		v := c.vals[j*c.stride : j*c.stride+c.rows]
 		for i, x := range v {
@@ -152,7 +154,8 @@ func (b *builder) mergeTexts(c *chunk) error {
 	if len(c.sources.names) > 0 {
 		to, bad := b.sources.join(&c.sources, b.o.MaxLevels)
 		if bad >= 0 {
-			return b.place(&Error{Row: bad, Line: c.lineOf(bad), Column: t.SourceName, Err: ErrTooLarge, Msg: fmt.Sprintf("more than %d sources; is it an identifier?", b.o.MaxLevels)})
+			return b.place(&Error{Row: bad, Line: c.lineOf(bad), Column: t.SourceName, Err: ErrTooLarge,
+				Msg: fmt.Sprintf("more than %d sources; is it an identifier?", b.o.MaxLevels)})
 		}
 		for i, k := range c.sourceOf {
 			c.sourceOf[i] = to[k]
@@ -163,7 +166,9 @@ func (b *builder) mergeTexts(c *chunk) error {
 }
 
 func tooManyLevels(column string) []Fix {
-	return []Fix{{Option: "ID", Value: column, Effect: "to carry it along and learn nothing from it"}, {Option: "Drop", Value: column, Effect: "to leave it out"}, {Option: "MaxLevels", Value: "N", Effect: "to allow more"}}
+	return []Fix{{Option: "ID", Value: column, Effect: "to carry it along and learn nothing from it"},
+		{Option: "Drop", Value: column, Effect: "to leave it out"},
+		{Option: "MaxLevels", Value: "N", Effect: "to allow more"}}
 }
 
 func (c *chunk) lineOf(row int) int {
@@ -240,7 +245,8 @@ func (b *builder) finish() (*Table, error) {
 			}
 		}
 		if u := b.unseen[j]; u.count > 0 {
-			t.warn("column %s: %d values are levels that the training data do not have (first: %s on line %d); they count as missing", quote(c.Name), u.count, quote(u.text), u.row)
+			t.warn("column %s: %d values are levels that the training data do not have (first: %s on line %d); "+
+				"they count as missing", quote(c.Name), u.count, quote(u.text), u.row)
 		}
 	}
 	b.warnMerged()
@@ -301,16 +307,16 @@ func sorted(list []string) ([]string, []int32) {
 	return out, rank
 }
 
-// sortedNumbers is sorted for classes that are all numbers, of which equal ones
-// are one class, whatever way they are written: 1, +1 and 1.0. The shortest way
-// gives the name.
+// sortedNumbers is sorted for classes that are all numbers. Equal numbers are one class however
+// they are written: 1, +1 and 1.0. The shortest form gives the name.
 func sortedNumbers(list []string, values []float64) ([]string, []int32) {
 	order := make([]int, len(list))
 	for i := range order {
 		order[i] = i
 	}
 	slices.SortFunc(order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(values[a], values[b]), cmp.Compare(len(list[a]), len(list[b])), cmp.Compare(list[a], list[b]))
+		return cmp.Or(cmp.Compare(values[a], values[b]), cmp.Compare(len(list[a]), len(list[b])),
+			cmp.Compare(list[a], list[b]))
 	})
 	var out []string
 	rank := make([]int32, len(list))

@@ -45,7 +45,8 @@ func TestReadCancelled(t *testing.T) {
 		fmt.Fprintf(&csv, "%d,%d,%d,%c,%d\n", i%977, i%13, i%7, 'u'+i%3, i%2)
 		fmt.Fprintf(&svm, "%d %d:1 %d:2\n", i%2, 1+i%97, 100+i%997)
 	}
-	images, err := os.ReadFile(filepath.Join("..", "..", "..", "testdata", "tables", "mnist", "t10k-images-idx3-ubyte.gz"))
+	images, err := os.ReadFile(filepath.Join("..", "..", "..", "testdata", "tables", "mnist",
+		"t10k-images-idx3-ubyte.gz"))
 	if err != nil {
 		t.Fatal(err)
 	}

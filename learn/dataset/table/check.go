@@ -6,8 +6,8 @@ import (
 	"regexp"
 )
 
-// usable refuses tables from which nothing can be learned; where the classes are known
-// before, rows are to be predicted or measured, and one class will do.
+// usable rejects tables from which nothing can be learned. Where the classes are known already,
+// rows are to be predicted or measured, and one class is enough.
 func (t *Table) usable(known bool) error {
 	if t.Weight != nil {
 		sum := 0.0
@@ -18,11 +18,13 @@ func (t *Table) usable(known bool) error {
 			return &Error{Name: t.Name, Column: t.WeightName, Msg: "all weights are 0", Err: ErrUseless}
 		}
 		if sum > maxWeight {
-			return &Error{Name: t.Name, Column: t.WeightName, Msg: "the sum of the weights is too large to compute with; scale them", Err: ErrValue}
+			return &Error{Name: t.Name, Column: t.WeightName, Msg: "the sum of the weights is too large to compute " +
+				"with; scale them", Err: ErrValue}
 		}
 	}
 	if !known && len(t.Classes) == 1 {
-		return &Error{Name: t.Name, Column: t.TargetName, Msg: fmt.Sprintf("all rows are of one class, %s; a classifier needs two", quote(t.Classes[0])), Err: ErrUseless}
+		return &Error{Name: t.Name, Column: t.TargetName, Msg: fmt.Sprintf("all rows are of one class, %s; a "+
+			"classifier needs two", quote(t.Classes[0])), Err: ErrUseless}
 	}
 	return nil
 }
@@ -64,18 +66,18 @@ func (t *Table) describe(o *Options) {
 	}
 }
 
-// Identifiers are looked for in tables of so many rows or more: in few rows all sorts of values
-// differ.
+// identifierRows is the least number of rows of a table in which identifiers are looked for: in few
+// rows all sorts of values differ.
 const identifierRows = 20
 
-// identifies warns of a column that most likely tells rows apart and nothing else: one that counts
-// the rows, one of whole numbers without a repetition that is called so, and one with another
-// level in every row.
+// identifies warns of a column that most likely only identifies rows. Such columns count the rows,
+// have a telling name and whole numbers without repetition, or have another level in every row.
 func (t *Table) identifies(c *Column) {
 	if t.Rows < identifierRows || len(c.Values) != t.Rows {
 		return
 	}
-	fix := []Fix{{Option: "ID", Value: c.Name, Effect: "to carry it along and learn nothing from it"}, {Option: "Drop", Value: c.Name, Effect: "to leave it out"}}
+	fix := []Fix{{Option: "ID", Value: c.Name, Effect: "to carry it along and learn nothing from it"},
+		{Option: "Drop", Value: c.Name, Effect: "to leave it out"}}
 	if c.Kind == Categorical {
 		if len(c.Levels) == t.Rows {
 			t.warnFix(fix, "column %s: every row has another level, as identifiers and free text have", quote(c.Name))
@@ -106,35 +108,38 @@ func (t *Table) identifies(c *Column) {
 	t.warnFix(fix, "column %s has another number in every row, and the name of an identifier", quote(c.Name))
 }
 
-var identifierName = regexp.MustCompile(`^(?i:id|index|key|row|nr|no|number|.*[_ .-](id|index|key|nr|no))$|[a-z](ID|Id)$`)
+var identifierName = regexp.MustCompile(
+	`^(?i:id|index|key|row|nr|no|number|.*[_ .-](id|index|key|nr|no))$|[a-z](ID|Id)$`)
 
-// CheckFolds tells whether the table can be divided into k folds: an error names
-// what there is too little of. A class with fewer rows than folds is a warning,
-// since some fold will have none of it.
+// CheckFolds returns an error that names what is lacking unless the table can be divided into k
+// folds. A class with fewer rows than folds is a warning, since some fold will have none of it.
 func (t *Table) CheckFolds(k int) (warnings []string, err error) {
 	if k < 2 {
 		return nil, &Error{Name: t.Name, Msg: fmt.Sprintf("%d folds; two or more are needed", k), Err: ErrUseless}
 	}
 	if t.Rows < k {
-		return nil, &Error{Name: t.Name, Msg: fmt.Sprintf("%d rows are fewer than %d folds", t.Rows, k), Err: ErrUseless}
+		return nil, &Error{Name: t.Name, Msg: fmt.Sprintf("%d rows are fewer than %d folds", t.Rows, k),
+			Err: ErrUseless}
 	}
 	if t.Source != nil {
 		for s, n := range t.SourceCounts() {
 			if n < k {
-				return nil, &Error{Name: t.Name, Column: t.SourceName, Msg: fmt.Sprintf("source %s has %d rows, fewer than %d folds", quote(t.Sources[s]), n, k), Err: ErrUseless}
+				return nil, &Error{Name: t.Name, Column: t.SourceName, Msg: fmt.Sprintf("source %s has %d rows, fewer "+
+					"than %d folds", quote(t.Sources[s]), n, k), Err: ErrUseless}
 			}
 		}
 	}
 	for c, n := range t.ClassCounts() {
 		if n < k {
-			warnings = append(warnings, fmt.Sprintf("class %s has %d rows, fewer than %d folds", quote(t.Classes[c]), n, k))
+			warnings = append(warnings, fmt.Sprintf("class %s has %d rows, fewer than %d folds",
+				quote(t.Classes[c]), n, k))
 		}
 	}
 	return warnings, nil
 }
 
-// CheckSources is an error if the table has no sources, or one of them no rows
-// or no rows with weight: a mixture in which it takes part has no meaning.
+// CheckSources returns an error if the table has no sources, or if a source has no rows or no
+// weight. Mixtures that include such a source would be meaningless.
 func (t *Table) CheckSources() error {
 	if t.Source == nil {
 		return &Error{Name: t.Name, Msg: "no column says which source a row is from; name it", Err: ErrColumns}
@@ -149,10 +154,12 @@ func (t *Table) CheckSources() error {
 	}
 	for s, n := range t.SourceCounts() {
 		if n == 0 {
-			return &Error{Name: t.Name, Column: t.SourceName, Msg: fmt.Sprintf("source %s has no rows", quote(t.Sources[s])), Err: ErrUseless}
+			return &Error{Name: t.Name, Column: t.SourceName,
+				Msg: fmt.Sprintf("source %s has no rows", quote(t.Sources[s])), Err: ErrUseless}
 		}
 		if weight[s] == 0 {
-			return &Error{Name: t.Name, Column: t.SourceName, Msg: fmt.Sprintf("all rows of source %s have weight 0", quote(t.Sources[s])), Err: ErrUseless}
+			return &Error{Name: t.Name, Column: t.SourceName,
+				Msg: fmt.Sprintf("all rows of source %s have weight 0", quote(t.Sources[s])), Err: ErrUseless}
 		}
 	}
 	return nil

@@ -12,9 +12,9 @@ import (
 // taken from the first block, so that no part of the input is read twice or kept.
 const sampleRows = 1000
 
-// likeData reports whether a header of so many names looks like a row of data, given the names
-// that are numbers: all of them, or half and more where these are not integers in ascending
-// order, as years and numbers of pixels are.
+// likeData reports whether a header of the given number of names looks like a row of data, given
+// the names that are numbers. That is when all are, or at least half, unless these are integers in
+// ascending order, as years and numbers of pixels are.
 func likeData(numbered []float64, names int) bool {
 	if 2*len(numbered) < names || len(numbered) == 0 {
 		return false
@@ -65,7 +65,9 @@ func readDelimited(r io.Reader, name string, o *Options, d dialect) (*Table, err
 			continue
 		}
 		if !utf8.Valid(h) || bytes.ContainsAny(h, "\x00\r\n") {
-			return nil, &Error{Name: name, Line: line + 1, Column: fmt.Sprintf("#%d", k+1), Msg: fmt.Sprintf("the name %s is not plain text in UTF-8 on one line ended by LF or CRLF", quote(string(h))), Err: ErrSyntax}
+			return nil, &Error{Name: name, Line: line + 1, Column: fmt.Sprintf("#%d", k+1),
+				Msg: fmt.Sprintf("the name %s is not plain text in UTF-8 on one line ended by LF or CRLF",
+					quote(string(h))), Err: ErrSyntax}
 		}
 		fields[k] = string(h)
 	}
@@ -78,7 +80,8 @@ func readDelimited(r io.Reader, name string, o *Options, d dialect) (*Table, err
 		if n := len(numbered); n < len(header) {
 			which = fmt.Sprintf("%d of %d", n, len(header))
 		}
-		l.out.warnFix([]Fix{{Option: "NoHeader", Value: "true", Effect: "if the first line is data"}}, "the names of %s columns are numbers", which)
+		l.out.warnFix([]Fix{{Option: "NoHeader", Value: "true", Effect: "if the first line is data"}},
+			"the names of %s columns are numbers", which)
 	}
 	if !noHeader {
 		i = next
@@ -94,7 +97,8 @@ func readDelimited(r io.Reader, name string, o *Options, d dialect) (*Table, err
 	for i, r := range l.roles {
 		b.rule.date = b.rule.date || r == roleTarget && l.date[i]
 	}
-	p := &rowParser{layout: l, dialect: d, missing: missing, maxLevels: o.MaxLevels, target: b.rule, like: o.Like != nil}
+	p := &rowParser{layout: l, dialect: d, missing: missing, maxLevels: o.MaxLevels, target: b.rule,
+		like: o.Like != nil}
 	if o.Like != nil && o.Like.Sources != nil {
 		p.sources = make(map[string]int32)
 		for k, v := range o.Like.Sources {

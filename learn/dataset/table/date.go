@@ -51,7 +51,8 @@ func parseDate(s, order string) (days float64, ok bool) {
 
 // parseDay reads year, month and day.
 func parseDay(s, order string) (year, month, day int, ok bool) {
-	parts := strings.FieldsFunc(s, func(c rune) bool { return c == '-' || c == '/' || c == '.' || c == ' ' || c == ',' })
+	parts := strings.FieldsFunc(
+		s, func(c rune) bool { return c == '-' || c == '/' || c == '.' || c == ' ' || c == ',' })
 	var marks []byte // between the parts, one of a kind
 	for i := range len(s) {
 		if c := s[i]; !isAlnum(rune(c)) && (len(marks) == 0 || marks[len(marks)-1] != c) {
@@ -201,7 +202,8 @@ func yearOf(s string) (int, bool) {
 	return y, ok && y > 0
 }
 
-var monthNames = []string{"january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"}
+var monthNames = []string{"january", "february", "march", "april", "may", "june", "july", "august",
+	"september", "october", "november", "december"}
 
 // monthNamed returns the number of a month by its English name or the first three letters
 // of it; 0 for anything else.

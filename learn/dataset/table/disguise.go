@@ -14,7 +14,8 @@ import (
 // manners are the ways of writing that are tried, the simplest first.
 func manners(units []string) []Reading {
 	var out []Reading
-	for _, m := range [][2]string{{"", ""}, {"", ","}, {",", ""}, {",", "."}, {"", " "}, {"", "'"}, {"", "_"}, {",", " "}, {",", "'"}} {
+	for _, m := range [][2]string{{"", ""}, {"", ","}, {",", ""}, {",", "."}, {"", " "}, {"", "'"}, {"", "_"},
+		{",", " "}, {",", "'"}} {
 		out = append(out, Reading{Decimal: m[0], Thousands: m[1]})
 		if len(units) > 0 {
 			out = append(out, Reading{Decimal: m[0], Thousands: m[1], Symbols: units})
@@ -121,13 +122,15 @@ func (d *disguise) fixes(text string) []Fix {
 		if w.Dates != "" {
 			effect = "days since 1970-01-01"
 			if len(d.ways) > 1 {
-				effect = map[string]string{ymd: "the year first", dmy: "the day first", mdy: "the month first"}[w.Dates] + ": " + effect
+				effect = map[string]string{ymd: "the year first", dmy: "the day first", mdy: "the month first"}[w.Dates] +
+					": " + effect
 			}
 			out = append(out, Fix{Option: "Dates", Value: w.Dates, Effect: effect})
 			continue
 		}
 		parts := []Fix{}
-		for _, f := range []Fix{{Option: "Decimal", Value: w.Decimal}, {Option: "Thousands", Value: w.Thousands}, {Option: "Symbols", Value: strings.Join(w.Symbols, ",")}} {
+		for _, f := range []Fix{{Option: "Decimal", Value: w.Decimal}, {Option: "Thousands", Value: w.Thousands},
+			{Option: "Symbols", Value: strings.Join(w.Symbols, ",")}} {
 			if f.Value != "" {
 				parts = append(parts, f)
 			}

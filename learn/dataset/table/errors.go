@@ -50,7 +50,7 @@ func (f Fix) String() string {
 	return s
 }
 
-// Advice lists fixes as say writes them: those of which it says "" are left out.
+// Advice lists fixes as say writes them. It omits those for which say returns "".
 func Advice(fixes []Fix, say func(Fix) string) string {
 	var parts []string
 	for _, f := range fixes {

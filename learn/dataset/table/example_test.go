@@ -9,7 +9,8 @@ import (
 
 func ExampleRead() {
 	training := "age,job,from,income\n39,clerk,north,low\n50,?,south,high\n38,farmer,north,low\n"
-	t, err := table.Read(strings.NewReader(training), "training.csv", &table.Options{Target: "income", Source: "from"})
+	t, err := table.Read(strings.NewReader(training), "training.csv",
+		&table.Options{Target: "income", Source: "from"})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -27,7 +28,8 @@ func ExampleRead() {
 }
 
 func ExampleTable_Stratified() {
-	t, err := table.Read(strings.NewReader("x,y\n1,a\n2,b\n3,a\n4,b\n5,a\n6,b\n"), "six.csv", &table.Options{Target: "y"})
+	t, err := table.Read(strings.NewReader("x,y\n1,a\n2,b\n3,a\n4,b\n5,a\n6,b\n"), "six.csv",
+		&table.Options{Target: "y"})
 	if err != nil {
 		fmt.Println(err)
 		return

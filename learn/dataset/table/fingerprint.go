@@ -8,13 +8,13 @@ import (
 )
 
 // Fingerprint hashes what a learner sees of the table: names, kinds, levels and values of the
-// columns, and the domains of the rows with their names; and the lists, such as the labels and
-// weights that a learner made of the target. Tables that differ in one of them have other
-// fingerprints but for one in 2⁶⁴: a checkpoint is known by it to belong to other data. The
-// target itself, the weights, line numbers, warnings and the name of the input do not count.
+// columns, and the domains of the rows with their names. It also hashes the lists, such as the
+// labels and weights that a learner made of the target. Tables that differ in any of these have
+// different fingerprints, except with probability 2⁻⁶⁴. A checkpoint uses it to detect that it
+// belongs to other data. The target itself, the weights, line numbers, warnings and the name of the
+// input do not count.
 //
-// It is the 64-bit FNV-1a hash: no defence against who wants two tables to agree. O(size of
-// the table).
+// It is the 64-bit FNV-1a hash, which does not resist deliberate collisions. O(size of the table).
 func (t *Table) Fingerprint(lists ...[]float64) uint64 {
 	f := fingerprint{h: fnv.New64a(), buf: make([]byte, 0, 1<<13)}
 	f.size(len(t.Columns))

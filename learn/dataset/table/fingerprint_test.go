@@ -6,8 +6,9 @@ import "testing"
 func TestFingerprint(t *testing.T) {
 	build := func() *Table {
 		return &Table{
-			Columns: []Column{{Name: "a", Values: []float32{1, 2}}, {Name: "bc", Kind: Categorical, Levels: []string{"x", "yz"}, Values: []float32{0, 1}}},
-			Rows:    2, Source: []int32{0, 1}, Sources: []string{"s", "t"}, Target: []float64{0, 1}, Name: "one.csv",
+			Columns: []Column{{Name: "a", Values: []float32{1, 2}},
+				{Name: "bc", Kind: Categorical, Levels: []string{"x", "yz"}, Values: []float32{0, 1}}},
+			Rows: 2, Source: []int32{0, 1}, Sources: []string{"s", "t"}, Target: []float64{0, 1}, Name: "one.csv",
 		}
 	}
 	lists := func() [][]float64 { return [][]float64{{1, -1}, {1, 2}} }

@@ -24,7 +24,8 @@ func TestReadLibSVM(t *testing.T) {
 	if d := cmp.Diff(want, cells(got)); d != "" {
 		t.Error(d)
 	}
-	if !slices.Equal(got.Classes, []string{"-1", "1"}) && !slices.Equal(got.Classes, []string{"-1", "+1"}) || !slices.Equal(got.Target, []float64{1, 0, 1, 0}) {
+	if !slices.Equal(got.Classes, []string{"-1", "1"}) && !slices.Equal(got.Classes, []string{"-1", "+1"}) ||
+		!slices.Equal(got.Target, []float64{1, 0, 1, 0}) {
 		t.Error(got.Classes, got.Target)
 	}
 	if got.Columns[2].Name != "3" || got.LineOf(1) != 3 || len(got.Warnings) != 1 {
@@ -35,10 +36,12 @@ func TestReadLibSVM(t *testing.T) {
 		t.Error(d)
 	}
 	w := read(t, "1:2 0:1 qid:a\n0:0.5 1:1 qid:b\n", "p.svm", &table.Options{Source: "qid"})
-	if len(w.Warnings) != 1 || !strings.Contains(w.Warnings[0].Msg, "LIBSVM numbers them from 1") || strings.Contains(strings.Join(said(got), ""), "LIBSVM") {
+	if len(w.Warnings) != 1 || !strings.Contains(w.Warnings[0].Msg, "LIBSVM numbers them from 1") ||
+		strings.Contains(strings.Join(said(got), ""), "LIBSVM") {
 		t.Errorf("warnings %q and %q", w.Warnings, got.Warnings)
 	}
-	if d := cmp.Diff([][]string{{"1", "0"}, {"0", "1"}}, cells(w)); d != "" || !slices.Equal(w.Weight, []float64{2, .5}) || !slices.Equal(w.Sources, []string{"a", "b"}) {
+	if d := cmp.Diff([][]string{{"1", "0"}, {"0", "1"}}, cells(w)); d != "" ||
+		!slices.Equal(w.Weight, []float64{2, .5}) || !slices.Equal(w.Sources, []string{"a", "b"}) {
 		t.Error(d, w.Weight, w.Sources)
 	}
 	for text, want := range map[string]string{
@@ -60,10 +63,13 @@ func TestReadLibSVM(t *testing.T) {
 			t.Errorf("%q:\n got %v\nwant %s", text, err, want)
 		}
 	}
-	if _, err := table.Read(strings.NewReader("1 1:1\n2 999:2\n"), "x.svm", &table.Options{MaxCells: 1000}); err == nil || err.Error() != "x.svm: 2 rows of 999 columns are more than 1000 cells" {
+	if _, err := table.Read(strings.NewReader("1 1:1\n2 999:2\n"), "x.svm",
+		&table.Options{MaxCells: 1000}); err == nil || err.Error() != "x.svm: 2 rows of 999 columns are more "+
+		"than 1000 cells" {
 		t.Error(err)
 	}
-	if _, err := table.Read(strings.NewReader("1 4:1\n"), "x.svm", &table.Options{Like: got}); err == nil || err.Error() != `x.svm:1 (row 1): column "4": the model was not trained on this column` {
+	if _, err := table.Read(strings.NewReader("1 4:1\n"), "x.svm", &table.Options{Like: got}); err == nil ||
+		err.Error() != `x.svm:1 (row 1): column "4": the model was not trained on this column` {
 		t.Error(err)
 	}
 }
@@ -121,7 +127,8 @@ func TestLibSVMAgainstCSV(t *testing.T) {
 	want := read(t, a.String(), "d", &table.Options{Target: "label"})
 	for _, workers := range []int{1, 4} {
 		got := read(t, b.String(), "d", &table.Options{Workers: workers})
-		if !slices.Equal(want.Target, got.Target) || !slices.Equal(want.Classes, got.Classes) || len(got.Columns) != len(want.Columns) {
+		if !slices.Equal(want.Target, got.Target) || !slices.Equal(want.Classes, got.Classes) ||
+			len(got.Columns) != len(want.Columns) {
 			t.Fatal("targets or columns differ")
 		}
 		for j, c := range got.Columns {
@@ -147,8 +154,10 @@ func idx(kind byte, elements any, dims ...uint32) []byte {
 func TestReadIDX(t *testing.T) {
 	want := [][]string{{"1", "2"}, {"3", "4"}, {"5", "6"}}
 	for _, images := range [][]byte{
-		idx(8, []uint8{1, 2, 3, 4, 5, 6}, 3, 2), idx(9, []int8{1, 2, 3, 4, 5, 6}, 3, 1, 2), idx(0xb, []int16{1, 2, 3, 4, 5, 6}, 3, 2),
-		idx(0xc, []int32{1, 2, 3, 4, 5, 6}, 3, 2), idx(0xd, []float32{1, 2, 3, 4, 5, 6}, 3, 2, 1), idx(0xe, []float64{1, 2, 3, 4, 5, 6}, 3, 2),
+		idx(8, []uint8{1, 2, 3, 4, 5, 6}, 3, 2), idx(9, []int8{1, 2, 3, 4, 5, 6}, 3, 1, 2),
+		idx(0xb, []int16{1, 2, 3, 4, 5, 6}, 3, 2),
+		idx(0xc, []int32{1, 2, 3, 4, 5, 6}, 3, 2), idx(0xd, []float32{1, 2, 3, 4, 5, 6}, 3, 2, 1),
+		idx(0xe, []float64{1, 2, 3, 4, 5, 6}, 3, 2),
 	} {
 		fsys := fstest.MapFS{
 			"a/train-images-idx3-ubyte.gz": {Data: zipped(string(images))},
@@ -162,7 +171,8 @@ func TestReadIDX(t *testing.T) {
 			if d := cmp.Diff(want, cells(got)); d != "" {
 				t.Error(d)
 			}
-			if !slices.Equal(got.Classes, []string{"1", "7"}) || !slices.Equal(got.Target, []float64{1, 0, 1}) || got.At(1) != "a/train-images-idx3-ubyte.gz: row 2" {
+			if !slices.Equal(got.Classes, []string{"1", "7"}) || !slices.Equal(got.Target, []float64{1, 0, 1}) ||
+				got.At(1) != "a/train-images-idx3-ubyte.gz: row 2" {
 				t.Error(got.Classes, got.Target, got.At(1))
 			}
 		}
@@ -174,15 +184,20 @@ func TestReadIDX(t *testing.T) {
 	}{
 		{nil, nil, "i-idx3-ubyte: the input is empty"},
 		{whole[:9], nil, "i-idx3-ubyte: the header is cut short"},
-		{whole[:15], nil, "i-idx3-ubyte: row 2: the input ends here, but the header promises 3 rows; is the file cut short?"},
-		{append(slices.Clone(whole), 0), nil, "i-idx3-ubyte: there is more after the 3 rows that the header promises"},
+		{whole[:15], nil, "i-idx3-ubyte: row 2: the input ends here, but the header promises 3 rows; is the " +
+			"file cut short?"},
+		{append(slices.Clone(whole), 0), nil, "i-idx3-ubyte: there is more after the 3 rows that the header " +
+			"promises"},
 		{idx(8, []uint8{}, 1<<31, 1<<31), nil, "i-idx3-ubyte: more than 1073741824 elements"},
-		{idx(8, []uint8{}, 1<<20, 1<<10), nil, "i-idx3-ubyte: row 1: the input ends here, but the header promises 1048576 rows; is the file cut short?"},
+		{idx(8, []uint8{}, 1<<20, 1<<10), nil, "i-idx3-ubyte: row 1: the input ends here, but the header " +
+			"promises 1048576 rows; is the file cut short?"},
 		{idx(8, []uint8{}, 0, 3), nil, "i-idx3-ubyte: a dimension is 0: there are no rows"},
 		{[]byte("hello"), nil, "i-idx3-ubyte: does not begin as an IDX file does (68 65 6c 6c)"},
 		{whole, idx(8, []uint8{1, 2}, 2), "l: 2 labels for the 3 rows of i-idx3-ubyte"},
-		{whole, idx(8, []uint8{1, 2, 3}, 3)[:9], "l: row 2: the input ends here, but the header promises 3 labels; is the file cut short?"},
-		{whole, idx(8, []uint8{4, 4, 4}, 3), `i-idx3-ubyte: column "label": all rows are of one class, "4"; a classifier needs two`},
+		{whole, idx(8, []uint8{1, 2, 3}, 3)[:9], "l: row 2: the input ends here, but the header promises 3 " +
+			"labels; is the file cut short?"},
+		{whole, idx(8, []uint8{4, 4, 4}, 3),
+			`i-idx3-ubyte: column "label": all rows are of one class, "4"; a classifier needs two`},
 	} {
 		o := &table.Options{}
 		if c.labels != nil {
@@ -196,11 +211,13 @@ func TestReadIDX(t *testing.T) {
 
 func TestFormats(t *testing.T) {
 	for _, c := range []struct{ name, text string }{
-		{"a", "p,q\n1,2\n"}, {"a", "p\tq\n1\t2\n"}, {"a", "p;q\n1;2\n"}, {"a.tsv", "p\tq\n1\t2\n"}, {"a.TAB", "p\tq\r\n1\t2\r\n"}, {"a.csv", "\ufeffp,q\n1,2\n"},
+		{"a", "p,q\n1,2\n"}, {"a", "p\tq\n1\t2\n"}, {"a", "p;q\n1;2\n"}, {"a.tsv", "p\tq\n1\t2\n"},
+		{"a.TAB", "p\tq\r\n1\t2\r\n"}, {"a.csv", "\ufeffp,q\n1,2\n"},
 		{"a", "\"p\",\"q\"\n\"1\",\"2\""},
 	} {
 		got := read(t, c.text, c.name, nil)
-		if d := cmp.Diff([][]string{{"1", "2"}}, cells(got)); d != "" || got.Columns[0].Name != "p" || got.Columns[1].Name != "q" {
+		if d := cmp.Diff([][]string{{"1", "2"}}, cells(got)); d != "" || got.Columns[0].Name != "p" ||
+			got.Columns[1].Name != "q" {
 			t.Errorf("%q: %s", c.text, d)
 		}
 	}
@@ -213,7 +230,8 @@ func fuzzTable(f *testing.F, o table.Options, name string, base int) {
 		o.Workers = 1
 		var one *table.Table
 		var err1 error
-		fsttest.Allocating(t, base+4096*len(data), func() { one, err1 = table.Read(bytes.NewReader(data), name, &o) })
+		fsttest.Allocating(t, base+4096*len(data),
+			func() { one, err1 = table.Read(bytes.NewReader(data), name, &o) })
 		o.Workers = 3
 		three, err3 := table.Read(bytes.NewReader(data), name, &o)
 		if (err1 == nil) != (err3 == nil) || err1 != nil && err1.Error() != err3.Error() {
@@ -301,14 +319,17 @@ func TestUnread(t *testing.T) {
 		t.Error(got.Target, cells(got))
 	}
 	files := fstest.MapFS{
-		"train-images-idx3-ubyte": {Data: idx(8, []uint8{1, 2, 3, 4}, 2, 2, 1)}, "train-labels-idx1-ubyte": {Data: idx(8, []uint8{7, 1}, 2)},
-		"test-images-idx3-ubyte": {Data: idx(8, []uint8{5, 6}, 1, 2, 1)}, "test-labels-idx1-ubyte": {Data: idx(8, []uint8{9}, 1)},
+		"train-images-idx3-ubyte": {Data: idx(8, []uint8{1, 2, 3, 4}, 2, 2, 1)},
+		"train-labels-idx1-ubyte": {Data: idx(8, []uint8{7, 1}, 2)},
+		"test-images-idx3-ubyte":  {Data: idx(8, []uint8{5, 6}, 1, 2, 1)},
+		"test-labels-idx1-ubyte":  {Data: idx(8, []uint8{9}, 1)},
 	}
 	images, err := table.Open(files, "train-images-idx3-ubyte", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := table.Open(files, "test-images-idx3-ubyte", o(images)); err != nil || got.Target != nil || cells(got)[0][1] != "6" {
+	if got, err := table.Open(files, "test-images-idx3-ubyte", o(images)); err != nil || got.Target != nil ||
+		cells(got)[0][1] != "6" {
 		t.Error(err, got)
 	}
 	if _, err := table.Open(files, "test-images-idx3-ubyte", &table.Options{Like: images}); err == nil {

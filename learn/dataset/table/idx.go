@@ -31,9 +31,9 @@ func idxSize(kind byte) int {
 	return 0
 }
 
-// idxHeader is what stands before the elements: two zero bytes, their type, the
-// number of dimensions, and the dimensions, big-endian (Y. LeCun, C. Cortes and
-// C. Burges, "The MNIST database of handwritten digits").
+// idxHeader is the part before the elements: two zero bytes, their type, the number of dimensions,
+// and the dimensions, big-endian (Y. LeCun, C. Cortes and C. Burges, "The MNIST database of
+// handwritten digits").
 type idxHeader struct {
 	kind byte
 	dims []int
@@ -54,7 +54,8 @@ func readIDXHeader(r io.Reader, name string, maxCells int64) (h idxHeader, err e
 		return h, short(err)
 	}
 	if magic[0] != 0 || magic[1] != 0 || idxSize(magic[2]) == 0 || magic[3] == 0 {
-		return h, &Error{Name: name, Msg: fmt.Sprintf("does not begin as an IDX file does (% x)", magic), Err: ErrSyntax}
+		return h, &Error{Name: name, Msg: fmt.Sprintf("does not begin as an IDX file does (% x)", magic),
+			Err: ErrSyntax}
 	}
 	h.kind, h.each = magic[2], 1
 	cells := int64(1)
@@ -78,18 +79,20 @@ func readIDXHeader(r io.Reader, name string, maxCells int64) (h idxHeader, err e
 	return h, nil
 }
 
-// readIDX reads images, or whatever has one row for each index of the first
-// dimension; the columns are the elements of a row, named "p0", "p1", ... in the
-// order of the file. The labels, if any, are classes.
+// readIDX reads images, or other data with one row for each index of the first dimension. The
+// columns are the elements of a row, named "p0", "p1", ... in the order of the file. The labels, if
+// any, are classes.
 func readIDX(r *bufio.Reader, name string, o *Options) (*Table, error) {
 	if len(o.Drop) > 0 || o.Source != "" || o.Weight != "" || len(o.Categorical) > 0 {
-		return nil, &Error{Name: name, Msg: "an IDX file has pixels only: no sources, weights, categorical columns, or columns to drop", Err: ErrColumns}
+		return nil, &Error{Name: name, Msg: "an IDX file has pixels only: no sources, weights, categorical " +
+			"columns, or columns to drop", Err: ErrColumns}
 	}
 	if err := o.plainForm(name, "an IDX file"); err != nil {
 		return nil, err
 	}
 	if o.Target != "" && (o.Target != IDXTarget || o.Labels == nil) {
-		return nil, &Error{Name: name, Column: o.Target, Msg: fmt.Sprintf("the target of an IDX file comes from a file of labels, and is called %q", IDXTarget), Err: ErrColumns}
+		return nil, &Error{Name: name, Column: o.Target, Msg: fmt.Sprintf("the target of an IDX file comes from "+
+			"a file of labels, and is called %q", IDXTarget), Err: ErrColumns}
 	}
 	h, err := readIDXHeader(r, name, o.MaxCells)
 	if err != nil {
@@ -103,7 +106,8 @@ func readIDX(r *bufio.Reader, name string, o *Options) (*Table, error) {
 		return nil, &Error{Name: name, Msg: fmt.Sprintf("more than %d bytes", o.MaxBytes), Err: ErrTooLarge}
 	}
 	if h.each > maxColumns {
-		return nil, &Error{Name: name, Msg: fmt.Sprintf("rows of %d elements are more than %d", h.each, maxColumns), Err: ErrTooLarge}
+		return nil, &Error{Name: name, Msg: fmt.Sprintf("rows of %d elements are more than %d", h.each, maxColumns),
+			Err: ErrTooLarge}
 	}
 	// A first row, before there are as many columns as the header promises.
 	var row bytes.Buffer
@@ -120,7 +124,8 @@ func readIDX(r *bufio.Reader, name string, o *Options) (*Table, error) {
 			same = l.Columns[j].Name == t.Columns[j].Name && l.Columns[j].Kind == Numeric
 		}
 		if !same {
-			return nil, &Error{Name: name, Msg: fmt.Sprintf("%d elements a row; the model was trained on %d columns, or on others", h.each, len(l.Columns)), Err: ErrColumns}
+			return nil, &Error{Name: name, Msg: fmt.Sprintf("%d elements a row; the model was trained on %d "+
+				"columns, or on others", h.each, len(l.Columns)), Err: ErrColumns}
 		}
 	}
 	if err := t.readPixels(io.MultiReader(&row, r), h, o); err != nil {
@@ -144,15 +149,16 @@ func readIDX(r *bufio.Reader, name string, o *Options) (*Table, error) {
 // short is the error of an input that ends within a row, or cannot be read there.
 func (t *Table) short(row int, err error) error {
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
-		return &Error{Name: t.Name, Row: row + 1, Msg: fmt.Sprintf("the input ends here, but the header promises %d rows; is the file cut short?", t.Rows), Err: io.ErrUnexpectedEOF}
+		return &Error{Name: t.Name, Row: row + 1, Msg: fmt.Sprintf(
+			"the input ends here, but the header promises %d rows; is the file cut short?", t.Rows),
+			Err: io.ErrUnexpectedEOF}
 	}
 	return &Error{Name: t.Name, Row: row + 1, Msg: "reading: " + err.Error(), Err: err}
 }
 
-// readPixels reads the elements. They come row by row and are wanted column by
-// column: some hundred rows are read, and then turned by all workers, each taking
-// its columns. What is asked for grows with what was read, not with what the
-// header promises.
+// readPixels reads the elements. They come row by row and are wanted column by column. Some hundred
+// rows are read, and then transposed by all workers, each taking its columns. Memory grows with
+// what was read, not with what the header promises.
 func (t *Table) readPixels(r io.Reader, h idxHeader, o *Options) error {
 	size := idxSize(h.kind)
 	stripe := max(1, min(256, (4<<20)/(h.each*size)))
@@ -191,17 +197,19 @@ func (t *Table) readPixels(r io.Reader, h idxHeader, o *Options) error {
 			}
 		}
 		if first >= 0 {
-			return &Error{Name: t.Name, Row: from + first/h.each + 1, Column: t.Columns[first%h.each].Name, Msg: "the value is infinite, or beyond the range of float32", Err: ErrValue}
+			return &Error{Name: t.Name, Row: from + first/h.each + 1, Column: t.Columns[first%h.each].Name,
+				Msg: "the value is infinite, or beyond the range of float32", Err: ErrValue}
 		}
 	}
 	if n, _ := io.CopyN(io.Discard, r, 1); n > 0 {
-		return &Error{Name: t.Name, Msg: fmt.Sprintf("there is more after the %d rows that the header promises", t.Rows), Err: ErrSyntax}
+		return &Error{Name: t.Name, Msg: fmt.Sprintf("there is more after the %d rows that the header promises",
+			t.Rows), Err: ErrSyntax}
 	}
 	return nil
 }
 
-// turn stores columns lo … hi-1 of n rows, and returns the place in b, in
-// elements, of the first value that is not usable, -1 without one.
+// turn stores columns lo … hi-1 of n rows. It returns the position in b, in elements, of the first
+// unusable value, or -1 if there is none.
 func (t *Table) turn(b []byte, kind byte, from, n, lo, hi int) int {
 	each, bad := len(t.Columns), -1
 	if kind == 0x08 {
@@ -261,7 +269,8 @@ func (t *Table) readLabels(o *Options) error {
 		return &Error{Name: name, Msg: fmt.Sprintf("%d dimensions; labels have one", len(h.dims)), Err: ErrSyntax}
 	}
 	if h.dims[0] != t.Rows {
-		return &Error{Name: name, Msg: fmt.Sprintf("%d labels for the %d rows of %s", h.dims[0], t.Rows, t.Name), Err: ErrColumns}
+		return &Error{Name: name, Msg: fmt.Sprintf("%d labels for the %d rows of %s", h.dims[0], t.Rows, t.Name),
+			Err: ErrColumns}
 	}
 	size := idxSize(h.kind)
 	b, err := io.ReadAll(io.LimitReader(in, int64(t.Rows*size)+1))
@@ -269,10 +278,12 @@ func (t *Table) readLabels(o *Options) error {
 		return &Error{Name: name, Msg: "reading: " + err.Error(), Err: err}
 	}
 	if len(b) < t.Rows*size || err != nil {
-		return &Error{Name: name, Row: len(b)/size + 1, Msg: fmt.Sprintf("the input ends here, but the header promises %d labels; is the file cut short?", t.Rows), Err: io.ErrUnexpectedEOF}
+		return &Error{Name: name, Row: len(b)/size + 1, Msg: fmt.Sprintf("the input ends here, but the header "+
+			"promises %d labels; is the file cut short?", t.Rows), Err: io.ErrUnexpectedEOF}
 	}
 	if len(b) > t.Rows*size {
-		return &Error{Name: name, Msg: fmt.Sprintf("there is more after the %d labels that the header promises", t.Rows), Err: ErrSyntax}
+		return &Error{Name: name, Msg: fmt.Sprintf("there is more after the %d labels that the header promises",
+			t.Rows), Err: ErrSyntax}
 	}
 	t.TargetName = IDXTarget
 	t.Target = make([]float64, t.Rows)
@@ -290,7 +301,8 @@ func (t *Table) readLabels(o *Options) error {
 		t.Target, t.Classes = c.numbers, classes
 		return nil
 	}
-	d := &builder{layout: &layout{out: t}, o: o, rule: rule, classes: c.classes, classOf: c.classOf, over: c.overflow}
+	d := &builder{layout: &layout{out: t}, o: o, rule: rule, classes: c.classes, classOf: c.classOf,
+		over: c.overflow}
 	t.Target = append(t.Target[:0], c.numbers...)
 	return d.decideTarget()
 }

@@ -49,7 +49,8 @@ func resolve(what, ref string, list []string, name string) (int, error) {
 		if err == nil && k >= 1 && k <= len(list) {
 			return k - 1, nil
 		}
-		return 0, &Error{Name: name, Msg: fmt.Sprintf("%s %s: there are %d columns, #1 to #%d", what, ref, len(list), len(list)), Err: ErrColumns}
+		return 0, &Error{Name: name, Msg: fmt.Sprintf("%s %s: there are %d columns, #1 to #%d", what, ref,
+			len(list), len(list)), Err: ErrColumns}
 	}
 	msg := fmt.Sprintf("%s: there is no column %s", what, quote(ref))
 	if near := nearest(ref, list); near != "" {
@@ -61,11 +62,14 @@ func resolve(what, ref string, list []string, name string) (int, error) {
 // newLayout decides what becomes of each named field. Kinds of features are still
 // open, unless options or Like say them.
 func newLayout(o *Options, name string, fields []string) (*layout, error) {
-	l := &layout{names: fields, roles: make([]role, len(fields)), also: make([]role, len(fields)), dest: make([]int, len(fields)), date: make([]bool, len(fields)), out: &Table{Name: name}, reading: o.reading()}
+	l := &layout{names: fields, roles: make([]role, len(fields)), also: make([]role, len(fields)),
+		dest: make([]int, len(fields)), date: make([]bool, len(fields)), out: &Table{Name: name},
+		reading: o.reading()}
 	first := make(map[string]int, len(fields))
 	for i, f := range fields {
 		if j, ok := first[f]; ok {
-			return nil, &Error{Name: name, Line: 1, Column: f, Msg: fmt.Sprintf("fields %d and %d have the same name; rename one", j+1, i+1), Err: ErrColumns}
+			return nil, &Error{Name: name, Line: 1, Column: f, Msg: fmt.Sprintf("fields %d and %d have the same "+
+				"name; rename one", j+1, i+1), Err: ErrColumns}
 		}
 		first[f] = i
 		l.roles[i], l.dest[i] = roleNumeric, -1
@@ -85,7 +89,8 @@ func newLayout(o *Options, name string, fields []string) (*layout, error) {
 		if before, ok := taken[i]; ok && !must {
 			return -1, nil // left out by the caller
 		} else if ok {
-			return -1, &Error{Name: name, Column: fields[i], Msg: fmt.Sprintf("is asked for as %s and as %s", before, what), Err: ErrColumns}
+			return -1, &Error{Name: name, Column: fields[i],
+				Msg: fmt.Sprintf("is asked for as %s and as %s", before, what), Err: ErrColumns}
 		}
 		taken[i] = what
 		l.roles[i] = r
@@ -121,10 +126,12 @@ func newLayout(o *Options, name string, fields []string) (*layout, error) {
 		what, ref string
 		r         role
 		name      *string
-	}{{"target", o.Target, roleTarget, &l.out.TargetName}, {"source", o.Source, roleSource, &l.out.SourceName}, {"weight", o.Weight, roleWeight, &l.out.WeightName}} {
+	}{{"target", o.Target, roleTarget, &l.out.TargetName}, {"source", o.Source, roleSource, &l.out.SourceName},
+		{"weight", o.Weight, roleWeight, &l.out.WeightName}} {
 		must := s.ref != ""
 		if like != nil && s.ref == "" {
-			s.ref = map[role]string{roleTarget: like.TargetName, roleSource: like.SourceName, roleWeight: like.WeightName}[s.r]
+			s.ref = map[role]string{roleTarget: like.TargetName, roleSource: like.SourceName,
+				roleWeight: like.WeightName}[s.r]
 		}
 		i, err := assign(s.what, s.ref, s.r, must)
 		if err != nil {
@@ -152,7 +159,8 @@ func newLayout(o *Options, name string, fields []string) (*layout, error) {
 			continue
 		}
 		if l.roles[i] != roleNumeric && l.roles[i] != roleCategorical {
-			return nil, &Error{Name: name, Column: fields[i], Msg: fmt.Sprintf("is asked for as categorical and as %s", taken[i]), Err: ErrColumns}
+			return nil, &Error{Name: name, Column: fields[i],
+				Msg: fmt.Sprintf("is asked for as categorical and as %s", taken[i]), Err: ErrColumns}
 		}
 		l.roles[i] = roleCategorical
 	}
@@ -243,7 +251,8 @@ func (l *layout) follow(like *Table, first map[string]int) error {
 	if like.Name != "" {
 		trained = " of " + like.Name
 	}
-	return &Error{Name: l.out.Name, Msg: "the columns are not those" + trained + " that the model was trained on; " + strings.Join(parts, "; "), Fixes: fixes, Err: ErrColumns}
+	return &Error{Name: l.out.Name, Msg: "the columns are not those" + trained +
+		" that the model was trained on; " + strings.Join(parts, "; "), Fixes: fixes, Err: ErrColumns}
 }
 
 // numericShare: a column whose sampled values are numbers in at least one half is
@@ -274,23 +283,28 @@ func (l *layout) infer(o *Options, sample [][][]byte, lines []int, missing func(
 			if !target {
 				fixes = append(fixes, Fix{Option: "Categorical", Value: l.names[i], Effect: "if these are names"})
 			} else if o.Task == AutoTask {
-				fixes = append(fixes, Fix{Option: "Task", Value: "classification", Effect: "if these are names of classes"})
+				fixes = append(fixes, Fix{Option: "Task", Value: "classification",
+					Effect: "if these are names of classes"})
 			}
-			return &Error{Name: l.out.Name, Line: lines[at[k]], Row: at[k] + 1, Column: l.names[i], Err: ErrValue, Msg: quote(string(texts[k])) + msg, Fixes: fixes}
+			return &Error{Name: l.out.Name, Line: lines[at[k]], Row: at[k] + 1, Column: l.names[i], Err: ErrValue,
+				Msg: quote(string(texts[k])) + msg, Fixes: fixes}
 		}
 		switch {
 		case words == 0 && dates == 0:
 			l.noteZeros(i, texts)
 			continue
 		case dates > 0 && numbers > 0 && float64(numbers+dates) >= share:
-			return fail(date, fmt.Sprintf(" is a date, but %d of the first %d values are numbers; write them all one way", numbers, len(texts)), nil)
+			return fail(date, fmt.Sprintf(
+				" is a date, but %d of the first %d values are numbers; write them all one way", numbers, len(texts)),
+				nil)
 		case words == 0:
 			l.date[i] = true
 			l.reading.DateOf = append(l.reading.DateOf, l.names[i])
 			continue
 		}
 		if d, ok := l.reading.unmask(texts); ok {
-			return fail(d.at, fmt.Sprintf(" is read as a word, but %d of the first %d values are %s if they are read another way", d.read, len(texts), d.what()), d.fixes(string(texts[d.at])))
+			return fail(d.at, fmt.Sprintf(" is read as a word, but %d of the first %d values are %s if they are "+
+				"read another way", d.read, len(texts), d.what()), d.fixes(string(texts[d.at])))
 		}
 		if target {
 			continue // decideTarget sees all rows
@@ -304,8 +318,9 @@ func (l *layout) infer(o *Options, sample [][][]byte, lines []int, missing func(
 			if d, ok := l.reading.unmask(texts[word : word+1]); ok {
 				fixes = d.fixes(string(texts[word]))
 			}
-			return fail(word, fmt.Sprintf(" is not %s, but %d of the first %d values are; correct it", kind, numbers+dates, len(texts)),
-				append(fixes, Fix{Option: "Missing", Value: string(texts[word]), Effect: "if it means that the value is missing"}))
+			return fail(word, fmt.Sprintf(" is not %s, but %d of the first %d values are; correct it", kind,
+				numbers+dates, len(texts)), append(fixes,
+				Fix{Option: "Missing", Value: string(texts[word]), Effect: "if it means that the value is missing"}))
 		}
 		l.noteDigits(i, texts)
 		l.setFeature(i, roleCategorical)
@@ -314,8 +329,8 @@ func (l *layout) infer(o *Options, sample [][][]byte, lines []int, missing func(
 	return nil
 }
 
-// count counts the texts that are numbers and those that are dates, as the Reading has them, and
-// returns the first that is neither, and the first date.
+// count counts the texts that are numbers and those that are dates under the Reading. It returns
+// the first that is neither, and the first date.
 func (l *layout) count(texts [][]byte) (numbers, dates, word, date int) {
 	word, date = -1, -1
 	for k, v := range texts {
@@ -357,7 +372,8 @@ func (l *layout) noteDigits(i int, texts [][]byte) {
 		return
 	}
 	l.out.warnFix([]Fix{{Option: "Categorical", Value: l.names[i], Effect: "if these are names"}},
-		"column %s: %d of the first %d values begin with digits, such as %s, but are read as words, whose order is lost; write plain numbers if they are numbers",
+		"column %s: %d of the first %d values begin with digits, such as %s, but are read as words, whose order "+
+			"is lost; write plain numbers if they are numbers",
 		quote(l.names[i]), begin, len(texts), quote(example))
 }
 
@@ -370,7 +386,8 @@ func (l *layout) noteZeros(i int, texts [][]byte) {
 	for _, v := range texts {
 		if len(v) > 1 && v[0] == '0' && v[1]-'0' <= 9 {
 			l.out.warnFix([]Fix{{Option: "Categorical", Value: l.names[i], Effect: "if these are codes, not amounts"}},
-				"column %s: %s begins with a zero and is read as the number %s", quote(l.names[i]), quote(string(v)), strings.TrimLeft(string(v[:len(v)-1]), "0")+string(v[len(v)-1]))
+				"column %s: %s begins with a zero and is read as the number %s", quote(l.names[i]), quote(string(v)),
+				strings.TrimLeft(string(v[:len(v)-1]), "0")+string(v[len(v)-1]))
 			return
 		}
 	}

@@ -16,17 +16,15 @@ const (
 	LibSVMWeight = "weight"
 )
 
-// readLibSVM reads lines "label index:value index:value ... # comment", after the
-// tools of C.-C. Chang and C.-J. Lin, "LIBSVM: a library for support vector
-// machines", 2011. Indices increase along a line. A feature that a line leaves out
-// is 0, not missing, as LIBSVM has it, unless Options, or their Like, have AbsentMissing; "nan" is
-// missing.
-// The columns are named by
-// their indices, "1" (or "0", if one line has it) to the largest that occurs. Options.Storage
-// says whether they are stored in full, rows·columns·4 bytes, or as a Sparse.
+// readLibSVM reads lines "label index:value index:value ... # comment", after the tools of C.-C.
+// Chang and C.-J. Lin, "LIBSVM: a library for support vector machines", 2011. Indices increase
+// along a line. A feature that a line leaves out is 0, not missing, as LIBSVM has it, unless
+// Options, or their Like, have AbsentMissing; "nan" is missing. The columns are named by their
+// indices, "1" (or "0", if one line has it) to the largest that occurs. Options.Storage reports
+// whether they are stored in full, rows·columns·4 bytes, or as a Sparse.
 //
-// "label:weight", as XGBoost writes it, gives the row a weight, on all lines or on
-// none; "qid:n" is the source if Options.Source says "qid", and skipped otherwise.
+// "label:weight", as XGBoost writes it, gives the row a weight; it must be on all lines or on none.
+// "qid:n" is the source if Options.Source says "qid", and skipped otherwise.
 func readLibSVM(r io.Reader, name string, o *Options) (*Table, error) {
 	if err := o.plainForm(name, "a LIBSVM file"); err != nil {
 		return nil, err
@@ -44,7 +42,8 @@ func readLibSVM(r io.Reader, name string, o *Options) (*Table, error) {
 			return err
 		}
 		if c.rows > 0 && rows > 0 && (weights > 0) != (len(c.weights) > 0) {
-			return &Error{Name: name, Line: p.out.LineOf(rows), Row: rows + 1, Column: LibSVMWeight, Err: ErrSyntax, Msg: "rows before have weights and this has none, or the other way round"}
+			return &Error{Name: name, Line: p.out.LineOf(rows), Row: rows + 1, Column: LibSVMWeight, Err: ErrSyntax,
+				Msg: "rows before have weights and this has none, or the other way round"}
 		}
 		return sp.add(c, p.out, o)
 	})
@@ -59,13 +58,15 @@ func readLibSVM(r io.Reader, name string, o *Options) (*Table, error) {
 		n := 0
 		if sp.high >= 0 && len(sp.index) > 0 {
 			if sp.low == 0 {
-				t.warn("an index is 0, so that columns are numbered from 0; LIBSVM numbers them from 1, and so must every file that goes with this one (or none)")
+				t.warn("an index is 0, so that columns are numbered from 0; LIBSVM numbers them from 1, and so must " +
+					"every file that goes with this one (or none)")
 			}
 			sp.low = min(sp.low, 1)
 			n = sp.high - sp.low + 1
 		}
 		if n > maxColumns {
-			return nil, &Error{Name: name, Msg: fmt.Sprintf("indices up to %d are more than %d columns", sp.high, maxColumns), Err: ErrTooLarge}
+			return nil, &Error{Name: name, Msg: fmt.Sprintf("indices up to %d are more than %d columns", sp.high,
+				maxColumns), Err: ErrTooLarge}
 		}
 		t.Columns = make([]Column, n)
 		for j := range t.Columns {
@@ -111,7 +112,8 @@ func (s *entries) store(t *Table, o *Options) error {
 			}
 		}
 		if cells > o.MaxCells {
-			return &Error{Name: t.Name, Msg: fmt.Sprintf("%d rows of %d columns are more than %d cells", t.Rows, len(t.Columns), o.MaxCells), Err: ErrTooLarge}
+			return &Error{Name: t.Name, Msg: fmt.Sprintf("%d rows of %d columns are more than %d cells", t.Rows,
+				len(t.Columns), o.MaxCells), Err: ErrTooLarge}
 		}
 		for j := range t.Columns {
 			if err := o.cancelled(t.Name); err != nil {
@@ -180,8 +182,8 @@ func (s *entries) add(c *svmChunk, t *Table, o *Options) error {
 	return nil
 }
 
-// svmChunk is what a parser makes of one block: index has places in Like's
-// columns if there is a Like, else the indices of the file.
+// svmChunk is what a parser makes of one block. index has places in Like's columns if there is a
+// Like, else the indices of the file.
 type svmChunk struct {
 	chunk
 	count []int32
@@ -201,23 +203,30 @@ type svmParser struct {
 }
 
 func newSVMParser(name string, o *Options) (*svmParser, error) {
-	p := &svmParser{out: &Table{Name: name, TargetName: LibSVMTarget}, rule: newTargetRule(o), label: !slices.Contains(o.Drop, LibSVMTarget) && !slices.Contains(o.Unread, LibSVMTarget), qid: true, most: o.MaxLevels}
+	p := &svmParser{out: &Table{Name: name, TargetName: LibSVMTarget}, rule: newTargetRule(o),
+		label: !slices.Contains(o.Drop, LibSVMTarget) && !slices.Contains(o.Unread, LibSVMTarget), qid: true,
+		most: o.MaxLevels}
 	if o.Target != "" && o.Target != LibSVMTarget && o.Target != "#1" {
-		return nil, &Error{Name: name, Column: o.Target, Msg: fmt.Sprintf("the target of a LIBSVM file is its first field, called %q", LibSVMTarget), Err: ErrColumns}
+		return nil, &Error{Name: name, Column: o.Target, Msg: fmt.Sprintf("the target of a LIBSVM file is its "+
+			"first field, called %q", LibSVMTarget), Err: ErrColumns}
 	}
 	if o.Source != "" && o.Source != LibSVMSource {
-		return nil, &Error{Name: name, Column: o.Source, Msg: fmt.Sprintf("the only source that a LIBSVM file can have is %q", LibSVMSource), Err: ErrColumns}
+		return nil, &Error{Name: name, Column: o.Source, Msg: fmt.Sprintf("the only source that a LIBSVM file "+
+			"can have is %q", LibSVMSource), Err: ErrColumns}
 	}
 	if o.Weight != "" && o.Weight != LibSVMWeight {
-		return nil, &Error{Name: name, Column: o.Weight, Msg: "the weight of a row of a LIBSVM file stands after its label, as in 1:0.5", Err: ErrColumns}
+		return nil, &Error{Name: name, Column: o.Weight, Msg: "the weight of a row of a LIBSVM file stands " +
+			"after its label, as in 1:0.5", Err: ErrColumns}
 	}
 	for _, d := range o.Drop {
 		if d != LibSVMTarget && d != LibSVMWeight && d != LibSVMSource {
-			return nil, &Error{Name: name, Column: d, Msg: "columns of a LIBSVM file cannot be left out", Err: ErrColumns}
+			return nil, &Error{Name: name, Column: d, Msg: "columns of a LIBSVM file cannot be left out",
+				Err: ErrColumns}
 		}
 	}
 	if len(o.Categorical) > 0 {
-		return nil, &Error{Name: name, Column: o.Categorical[0], Msg: "a LIBSVM file has numbers only, no categorical columns", Err: ErrColumns}
+		return nil, &Error{Name: name, Column: o.Categorical[0], Msg: "a LIBSVM file has numbers only, no " +
+			"categorical columns", Err: ErrColumns}
 	}
 	if !p.label {
 		p.out.TargetName = ""
@@ -238,7 +247,8 @@ func newSVMParser(name string, o *Options) (*svmParser, error) {
 		for j, c := range p.out.Columns {
 			k, err := strconv.Atoi(c.Name)
 			if err != nil || k < 0 || c.Kind != Numeric {
-				return nil, &Error{Name: name, Column: c.Name, Msg: "the model was trained on named columns; a LIBSVM file has numbered ones only", Err: ErrColumns}
+				return nil, &Error{Name: name, Column: c.Name, Msg: "the model was trained on named columns; a LIBSVM " +
+					"file has numbered ones only", Err: ErrColumns}
 			}
 			p.columns[k] = int32(j)
 		}
@@ -294,7 +304,8 @@ func (p *svmParser) row(c *svmChunk, text []byte) bool {
 	}
 	if p.label {
 		if bytes.IndexByte(label, ',') >= 0 {
-			c.fail(r, 0, LibSVMTarget, ErrValue, "%s: several labels for one row are not understood", quote(string(label)))
+			c.fail(r, 0, LibSVMTarget, ErrValue, "%s: several labels for one row are not understood",
+				quote(string(label)))
 			return false
 		}
 		if _, fault := parseNumber(label, 64); fault != numberFine && p.rule.fixed == nil {

@@ -15,10 +15,9 @@ type decimal struct {
 	neg bool
 }
 
-// scan reads a decimal number of at most 19 digits that starts at b[i] and
-// returns where it ends: the first byte that is not part of it. Of anything else
-// ok is false, and the caller must look closer. b must end in a byte that no
-// number has (the parsers see to a newline).
+// scan reads a decimal number of at most 19 digits that starts at b[i]. It returns the position of
+// the first byte that is not part of it. For anything else ok is false, and the caller must use the
+// slow way. b must end in a byte that no number has (the parsers append a newline).
 func scan(b []byte, i int) (d decimal, end int, ok bool) {
 	if i >= len(b) {
 		return d, i, false
@@ -72,12 +71,12 @@ func scan(b []byte, i int) (d decimal, end int, ok bool) {
 
 // float32 returns the nearest float32, or false when it cannot tell.
 //
-// float64(m) and its product or quotient with 10^|exp|, exact in float64, are each
-// rounded once: x is within 2 units of its last place of the number. Where the 29
-// bits that a float32 has not are further than that from a tie, rounding x gives
-// the nearest float32 of the number itself; strconv is asked about the others, one
-// in fifty million of random ones. (The idea of W. Clinger, "How to read floating
-// point numbers accurately", PLDI 1990, with room for error in place of exactness.)
+// float64(m) and its product or quotient with 10^|exp|, which is exact in float64, are each rounded
+// once. x is therefore within 2 units of its last place of the number. A float64 has 29 bits more
+// than a float32. Where these are further than 2 units from a tie, rounding x gives the nearest
+// float32 of the number itself. Otherwise strconv decides, for one in fifty million random numbers.
+// (The idea is that of W. Clinger, "How to read floating point numbers accurately", PLDI 1990, with
+// a margin for error instead of exactness.)
 func (d decimal) float32() (float32, bool) {
 	x := float64(d.m)
 	if d.exp < 0 {
@@ -88,7 +87,8 @@ func (d decimal) float32() (float32, bool) {
 	const tie, near = 1 << 28, 4
 	low := math.Float64bits(x) & (1<<29 - 1)
 	// Below 2⁻¹²⁶ a float32 has fewer bits; above MaxFloat32 there is none.
-	if low-(tie-near) <= 2*near && !(d.exp == 0 && d.m <= 1<<53) || x > math.MaxFloat32 || x < 0x1p-126 && x != 0 {
+	if low-(tie-near) <= 2*near && !(d.exp == 0 && d.m <= 1<<53) || x > math.MaxFloat32 ||
+		x < 0x1p-126 && x != 0 {
 		return 0, false
 	}
 	if d.neg {

@@ -15,17 +15,21 @@ func TestParseNumber(t *testing.T) {
 		t.Helper()
 		want32, err32 := strconv.ParseFloat(s, 32)
 		got32, fault := parseNumber([]byte(s), 32)
-		if (err32 == nil) != (fault == numberFine) || err32 == nil && math.Float64bits(got32) != math.Float64bits(want32) {
+		if (err32 == nil) != (fault == numberFine) || err32 == nil &&
+			math.Float64bits(got32) != math.Float64bits(want32) {
 			t.Fatalf("%s: %v (%v), want %v (%v)", s, got32, fault, want32, err32)
 		}
 		want64, err64 := strconv.ParseFloat(s, 64)
 		got64, fault := parseNumber([]byte(s), 64)
-		if (err64 == nil) != (fault == numberFine) || err64 == nil && math.Float64bits(got64) != math.Float64bits(want64) {
+		if (err64 == nil) != (fault == numberFine) || err64 == nil &&
+			math.Float64bits(got64) != math.Float64bits(want64) {
 			t.Fatalf("%s: %v (%v), want %v (%v)", s, got64, fault, want64, err64)
 		}
 	}
-	for _, s := range []string{"0", "-0", "+1", ".5", "5.", "1e5", "1E-5", "1e+05", "16777217", "16777216.0000001", "1e38", "3.4028235e38", "3.4028236e38", "1e39", "1e-45", "1e-46", "1.17549435e-38",
-		"9007199254740993", "18446744073709551616", "00000000000000000000001", "1e0000000000000000001", "0.000000000000000000000000000000000000000000001", "1e-320", "1e310", "123456789012345678901234567890"} {
+	for _, s := range []string{"0", "-0", "+1", ".5", "5.", "1e5", "1E-5", "1e+05", "16777217",
+		"16777216.0000001", "1e38", "3.4028235e38", "3.4028236e38", "1e39", "1e-45", "1e-46", "1.17549435e-38",
+		"9007199254740993", "18446744073709551616", "00000000000000000000001", "1e0000000000000000001",
+		"0.000000000000000000000000000000000000000000001", "1e-320", "1e310", "123456789012345678901234567890"} {
 		check(s)
 	}
 	for range 40000 {

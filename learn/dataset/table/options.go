@@ -44,46 +44,50 @@ type Options struct {
 	Weight      string   // the column of row weights; "" for none
 	Categorical []string // columns to read as levels even where they look like numbers
 	Drop        []string // columns to leave out
-	Unread      []string // columns to leave out where they are there: no error where not, or in a format that has none of the name
-	Task        Task     // what the target is for
-	KeepSource  bool     // the source column is a feature as well
+	// columns to leave out where they are there: no error where not, or in a format that has none of
+	// the name
+	Unread     []string
+	Task       Task // what the target is for
+	KeepSource bool // the source column is a feature as well
 	// AbsentMissing has what lines of LIBSVM leave out read as missing, as XGBoost reads it, not
 	// as 0. With Like, its field of that name decides.
 	AbsentMissing bool
 	NoHeader      bool // the first line is data; columns are then called "#1", "#2", ...
-	Separator     byte // between fields; zero: the format's (a comma; a semicolon if the first line has no comma)
+	// between fields; zero: the format's (a comma; a semicolon if the first line has no comma)
+	Separator byte
 
 	// Missing lists the texts that stand for a missing value, beside blanks; nil is
 	// "", "?", "NA", "N/A", "null", "NULL", "nan", "NaN", "NAN".
 	Missing []string
 
-	// How numbers and dates are written; with Like, what is left open here is its Reading's. A
-	// column whose texts would be numbers or dates written in another way is an error, which
-	// says which way: it is not taken for one of categories, unless Categorical has it.
+	// How numbers and dates are written; with Like, fields left zero here come from its Reading. A
+	// column whose texts would be numbers or dates written in another way is an error, which names
+	// that way. It is not taken for a categorical column unless Categorical lists it.
 	Decimal   string   // the decimal mark: "." or ","; "" is "."
 	Thousands string   // the mark between groups of three digits: one of , . ' _ and a blank; "" is None
 	Symbols   []string // texts before or after numbers that are not read: $, €, %, kg
-	Dates     string   // the order of dates: "ymd", "dmy" or "mdy"; "" is None. Dates are days since 1970-01-01, times fractions of a day
+	// the order of dates: "ymd", "dmy" or "mdy"; "" is None. Dates are days since 1970-01-01, times
+	// fractions of a day
+	Dates string
 
 	ID []string // columns that are carried along in Table.ID and are no features
 
 	// Extra has columns that Like does not have left out, where they are an error otherwise.
 	Extra bool
 
-	// Like asks for data of the same form as this table (its rows do not matter):
-	// columns are found by name and put in its order, and it is an error if one is
-	// missing or there is one more; levels that it does not have become missing
-	// values, with a warning; the target, source and weight may be absent, but
-	// where they are there, classes and sources must be its own.
+	// Like requires data of the same form as this table; its rows do not matter. Columns are found
+	// by name and put in its order, and a missing or additional column is an error. Levels that it
+	// does not have become missing values, with a warning. The target, source and weight may be
+	// absent; classes and sources that are present must be its own.
 	Like *Table
 
 	// Storage says how features are kept. Learners that need every cell ask for DenseStorage, and
 	// get an error where it would take too much memory.
 	Storage Storage
 
-	// Classes, if not nil, are those that the target may have: the codes are their places in
-	// this list, and another one is an error. Rows of one class alone are then as good as
-	// any. Like, where given, has its own.
+	// Classes, if not nil, are those that the target may have: the codes are their places in this
+	// list, and another one is an error. Rows of a single class are then acceptable. Like, where
+	// given, has its own.
 	Classes []string
 
 	// Labels is the file of labels that belongs to an IDX file of images (it may be
@@ -108,7 +112,7 @@ type Options struct {
 var DefaultMissing = []string{"", "?", "NA", "N/A", "null", "NULL", "nan", "NaN", "NAN"}
 
 const (
-	autoClasses = 32      // integers with at most so many values are classes, unless told
+	autoClasses = 32      // integers with at most this many values are classes by default
 	maxClasses  = 1 << 16 // of a target that is said to be a class
 	maxColumns  = 1 << 20 // of any table: each costs some hundred bytes even without rows
 )

@@ -2,16 +2,16 @@ package table
 
 import "strconv"
 
-// Features are float32, which tells whole numbers apart up to 2²⁴ and from there on only
-// some: seconds since 1970 are rounded to multiples of 128. What a model then cannot see is
-// worth a warning, when it happens: that values which differ in the input became one.
+// Features are float32, which distinguishes all whole numbers only up to 2²⁴. Seconds since 1970
+// are rounded to multiples of 128. A warning reports when this merges values that differ in the
+// input.
 
 // coarse is where float32 begins to leave out whole numbers.
 const coarse = 1 << 24
 
-// mostLarge bounds how many values of a column a chunk remembers. Values of a column that
-// merge at all do so often: with 4096 of them, of which a float32 stands for two or more,
-// some pair is found among any that are not spread over more than a million.
+// mostLarge bounds how many values of a column a chunk remembers. Values of a column that merge at
+// all do so often. With 4096 values, each standing for two or more in float32, some pair is found
+// unless they are spread over more than a million.
 const mostLarge = 4096
 
 // large are values of one column in one chunk from coarse on, by what float32 makes of
@@ -71,7 +71,8 @@ func (b *builder) mergeLarge(c *chunk) {
 func (b *builder) warnMerged() {
 	for j, m := range b.merged {
 		if m.line > 0 && b.out.Columns[j].Kind == Numeric {
-			b.out.warn("column %s: features are float32, in which %s and %s (line %d) are one number, and so perhaps are others: subtract a constant or divide the column first, or drop it if it is an identifier",
+			b.out.warn("column %s: features are float32, in which %s and %s (line %d) are one number, and so "+
+				"perhaps are others: subtract a constant or divide the column first, or drop it if it is an identifier",
 				quote(b.out.Columns[j].Name), plain(m.values[0]), plain(m.values[1]), m.line)
 		}
 	}

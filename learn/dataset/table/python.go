@@ -6,12 +6,11 @@ import (
 	"math/bits"
 )
 
-// pythonRandom draws as Python's random.Random does when seeded with a string, so
-// that splits can be made here that were first made there. It is the Mersenne
-// twister MT19937 of M. Matsumoto and T. Nishimura (ACM TOMACS 8(1):3-30, 1998),
-// seeded by init_by_array with the string and its SHA-512, as one big-endian
-// number, in 32-bit words from the low end. For anything else math/rand/v2 is the
-// better choice.
+// pythonRandom draws as Python's random.Random does when seeded with a string, so that splits can
+// be made here that were first made there. It is the Mersenne twister MT19937 of M. Matsumoto and
+// T. Nishimura (ACM TOMACS 8(1):3-30, 1998), seeded by init_by_array. The key is the string and its
+// SHA-512, as one big-endian number, in 32-bit words from the low end. For other purposes
+// math/rand/v2 is the better choice.
 type pythonRandom struct {
 	state [624]uint32
 	next  int

@@ -13,10 +13,9 @@ import (
 	"strings"
 )
 
-// Read reads a table. name is for messages, and for the format where Options do
-// not say it: .csv, .tsv or .tab, .libsvm or .svm, and idx for IDX, each perhaps
-// with .gz; any other name is decided by the first bytes. Gzip is recognised by its
-// first bytes, not by the name.
+// Read reads a table. name appears in messages, and gives the format where Options do not: .csv,
+// .tsv or .tab, .libsvm or .svm, and idx for IDX, each perhaps with .gz. For any other name the
+// first bytes decide. Gzip is recognised by its first bytes, not by the name.
 //
 // Errors are of type *Error, with the line, the row and the column where there is
 // one; warnings are in the table. Time is linear in the input; memory beyond the
@@ -68,8 +67,10 @@ func Read(r io.Reader, name string, opts *Options) (*Table, error) {
 			}
 		}
 	}
-	if sep == '"' || sep == '\n' || sep == '\r' || sep >= 0x80 || sep-'0' <= 9 || sep == '.' || sep == '-' || sep == '+' || sep|0x20 == 'e' {
-		return nil, &Error{Name: name, Msg: fmt.Sprintf("%q cannot separate fields", sep), Option: "Separator", Err: ErrSyntax}
+	if sep == '"' || sep == '\n' || sep == '\r' || sep >= 0x80 || sep-'0' <= 9 || sep == '.' || sep == '-' ||
+		sep == '+' || sep|0x20 == 'e' {
+		return nil, &Error{Name: name, Msg: fmt.Sprintf("%q cannot separate fields", sep),
+			Option: "Separator", Err: ErrSyntax}
 	}
 	return readDelimited(in, name, &o, dialect{sep: sep, quotes: true})
 }
@@ -84,7 +85,8 @@ func Open(fsys fs.FS, name string, opts *Options) (*Table, error) {
 	}
 	defer f.Close()
 	if base := path.Base(name); o.Labels == nil && strings.Contains(base, "images-idx") {
-		labels := path.Join(path.Dir(name), strings.NewReplacer("images-idx3", "labels-idx1", "images-idx4", "labels-idx1").Replace(base))
+		labels := path.Join(path.Dir(name), strings.NewReplacer("images-idx3", "labels-idx1", "images-idx4",
+			"labels-idx1").Replace(base))
 		if labels != name {
 			g, err := fsys.Open(labels)
 			if err == nil {
@@ -102,10 +104,12 @@ func Open(fsys fs.FS, name string, opts *Options) (*Table, error) {
 func open(r io.Reader, name string) (*bufio.Reader, error) {
 	in := bufio.NewReaderSize(r, 1<<16)
 	magic, _ := in.Peek(6)
-	for _, m := range []struct{ magic, what string }{{"PK\x03\x04", "a zip archive"}, {"\xfd7zXZ\x00", "compressed with xz"},
-		{"\x28\xb5\x2f\xfd", "compressed with zstd"}, {"BZh", "compressed with bzip2"}, {"PAR1", "a Parquet file"}, {"ARROW1", "an Arrow file"}} {
+	for _, m := range []struct{ magic, what string }{{"PK\x03\x04", "a zip archive"},
+		{"\xfd7zXZ\x00", "compressed with xz"}, {"\x28\xb5\x2f\xfd", "compressed with zstd"},
+		{"BZh", "compressed with bzip2"}, {"PAR1", "a Parquet file"}, {"ARROW1", "an Arrow file"}} {
 		if bytes.HasPrefix(magic, []byte(m.magic)) {
-			return nil, &Error{Name: name, Msg: "is " + m.what + "; of the compressed forms only gzip is read", Err: ErrSyntax}
+			return nil, &Error{Name: name, Msg: "is " + m.what +
+				"; of the compressed forms only gzip is read", Err: ErrSyntax}
 		}
 	}
 	if len(magic) < 2 || magic[0] != 0x1f || magic[1] != 0x8b {
@@ -152,8 +156,8 @@ func byName(name string) Format {
 	return Auto
 }
 
-// byContent guesses from the first bytes: IDX by its magic number, LIBSVM by a
-// colon in each field but the first, TSV by a tab in the first line.
+// byContent guesses the format from the first bytes: IDX by its magic number, LIBSVM by a colon in
+// each field but the first, TSV by a tab in the first line.
 func byContent(head []byte) Format {
 	if len(head) >= 4 && head[0] == 0 && head[1] == 0 && idxSize(head[2]) > 0 {
 		return IDX

@@ -10,23 +10,25 @@ import (
 	"unicode/utf8"
 )
 
-// Reading says how the texts of a table are written. A table has the Reading that it was read
-// with, and a model keeps it, so that data to come are read in the same way: see Options.Like.
+// Reading says how the texts of a table are written. A table has the Reading that it was read with,
+// and a model keeps it, so that later data are read in the same way: see Options.Like.
 type Reading struct {
 	Decimal   string   `json:"decimal,omitempty"`   // the decimal mark, "." or ","; "" is "."
 	Thousands string   `json:"thousands,omitempty"` // the mark between groups of three digits; "" is none
 	Symbols   []string `json:"symbols,omitempty"`   // texts around numbers that are not read, such as $ and %
 	Dates     string   `json:"dates,omitempty"`     // the order of dates: "ymd", "dmy" or "mdy"; "" is none
 	DateOf    []string `json:"date_of,omitempty"`   // the columns that hold dates, found in training
-	Missing   []string `json:"missing"`             // texts for a missing value, beside blanks; nil is DefaultMissing
-	Separator string   `json:"separator,omitempty"` // between fields, where it was asked for
+	// texts for a missing value, beside blanks; nil is DefaultMissing
+	Missing   []string `json:"missing"`
+	Separator string   `json:"separator,omitempty"` // between fields, if requested
 	NoHeader  bool     `json:"no_header,omitempty"`
 	ID        []string `json:"id,omitempty"` // columns that are carried along and are no features
 }
 
 // IsZero reports whether the Reading says nothing.
 func (r *Reading) IsZero() bool {
-	return r.plain() && r.Dates == "" && r.Missing == nil && r.Separator == "" && !r.NoHeader && len(r.ID) == 0 && len(r.DateOf) == 0
+	return r.plain() && r.Dates == "" && r.Missing == nil && r.Separator == "" && !r.NoHeader &&
+		len(r.ID) == 0 && len(r.DateOf) == 0
 }
 
 // None stands, as Options.Thousands and Options.Dates, for what the zero value means without
@@ -35,13 +37,15 @@ const None = "none"
 
 // reading is the Reading that the options ask for; what they leave open is that of Like.
 func (o *Options) reading() Reading {
-	r := Reading{Decimal: o.Decimal, Thousands: o.Thousands, Symbols: o.Symbols, Dates: o.Dates, Missing: o.Missing, NoHeader: o.NoHeader, ID: o.ID}
+	r := Reading{Decimal: o.Decimal, Thousands: o.Thousands, Symbols: o.Symbols, Dates: o.Dates,
+		Missing: o.Missing, NoHeader: o.NoHeader, ID: o.ID}
 	if o.Separator != 0 {
 		r.Separator = string(rune(o.Separator))
 	}
 	if o.Like != nil {
 		was := &o.Like.Reading
-		for _, f := range []struct{ to, from *string }{{&r.Decimal, &was.Decimal}, {&r.Thousands, &was.Thousands}, {&r.Dates, &was.Dates}} {
+		for _, f := range []struct{ to, from *string }{{&r.Decimal, &was.Decimal}, {&r.Thousands, &was.Thousands},
+			{&r.Dates, &was.Dates}} {
 			if *f.to == "" {
 				*f.to = *f.from
 			}
@@ -74,14 +78,16 @@ func (o *Options) reading() Reading {
 
 // plainForm refuses options that a format with numbers in one form has no use for.
 func (o *Options) plainForm(name, format string) error {
-	if len(o.ID) > 0 || o.Decimal != "" || o.Thousands != "" || o.Symbols != nil || o.Dates != "" || o.Missing != nil || o.Separator != 0 {
-		return &Error{Name: name, Msg: format + " has numbers in one form only: no separators, marks, symbols, dates, texts for missing values or columns to carry along", Err: ErrColumns}
+	if len(o.ID) > 0 || o.Decimal != "" || o.Thousands != "" || o.Symbols != nil || o.Dates != "" ||
+		o.Missing != nil || o.Separator != 0 {
+		return &Error{Name: name, Msg: format + " has numbers in one form only: no separators, marks, symbols, " +
+			"dates, texts for missing values or columns to carry along", Err: ErrColumns}
 	}
 	return nil
 }
 
-// thousandsMarks are the marks that may stand between groups of digits. A blank stands for those
-// that do not break a line as well.
+// thousandsMarks are the marks that may stand between groups of digits. A blank stands for no-break
+// spaces as well.
 var thousandsMarks = []string{",", ".", "'", "_", " "}
 
 // check refuses marks that cannot be what they are said to be.
@@ -93,13 +99,16 @@ func (r *Reading) check(name string) error {
 		return fail("Decimal", "%s is no decimal mark: a point or a comma is", quote(r.Decimal))
 	}
 	if r.Thousands != "" && !slices.Contains(thousandsMarks, r.Thousands) {
-		return fail("Thousands", "%s cannot stand between groups of digits: one of , . ' _ and a blank can", quote(r.Thousands))
+		return fail("Thousands", "%s cannot stand between groups of digits: one of , . ' _ and a blank can",
+			quote(r.Thousands))
 	}
 	if d := r.Decimal; r.Thousands != "" && (r.Thousands == d || d == "" && r.Thousands == ".") {
-		return fail("Thousands", "%s is the decimal mark and cannot stand between groups of digits as well", quote(r.Thousands))
+		return fail("Thousands", "%s is the decimal mark and cannot stand between groups of digits as well",
+			quote(r.Thousands))
 	}
 	for _, u := range r.Symbols {
-		if u == "" || strings.ContainsFunc(u, func(c rune) bool { return unicode.IsDigit(c) }) || strings.Trim(u, " \t") != u || strings.ContainsAny(u[:1], "+-.,") {
+		if u == "" || strings.ContainsFunc(u, func(c rune) bool { return unicode.IsDigit(c) }) ||
+			strings.Trim(u, " \t") != u || strings.ContainsAny(u[:1], "+-.,") {
 			return fail("Symbols", "%s cannot be a unit: it is blank, or could be part of a number", quote(u))
 		}
 	}
@@ -143,8 +152,8 @@ func (r *Reading) value(text []byte, bits int, date bool) (float64, numberFault)
 	return days, numberFine
 }
 
-// bare appends the number in text to dst as programs write it: units and marks between groups
-// are left out, and the decimal mark is a point.
+// bare appends the number in text to dst as programs write it. It omits units and marks between
+// groups, and writes a point for the decimal mark.
 func (r *Reading) bare(dst, text []byte) ([]byte, bool) {
 	s := asciiMinus(trimBlanks(text))
 	signed := false
@@ -246,7 +255,8 @@ var blankMarks = []string{" ", "\u00a0", "\u202f", "\u2009"}
 
 // trimBlanks takes blanks off both ends, those that do not break a line too.
 func trimBlanks(s []byte) []byte {
-	return bytes.TrimFunc(s, func(c rune) bool { return c == ' ' || c == '\t' || c == '\u00a0' || c == '\u202f' || c == '\u2009' })
+	return bytes.TrimFunc(s,
+		func(c rune) bool { return c == ' ' || c == '\t' || c == '\u00a0' || c == '\u202f' || c == '\u2009' })
 }
 
 // unitsOf appends the symbols that stand before or after what may be a number and that are no
@@ -255,7 +265,8 @@ func trimBlanks(s []byte) []byte {
 // 1 lb are not the same number.
 func unitsOf(units []string, text []byte) []string {
 	note := func(c rune) {
-		if (unicode.Is(unicode.Sc, c) || c == '%' || c == '‰' || c == '°') && !slices.Contains(units, string(c)) && len(units) < 8 {
+		if (unicode.Is(unicode.Sc, c) || c == '%' || c == '‰' || c == '°') &&
+			!slices.Contains(units, string(c)) && len(units) < 8 {
 			units = append(units, string(c))
 		}
 	}

@@ -37,27 +37,55 @@ func TestDisguisedNumbers(t *testing.T) {
 		o     table.Options
 		first []float64
 	}{
-		{"decimal comma", []string{"1,5", "2,25", "-3,125"}, []string{`x.csv:2 (row 1): column "x": "1,5" is read as a word, but 24 of the first 24 values are numbers`, `Options.Decimal "," ("1,5" is then 1.5)`}, table.Options{Decimal: ","}, []float64{1.5, 2.25, -3.125}},
-		{"thousands", []string{"1,234", "12", "1,234,567.5"}, []string{`Options.Thousands "," ("1,234" is then 1234)`}, table.Options{Thousands: ","}, []float64{1234, 12, 1234567.5}},
-		{"either", []string{"1,234", "5,678"}, []string{`Options.Thousands "," ("1,234" is then 1234)`, `or Options.Decimal "," ("1,234" is then 1.234)`}, table.Options{Thousands: ","}, []float64{1234, 5678}},
-		{"european", []string{"1.234,5", "17"}, []string{`Options.Decimal "," with Options.Thousands "."`}, table.Options{Decimal: ",", Thousands: "."}, []float64{1234.5, 17}},
-		{"swiss", []string{"1'234", "17"}, []string{`Options.Thousands "'"`}, table.Options{Thousands: "'"}, []float64{1234, 17}},
-		{"blanks", []string{"1 234", "17", "1\u202f234\u00a0567"}, []string{`Options.Thousands " "`}, table.Options{Thousands: " "}, []float64{1234, 17, 1234567}},
-		{"dollars", []string{"$12", "$1.5", "-$3"}, []string{`Options.Symbols "$" ("$12" is then 12)`}, table.Options{Symbols: []string{"$"}}, []float64{12, 1.5, -3}},
-		{"dollars and thousands", []string{"$1,234.50", "$2"}, []string{`Options.Thousands "," with Options.Symbols "$"`}, table.Options{Thousands: ",", Symbols: []string{"$"}}, []float64{1234.5, 2}},
-		{"euros", []string{"12 €", "1,5 €"}, []string{`Options.Decimal "," with Options.Symbols "€"`}, table.Options{Decimal: ",", Symbols: []string{"€"}}, []float64{12, 1.5}},
-		{"india", []string{"12,34,567", "1,234", "5"}, []string{`Options.Thousands "," ("12,34,567" is then 1234567)`}, table.Options{Thousands: ","}, []float64{1234567, 1234, 5}},
-		{"kilograms", []string{"12.3 kg", "-4 kg", "5"}, []string{`Options.Symbols "kg" ("12.3 kg" is then 12.3)`}, table.Options{Symbols: []string{"kg"}}, []float64{12.3, -4, 5}},
-		{"minus of print", []string{"\u22121,5", "2,5"}, []string{`Options.Decimal ","`}, table.Options{Decimal: ","}, []float64{-1.5, 2.5}},
-		{"per cent", []string{"45%", "7.5 %"}, []string{`Options.Symbols "%"`}, table.Options{Symbols: []string{"%"}}, []float64{45, 7.5}},
-		{"a few words", []string{"1,5", "2,5", "3,5", "unknown"}, []string{"18 of the first 24 values are numbers", `Options.Decimal ","`}, table.Options{Decimal: ",", Missing: []string{"unknown"}}, []float64{1.5, 2.5, 3.5, math.NaN()}},
-		{"dates", []string{"2024-03-31", "1969-12-31"}, []string{`dates or times`, `Options.Dates "ymd" (days since 1970-01-01)`}, table.Options{Dates: "ymd"}, []float64{days(2024, 3, 31), -1}},
-		{"german dates", []string{"31.03.2024", "1.2.2000"}, []string{`Options.Dates "dmy"`}, table.Options{Dates: "dmy"}, []float64{days(2024, 3, 31), days(2000, 2, 1)}},
-		{"american dates", []string{"3/31/24", "2/1/2000"}, []string{`Options.Dates "mdy"`}, table.Options{Dates: "mdy"}, []float64{days(2024, 3, 31), days(2000, 2, 1)}},
-		{"ambiguous dates", []string{"1/2/2024", "3/4/2024"}, []string{`Options.Dates "dmy" (the day first: days since 1970-01-01), or Options.Dates "mdy" (the month first`}, table.Options{Dates: "mdy"}, []float64{days(2024, 1, 2), days(2024, 3, 4)}},
-		{"named months", []string{"31 Mar 2024", "Feb 1, 2000", "01-Jan-1970"}, []string{`Options.Dates "ymd"`}, table.Options{Dates: "ymd"}, []float64{days(2024, 3, 31), days(2000, 2, 1), 0}},
-		{"date and time", []string{"2024-03-31T18:00:00Z", "2024-03-31 06:00", "2024-03-31T18:00:00+06:00"}, []string{`Options.Dates "ymd"`}, table.Options{Dates: "ymd"}, []float64{days(2024, 3, 31) + .75, days(2024, 3, 31) + .25, days(2024, 3, 31) + .5}},
-		{"times", []string{"12:00", "6:00 PM", "00:15:00"}, []string{`Options.Dates "ymd"`}, table.Options{Dates: "ymd"}, []float64{.5, .75, .25 / 24}},
+		{"decimal comma", []string{"1,5", "2,25", "-3,125"},
+			[]string{`x.csv:2 (row 1): column "x": "1,5" is read as a word, but 24 of the first 24 values are numbers`,
+				`Options.Decimal "," ("1,5" is then 1.5)`}, table.Options{Decimal: ","}, []float64{1.5, 2.25, -3.125}},
+		{"thousands", []string{"1,234", "12", "1,234,567.5"},
+			[]string{`Options.Thousands "," ("1,234" is then 1234)`}, table.Options{Thousands: ","},
+			[]float64{1234, 12, 1234567.5}},
+		{"either", []string{"1,234", "5,678"}, []string{`Options.Thousands "," ("1,234" is then 1234)`,
+			`or Options.Decimal "," ("1,234" is then 1.234)`}, table.Options{Thousands: ","}, []float64{1234, 5678}},
+		{"european", []string{"1.234,5", "17"}, []string{`Options.Decimal "," with Options.Thousands "."`},
+			table.Options{Decimal: ",", Thousands: "."}, []float64{1234.5, 17}},
+		{"swiss", []string{"1'234", "17"}, []string{`Options.Thousands "'"`}, table.Options{Thousands: "'"},
+			[]float64{1234, 17}},
+		{"blanks", []string{"1 234", "17", "1\u202f234\u00a0567"}, []string{`Options.Thousands " "`},
+			table.Options{Thousands: " "}, []float64{1234, 17, 1234567}},
+		{"dollars", []string{"$12", "$1.5", "-$3"}, []string{`Options.Symbols "$" ("$12" is then 12)`},
+			table.Options{Symbols: []string{"$"}}, []float64{12, 1.5, -3}},
+		{"dollars and thousands", []string{"$1,234.50", "$2"},
+			[]string{`Options.Thousands "," with Options.Symbols "$"`},
+			table.Options{Thousands: ",", Symbols: []string{"$"}}, []float64{1234.5, 2}},
+		{"euros", []string{"12 €", "1,5 €"}, []string{`Options.Decimal "," with Options.Symbols "€"`},
+			table.Options{Decimal: ",", Symbols: []string{"€"}}, []float64{12, 1.5}},
+		{"india", []string{"12,34,567", "1,234", "5"},
+			[]string{`Options.Thousands "," ("12,34,567" is then 1234567)`}, table.Options{Thousands: ","},
+			[]float64{1234567, 1234, 5}},
+		{"kilograms", []string{"12.3 kg", "-4 kg", "5"}, []string{`Options.Symbols "kg" ("12.3 kg" is then 12.3)`},
+			table.Options{Symbols: []string{"kg"}}, []float64{12.3, -4, 5}},
+		{"minus of print", []string{"\u22121,5", "2,5"}, []string{`Options.Decimal ","`},
+			table.Options{Decimal: ","}, []float64{-1.5, 2.5}},
+		{"per cent", []string{"45%", "7.5 %"}, []string{`Options.Symbols "%"`},
+			table.Options{Symbols: []string{"%"}}, []float64{45, 7.5}},
+		{"a few words", []string{"1,5", "2,5", "3,5", "unknown"},
+			[]string{"18 of the first 24 values are numbers", `Options.Decimal ","`},
+			table.Options{Decimal: ",", Missing: []string{"unknown"}}, []float64{1.5, 2.5, 3.5, math.NaN()}},
+		{"dates", []string{"2024-03-31", "1969-12-31"},
+			[]string{`dates or times`, `Options.Dates "ymd" (days since 1970-01-01)`}, table.Options{Dates: "ymd"},
+			[]float64{days(2024, 3, 31), -1}},
+		{"german dates", []string{"31.03.2024", "1.2.2000"}, []string{`Options.Dates "dmy"`},
+			table.Options{Dates: "dmy"}, []float64{days(2024, 3, 31), days(2000, 2, 1)}},
+		{"american dates", []string{"3/31/24", "2/1/2000"}, []string{`Options.Dates "mdy"`},
+			table.Options{Dates: "mdy"}, []float64{days(2024, 3, 31), days(2000, 2, 1)}},
+		{"ambiguous dates", []string{"1/2/2024", "3/4/2024"},
+			[]string{`Options.Dates "dmy" (the day first: days since 1970-01-01), or Options.Dates "mdy" (the month first`}, table.Options{Dates: "mdy"}, []float64{days(2024, 1, 2), days(2024, 3, 4)}},
+		{"named months", []string{"31 Mar 2024", "Feb 1, 2000", "01-Jan-1970"}, []string{`Options.Dates "ymd"`},
+			table.Options{Dates: "ymd"}, []float64{days(2024, 3, 31), days(2000, 2, 1), 0}},
+		{"date and time", []string{"2024-03-31T18:00:00Z", "2024-03-31 06:00", "2024-03-31T18:00:00+06:00"},
+			[]string{`Options.Dates "ymd"`}, table.Options{Dates: "ymd"},
+			[]float64{days(2024, 3, 31) + .75, days(2024, 3, 31) + .25, days(2024, 3, 31) + .5}},
+		{"times", []string{"12:00", "6:00 PM", "00:15:00"}, []string{`Options.Dates "ymd"`},
+			table.Options{Dates: "ymd"}, []float64{.5, .75, .25 / 24}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			text := columnOf(c.texts...)
@@ -94,7 +122,8 @@ func TestDisguisedNumbers(t *testing.T) {
 			}
 			// And names they are, if that is said.
 			o = table.Options{Target: "y", Categorical: []string{"x"}}
-			if got, err := table.Read(strings.NewReader(text), "x.csv", &o); err != nil || got.Columns[0].Kind != table.Categorical {
+			if got, err := table.Read(strings.NewReader(text), "x.csv", &o); err != nil ||
+				got.Columns[0].Kind != table.Categorical {
 				t.Error(err)
 			}
 			// The target likewise.
@@ -104,7 +133,8 @@ func TestDisguisedNumbers(t *testing.T) {
 			if o.Missing == nil && (err != nil || math.Abs(got.Target[0]-c.first[0]) > 1e-12*math.Abs(c.first[0])) {
 				t.Error(got, err)
 			}
-			if _, err = table.Read(strings.NewReader(text), "x.csv", &table.Options{Target: "x"}); err == nil || !strings.Contains(err.Error(), `Options.Task "classification"`) {
+			if _, err = table.Read(strings.NewReader(text), "x.csv", &table.Options{Target: "x"}); err == nil ||
+				!strings.Contains(err.Error(), `Options.Task "classification"`) {
 				t.Errorf("target: %v", err)
 			}
 		})
@@ -113,13 +143,16 @@ func TestDisguisedNumbers(t *testing.T) {
 
 // Words that look like numbers a little are words.
 func TestWordsAreWords(t *testing.T) {
-	for _, texts := range [][]string{{"A4", "A5"}, {"2nd", "3rd"}, {"4wd", "2wd"}, {"10-20", "20-30"}, {"1.2.10", "1.3.4"}, {"0x1F", "0x2A"}, {"true", "false"}, {"yes", "no"}, {"12,34,5", "1,2,3"}, {"192.168.0.1", "10.0.0.1"}, {"5:1", "4:1"}, {"2024-13-01", "2024-02-30"}, {"$", "%"}, {"", "a", "b"}} {
+	for _, texts := range [][]string{{"A4", "A5"}, {"2nd", "3rd"}, {"4wd", "2wd"}, {"10-20", "20-30"},
+		{"1.2.10", "1.3.4"}, {"0x1F", "0x2A"}, {"true", "false"}, {"yes", "no"}, {"12,34,5", "1,2,3"},
+		{"192.168.0.1", "10.0.0.1"}, {"5:1", "4:1"}, {"2024-13-01", "2024-02-30"}, {"$", "%"}, {"", "a", "b"}} {
 		got, err := table.Read(strings.NewReader(columnOf(texts...)), "x.csv", &table.Options{Target: "y"})
 		if err != nil || got.Columns[0].Kind != table.Categorical {
 			t.Errorf("%q: %v", texts, err)
 		}
 	}
-	for _, texts := range [][]string{{"1e5", "2E-3"}, {" 7 ", "8"}, {"+1", "-1"}, {"007", "12"}, {"NA", "?", "1"}, {".5", "5."}} {
+	for _, texts := range [][]string{{"1e5", "2E-3"}, {" 7 ", "8"}, {"+1", "-1"}, {"007", "12"},
+		{"NA", "?", "1"}, {".5", "5."}} {
 		got, err := table.Read(strings.NewReader(columnOf(texts...)), "x.csv", &table.Options{Target: "y"})
 		if err != nil || got.Columns[0].Kind != table.Numeric {
 			t.Errorf("%q: %v", texts, err)
@@ -139,23 +172,29 @@ func TestWordAmongNumbers(t *testing.T) {
 			fmt.Fprintf(&b, "%d.5,%c\n", i, "ab"[i%2])
 		}
 		_, err := table.Read(strings.NewReader(b.String()), "x.csv", &table.Options{Target: "y"})
-		if err == nil || !strings.Contains(err.Error(), fmt.Sprintf(`x.csv:%d (row %d): column "x": "-" is not a number`, row+2, row+1)) || !strings.Contains(err.Error(), `Options.Missing "-"`) {
+		if err == nil || !strings.Contains(err.Error(),
+			fmt.Sprintf(`x.csv:%d (row %d): column "x": "-" is not a number`, row+2, row+1)) ||
+			!strings.Contains(err.Error(), `Options.Missing "-"`) {
 			t.Error(err)
 		}
-		got, err := table.Read(strings.NewReader(b.String()), "x.csv", &table.Options{Target: "y", Missing: []string{"-"}})
+		got, err := table.Read(strings.NewReader(b.String()), "x.csv",
+			&table.Options{Target: "y", Missing: []string{"-"}})
 		if err != nil || got.Missing() != 1 {
 			t.Error(got, err)
 		}
 	}
 	// A mark in a later row is named as well.
 	text := columnOf("1.5") + "\"1,5\",2,n\n"
-	if _, err := table.Read(strings.NewReader(text), "x.csv", &table.Options{Target: "y"}); err == nil || !strings.Contains(err.Error(), `Options.Decimal ","`) {
+	if _, err := table.Read(strings.NewReader(text), "x.csv", &table.Options{Target: "y"}); err == nil ||
+		!strings.Contains(err.Error(), `Options.Decimal ","`) {
 		t.Error(err)
 	}
 }
 
 func TestMarksThatCannotBe(t *testing.T) {
-	for _, o := range []table.Options{{Decimal: ";"}, {Thousands: "x"}, {Thousands: "."}, {Decimal: ",", Thousands: ","}, {Symbols: []string{""}}, {Symbols: []string{"2x"}}, {Symbols: []string{"-"}}, {Dates: "dym"}} {
+	for _, o := range []table.Options{{Decimal: ";"}, {Thousands: "x"}, {Thousands: "."},
+		{Decimal: ",", Thousands: ","}, {Symbols: []string{""}}, {Symbols: []string{"2x"}},
+		{Symbols: []string{"-"}}, {Dates: "dym"}} {
 		_, err := table.Read(strings.NewReader("a;b\n1;2\n"), "x.csv", &o)
 		var e *table.Error
 		if err == nil {
@@ -165,8 +204,10 @@ func TestMarksThatCannotBe(t *testing.T) {
 		}
 	}
 	// A Like's marks can be taken back.
-	like := read(t, "a;y\n1,5;2\n2,5;3\n", "x.csv", &table.Options{Decimal: ",", Thousands: ".", Dates: "dmy", Target: "y", Task: table.Regression})
-	got := read(t, "a;y\n1.5;2\n", "x.csv", &table.Options{Like: like.Schema(), Decimal: ".", Thousands: table.None, Dates: table.None})
+	like := read(t, "a;y\n1,5;2\n2,5;3\n", "x.csv",
+		&table.Options{Decimal: ",", Thousands: ".", Dates: "dmy", Target: "y", Task: table.Regression})
+	got := read(t, "a;y\n1.5;2\n", "x.csv", &table.Options{Like: like.Schema(), Decimal: ".",
+		Thousands: table.None, Dates: table.None})
 	if got.Columns[0].Values[0] != 1.5 {
 		t.Error(got.Columns[0].Values)
 	}
@@ -176,7 +217,8 @@ func TestMarksThatCannotBe(t *testing.T) {
 func TestID(t *testing.T) {
 	o := &table.Options{Target: "y", ID: []string{"key", "#1"}}
 	got := read(t, "n,key,a,y\n1,x1,5,u\n2,\"x,2\",6,v\n3,,7,u\n", "x.csv", o)
-	want := []table.Text{{Name: "key", Values: []string{"x1", "x,2", ""}}, {Name: "n", Values: []string{"1", "2", "3"}}}
+	want := []table.Text{{Name: "key", Values: []string{"x1", "x,2", ""}},
+		{Name: "n", Values: []string{"1", "2", "3"}}}
 	if d := cmp.Diff(want, got.ID); d != "" || len(got.Columns) != 1 {
 		t.Error(d, len(got.Columns))
 	}
@@ -191,9 +233,12 @@ func TestID(t *testing.T) {
 	if _, err := table.Read(strings.NewReader("a,y\n1,u\n"), "x.csv", o); err == nil {
 		t.Error("a column that is not there was carried along")
 	}
-	for name, text := range map[string]string{"x.svm": "1 1:2\n", "x.idx": "\x00\x00\x08\x02\x00\x00\x00\x01\x00\x00\x00\x01\x07"} {
-		for _, o := range []table.Options{{ID: []string{"key"}}, {Decimal: ","}, {Dates: "ymd"}, {Missing: []string{"-"}}} {
-			if _, err := table.Read(strings.NewReader(text), name, &o); err == nil || !strings.Contains(err.Error(), "has numbers in one form only") {
+	for name, text := range map[string]string{"x.svm": "1 1:2\n",
+		"x.idx": "\x00\x00\x08\x02\x00\x00\x00\x01\x00\x00\x00\x01\x07"} {
+		for _, o := range []table.Options{{ID: []string{"key"}}, {Decimal: ","}, {Dates: "ymd"},
+			{Missing: []string{"-"}}} {
+			if _, err := table.Read(strings.NewReader(text), name, &o); err == nil ||
+				!strings.Contains(err.Error(), "has numbers in one form only") {
 				t.Errorf("%s: %+v: %v", name, o, err)
 			}
 		}
@@ -226,7 +271,8 @@ func TestOddColumns(t *testing.T) {
 		fmt.Fprintf(&b, "%05d,%d,%d,n%d,%d,%d\n", 1000+i%7, i+1, 7*i%211, i, i*i%5, i%3)
 	}
 	got := said(read(t, b.String(), "x.csv", &table.Options{Target: "y"}))
-	for i, want := range []string{`column "zip": "01000" begins with a zero and is read as the number 1000; use Options.Categorical "zip"`,
+	for i, want := range []string{
+		`column "zip": "01000" begins with a zero and is read as the number 1000; use Options.Categorical "zip"`,
 		`the target "y" has 3 different integers, from 0 to 2, which are taken for classes; use Options.Task "regression"`,
 		`column "row" counts the rows: a model learns their order in the file from it; use Options.ID "row"`,
 		`column "user_id" has another number in every row, and the name of an identifier; use Options.ID "user_id"`,
@@ -238,7 +284,8 @@ func TestOddColumns(t *testing.T) {
 	if len(got) != 5 {
 		t.Errorf("%q", got)
 	}
-	got = said(read(t, b.String(), "x.csv", &table.Options{Target: "y", Task: table.Classification, Categorical: []string{"zip"}, ID: []string{"row", "user_id", "name"}}))
+	got = said(read(t, b.String(), "x.csv", &table.Options{Target: "y", Task: table.Classification,
+		Categorical: []string{"zip"}, ID: []string{"row", "user_id", "name"}}))
 	if len(got) != 0 {
 		t.Errorf("%q", got)
 	}
@@ -251,10 +298,12 @@ func TestOddColumns(t *testing.T) {
 // Dates against the time package.
 func TestDatesAgainstTime(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
-	layouts := map[string][]string{"ymd": {"2006-01-02", "2006/1/2", "2006-01-02T15:04:05Z07:00", "2 Jan 2006", "January 2, 2006", "2006-01-02 15:04:05.000"},
-		"dmy": {"02.01.2006", "2/1/2006", "02-01-2006 15:04"}, "mdy": {"01/02/2006", "1-2-2006", "1/2/2006 3:04:05 PM"}}
+	layouts := map[string][]string{"ymd": {"2006-01-02", "2006/1/2", "2006-01-02T15:04:05Z07:00", "2 Jan 2006",
+		"January 2, 2006", "2006-01-02 15:04:05.000"}, "dmy": {"02.01.2006", "2/1/2006", "02-01-2006 15:04"},
+		"mdy": {"01/02/2006", "1-2-2006", "1/2/2006 3:04:05 PM"}}
 	for range 2000 {
-		when := time.Date(1+rng.IntN(9998), 1, 1+rng.IntN(366), rng.IntN(24), rng.IntN(60), rng.IntN(60), 0, time.FixedZone("", 60*(rng.IntN(1440)-720)))
+		when := time.Date(1+rng.IntN(9998), 1, 1+rng.IntN(366), rng.IntN(24), rng.IntN(60), rng.IntN(60), 0,
+			time.FixedZone("", 60*(rng.IntN(1440)-720)))
 		for order, list := range layouts {
 			layout := list[rng.IntN(len(list))]
 			text := when.Format(layout)
@@ -263,7 +312,8 @@ func TestDatesAgainstTime(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := float64(parsed.Unix()) / 86400
-			got, err := table.Read(strings.NewReader("a,y\n1,\""+text+"\"\n2,\""+text+"\"\n"), "x.csv", &table.Options{Target: "y", Dates: order, Task: table.Regression})
+			got, err := table.Read(strings.NewReader("a,y\n1,\""+text+"\"\n2,\""+text+"\"\n"), "x.csv",
+				&table.Options{Target: "y", Dates: order, Task: table.Regression})
 			if err != nil || math.Abs(got.Target[0]-want) > 1e-9 {
 				t.Fatal(text, order, got, err, want)
 			}
@@ -273,7 +323,8 @@ func TestDatesAgainstTime(t *testing.T) {
 
 // The separator is seen in the first line, and a byte order mark, CRLF and quotes do no harm.
 func TestForms(t *testing.T) {
-	for _, text := range []string{"a;b;y\n1;2;u\n3;4;v\n", "a\tb\ty\n1\t2\tu\n3\t4\tv\n", "a|b|y\n1|2|u\n3|4|v\n", "\ufeffa,b,y\r\n\"1\",\"2\",u\r\n3,4,\"v\"\r\n"} {
+	for _, text := range []string{"a;b;y\n1;2;u\n3;4;v\n", "a\tb\ty\n1\t2\tu\n3\t4\tv\n",
+		"a|b|y\n1|2|u\n3|4|v\n", "\ufeffa,b,y\r\n\"1\",\"2\",u\r\n3,4,\"v\"\r\n"} {
 		got, err := table.Read(strings.NewReader(text), "x.csv", &table.Options{Target: "y"})
 		if err != nil {
 			t.Errorf("%q: %v", text, err)
@@ -323,7 +374,8 @@ func TestDigitsAsWords(t *testing.T) {
 			}
 			return strings.Join(all, "\n")
 		}
-		if got := read(write(form, 60), table.Options{}); !strings.Contains(got, `column "a"`) || !strings.Contains(got, "read as words") {
+		if got := read(write(form, 60), table.Options{}); !strings.Contains(got, `column "a"`) ||
+			!strings.Contains(got, "read as words") {
 			t.Errorf("%s: warnings %q", name, got)
 		}
 		if got := read(write(form, 60), table.Options{Categorical: []string{"a"}}); got != "" {

@@ -12,10 +12,9 @@ type dialect struct {
 	quotes bool
 }
 
-// field returns the field that begins at b[i], without blanks around it and
-// without its quotes; the place of the separator or newline that ends it; and how
-// many newlines it holds. Quotes inside are undoubled into scratch. b ends in a
-// newline.
+// field returns the field that begins at b[i], without surrounding blanks and without its quotes.
+// It also returns the position of the separator or newline that ends it, and the number of newlines
+// in it. Quotes inside are undoubled into scratch. b ends in a newline.
 func (d dialect) field(b []byte, i int, scratch *[]byte) (f []byte, end, lines int, fault string) {
 	for b[i] == ' ' || b[i] == '\t' && d.sep != '\t' {
 		i++
@@ -56,7 +55,8 @@ func (d dialect) field(b []byte, i int, scratch *[]byte) (f []byte, end, lines i
 		f = *scratch
 	}
 	lines = bytes.Count(f, newline)
-	for i++; i < len(b) && (b[i] == ' ' || b[i] == '\t' && d.sep != '\t' || b[i] == '\r' && i+1 < len(b) && b[i+1] == '\n'); {
+	for i++; i < len(b) && (b[i] == ' ' || b[i] == '\t' && d.sep != '\t' || b[i] == '\r' && i+1 < len(b) &&
+		b[i+1] == '\n'); {
 		i++
 	}
 	if i == len(b) || b[i] != d.sep && b[i] != '\n' {
@@ -181,11 +181,12 @@ type rowParser struct {
 
 func (p *rowParser) parse(b []byte) *chunk {
 	nf := len(p.roles)
-	// A record is at least a separator or newline for each field: what is given
-	// room here is never more than the block, however the header looks.
+	// A record has at least a separator or newline for each field. Memory allocated here therefore
+	// never exceeds the block, whatever the header says.
 	stride := min(bytes.Count(b, newline), len(b)/nf+1)
 	cols := len(p.out.Columns)
-	c := &chunk{stride: stride, vals: make([]float32, stride*cols), lines: make([]int32, 0, stride), dicts: make([]dictionary, cols)}
+	c := &chunk{stride: stride, vals: make([]float32, stride*cols), lines: make([]int32, 0, stride),
+		dicts: make([]dictionary, cols)}
 	if p.like {
 		c.unseen = make([]unseen, cols)
 	}
@@ -383,7 +384,8 @@ func (p *rowParser) notNumber(c *chunk, r, f int, text []byte, fault numberFault
 		if d, ok := p.reading.unmask([][]byte{text}); ok {
 			fixes = d.fixes(string(text))
 		}
-		fixes = append(fixes, Fix{Option: "Missing", Value: string(text), Effect: "if it means that the value is missing"})
+		fixes = append(fixes, Fix{Option: "Missing", Value: string(text),
+			Effect: "if it means that the value is missing"})
 		if !p.like {
 			fixes = append(fixes, Fix{Option: "Categorical", Value: p.names[f], Effect: "if these are names"})
 		}

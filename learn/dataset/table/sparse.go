@@ -45,18 +45,19 @@ const (
 )
 
 const (
-	sparseCells = 1 << 22 // a table of so many cells at most is dense: it is small, and quick
-	sparseShare = 8       // one of so many cells, or fewer, has an entry in a sparse table
+	sparseCells = 1 << 22 // tables of at most this many cells are dense: they are small and fast
+	sparseShare = 8       // sparse tables have at most one entry in this many cells
 
 	// DenseCells is how many cells a table of few entries may have where it is needed dense: 512
 	// MiB.
 	DenseCells = 1 << 27
 )
 
-// sparse decides whether a table of so many entries is kept sparse.
+// sparse decides whether a table with the given number of entries is kept sparse.
 func (o *Options) sparse(rows, columns, entries int) bool {
 	cells := int64(rows) * int64(columns)
-	return o.Storage == SparseStorage || o.Storage == AutoStorage && cells > sparseCells && int64(entries) <= cells/sparseShare
+	return o.Storage == SparseStorage || o.Storage == AutoStorage && cells > sparseCells &&
+		int64(entries) <= cells/sparseShare
 }
 
 // Fill stores the values of column j in the rows from, from+1, … in dst, whichever way the table
@@ -103,8 +104,9 @@ func dense(name string, rows, columns, entries int, most int64) error {
 	if cells <= most {
 		return nil
 	}
-	return &Error{Name: name, Err: ErrTooLarge, Msg: fmt.Sprintf("%d rows of %d columns are %s when every cell is kept, and only %d cells have a value; this learner needs every cell, which gradient boosting (gb, rgb) on histograms does not: use that, or write fewer columns",
-		rows, columns, bytesText(4*cells), entries)}
+	return &Error{Name: name, Err: ErrTooLarge, Msg: fmt.Sprintf(
+		"%d rows of %d columns are %s when every cell is kept, and only %d cells have a value; this learner "+
+			"needs every cell, which gradient boosting (gb, rgb) on histograms does not: use that, or write fewer columns", rows, columns, bytesText(4*cells), entries)}
 }
 
 func bytesText(n int64) string {
@@ -182,7 +184,7 @@ func (t *Table) WithColumn(j int, values []float32) *Table {
 	return &out
 }
 
-// Varies reports whether column j has two values, one of which may be that it is missing.
+// Varies reports whether column j has two different values; missing counts as one.
 func (t *Table) Varies(j int) bool {
 	values, first := t.Columns[j].Values, float32(0)
 	switch {
@@ -230,18 +232,22 @@ func (t *Table) CheckSparse() error {
 	bad := func(format string, args ...any) error {
 		return &Error{Name: t.Title(), Msg: fmt.Sprintf(format, args...), Err: ErrSyntax}
 	}
-	if len(s.Start) != len(t.Columns)+1 || len(s.Rows) != len(s.Values) || s.Start[0] != 0 || s.Start[len(s.Start)-1] != len(s.Rows) {
-		return bad("sparse features of %d columns, %d rows and %d values for %d columns", len(s.Start)-1, len(s.Rows), len(s.Values), len(t.Columns))
+	if len(s.Start) != len(t.Columns)+1 || len(s.Rows) != len(s.Values) || s.Start[0] != 0 ||
+		s.Start[len(s.Start)-1] != len(s.Rows) {
+		return bad("sparse features of %d columns, %d rows and %d values for %d columns", len(s.Start)-1,
+			len(s.Rows), len(s.Values), len(t.Columns))
 	}
 	for j := range t.Columns {
 		if c := &t.Columns[j]; c.Kind != Numeric || c.Values != nil || s.Start[j+1] < s.Start[j] {
-			return bad("column %s of a sparse table is not numeric, has values of its own, or ends before it begins", quote(c.Name))
+			return bad("column %s of a sparse table is not numeric, has values of its own, or ends before it begins",
+				quote(c.Name))
 		}
 		rows, values := s.Column(j)
 		last := int32(-1)
 		for k, i := range rows {
 			if i <= last || int(i) >= t.Rows || s.is(values[k]) || math.IsInf(float64(values[k]), 0) {
-				return bad("column %s: entry %d is of row %d with the value %v: rows must ascend, and values be finite and not %v", quote(t.Columns[j].Name), k, i, values[k], s.Implicit)
+				return bad("column %s: entry %d is of row %d with the value %v: rows must ascend, and values be "+
+					"finite and not %v", quote(t.Columns[j].Name), k, i, values[k], s.Implicit)
 			}
 			last = i
 		}

@@ -71,7 +71,8 @@ func TestSparseIsDense(t *testing.T) {
 				t.Fatal(what, d)
 			}
 			if dense.Varies(j) != sparse.Varies(j) || dense.HasMissing(j) != sparse.HasMissing(j) {
-				t.Errorf("%s: column %d: varies %v, %v, misses %v, %v", what, j, dense.Varies(j), sparse.Varies(j), dense.HasMissing(j), sparse.HasMissing(j))
+				t.Errorf("%s: column %d: varies %v, %v, misses %v, %v", what, j, dense.Varies(j), sparse.Varies(j),
+					dense.HasMissing(j), sparse.HasMissing(j))
 			}
 		}
 	}
@@ -88,7 +89,8 @@ func TestSparseIsDense(t *testing.T) {
 		rows = []int{1, 2, 2, 7, 50}
 		same("ascending subset", dense.Subset(rows), sparse.Subset(rows))
 		other := svm(rng, 7, 30, 4)
-		same("like", read(t, other, "p.svm", &table.Options{Storage: table.DenseStorage, Like: dense.Schema()}), read(t, other, "p.svm", &table.Options{Storage: table.SparseStorage, Like: sparse.Schema()}))
+		same("like", read(t, other, "p.svm", &table.Options{Storage: table.DenseStorage, Like: dense.Schema()}),
+			read(t, other, "p.svm", &table.Options{Storage: table.SparseStorage, Like: sparse.Schema()}))
 		values := make([]float32, 60)
 		for i := range values {
 			values[i] = float32(i % 3)
@@ -119,7 +121,9 @@ func TestStorage(t *testing.T) {
 		t.Fatal("not sparse")
 	}
 	want := "x.svm: 3000 rows of 199"
-	if _, err := table.Read(strings.NewReader(b.String()), "x.svm", &table.Options{Storage: table.DenseStorage}); err == nil || !strings.HasPrefix(err.Error(), want) || !strings.Contains(err.Error(), " are 2.4 GB when every cell is kept, and only 6000 cells have a value") {
+	if _, err := table.Read(strings.NewReader(b.String()), "x.svm",
+		&table.Options{Storage: table.DenseStorage}); err == nil || !strings.HasPrefix(err.Error(), want) ||
+		!strings.Contains(err.Error(), " are 2.4 GB when every cell is kept, and only 6000 cells have a value") {
 		t.Error(err)
 	}
 	if _, err := x.Dense(0); err == nil || !strings.HasPrefix(err.Error(), want) {

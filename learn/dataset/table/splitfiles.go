@@ -10,10 +10,9 @@ import (
 	"strings"
 )
 
-// ReadTrials reads a file of trials: line i is row i and has one character for each
-// trial, "-" where it is a test row, else its inner fold, 0 to 9. Lines that begin
-// with # are comments. It may be compressed with gzip. rows, unless negative, is how
-// many there must be.
+// ReadTrials reads a file of trials. Line i is row i and has one character for each trial: "-"
+// where it is a test row, else its inner fold, 0 to 9. Lines that begin with # are comments. It may
+// be compressed with gzip. rows, unless negative, is how many there must be.
 func ReadTrials(r io.Reader, name string, rows int) ([]Trial, error) {
 	in, err := open(r, name)
 	if err != nil {
@@ -70,14 +69,15 @@ func checkTrials(trials []Trial, name string, got, rows int) error {
 	}
 	for k, t := range trials {
 		if len(t.Test) == 0 || len(t.Train) == 0 {
-			return &Error{Name: name, Msg: fmt.Sprintf("trial %d has %d rows to train on and %d to test on", k+1, len(t.Train), len(t.Test)), Err: ErrUseless}
+			return &Error{Name: name, Msg: fmt.Sprintf("trial %d has %d rows to train on and %d to test on", k+1,
+				len(t.Train), len(t.Test)), Err: ErrUseless}
 		}
 	}
 	return nil
 }
 
-// SourceSplits is the contents of a file of several sources: for each row of the
-// data set which source it is from, and where the row is found.
+// SourceSplits is the contents of a file of several sources. For each row of the data set it says
+// which source the row is from, and where the row is found.
 type SourceSplits struct {
 	Source []int // 1, 2, ...; 0: the row is not used
 	Label  []int // +1 or -1
@@ -86,8 +86,8 @@ type SourceSplits struct {
 	// Fold is by name of the column: "fold", "fold_sub". -1: the row is not used. Trial
 	// t tests on fold t and trains on the others.
 	Fold map[string][]int
-	// Trials is what a column "trials" has, as in ReadTrials but for rows that are
-	// of source 0, which take no part.
+	// Trials is the content of a column "trials", as in ReadTrials, except for rows of source 0,
+	// which are excluded.
 	Trials []Trial
 }
 

@@ -34,11 +34,10 @@ func (t *Trial) InnerFolds() []dataset.Fold {
 	return folds
 }
 
-// Deal gives each item of order a fold, 0 to k-1: the items are brought into the
-// order of their labels, those of one label keeping theirs, and given fold numbers
-// in turn. So the folds have nearly the same number of items, and of items of each
-// label. The result is by item: fold[order[i]]; items that order does not name
-// have -1. Shuffle order first.
+// Deal gives each item of order a fold, 0 to k-1. It sorts the items stably by label, and gives
+// them fold numbers in turn. So the folds have nearly the same number of items, and of items of
+// each label. The result is by item: fold[order[i]]; items that order does not name have -1.
+// Shuffle order first.
 func Deal(order []int, label []int, k int) (fold []int) {
 	fold = make([]int, len(label))
 	for i := range fold {
@@ -100,8 +99,8 @@ func (t *Table) Labels() []int {
 // weight 0 are in no trial, and the others are divided as they are without them.
 func (t *Table) Stratified(k, inner, repeats int, seed uint64) ([]Trial, error) {
 	if rows := t.weighted(); len(rows) < t.Rows {
-		labels := &Table{Name: t.Name, Rows: len(rows), Target: pick(t.Target, rows), TargetName: t.TargetName, Classes: t.Classes,
-			Source: pick(t.Source, rows), SourceName: t.SourceName, Sources: t.Sources}
+		labels := &Table{Name: t.Name, Rows: len(rows), Target: pick(t.Target, rows), TargetName: t.TargetName,
+			Classes: t.Classes, Source: pick(t.Source, rows), SourceName: t.SourceName, Sources: t.Sources}
 		trials, err := labels.Stratified(k, inner, repeats, seed)
 		for n := range trials {
 			trials[n].Train, trials[n].Test = pick(rows, trials[n].Train), pick(rows, trials[n].Test)
@@ -124,7 +123,8 @@ func (t *Table) Stratified(k, inner, repeats int, seed uint64) ([]Trial, error) 
 			trial := divide(outer, f)
 			if inner > 0 {
 				if len(trial.Train) < inner {
-					return nil, &Error{Name: t.Name, Msg: fmt.Sprintf("%d training rows are fewer than %d inner folds", len(trial.Train), inner), Err: ErrUseless}
+					return nil, &Error{Name: t.Name, Msg: fmt.Sprintf("%d training rows are fewer than %d inner folds",
+						len(trial.Train), inner), Err: ErrUseless}
 				}
 				order := slices.Clone(trial.Train)
 				rng := rand.New(rand.NewPCG(seed, uint64(r)<<32|uint64(f+1)))
@@ -148,9 +148,9 @@ func (t *Table) weighted() []int {
 	return rows
 }
 
-// Usable returns the trials without rows of weight 0, which neither train nor test. A trial
-// that has then no row to train or to test on is an error; so is, where settings are to be chosen,
-// an inner fold without any.
+// Usable returns the trials without rows of weight 0, which neither train nor test. It is an error
+// if a trial has then no row to train or to test on. So is an inner fold without any, where
+// settings are to be chosen.
 func (t *Table) Usable(trials []Trial, choice bool) ([]Trial, error) {
 	out := slices.Clone(trials)
 	for n := range out {
@@ -159,7 +159,8 @@ func (t *Table) Usable(trials []Trial, choice bool) ([]Trial, error) {
 		}
 		u := &out[n]
 		fail := func(what string, train, test int) error {
-			return &Error{Name: t.Name, Msg: fmt.Sprintf("%s has %d rows to train on and %d to test on, rows of weight 0 left out", what, train, test), Err: ErrUseless}
+			return &Error{Name: t.Name, Msg: fmt.Sprintf("%s has %d rows to train on and %d to test on, rows of "+
+				"weight 0 left out", what, train, test), Err: ErrUseless}
 		}
 		if len(u.Train) == 0 || len(u.Test) == 0 {
 			return nil, fail(fmt.Sprintf("trial %d", n+1), len(u.Train), len(u.Test))
@@ -203,13 +204,12 @@ func ByFold(fold []int) []Trial {
 	return trials
 }
 
-// MakeTrials makes the trials of table 3.1's protocol: 5-fold cross-validation,
-// repeats times, each training part with five inner folds. label is the class of
-// each row. The rule and the random numbers are those of the recorded comparisons:
-// shuffle the rows as Python's random.Random(seed) does, with the seeds
-// NAME/outer/REPETITION and NAME/inner/REPETITION/FOLD; then Deal. So the name of a
-// data set makes that data set's recorded trials, and a name of your own
-// ("sonar/fresh1") makes fresh ones.
+// MakeTrials makes the trials of table 3.1's protocol: 5-fold cross-validation, repeats times, each
+// training part with five inner folds. label is the class of each row. The rule and the random
+// numbers are those of the recorded comparisons. Shuffle the rows as Python's random.Random(seed)
+// does, with the seeds NAME/outer/REPETITION and NAME/inner/REPETITION/FOLD; then call Deal. So the
+// name of a data set makes that data set's recorded trials, and a name of your own ("sonar/fresh1")
+// makes fresh ones.
 func MakeTrials(name string, label []int, repeats int) []Trial {
 	const folds = 5
 	all := make([]int, len(label))

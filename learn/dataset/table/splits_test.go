@@ -113,12 +113,14 @@ func TestStratified(t *testing.T) {
 			t.Error("the seed does nothing")
 		}
 	}
-	if _, err := column(0, 1).Stratified(3, 0, 1, 1); err == nil || err.Error() != "t: 2 rows are fewer than 3 folds" {
+	if _, err := column(0, 1).Stratified(3, 0, 1, 1); err == nil ||
+		err.Error() != "t: 2 rows are fewer than 3 folds" {
 		t.Error(err)
 	}
 	s := column(0, 1, 1, 0)
 	s.Source, s.Sources = []int32{0, 0, 0, 1}, []string{"u", "v"}
-	if _, err := s.Stratified(2, 0, 1, 1); err == nil || err.Error() != `t: source "v" has 1 rows, fewer than 2 folds` {
+	if _, err := s.Stratified(2, 0, 1, 1); err == nil ||
+		err.Error() != `t: source "v" has 1 rows, fewer than 2 folds` {
 		t.Error(err)
 	}
 	s.Sources = append(s.Sources, "w")
@@ -144,7 +146,8 @@ func TestPythonRandom(t *testing.T) {
 	if got := r.uint32(); got != 503022543 {
 		t.Error(got)
 	}
-	for seed, want := range map[string][]int{"a": {1, 18, 17, 14, 15, 7, 13, 12, 9, 10, 4, 0, 11, 6, 19, 3, 5, 2, 16, 8}, "": {5, 0, 2, 6, 1, 4, 3}, strings.Repeat("é", 300): {6, 1, 0, 5, 7, 4, 8, 3, 2}} {
+	for seed, want := range map[string][]int{"a": {1, 18, 17, 14, 15, 7, 13, 12, 9, 10, 4, 0, 11, 6, 19, 3, 5, 2,
+		16, 8}, "": {5, 0, 2, 6, 1, 4, 3}, strings.Repeat("é", 300): {6, 1, 0, 5, 7, 4, 8, 3, 2}} {
 		xs := upTo(len(want))
 		newPythonRandom(seed).shuffle(xs)
 		if !slices.Equal(xs, want) {
@@ -155,7 +158,9 @@ func TestPythonRandom(t *testing.T) {
 		seed string
 		n, k int
 		want []int
-	}{{"s/1", 100, 4, []int{60, 31, 75, 66}}, {"s/1", 1000, 6, []int{485, 254, 604, 532, 293}}, {"s/2", 5000, 300, []int{2829, 2439, 3363, 2249, 661}}, {"s/2", 1000, 300, []int{730, 353, 304, 420, 665}}, {"s/3", 21000, 6000, []int{14791, 17982, 12439, 4609, 11382}}} {
+	}{{"s/1", 100, 4, []int{60, 31, 75, 66}}, {"s/1", 1000, 6, []int{485, 254, 604, 532, 293}},
+		{"s/2", 5000, 300, []int{2829, 2439, 3363, 2249, 661}}, {"s/2", 1000, 300, []int{730, 353, 304, 420, 665}},
+		{"s/3", 21000, 6000, []int{14791, 17982, 12439, 4609, 11382}}} {
 		if got := newPythonRandom(c.seed).sample(upTo(c.n), c.k)[:len(c.want)]; !slices.Equal(got, c.want) {
 			t.Errorf("%v: %v", c, got)
 		}
@@ -220,17 +225,20 @@ func TestTrials(t *testing.T) {
 }
 
 func TestSourceSplits(t *testing.T) {
-	s, err := ReadSourceSplits(strings.NewReader("## c\nsource\tlabel\tfold\tfold_sub\ttrials\tfile\trow\n1\t+1\t0\t-\t-0\ta\t0\n0\t-1\t-\t-\t--\ta\t1\n2\t-1\t1\t0\t1-\tb\t0\n"), "src")
+	s, err := ReadSourceSplits(strings.NewReader(
+		"## c\nsource\tlabel\tfold\tfold_sub\ttrials\tfile\trow\n1\t+1\t0\t-\t-0\ta\t0\n0\t-1\t-\t-\t--\ta\t1\n2\t-1\t1\t0\t1-\tb\t0\n"), "src")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := &SourceSplits{Source: []int{1, 0, 2}, Label: []int{1, -1, -1}, File: []string{"a", "a", "b"}, Row: []int{0, 1, 0},
-		Fold:   map[string][]int{"fold": {0, -1, 1}, "fold_sub": {-1, -1, 0}},
-		Trials: []Trial{{Train: []int{2}, Test: []int{0}, Inner: []int{1}}, {Train: []int{0}, Test: []int{2}, Inner: []int{0}}}}
+	want := &SourceSplits{Source: []int{1, 0, 2}, Label: []int{1, -1, -1}, File: []string{"a", "a", "b"},
+		Row: []int{0, 1, 0}, Fold: map[string][]int{"fold": {0, -1, 1}, "fold_sub": {-1, -1, 0}},
+		Trials: []Trial{{Train: []int{2}, Test: []int{0}, Inner: []int{1}},
+			{Train: []int{0}, Test: []int{2}, Inner: []int{0}}}}
 	if d := cmp.Diff(want, s); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff([]Trial{{Train: []int{2}, Test: []int{0}}, {Train: []int{0}, Test: []int{2}}}, ByFold(s.Fold["fold"])); d != "" {
+	if d := cmp.Diff([]Trial{{Train: []int{2}, Test: []int{0}}, {Train: []int{0}, Test: []int{2}}},
+		ByFold(s.Fold["fold"])); d != "" {
 		t.Error(d)
 	}
 	for text, want := range map[string]string{
@@ -292,7 +300,8 @@ func FuzzReadTrials(f *testing.F) {
 		rows := len(trials[0].Train) + len(trials[0].Test)
 		for _, x := range trials { // each row is on one side of each trial
 			all := slices.Sorted(slices.Values(slices.Concat(x.Train, x.Test)))
-			if len(all) != rows || all[0] != 0 || all[rows-1] != rows-1 || len(slices.Compact(all)) != rows || len(x.Inner) != len(x.Train) {
+			if len(all) != rows || all[0] != 0 || all[rows-1] != rows-1 || len(slices.Compact(all)) != rows ||
+				len(x.Inner) != len(x.Train) {
 				t.Fatalf("%+v of %d rows", x, rows)
 			}
 		}
@@ -376,11 +385,13 @@ func TestDivisionsLeaveOutRowsOfWeightZero(t *testing.T) {
 	if same, err := tab.Usable(got, true); err != nil || !cmp.Equal(same, got) {
 		t.Errorf("%v: %v are divided into %v", err, got, same)
 	}
-	if _, err := column(0, 1, 1).Usable([]Trial{{Train: []int{0, 1}, Inner: []int{0, 0}, Test: []int{2}}}, false); err != nil {
+	if _, err := column(0, 1, 1).Usable([]Trial{{Train: []int{0, 1}, Inner: []int{0, 0}, Test: []int{2}}},
+		false); err != nil {
 		t.Errorf("inner folds that nobody needs: %v", err)
 	}
 	// Trials of another origin, here a file, may hold them.
-	all := []Trial{{Train: []int{0, 1, 2}, Inner: []int{0, 1, 1}, Test: []int{3}}, {Train: []int{2, 3}, Test: []int{0, 1}}}
+	all := []Trial{{Train: []int{0, 1, 2}, Inner: []int{0, 1, 1}, Test: []int{3}},
+		{Train: []int{2, 3}, Test: []int{0, 1}}}
 	for _, c := range []struct {
 		weight []float64
 		want   string
@@ -388,7 +399,8 @@ func TestDivisionsLeaveOutRowsOfWeightZero(t *testing.T) {
 		{[]float64{1, 1, 0, 1}, ""},
 		{[]float64{1, 1, 1, 0}, "t: trial 1 has 3 rows to train on and 0 to test on, rows of weight 0 left out"},
 		{[]float64{1, 0, 0, 1}, "t: inner fold 0 of trial 1 has 0 rows to train on and 1 to test on"},
-		{[]float64{0, 0, 1, 1}, "t: inner fold 0 of trial 1 has 1 rows to train on and 0 to test on, rows of weight 0 left out"},
+		{[]float64{0, 0, 1, 1}, "t: inner fold 0 of trial 1 has 1 rows to train on and 0 to test on, rows of " +
+			"weight 0 left out"},
 	} {
 		u := column(0, 1, 1, 0)
 		u.Weight = c.weight
@@ -396,7 +408,9 @@ func TestDivisionsLeaveOutRowsOfWeightZero(t *testing.T) {
 		switch {
 		case c.want != "" && (err == nil || !strings.HasPrefix(err.Error(), c.want)):
 			t.Errorf("weights %v: %v, want %s", c.weight, err, c.want)
-		case c.want == "" && (err != nil || !cmp.Equal(got, []Trial{{Train: []int{0, 1}, Inner: []int{0, 1}, Test: []int{3}}, {Train: []int{3}, Test: []int{0, 1}}})):
+		case c.want == "" && (err != nil || !cmp.Equal(
+			got, []Trial{{Train: []int{0, 1}, Inner: []int{0, 1}, Test: []int{3}},
+				{Train: []int{3}, Test: []int{0, 1}}})):
 			t.Errorf("weights %v: %v, %v", c.weight, got, err)
 		}
 	}

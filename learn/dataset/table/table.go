@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Kind says how the values of a column are to be understood.
+// Kind says how to interpret the values of a column.
 type Kind uint8
 
 const (
@@ -46,7 +46,7 @@ type Text struct {
 // Warning is something odd in a table that can be used all the same.
 type Warning struct {
 	Msg   string
-	Fixes []Fix // options that would have it read otherwise
+	Fixes []Fix // options that would read it differently
 }
 
 // String is the message, with the fields of Options that would help.
@@ -70,11 +70,11 @@ type Table struct {
 	Weight     []float64 // finite, not negative, some positive; nil: all 1
 	WeightName string
 
-	// AbsentMissing says that what lines of LIBSVM left out was read as missing, as XGBoost reads
-	// it, not as 0; of Options.Like, that it is to be read so.
+	// AbsentMissing reports that values left out of LIBSVM lines were read as missing, as XGBoost
+	// reads them, not as 0. In Options.Like it requires reading them so.
 	AbsentMissing bool
 
-	Reading Reading // how texts were read; of Options.Like, how they are to be read
+	Reading Reading // how texts were read; of Options.Like, how to read them
 	ID      []Text  // columns that are carried along and are no features
 
 	Name     string    // of the input, for messages
@@ -209,7 +209,8 @@ func pick[T any](xs []T, rows []int) []T {
 // Schema returns the table without its rows: what Options.Like needs to read
 // further data of the same form, and what a model should keep.
 func (t *Table) Schema() *Table {
-	s := &Table{TargetName: t.TargetName, Classes: t.Classes, Sources: t.Sources, SourceName: t.SourceName, WeightName: t.WeightName, Name: t.Name, AbsentMissing: t.AbsentMissing, Reading: t.Reading}
+	s := &Table{TargetName: t.TargetName, Classes: t.Classes, Sources: t.Sources, SourceName: t.SourceName,
+		WeightName: t.WeightName, Name: t.Name, AbsentMissing: t.AbsentMissing, Reading: t.Reading}
 	s.Columns = make([]Column, len(t.Columns))
 	for j, c := range t.Columns {
 		s.Columns[j] = Column{Name: c.Name, Kind: c.Kind, Levels: c.Levels}

@@ -63,7 +63,8 @@ func TestReadCSV(t *testing.T) {
 	if d := cmp.Diff([]string{"no", "yes"}, got.Classes); d != "" {
 		t.Error(d)
 	}
-	if !slices.Equal(got.Target, []float64{1, 0, 1}) || !slices.Equal(got.Source, []int32{0, 1, 0}) || !slices.Equal(got.Weight, []float64{1, .5, 2}) {
+	if !slices.Equal(got.Target, []float64{1, 0, 1}) || !slices.Equal(got.Source, []int32{0, 1, 0}) ||
+		!slices.Equal(got.Weight, []float64{1, .5, 2}) {
 		t.Error(got.Target, got.Source, got.Weight)
 	}
 	if a := []int{got.LineOf(0), got.LineOf(1), got.LineOf(2)}; !slices.Equal(a, []int{2, 4, 6}) {
@@ -132,42 +133,76 @@ func TestRefused(t *testing.T) {
 		{"", table.Options{}, "x.csv: the input is empty", table.ErrUseless},
 		{"\n\n", table.Options{}, "x.csv: the input has no rows, only empty lines", table.ErrUseless},
 		{"a,b\n", table.Options{}, "x.csv: there are no rows", table.ErrUseless},
-		{"a,b\n1,2\n", table.Options{Target: "income"}, `x.csv: target: there is no column "income" (the columns are "a", "b")`, table.ErrColumns},
-		{"age,incme\n1,2\n", table.Options{Target: "income"}, `x.csv: target: there is no column "income"; did you mean "incme"? (the columns are "age", "incme")`, table.ErrColumns},
-		{"a,b\n1,2\n", table.Options{Target: "#3"}, `x.csv: target #3: there are 2 columns, #1 to #2`, table.ErrColumns},
-		{"a,b\n1,2\n", table.Options{Target: "a", Drop: []string{"a"}}, `x.csv: column "a": is asked for as drop and as target`, table.ErrColumns},
-		{"a,b,a\n1,2,3\n", table.Options{}, `x.csv:1: column "a": fields 1 and 3 have the same name; rename one`, table.ErrColumns},
+		{"a,b\n1,2\n", table.Options{Target: "income"},
+			`x.csv: target: there is no column "income" (the columns are "a", "b")`, table.ErrColumns},
+		{"age,incme\n1,2\n", table.Options{Target: "income"},
+			`x.csv: target: there is no column "income"; did you mean "incme"? (the columns are "age", "incme")`,
+			table.ErrColumns},
+		{"a,b\n1,2\n", table.Options{Target: "#3"}, `x.csv: target #3: there are 2 columns, #1 to #2`,
+			table.ErrColumns},
+		{"a,b\n1,2\n", table.Options{Target: "a", Drop: []string{"a"}},
+			`x.csv: column "a": is asked for as drop and as target`, table.ErrColumns},
+		{"a,b,a\n1,2,3\n", table.Options{}, `x.csv:1: column "a": fields 1 and 3 have the same name; rename one`,
+			table.ErrColumns},
 		{"a,b\n1,2\n3\n", table.Options{}, `x.csv:3 (row 2): 1 fields where there should be 2`, table.ErrSyntax},
-		{"a,b\n1,2\n3,4,5,6\n", table.Options{}, `x.csv:3 (row 2): 4 fields where there should be 2`, table.ErrSyntax},
-		{"a,b\n1,2\n3,4\n5,x\n", table.Options{}, `x.csv:4 (row 3): column "b": "x" is not a number, but 2 of the first 3 values are; correct it; use Options.Missing "x" (if it means that the value is missing), or Options.Categorical "b" (if these are names)`, table.ErrValue},
-		{"p,q,y\n" + long + "1,0x2,b\n", table.Options{Target: "y"}, `x.csv:300002 (row 300001): column "q": "0x2" is not a number; correct it; use Options.Missing "0x2" (if it means that the value is missing), or Options.Categorical "q" (if these are names)`, table.ErrValue},
-		{"p,q,y\n" + long + "1,2\n", table.Options{Target: "y"}, `x.csv:300002 (row 300001): 2 fields where there should be 3`, table.ErrSyntax},
-		{"a\n1\ninf\n", table.Options{}, `x.csv:3 (row 2): column "a": "inf" is infinite; leave the field empty if it is missing`, table.ErrValue},
-		{"a\n1\n1e39\n", table.Options{}, `x.csv:3 (row 2): column "a": "1e39" is beyond the range of float32 (3.4e38); scale the column`, table.ErrValue},
-		{"a,y\n1,2\n2,inf\n", table.Options{Target: "y", Task: table.Regression}, `x.csv:3 (row 2): column "y": the target "inf" is infinite; leave the field empty if it is missing`, table.ErrValue},
-		{"a,y\n1,2\n2,nan\n", table.Options{Target: "y"}, `x.csv:3 (row 2): column "y": the target is missing ("nan"); leave such rows out`, table.ErrValue},
-		{"a,y\n1,2\n2,two\n", table.Options{Target: "y", Task: table.Regression}, `x.csv:3 (row 2): column "y": the target "two" is not a number`, table.ErrValue},
-		{"a,y\n1,2.5\n2,3\n", table.Options{Target: "y", Task: table.Classification}, `x.csv:2 (row 1): column "y": "2.5" is not a label: labels are words or integers; use Options.Task "regression" (if these are numbers to predict)`, table.ErrValue},
-		{"a,y\n1,2\n2,2\n", table.Options{Target: "y"}, `x.csv: column "y": all rows are of one class, "2"; a classifier needs two`, table.ErrUseless},
-		{"y\n" + seq(100) + "x\n" + seq(5000), table.Options{Target: "y"}, `x.csv:102 (row 101): column "y": the target is not a number here, and there are too many values (over 1024) for them to be classes`, table.ErrValue},
-		{"y\n0.5\n1.5\nx\n2.5\n", table.Options{Target: "y"}, `x.csv:4 (row 3): column "y": "x" is not a number, but most values of the target are; correct it; use Options.Task "classification" (if these are names of classes)`, table.ErrValue},
-		{"y\n" + seq(100) + "x\n", table.Options{Target: "y"}, `x.csv:102 (row 101): column "y": "x" is not a number, but most values of the target are; correct it; use Options.Task "classification" (if these are names of classes)`, table.ErrValue},
-		{"y\n" + seq(70000), table.Options{Target: "y", Task: table.Classification}, `x.csv: column "y": more than 65536 classes: these are not labels; use Options.Task "regression" (if these are numbers to predict)`, table.ErrValue},
-		{"a,w\n1,2\n2,-1\n", table.Options{Weight: "w"}, `x.csv:3 (row 2): column "w": the weight -1 is negative; weights are 0 or more`, table.ErrValue},
+		{"a,b\n1,2\n3,4,5,6\n", table.Options{}, `x.csv:3 (row 2): 4 fields where there should be 2`,
+			table.ErrSyntax},
+		{"a,b\n1,2\n3,4\n5,x\n", table.Options{},
+			`x.csv:4 (row 3): column "b": "x" is not a number, but 2 of the first 3 values are; correct it; use Options.Missing "x" (if it means that the value is missing), or Options.Categorical "b" (if these are names)`, table.ErrValue},
+		{"p,q,y\n" + long + "1,0x2,b\n", table.Options{Target: "y"},
+			`x.csv:300002 (row 300001): column "q": "0x2" is not a number; correct it; use Options.Missing "0x2" (if it means that the value is missing), or Options.Categorical "q" (if these are names)`, table.ErrValue},
+		{"p,q,y\n" + long + "1,2\n", table.Options{Target: "y"},
+			`x.csv:300002 (row 300001): 2 fields where there should be 3`, table.ErrSyntax},
+		{"a\n1\ninf\n", table.Options{},
+			`x.csv:3 (row 2): column "a": "inf" is infinite; leave the field empty if it is missing`, table.ErrValue},
+		{"a\n1\n1e39\n", table.Options{},
+			`x.csv:3 (row 2): column "a": "1e39" is beyond the range of float32 (3.4e38); scale the column`,
+			table.ErrValue},
+		{"a,y\n1,2\n2,inf\n", table.Options{Target: "y", Task: table.Regression},
+			`x.csv:3 (row 2): column "y": the target "inf" is infinite; leave the field empty if it is missing`,
+			table.ErrValue},
+		{"a,y\n1,2\n2,nan\n", table.Options{Target: "y"},
+			`x.csv:3 (row 2): column "y": the target is missing ("nan"); leave such rows out`, table.ErrValue},
+		{"a,y\n1,2\n2,two\n", table.Options{Target: "y", Task: table.Regression},
+			`x.csv:3 (row 2): column "y": the target "two" is not a number`, table.ErrValue},
+		{"a,y\n1,2.5\n2,3\n", table.Options{Target: "y", Task: table.Classification},
+			`x.csv:2 (row 1): column "y": "2.5" is not a label: labels are words or integers; use Options.Task "regression" (if these are numbers to predict)`, table.ErrValue},
+		{"a,y\n1,2\n2,2\n", table.Options{Target: "y"},
+			`x.csv: column "y": all rows are of one class, "2"; a classifier needs two`, table.ErrUseless},
+		{"y\n" + seq(100) + "x\n" + seq(5000), table.Options{Target: "y"},
+			`x.csv:102 (row 101): column "y": the target is not a number here, and there are too many values (over 1024) for them to be classes`, table.ErrValue},
+		{"y\n0.5\n1.5\nx\n2.5\n", table.Options{Target: "y"},
+			`x.csv:4 (row 3): column "y": "x" is not a number, but most values of the target are; correct it; use Options.Task "classification" (if these are names of classes)`, table.ErrValue},
+		{"y\n" + seq(100) + "x\n", table.Options{Target: "y"},
+			`x.csv:102 (row 101): column "y": "x" is not a number, but most values of the target are; correct it; use Options.Task "classification" (if these are names of classes)`, table.ErrValue},
+		{"y\n" + seq(70000), table.Options{Target: "y", Task: table.Classification},
+			`x.csv: column "y": more than 65536 classes: these are not labels; use Options.Task "regression" (if these are numbers to predict)`, table.ErrValue},
+		{"a,w\n1,2\n2,-1\n", table.Options{Weight: "w"},
+			`x.csv:3 (row 2): column "w": the weight -1 is negative; weights are 0 or more`, table.ErrValue},
 		{"a,w\n1,0\n2,0\n", table.Options{Weight: "w"}, `x.csv: column "w": all weights are 0`, table.ErrUseless},
-		{"a,w\n1,0\n2,\n", table.Options{Weight: "w"}, `x.csv:3 (row 2): column "w": the weight is missing`, table.ErrValue},
-		{"a,s\n1,u\n2,\n", table.Options{Source: "s"}, `x.csv:3 (row 2): column "s": the source is missing ("")`, table.ErrValue},
-		{"a,s\n1,u\n2,\"v\n3,w\n", table.Options{Source: "s"}, `x.csv:3 (row 2): column "s": a quote is not closed`, table.ErrSyntax},
-		{"a,s\n1,u\n2,5\"\n3,w\n", table.Options{Source: "s"}, `x.csv:3 (row 2): column "s": a quote inside a field without quotes; put the field in quotes and double those inside`, table.ErrSyntax},
-		{"a,s\n1,u\n2,\"v\" x\n3,w\n", table.Options{Source: "s"}, `x.csv:3 (row 2): column "s": text after the closing quote of a field`, table.ErrSyntax},
-		{"a,b\nu,1\n\xff,2\n", table.Options{}, `x.csv:3 (row 2): column "a": "\xff" is not UTF-8; convert the input first`, table.ErrSyntax},
+		{"a,w\n1,0\n2,\n", table.Options{Weight: "w"},
+			`x.csv:3 (row 2): column "w": the weight is missing`, table.ErrValue},
+		{"a,s\n1,u\n2,\n", table.Options{Source: "s"},
+			`x.csv:3 (row 2): column "s": the source is missing ("")`, table.ErrValue},
+		{"a,s\n1,u\n2,\"v\n3,w\n", table.Options{Source: "s"}, `x.csv:3 (row 2): column "s": a quote is not closed`,
+			table.ErrSyntax},
+		{"a,s\n1,u\n2,5\"\n3,w\n", table.Options{Source: "s"},
+			`x.csv:3 (row 2): column "s": a quote inside a field without quotes; put the field in quotes and double those inside`, table.ErrSyntax},
+		{"a,s\n1,u\n2,\"v\" x\n3,w\n", table.Options{Source: "s"},
+			`x.csv:3 (row 2): column "s": text after the closing quote of a field`, table.ErrSyntax},
+		{"a,b\nu,1\n\xff,2\n", table.Options{},
+			`x.csv:3 (row 2): column "a": "\xff" is not UTF-8; convert the input first`, table.ErrSyntax},
 		{"a,b\n1,2\n3,4\n", table.Options{MaxRows: 1}, `x.csv: more than 1 rows`, table.ErrTooLarge},
-		{"a,b\n1,2\n3,4\n", table.Options{MaxCells: 5}, `x.csv: more than 5 cells in 2 columns; use Options.Drop "COLUMNS" (to leave columns out), or Options.MaxCells "N" (to allow more)`, table.ErrTooLarge},
+		{"a,b\n1,2\n3,4\n", table.Options{MaxCells: 5},
+			`x.csv: more than 5 cells in 2 columns; use Options.Drop "COLUMNS" (to leave columns out), or Options.MaxCells "N" (to allow more)`, table.ErrTooLarge},
 		{"a,b\n1,2\n3,4\n", table.Options{MaxBytes: 5}, `x.csv: more than 5 bytes`, table.ErrTooLarge},
-		{"a\nu\nv\nw\n", table.Options{MaxLevels: 2}, `x.csv:4 (row 3): column "a": more than 2 levels, as identifiers have; use Options.ID "a" (to carry it along and learn nothing from it), or Options.Drop "a" (to leave it out), or Options.MaxLevels "N" (to allow more)`, table.ErrTooLarge},
-		{"a,b\r1,2\r", table.Options{}, "x.csv:1: column \"#2\": the name \"b\\r1\" is not plain text in UTF-8 on one line ended by LF or CRLF", table.ErrSyntax},
+		{"a\nu\nv\nw\n", table.Options{MaxLevels: 2},
+			`x.csv:4 (row 3): column "a": more than 2 levels, as identifiers have; use Options.ID "a" (to carry it along and learn nothing from it), or Options.Drop "a" (to leave it out), or Options.MaxLevels "N" (to allow more)`, table.ErrTooLarge},
+		{"a,b\r1,2\r", table.Options{}, "x.csv:1: column \"#2\": the name \"b\\r1\" is not plain text in UTF-8 " +
+			"on one line ended by LF or CRLF", table.ErrSyntax},
 		{"\xff\xfea\x00", table.Options{}, "x.csv: is UTF-16; convert it to UTF-8", table.ErrSyntax},
-		{"PK\x03\x04zz", table.Options{}, "x.csv: is a zip archive; of the compressed forms only gzip is read", table.ErrSyntax},
+		{"PK\x03\x04zz", table.Options{}, "x.csv: is a zip archive; of the compressed forms only gzip is read",
+			table.ErrSyntax},
 	} {
 		for _, workers := range []int{1, 3} {
 			c.o.Workers = workers
@@ -256,7 +291,8 @@ func TestAgainstEncodingCSV(t *testing.T) {
 		}
 		var first *table.Table
 		for _, workers := range []int{1, 2, 7} {
-			got := read(t, text, "", &table.Options{Target: "y", Workers: workers, Like: first, Categorical: when(first == nil, "word")})
+			got := read(t, text, "", &table.Options{Target: "y", Workers: workers, Like: first,
+				Categorical: when(first == nil, "word")})
 			if first == nil && size[0] > 10 {
 				first = got.Schema()
 			}
@@ -266,7 +302,8 @@ func TestAgainstEncodingCSV(t *testing.T) {
 					if err != nil {
 						x = math.NaN()
 					}
-					if v := got.Columns[j].Values[i]; math.Float32bits(v) != math.Float32bits(float32(x)) && !(v != v && x != x) {
+					if v := got.Columns[j].Values[i]; math.Float32bits(v) != math.Float32bits(float32(x)) &&
+						!(v != v && x != x) {
 						t.Fatalf("row %d column %d: %v for %q", i, j, v, r[j])
 					}
 				}
@@ -302,12 +339,14 @@ func said(t *table.Table) []string {
 }
 
 func TestLike(t *testing.T) {
-	train := read(t, "a,b,c,s,y\n1,u,2,n,no\n2,v,3,m,yes\n", "train.csv", &table.Options{Target: "y", Source: "s"})
+	train := read(t, "a,b,c,s,y\n1,u,2,n,no\n2,v,3,m,yes\n", "train.csv",
+		&table.Options{Target: "y", Source: "s"})
 	got := read(t, "c,a,b\n9,8,v\n7,6,w\n5,4,\n", "p.csv", &table.Options{Like: train.Schema()})
 	if d := cmp.Diff([][]string{{"8", "v", "9"}, {"6", "-", "7"}, {"4", "-", "5"}}, cells(got)); d != "" {
 		t.Error(d)
 	}
-	if d := cmp.Diff([]string{`column "b": 1 values are levels that the training data do not have (first: "w" on line 3); they count as missing`}, said(got)); d != "" {
+	if d := cmp.Diff([]string{
+		`column "b": 1 values are levels that the training data do not have (first: "w" on line 3); they count as missing`}, said(got)); d != "" {
 		t.Error(d)
 	}
 	if got.Target != nil || got.Source != nil {
@@ -376,17 +415,20 @@ func TestMergedValues(t *testing.T) {
 			}
 			fmt.Fprintf(&b, "%d,%d,%d\n", v, i, i%2)
 		}
-		if got := read(t, b.String(), "n.csv", &table.Options{Target: "y"}); !slices.ContainsFunc(said(got), func(w string) bool {
-			return strings.Contains(w, `"a"`) && strings.Contains(w, "16777217 and 16777216 (line 3)")
-		}) {
+		if got := read(t, b.String(), "n.csv", &table.Options{Target: "y"}); !slices.ContainsFunc(
+			said(got), func(w string) bool {
+				return strings.Contains(w, `"a"`) && strings.Contains(w, "16777217 and 16777216 (line 3)")
+			}) {
 			t.Errorf("%d rows: %q", rows, got.Warnings)
 		}
 	}
 }
 
 func TestKeepSource(t *testing.T) {
-	train := read(t, "a,s,y\n1,north,no\n2,south,yes\n", "t.csv", &table.Options{Target: "y", Source: "s", KeepSource: true})
-	if d := cmp.Diff([][]string{{"1", "north"}, {"2", "south"}}, cells(train)); d != "" || !slices.Equal(train.Source, []int32{0, 1}) {
+	train := read(t, "a,s,y\n1,north,no\n2,south,yes\n", "t.csv",
+		&table.Options{Target: "y", Source: "s", KeepSource: true})
+	if d := cmp.Diff([][]string{{"1", "north"}, {"2", "south"}}, cells(train)); d != "" ||
+		!slices.Equal(train.Source, []int32{0, 1}) {
 		t.Error(d, train.Source)
 	}
 	got := read(t, "s,a\nsouth,5\n", "p.csv", &table.Options{Like: train})
@@ -394,9 +436,11 @@ func TestKeepSource(t *testing.T) {
 		t.Error(d, got.Source)
 	}
 	// A source of numbers is a number as a feature, unless it is said to be none.
-	for kind, o := range map[table.Kind]table.Options{table.Numeric: {}, table.Categorical: {Categorical: []string{"s"}}} {
+	for kind, o := range map[table.Kind]table.Options{table.Numeric: {},
+		table.Categorical: {Categorical: []string{"s"}}} {
 		o.Source, o.KeepSource = "s", true
-		if got := read(t, "a,s\n1,10\n2,9\n", "n.csv", &o); got.Columns[1].Kind != kind || !slices.Equal(got.Sources, []string{"9", "10"}) {
+		if got := read(t, "a,s\n1,10\n2,9\n", "n.csv", &o); got.Columns[1].Kind != kind ||
+			!slices.Equal(got.Sources, []string{"9", "10"}) {
 			t.Error(got.Columns[1], got.Sources)
 		}
 	}
@@ -421,10 +465,13 @@ func TestLongRecords(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
-	if _, err := table.Read(strings.NewReader("a,b\n1,\""+strings.Repeat("x\n", 1<<20)), "l.csv", &table.Options{MaxRecord: 1 << 20}); err == nil || !strings.Contains(err.Error(), "is a quote not closed?") {
+	if _, err := table.Read(strings.NewReader("a,b\n1,\""+strings.Repeat("x\n", 1<<20)), "l.csv",
+		&table.Options{MaxRecord: 1 << 20}); err == nil ||
+		!strings.Contains(err.Error(), "is a quote not closed?") {
 		t.Error(err)
 	}
-	if _, err := table.Read(iotest.TimeoutReader(iotest.HalfReader(strings.NewReader(b.String()))), "l.csv", o); !errors.Is(err, iotest.ErrTimeout) {
+	if _, err := table.Read(iotest.TimeoutReader(iotest.HalfReader(strings.NewReader(b.String()))), "l.csv",
+		o); !errors.Is(err, iotest.ErrTimeout) {
 		t.Error(err)
 	}
 }
@@ -442,7 +489,8 @@ func TestKnownClasses(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
 		o.Classes = []string{"1", "3"}
-		if _, err := table.Read(strings.NewReader(text), name, o); !errors.Is(err, table.ErrValue) || !strings.Contains(err.Error(), `"2" is not a class of the training data, which are "1", "3"`) {
+		if _, err := table.Read(strings.NewReader(text), name, o); !errors.Is(err, table.ErrValue) ||
+			!strings.Contains(err.Error(), `"2" is not a class of the training data, which are "1", "3"`) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

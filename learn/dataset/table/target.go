@@ -68,7 +68,8 @@ func (t *targetRule) store(c *chunk, r int, name string, text []byte) bool {
 			}
 		}
 		if !ok {
-			c.fail(r, 0, name, ErrValue, "%s is not a class of the training data, which are %s", quote(string(text)), names(t.list))
+			c.fail(r, 0, name, ErrValue, "%s is not a class of the training data, which are %s",
+				quote(string(text)), names(t.list))
 			return false
 		}
 		c.numbers = append(c.numbers, float64(k))
@@ -138,7 +139,8 @@ func (b *builder) decideTarget() error {
 		for i, y := range t.Target {
 			if y != y {
 				return &Error{Name: t.Name, Line: t.LineOf(i), Row: i + 1, Column: t.TargetName, Err: ErrValue,
-					Msg: fmt.Sprintf("the target is not a number here, and there are too many values (over %d) for them to be classes", b.rule.most)}
+					Msg: fmt.Sprintf("the target is not a number here, and there are too many values (over %d) for them "+
+						"to be classes", b.rule.most)}
 			}
 		}
 		return nil
@@ -147,7 +149,8 @@ func (b *builder) decideTarget() error {
 		for i, k := range b.classOf {
 			if x := values[k]; x != math.Trunc(x) {
 				return &Error{Name: t.Name, Line: t.LineOf(i), Row: i + 1, Column: t.TargetName, Err: ErrValue,
-					Msg: fmt.Sprintf("%s is not a label: labels are words or integers", quote(list[k])), Fixes: []Fix{asNumbers}}
+					Msg:   fmt.Sprintf("%s is not a label: labels are words or integers", quote(list[k])),
+					Fixes: []Fix{asNumbers}}
 			}
 		}
 	}
@@ -163,16 +166,19 @@ func (b *builder) decideTarget() error {
 		if 2*numbers > t.Rows {
 			i := slices.IndexFunc(t.Target, func(y float64) bool { return y != y })
 			return &Error{Name: t.Name, Line: t.LineOf(i), Row: i + 1, Column: t.TargetName, Err: ErrValue,
-				Msg:   fmt.Sprintf("%s is not a number, but most values of the target are; correct it", quote(list[b.classOf[i]])),
-				Fixes: []Fix{{Option: "Task", Value: "classification", Effect: "if these are names of classes"}}}
+				Msg: fmt.Sprintf("%s is not a number, but most values of the target are; correct it",
+					quote(list[b.classOf[i]])), Fixes: []Fix{
+					{Option: "Task", Value: "classification", Effect: "if these are names of classes"}}}
 		}
 	}
 	var rank []int32
 	if numeric {
 		t.Classes, rank = sortedNumbers(list, values)
 		if n := len(t.Classes); b.rule.numbers && n > 2 && !b.rule.labels {
-			t.warnFix([]Fix{asNumbers, {Option: "Task", Value: "classification", Effect: "if they are classes, and this need not be said"}},
-				"the target %s has %d different integers, from %s to %s, which are taken for classes", quote(t.TargetName), n, t.Classes[0], t.Classes[n-1])
+			t.warnFix([]Fix{asNumbers, {Option: "Task", Value: "classification",
+				Effect: "if they are classes, and this need not be said"}},
+				"the target %s has %d different integers, from %s to %s, which are taken for classes",
+				quote(t.TargetName), n, t.Classes[0], t.Classes[n-1])
 		}
 	} else {
 		t.Classes, rank = sorted(list)

@@ -10,7 +10,8 @@ import (
 // SetPositive makes a class of two the positive one: Classes[1], target 1.
 func (t *Table) SetPositive(class string) error {
 	if len(t.Classes) != 2 {
-		return &Error{Name: t.Name, Column: t.TargetName, Msg: fmt.Sprintf("%d classes; only one of two can be positive", len(t.Classes)), Err: ErrColumns}
+		return &Error{Name: t.Name, Column: t.TargetName, Msg: fmt.Sprintf("%d classes; only one of two can be "+
+			"positive", len(t.Classes)), Err: ErrColumns}
 	}
 	switch slices.Index(t.Classes, class) {
 	case 1:
@@ -23,7 +24,9 @@ func (t *Table) SetPositive(class string) error {
 		}
 		return nil
 	}
-	return &Error{Name: t.Name, Column: t.TargetName, Msg: fmt.Sprintf("there is no class %s (the classes are %s)", quote(class), names(t.Classes)), Err: ErrColumns}
+	return &Error{Name: t.Name, Column: t.TargetName,
+		Msg: fmt.Sprintf("there is no class %s (the classes are %s)", quote(class), names(t.Classes)),
+		Err: ErrColumns}
 }
 
 // Concat puts the rows of tables with the same columns one after the other. Levels,
@@ -55,7 +58,8 @@ func Concat(tables ...*Table) (*Table, error) {
 		}
 		for j, c := range t.Columns {
 			if c.Name != a.Columns[j].Name || c.Kind != a.Columns[j].Kind {
-				return nil, fail(c.Name, fmt.Sprintf("is %v; the column at its place is %s, %v,", c.Kind, quote(a.Columns[j].Name), a.Columns[j].Kind))
+				return nil, fail(c.Name, fmt.Sprintf("is %v; the column at its place is %s, %v,", c.Kind,
+					quote(a.Columns[j].Name), a.Columns[j].Kind))
 			}
 			levels[j].join(&dictionary{names: c.Levels, first: make([]int32, len(c.Levels))}, math.MaxInt)
 		}
@@ -151,11 +155,11 @@ func (t *Table) OneHot() *Table {
 
 // Standardizer shifts and scales numeric columns to mean 0 and standard deviation 1.
 type Standardizer struct {
-	Mean, SD []float64 // by column; SD is 1 where the column is constant or left alone
+	Mean, SD []float64 // by column; SD is 1 where the column is constant or not scaled
 }
 
-// NewStandardizer takes means and standard deviations (dividing by n) of the given
-// columns, of all numeric ones if nil, over the values that are not missing.
+// NewStandardizer computes means and standard deviations (dividing by n) of the given columns, of
+// all numeric ones if nil. Missing values do not count.
 func NewStandardizer(t *Table, columns []int) *Standardizer {
 	z := &Standardizer{Mean: make([]float64, len(t.Columns)), SD: make([]float64, len(t.Columns))}
 	for j := range t.Columns {
@@ -206,9 +210,9 @@ func (z *Standardizer) Apply(t *Table) *Table {
 	return &out
 }
 
-// ReadIDXBytes reads an IDX file of unsigned bytes, perhaps compressed, as it is: a
-// quarter of the memory of a table, for images that are yet to be cut or scaled.
-// It takes at most limit elements; zero is 2³⁰.
+// ReadIDXBytes reads an IDX file of unsigned bytes, perhaps compressed, without conversion. That
+// takes a quarter of the memory of a table, for images that will be cut or scaled. It takes at most
+// limit elements; zero is 2³⁰.
 func ReadIDXBytes(r io.Reader, name string, limit int64) (dims []int, data []byte, err error) {
 	if limit <= 0 {
 		limit = 1 << 30
@@ -222,7 +226,8 @@ func ReadIDXBytes(r io.Reader, name string, limit int64) (dims []int, data []byt
 		return nil, nil, err
 	}
 	if h.kind != 0x08 {
-		return nil, nil, &Error{Name: name, Msg: fmt.Sprintf("elements are of type %#02x, not unsigned bytes", h.kind), Err: ErrSyntax}
+		return nil, nil, &Error{Name: name, Msg: fmt.Sprintf("elements are of type %#02x, not unsigned bytes",
+			h.kind), Err: ErrSyntax}
 	}
 	want := h.dims[0] * h.each
 	// ReadAll grows with what comes: a header alone cannot ask for memory.
@@ -231,9 +236,12 @@ func ReadIDXBytes(r io.Reader, name string, limit int64) (dims []int, data []byt
 	case err != nil && err != io.ErrUnexpectedEOF:
 		return nil, nil, &Error{Name: name, Msg: "reading: " + err.Error(), Err: err}
 	case err != nil || len(data) < want:
-		return nil, nil, &Error{Name: name, Row: len(data)/h.each + 1, Msg: fmt.Sprintf("the input ends here, but the header promises %d rows; is the file cut short?", h.dims[0]), Err: io.ErrUnexpectedEOF}
+		return nil, nil, &Error{Name: name, Row: len(data)/h.each + 1,
+			Msg: fmt.Sprintf("the input ends here, but the header promises %d rows; is the file cut short?",
+				h.dims[0]), Err: io.ErrUnexpectedEOF}
 	case len(data) > want:
-		return nil, nil, &Error{Name: name, Msg: fmt.Sprintf("there is more after the %d rows that the header promises", h.dims[0]), Err: ErrSyntax}
+		return nil, nil, &Error{Name: name, Msg: fmt.Sprintf("there is more after the %d rows that the header "+
+			"promises", h.dims[0]), Err: ErrSyntax}
 	}
 	return h.dims, data, nil
 }

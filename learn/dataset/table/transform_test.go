@@ -21,11 +21,13 @@ func TestTransform(t *testing.T) {
 	if d := cmp.Diff([][]string{{"1", "u"}, {"3", "w"}, {"5", "v"}, {"-", "u"}}, cells(all)); d != "" {
 		t.Error(d)
 	}
-	if !slices.Equal(all.Classes, []string{"maybe", "no", "yes"}) || !slices.Equal(all.Target, []float64{1, 2, 2, 0}) || !slices.Equal(all.Source, []int32{1, 2, 0, 1}) {
+	if !slices.Equal(all.Classes, []string{"maybe", "no", "yes"}) ||
+		!slices.Equal(all.Target, []float64{1, 2, 2, 0}) || !slices.Equal(all.Source, []int32{1, 2, 0, 1}) {
 		t.Error(all.Classes, all.Target, all.Source)
 	}
 	hot := all.OneHot()
-	if d := cmp.Diff([][]string{{"1", "1", "0", "0"}, {"3", "0", "0", "1"}, {"5", "0", "1", "0"}, {"-", "1", "0", "0"}}, cells(hot)); d != "" || hot.Columns[2].Name != "c=v" {
+	if d := cmp.Diff([][]string{{"1", "1", "0", "0"}, {"3", "0", "0", "1"}, {"5", "0", "1", "0"},
+		{"-", "1", "0", "0"}}, cells(hot)); d != "" || hot.Columns[2].Name != "c=v" {
 		t.Error(d)
 	}
 	z := table.NewStandardizer(hot, []int{0})
@@ -35,7 +37,8 @@ func TestTransform(t *testing.T) {
 	if v := z.Apply(hot).Columns[0].Values; v[1] != 0 || v[3] == v[3] || hot.Columns[0].Values[1] != 3 {
 		t.Error(v)
 	}
-	if err := a.SetPositive("no"); err != nil || !slices.Equal(a.Classes, []string{"yes", "no"}) || !slices.Equal(a.Target, []float64{1, 0}) {
+	if err := a.SetPositive("no"); err != nil || !slices.Equal(a.Classes, []string{"yes", "no"}) ||
+		!slices.Equal(a.Target, []float64{1, 0}) {
 		t.Error(err, a.Classes, a.Target)
 	}
 	if err := a.SetPositive("nay"); err == nil {
@@ -47,11 +50,13 @@ func TestTransform(t *testing.T) {
 	if _, err := table.Concat(a, read(t, "n,c\n1,u\n", "c.csv", nil)); err == nil {
 		t.Error("tables with and without a target")
 	}
-	dims, data, err := table.ReadIDXBytes(bytes.NewReader(zipped(string(idx(8, []uint8{1, 2, 3, 4}, 2, 2)))), "i", 0)
+	dims, data, err := table.ReadIDXBytes(bytes.NewReader(
+		zipped(string(idx(8, []uint8{1, 2, 3, 4}, 2, 2)))), "i", 0)
 	if err != nil || !slices.Equal(dims, []int{2, 2}) || !slices.Equal(data, []byte{1, 2, 3, 4}) {
 		t.Error(dims, data, err)
 	}
-	if _, _, err := table.ReadIDXBytes(bytes.NewReader(idx(8, []uint8{1, 2, 3}, 2, 2)), "i", 0); err == nil || err.Error() != "i: row 2: the input ends here, but the header promises 2 rows; is the file cut short?" {
+	if _, _, err := table.ReadIDXBytes(bytes.NewReader(idx(8, []uint8{1, 2, 3}, 2, 2)), "i", 0); err == nil ||
+		err.Error() != "i: row 2: the input ends here, but the header promises 2 rows; is the file cut short?" {
 		t.Error(err)
 	}
 }

@@ -1,5 +1,5 @@
-// Package mask adds up vectors of many parties so that whoever adds learns the sum alone:
-// secure aggregation by pairwise masks, with the seeds of parties that dropped out recovered.
+// Package mask adds up vectors of many parties so that the one who adds learns only the sum. It is
+// secure aggregation by pairwise masks, and recovers the seeds of parties that dropped out.
 //
 //	p, _ := mask.NewParty("anna", secret)        // every party
 //	keys := p.Public(tag)                         // 1. to all, by way of the server
@@ -7,21 +7,21 @@
 //	_ = p.Mask(tag, peers, v)                     // 3. v may now be sent
 //	opened, _ := p.Open(tag, peers, sealed, alive) // 4. what takes the masks off the sum
 //
-// The server hands keys and sealed shares on, adds the masked vectors of the parties that are
-// alive, and takes the masks off with Unmask.
+// The server forwards keys and sealed shares, adds the masked vectors of the parties that are
+// alive, and removes the masks with Unmask.
 //
 // # What is given
 //
-// Sums are modulo 2⁶⁴, so that they are exact and a masked vector is uniform: it says nothing
-// of its own. Each pair of parties agrees on a seed by X25519; one adds what a stream cipher
-// makes of it, the other subtracts it. Each party adds a stream of its own as well, so that a
-// server which calls a late party dropped does not read its vector. The seed of that stream
-// and the party's key of the round are divided among the peers by Shamir's scheme. Of each
-// party the peers open one of the two, never both.
+// Sums are modulo 2⁶⁴, so that they are exact and a masked vector is uniform: by itself it reveals
+// nothing. Each pair of parties agrees on a seed by X25519. One adds the output of a stream cipher
+// with that seed, the other subtracts it. Each party also adds a stream of its own, so that a
+// server that declares a late party dropped cannot read its vector. The seed of that stream and the
+// party's key of the round are divided among the peers by Shamir's scheme. For each party the peers
+// open one of the two, never both.
 //
-// The server is taken to follow the protocol. One that forges keys, or tells parties different
-// things, is not withstood: keys are not signed. Sums themselves can tell of a party when few
-// take part; the caller sets the least number.
+// The server is assumed to follow the protocol. Keys are not signed, so a server that forges keys,
+// or tells parties different things, defeats it. Sums themselves can reveal a party's vector when
+// few take part; the caller sets the least number.
 //
 // Reference: K. Bonawitz et al., "Practical secure aggregation for privacy-preserving machine
 // learning", CCS 2017.
@@ -68,7 +68,7 @@ type Party struct {
 }
 
 // NewParty makes a party of a secret of at least 32 bytes, which must be random and its own.
-// Everything else is derived from it, so that an answer that is asked for twice is the same.
+// Everything else is derived from it, so that repeating a request gives the same answer.
 func NewParty(name string, secret []byte) (*Party, error) {
 	if len(secret) < secretBytes {
 		return nil, fmt.Errorf("mask: a secret of %d bytes; %d are needed", len(secret), secretBytes)
@@ -152,8 +152,8 @@ func (p *Party) place(peers []Peer) (int, error) {
 // Threshold is the number of parties that must answer to open a sum of n: a majority.
 func Threshold(n int) int { return n/2 + 1 }
 
-// Shares divides the party's two seeds among the peers, threshold of whom can put them
-// together. The result has SealedBytes for every peer but itself, nil there.
+// Shares divides the party's two seeds among the peers; threshold of the peers can reconstruct
+// them. The result has SealedBytes for every peer but itself, nil there.
 func (p *Party) Shares(tag string, peers []Peer, threshold int) ([][]byte, error) {
 	at, err := p.place(peers)
 	if err != nil {
@@ -251,9 +251,9 @@ func add(v []uint64, seed []byte, minus bool) {
 	}
 }
 
-// Open returns the party's share of each peer: of the own seed of those that are alive, whose
-// vectors were added, and of the key of those that are not. sealed are what the peers had
-// sealed for this party; what the party has of itself is in its result too.
+// Open returns the party's share of each peer. For peers that are alive, whose vectors were added,
+// it is a share of their own seed; for the others it is a share of their key. sealed are what the
+// peers had sealed for this party; the result includes what the party has of itself.
 //
 // Errors: fewer alive than a majority, ErrOpened, and shares that were not sealed by the peer.
 func (p *Party) Open(tag string, peers []Peer, sealed [][]byte, alive []bool) ([][]byte, error) {

@@ -123,7 +123,7 @@ func some(n int) []*Party {
 	return out
 }
 
-// Sums are exact whoever drops out, as long as a majority opens its shares.
+// Sums are exact for any dropouts, as long as a majority opens its shares.
 func TestSum(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 2))
 	for _, c := range []struct {

@@ -1,14 +1,13 @@
-// Command asm writes the assembly of package gemm. It is a module of its own, so
-// that avo is needed by those who change a kernel and by nobody else:
+// Command asm writes the assembly of package gemm. It is a module of its own, so that only those
+// who change a kernel need avo:
 //
 //	go generate ./learn/gemm
 //
-// A tile is MR rows by up to three vectors of C, held in registers while k runs:
-// 24 accumulators of the 32 registers of AVX-512, 12 of the 16 of AVX2. Three
-// vectors a row of B against MR broadcasts of A need (3+MR) loads for 3·MR
-// fused multiply-adds, fewer than two a cycle can carry. This is the micro-kernel
-// of K. Goto and R. van de Geijn, "Anatomy of high-performance matrix
-// multiplication", ACM TOMS 34(3), 2008, with rows for columns.
+// A tile is MR rows by up to three vectors of C, held in registers while k runs. It uses 24
+// accumulators of the 32 registers of AVX-512, 12 of the 16 of AVX2. Three vectors a row of B
+// against MR broadcasts of A need (3+MR) loads for 3·MR fused multiply-adds, fewer than two a cycle
+// can carry. This is the micro-kernel of K. Goto and R. van de Geijn, "Anatomy of high-performance
+// matrix multiplication", ACM TOMS 34(3), 2008, with rows for columns.
 package main
 
 import (
@@ -78,10 +77,9 @@ func main() {
 	Generate()
 }
 
-// tile writes func(k, a, b, c, ldb, ldc, rows, last, alpha, beta): the first rows
-// rows of nv vectors of C become beta·C + alpha·a·b, where a holds k columns of
-// mr floats, b holds k rows of nv whole vectors, ldb floats apart, and the last vector
-// of C has last lanes.
+// tile writes func(k, a, b, c, ldb, ldc, rows, last, alpha, beta), which computes the first rows
+// rows of nv vectors of C as beta·C + alpha·a·b. a holds k columns of mr floats, b holds k rows of
+// nv whole vectors, ldb floats apart, and the last vector of C has last lanes.
 func (t target) tile(nv int, masks Mem) {
 	typ := t.typ()
 	TEXT(fmt.Sprintf("tile%d%sx%d", 8*t.size(), t.isa, nv), NOSPLIT,
@@ -100,7 +98,8 @@ func (t target) tile(nv int, masks Mem) {
 	SHLQ(Imm(shift), ldb)
 	ldb3 := GP64()
 	LEAQ(Mem{Base: ldb, Index: ldb, Scale: 2}, ldb3)
-	rows := []Mem{{Base: b}, {Base: b, Index: ldb, Scale: 1}, {Base: b, Index: ldb, Scale: 2}, {Base: b, Index: ldb3, Scale: 1}}
+	rows := []Mem{{Base: b}, {Base: b, Index: ldb, Scale: 1}, {Base: b, Index: ldb, Scale: 2},
+		{Base: b, Index: ldb3, Scale: 1}}
 	acc := make([][]reg.VecVirtual, t.mr)
 	for i := range acc {
 		for range nv {
@@ -229,7 +228,8 @@ func (t target) done() {
 }
 
 // rows visits the tile row by row, until the number of rows is reached.
-func (t target) rows(acc [][]reg.VecVirtual, rows, c, ldc reg.Register, f func(at Mem, v reg.VecVirtual, partial bool)) {
+func (t target) rows(acc [][]reg.VecVirtual, rows, c, ldc reg.Register,
+	f func(at Mem, v reg.VecVirtual, partial bool)) {
 	for i := range acc {
 		for j, v := range acc[i] {
 			f(Mem{Base: c, Disp: j * t.bytes()}, v, j == len(acc[i])-1)
@@ -298,7 +298,8 @@ func transpose(lanes, size int, block func(in []Mem, out []Mem)) {
 	TEXT(fmt.Sprintf("transpose%dx%d", lanes, 8*size), NOSPLIT,
 		fmt.Sprintf("func(dst *%s, w int, src *%s, ld, k int)", typ, typ))
 	Pragma("noescape")
-	Doc(fmt.Sprintf("stores dst[p*w+i] = src[i*ld+p] for i < %d and p < k, k being a multiple of %d.", lanes, lanes))
+	Doc(fmt.Sprintf("stores dst[p*w+i] = src[i*ld+p] for i < %d and p < k, k being a multiple of %d.",
+		lanes, lanes))
 	dst := Load(Param("dst"), GP64())
 	w := Load(Param("w"), GP64())
 	src := Load(Param("src"), GP64())
@@ -311,9 +312,11 @@ func transpose(lanes, size int, block func(in []Mem, out []Mem)) {
 	SHLQ(Imm(shift), w)
 	SHLQ(Imm(shift), ld)
 	at := func(base, stride, triple reg.Register, far reg.Register) []Mem {
-		m := []Mem{{Base: base}, {Base: base, Index: stride, Scale: 1}, {Base: base, Index: stride, Scale: 2}, {Base: base, Index: triple, Scale: 1}}
+		m := []Mem{{Base: base}, {Base: base, Index: stride, Scale: 1}, {Base: base, Index: stride, Scale: 2},
+			{Base: base, Index: triple, Scale: 1}}
 		if lanes == 8 {
-			m = append(m, Mem{Base: far}, Mem{Base: far, Index: stride, Scale: 1}, Mem{Base: far, Index: stride, Scale: 2}, Mem{Base: far, Index: triple, Scale: 1})
+			m = append(m, Mem{Base: far}, Mem{Base: far, Index: stride, Scale: 1},
+				Mem{Base: far, Index: stride, Scale: 2}, Mem{Base: far, Index: triple, Scale: 1})
 		}
 		return m
 	}
@@ -395,8 +398,8 @@ func transpose4() {
 	})
 }
 
-// sums writes the tile for processors without AVX2: 4 rows of nv vectors of a·b, stored
-// side by side in out, which has no use for strides, scalars and masks that SSE2 lacks.
+// sums writes the tile for processors without AVX2: 4 rows of nv vectors of a·b, stored side by
+// side in out. It omits the strides, scalars and masks that SSE2 lacks.
 func sums(single bool, nv int) {
 	const rows = 4
 	t := target{single: single}

@@ -1,12 +1,10 @@
-// Command asm writes the assembly of package nn: loops over vectors that the
-// compiler does not vectorise, for AVX2. It is a module of its own, so that avo is
-// needed by those who change a loop and by nobody else:
+// Command asm writes the assembly of package nn: loops over vectors that the compiler does not
+// vectorise, for AVX2. It is a module of its own, so that only those who change a loop need avo:
 //
 //	go generate ./learn/nn
 //
-// Every loop takes n elements, a multiple of eight (float32) or four (float64) and
-// more than none, and computes what the Go form of the same name in vector.go
-// does, operation by operation.
+// Every loop takes n elements, n > 0 and a multiple of eight (float32) or four (float64). It
+// computes the same as the Go form of the same name in vector.go, operation by operation.
 package main
 
 import (
@@ -90,45 +88,49 @@ func main() {
 			return v
 		}
 
-		k.loop("biasReLU", "stores max(y+bias, 0) in y, and NaN where the sum is NaN.", []string{"y", "bias"}, nil, func(at []Mem, _ []reg.VecVirtual) {
-			y, zero := load(at[0]), YMM()
-			add(at[1], y, y)
-			k.pick(VXORPS, VXORPD)(zero, zero, zero)
-			k.pick(VMAXPS, VMAXPD)(y, zero, y) // the last source wins when either is NaN
-			mov(y, at[0])
-		})
-		k.loop("maskReLU", "stores zero in d where y is not positive, and adds d to sum.", []string{"d", "y", "sum"}, nil, func(at []Mem, _ []reg.VecVirtual) {
-			mask, zero := YMM(), YMM()
-			k.pick(VXORPS, VXORPD)(zero, zero, zero)
-			y := load(at[1])
-			if k == 32 {
-				VCMPPS(Imm(1), y, zero, mask) // 0 < y
-				VANDPS(at[0], mask, mask)
-			} else {
-				VCMPPD(Imm(1), y, zero, mask)
-				VANDPD(at[0], mask, mask)
-			}
-			mov(mask, at[0])
-			add(at[2], mask, mask)
-			mov(mask, at[2])
-		})
-		k.loop("stepSGD", "stores (w - rate·g)·shrink in w.", []string{"w", "grad"}, []string{"rate", "shrink"}, func(at []Mem, s []reg.VecVirtual) {
-			g, w := YMM(), load(at[0])
-			mul(at[1], s[0], g)
-			sub(g, w, w)
-			mul(s[1], w, w)
-			mov(w, at[0])
-		})
-		k.loop("stepMomentum", "stores momentum·v + g in v, then (w - rate·v)·shrink in w.", []string{"w", "v", "grad"}, []string{"rate", "momentum", "shrink"}, func(at []Mem, s []reg.VecVirtual) {
-			v, w := YMM(), load(at[0])
-			mul(at[1], s[1], v)
-			add(at[2], v, v)
-			mov(v, at[1])
-			mul(s[0], v, v)
-			sub(v, w, w)
-			mul(s[2], w, w)
-			mov(w, at[0])
-		})
+		k.loop("biasReLU", "stores max(y+bias, 0) in y, and NaN where the sum is NaN.", []string{"y", "bias"}, nil,
+			func(at []Mem, _ []reg.VecVirtual) {
+				y, zero := load(at[0]), YMM()
+				add(at[1], y, y)
+				k.pick(VXORPS, VXORPD)(zero, zero, zero)
+				k.pick(VMAXPS, VMAXPD)(y, zero, y) // the last source wins when either is NaN
+				mov(y, at[0])
+			})
+		k.loop("maskReLU", "stores zero in d where y is not positive, and adds d to sum.",
+			[]string{"d", "y", "sum"}, nil, func(at []Mem, _ []reg.VecVirtual) {
+				mask, zero := YMM(), YMM()
+				k.pick(VXORPS, VXORPD)(zero, zero, zero)
+				y := load(at[1])
+				if k == 32 {
+					VCMPPS(Imm(1), y, zero, mask) // 0 < y
+					VANDPS(at[0], mask, mask)
+				} else {
+					VCMPPD(Imm(1), y, zero, mask)
+					VANDPD(at[0], mask, mask)
+				}
+				mov(mask, at[0])
+				add(at[2], mask, mask)
+				mov(mask, at[2])
+			})
+		k.loop("stepSGD", "stores (w - rate·g)·shrink in w.", []string{"w", "grad"}, []string{"rate", "shrink"},
+			func(at []Mem, s []reg.VecVirtual) {
+				g, w := YMM(), load(at[0])
+				mul(at[1], s[0], g)
+				sub(g, w, w)
+				mul(s[1], w, w)
+				mov(w, at[0])
+			})
+		k.loop("stepMomentum", "stores momentum·v + g in v, then (w - rate·v)·shrink in w.",
+			[]string{"w", "v", "grad"}, []string{"rate", "momentum", "shrink"}, func(at []Mem, s []reg.VecVirtual) {
+				v, w := YMM(), load(at[0])
+				mul(at[1], s[1], v)
+				add(at[2], v, v)
+				mov(v, at[1])
+				mul(s[0], v, v)
+				sub(v, w, w)
+				mul(s[2], w, w)
+				mov(w, at[0])
+			})
 		k.loop("stepAdaGrad", "adds g² to a, and stores (w - r·g)/(1 + r·l2) in w, where r = rate/(tiny+√a).",
 			[]string{"w", "a", "grad"}, []string{"rate", "tiny", "one", "l2"}, func(at []Mem, s []reg.VecVirtual) {
 				w, a, g := load(at[0]), YMM(), load(at[2])
@@ -148,8 +150,10 @@ func main() {
 			})
 		k.unfinite()
 		// With the bias corrections c1 = 1/(1-β1^t), c2 = 1/(1-β2^t).
-		k.loop("stepAdam", "moves a by β1'·(g-a) and b by β2'·(g²-b), and stores (w - r·c1·a)/(1 + r·l2) in w, where r = rate/(tiny+√(c2·b)).",
-			[]string{"w", "a", "b", "grad"}, []string{"rate", "tiny", "one", "l2", "beta1", "beta2", "c1", "c2"}, func(at []Mem, s []reg.VecVirtual) {
+		k.loop("stepAdam", "moves a by β1'·(g-a) and b by β2'·(g²-b), and stores (w - r·c1·a)/(1 + r·l2) in w, "+
+			"where r = rate/(tiny+√(c2·b)).",
+			[]string{"w", "a", "b", "grad"}, []string{"rate", "tiny", "one", "l2", "beta1", "beta2", "c1", "c2"},
+			func(at []Mem, s []reg.VecVirtual) {
 				w, a, b, g := load(at[0]), load(at[1]), load(at[2]), load(at[3])
 				t := YMM()
 				sub(a, g, t)

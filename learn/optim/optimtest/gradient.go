@@ -10,11 +10,10 @@ import (
 	"github.com/tropica-fst/tropica/learn/optim"
 )
 
-// CheckGradient compares the gradient of f at x with central differences, along
-// coordinates and random directions, and that Eval gives the same value with
-// and without a gradient and keeps x. Of more than 100 coordinates it draws 100.
-// The error allowed is tol relative to the larger of 1 and the gradient's largest
-// entry; 1e-6 suits smooth functions of moderate size.
+// CheckGradient compares the gradient of f at x with central differences, along coordinates and
+// random directions. It also checks that Eval gives the same value with and without a gradient and
+// keeps x. Of more than 100 coordinates it draws 100. The error allowed is tol relative to the
+// larger of 1 and the gradient's largest entry; 1e-6 suits smooth functions of moderate size.
 func CheckGradient(t testing.TB, f optim.Objective, x []float64, tol float64) {
 	t.Helper()
 	n := f.Dim()

@@ -6,10 +6,10 @@ import (
 )
 
 // assignment is a part whose sets have one or two elements, on two sides of a bipartite graph. It
-// is solved as a perfect matching of least cost between rows and columns: rows are the elements of
-// one side and a double of each of the other, and so are columns. An element alone is matched with
-// its own double. For every pair, the doubles of its elements can be matched with each other at no
-// cost. The matching is sparse, and exists if and only if a cover does.
+// is solved as a perfect matching of least cost between rows and columns. Rows are the elements of
+// one side and a double of each element of the other, and so are columns. An element in a set of
+// its own is matched with its double. For every pair, the doubles of its elements can be matched
+// with each other at no cost. The matching is sparse, and exists if and only if a cover does.
 type assignment struct {
 	ctx   context.Context
 	p     *part
@@ -21,7 +21,7 @@ type assignment struct {
 	err   error
 }
 
-// assignment tells whether the part is one.
+// assignment reports whether the part is one.
 func (p *part) assignment(ctx context.Context) (*assignment, bool) {
 	n := p.elements()
 	for h := range p.sets() {

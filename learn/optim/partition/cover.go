@@ -139,8 +139,8 @@ var ErrLimit = errors.New("no exact cover was found within the limit of nodes")
 // Solve returns the cover of largest score; a set of score -Inf is not allowed.
 //
 // Errors: scores of the wrong number, NaN or +Inf; an *InfeasibleError; ErrLimit; the context's.
-// Cost: assignments O(n·m log n) for n elements and m sets; else exponential at worst, and in
-// practice some hundred times the size of the structure.
+// Cost: assignments O(n·m log n) for n elements and m sets. Other parts are exponential at worst,
+// and in practice some hundred times the size of the structure.
 func (c *Cover) Solve(ctx context.Context, score []float64, o *Options) (*Solution, error) {
 	if len(score) != c.Sets() {
 		return nil, fmt.Errorf("partition: %d scores for %d sets", len(score), c.Sets())
@@ -199,7 +199,7 @@ func (c *Cover) Solve(ctx context.Context, score []float64, o *Options) (*Soluti
 }
 
 // Bound returns the Lagrangian bound for multipliers u, one for each element: no cover of the
-// allowed sets has a larger score, whatever u is.
+// allowed sets has a larger score, for any u.
 func (c *Cover) Bound(score, u []float64) float64 {
 	b := 0.0
 	for _, v := range u {

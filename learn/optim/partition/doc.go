@@ -1,6 +1,6 @@
-// Package partition finds the best exact cover: of sets with scores, those that contain every
-// element exactly once and whose scores have the largest sum. It is weighted set partitioning,
-// the integer program behind tracking by assignment, and it needs no other solver.
+// Package partition finds the best exact cover. Among sets with scores it chooses those that
+// contain every element exactly once and have the largest sum of scores. It is weighted set
+// partitioning, the integer program behind tracking by assignment, and it needs no other solver.
 //
 //	c, err := partition.New(3, [][]int32{{0}, {1}, {2}, {0, 2}, {1, 2}})
 //	s, err := c.Solve(ctx, []float64{0, 0, 0, 1.5, 2}, nil)
@@ -15,24 +15,24 @@
 //
 // # How it is solved
 //
-// A set whose score is -Inf is forbidden. Forcing a set forbids all that meet it; see Force.
-// Elements that only one set can cover are settled first, and the rest falls into components
-// that share no element. A component of sets of one or two elements that forms a bipartite graph
-// is an assignment, solved by shortest augmenting paths. Any other is solved by branch and
-// bound. The bound is Lagrangian, with a multiplier u for every element:
+// A set whose score is -Inf is forbidden. Forcing a set forbids all sets that intersect it; see
+// Force. Elements that only one set can cover are settled first, and the rest falls into components
+// that share no element. A component of sets of one or two elements that forms a bipartite graph is
+// an assignment, solved by shortest augmenting paths. Any other is solved by branch and bound. The
+// bound is Lagrangian, with a multiplier u for every element:
 //
 //	Σ_v u_v + Σ_h max(0, s_h - Σ_{v in h} u_v)
 //
-// Block coordinate descent lowers it first, subgradient steps then. Sets that could not be in a
-// better cover than the best one known are dropped, and the rest is split into components again:
-// most problems end there without a branch.
+// Block coordinate descent lowers it first, then subgradient steps. Sets that cannot be in a better
+// cover than the best one known are dropped, and the remainder is split into components again. Most
+// problems end there without a branch.
 //
 // # What may be relied on
 //
 //   - Optimal is a proof, up to 1e-9 of the largest score for every element. The linear
 //     relaxation is never rounded.
 //   - With a limit of nodes, the best cover found comes with its bound; Optimal is then false.
-//   - The result depends on the structure and the scores alone, not on time.
+//   - The result depends only on the structure and the scores, not on time.
 //   - A cancelled context is obeyed within 0.1 s.
 //
 // # References

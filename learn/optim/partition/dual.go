@@ -134,7 +134,8 @@ func (d *dual) better(r result, need float64) result {
 }
 
 // eliminate tells which sets a cover better than the target, or the best one itself, may have. A
-// set of negative reduced score costs as much when it is taken, one of positive score when it is not.
+// set of negative reduced score costs as much when it is taken, one of positive score when it is
+// not.
 func (d *dual) eliminate(need float64) (alive []bool, fewer int) {
 	target := d.target(need)
 	alive = make([]bool, d.p.sets())
@@ -341,9 +342,8 @@ func (d *dual) rounded() float64 {
 // widest is how many bare elements an exchange may leave; more take too long to cover.
 const widest = 8
 
-// exchange puts each set in, in the place of those that it meets, and covers the elements that
-// are left bare as well as can be; it keeps what is better. Sets that no better cover has are
-// left out.
+// exchange inserts each set in place of those that it intersects, and covers the uncovered elements
+// as well as possible. It keeps what is better. Sets that cannot be in a better cover are left out.
 func (d *dual) exchange() (changed bool) {
 	p := d.p
 	floor := math.Max(d.value, d.rounded())

@@ -54,10 +54,10 @@ func merge(a, b []*Solution, k int) []*Solution {
 	for i, x := range a {
 		for j, y := range b {
 			if (i+1)*(j+1) > k {
-				break // so many are at least as good
+				break // enough covers are at least as good
 			}
-			out = append(out, &Solution{Sets: slices.Concat(x.Sets, y.Sets), Value: x.Value + y.Value, Bound: x.Bound + y.Bound,
-				Optimal: x.Optimal && y.Optimal, Nodes: x.Nodes + y.Nodes})
+			out = append(out, &Solution{Sets: slices.Concat(x.Sets, y.Sets), Value: x.Value + y.Value,
+				Bound: x.Bound + y.Bound, Optimal: x.Optimal && y.Optimal, Nodes: x.Nodes + y.Nodes})
 		}
 	}
 	slices.SortStableFunc(out, func(x, y *Solution) int { return cmp.Compare(y.Value, x.Value) })
@@ -93,7 +93,8 @@ type node struct {
 }
 
 // kbest ranks the covers of a component. best is the first, in names of the whole.
-func (q *component) kbest(ctx context.Context, score []float64, best []int32, optimal bool, k int, o *Options) ([]*Solution, error) {
+func (q *component) kbest(ctx context.Context, score []float64, best []int32, optimal bool, k int,
+	o *Options) ([]*Solution, error) {
 	c := q.cover
 	local := make([]float64, len(q.sets))
 	place := map[int32]int{}
@@ -116,7 +117,8 @@ func (q *component) kbest(ctx context.Context, score []float64, best []int32, op
 	for i, h := range first.Sets {
 		known[i] = int32(h)
 	}
-	r := newDual(&part{start: c.start, member: c.member, ofStart: c.ofStart, of: c.of, score: local, cover: known})
+	r := newDual(&part{start: c.start, member: c.member, ofStart: c.ofStart, of: c.of,
+		score: local, cover: known})
 	r.improve(ctx, 1, 0, first.Value)
 	queue := []*node{{score: local, bound: first.Bound, solution: first}}
 	made, nodes := 1, 0
@@ -124,7 +126,9 @@ func (q *component) kbest(ctx context.Context, score []float64, best []int32, op
 	for len(queue) > 0 && len(out) < k {
 		at := 0
 		for i, x := range queue {
-			if y := queue[at]; x.bound > y.bound || x.bound == y.bound && (x.solution != nil && y.solution == nil || (x.solution == nil) == (y.solution == nil) && x.order < y.order) {
+			if y := queue[at]; x.bound > y.bound || x.bound == y.bound &&
+				(x.solution != nil && y.solution == nil || (x.solution == nil) == (y.solution == nil) &&
+					x.order < y.order) {
 				at = i
 			}
 		}

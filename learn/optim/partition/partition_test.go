@@ -29,7 +29,8 @@ func every(c *Cover, score []float64, found func(sets []int, value float64)) {
 			return
 		}
 		for _, h := range c.Of(v) {
-			if math.IsInf(score[h], -1) || slices.ContainsFunc(c.Members(int(h)), func(x int32) bool { return covered[x] }) {
+			if math.IsInf(score[h], -1) || slices.ContainsFunc(c.Members(int(h)),
+				func(x int32) bool { return covered[x] }) {
 				continue
 			}
 			for _, x := range c.Members(int(h)) {
@@ -47,7 +48,7 @@ func every(c *Cover, score []float64, found func(sets []int, value float64)) {
 }
 
 // random draws a cover problem of frames of m and n detections: moves, pairs on either side, and
-// singletons, each of which may be missing.
+// singletons; each may be missing.
 func random(rng *rand.Rand, m, n int, pairs bool, density, missing float64) (*Cover, []float64) {
 	var sets [][]int32
 	for i := range m {
@@ -104,7 +105,8 @@ func TestSolveAgainstEnumeration(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	branched, infeasible := 0, 0
 	for trial := range 2000 {
-		c, score := random(rng, rng.IntN(6), rng.IntN(6), trial%3 > 0, 0.2+0.8*rng.Float64(), []float64{0, 0.2, 0.9}[trial%3])
+		c, score := random(rng, rng.IntN(6), rng.IntN(6), trial%3 > 0, 0.2+0.8*rng.Float64(),
+			[]float64{0, 0.2, 0.9}[trial%3])
 		best := math.Inf(-1)
 		every(c, score, func(_ []int, v float64) { best = math.Max(best, v) })
 		s, err := c.Solve(context.Background(), score, nil)
@@ -120,7 +122,8 @@ func TestSolveAgainstEnumeration(t *testing.T) {
 		}
 		check(t, c, s)
 		if !s.Optimal || math.Abs(s.Value-best) > 1e-7 || s.Bound != s.Value {
-			t.Fatalf("trial %d: value %v, bound %v, optimal %v; the best is %v", trial, s.Value, s.Bound, s.Optimal, best)
+			t.Fatalf("trial %d: value %v, bound %v, optimal %v; the best is %v", trial, s.Value,
+				s.Bound, s.Optimal, best)
 		}
 		if s.Nodes > 3 {
 			branched++
@@ -317,7 +320,8 @@ func TestMistakes(t *testing.T) {
 		}
 	}
 	var e *InfeasibleError
-	if _, err := c.Solve(context.Background(), []float64{1, math.Inf(-1)}, nil); !errors.As(err, &e) || e.Element != 1 {
+	if _, err := c.Solve(context.Background(), []float64{1, math.Inf(-1)}, nil); !errors.As(
+		err, &e) || e.Element != 1 {
 		t.Errorf("%v", err)
 	}
 }

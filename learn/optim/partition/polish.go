@@ -14,8 +14,8 @@ const (
 )
 
 // polish solves small regions of the best cover exactly, around the sets where it and the
-// relaxation disagree. In a large part the losses of many places add up: without this the gap
-// would be too wide to drop any set, though every place by itself is easy.
+// relaxation disagree. In a large part the gaps of many places add up. Without this the total would
+// be too wide to drop any set, though every place by itself is easy.
 func (sv *solver) polish(d *dual) {
 	p := d.p
 	if d.chosen == nil || p.elements() <= polished {
@@ -102,7 +102,10 @@ func (g *region) grow(seed int32) bool {
 	var best []int32
 	for i := 0; i < len(g.elements) && len(g.elements) < regional; i++ {
 		best = append(best[:0], p.with(g.elements[i])...)
-		slices.SortFunc(best, func(a, b int32) int { return cmp.Or(cmp.Compare(d.r[b], d.r[a]), cmp.Compare(a, b)) })
+		slices.SortFunc(best, func(a,
+			b int32) int {
+			return cmp.Or(cmp.Compare(d.r[b], d.r[a]), cmp.Compare(a, b))
+		})
 		for _, h := range best[:min(5, len(best))] {
 			for _, v := range p.members(h) {
 				if len(g.elements) < regional {

@@ -17,7 +17,7 @@ type Certificate struct {
 	W, Lambda    []float64
 }
 
-// Gap is Upper - Lower: not negative but for rounding.
+// Gap is Upper - Lower, which is not negative except by rounding.
 func (c Certificate) Gap() float64 { return c.Upper - c.Lower }
 
 // within reports whether the gap is at most tol·max(least, |Upper|).
@@ -43,12 +43,12 @@ func (c *Certificate) merge(d Certificate) {
 	}
 }
 
-// Minorized is met by relaxed problems that know more of what they relax than that they
-// lie below it.
+// Minorized is implemented by relaxed problems with more than the fact that they lie below the
+// original.
 type Minorized interface {
 	Convex
-	// Minorant returns v, and stores g in gw, such that the problem that was relaxed is
-	// at least v + ⟨g, u-w⟩ + Σ μ_j (u_j-w_j)²/2 for every u.
+	// Minorant returns v, and stores g in gw, such that the problem that was relaxed is at least v
+	// + ⟨g, u-w⟩ + Σ μ_j (u_j-w_j)²/2 for every u.
 	Minorant(w, lambda, gw []float64) (float64, error)
 }
 
@@ -57,12 +57,13 @@ type CertifyOptions struct {
 	// Refine is how many steps of L-BFGS look for a lower φ(·, λ) to prove Lower
 	// at; zero is 20, negative is none.
 	Refine int
-	// Relaxed, if not nil, never exceeds the problem and takes its place for
-	// Lower: a smooth one, which L-BFGS can minimise where the other has kinks.
+	// Relaxed, if not nil, never exceeds the problem and replaces it for Lower. It is a smooth one,
+	// which L-BFGS can minimise where the original has kinks.
 	Relaxed Convex
 	Scale   []float64 // preconditions L-BFGS, as in Smoothed; nil is none
-	Enough  float64   // nothing is refined when the gap is at most this times max(Least, |Upper|); zero refines always
-	Least   float64   // zero is 1
+	// nothing is refined when the gap is at most this times max(Least, |Upper|); zero refines always
+	Enough float64
+	Least  float64 // zero is 1
 }
 
 // Certify bounds the value of the game with the sets W (nil is all space) and
@@ -75,21 +76,23 @@ type CertifyOptions struct {
 //
 //	φ(u, λ) ≥ φ(v, λ) + ⟨g, u-v⟩ + Σ μ_j (u_j-v_j)²/2
 //
-// for all u (a Relaxed problem may know a higher right side, see Minorized). The right side is minimised over W: with μ = 0 the bound of M. Frank
-// and P. Wolfe (1956), which is finite on bounded sets only, and with μ > 0 and no
-// constraint φ - Σ g_j²/2μ_j. It is taken at w and at the points that L-BFGS finds
-// from there, the best counts. Where w is on the sphere of a Euclidean Ball, L-BFGS minimises
-// φ + ν/2 |·|² for the multiplier ν of the constraint, since φ alone has its minimum outside,
-// where the right side proves nothing. A coordinate that a Box in a Product holds back stays where
-// it is.
+// for all u (a Relaxed problem may know a higher right side, see Minorized). The right side is
+// minimised over W. With μ = 0 this is the bound of M. Frank and P. Wolfe (1956), which is finite
+// on bounded sets only. With μ > 0 and no constraint it is φ - Σ g_j²/2μ_j. It is evaluated at w
+// and at the points that L-BFGS finds from there; the best counts. Where w is on the sphere of a
+// Euclidean Ball, L-BFGS minimises φ + ν/2 |·|² for the multiplier ν of the constraint. φ itself
+// has its minimum outside, where the right side proves nothing. A coordinate that a Box in a
+// Product blocks stays where it is.
 //
 // A problem that is not convex, or a w outside W, gives an error.
-func Certify(p Convex, w, lambda []float64, setW, setLambda optim.Set, opts *CertifyOptions) (Certificate, error) {
+func Certify(p Convex, w, lambda []float64, setW, setLambda optim.Set,
+	opts *CertifyOptions) (Certificate, error) {
 	c, _, err := certify(p, w, lambda, setW, setLambda, opts)
 	return c, err
 }
 
-func certify(p Convex, w, lambda []float64, setW, setLambda optim.Set, opts *CertifyOptions) (c Certificate, evaluations int, err error) {
+func certify(p Convex, w, lambda []float64, setW, setLambda optim.Set, opts *CertifyOptions) (c Certificate,
+	evaluations int, err error) {
 	if opts == nil {
 		opts = &CertifyOptions{}
 	}
@@ -98,7 +101,8 @@ func certify(p Convex, w, lambda []float64, setW, setLambda optim.Set, opts *Cer
 	}
 	n, p2 := p.Dims()
 	if len(w) != n || len(lambda) != p2 {
-		return c, 0, fmt.Errorf("saddle: Certify: %d and %d coordinates for a problem of %d and %d", len(w), len(lambda), n, p2)
+		return c, 0, fmt.Errorf("saddle: Certify: %d and %d coordinates for a problem of %d and %d", len(w),
+			len(lambda), n, p2)
 	}
 	mu := make([]float64, n)
 	if !p.Curvature(mu) {
@@ -171,7 +175,9 @@ func certify(p Convex, w, lambda []float64, setW, setLambda optim.Set, opts *Cer
 				z[j] /= opts.Scale[j]
 			}
 		}
-		r, err := optim.OWLQN{Memory: 20, Workers: 1}.Minimize(f, z, &run.Control{Stop: run.Stop{Iterations: refine, Evaluations: 3 * refine, Relative: -1, Gradient: 1e-12}})
+		r, err := optim.OWLQN{Memory: 20, Workers: 1}.Minimize(
+			f, z, &run.Control{Stop: run.Stop{Iterations: refine, Evaluations: 3 * refine, Relative: -1,
+				Gradient: 1e-12}})
 		if err == nil {
 			if opts.Scale != nil {
 				for j := range r.X {
@@ -188,7 +194,8 @@ func certify(p Convex, w, lambda []float64, setW, setLambda optim.Set, opts *Cer
 		}
 	}
 	if math.IsNaN(c.Upper) || math.IsNaN(c.Lower) {
-		return c, evaluations, fmt.Errorf("saddle: Certify: bounds %v and %v: %w", c.Lower, c.Upper, optim.ErrNotFinite)
+		return c, evaluations, fmt.Errorf("saddle: Certify: bounds %v and %v: %w", c.Lower, c.Upper,
+			optim.ErrNotFinite)
 	}
 	return c, evaluations, nil
 }
@@ -243,12 +250,12 @@ func outside(set optim.Set, w []float64) float64 {
 	return d
 }
 
-// drop returns a bound on how far ⟨g, v-w⟩ + Σ μ_j (v_j-w_j)²/2 can fall below zero
-// for v in the set; infinite when it has no bound.
+// drop returns a bound on how far ⟨g, v-w⟩ + Σ μ_j (v_j-w_j)²/2 can fall below zero for v in the
+// set, infinite when there is none.
 //
-// The set may be nil, for all space. It takes the exact minimum where that is at
-// hand: without constraints and on boxes coordinate by coordinate, and elsewhere, with
-// m the least μ_j, at the projection of w - g/m, or with m = 0 through Maximize.
+// The set may be nil, for all space. It uses the exact minimum where available: without constraints
+// and on boxes, coordinate by coordinate. Elsewhere, with m the least μ_j, it projects w - g/m, or
+// with m = 0 uses Maximize.
 func drop(set optim.Set, w, g, mu []float64) float64 {
 	switch s := set.(type) {
 	case optim.Product:

@@ -14,14 +14,14 @@ import (
 // the other solver. The zero value is mirror-prox on all examples with backtracked
 // steps, for λ in the unit simplex.
 //
-// With Batch > 0 the examples of a Sampled are drawn without replacement in
-// passes, and an iteration is a pass; otherwise it is a step. Runs are determined by
-// Seed, whatever the number of workers of the problem, and one resumed from a
-// checkpoint goes on exactly as if it had not been interrupted.
+// With Batch > 0 the examples of a Sampled are drawn without replacement in passes, and an
+// iteration is a pass; otherwise it is a step. Runs are determined by Seed for any number of
+// workers of the problem. A run resumed from a checkpoint continues exactly as if it had not been
+// interrupted.
 //
-// A value or gradient that is not finite, or a value or weight beyond 1e8 times
-// those of the start, ends the run with a *DivergenceError, and the result holds what
-// was before the step that caused it.
+// The run ends with a *DivergenceError at a value or gradient that is not finite, or a value or
+// weight beyond 1e8 times those of the start. The result holds the state before the step that
+// caused it.
 //
 // A step costs one evaluation or two (see Method) and the projections.
 type FirstOrder struct {
@@ -34,23 +34,24 @@ type FirstOrder struct {
 	// their number. What is zero stays zero: start inside.
 	Entropic bool
 
-	Steps             StepRule // without minibatches and with mirror-prox, zero is BacktrackedSteps if StepW is 0
-	StepW, StepLambda float64  // zero is 1
-	Radii             Radii    // of TheoremSteps
+	// without minibatches and with mirror-prox, zero is BacktrackedSteps if StepW is 0
+	Steps             StepRule
+	StepW, StepLambda float64 // zero is 1
+	Radii             Radii   // of TheoremSteps
 
 	Frozen bool // λ stays at the start: plain training on a fixed mixture
 	Batch  int  // examples of a minibatch; zero is all
 	Seed   uint64
 
-	// Suffix forgets, whenever the number of steps has doubled, what was averaged
-	// before, so that averages are of the last half to two thirds of the steps: the
-	// same rate, without the start, which weighs on averages of all like 1/T.
+	// Suffix discards earlier averages whenever the number of steps has doubled, so that averages
+	// are of the last half to two thirds of the steps. The rate is the same without the start,
+	// whose weight in averages of all steps is 1/T.
 	Suffix bool
 
-	// Gap, if positive, stops a convex run when a certificate has upper - lower ≤
-	// Gap·max(Least, |upper|), where a Least of zero is 1. It is looked at every CheckEvery iterations (zero is 10
-	// for minibatches, 50 without), and at the end whatever Gap is, unless it is
-	// negative or the problem not convex.
+	// Gap, if positive, stops a convex run when a certificate has upper - lower ≤ Gap·max(Least,
+	// |upper|), where a Least of zero is 1. It is computed every CheckEvery iterations (zero is 10
+	// for minibatches, 50 without). It is also computed at the end, unless Gap is negative or the
+	// problem not convex.
 	Gap, Least float64
 	CheckEvery int
 	Certify    CertifyOptions
@@ -154,12 +155,14 @@ func (s *saddleRun) prepare(w0, lambda0 []float64) error {
 	}
 	unit, isSimplex := s.Lambda.(optim.Simplex)
 	switch {
-	case s.Method < MirrorProx || s.Method > Alternating || s.Steps < ConstantSteps || s.Steps > BacktrackedSteps:
+	case s.Method < MirrorProx || s.Method > Alternating || s.Steps < ConstantSteps ||
+		s.Steps > BacktrackedSteps:
 		return fail("unknown method or rule for steps")
 	case !(s.StepW > 0) || !(s.StepLambda > 0) || math.IsInf(s.StepW, 1) || math.IsInf(s.StepLambda, 1):
 		return fail("steps of length %v and %v: they must be positive", s.StepW, s.StepLambda)
 	case s.Steps == BacktrackedSteps && (s.Method != MirrorProx || s.Batch > 0):
-		return fail("backtracked steps are for mirror-prox without minibatches: with noise the test of a step says nothing")
+		return fail("backtracked steps are for mirror-prox without minibatches: with noise the test of a step " +
+			"says nothing")
 	case s.Entropic && (!isSimplex || unit.Sum != 0 && unit.Sum != 1):
 		return fail("entropic steps need the unit simplex; put the vertices of another set into OverVertices")
 	case s.Gap > 0 && s.convex == nil:
@@ -227,7 +230,8 @@ func (s *saddleRun) radii() error {
 		}
 	}
 	if !(r.W > 0) {
-		return fmt.Errorf("saddle: %s: the steps of Theorem 5.4 need a bound on |w|: a ball, or Radii.W for another bounded set", s.run.Name)
+		return fmt.Errorf("saddle: %s: the steps of Theorem 5.4 need a bound on |w|: a ball, or Radii.W for "+
+			"another bounded set", s.run.Name)
 	}
 	if r.Lambda == 0 {
 		r.Lambda = 1 // a set within the unit simplex
@@ -257,7 +261,8 @@ func (s *saddleRun) radii() error {
 		r.NormLambda = math.Sqrt(l2)
 	}
 	if !(r.NormW > 0) || !(r.NormLambda > 0) {
-		return fmt.Errorf("saddle: %s: a gradient is zero at the start, so that Theorem 5.4 has no step for it; give Radii, or another rule for steps", s.run.Name)
+		return fmt.Errorf("saddle: %s: a gradient is zero at the start, so that Theorem 5.4 has no step for it; "+
+			"give Radii, or another rule for steps", s.run.Name)
 	}
 	return nil
 }
@@ -298,15 +303,17 @@ func (s *saddleRun) eval(w, lambda, gw, gl []float64) (v float64, examples int, 
 	return v, examples, nil
 }
 
-// healthy returns why the values met at w, where the given step led (the start counts as
-// where the first does), are no longer those of a run that converges.
+// healthy returns nil, or why the values met at w are no longer those of a run that converges. The
+// given step led to w; the start counts as the first step's.
 func (s *saddleRun) healthy(step int, v float64, gw, gl, w []float64) error {
-	bad := v-v != 0 || optim.FirstNotFinite(gw) >= 0 || optim.FirstNotFinite(gl) >= 0 || optim.FirstNotFinite(w) >= 0
+	bad := v-v != 0 || optim.FirstNotFinite(gw) >= 0 || optim.FirstNotFinite(gl) >= 0 ||
+		optim.FirstNotFinite(w) >= 0
 	norm := optim.MaxAbs(w)
 	if !bad && math.Abs(v) <= saddleDiverged*(1+math.Abs(s.first)) && norm <= s.limitNorm {
 		return nil
 	}
-	e := &DivergenceError{Solver: s.run.Name, Step: step, StepW: s.gammaW, StepLambda: s.gammaL, Value: v, First: s.first, Norm: norm, Err: ErrDiverged}
+	e := &DivergenceError{Solver: s.run.Name, Step: step, StepW: s.gammaW, StepLambda: s.gammaL, Value: v,
+		First: s.first, Norm: norm, Err: ErrDiverged}
 	if bad {
 		e.Err = optim.ErrNotFinite
 	}
@@ -409,14 +416,16 @@ func (s *saddleRun) moveLambda(dst, from, g []float64, gamma float64) {
 
 // advance takes one step. After an error the state is as before it.
 func (s *saddleRun) advance() error {
-	position, evals, share, gamma, squareW, squareL := s.position, s.run.Evaluations, s.share, s.gamma, s.squareW, s.squareL
+	position, evals, share, gamma, squareW, squareL := s.position, s.run.Evaluations, s.share, s.gamma,
+		s.squareW, s.squareL
 	step := s.descentAscent
 	if s.Method == MirrorProx {
 		step = s.mirrorProx
 	}
 	err := step()
 	if err != nil {
-		s.position, s.run.Evaluations, s.share, s.gamma, s.squareW, s.squareL = position, evals, share, gamma, squareW, squareL
+		s.position, s.run.Evaluations, s.share, s.gamma, s.squareW, s.squareL = position, evals, share,
+			gamma, squareW, squareL
 	}
 	return err
 }
@@ -542,8 +551,9 @@ func (s *saddleRun) accept(v float64) bool {
 
 func (s *saddleRun) result(reason run.Reason) *Result {
 	r := &Result{
-		W: slices.Clone(s.sumW), Lambda: slices.Clone(s.sumLambda), LastW: slices.Clone(s.w), LastLambda: slices.Clone(s.lambda),
-		Value: s.value, Certificate: s.best, Certified: s.certified, Radii: s.Radii, Steps: s.step,
+		W: slices.Clone(s.sumW), Lambda: slices.Clone(s.sumLambda), LastW: slices.Clone(s.w),
+		LastLambda: slices.Clone(s.lambda),
+		Value:      s.value, Certificate: s.best, Certified: s.certified, Radii: s.Radii, Steps: s.step,
 		Iterations: s.pass, Evaluations: s.run.Evaluations + int(math.Round(s.share)), Reason: reason,
 	}
 	if s.count == 0 {
@@ -601,25 +611,29 @@ func (s *saddleRun) row() *run.Row {
 	value := s.passValue / s.passCount
 	clear(s.passValues)
 	s.passValue, s.passCount = 0, 0
-	detail := &Row{Values: values, Lambda: slices.Clone(s.lambda), Mean: slices.Clone(s.sumLambda), Upper: math.Inf(1), Lower: math.Inf(-1)}
+	detail := &Row{Values: values, Lambda: slices.Clone(s.lambda), Mean: slices.Clone(s.sumLambda),
+		Upper: math.Inf(1), Lower: math.Inf(-1)}
 	if s.certified {
 		detail.Upper, detail.Lower = s.best.Upper, s.best.Lower
 	}
-	return &run.Row{Objective: value, Step: s.gammaW, Evaluations: s.run.Evaluations + int(math.Round(s.share)), Detail: detail}
+	return &run.Row{Objective: value, Step: s.gammaW, Evaluations: s.run.Evaluations +
+		int(math.Round(s.share)), Detail: detail}
 }
 
 func (s *saddleRun) checkpoint() (*run.Checkpoint, error) {
 	k := &run.Checkpoint{
 		X: slices.Clone(s.w),
 		Scalars: map[string]float64{
-			"step": float64(s.step), "position": float64(s.position), "weight": s.weight, "count": float64(s.count), "restart": float64(s.restart),
+			"step": float64(s.step), "position": float64(s.position), "weight": s.weight, "count": float64(s.count),
+			"restart": float64(s.restart),
 			"squareW": s.squareW, "squareL": s.squareL, "gamma": s.gamma, "gammaW": s.gammaW, "gammaL": s.gammaL,
 			"passValue": s.passValue, "passCount": s.passCount, "share": s.share,
 			"radiusW": s.Radii.W, "radiusL": s.Radii.Lambda, "normW": s.Radii.NormW, "normL": s.Radii.NormLambda,
 			"seed": float64(s.Seed), "batch": float64(s.Batch), "steps": float64(s.Steps), "total": float64(s.total),
 		},
 		Arrays: map[string][]float64{
-			"lambda": slices.Clone(s.lambda), "averageW": slices.Clone(s.sumW), "averageLambda": slices.Clone(s.sumLambda), "passValues": slices.Clone(s.passValues),
+			"lambda": slices.Clone(s.lambda), "averageW": slices.Clone(s.sumW),
+			"averageLambda": slices.Clone(s.sumLambda), "passValues": slices.Clone(s.passValues),
 		},
 	}
 	for name, v := range map[string]float64{"first": s.first, "value": s.value} {
@@ -640,7 +654,8 @@ func (s *saddleRun) resume() error {
 	}
 	for _, name := range []string{"lambda", "averageLambda", "passValues"} {
 		if len(k.Arrays[name]) != p {
-			return fmt.Errorf("saddle: %s: the checkpoint's array %q has %d coordinates, the problem %d: it belongs to another problem", solver, name, len(k.Arrays[name]), p)
+			return fmt.Errorf("saddle: %s: the checkpoint's array %q has %d coordinates, the problem %d: it "+
+				"belongs to another problem", solver, name, len(k.Arrays[name]), p)
 		}
 	}
 	check := map[string]float64{"seed": float64(s.Seed), "batch": float64(s.Batch), "steps": float64(s.Steps)}
@@ -649,13 +664,16 @@ func (s *saddleRun) resume() error {
 	}
 	for _, name := range []string{"seed", "batch", "steps", "total"} {
 		if have, ok := check[name]; ok && k.Scalars[name] != have {
-			return fmt.Errorf("saddle: %s: the checkpoint was written with %s %v, this run has %v", solver, name, k.Scalars[name], have)
+			return fmt.Errorf("saddle: %s: the checkpoint was written with %s %v, this run has %v", solver, name,
+				k.Scalars[name], have)
 		}
 	}
 	get := func(name string) float64 { return k.Scalars[name] }
 	s.step, s.position, s.pass = int(get("step")), int(get("position")), k.Iteration
-	if s.step < 0 || s.position < 0 || s.Batch > 0 && s.position >= s.sampled.Len() || s.Batch == 0 && s.position != 0 {
-		return fmt.Errorf("saddle: %s: the checkpoint's position %d after %d steps is impossible", solver, s.position, s.step)
+	if s.step < 0 || s.position < 0 || s.Batch > 0 && s.position >= s.sampled.Len() || s.Batch == 0 &&
+		s.position != 0 {
+		return fmt.Errorf("saddle: %s: the checkpoint's position %d after %d steps is impossible", solver,
+			s.position, s.step)
 	}
 	copy(s.w, k.X)
 	copy(s.lambda, k.Arrays["lambda"])
@@ -663,7 +681,8 @@ func (s *saddleRun) resume() error {
 	copy(s.sumLambda, k.Arrays["averageLambda"])
 	copy(s.passValues, k.Arrays["passValues"])
 	s.weight, s.count, s.restart = get("weight"), int(get("count")), int(get("restart"))
-	s.squareW, s.squareL, s.gamma, s.gammaW, s.gammaL = get("squareW"), get("squareL"), get("gamma"), get("gammaW"), get("gammaL")
+	s.squareW, s.squareL, s.gamma, s.gammaW, s.gammaL = get("squareW"), get("squareL"), get("gamma"),
+		get("gammaW"), get("gammaL")
 	s.passValue, s.passCount, s.share = get("passValue"), get("passCount"), get("share")
 	s.Radii = Radii{get("radiusW"), get("radiusL"), get("normW"), get("normL")}
 	if v, ok := k.Scalars["first"]; ok {

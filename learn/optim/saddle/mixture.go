@@ -78,8 +78,8 @@ func (a *apart) Gradient(c, grad []float64) error {
 //
 //	φ(w, λ) = Σ_k λ_k (a_k L_k(w) - b_k) + β_1/2 |w|².
 //
-// An evaluation at a new w costs one of each objective; what it found is kept, so that
-// another λ at the same w costs p vector operations, or what the Joint asks for.
+// An evaluation at a new w costs one of each objective. The results are kept, so that another λ at
+// the same w costs p vector operations, or what the Joint needs.
 type Mixture struct {
 	Scale, Offset []float64 // a_k and b_k; Eval takes them as they are
 	parts         []Part

@@ -18,19 +18,19 @@ const NewtonSolver = "newton"
 type Minimizer interface {
 	// Minimize moves w to the minimum of below, the game or what relaxes it, to within about tol.
 	// bend is minus the second derivative of the minimum by λ, row by row; steps tell the work.
-	Minimize(ctx context.Context, below Convex, w, lambda []float64, tol float64) (bend []float64, steps int, e error)
+	Minimize(ctx context.Context, below Convex, w, lambda []float64, tol float64) (bend []float64,
+		steps int, e error)
 }
 
-// Newton finds saddle points by Newton's method in both players. For each λ, Inner finds w(λ), so
-// that D(λ) = min_w φ(w, λ) is known with its gradient, the objectives at w(λ), and its second
-// derivative; the next λ maximises the model that these make of D over the set, whatever it is,
-// and goes back towards the last where D did not rise. Kinks are relaxed by a width that falls
-// from round to round until what they leave is below the gap asked for: K. Madsen and H. Nielsen,
-// "A finite smoothing algorithm for linear ℓ_1 estimation", SIAM J. Optimization 3, 1993, for one
-// such loss.
+// Newton finds saddle points by Newton's method in both players. For each λ, Inner finds w(λ). This
+// gives D(λ) = min_w φ(w, λ), its gradient, which is the objectives at w(λ), and its second
+// derivative. The next λ maximises the resulting model of D over the set, and moves back towards
+// the last where D did not rise. Kinks are relaxed by a width that falls from round to round until
+// its effect is below the gap requested: K. Madsen and H. Nielsen, "A finite smoothing algorithm
+// for linear ℓ_1 estimation", SIAM J. Optimization 3, 1993, for one such loss.
 //
-// Where Planes learns one slope of D a round, and Smoothed stops getting anywhere once the width
-// is small, this takes some twenty rounds of a few steps each.
+// Planes learns one slope of D a round, and Smoothed stops making progress once the width is small.
+// This solver takes some twenty rounds of a few steps each.
 type Newton struct {
 	Inner   Minimizer
 	W       optim.Set                  // of w, which Inner keeps; nil is all space
@@ -87,7 +87,7 @@ func (m Newton) Solve(p Convex, w0, lambda0 []float64, c *run.Control) (*Result,
 		return nil, err
 	}
 	if !resumed {
-		if err := r.look(r.w); err != nil {
+		if err := r.evaluate(r.w); err != nil {
 			return nil, err
 		}
 		r.width = math.Max(firstWidth, 16*m.Gap) * r.Size(r.Best.Upper)
@@ -123,8 +123,8 @@ func (r *newtonRun) round() (*run.Row, run.Reason, error) {
 	if here.value-here.value != 0 || optim.FirstNotFinite(here.slope) >= 0 {
 		return r.astray(here.value)
 	}
-	// Upper may just have fallen by orders of magnitude, and with it what the gap is held
-	// against: targets far from the scores of the start.
+	// Upper may just have fallen by orders of magnitude, and with it the requested gap. This
+	// happens with targets far from the scores of the start.
 	tol := r.Gap * r.Size(r.Best.Upper)
 	row := r.Row(here.value, float64(steps), here.slope)
 	switch {
@@ -144,8 +144,8 @@ func (r *newtonRun) astray(v float64) (*run.Row, run.Reason, error) {
 	if r.Lenient {
 		return nil, run.NoProgress, nil
 	}
-	return nil, "", &DivergenceError{Solver: NewtonSolver, Step: r.Run.Steps() + 1, StepW: 1, StepLambda: r.share,
-		Value: v, First: r.first, Norm: optim.MaxAbs(r.w), Err: optim.ErrNotFinite}
+	return nil, "", &DivergenceError{Solver: NewtonSolver, Step: r.Run.Steps() + 1, StepW: 1,
+		StepLambda: r.share, Value: v, First: r.first, Norm: optim.MaxAbs(r.w), Err: optim.ErrNotFinite}
 }
 
 // move chooses the next λ and width; false when there is nothing left to try.
@@ -177,9 +177,9 @@ func (r *newtonRun) narrow(tol float64) bool {
 	return r.Relaxed != nil && r.width > tol/64
 }
 
-// highest returns where over the preferences the model of D around at is highest: by
-// projected gradients with momentum, which starts afresh where it points down
-// (B. O'Donoghue and E. Candès, Found. Comput. Math. 15, 2015).
+// highest returns where over the preferences the model of D around at is highest. It uses projected
+// gradients with momentum, restarted where it points down (B. O'Donoghue and E. Candès, Found.
+// Comput. Math. 15, 2015).
 func (r *newtonRun) highest() []float64 {
 	at, p := r.at, len(r.Mix)
 	steepest := 0.0
@@ -224,8 +224,8 @@ func (r *newtonRun) highest() []float64 {
 	return x
 }
 
-// look takes w for Upper.
-func (r *newtonRun) look(w []float64) error {
+// evaluate evaluates the game at w, for Upper.
+func (r *newtonRun) evaluate(w []float64) error {
 	values := make([]float64, len(r.Mix))
 	v, err := r.p.Eval(w, r.Mix, nil, values)
 	r.Run.Evaluations++
@@ -242,7 +242,7 @@ func (r *newtonRun) look(w []float64) error {
 
 // prove takes (w, lambda) for both bounds.
 func (r *newtonRun) prove(w []float64) error {
-	if err := r.look(w); err != nil {
+	if err := r.evaluate(w); err != nil {
 		return err
 	}
 	r.Run.Evaluations++

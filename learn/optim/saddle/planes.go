@@ -22,17 +22,17 @@ type Ascender interface {
 	Bound() float64   // no w has a lower φ(w, λ)
 	Point() []float64 // w
 	Passes() int      // so far, of all λ
-	Idle() int        // passes in a row of which no progress is to be expected
-	// Save adds the state to a checkpoint, of which X is the Ascender's own, and Restore takes it.
+	Idle() int        // passes in a row without expected progress
+	// Save adds the state to a checkpoint, whose X is the Ascender's own, and Restore reads it.
 	Save(k *run.Checkpoint)
 	Restore(k *run.Checkpoint, lambda []float64) error
 }
 
 // Planes finds saddle points by cutting planes over λ. The function D(λ) = min_w φ(w, λ) is
-// concave; an Ascender bounds it from below at one λ after the other, and every w met bounds it
-// from above everywhere, by φ(w, ·). The saddle point of these planes, a matrix game of a few
-// rows, gives the next λ, and weights for the w whose mean attains at most the game's value
-// (J. Kelley, J. SIAM 8, 1960). Objectives are few, so that planes are.
+// concave. An Ascender bounds it from below at one λ after the other. Every w met bounds it from
+// above everywhere, by φ(w, ·). The saddle point of these planes, a matrix game of a few rows,
+// gives the next λ. It also gives weights for the w, whose mean attains at most the game's value
+// (J. Kelley, J. SIAM 8, 1960). Objectives are few, and so are planes.
 type Planes struct {
 	Inner  Ascender
 	Lambda optim.Set // nil is the unit simplex
@@ -41,9 +41,9 @@ type Planes struct {
 
 	// MostPasses ends the run with run.IterationLimit; zero is none.
 	MostPasses int
-	// Ends of a run that makes no progress (run.NoProgress), each zero being never: after so many
-	// passes; after so many idle ones; after Patience passes by which the gap was not below Share
-	// of what it was before.
+	// Each ends a run without progress (run.NoProgress), and zero is never: after this many passes;
+	// after this many idle ones; after Patience passes in which the gap did not fall below Share of
+	// its earlier value.
 	Limit, MostIdle, Patience int
 	Share                     float64
 	// Lenient ends a run whose values overflow with run.NoProgress, not with an error.
@@ -61,7 +61,7 @@ type planesRun struct {
 	open          bool    // the last cut is of this round
 	trust         float64 // λ moves by at most this: planes say nothing of what is far from them
 	gain          float64 // the gap when it last fell by a clear factor, after
-	gained        int     // so many passes
+	gained        int     // passes
 }
 
 // cut is a w with its penalty and the values of the objectives.
@@ -91,7 +91,7 @@ func (m Planes) Solve(p Problem, w, lambda []float64, c *run.Control) (*Result, 
 	}
 	if !resumed {
 		r.Lambda.Project(r.Mix)
-		if _, err := r.look(w); err != nil {
+		if _, err := r.addCut(w); err != nil {
 			return nil, err
 		}
 		if len(r.cuts) == 0 {
@@ -137,7 +137,7 @@ func (r *planesRun) round() (*run.Row, run.Reason, error) {
 			r.next = min(r.next, max(r.inRound+1, r.inRound+r.Limit-r.Inner.Passes()))
 		}
 		lower := r.Inner.Bound()
-		v, err := r.look(r.Inner.Point())
+		v, err := r.addCut(r.Inner.Point())
 		if err != nil {
 			return nil, "", err
 		}
@@ -185,13 +185,14 @@ func (r *planesRun) overflows(v float64) (run.Reason, error) {
 	if r.Lenient {
 		return run.NoProgress, nil
 	}
-	return run.Interrupted, fmt.Errorf("saddle: %s: pass %d: a bound or value is %v: %w; the losses are too steep "+
-		"for this solver: choose smoothed, or other units, or a smaller scale of features",
+	return run.Interrupted, fmt.Errorf(
+		"saddle: %s: pass %d: a bound or value is %v: %w; the losses are too steep "+"for this solver: choose "+
+			"smoothed, or other units, or a smaller scale of features",
 		PlanesSolver, r.Inner.Passes(), v, optim.ErrNotFinite)
 }
 
-// move goes from the λ of the best lower bound towards next, as far as is trusted: twice as
-// far after a round that raised the bound, half as far after one that did not.
+// move goes from the λ of the best lower bound towards next within a trust region. The region
+// doubles after a round that raised the bound, and halves after one that did not.
 func (r *planesRun) move(next []float64, better bool) {
 	far := 0.0
 	for k, l := range next {
@@ -221,9 +222,9 @@ func (r *planesRun) turn() {
 
 func (r *planesRun) last() *cut { return &r.cuts[len(r.cuts)-1] }
 
-// look makes a cut of w, in place of the round's earlier one, and returns φ(w, λ). A w whose
-// values overflow is +Inf, and none.
-func (r *planesRun) look(w []float64) (float64, error) {
+// addCut makes a cut of w, which replaces the round's earlier one, and returns φ(w, λ). A w whose
+// values overflow gives +Inf and no cut.
+func (r *planesRun) addCut(w []float64) (float64, error) {
 	k := cut{w: w, values: make([]float64, len(r.Mix))}
 	v, err := r.p.Eval(w, r.Mix, nil, k.values)
 	r.Run.Evaluations++

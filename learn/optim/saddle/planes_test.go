@@ -14,7 +14,8 @@ import (
 // A checkpoint, through a file, holds all that a run of planes depends on: in the middle of a
 // round too.
 func TestPlanesState(t *testing.T) {
-	p := &separable.Problem{X: []float64{1, 2, 3, 4, 5, 6}, Y: []float64{-1, 1, -1, 1, -1, 1}, Rows: 6, Features: 1, Outputs: 1, Signs: true, Workers: 1,
+	p := &separable.Problem{X: []float64{1, 2, 3, 4, 5, 6}, Y: []float64{-1, 1, -1, 1, -1, 1}, Rows: 6,
+		Features: 1, Outputs: 1, Signs: true, Workers: 1,
 		Terms: []separable.Term{{Loss: score.CrossEntropy(), Scale: 1}, {Loss: score.Hinge(), Scale: 1}}}
 	game := Func{W: 2, Lambda: 2, F: func(w, lambda, gw, gl []float64) (float64, error) {
 		v := 0.0
@@ -30,14 +31,16 @@ func TestPlanesState(t *testing.T) {
 		return v, nil
 	}}
 	begin := func(c *run.Control) *planesRun {
-		m := Planes{Inner: separable.NewAscent(p, make([]float64, 6), 30, 1e-3, 0), Lambda: optim.Simplex{}, Gap: 1e-3, Least: 0.01, Patience: 30, Share: 0.5}
-		r := &planesRun{Planes: m, p: game, trust: firstTrust, Proof: Proof{Mix: []float64{0.25, 0.75}, Least: 0.01}}
+		m := Planes{Inner: separable.NewAscent(p, make([]float64, 6), 30, 1e-3, 0), Lambda: optim.Simplex{},
+			Gap: 1e-3, Least: 0.01, Patience: 30, Share: 0.5}
+		r := &planesRun{Planes: m, p: game, trust: firstTrust,
+			Proof: Proof{Mix: []float64{0.25, 0.75}, Least: 0.01}}
 		r.Begin(PlanesSolver, c, mostRounds)
 		return r
 	}
 	var file bytes.Buffer
 	r := begin(&run.Control{Checkpoint: func(k *run.Checkpoint) error { return k.Write(&file) }})
-	if _, err := r.look([]float64{0, 0}); err != nil {
+	if _, err := r.addCut([]float64{0, 0}); err != nil {
 		t.Fatal(err)
 	}
 	r.turn()
@@ -46,7 +49,7 @@ func TestPlanesState(t *testing.T) {
 		r.inRound++
 	}
 	r.Proved(r.Inner.Bound(), r.Mix)
-	if _, err := r.look(r.Inner.Point()); err != nil {
+	if _, err := r.addCut(r.Inner.Point()); err != nil {
 		t.Fatal(err)
 	}
 	r.stuck()
@@ -72,7 +75,8 @@ func TestPlanesState(t *testing.T) {
 		Best                                        Certificate
 	}
 	of := func(r *planesRun) state {
-		return state{r.Run.Steps(), r.inRound, r.next, r.gained, r.Run.Evaluations, r.Inner.Passes(), r.open, r.trust, r.gain, r.Inner.Bound(), r.Mix, r.Inner.Point(), r.cuts, r.Best}
+		return state{r.Run.Steps(), r.inRound, r.next, r.gained, r.Run.Evaluations, r.Inner.Passes(), r.open,
+			r.trust, r.gain, r.Inner.Bound(), r.Mix, r.Inner.Point(), r.cuts, r.Best}
 	}
 	if got, want := of(s), of(r); !reflect.DeepEqual(got, want) || want.Gain == 0 || !want.Open {
 		t.Errorf("resumed as %+v\nfrom %+v", got, want)

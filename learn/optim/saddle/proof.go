@@ -8,17 +8,17 @@ import (
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
-// Proof is a run in rounds that proves a gap: what Planes and Newton, and runs of other packages
-// that play one game after another, have in common. It holds the best bounds so far with what
-// proves them.
+// Proof is a run in rounds that proves a gap. Planes, Newton, and runs of other packages that play
+// one game after another share it. It holds the best bounds so far with what proves them.
 type Proof struct {
 	Run   *run.Run
 	Best  Certificate
-	Mix   []float64 // the λ to be looked at next
+	Mix   []float64 // the λ to evaluate next
 	Least float64   // gaps are relative to max(Least, |value|)
 }
 
-// Begin starts a run of at most so many rounds, whatever limit of iterations the control has.
+// Begin starts a run of at most the given number of rounds, whatever limit of iterations the
+// control has.
 func (p *Proof) Begin(solver string, control *run.Control, rounds int) {
 	var own run.Control
 	if control != nil {
@@ -48,10 +48,11 @@ func (p *Proof) Proved(lower float64, lambda []float64) {
 // Certain reports whether there are both bounds.
 func (p *Proof) Certain() bool { return p.Best.W != nil && p.Best.Lambda != nil }
 
-// Within reports whether the gap is at most so much times max(Least, value).
+// Within reports whether the gap is at most a factor times max(Least, value).
 func (p *Proof) Within(gap float64) bool { return p.Certain() && p.Best.within(gap, p.Least) }
 
-// Result is that of a run which ended at w, after so many steps: what is proved, if anything is.
+// Result returns the result of a run that ended at w after the given number of steps: what is
+// proved, if anything is.
 func (p *Proof) Result(w []float64, steps int, reason run.Reason) *Result {
 	r := &Result{W: w, Lambda: p.Mix, LastW: w, LastLambda: p.Mix, Steps: steps, Iterations: p.Run.Steps(),
 		Evaluations: p.Run.Evaluations, Reason: reason, Value: p.Best.Upper}
@@ -80,8 +81,8 @@ func (p *Proof) Save(k *run.Checkpoint) (*run.Checkpoint, error) {
 	return k, nil
 }
 
-// Taken returns the checkpoint to go on from, nil for none, and takes what Save added to it,
-// for a problem of n weights.
+// Taken returns the checkpoint to resume from, nil for none, and reads the state that Save added to
+// it, for a problem of n weights.
 func (p *Proof) Taken(n int) (*run.Checkpoint, error) {
 	k, err := p.Run.Point(n)
 	if k == nil || err != nil {

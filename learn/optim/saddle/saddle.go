@@ -14,25 +14,23 @@ import (
 // guarantees of the solvers hold when it is convex in w and concave in λ.
 type Problem interface {
 	Dims() (w, lambda int)
-	// Eval returns φ(w, λ). It stores the (sub)gradient with respect to w in gw
-	// and the (super)gradient with respect to λ in gl, unless they are nil, keeps
-	// w and λ intact, and retains no slice.
+	// Eval returns φ(w, λ). Unless they are nil, it stores the (sub)gradient with respect to w in
+	// gw and the (super)gradient with respect to λ in gl. It keeps w and λ intact, and retains no
+	// slice.
 	Eval(w, lambda, gw, gl []float64) (float64, error)
 }
 
-// Sampled is met by a mean over examples that can be estimated on some of
-// them.
+// Sampled is implemented by a mean over examples that can be estimated on some of them.
 type Sampled interface {
 	Problem
 	Len() int
-	// EvalBatch is Eval on the examples of the batch alone: the mean over them in
-	// place of the mean over all, so that the means over equal batches that divide
-	// the examples average to Eval.
+	// EvalBatch is Eval on the examples of the batch only: the mean over them replaces the mean
+	// over all. The means over equal batches that divide the examples average to Eval.
 	EvalBatch(batch []int, w, lambda, gw, gl []float64) (float64, error)
 }
 
-// Convex is met by functions that are convex in w for every λ of the set, and
-// concave in λ. Only for these is there a certificate.
+// Convex is implemented by functions that are convex in w for every λ of the set, and concave in λ.
+// Only for these is there a certificate.
 type Convex interface {
 	Problem
 	// Curvature stores μ ≥ 0 such that φ(·, λ) - Σ_j μ_j w_j²/2 is convex for every
@@ -68,11 +66,11 @@ func (f Func) Curvature(mu []float64) bool {
 type Method int
 
 const (
-	// MirrorProx looks ahead: a trial step from z gives z', and the gradients at z'
-	// move z. With exact gradients and small enough steps its averages converge as
-	// 1/T where φ is smooth, and the last point converges too (A. Nemirovski, SIAM
-	// J. Optimization 15, 2004; with noise A. Juditsky, A. Nemirovski and C. Tauvel,
-	// Stochastic Systems 1, 2011). A step takes two evaluations, on two minibatches.
+	// MirrorProx looks ahead: a trial step from z gives z', and the gradients at z' move z. With
+	// exact gradients and small enough steps its averages converge as 1/T where φ is smooth, and
+	// the last point converges too (A. Nemirovski, SIAM J. Optimization 15, 2004). With noise see
+	// A. Juditsky, A. Nemirovski and C. Tauvel, Stochastic Systems 1, 2011. A step takes two
+	// evaluations, on two minibatches.
 	MirrorProx Method = iota
 	// DescentAscent moves both players at once along the gradients at the old
 	// point. Only its averages converge, as 1/√T.
@@ -112,15 +110,14 @@ const (
 	TheoremSteps
 	// DecreasingSteps are γ_w/√t and γ_λ/√t; averages weigh a point by its step.
 	DecreasingSteps
-	// AdaptiveSteps shrink with what was met: γ_w and γ_λ are then radii, the
-	// distance to be travelled. Descent and ascent divide them by √Σ|g|² (J. Duchi,
-	// E. Hazan and Y. Singer, JMLR 12, 2011, with one rate a player); mirror-prox by
-	// √(|g_1|² + Σ|g_s - g_s'|²), which finds the rate of smooth and of other φ by
-	// itself (after F. Bach and K. Levy, COLT 2019).
+	// AdaptiveSteps shrink with the gradients met: γ_w and γ_λ are then radii, the distance to
+	// travel. Descent and ascent divide them by √Σ|g|² (J. Duchi, E. Hazan and Y. Singer, JMLR 12,
+	// 2011, with one rate a player). Mirror-prox divides by √(|g_1|² + Σ|g_s - g_s'|²), which
+	// adapts to smooth and to other φ (after F. Bach and K. Levy, COLT 2019).
 	AdaptiveSteps
-	// BacktrackedSteps are for mirror-prox without minibatches: γ·(γ_w, γ_λ) with
-	// the largest γ ≤ 1.1 times the last for which the operator changes by at most
-	// |z'-z|/γ between z and z'. No step size has to be known.
+	// BacktrackedSteps are for mirror-prox without minibatches: γ·(γ_w, γ_λ). γ is at most 1.1
+	// times the last, and the largest for which the operator changes by at most |z'-z|/γ between z
+	// and z'. No step size needs to be known.
 	BacktrackedSteps
 )
 
@@ -143,14 +140,13 @@ func ParseStepRule(name string) (StepRule, error) {
 	return 0, fmt.Errorf("saddle: %q is no rule for steps; choose one of %q", name, stepRules)
 }
 
-// Radii are the constants of Theorem 5.4 of the thesis "Large-scale learning": |w|
-// ≤ W and |λ| ≤ Lambda on the sets, and the roots of σ² + G² for both stochastic
-// gradients, which bound the mean of their squares.
+// Radii are the constants of Theorem 5.4 of the thesis "Large-scale learning". They are |w| ≤ W and
+// |λ| ≤ Lambda on the sets, and the roots of σ² + G² for both stochastic gradients, which bound the
+// mean of their squares.
 //
-// Each zero field is found: W and Lambda from a Ball or a set within the simplex,
-// the norms from the root of the mean square of the gradients of the first 50
-// minibatches at the start (of the full gradient without minibatches). The norms so
-// found are estimates, and the theorem's bound then is one too.
+// A zero field is computed: W and Lambda from a Ball or a set within the simplex. The norms are the
+// root of the mean square of the gradients of the first 50 minibatches at the start, or of the full
+// gradient without minibatches. Such norms are estimates, and so is then the theorem's bound.
 type Radii struct{ W, Lambda, NormW, NormLambda float64 }
 
 // Steps returns γ_w and γ_λ for T steps.
@@ -179,7 +175,8 @@ type DivergenceError struct {
 }
 
 func (e *DivergenceError) Error() string {
-	return fmt.Sprintf("saddle: %s: step %d (of length %.3g for w, %.3g for λ) led to the value %.6g, from %.6g at the start, and to weights up to %.3g: %v; take shorter steps, or a bounded set for w",
+	return fmt.Sprintf("saddle: %s: step %d (of length %.3g for w, %.3g for λ) led to the value %.6g, from "+
+		"%.6g at the start, and to weights up to %.3g: %v; take shorter steps, or a bounded set for w",
 		e.Solver, e.Step, e.StepW, e.StepLambda, e.Value, e.First, e.Norm, e.Err)
 }
 
@@ -187,8 +184,10 @@ func (e *DivergenceError) Unwrap() error { return e.Err }
 
 // Row is what a saddle-point solver adds to a Row.
 type Row struct {
-	Names  []string  // of the objectives; nil from solvers, which do not know them
-	Values []float64 // gradient with respect to λ: of objectives that λ mixes, their values; means over the pass where there are minibatches
+	Names []string // of the objectives; nil from solvers, which do not know them
+	// gradient with respect to λ: of objectives that λ mixes, their values; means over the pass where
+	// there are minibatches
+	Values []float64
 	Lambda []float64 // of now
 	Mean   []float64 // λ averaged so far
 	Upper  float64   // best certified bounds on the value of the game so far; infinite when there are none

@@ -104,8 +104,9 @@ func TestQuadraticGame(t *testing.T) {
 		gap  float64
 		near float64
 	}{{100, 0, 0}, {1000, 0.141, 2e-3}, {10000, 0.0429, 2e-4}} {
-		r := solve(t, saddle.FirstOrder{Method: saddle.DescentAscent, W: optim.Ball{Radius: 5}, Steps: saddle.TheoremSteps,
-			Radii: saddle.Radii{W: 5, Lambda: 1, NormW: 18, NormLambda: math.Sqrt(25*25 + 36*36 + 81*81)}}, game, []float64{5}, nil, steps.n)
+		r := solve(t, saddle.FirstOrder{Method: saddle.DescentAscent, W: optim.Ball{Radius: 5},
+			Steps: saddle.TheoremSteps, Radii: saddle.Radii{W: 5, Lambda: 1, NormW: 18,
+				NormLambda: math.Sqrt(25*25 + 36*36 + 81*81)}}, game, []float64{5}, nil, steps.n)
 		gap := pairGap(r.W[0], r.Lambda)
 		if steps.gap > 0 {
 			near(t, "gap of gda", gap, steps.gap, steps.near)
@@ -124,7 +125,8 @@ func TestQuadraticGame(t *testing.T) {
 		n   int
 		gap float64
 	}{{100, 0.529461}, {1000, 0.0454359}, {3000, 0.0149608}} {
-		r := solve(t, saddle.FirstOrder{W: interval(-5, 5), StepW: 0.04, StepLambda: 0.04}, game, []float64{5}, nil, g.n)
+		r := solve(t, saddle.FirstOrder{W: interval(-5, 5), StepW: 0.04, StepLambda: 0.04}, game,
+			[]float64{5}, nil, g.n)
 		near(t, "gap of mirror-prox", pairGap(r.W[0], r.Lambda), g.gap, 2e-6)
 	}
 	r := solve(t, saddle.FirstOrder{W: interval(-5, 5), Gap: 1e-3}, game, []float64{5}, nil, 20000)
@@ -163,7 +165,8 @@ func TestQuadraticGame(t *testing.T) {
 
 // The rate of a method: the slope of log gap against log T.
 func TestRates(t *testing.T) {
-	slope := func(m func(n int) saddle.FirstOrder, p saddle.Problem, w0 float64, gap func(r *saddle.Result) float64) float64 {
+	slope := func(m func(n int) saddle.FirstOrder, p saddle.Problem, w0 float64,
+		gap func(r *saddle.Result) float64) float64 {
 		var x, y []float64
 		for _, n := range []int{100, 300, 1000, 3000, 10000} {
 			r := solve(t, m(n), p, []float64{w0}, nil, n)
@@ -186,7 +189,8 @@ func TestRates(t *testing.T) {
 		t.Errorf("mirror-prox falls as T^%.2f, want -1", got)
 	}
 	got = slope(func(int) saddle.FirstOrder {
-		return saddle.FirstOrder{Method: saddle.DescentAscent, W: optim.Ball{Radius: 5}, Steps: saddle.TheoremSteps, Radii: saddle.Radii{NormW: 18, NormLambda: 92}, Gap: -1}
+		return saddle.FirstOrder{Method: saddle.DescentAscent, W: optim.Ball{Radius: 5}, Steps: saddle.TheoremSteps,
+			Radii: saddle.Radii{NormW: 18, NormLambda: 92}, Gap: -1}
 	}, quadratic(0, 1, 4), 5, quad)
 	if got > -0.35 || got < -0.75 {
 		t.Errorf("gda with the theorem's steps falls as T^%.2f, want about -1/2", got)
@@ -211,9 +215,11 @@ func TestBilinearGame(t *testing.T) {
 			near(t, rule.String()+" "+m.String(), r.W[0], 0, 0.05)
 		}
 	}
-	r = solve(t, saddle.FirstOrder{Method: saddle.Alternating, W: interval(-1, 1), StepW: 0.1, StepLambda: 0.1}, bilinear, start, l0, 5000)
+	r = solve(t, saddle.FirstOrder{Method: saddle.Alternating, W: interval(-1, 1), StepW: 0.1, StepLambda: 0.1},
+		bilinear, start, l0, 5000)
 	near(t, "alternating", r.W[0], 0, 0.02)
-	r = solve(t, saddle.FirstOrder{W: interval(-1, 1), StepW: 0.1, StepLambda: 0.2, Entropic: true}, bilinear, start, l0, 5000)
+	r = solve(t, saddle.FirstOrder{W: interval(-1, 1), StepW: 0.1, StepLambda: 0.2, Entropic: true},
+		bilinear, start, l0, 5000)
 	near(t, "entropic", r.LastW[0], 0, 1e-6)
 	near(t, "entropic λ", r.LastLambda[0], 0.5, 1e-6)
 }
@@ -332,10 +338,12 @@ func someExamples(n, dim, p int) *examples {
 func TestSaddleResume(t *testing.T) {
 	e := someExamples(23, 3, 4)
 	for name, m := range map[string]saddle.FirstOrder{
-		"mirror-prox":  {Batch: 4, Seed: 5, StepW: 0.1, StepLambda: 0.1, W: optim.Ball{Radius: 3}, Suffix: true},
-		"gda":          {Method: saddle.DescentAscent, Batch: 5, Seed: 5, Steps: saddle.TheoremSteps, W: optim.Ball{Radius: 3}},
-		"alternating":  {Method: saddle.Alternating, Batch: 5, Seed: 2, Steps: saddle.DecreasingSteps},
-		"adaptive":     {Batch: 3, Seed: 1, Steps: saddle.AdaptiveSteps, Entropic: true, W: optim.Ball{Radius: 3}, Gap: 1e-9, CheckEvery: 2},
+		"mirror-prox": {Batch: 4, Seed: 5, StepW: 0.1, StepLambda: 0.1, W: optim.Ball{Radius: 3}, Suffix: true},
+		"gda": {Method: saddle.DescentAscent, Batch: 5, Seed: 5, Steps: saddle.TheoremSteps,
+			W: optim.Ball{Radius: 3}},
+		"alternating": {Method: saddle.Alternating, Batch: 5, Seed: 2, Steps: saddle.DecreasingSteps},
+		"adaptive": {Batch: 3, Seed: 1, Steps: saddle.AdaptiveSteps, Entropic: true, W: optim.Ball{Radius: 3},
+			Gap: 1e-9, CheckEvery: 2},
 		"backtracked":  {W: optim.Ball{Radius: 3}},
 		"whole passes": {Batch: 23, StepW: 0.1, StepLambda: 0.1},
 	} {
@@ -375,7 +383,9 @@ func TestSaddleResume(t *testing.T) {
 		other := m
 		other.Seed++
 		c := control()
-		c.Resume = &run.Checkpoint{Solver: m.Method.String(), X: w0, Arrays: map[string][]float64{"averageW": w0, "lambda": make([]float64, 4), "averageLambda": make([]float64, 4), "passValues": make([]float64, 4)}}
+		c.Resume = &run.Checkpoint{Solver: m.Method.String(), X: w0,
+			Arrays: map[string][]float64{"averageW": w0, "lambda": make([]float64, 4),
+				"averageLambda": make([]float64, 4), "passValues": make([]float64, 4)}}
 		if _, err := other.Solve(e, w0, nil, c); err == nil {
 			t.Errorf("%s: another run's checkpoint was taken", name)
 		}
@@ -408,7 +418,8 @@ func TestSmoothedResume(t *testing.T) {
 	testSmoothedResume(t, e, saddle.Smoothed{W: optim.Ball{Radius: 5}, Gap: 1e-9})
 	// Without a set, and bent along all coordinates: every evaluation is certified.
 	testSmoothedResume(t, bent{e}, saddle.Smoothed{Gap: 1e-9, Absolute: true})
-	testSmoothedResume(t, bent{e}, saddle.Smoothed{Gap: 1e-9, Scale: []float64{1, 0.5, 2}, Single: true, Memory: 3})
+	testSmoothedResume(t, bent{e}, saddle.Smoothed{Gap: 1e-9, Scale: []float64{1, 0.5, 2},
+		Single: true, Memory: 3})
 }
 
 // bent is examples with |w|²/20.
@@ -443,7 +454,8 @@ func TestSmoothedBounds(t *testing.T) {
 		}
 		for _, set := range []optim.Set{nil, box} {
 			// The ball is too large to matter, and leaves the proof to Certify.
-			ref, err := saddle.Smoothed{W: optim.Ball{Radius: 100}, Lambda: set, Gap: 1e-8}.Solve(e, make([]float64, 4), nil)
+			ref, err := saddle.Smoothed{W: optim.Ball{Radius: 100}, Lambda: set, Gap: 1e-8}.Solve(
+				e, make([]float64, 4), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -453,8 +465,10 @@ func TestSmoothedBounds(t *testing.T) {
 					t.Fatal(err)
 				}
 				c := r.Certificate
-				if r.Reason != run.GapSmall || c.Gap() > gap || c.Lower > ref.Certificate.Upper+1e-12 || c.Upper < ref.Certificate.Lower-1e-12 {
-					t.Errorf("seed %d, gap %g: %v, bounds %v and %v; the value is between %v and %v", seed, gap, r.Reason, c.Lower, c.Upper, ref.Certificate.Lower, ref.Certificate.Upper)
+				if r.Reason != run.GapSmall || c.Gap() > gap || c.Lower > ref.Certificate.Upper+1e-12 ||
+					c.Upper < ref.Certificate.Lower-1e-12 {
+					t.Errorf("seed %d, gap %g: %v, bounds %v and %v; the value is between %v and %v", seed, gap, r.Reason,
+						c.Lower, c.Upper, ref.Certificate.Lower, ref.Certificate.Upper)
 				}
 				near(t, "what is proved, at its point", upperAt(e, c.W, set), c.Upper, 1e-12)
 			}
@@ -477,7 +491,8 @@ func testSmoothedResume(t *testing.T, e saddle.Problem, m saddle.Smoothed) {
 	t.Helper()
 	w0 := []float64{1, 0, -1}
 	var marks []*run.Checkpoint
-	want, err := m.Solve(e, w0, &run.Control{CheckpointEvery: 1, Checkpoint: func(k *run.Checkpoint) error { marks = append(marks, k); return nil }})
+	want, err := m.Solve(e, w0, &run.Control{CheckpointEvery: 1,
+		Checkpoint: func(k *run.Checkpoint) error { marks = append(marks, k); return nil }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -497,8 +512,10 @@ func testSmoothedResume(t *testing.T, e saddle.Problem, m saddle.Smoothed) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(got.W, want.W) || !slices.Equal(got.Lambda, want.Lambda) || got.Certificate.Upper != want.Certificate.Upper {
-			t.Errorf("resumed after %d rounds: %v %v, straight %v %v", k.Iteration, got.W, got.Lambda, want.W, want.Lambda)
+		if !slices.Equal(got.W, want.W) || !slices.Equal(got.Lambda, want.Lambda) ||
+			got.Certificate.Upper != want.Certificate.Upper {
+			t.Errorf("resumed after %d rounds: %v %v, straight %v %v", k.Iteration, got.W, got.Lambda,
+				want.W, want.Lambda)
 		}
 	}
 }
@@ -519,7 +536,8 @@ func TestSolversAgree(t *testing.T) {
 		if a.Certificate.Lower > b.Certificate.Upper+1e-12 || b.Certificate.Lower > a.Certificate.Upper+1e-12 {
 			t.Errorf("certificates exclude each other: %+v and %+v", a.Certificate, b.Certificate)
 		}
-		stochastic := solve(t, saddle.FirstOrder{W: ball, Batch: 4, StepW: 0.3, StepLambda: 0.3, Steps: saddle.DecreasingSteps, Suffix: true}, e, make([]float64, 4), nil, 400)
+		stochastic := solve(t, saddle.FirstOrder{W: ball, Batch: 4, StepW: 0.3, StepLambda: 0.3,
+			Steps: saddle.DecreasingSteps, Suffix: true}, e, make([]float64, 4), nil, 400)
 		near(t, "stochastic mirror-prox: upper bound", stochastic.Certificate.Upper, a.Certificate.Upper, 0.02)
 	}
 }
@@ -593,7 +611,8 @@ func TestFrozenIsPlainTraining(t *testing.T) {
 		}
 	}
 	for _, frozen := range []bool{true, false} {
-		r := solve(t, saddle.FirstOrder{Method: saddle.DescentAscent, Batch: 5, Seed: 9, StepW: 0.05, Frozen: frozen}, e, []float64{1, 0, -1}, nil, 4)
+		r := solve(t, saddle.FirstOrder{Method: saddle.DescentAscent, Batch: 5, Seed: 9, StepW: 0.05,
+			Frozen: frozen}, e, []float64{1, 0, -1}, nil, 4)
 		if !slices.Equal(r.LastW, w) || !slices.Equal(r.W, average) {
 			t.Errorf("frozen=%v: %v and %v, the plain loop %v and %v", frozen, r.LastW, r.W, w, average)
 		}
@@ -642,7 +661,8 @@ func TestSaddleRefusals(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
-	if _, err := (saddle.FirstOrder{Gap: 1e-3}).Solve(notConvex{quadratic(1, 2)}, []float64{0}, nil, nil); err == nil {
+	if _, err := (saddle.FirstOrder{Gap: 1e-3}).Solve(notConvex{quadratic(1, 2)}, []float64{0}, nil,
+		nil); err == nil {
 		t.Error("a gap was asked of a problem that is not convex: no error")
 	}
 	if _, err := (saddle.FirstOrder{}).Solve(e, make([]float64, 3), nil, nil); err == nil {
@@ -674,13 +694,16 @@ func TestRadiiOfMinibatches(t *testing.T) {
 				l2 += g * g / float64(rounds)
 			}
 		}
-		m := saddle.FirstOrder{Method: saddle.DescentAscent, Batch: batch, Seed: seed, Steps: saddle.TheoremSteps, W: optim.Ball{Radius: 3}}
+		m := saddle.FirstOrder{Method: saddle.DescentAscent, Batch: batch, Seed: seed, Steps: saddle.TheoremSteps,
+			W: optim.Ball{Radius: 3}}
 		r, err := m.Solve(e, w, nil, &run.Control{Stop: run.Stop{Iterations: 1}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if math.Abs(r.Radii.NormW-math.Sqrt(w2)) > 1e-12*math.Sqrt(w2) || math.Abs(r.Radii.NormLambda-math.Sqrt(l2)) > 1e-12*math.Sqrt(l2) {
-			t.Errorf("%d examples: norms %v and %v, want %v and %v", n, r.Radii.NormW, r.Radii.NormLambda, math.Sqrt(w2), math.Sqrt(l2))
+		if math.Abs(r.Radii.NormW-math.Sqrt(w2)) > 1e-12*math.Sqrt(w2) ||
+			math.Abs(r.Radii.NormLambda-math.Sqrt(l2)) > 1e-12*math.Sqrt(l2) {
+			t.Errorf("%d examples: norms %v and %v, want %v and %v", n, r.Radii.NormW, r.Radii.NormLambda,
+				math.Sqrt(w2), math.Sqrt(l2))
 		}
 	}
 }

@@ -18,23 +18,19 @@ import (
 //
 //	F_τ(w) = max_λ φ(w, λ) - τ/2 |λ|²
 //
-// by L-BFGS for falling τ, each from the minimum of the last. The maximum is at the
-// projection of L(w)/τ onto the set, whatever the set, and F_τ is within τ/2 of the
-// maximum over any part of the simplex (Yu. Nesterov, "Smooth minimization of
-// non-smooth functions", Math. Programming 103, 2005). Where its gradient vanishes,
-// w minimises φ(·, λ) for that λ: both halves of the certificate come from one
-// point.
+// by L-BFGS for falling τ, each from the minimum of the last. The maximum is at the projection of
+// L(w)/τ onto the set. F_τ is within τ/2 of the maximum over any part of the simplex (Yu. Nesterov,
+// "Smooth minimization of non-smooth functions", Math. Programming 103, 2005). Where its gradient
+// vanishes, w minimises φ(·, λ) for that λ: both halves of the certificate come from one point.
 //
-// It is the reference that the steps of FirstOrder are held against, and the
-// quicker way where all examples fit into memory and φ is smooth in w, or nearly.
-// A Euclidean Ball for w is a constraint c(w) = (|w|² - D²)/2 ≤ 0 with the multiplier ν
-// of the augmented Lagrangian, F_τ + (max(0, ν + ρc)² - ν²)/2ρ (R. T. Rockafellar, J.
-// Optimization Theory and Applications 12, 1973), whose ρ grows from round to round: at its
-// minimum -∇F_τ points along w, so that the bound of the linearised problem over the ball
-// is off by what is left across w alone. Of a Product's Box a round leaves alone the coordinates that
-// are at their bound and would cross it. Any other set must be one whose constraints are not
-// active. Points are projected before they are certified, and the certificate says what
-// that cost.
+// It is the reference for the steps of FirstOrder. It is faster where all examples fit into memory
+// and φ is smooth in w, or nearly. A Euclidean Ball for w is a constraint c(w) = (|w|² - D²)/2 ≤ 0
+// with the multiplier ν of the augmented Lagrangian, F_τ + (max(0, ν + ρc)² - ν²)/2ρ (R. T.
+// Rockafellar, J. Optimization Theory and Applications 12, 1973), where ρ grows from round to
+// round. At its minimum -∇F_τ points along w. The bound of the linearised problem over the ball is
+// then off only by the part of the gradient across w. A round skips the coordinates that are at a
+// bound of a Product's Box and would cross it. Any other set must be one whose constraints are not
+// active. Points are projected before they are certified, and the certificate says what that cost.
 type Smoothed struct {
 	W, Lambda optim.Set // as in FirstOrder
 	Gap       float64   // stop at a gap of this times max(Least, |upper|); zero is 1e-4
@@ -50,24 +46,23 @@ type Smoothed struct {
 	// curvature along each coordinate of w (see Scaled).
 	Scale []float64
 
-	// Known, if its W is not nil, are bounds proved before: the run goes on from them.
+	// Known, if its W is not nil, are bounds proved before, from which the run continues.
 	Known Certificate
 
-	// Relaxed, if not nil, gives problems with a continuous gradient that never exceed
-	// the problem, and are below it by at most the width: F_τ is then made of one whose
-	// width is 20τ, then less, and the problem itself serves for Upper alone. L-BFGS needs
-	// it where the problem has kinks. A relaxed problem that is Minorized proves more.
+	// Relaxed, if not nil, gives problems with a continuous gradient that never exceed the problem,
+	// and are below it by at most the width. F_τ is then made of one of width 20τ or less, and the
+	// problem itself serves for Upper only. L-BFGS needs it where the problem has kinks. A relaxed
+	// problem that is Minorized proves more.
 	Relaxed func(width float64) Convex
 }
 
-// Solve runs from w0; an iteration is a round of one τ, by default at most 30; τ stays
-// where it alone would leave an eighth of the gap asked for. The
-// certificate is that of the best points met; W and Lambda are its points. Runs that
-// reach no certificate at Gap end with run.IterationLimit.
+// Solve runs from w0. An iteration is a round of one τ, by default at most 30. τ stays once it
+// would leave only an eighth of the gap requested. The certificate is that of the best points met;
+// W and Lambda are its points. Runs that reach no certificate at Gap end with run.IterationLimit.
 //
-// Where all curvatures are positive, and there are no kinks to relax and no W, every
-// evaluation proves both bounds, for two passes over its gradient: rounds then end where
-// what is left is the part of τ, and the run as soon as the gap is proved.
+// Where all curvatures are positive, and there are no kinks to relax and no W, every evaluation
+// proves both bounds, for two passes over its gradient. Rounds then end when the remainder is due
+// to τ, and the run as soon as the gap is proved.
 //
 // When the problem is not convex there is no certificate, and the run ends with the
 // last round.
@@ -116,7 +111,8 @@ func (m Smoothed) withDefaults(n, k int) (Smoothed, error) {
 	m.Inner = cmp.Or(m.Inner, 200)
 	m.Memory = cmp.Or(m.Memory, 20)
 	if !(m.Factor > 0 && m.Factor < 1) || !(m.Start > 0) || k < 1 {
-		return m, errors.New("saddle: smoothed: Factor must be between 0 and 1, Start positive, and λ have coordinates")
+		return m, errors.New("saddle: smoothed: Factor must be between 0 and 1, Start positive, and λ have " +
+			"coordinates")
 	}
 	if m.Scale != nil && len(m.Scale) != n {
 		return m, fmt.Errorf("saddle: smoothed: %d scales for %d coordinates", len(m.Scale), n)

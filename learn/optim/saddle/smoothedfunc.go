@@ -66,12 +66,12 @@ func (b *smoothedBounds) merge(c Certificate) {
 }
 
 func (b *smoothedBounds) certificate() Certificate {
-	return Certificate{Upper: b.best.Upper, Lower: b.best.Lower, W: slices.Clone(b.best.W), Lambda: slices.Clone(b.best.Lambda)}
+	return Certificate{Upper: b.best.Upper, Lower: b.best.Lower, W: slices.Clone(b.best.W),
+		Lambda: slices.Clone(b.best.Lambda)}
 }
 
-// add takes note of φ(w, λ), its gradient along w, and max φ(w, ·). It returns errProved
-// when the gap is proved, or when of the gap here what is due to w is a quarter of what is
-// due to λ, which only a smaller τ can mend.
+// add records φ(w, λ), its gradient along w, and max φ(w, ·). It returns errProved when the gap is
+// proved, or when w's part of the gap is a quarter of λ's, which only a smaller τ can reduce.
 func (b *smoothedBounds) add(w, lambda, grad []float64, v, upper float64) error {
 	rest := 0.0 // drop(nil, w, grad, b.mu), in half the time
 	for j, g := range grad {
@@ -119,14 +119,16 @@ func (f *smoothed) live(round int, res *Result) run.Recorder {
 		return nil
 	}
 	return run.RecorderFunc(func(r run.Row) error {
-		s := &Row{Values: slices.Clone(f.values), Lambda: slices.Clone(f.lambda), Mean: slices.Clone(f.lambda), Upper: math.Inf(1), Lower: math.Inf(-1)}
+		s := &Row{Values: slices.Clone(f.values), Lambda: slices.Clone(f.lambda), Mean: slices.Clone(f.lambda),
+			Upper: math.Inf(1), Lower: math.Inf(-1)}
 		switch {
 		case f.watch != nil && f.watch.best.W != nil:
 			s.Upper, s.Lower = f.watch.best.Upper, f.watch.best.Lower
 		case res.Certified:
 			s.Upper, s.Lower = res.Certificate.Upper, res.Certificate.Lower
 		}
-		return f.run.Live.Record(run.Row{Iteration: round, Objective: r.Objective, GradNorm: r.GradNorm, Step: f.tau, Evaluations: f.run.Evaluations, Seconds: f.run.Seconds(), Detail: s})
+		return f.run.Live.Record(run.Row{Iteration: round, Objective: r.Objective, GradNorm: r.GradNorm,
+			Step: f.tau, Evaluations: f.run.Evaluations, Seconds: f.run.Seconds(), Detail: s})
 	})
 }
 
@@ -160,7 +162,8 @@ func (f *smoothed) eval(w, grad []float64) (float64, error) {
 			return base, err
 		}
 		if f.watch != nil {
-			if err := f.watch.add(w, f.lambda, grad, base+dot(f.lambda, f.values), base+optim.Maximize(f.set, f.values, nil)); err != nil {
+			if err := f.watch.add(w, f.lambda, grad, base+dot(f.lambda, f.values),
+				base+optim.Maximize(f.set, f.values, nil)); err != nil {
 				return base, err
 			}
 		}

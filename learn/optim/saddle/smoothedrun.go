@@ -42,7 +42,8 @@ func (m Smoothed) start(p Problem, w0 []float64, c *run.Control) (*smoothedRun, 
 	if err := optim.CheckStart(smoothedSolver, n, w0); err != nil {
 		return nil, err
 	}
-	s := &smoothedRun{Smoothed: m, run: run.Begin(smoothedSolver, c, 30), p: p, res: &Result{}, w: slices.Clone(w0), lambda: make([]float64, k)}
+	s := &smoothedRun{Smoothed: m, run: run.Begin(smoothedSolver, c, 30), p: p, res: &Result{},
+		w: slices.Clone(w0), lambda: make([]float64, k)}
 	s.f = &smoothed{set: m.Lambda, lambda: make([]float64, k), values: make([]float64, k), run: s.run}
 	mu := make([]float64, n)
 	if convex, ok := p.(Convex); ok && convex.Curvature(mu) {
@@ -71,7 +72,8 @@ func (m Smoothed) start(p Problem, w0 []float64, c *run.Control) (*smoothedRun, 
 		return nil, fmt.Errorf("saddle: smoothed: %w", err)
 	}
 	if s.v-s.v != 0 || optim.FirstNotFinite(values) >= 0 {
-		return nil, &DivergenceError{Solver: smoothedSolver, Value: s.v, First: s.v, Norm: optim.MaxAbs(s.w), Err: optim.ErrNotFinite}
+		return nil, &DivergenceError{Solver: smoothedSolver, Value: s.v, First: s.v, Norm: optim.MaxAbs(s.w),
+			Err: optim.ErrNotFinite}
 	}
 	ball, constrained := m.W.(optim.Ball)
 	if constrained = constrained && euclidean(ball); constrained {
@@ -83,7 +85,8 @@ func (m Smoothed) start(p Problem, w0 []float64, c *run.Control) (*smoothedRun, 
 		s.run.Evaluations++ // a run that goes on has counted it
 		// Objectives that agree at the start need not stay together: their size counts,
 		// not only how far apart they are.
-		s.tau = m.Start * math.Max(math.Max(slices.Max(values)-slices.Min(values), math.Abs(slices.Max(values))), 1e-3)
+		s.tau = m.Start * math.Max(math.Max(slices.Max(values)-slices.Min(values), math.Abs(slices.Max(values))),
+			1e-3)
 		s.width = 20 * s.tau
 		if constrained {
 			err = s.guessPenalty()
@@ -126,8 +129,8 @@ func (s *smoothedRun) restore(r *run.Checkpoint) error {
 
 func (s *smoothedRun) checkpoint() (*run.Checkpoint, error) {
 	c := &run.Checkpoint{X: slices.Clone(s.w),
-		Scalars: map[string]float64{"tau": s.tau, "stuck": float64(s.stuck), "unsettled": float64(s.unsettled), "width": s.width},
-		Arrays:  map[string][]float64{"lambda": slices.Clone(s.lambda)}}
+		Scalars: map[string]float64{"tau": s.tau, "stuck": float64(s.stuck), "unsettled": float64(s.unsettled),
+			"width": s.width}, Arrays: map[string][]float64{"lambda": slices.Clone(s.lambda)}}
 	if s.v-s.v == 0 {
 		c.Scalars["value"] = s.v
 	}
@@ -151,7 +154,7 @@ func (s *smoothedRun) guessPenalty() error {
 	return nil
 }
 
-// within tells whether the gap is the one asked for.
+// within reports whether the gap is the one asked for.
 func (s *smoothedRun) within(c *Certificate) bool {
 	if s.Absolute {
 		return c.Gap() <= s.Gap
@@ -206,10 +209,12 @@ func (s *smoothedRun) descend() error {
 		relative = s.Gap * 1e-4 / math.Max(1, math.Abs(s.v)/s.size(s.v)) // the bounds tell better
 		s.f.watch.begin()
 	}
-	r, err := optim.OWLQN{Memory: s.Memory, Single: s.Single, Workers: max(1, s.Workers)}.Minimize(objective, z, &run.Control{
-		Ctx: s.run.Ctx, Recorder: s.f.live(s.round+1, s.res),
-		Stop: run.Stop{Iterations: s.Inner, Evaluations: 3 * s.Inner, Relative: relative, Window: 20, Gradient: 1e-12},
-	})
+	r, err := optim.OWLQN{Memory: s.Memory, Single: s.Single, Workers: max(1, s.Workers)}.Minimize(
+		objective, z, &run.Control{
+			Ctx: s.run.Ctx, Recorder: s.f.live(s.round+1, s.res),
+			Stop: run.Stop{Iterations: s.Inner, Evaluations: 3 * s.Inner, Relative: relative, Window: 20,
+				Gradient: 1e-12},
+		})
 	switch {
 	case errors.Is(err, errProved):
 		copy(s.w, s.f.watch.at)
@@ -234,7 +239,8 @@ func (s *smoothedRun) descend() error {
 // abandon returns the error of a round that began at before and failed.
 func (s *smoothedRun) abandon(before []float64, err error) error {
 	if s.run.Ctx.Err() == nil {
-		return &DivergenceError{Solver: smoothedSolver, Step: s.round + 1, Value: math.NaN(), Norm: optim.MaxAbs(s.w), Err: errors.Join(optim.ErrNotFinite, err)}
+		return &DivergenceError{Solver: smoothedSolver, Step: s.round + 1, Value: math.NaN(),
+			Norm: optim.MaxAbs(s.w), Err: errors.Join(optim.ErrNotFinite, err)}
 	}
 	copy(s.w, before) // the round will be run again from there
 	return err
@@ -249,7 +255,8 @@ func (s *smoothedRun) measure(below Convex) (*Row, error) {
 	s.f.best(s.lambda)
 	s.run.Evaluations++
 	s.round++
-	row := &Row{Values: slices.Clone(s.f.values), Lambda: slices.Clone(s.lambda), Mean: slices.Clone(s.lambda), Upper: math.Inf(1), Lower: math.Inf(-1)}
+	row := &Row{Values: slices.Clone(s.f.values), Lambda: slices.Clone(s.lambda), Mean: slices.Clone(s.lambda),
+		Upper: math.Inf(1), Lower: math.Inf(-1)}
 	if s.convex == nil {
 		return row, nil
 	}
@@ -258,7 +265,8 @@ func (s *smoothedRun) measure(below Convex) (*Row, error) {
 		c = s.f.watch.certificate()
 	} else {
 		var evals int
-		c, evals, err = certify(s.convex, s.w, s.lambda, s.W, s.Smoothed.Lambda, &CertifyOptions{Relaxed: below, Scale: s.Scale, Enough: s.Gap, Least: s.Least})
+		c, evals, err = certify(s.convex, s.w, s.lambda, s.W, s.Smoothed.Lambda,
+			&CertifyOptions{Relaxed: below, Scale: s.Scale, Enough: s.Gap, Least: s.Least})
 		s.run.Evaluations += evals
 		if err != nil {
 			return nil, err
@@ -277,8 +285,8 @@ func (s *smoothedRun) measure(below Convex) (*Row, error) {
 	return row, nil
 }
 
-// unsettledWalls tells whether another round at the same τ is due, since which coordinates
-// are left alone has to settle first: at a smaller τ rounds take longer.
+// unsettledWalls reports whether another round at the same τ is due. The set of coordinates at
+// walls must settle first, since at a smaller τ rounds take longer.
 func (s *smoothedRun) unsettledWalls() (bool, error) {
 	if !walled(s.W) || s.unsettled >= mostUnsettled {
 		s.unsettled = 0

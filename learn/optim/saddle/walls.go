@@ -6,10 +6,10 @@ import (
 	"github.com/tropica-fst/tropica/learn/optim"
 )
 
-// Walls are the bounds that a Box of a Product has for single coordinates, as those of biases are.
-// What goes along gradients without constraints, L-BFGS, leaves a coordinate alone that is at its
-// wall and would cross it, until the gradient points back: an active set. What crosses a wall
-// meanwhile is projected afterwards, and then left alone.
+// Walls are the bounds that a Box of a Product has for single coordinates, such as biases. L-BFGS,
+// which follows gradients without constraints, skips a coordinate that is at its wall and would
+// cross it, until the gradient points back. This is an active set. A coordinate that crosses a wall
+// meanwhile is projected afterwards, and then skipped.
 
 // eachWall calls f for every coordinate that a Box of a Product bounds on both sides.
 func eachWall(set optim.Set, f func(j int, lo, hi float64)) {

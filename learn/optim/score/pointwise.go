@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Pointwise is a loss ℓ(s, y) of one real score s, where y is -1 or +1, or any number for
-// losses that are not of margins: value, derivative and Lipschitz constant. It need be neither
-// smooth nor convex. Games over mixtures of losses, dual ascent and Newton's method take it.
+// Pointwise is a loss ℓ(s, y) of one real score s: value, derivative and Lipschitz constant. y is
+// -1 or +1, or any number for losses that are not of margins. It need be neither smooth nor convex.
+// Games over mixtures of losses, dual ascent and Newton's method use it.
 type Pointwise struct {
 	Name string
 	// At returns ℓ(s, y) and a (sub)derivative in s.
@@ -28,21 +28,20 @@ type Pointwise struct {
 	Margin bool
 	// Errors says that the loss stands for the zero-one loss.
 	Errors bool
-	// Relax returns a loss with a continuous derivative that never exceeds this one and is below
-	// it by at most the width; nil says that this one is smooth. A relaxed loss proves lower
-	// bounds.
+	// Relax returns a loss with a continuous derivative that never exceeds this one and is below it
+	// by at most the width. Nil means that this loss is smooth. A relaxed loss proves lower bounds.
 	Relax func(width float64) Pointwise
-	// Under, of a relaxed loss, returns At's derivative d with the value at s of the highest line
-	// of slope d below the loss that was relaxed: that loss' own tangent, which proves more than
-	// the relaxed loss does. Nil is At.
+	// Under, of a relaxed loss, returns At's derivative d, with the value at s of the highest line
+	// of slope d below the loss that was relaxed. That line is the original loss' own tangent,
+	// which proves more than the relaxed loss does. Nil is At.
 	Under func(s, y float64) (value, derivative float64)
 
 	// Width is that of a relaxed hinge, by which losses of rows relax their maximum.
 	Width float64
 	// Multiple is a where the loss is a·ln(1+e^{-ys}): such losses share their exponentials.
 	Multiple float64
-	// Corner, if not nil, says that for y = ±1 the loss is linear in ys on both sides of 1, with
-	// these slopes, and zero there.
+	// Corner, if not nil, states that for y = ±1 the loss is zero at ys = 1 and linear in ys on
+	// both sides, with these slopes.
 	Corner *[2]float64
 }
 
@@ -247,8 +246,8 @@ func ProbNorm(q float64) (Pointwise, error) {
 		Lipschitz: constant(math.Pow(q/(q+1), q+1)), Bound: constant(1)}, nil
 }
 
-// PunishesConfidence reports whether the loss of a class grows with the score of a right
-// answer: it is larger for a margin ys of 3 than of 1.
+// PunishesConfidence reports whether the loss of a class grows with the score of a right answer: it
+// is larger for a margin ys of 3 than for 1.
 func (l *Pointwise) PunishesConfidence() bool {
 	at := func(s float64) float64 {
 		a, _ := l.At(s, 1)
@@ -259,8 +258,8 @@ func (l *Pointwise) PunishesConfidence() bool {
 }
 
 // ParsePointwise finds a loss by its name: zero-one, hinge, smooth-hinge, cross-entropy,
-// squared-hinge, squared, huber (or huber:δ), ramp (or ramp:ρ), q-norm for a number q
-// such as 1-norm, and q-norm-prob.
+// squared-hinge, squared, huber (or huber:δ), ramp (or ramp:ρ), q-norm-prob, and q-norm for a
+// number q, such as 1-norm.
 func ParsePointwise(name string) (Pointwise, error) {
 	base, arg, given := strings.Cut(name, ":")
 	value := 1.0

@@ -50,7 +50,8 @@ func parsed(t *testing.T, names ...string) []Pointwise {
 // nowhere exceeded; convexity is as claimed; what is relaxed lies just below.
 func TestLosses(t *testing.T) {
 	const b = 3.0
-	for _, name := range []string{"zero-one", "hinge", "smooth-hinge", "cross-entropy", "squared-hinge", "squared", "1-norm", "1.5-norm", "3-norm", "huber:0.5", "ramp:1", "1-norm-prob", "2-norm-prob"} {
+	for _, name := range []string{"zero-one", "hinge", "smooth-hinge", "cross-entropy", "squared-hinge",
+		"squared", "1-norm", "1.5-norm", "3-norm", "huber:0.5", "ramp:1", "1-norm-prob", "2-norm-prob"} {
 		l := parsed(t, name)[0]
 		if l.Name != name {
 			t.Errorf("%s calls itself %s", name, l.Name)
@@ -66,7 +67,8 @@ func TestLosses(t *testing.T) {
 					t.Errorf("%s at s=%g y=%g: derivative %g, differences give %g", name, s, y, d, num)
 				}
 				if math.Abs(d) > l.Lipschitz(b)+1e-12 || v > l.Bound(b)+1e-12 || v < 0 {
-					t.Errorf("%s at s=%g y=%g: %g with slope %g, beyond the bound %g or constant %g", name, s, y, v, d, l.Bound(b), l.Lipschitz(b))
+					t.Errorf("%s at s=%g y=%g: %g with slope %g, beyond the bound %g or constant %g", name, s, y, v, d,
+						l.Bound(b), l.Lipschitz(b))
 				}
 				bent, before = bent || d < before-1e-9, d
 				if l.Relax != nil {
@@ -91,7 +93,8 @@ func TestLosses(t *testing.T) {
 		name string
 		s, y float64
 		v, d float64
-	}{{"hinge", 1, 1, 0, 0}, {"hinge", 0.5, 1, 0.5, -1}, {"hinge", 0, -1, 1, 1}, {"1-norm", 1, 1, 0, 0}, {"1-norm", -2, -1, 1, -1}, {"3-norm", 1, 1, 0, 0}} {
+	}{{"hinge", 1, 1, 0, 0}, {"hinge", 0.5, 1, 0.5, -1}, {"hinge", 0, -1, 1, 1}, {"1-norm", 1, 1, 0, 0},
+		{"1-norm", -2, -1, 1, -1}, {"3-norm", 1, 1, 0, 0}} {
 		v, d := parsed(t, c.name)[0].At(c.s, c.y)
 		if v != c.v || d != c.d {
 			t.Errorf("%s(%g, %g) = %g with slope %g, want %g and %g", c.name, c.s, c.y, v, d, c.v, c.d)
@@ -113,10 +116,11 @@ func TestLosses(t *testing.T) {
 	}
 }
 
-// The losses of which a right answer can be too confident are those of differences.
+// Only losses of differences grow with the confidence of a right answer.
 func TestPunishesConfidence(t *testing.T) {
 	for name, want := range map[string]bool{
-		"zero-one": false, "hinge": false, "cross-entropy": false, "smooth-hinge": false, "squared-hinge": false, "ramp:2": false, "1-norm-prob": false, "2-norm-prob": false,
+		"zero-one": false, "hinge": false, "cross-entropy": false, "smooth-hinge": false, "squared-hinge": false,
+		"ramp:2": false, "1-norm-prob": false, "2-norm-prob": false,
 		"1-norm": true, "1.5-norm": true, "squared": true, "huber:0.5": true, "huber:3": true,
 	} {
 		l := parsed(t, name)[0]

@@ -29,8 +29,8 @@ func (l *Pointwise) RowKind() RowKind {
 	return RowSum
 }
 
-// RowConstants returns a Lipschitz constant in the Euclidean norm of a row of so many scores, and
-// the largest value, for scores up to b in size.
+// RowConstants returns a Lipschitz constant in the Euclidean norm of a row of scores, and the
+// largest value, for scores up to b in absolute value.
 func (l *Pointwise) RowConstants(outputs int, b float64) (lipschitz, bound float64) {
 	switch l.RowKind() {
 	case RowSoftMax: // |softmax - e_y| ≤ √2
@@ -41,8 +41,9 @@ func (l *Pointwise) RowConstants(outputs int, b float64) (lipschitz, bound float
 	return l.Lipschitz(b) * math.Sqrt(float64(outputs)), l.Bound(b) * float64(outputs)
 }
 
-// Row returns the loss of a row of class y, and adds a times its derivative to d unless that is nil.
-// under asks for the line below what was relaxed; see Pointwise.Under. space has room for two rows.
+// Row returns the loss of a row of class y, and adds a times its derivative to d unless that is
+// nil. under selects the line below the loss that was relaxed; see Pointwise.Under. space has room
+// for two rows.
 func (l *Pointwise) Row(kind RowKind, row []float64, y int, a float64, d []float64, under bool,
 	space []float64) float64 {
 	switch kind {
@@ -99,12 +100,11 @@ func (l *Pointwise) Row(kind RowKind, row []float64, y int, a float64, d []float
 	return sum
 }
 
-// smoothRow is the hinge of a row with its maximum smoothed (Yu. Nesterov, "Smooth
-// minimization of non-smooth functions", Math. Programming 103, 2005): for z_y = 0 and
-// z_c = 1 + s_c - s_y, the largest ⟨p, z⟩ - width/2 |p|² over the p of the simplex, which
-// is below the largest z_c by at most width/2. With under it is ⟨p, z⟩ for that p: linear
-// in the scores, and nowhere above the largest z_c. It adds a times the derivative p to d
-// unless that is nil.
+// smoothRow is the hinge of a row with its maximum smoothed (Yu. Nesterov, "Smooth minimization of
+// non-smooth functions", Math. Programming 103, 2005). For z_y = 0 and z_c = 1 + s_c - s_y it is
+// the largest ⟨p, z⟩ - width/2 |p|² over the p of the simplex, at most width/2 below the largest
+// z_c. With under it is ⟨p, z⟩ for that p: linear in the scores, and nowhere above the largest z_c.
+// It adds a times the derivative p to d unless that is nil.
 func (l *Pointwise) smoothRow(row []float64, y int, a float64, d []float64, under bool,
 	space []float64) float64 {
 	z, p := space[:len(row)], space[len(row):2*len(row)]

@@ -1,5 +1,5 @@
-// Package score holds the losses of a score: functions of a label and of what a model says of
-// one example. Boosting, linear models, networks and structured learners share this one set.
+// Package score holds the losses of a score: functions of a label and of a model's output for one
+// example. Boosting, linear models, networks and structured learners share this one set.
 //
 //	l, err := score.Parse("huber:1")
 //	l.Gradients(g, h, y, f)                  // of many rows at once
@@ -26,13 +26,13 @@ import (
 // differentiable in the scores. The methods work on many rows at once: scores,
 // gradients and second derivatives of row i are f[i*K : (i+1)*K], K = Outputs().
 //
-// No method multiplies by a sample weight or divides by the number of rows:
-// whoever sums over rows does, once.
+// No method multiplies by a sample weight or divides by the number of rows; the caller that sums
+// over rows does, once.
 type Loss interface {
 	Name() string // identifies the loss in model files, parameters included; see Parse
 	Outputs() int // scores a row: 1, or the number of classes
-	// Check returns an error unless y is a label of this loss: -1 or +1 for a
-	// margin loss, a class number for soft-max, any finite number for regression.
+	// Check returns an error unless y is a label of this loss: -1 or +1 for a margin loss, a class
+	// number for soft-max, any finite number for regression.
 	Check(y float64) error
 	// Values stores Phi(y[i], F_i) in dst[i].
 	Values(dst, y, f []float64)
@@ -48,9 +48,9 @@ type Loss interface {
 	Start(y, w []float64) []float64
 }
 
-// Probabilistic is met by losses whose minimiser determines class
-// probabilities. Probabilities stores P(y=+1) of each row in p when Outputs is 1,
-// else all classes' probabilities, laid out as the scores are.
+// Probabilistic is implemented by losses whose minimiser determines class probabilities.
+// Probabilities stores P(y=+1) of each row in p when Outputs is 1, else all classes' probabilities,
+// laid out as the scores are.
 type Probabilistic interface {
 	Loss
 	Probabilities(p, f []float64)
@@ -296,8 +296,8 @@ func (l SoftMax) Gradients(g, h, y, f []float64) {
 	}
 }
 
-// Curvature is ½, the largest eigenvalue that diag(p) - ppᵀ can have: along one
-// score alone ¼ would do, but the trees of all classes are added together.
+// Curvature is ½, the largest eigenvalue that diag(p) - ppᵀ can have: ¼ would suffice along a
+// single score, but the trees of all classes are added together.
 func (l SoftMax) Curvature(float64) float64 { return 0.5 }
 func (l SoftMax) Start(y, w []float64) []float64 {
 	f := make([]float64, l.Classes)
@@ -355,7 +355,8 @@ func Parse(name string) (Loss, error) {
 	case scan(name, "softmax:%d", &classes) && classes >= 2 && classes <= MaxClasses:
 		return SoftMax{Classes: classes}, nil
 	}
-	return nil, fmt.Errorf("score: loss %q is none of logistic, logistic2, exponential, squared, huber:DELTA (positive), softmax:CLASSES (2 to %d)", name, MaxClasses)
+	return nil, fmt.Errorf("score: loss %q is none of logistic, logistic2, exponential, squared, huber:DELTA "+
+		"(positive), softmax:CLASSES (2 to %d)", name, MaxClasses)
 }
 
 // Usable refuses a loss of this package whose parameter has no meaning: it would train, to
@@ -432,9 +433,9 @@ func Mean(l Loss, y, w, f []float64, workers int) float64 {
 	return sum / total
 }
 
-// sum is Σ Phi over at most lossBlock rows, with one logarithm for all: each
-// factor 1+exp(-|yF|) is at most 2, so their product stays a float. What is below
-// 1e-16 in one row is lost, as it would be beside any row of middling loss.
+// sum returns Σ Phi over at most lossBlock rows, with one logarithm for all. Each factor
+// 1+exp(-|yF|) is at most 2, so their product stays a float. What is below 1e-16 in one row is
+// lost, as it would be beside any row of middling loss.
 func (l Logistic) sum(y, f []float64) float64 {
 	linear, product := 0.0, 1.0
 	for i, v := range y {
@@ -499,9 +500,28 @@ func HasMargin(l Loss) bool {
 	return l.Outputs() == 1 && l.Check(1) == nil && l.Check(-1) == nil && l.Check(0) != nil
 }
 
-// ErrorRate is the weighted share of rows whose class is not the one that ClassOf
-// predicts, so that it is what a comparison of predictions with labels finds. A score that
-// is NaN is an error. Labels are -1 and +1 where l has one score, else indices.
+// Distribution returns a probability for every class of every row, and whether l is a likelihood.
+// It returns nil for a loss that is not Probabilistic. With one score a row the classes are two,
+// and the second has the probability of the score.
+func Distribution(l Loss, scores []float64) (p []float64, calibrated bool) {
+	q, ok := l.(Probabilistic)
+	if !ok {
+		return nil, false
+	}
+	p = make([]float64, len(scores))
+	if q.Probabilities(p, scores); l.Outputs() > 1 {
+		return p, q.Calibrated()
+	}
+	two := make([]float64, 2*len(p))
+	for i, v := range p {
+		two[2*i], two[2*i+1] = 1-v, v
+	}
+	return two, q.Calibrated()
+}
+
+// ErrorRate is the weighted share of rows whose class differs from the one that ClassOf predicts.
+// Comparing predictions with labels gives the same number. A score that is NaN is an error. Labels
+// are -1 and +1 where l has one score, else indices.
 func ErrorRate(l Loss, y, w, scores []float64) float64 {
 	k := l.Outputs()
 	wrong, total := 0.0, 0.0
@@ -527,8 +547,8 @@ func Right(outputs int, y float64, f []float64) bool {
 	return c == int(y)
 }
 
-// ClassOf returns the class that the scores of one row predict: of one score 1 where it is
-// positive, else 0; of several the first of the highest.
+// ClassOf returns the class that the scores of one row predict. For one score it is 1 where the
+// score is positive, else 0; for several it is the first of the highest.
 func ClassOf(f []float64) int {
 	if len(f) == 1 {
 		if f[0] > 0 {

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-var everyLoss = []Loss{Logistic{}, Logistic{Base2: true}, Exponential{}, Squared{}, Huber{Delta: 0.7}, SoftMax{Classes: 2}, SoftMax{Classes: 5}}
+var everyLoss = []Loss{Logistic{}, Logistic{Base2: true}, Exponential{}, Squared{}, Huber{Delta: 0.7},
+	SoftMax{Classes: 2}, SoftMax{Classes: 5}}
 
 func labelFor(l Loss, rng *rand.Rand) float64 {
 	switch {
@@ -63,8 +64,10 @@ func TestLossDerivatives(t *testing.T) {
 				square += (other[c] - f[c]) * (other[c] - f[c])
 			}
 			chord := (value(y, f) + value(y, other)) / 2
-			if gap := chord - value(y, between); gap < -1e-12*(1+chord) || gap > l.Curvature(y)*square/8*(1+1e-9)+1e-12 {
-				t.Errorf("%s: a chord lies %v above the middle, curvature allows 0 to %v", l.Name(), gap, l.Curvature(y)*square/8)
+			if gap := chord - value(y, between); gap < -1e-12*(1+chord) ||
+				gap > l.Curvature(y)*square/8*(1+1e-9)+1e-12 {
+				t.Errorf("%s: a chord lies %v above the middle, curvature allows 0 to %v", l.Name(), gap,
+					l.Curvature(y)*square/8)
 			}
 		}
 		y, w := make([]float64, 40), make([]float64, 40)
@@ -87,7 +90,8 @@ func TestLossDerivatives(t *testing.T) {
 			t.Errorf("%s reads back as %v, %v", l.Name(), again, err)
 		}
 	}
-	for _, bad := range []string{"", "hinge", "huber", "huber:0", "huber:-1", "huber:x", "softmax:1", "softmax:99999999", "softmax:3x", "huber:+Inf", "huber:NaN"} {
+	for _, bad := range []string{"", "hinge", "huber", "huber:0", "huber:-1", "huber:x", "softmax:1",
+		"softmax:99999999", "softmax:3x", "huber:+Inf", "huber:NaN"} {
 		if l, err := Parse(bad); err == nil {
 			t.Errorf("%q was read as %v", bad, l)
 		}
@@ -128,7 +132,8 @@ func TestLabels(t *testing.T) {
 		l   Loss
 		bad []float64
 	}{
-		{Logistic{}, []float64{0, 2, math.NaN()}}, {Exponential{}, []float64{0.5}}, {Squared{}, []float64{math.Inf(1), math.NaN()}},
+		{Logistic{}, []float64{0, 2, math.NaN()}}, {Exponential{}, []float64{0.5}},
+		{Squared{}, []float64{math.Inf(1), math.NaN()}},
 		{SoftMax{Classes: 3}, []float64{-1, 3, 0.5, math.NaN()}}, {Huber{Delta: 1}, []float64{math.Inf(-1)}},
 	} {
 		for _, y := range x.bad {

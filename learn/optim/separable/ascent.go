@@ -20,17 +20,17 @@ import (
 //	min_w 1/n Σ_i Σ_c f(w_c·x_i) + β/2 |w|²
 //	  = max_α 1/n Σ_i Σ_c -f*(-α_ic) - β/2 |w(α)|²,   w_c(α) = 1/(β n) Σ_i α_ic x_i.
 //
-// Within a ball |w| ≤ D the penalty's conjugate changes, and with it the last term: for
-// u = 1/n Σ α x it is D|u| - βD²/2 where |u| > βD. As D|u| is the least |u|²/2β' + β'D²/2 over
-// β', at β' = |u|/D, the steps are those without a ball for β' in the place of β, and β' =
-// max(β, |u|/D) follows u several times a pass: coordinate ascent on a function that is jointly
-// concave in α and β'. The multiplier of the constraint is β' - β. What is proved never depends
-// on β' having settled.
+// Within a ball |w| ≤ D the penalty's conjugate changes, and with it the last term: for u = 1/n Σ α
+// x it is D|u| - βD²/2 where |u| > βD. D|u| is the minimum of |u|²/2β' + β'D²/2 over β', at β' =
+// |u|/D. The steps are therefore those without a ball for β' in place of β. β' = max(β, |u|/D)
+// follows u several times a pass: this is coordinate ascent on a function that is jointly concave
+// in α and β'. The multiplier of the constraint is β' - β. What is proved never depends on β'
+// having settled.
 //
-// Every α proves a lower bound, which is what gradients at kinks do not: one proves little until
-// its square is of the size of β times the gap.
+// Every α proves a lower bound. Gradients at kinks prove little until their square is of the size
+// of β times the gap.
 //
-// Outputs do not meet, so that workers share them out, and results do not depend on how.
+// Outputs are independent, so workers share them, and results do not depend on how.
 type Ascent struct {
 	p        *Problem
 	lambda   []float64
@@ -48,18 +48,17 @@ type Ascent struct {
 	passes   int
 	idle     int // passes in a row after which neither a penalty nor the radius held w
 
-	// rest counts the visits in a row that left an α as it was, up to mostRest: such a one is
-	// visited in one pass of 2^rest. At a bound, which the slope of a kink is, most stay: of
-	// 60,000 examples of the 1-norm alone at most as many as there are features have their
-	// score at the kink.
+	// rest counts the visits in a row that did not change an α, up to mostRest. Such an α is
+	// visited in one pass of 2^rest. Most α stay at a bound, the slope on one side of a kink. With
+	// the 1-norm on 60,000 examples, at most as many scores are at the kink as there are features.
 	rest []uint8
 }
 
 const mostRest = 4
 
 // NewAscent returns an ascent from the scores of all rows, within a radius unless that is 0. slack
-// is what a bound may miss by where there is no penalty and the radius does not hold; one of
-// Beta and radius must be positive. Turn comes first.
+// is the error allowed in a bound where there is no penalty and the radius is inactive. One of Beta
+// and radius must be positive. Turn comes first.
 func NewAscent(p *Problem, scores []float64, radius, slack float64, seed uint64) *Ascent {
 	n, f, cells := p.Rows, p.Features, p.Rows*p.Outputs
 	a := &Ascent{p: p, radius: radius, seed: seed, mix: &mixture{}, size: make([]float64, n), s: scores,
@@ -147,8 +146,8 @@ func (a *Ascent) sum() {
 	}
 }
 
-// settlings is how often a pass looks at β', and settleRows how many examples there are
-// between at least: that is one norm of w.
+// settlings is how often a pass updates β', and settleRows the least number of examples between
+// updates; each takes one norm of w.
 const (
 	settlings  = 16
 	settleRows = 32

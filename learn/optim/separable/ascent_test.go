@@ -64,8 +64,9 @@ func TestProximalStep(t *testing.T) {
 // A checkpoint, through a file, holds all that an ascent depends on, within a radius that does not
 // hold; one of other rows is refused.
 func TestAscentState(t *testing.T) {
-	p := &Problem{X: []float64{1, 2, 3, 4, 5, 6}, Y: []float64{-1, 1, -1, 1, -1, 1}, Rows: 6, Features: 1, Outputs: 1, Signs: true, Workers: 1,
-		Terms: []Term{{Loss: score.CrossEntropy(), Scale: 1}, {Loss: score.Hinge(), Scale: 1}}}
+	p := &Problem{X: []float64{1, 2, 3, 4, 5, 6}, Y: []float64{-1, 1, -1, 1, -1, 1}, Rows: 6, Features: 1,
+		Outputs: 1, Signs: true, Workers: 1, Terms: []Term{{Loss: score.CrossEntropy(), Scale: 1},
+			{Loss: score.Hinge(), Scale: 1}}}
 	lambda := []float64{0.25, 0.75}
 	a := NewAscent(p, make([]float64, 6), 30, 1e-3, 5)
 	a.Turn(lambda)

@@ -27,7 +27,7 @@
 //
 // # What may be relied on
 //
-//   - Bounds hold at any time, whatever has converged.
+//   - Bounds hold at any time, whether or not anything has converged.
 //   - Results have the same bits for any number of workers: outputs do not meet, and each belongs
 //     to one of them.
 //

@@ -13,9 +13,9 @@ import (
 
 // Newton minimises φ for losses that are smooth, or relaxed, output by output, by Newton's method
 // on all rows. An iteration on an output costs n'f² + f³/3 multiplications for the n' rows that
-// have curvature there, at the speed of matrix products: of a relaxed 1-norm these are the rows
-// within the width of its kink. What is not at a kink, and is penalised by β alone, takes
-// first-order methods and dual coordinate ascent the longer the smaller β n is.
+// have curvature there, at the speed of matrix products. For a relaxed 1-norm these are the rows
+// within the width of its kink. Directions penalised only by β, away from kinks, take first-order
+// methods and dual coordinate ascent the longer the smaller β n is.
 type Newton struct {
 	p    *Problem
 	cols []int // features that are not zero throughout: the others' weights are zero
@@ -63,12 +63,12 @@ func NewNewton(p *Problem, bias float64) *Newton {
 func (s *Newton) Side() int { return s.m }
 
 // Minimize moves w to the minimum for the mixture λ of terms, which are those of the problem or
-// what relaxes them. It ends when no output's part of φ is further than tol/Outputs from its
-// minimum, as the square of the gradient by β proves, or after newtonSteps steps of each, and
-// returns the most steps of an output.
+// relax them. It ends when every output's part of φ is within tol/Outputs of its minimum, as the
+// square of the gradient by β proves. It also ends after newtonSteps steps of each, and returns the
+// most steps of an output.
 //
-// bend is the matrix Σ_c G_cᵀ H_c⁻¹ G_c (p×p, row by row) for the gradients G of terms along w
-// and the Hessian H of φ where the last step began: minus the second derivative by λ of min φ.
+// bend is the matrix Σ_c G_cᵀ H_c⁻¹ G_c (p×p, row by row), minus the second derivative by λ of min
+// φ. G is the gradient of terms along w and H the Hessian of φ where the last step began.
 func (s *Newton) Minimize(ctx context.Context, terms []Term, w, lambda []float64,
 	tol float64) (bend []float64, most int, err error) {
 	outputs, p := s.p.Outputs, len(lambda)
@@ -107,9 +107,9 @@ func (s *Newton) Minimize(ctx context.Context, terms []Term, w, lambda []float64
 	return bend, most, nil
 }
 
-// newtonOutput is the problem of one output, min 1/n Σ_i f(x_i·w) + β_1/2 |w|² for
-// f = Σ_k λ_k a_k ℓ_k. A bias that is bounded is one coordinate without a penalty: steps end
-// where it meets its bound, and leave it out while the gradient holds it there.
+// newtonOutput is the problem of one output, min 1/n Σ_i f(x_i·w) + β_1/2 |w|² for f = Σ_k λ_k a_k
+// ℓ_k. A bounded bias is one coordinate without a penalty. Steps end where it reaches its bound,
+// and skip it while the gradient holds it there.
 type newtonOutput struct {
 	*Newton
 	terms []Term
@@ -135,9 +135,9 @@ func (o *newtonOutput) penalized(v []float64) []float64 {
 	return v
 }
 
-// rest is what the value at w may be above the minimum: |g|²/2β_1 for what is penalised,
-// the most that a linear function falls by for a bounded bias.
-func (o *newtonOutput) rest() float64 {
+// excess bounds how far the value at w is above the minimum: |g|²/2β_1 for penalised coordinates,
+// and the largest fall of a linear function for a bounded bias.
+func (o *newtonOutput) excess() float64 {
 	g := o.penalized(o.grad)
 	rest := floats.Dot(g, g) / (2 * o.p.Beta)
 	if o.bias > 0 {
@@ -214,7 +214,7 @@ func (o *newtonOutput) solve(ctx context.Context, tol float64) (bend []float64, 
 		}
 		o.back(o.first, o.grad)
 		floats.AddScaled(o.penalized(o.grad), beta, o.penalized(o.w))
-		done := o.rest() <= tol || steps >= newtonSteps
+		done := o.excess() <= tol || steps >= newtonSteps
 		if done && (factored || p == 1) {
 			break
 		}
@@ -272,9 +272,9 @@ func (o *newtonOutput) solve(ctx context.Context, tol float64) (bend []float64, 
 	return bend, steps, nil
 }
 
-// search returns the step along which φ is least, to a tenth of its slope at the start; the
-// scores are linear in it, so that trying one costs next to nothing; longest, if φ still falls
-// there. Zero says that rounding leaves no descent.
+// search returns the step along which φ is least, to a tenth of its slope at the start, or longest
+// if φ still falls there. The scores are linear in the step, so trying one is cheap. Zero means
+// that rounding leaves no descent.
 func (o *newtonOutput) search(along, ds []float64, longest float64) float64 {
 	n := float64(len(ds))
 	inner := o.penalized(along)
@@ -328,8 +328,8 @@ func (o *newtonOutput) factor() bool {
 		o.hessian[j*m+j] = o.p.Beta
 	}
 	if o.bias > 0 {
-		// Without curvature at kinks a step would be without end: this makes it one of the size
-		// of the bound, and is gone where the gradient is.
+		// Without curvature at kinks a step would be unbounded. This term makes it the size of the
+		// bound, and vanishes where the gradient does.
 		o.hessian[m*m-1] = math.Max(1e-12, math.Abs(o.grad[m-1])/(2*o.bias))
 	}
 	o.positions = o.positions[:0]

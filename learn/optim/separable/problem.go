@@ -4,7 +4,7 @@ import (
 	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
-// Problem is φ but for the mixture of its terms. It is read-only for the solvers.
+// Problem is φ without the mixture of its terms. It is read-only for the solvers.
 type Problem struct {
 	X                       []float64 // a row of Features each
 	Y                       []float64 // a target for each row and output
@@ -40,8 +40,8 @@ func (p *Problem) weight(i int) float64 {
 	return p.Weight[i]
 }
 
-// Cornered reports whether every mixture of the terms is one that dual ascent has Newton's steps
-// for: of multiples of the logistic loss and losses with their only corner at ys = 1.
+// Cornered reports whether dual ascent has Newton's steps for every mixture of the terms. It has
+// them for multiples of the logistic loss and losses whose only corner is at ys = 1.
 func (p *Problem) Cornered() bool {
 	for _, t := range p.Terms {
 		if t.Loss.Multiple == 0 && t.Loss.Corner == nil {
@@ -54,9 +54,9 @@ func (p *Problem) Cornered() bool {
 // mixture is f = Σ_k κ_k ℓ_k for the scores of one output.
 type mixture struct {
 	parts []part
-	// Where every loss is a multiple of the logistic one or has a corner at ys = 1 only
-	// (the losses of the thesis), the mixture is a·ln(1+e^{-z}) plus a line of slope
-	// left below z = ys = 1, right above. Newton's steps then find what bisection does.
+	// Where every loss is a multiple of the logistic one or has its only corner at ys = 1 (the
+	// losses of the thesis), the mixture is a·ln(1+e^{-z}) plus a line. The line has slope left
+	// below z = ys = 1, and right above. Newton's steps then find what bisection does.
 	corner         bool
 	a, left, right float64
 }

@@ -6,9 +6,8 @@ import (
 	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
-// solve returns the s with s + q·f'(s) = s0, the subgradient α = -f'(s) that holds there
-// and -f*(-α), which it is or a little more than: the proximal step of f at s0 and its
-// dual. near is where to look first.
+// solve returns the s with s + q·f'(s) = s0, the subgradient α = -f'(s) there, and -f*(-α) or a
+// little more. This is the proximal step of f at s0 and its dual. near is the first guess.
 func (m *mixture) solve(s0, q, y, near float64) (s, alpha, value float64) {
 	if m.corner {
 		z, a := m.solveCorner(y*s0, q, y*near)
@@ -57,8 +56,8 @@ func (m *mixture) solve(s0, q, y, near float64) (s, alpha, value float64) {
 		}
 		s = lo + (hi-lo)/2
 	}
-	// f lies above its tangents at both ends, so that for a slope between theirs -f* is
-	// at least the same mean of where these cut the axis.
+	// f lies above its tangents at both ends. For a slope between theirs, -f* is therefore at least
+	// the same mean of their intercepts with the axis.
 	theta := 0.5
 	if dh > dl {
 		theta = math.Min(1, math.Max(0, ((s0-s)/q-dl)/(dh-dl)))

@@ -38,7 +38,8 @@ func (p *Problem) value(w, lambda []float64, bounded bool) float64 {
 func drawn(seed uint64, weighted bool) *Problem {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	p := &Problem{Rows: 60, Features: 4, Outputs: 3, Signs: true, Beta: 0.02, Workers: 2,
-		Terms: []Term{{score.CrossEntropy(), 1, 0.3}, {score.SmoothHinge(), 2, 0}, {score.SquaredHinge(), 0.5, -0.1}}}
+		Terms: []Term{{score.CrossEntropy(), 1, 0.3}, {score.SmoothHinge(), 2, 0},
+			{score.SquaredHinge(), 0.5, -0.1}}}
 	for range p.Rows {
 		for range p.Features {
 			p.X = append(p.X, rng.NormFloat64())
@@ -124,7 +125,8 @@ func TestConstraints(t *testing.T) {
 		for _, h := range []float64{-1e-4, 1e-4} {
 			x := slices.Clone(w)
 			x[j] += h
-			if _, b := p.split(x); math.Abs(floats.Max(b)) <= most && math.Abs(floats.Min(b)) <= most && p.value(x, lambda, true) < least {
+			if _, b := p.split(x); math.Abs(floats.Max(b)) <= most && math.Abs(floats.Min(b)) <= most &&
+				p.value(x, lambda, true) < least {
 				t.Errorf("parameter %d plus %v is better", j, h)
 			}
 		}

@@ -1,5 +1,5 @@
-// Package network trains feed-forward networks on tables by resilient learning: rows count by
-// multipliers that grow with their losses, so that wrong labels can be borne and found.
+// Package network trains feed-forward networks on tables by resilient learning. Rows count by
+// multipliers that grow with their losses, so that wrong labels do little harm and can be found.
 //
 //	m, result, err := network.Train(t, &network.Options{Method: "huber", Delta: 0.2}, nil)
 //	m.Difficulty().Top[0].Place // the row that is hardest to fit
@@ -12,12 +12,12 @@
 // # What may be relied on
 //
 //   - Inputs are those of package linear: columns standardised to mean 0 and variance 1 (or raw), a
-//     column for each level, the mean for what is missing. Without hidden layers the model is
+//     column for each level, and the mean for missing values. Without hidden layers the model is
 //     package linear's.
 //   - The objective is the mean over rows, with weights of mean 1, plus L2/2 |w|² of all weights
 //     but the constants.
-//   - Runs are determined by Seed. The same bits come of any number of workers, and of a run that
-//     was interrupted, even within a pass, and taken up again.
-//   - The problem is not convex with hidden layers: another seed is another model. Residuals of the
-//     saddle point are in the history and in Explain.
+//   - Runs are determined by Seed. The same bits result for any number of workers, and after a run
+//     is interrupted, even within a pass, and resumed.
+//   - The problem is not convex with hidden layers: another seed gives another model. Residuals of
+//     the saddle point are in the history and in Explain.
 package network

@@ -35,7 +35,8 @@ large loss (itlm, trim), which needs their share. The linear, gb, sequence and g
 func (Learner) Options() any { return &Options{} }
 
 // Train implements learner.Learner.
-func (Learner) Train(t *table.Table, options any, c *run.Control) (learner.Model[*table.Table, *learner.Scores], *optim.Result, error) {
+func (Learner) Train(t *table.Table, options any,
+	c *run.Control) (learner.Model[*table.Table, *learner.Scores], *optim.Result, error) {
 	return learner.TrainWith(Train, t, options, c)
 }
 

@@ -81,19 +81,7 @@ func (m *Model) Predict(ctx context.Context, t *table.Table, workers int) (*lear
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	l, ok := m.loss.(score.Probabilistic)
-	if !ok {
-		return s, nil
-	}
-	s.Calibrated = l.Calibrated()
-	p := make([]float64, len(s.Score))
-	l.Probabilities(p, s.Score)
-	if s.Probability = p; k == 1 {
-		s.Probability = make([]float64, 2*len(p))
-		for i, v := range p {
-			s.Probability[2*i], s.Probability[2*i+1] = 1-v, v
-		}
-	}
+	s.Probability, s.Calibrated = score.Distribution(m.loss, s.Score)
 	return s, nil
 }
 
@@ -178,12 +166,8 @@ func Read(r io.Reader) (*Model, error) {
 	m := &Model{form: meta.Form, settings: meta.Settings, rows: meta.Rows,
 		residuals: resilient.Residuals{Violation: meta.Residuals[0], Slackness: meta.Residuals[1],
 			Slope: meta.Residuals[2]}}
-	if m.loss, err = score.Parse(meta.Loss); err != nil {
+	if m.loss, err = m.form.Loss(meta.Loss); err != nil {
 		return nil, bad("%v", err)
-	}
-	if n, k := len(m.form.Classes), m.loss.Outputs(); k > 1 && n != k || k == 1 &&
-		score.HasMargin(m.loss) != (n == 2) {
-		return nil, bad("%d classes and the loss %s", n, meta.Loss)
 	}
 	if m.inputs, err = linear.GetFeatures(f, &m.form); err != nil {
 		return nil, err

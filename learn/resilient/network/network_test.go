@@ -157,7 +157,7 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// counted is cancelled when it was asked so many times.
+// counted is cancelled after a number of calls.
 type counted struct {
 	context.Context
 	cancel context.CancelFunc

@@ -16,7 +16,7 @@ import (
 
 // Options adjusts Train; zero fields are the defaults.
 type Options struct {
-	Method string  `flag:"method" default:"huber" values:"huber,quadratic,cvar,plain,itlm,trim" help:"What rows count by: multipliers of Huber's, the quadratic or the CVaR relaxation; plain, all alike; itlm and trim, all but those of large loss"`
+	Method string  `flag:"method" default:"huber" values:"huber,quadratic,cvar,plain,itlm,trim" help:"How rows count: by multipliers of Huber's, the quadratic or the CVaR relaxation; plain, all alike; itlm and trim, all but those of large loss"`
 	Hidden []int   `flag:"hidden" default:"64" min:"0" help:"Units of each hidden layer; 0 alone is none, a linear model"`
 	Delta  float64 `flag:"delta" default:"0.5" above:"0" help:"Loss from which on a row of --method huber counts no more"`
 	Epochs int     `flag:"epochs" default:"100" min:"1" help:"Passes over the rows; --iterations cuts them short"`
@@ -29,7 +29,7 @@ type Options struct {
 	Scale          float64 `flag:"scale" min:"0" help:"Multiplies the weights of --method quadratic and huber; 0 is 1/--delta for huber, whose largest weight is then 1 as in plain training, and 1 for quadratic" topic:"method"`
 	Drop           float64 `flag:"leave_out" default:"0.25" min:"0" max:"0.99" help:"Share of the rows that itlm and trim leave out: that of wrong labels, plus 0.05" topic:"method"`
 	Every          int     `flag:"every" default:"10" min:"1" help:"Passes after which itlm chooses rows anew, and trim once" topic:"method"`
-	RateMultiplier float64 `flag:"rate_multiplier" default:"0.1" above:"0" help:"Learning rate of the multipliers, in units of the curvature of the relaxation: the share by which one goes to where its loss wants it" topic:"method"`
+	RateMultiplier float64 `flag:"rate_multiplier" default:"0.1" above:"0" help:"Learning rate of the multipliers, in units of the curvature of the relaxation: the fraction by which a multiplier moves to its target" topic:"method"`
 	RateSlack      float64 `flag:"rate_slack" min:"0" help:"Learning rate of the relaxations; 0 takes the exact step" topic:"method"`
 	Loss           string  `flag:"loss" default:"auto" values:"auto,logistic,softmax,squared,huber" help:"Loss; auto is logistic for two classes, softmax for more, squared for numbers" topic:"method"`
 	HuberDelta     float64 `flag:"huber_delta" default:"1" above:"0" help:"Residual from which --loss huber is linear" topic:"method"`

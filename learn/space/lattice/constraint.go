@@ -24,9 +24,9 @@ type Constraint struct {
 	Wrong   float64 // zero is 1
 	// Limits bound the determinization of losses and constraints.
 	Limits ops.Limits
-	// Rescore is how many of the best strings by score are taken instead, with their losses,
-	// where the loss is beyond Limits: then the maximum is not certified. Zero takes none, and
-	// being beyond is an error.
+	// Rescore is how many of the best strings by score are used, with their losses, where the loss
+	// exceeds Limits. The maximum is then not certified. Zero uses none, and exceeding Limits is an
+	// error.
 	Rescore int
 }
 
@@ -244,9 +244,9 @@ func (l *Lattice) single(g *graph) bool {
 	return err == nil && len(list) == 1
 }
 
-// Positions returns the constraint of labels known at some places of strings of length n: allowed
-// lists the labels that are right at a position, none where it is not annotated. The loss is
-// the share of annotated positions with another label. labels are those of the lattice.
+// Positions returns the constraint of labels known at some positions of strings of length n.
+// allowed lists the labels that are right at a position, none where it is not annotated. The loss
+// is the share of annotated positions with another label. labels are those of the lattice.
 func Positions(n int, allowed map[int][]fst.Label, labels []fst.Label) (*Constraint, error) {
 	right, loss := states(n+1), states(n+1)
 	right.SetStart(0)
@@ -274,9 +274,9 @@ func Positions(n int, allowed map[int][]fst.Label, labels []fst.Label) (*Constra
 	return &Constraint{Right: right, Loss: loss}, nil
 }
 
-// Transduced returns the constraint of one right string, with the loss of a transducer between
-// the output and it: a minimum over alignments, such as an edit distance (losses.Edit has its
-// transducer).
+// Transduced returns the constraint of one right string, with the loss of a transducer between the
+// output and it. The loss is a minimum over alignments, such as an edit distance (losses.Edit has
+// its transducer).
 func Transduced(right []fst.Label, through fst.Expanded[weight]) *Constraint {
 	m := fst.FromLabels[weight](right)
 	return &Constraint{Right: m, Loss: m, Through: through}

@@ -33,8 +33,8 @@ type arc struct {
 	features int // number of the vector
 }
 
-// NewBuilder returns a builder of states states, of which 0 is the start. More come as arcs name
-// them.
+// NewBuilder returns a builder with the given number of states, where 0 is the start. More are
+// added as arcs name them.
 func NewBuilder(states int) *Builder {
 	return &Builder{states: states, finals: map[int]int{}, vectors: [][]Feature{nil}}
 }
@@ -42,7 +42,8 @@ func NewBuilder(states int) *Builder {
 // Arc adds an arc. Labels are from 1 on: remove ε before, as with ops.RmEpsilon.
 func (b *Builder) Arc(from, to int, label fst.Label, features ...Feature) {
 	if b.err == nil && (from < 0 || to < 0 || label < 1) {
-		b.err = fmt.Errorf("lattice: an arc from %d to %d with label %d: states are from 0, labels from 1 on", from, to, label)
+		b.err = fmt.Errorf("lattice: an arc from %d to %d with label %d: states are from 0, labels from 1 on",
+			from, to, label)
 	}
 	b.states = max(b.states, from+1, to+1)
 	b.arcs = append(b.arcs, arc{from, to, label, b.vector(features)})
@@ -94,7 +95,8 @@ func (b *Builder) Lattice() (*Lattice, error) {
 	l := &Lattice{features: b.vectors, most: -1}
 	for _, e := range b.arcs {
 		// Numbers of vectors are exact in a float64, and no operation here adds them.
-		m.AddArc(fst.StateID(e.from), fst.Arc[weight]{ILabel: e.label, OLabel: e.label, Weight: weight(e.features), NextState: fst.StateID(e.to)})
+		m.AddArc(fst.StateID(e.from), fst.Arc[weight]{ILabel: e.label, OLabel: e.label, Weight: weight(e.features),
+			NextState: fst.StateID(e.to)})
 		l.labels = append(l.labels, e.label)
 	}
 	for q, f := range b.finals {
@@ -130,10 +132,11 @@ func (b *Builder) Lattice() (*Lattice, error) {
 // Labels returns the labels on the arcs, ascending.
 func (l *Lattice) Labels() []fst.Label { return slices.Clone(l.labels) }
 
-// Chain returns the lattice of a linear-chain tagger over n positions with labels 1 … labels:
-// node gives the features of a label at a position, and pair those of a label behind another
-// one; either may be nil.
-func Chain(n, labels int, node func(t int, y fst.Label) []Feature, pair func(t int, before, y fst.Label) []Feature) (*Lattice, error) {
+// Chain returns the lattice of a linear-chain tagger over n positions with labels 1 … labels. node
+// gives the features of a label at a position, and pair those of a label after another one; either
+// may be nil.
+func Chain(n, labels int, node func(t int, y fst.Label) []Feature,
+	pair func(t int, before, y fst.Label) []Feature) (*Lattice, error) {
 	if n < 1 || labels < 1 {
 		return nil, fmt.Errorf("lattice: a chain of %d positions and %d labels", n, labels)
 	}
@@ -212,7 +215,10 @@ func (l *Lattice) pair(loss, right *fst.Vector[weight], which side) *graph {
 	}
 	follow := func(m *fst.Vector[weight], q fst.StateID, y fst.Label) (fst.StateID, float64, bool) {
 		arcs := m.Arcs(q) // sorted by label
-		i, ok := slices.BinarySearchFunc(arcs, y, func(e fst.Arc[weight], y fst.Label) int { return int(e.ILabel) - int(y) })
+		i, ok := slices.BinarySearchFunc(arcs, y, func(e fst.Arc[weight],
+			y fst.Label) int {
+			return int(e.ILabel) - int(y)
+		})
 		if !ok {
 			return 0, 0, false
 		}
@@ -283,7 +289,8 @@ func (l *Lattice) pair(loss, right *fst.Vector[weight], which side) *graph {
 					in = !w.Equal(w.Zero())
 				}
 				if which == within && !in && depth[i] >= deepest {
-					deepest, last = depth[i], fmt.Sprintf("position %d: the annotation goes on where the lattice ends", depth[i]+1)
+					deepest, last = depth[i], fmt.Sprintf("position %d: the annotation goes on where the lattice ends",
+						depth[i]+1)
 				}
 				f.is = f.is && in == (which == within)
 			}

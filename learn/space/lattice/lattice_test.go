@@ -33,7 +33,8 @@ func random(rng *rand.Rand) []float64 {
 }
 
 func features(rng *rand.Rand) []lattice.Feature {
-	return []lattice.Feature{{At: int32(rng.IntN(dim)), Value: rng.NormFloat64()}, {At: int32(rng.IntN(dim)), Value: 1}}
+	return []lattice.Feature{{At: int32(rng.IntN(dim)), Value: rng.NormFloat64()},
+		{At: int32(rng.IntN(dim)), Value: 1}}
 }
 
 // dag draws a lattice; a deterministic one has no two arcs of one label from a state.
@@ -64,7 +65,8 @@ func dag(rng *rand.Rand, deterministic bool) *lattice.Lattice {
 
 // listed lists the strings of a lattice through a search for all of them, and checks their number
 // by another way: no string twice, and none left out, is what KBest is compared with.
-func listed(t *testing.T, s lattice.Space, l *lattice.Lattice, a *lattice.Annotation, right func([]fst.Label) bool) spacetest.Listed[*lattice.Lattice, lattice.Path, *lattice.Annotation] {
+func listed(t *testing.T, s lattice.Space, l *lattice.Lattice, a *lattice.Annotation,
+	right func([]fst.Label) bool) spacetest.Listed[*lattice.Lattice, lattice.Path, *lattice.Annotation] {
 	t.Helper()
 	out := spacetest.Listed[*lattice.Lattice, lattice.Path, *lattice.Annotation]{X: l, A: a}
 	for _, labels := range all(l.Labels(), map[bool]int{true: 6, false: 4}[len(l.Labels()) < 3]) {
@@ -109,7 +111,8 @@ func abc() *fst.Vector[weight] {
 		if e[1] == 3 {
 			to = fst.StateID(3)
 		}
-		m.AddArc(fst.StateID(e[0]), fst.Arc[weight]{ILabel: fst.Label(e[1]), OLabel: fst.Label(e[1]), NextState: to})
+		m.AddArc(fst.StateID(e[0]), fst.Arc[weight]{ILabel: fst.Label(e[1]),
+			OLabel: fst.Label(e[1]), NextState: to})
 		if int(to) == m.NumStates() {
 			m.AddState()
 		}
@@ -199,7 +202,8 @@ func TestChains(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := lattice.Space{Weights: dim}
-		spacetest.Check(t, s, random(rng), listed(t, s, l, a, func(u []fst.Label) bool { return u[n/2] == 2 }), 1e-9)
+		spacetest.Check(t, s, random(rng), listed(t, s, l, a, func(u []fst.Label) bool { return u[n/2] == 2 }),
+			1e-9)
 	}
 }
 
@@ -369,7 +373,8 @@ func TestContradictions(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := lattice.Space{}
-	for right, want := range map[string]string{"1 2 3 1": "position 3: label", "1 2": "position 3: label", "1 1 1 1 1": "position 5: the annotation goes on"} {
+	for right, want := range map[string]string{"1 2 3 1": "position 3: label", "1 2": "position 3: label",
+		"1 1 1 1 1": "position 5: the annotation goes on"} {
 		var labels []fst.Label
 		for _, f := range strings.Fields(right) {
 			labels = append(labels, fst.Label(f[0]-'0'))

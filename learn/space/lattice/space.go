@@ -109,7 +109,8 @@ func (s *solver) machine(sign float64) *fst.Vector[weight] {
 	}
 	for i, f := range s.g.finals {
 		for _, e := range s.g.arcs[i] {
-			m.AddArc(fst.StateID(i), fst.Arc[weight]{ILabel: e.label, OLabel: e.label, Weight: weight(-sign * (s.of(e.vector) + s.loss*e.loss)), NextState: fst.StateID(e.to)})
+			m.AddArc(fst.StateID(i), fst.Arc[weight]{ILabel: e.label, OLabel: e.label,
+				Weight: weight(-sign * (s.of(e.vector) + s.loss*e.loss)), NextState: fst.StateID(e.to)})
 		}
 		if f.is {
 			m.SetFinal(fst.StateID(i), weight(-sign*(s.of(f.vector)+s.loss*f.loss)))
@@ -120,7 +121,8 @@ func (s *solver) machine(sign float64) *fst.Vector[weight] {
 
 // strings returns the k best strings, best first.
 func (s *solver) strings(k int, lim ops.Limits) ([][]fst.Label, error) {
-	m, err := ops.ShortestPathUnique(fst.Expanded[weight](s.machine(1)), &ops.ShortestPathOptions[weight]{N: k, Delta: -1, Limits: lim})
+	m, err := ops.ShortestPathUnique(fst.Expanded[weight](s.machine(1)),
+		&ops.ShortestPathOptions[weight]{N: k, Delta: -1, Limits: lim})
 	if err != nil || m.Start() == fst.NoState {
 		return nil, err
 	}
@@ -194,7 +196,8 @@ func empty(g *graph, in bool) error {
 	return &space.EmptyError{Within: in, Place: g.empty}
 }
 
-func (s Space) solve(ctx context.Context, x *Lattice, w []float64, a *Annotation, g *graph, loss float64, in bool) (space.Solution[Path], error) {
+func (s Space) solve(ctx context.Context, x *Lattice, w []float64, a *Annotation, g *graph, loss float64,
+	in bool) (space.Solution[Path], error) {
 	if err := s.check(ctx, x, w, a); err != nil {
 		return space.Solution[Path]{}, err
 	}
@@ -211,9 +214,11 @@ func (s Space) Argmax(ctx context.Context, x *Lattice, w []float64) (space.Solut
 }
 
 // ArgmaxLoss implements space.Space. Of an annotation that rescores, the bound is not known.
-func (s Space) ArgmaxLoss(ctx context.Context, x *Lattice, w []float64, a *Annotation) (space.Solution[Path], error) {
+func (s Space) ArgmaxLoss(ctx context.Context, x *Lattice, w []float64,
+	a *Annotation) (space.Solution[Path], error) {
 	if !a.zero && !s.NonZero && a.rescore == 0 && a.within.empty == "" {
-		return space.Solution[Path]{}, errors.New("lattice: a right string has a loss above 0: say so by Space.NonZero, or learners would take it for wrong")
+		return space.Solution[Path]{}, errors.New("lattice: a right string has a loss above 0: say so by " +
+			"Space.NonZero, or learners would take it for wrong")
 	}
 	if a.rescore == 0 {
 		return s.solve(ctx, x, w, a, a.augmented, 1, false)
@@ -238,12 +243,14 @@ func (s Space) ArgmaxLoss(ctx context.Context, x *Lattice, w []float64, a *Annot
 }
 
 // ArgmaxWithin implements space.Space.
-func (s Space) ArgmaxWithin(ctx context.Context, x *Lattice, w []float64, a *Annotation) (space.Solution[Path], error) {
+func (s Space) ArgmaxWithin(ctx context.Context, x *Lattice, w []float64,
+	a *Annotation) (space.Solution[Path], error) {
 	return s.solve(ctx, x, w, a, a.within, 0, true)
 }
 
 // ArgmaxLossOutside implements space.Complement.
-func (s Space) ArgmaxLossOutside(ctx context.Context, x *Lattice, w []float64, a *Annotation) (space.Solution[Path], error) {
+func (s Space) ArgmaxLossOutside(ctx context.Context, x *Lattice, w []float64,
+	a *Annotation) (space.Solution[Path], error) {
 	if a.rescore > 0 {
 		return space.Solution[Path]{}, errors.New("lattice: a loss that rescores has no complement")
 	}
@@ -372,7 +379,10 @@ func run(m *fst.Vector[weight], labels []fst.Label) (float64, bool) {
 	}
 	for _, y := range labels {
 		arcs := m.Arcs(q)
-		i, ok := slices.BinarySearchFunc(arcs, y, func(e fst.Arc[weight], y fst.Label) int { return int(e.ILabel) - int(y) })
+		i, ok := slices.BinarySearchFunc(arcs, y, func(e fst.Arc[weight],
+			y fst.Label) int {
+			return int(e.ILabel) - int(y)
+		})
 		if !ok {
 			return 0, false
 		}
@@ -395,7 +405,8 @@ func (s Space) LogZ(ctx context.Context, x *Lattice, w, dst []float64, scale flo
 }
 
 // LogZWithin implements space.Summing, over paths.
-func (s Space) LogZWithin(ctx context.Context, x *Lattice, w []float64, a *Annotation, dst []float64, scale float64) (float64, error) {
+func (s Space) LogZWithin(ctx context.Context, x *Lattice, w []float64, a *Annotation, dst []float64,
+	scale float64) (float64, error) {
 	z, _, err := s.sum(ctx, x, w, a, a.within, dst, scale)
 	return z, err
 }
@@ -407,7 +418,8 @@ func (s Space) Entropy(ctx context.Context, x *Lattice, w []float64) (float64, e
 }
 
 // sum runs forward and backward in logarithms, and returns log Z and the mean score.
-func (s Space) sum(ctx context.Context, x *Lattice, w []float64, a *Annotation, g *graph, dst []float64, scale float64) (z, mean float64, err error) {
+func (s Space) sum(ctx context.Context, x *Lattice, w []float64, a *Annotation, g *graph, dst []float64,
+	scale float64) (z, mean float64, err error) {
 	if err := s.check(ctx, x, w, a); err != nil {
 		return 0, 0, err
 	}

@@ -99,7 +99,8 @@ func Check[X, Y, A any](t *testing.T, s space.Space[X, Y, A], w []float64, l Lis
 	}
 }
 
-func checkKBest[X, Y, A any](t *testing.T, s space.Space[X, Y, A], w []float64, l Listed[X, Y, A], scores []float64, tol float64) {
+func checkKBest[X, Y, A any](t *testing.T, s space.Space[X, Y, A], w []float64, l Listed[X, Y, A],
+	scores []float64, tol float64) {
 	t.Helper()
 	sorted := descending(scores)
 	for _, k := range []int{1, 2, 3, len(scores), len(scores) + 2} {
@@ -126,7 +127,8 @@ func checkKBest[X, Y, A any](t *testing.T, s space.Space[X, Y, A], w []float64, 
 }
 
 // checkSums compares sums, and expectations by finite differences.
-func checkSums[X, Y, A any](t *testing.T, s space.Summing[X, Y, A], w []float64, l Listed[X, Y, A], scores []float64, tol float64) {
+func checkSums[X, Y, A any](t *testing.T, s space.Summing[X, Y, A], w []float64, l Listed[X, Y, A],
+	scores []float64, tol float64) {
 	t.Helper()
 	ctx := context.Background()
 	all, within, entropy := math.Inf(-1), math.Inf(-1), 0.0

@@ -41,7 +41,8 @@ func dot(a, b []float64) float64 {
 }
 
 // best returns the largest value over outputs that ok lets pass; ties by larger loss.
-func (s Finite) best(x *Input, w []float64, sign, loss float64, ok func(int) bool) (space.Solution[int], error) {
+func (s Finite) best(x *Input, w []float64, sign, loss float64,
+	ok func(int) bool) (space.Solution[int], error) {
 	at, most := -1, math.Inf(-1)
 	for y, phi := range x.Phi {
 		if ok != nil && !ok(y) {
@@ -77,7 +78,8 @@ func (s Finite) ArgmaxWithin(_ context.Context, x *Input, w []float64, a []int) 
 }
 
 // ArgmaxLossOutside implements space.Complement.
-func (s Finite) ArgmaxLossOutside(_ context.Context, x *Input, w []float64, a []int) (space.Solution[int], error) {
+func (s Finite) ArgmaxLossOutside(_ context.Context, x *Input, w []float64,
+	a []int) (space.Solution[int], error) {
 	return s.best(x, w, 1, 1, func(y int) bool { return !slices.Contains(a, y) })
 }
 
@@ -129,7 +131,8 @@ func (s Finite) LogZ(ctx context.Context, x *Input, w, dst []float64, scale floa
 }
 
 // LogZWithin implements space.Summing.
-func (s Finite) LogZWithin(ctx context.Context, x *Input, w []float64, a []int, dst []float64, scale float64) (float64, error) {
+func (s Finite) LogZWithin(ctx context.Context, x *Input, w []float64, a []int, dst []float64,
+	scale float64) (float64, error) {
 	return s.sum(x, w, dst, scale, func(y int) bool { return slices.Contains(a, y) })
 }
 

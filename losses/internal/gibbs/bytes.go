@@ -281,7 +281,8 @@ func (b *Bytes) weights() {
 	}
 }
 
-// powers returns W, W², … up to size, normalised by column, and their row sums; open[0] is all ones.
+// powers returns W, W², … up to size, normalised by column, and their row sums; open[0] is all
+// ones.
 func (b *Bytes) powers(size int) (power, open []*table) {
 	n := b.model.Sizes[0]
 	power, open = make([]*table, size+1), make([]*table, size+1)
@@ -343,7 +344,8 @@ func times(w, x []float64, n, k int) []float64 {
 	return y
 }
 
-// columns stores [label][end] so that each column's greatest is 1: an end is given, so that scale is free.
+// columns stores [label][end] so that each column's greatest is 1: an end is given, so that scale
+// is free.
 func columns(to *table, from []float64, n int) {
 	for c := range n {
 		top := 0.0
@@ -366,7 +368,8 @@ func constant(x []float64) *table {
 	return t
 }
 
-// bridges returns, for each site of a block, the weights of its label by the label at the block's end.
+// bridges returns, for each site of a block, the weights of its label by the label at the block's
+// end.
 func (b *Bytes) bridges(part, block, from, to int) []*table {
 	if b.bridge[part] == nil {
 		b.bridge[part] = make([][]*table, len(b.bounds[part]))
@@ -421,7 +424,8 @@ func (b *Bytes) right(t int) *lane {
 	return &b.u[t+1]
 }
 
-// place returns the position whose counts those of t are added to: the first and the last one keep their own.
+// place returns the position whose counts those of t are added to: the first and the last one keep
+// their own.
 func (b *Bytes) place(t int) int {
 	switch {
 	case !b.shared || t < 2:
@@ -501,7 +505,8 @@ func (b *Bytes) draw(a *siteArgs) {
 func (b *Bytes) site(d, s int, count bool) {
 	b.scan(d, s)
 	t := b.at(d, s)
-	a := siteArgs{save: b.save, left: b.left(t), right: b.right(t), in: b.in[t], out: b.out[t], texp: b.texp, u: &b.u[t]}
+	a := siteArgs{save: b.save, left: b.left(t), right: b.right(t), in: b.in[t], out: b.out[t],
+		texp: b.texp, u: &b.u[t]}
 	if count {
 		a.countLeft = b.count(t, 0)
 		if t+1 < b.l {
@@ -681,8 +686,9 @@ func (b *Bytes) Weigh(visit func(t, c int, p, loss []float64)) {
 	b.dir = 1 - d
 }
 
-// WeighCounts is Weigh for the sums that a gradient of the risk needs: it adds the probability of each label, times
-// its loss minus center, to counts, of the group of Lanes/len(k) chains that the chain belongs to.
+// WeighCounts is Weigh for the sums that a gradient of the risk needs: it adds the probability of
+// each label, times its loss minus center, to counts, of the group of Lanes/len(k) chains that the
+// chain belongs to.
 func (b *Bytes) WeighCounts(center float64, k []*Counts) {
 	n, d := b.model.Sizes[0], b.dir
 	var low cells
@@ -704,7 +710,8 @@ func (b *Bytes) WeighCounts(center float64, k []*Counts) {
 		}
 		x, y := &b.shift[d][(s+1)/b.period], &b.shift[1-d][(b.l-1-s)/b.period]
 		left, right := b.left(t), b.right(t)
-		// The weights of all labels, given a neighbour, lie side by side in the tables of the windows about the site.
+		// The weights of all labels, given a neighbour, lie side by side in the tables of the
+		// windows about the site.
 		var before [most]float32 // where no left neighbour counts
 		var byLeft, byRight *table
 		if t > 0 && b.model.Order == 2 {

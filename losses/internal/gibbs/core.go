@@ -63,7 +63,8 @@ type Engine interface {
 	String(dst []int, c int) []int
 	// Take returns the counts since the last Take, by group of chains.
 	Take() []*Counts
-	// AddRaw adds the pairs of neighbours to raw counts, and TakeRaw returns those by group, and clears them.
+	// AddRaw adds the pairs of neighbours to raw counts, and TakeRaw returns those by group, and
+	// clears them.
 	AddRaw()
 	TakeRaw() [][]float64
 	// Weigh visits all sites without drawing. For every site and chain it calls visit with the
@@ -76,9 +77,11 @@ type Engine interface {
 // Partitions is the number of ways that a string is cut into blocks.
 const Partitions = 4
 
-// blockBounds cuts l sites into blocks of size sites; the first is of another length in each partition.
+// blockBounds cuts l sites into blocks of size sites; the first is of another length in each
+// partition.
 //
-// In the last one blocks are four times as long: where the model is nearly deterministic, short ones hardly move.
+// In the last one blocks are four times as long: where the model is nearly deterministic, short
+// ones hardly move.
 func blockBounds(l, size, part int) []int {
 	bounds := []int{0}
 	if part == Partitions-1 {
@@ -92,11 +95,14 @@ func blockBounds(l, size, part int) []int {
 
 // kernel is what an engine's core needs of it.
 type kernel[S uint8 | uint16] interface {
-	site(d, s int, count bool)                                                 // draws site s of direction d
-	step(d, s int, k *[Lanes]S)                                                // row s+1 from row s by symbols k
+	site(d, s int, count bool) // draws site s of direction d
+	// row s+1 from row s by symbols k
+	step(d, s int, k *[Lanes]S)
 	propose(part, block, from, to int, prop [][Lanes]S, extra *[Lanes]float64) // labels of sites from … to-1
-	meet(d, e int, loss *[Lanes]float64)                                       // the losses, from row e of direction d and the one it meets
-	total(d int, loss *[Lanes]float64)                                         // the losses, from the last row of direction d
+	// the losses, from row e of direction d and the one it meets
+	meet(d, e int, loss *[Lanes]float64)
+	// the losses, from the last row of direction d
+	total(d int, loss *[Lanes]float64)
 }
 
 // core is what both engines do alike.
@@ -171,7 +177,8 @@ func (c *core[S]) Start() {
 	c.dir = 0
 }
 
-// pick returns the first index where the running sum of p exceeds x of it all; never one with p = 0.
+// pick returns the first index where the running sum of p exceeds x of it all; never one with p =
+// 0.
 func pick(x float64, p []float64) int {
 	sum := 0.0
 	for _, y := range p {

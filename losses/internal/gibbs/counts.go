@@ -2,9 +2,9 @@ package gibbs
 
 // Counts are sums over samples of the probabilities of labels given all other labels.
 //
-// At[t][side] is by the label of a neighbour, in rows of Stride floats: for side 0 the left one (row
-// 0 alone where there is none), for side 1 the right one. Order 1 has side 0 alone, with one row; order 3 has
-// Windows in their place, where each of the three forms counts a third.
+// At[t][side] is by the label of a neighbour, in rows of Stride floats: for side 0 the left one
+// (row 0 alone where there is none), for side 1 the right one. Order 1 has side 0 alone, with one
+// row; order 3 has Windows in their place, where each of the three forms counts a third.
 type Counts struct {
 	Stride  int
 	Labels  []int
@@ -16,8 +16,8 @@ type Counts struct {
 	N       float64 // samples
 }
 
-// NewCounts returns counts of zero for a model; shared, positions whose windows are complete have one
-// place in common.
+// NewCounts returns counts of zero for a model; shared, positions whose windows are complete have
+// one place in common.
 func NewCounts(m *Model, shared bool) *Counts {
 	c := &Counts{Labels: m.Sizes, Order: m.Order, Stride: Stride(m)}
 	if m.Order == 3 {

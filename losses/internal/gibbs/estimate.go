@@ -4,8 +4,9 @@ import "math"
 
 // Estimate is what counts say of windows.
 type Estimate struct {
-	Mean, Err [][]float64 // shaped as the potentials; Err is the jackknife's standard error, nil unless asked for
-	Tied      []float64   // Mean summed over the positions of complete windows
+	// shaped as the potentials; Err is the jackknife's standard error, nil unless asked for
+	Mean, Err [][]float64
+	Tied      []float64 // Mean summed over the positions of complete windows
 	TiedErr   []float64
 	Rounds    int // of control variates
 }
@@ -15,12 +16,12 @@ var rounds = [...]int{0, 1, 3}
 
 // Windows turns counts by group into probabilities of windows.
 //
-// Order 2: both Rao-Blackwell forms are averaged. The raw frequency of a neighbour minus its probability
-// is a control variate of mean zero, with the mean of the conditionals given that neighbour as its
-// coefficient. Marginals of sites are corrected so, a few rounds in alternate directions, and
-// windows are raked to them. As many rounds as make the jackknife's error of the sites least
-// are taken: three where the distribution is diffuse, none or one where it is peaked, since corrections add up
-// to too much there. Other orders take the forms as they are.
+// Order 2: both Rao-Blackwell forms are averaged. The raw frequency of a neighbour minus its
+// probability is a control variate of mean zero, with the mean of the conditionals given that
+// neighbour as its coefficient. Marginals of sites are corrected so, a few rounds in alternate
+// directions, and windows are raked to them. As many rounds as make the jackknife's error of the
+// sites least are taken: three where the distribution is diffuse, none or one where it is peaked,
+// since corrections add up to too much there. Other orders take the forms as they are.
 func Windows(m *Model, groups []*Counts, cells bool) *Estimate {
 	if m.Order == 2 && len(m.Sizes) > 1 {
 		return newPairs(m, groups).windows(cells)
@@ -112,7 +113,8 @@ func plain(m *Model, groups []*Counts, cells bool) *Estimate {
 	return e
 }
 
-// pairs is the estimator of order 2. Replicate g of a jackknife leaves group g out; the last one has all.
+// pairs is the estimator of order 2. Replicate g of a jackknife leaves group g out; the last one
+// has all.
 type pairs struct {
 	m      *Model
 	stride int

@@ -2,8 +2,8 @@ package gibbs
 
 import "math/bits"
 
-// EditDistance returns the unit edit distance of u and ref, by the bit vectors of Myers (1999) in blocks of
-// 64 cells.
+// EditDistance returns the unit edit distance of u and ref, by the bit vectors of Myers (1999) in
+// blocks of 64 cells.
 type EditDistance struct {
 	ref    int
 	blocks int

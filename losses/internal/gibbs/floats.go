@@ -42,9 +42,10 @@ type Floats struct {
 // kind is the class that a symbol matches, -1 for none.
 type kind struct{ class int }
 
-// NewFloats returns an engine. Counts of one position share memory with all others where shared. Where halted, which may be
-// nil, reports true, a sweep ends where it is.
-func NewFloats(m *Model, a *Alignment, gamma float64, block int, seed uint64, shared bool, halted func() bool) *Floats {
+// NewFloats returns an engine. Counts of one position share memory with all others where shared.
+// Where halted, which may be nil, reports true, a sweep ends where it is.
+func NewFloats(m *Model, a *Alignment, gamma float64, block int, seed uint64, shared bool,
+	halted func() bool) *Floats {
 	f := &Floats{a: a}
 	f.halted = halted
 	l, r := len(m.Sizes), len(a.Ref)
@@ -284,7 +285,8 @@ func (f *Floats) scan(d, s int) {
 	}
 }
 
-// constant is scan's last step for costs without a substitution table: only a match tells classes apart.
+// constant is scan's last step for costs without a substitution table: only a match tells classes
+// apart.
 func (f *Floats) constant() {
 	inf := float32(math.Inf(1))
 	sub, match := float32(f.a.Sub), float32(f.a.Match)
@@ -377,7 +379,8 @@ func (f *Floats) conditional(t, c int) []float64 {
 	return p
 }
 
-// windows calls visit for the windows behind t that hold its label: in row s, label a is at first + a stride.
+// windows calls visit for the windows behind t that hold its label: in row s, label a is at first +
+// a stride.
 func (f *Floats) windows(t, c int, visit func(s, first, stride int)) {
 	m := f.model
 	for s := t + 1; s < min(f.l, t+m.Order); s++ {
@@ -607,7 +610,8 @@ func (f *Floats) propose(part, block, from, to int, prop [][Lanes]uint16, extra 
 		was := func(s int) int { return int(f.u[s][c]) }
 		for t := to; t < min(f.l, to+m.Order-1); t++ {
 			n, k := m.Sizes[t], was(t)
-			extra[c] += math.Log(m.Cond[t][m.context(t, now)*n+k]) - math.Log(m.Cond[t][m.context(t, was)*n+k])
+			extra[c] += math.Log(m.Cond[t][m.context(t, now)*n+k]) - math.Log(m.Cond[t][m.context(t,
+				was)*n+k])
 		}
 	}
 }

@@ -2,14 +2,15 @@ package gibbs
 
 import "math"
 
-// Form is what one group of chains says of tied windows: the mean of both Rao-Blackwell forms, and raw
-// counts minus each, which have mean zero.
+// Form is what one group of chains says of tied windows: the mean of both Rao-Blackwell forms, and
+// raw counts minus each, which have mean zero.
 type Form struct {
 	Mean    []float64
 	Control []float64 // raw - left, then raw - right
 }
 
-// sums adds up the counts of tied windows, [left][label]: of order 2 by the left form and by the right one.
+// sums adds up the counts of tied windows, [left][label]: of order 2 by the left form and by the
+// right one.
 func (c *Counts) sums(m *Model) (left, right []float64) {
 	n := tiedLen(m)
 	left = make([]float64, n)
@@ -120,7 +121,8 @@ func Forms(m *Model, groups []*Counts, raw [][]float64) []Form {
 	return out
 }
 
-// Sums adds the forms of windows to rows shaped as the potentials, each form with an equal share (order 1 and 2).
+// Sums adds the forms of windows to rows shaped as the potentials, each form with an equal share
+// (order 1 and 2).
 func (c *Counts) Sums(m *Model, rows [][]float64) {
 	for t, row := range rows {
 		n := m.Sizes[t]

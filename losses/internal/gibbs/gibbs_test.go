@@ -50,8 +50,8 @@ func problem(rng *rand.Rand, l, m, labels, order, band int, tied bool) (*Model, 
 	return model, a
 }
 
-// The kernels in assembly leave the same bits as those in Go: states, rows, counts and random numbers, for
-// all numbers of labels, lengths and costs.
+// The kernels in assembly leave the same bits as those in Go: states, rows, counts and random
+// numbers, for all numbers of labels, lengths and costs.
 func TestKernels(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	if best == isaGo {
@@ -99,20 +99,23 @@ func TestKernels(t *testing.T) {
 			}
 			got := run(isa)
 			for what, pair := range map[string][2]any{
-				"states": {want.u, got.u}, "prefix rows": {want.row[0], got.row[0]}, "suffix rows": {want.row[1], got.row[1]},
-				"counts": {want.counts, got.counts}, "random numbers": {want.random, got.random}, "losses": {*want.Losses(), *got.Losses()},
+				"states": {want.u, got.u}, "prefix rows": {want.row[0],
+					got.row[0]}, "suffix rows": {want.row[1], got.row[1]},
+				"counts": {want.counts, got.counts}, "random numbers": {want.random,
+					got.random}, "losses": {*want.Losses(), *got.Losses()},
 				"shifts": {want.shift, got.shift},
 			} {
 				if !reflect.DeepEqual(pair[0], pair[1]) {
-					t.Errorf("case %d (l %d, m %d, %d labels, order %d, %+v), kernels %d: %s differ", i, l, m, labels, order, u, isa, what)
+					t.Errorf("case %d (l %d, m %d, %d labels, order %d, %+v), kernels %d: %s differ", i, l,
+						m, labels, order, u, isa, what)
 				}
 			}
 		}
 	}
 }
 
-// Bytes and Floats find the same losses of the same strings, and the same losses of all labels of a site; those
-// are what a dynamic program of the whole string finds.
+// Bytes and Floats find the same losses of the same strings, and the same losses of all labels of a
+// site; those are what a dynamic program of the whole string finds.
 func TestLosses(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 6))
 	for i := range 20 {
@@ -144,8 +147,10 @@ func TestLosses(t *testing.T) {
 			var strings [Lanes][]int
 			for c := range Lanes {
 				strings[c] = e.String(nil, c)
-				if want := levenshtein(strings[c], a.Ref); losses[c] != float64(want) || distance.Of(strings[c]) != want {
-					t.Fatalf("case %d: %T: loss %v, bit vectors %d, not %d", i, e, losses[c], distance.Of(strings[c]), want)
+				if want := levenshtein(strings[c], a.Ref); losses[c] != float64(want) ||
+					distance.Of(strings[c]) != want {
+					t.Fatalf("case %d: %T: loss %v, bit vectors %d, not %d", i, e, losses[c],
+						distance.Of(strings[c]), want)
 				}
 			}
 			e.Weigh(func(at, c int, p, loss []float64) {
@@ -157,7 +162,8 @@ func TestLosses(t *testing.T) {
 				for k, x := range loss {
 					s[at] = k
 					if want := levenshtein(s, a.Ref); x != float64(want) {
-						t.Fatalf("case %d: %T: position %d: loss %v of label %d, not %d", i, e, at, x, k, want)
+						t.Fatalf("case %d: %T: position %d: loss %v of label %d, not %d", i, e, at, x, k,
+							want)
 					}
 					sum += p[k]
 				}

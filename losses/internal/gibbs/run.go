@@ -61,8 +61,8 @@ func Run(e Engine, p *Plan) (*Sample, error) {
 	return s, nil
 }
 
-// summary fills in the mean of the loss and split R-hat: the variance of the means of 128 half chains
-// beside the variance within them.
+// summary fills in the mean of the loss and split R-hat: the variance of the means of 128 half
+// chains beside the variance within them.
 func (s *Sample) summary(trace [][Lanes]float64) {
 	n := len(trace) / 2
 	if n == 0 {
@@ -103,9 +103,9 @@ func (s *Sample) summary(trace [][Lanes]float64) {
 	}
 }
 
-// Anneal takes the chains from γ = 0, where they are exact, to gamma in so many steps, and returns the
-// log weights of the chains: the mean of their exponentials estimates Z over the Z at γ = 0, without bias.
-// Each step raises γ, and moves the chains by a sweep, every period-th one of blocks.
+// Anneal takes the chains from γ = 0, where they are exact, to gamma in so many steps, and returns
+// the log weights of the chains: the mean of their exponentials estimates Z over the Z at γ = 0,
+// without bias. Each step raises γ, and moves the chains by a sweep, every period-th one of blocks.
 func Anneal(e Engine, gamma float64, steps, period int, stop func() error) (*[Lanes]float64, error) {
 	var w [Lanes]float64
 	e.SetGamma(0)

@@ -42,7 +42,8 @@ func Of(arcType string) (suite.Suite, error) {
 	name := semiring.CanonicalArcType(arcType)
 	i := slices.IndexFunc(All, func(s suite.Suite) bool { return s.ArcType() == name })
 	if i < 0 {
-		return nil, fmt.Errorf("unknown arc type %q (known are %s, and probability for real64, expectation for expectation_real64_real64)", arcType, strings.Join(Names(), ", "))
+		return nil, fmt.Errorf("unknown arc type %q (known are %s, and probability for real64, expectation for "+
+			"expectation_real64_real64)", arcType, strings.Join(Names(), ", "))
 	}
 	return All[i], nil
 }

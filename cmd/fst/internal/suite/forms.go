@@ -18,7 +18,8 @@ func (Component[W]) Total(m Machine, format semiring.TextFormat) (string, error)
 	f := m.(fst.Expanded[W])
 	total := semiring.Zero[W]()
 	if f.Start() != fst.NoState {
-		d, err := ops.ShortestDistance(f, &ops.ShortestDistanceOptions{Delta: ops.ShortestDelta}) // of near ties the first, as shortestdistance
+		// of near ties the first, as shortestdistance
+		d, err := ops.ShortestDistance(f, &ops.ShortestDistanceOptions{Delta: ops.ShortestDelta})
 		if err != nil {
 			return "", err
 		}
@@ -29,7 +30,8 @@ func (Component[W]) Total(m Machine, format semiring.TextFormat) (string, error)
 	return string(total.AppendTextFormat(nil, format)), nil
 }
 
-func (Component[W]) LabelLookAhead(m Machine, side ops.Side, lim ops.Limits) (Machine, []fst.LabelPair, error) {
+func (Component[W]) LabelLookAhead(m Machine, side ops.Side, lim ops.Limits) (Machine,
+	[]fst.LabelPair, error) {
 	return ops.LabelLookAhead(m.(fst.Expanded[W]), side, lim)
 }
 

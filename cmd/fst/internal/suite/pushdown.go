@@ -16,16 +16,19 @@ type Parens struct {
 
 // Pushdown is what the tools for pushdown transducers can do.
 type Pushdown interface {
-	ExpandPDT(m Machine, p Parens, weight string, format semiring.TextFormat, o *pdt.ExpandOptions) (Machine, error)
+	ExpandPDT(m Machine, p Parens, weight string, format semiring.TextFormat,
+		o *pdt.ExpandOptions) (Machine, error)
 	ComposePDT(a, b Machine, p Parens, o *pdt.ComposeOptions) (Machine, error)
 	ReversePDT(m Machine, p Parens, lim ops.Limits) (Machine, []int32, error)
 	CountPDT(m Machine, p Parens) ([]pdt.Counts, error)
-	ReplacePDT(labels []fst.Label, rules []Machine, root fst.Label, o *pdt.ReplaceOptions) (Machine, []fst.LabelPair, error)
+	ReplacePDT(labels []fst.Label, rules []Machine, root fst.Label, o *pdt.ReplaceOptions) (Machine,
+		[]fst.LabelPair, error)
 	ShortestPathPDT(m Machine, p Parens, o *pdt.ShortestPathOptions) (Machine, error)
 }
 
 // ExpandPDT prunes where weight is one.
-func (c Component[W]) ExpandPDT(m Machine, p Parens, weight string, format semiring.TextFormat, o *pdt.ExpandOptions) (Machine, error) {
+func (c Component[W]) ExpandPDT(m Machine, p Parens, weight string, format semiring.TextFormat,
+	o *pdt.ExpandOptions) (Machine, error) {
 	f := m.(fst.Expanded[W])
 	if p.Stacks != nil {
 		return pdt.ExpandMulti(f, p.Pairs, p.Stacks, o)
@@ -42,7 +45,8 @@ func (c Component[W]) ExpandPDT(m Machine, p Parens, weight string, format semir
 	return pdt.Expand(f, p.Pairs, o)
 }
 
-func (c Path[W]) ExpandPDT(m Machine, p Parens, weight string, format semiring.TextFormat, o *pdt.ExpandOptions) (Machine, error) {
+func (c Path[W]) ExpandPDT(m Machine, p Parens, weight string, format semiring.TextFormat,
+	o *pdt.ExpandOptions) (Machine, error) {
 	if weight == "" || p.Stacks != nil {
 		return c.Component.ExpandPDT(m, p, "", format, o)
 	}
@@ -77,7 +81,8 @@ func (Component[W]) CountPDT(m Machine, p Parens) ([]pdt.Counts, error) {
 	return c[:], err
 }
 
-func (Component[W]) ReplacePDT(labels []fst.Label, ms []Machine, root fst.Label, o *pdt.ReplaceOptions) (Machine, []fst.LabelPair, error) {
+func (Component[W]) ReplacePDT(labels []fst.Label, ms []Machine, root fst.Label,
+	o *pdt.ReplaceOptions) (Machine, []fst.LabelPair, error) {
 	rules := make([]ops.Rule[W], len(ms))
 	for i, m := range ms {
 		rules[i] = ops.Rule[W]{Label: labels[i], F: m.(fst.Expanded[W])}

@@ -24,7 +24,8 @@ func (Component[W]) Relabel(m Machine, in, out []fst.LabelPair) error {
 	return ops.Relabel(m.(*fst.Vector[W]), in, out)
 }
 
-func (Component[W]) Replace(labels []fst.Label, ms []Machine, root fst.Label, o *ops.ReplaceOptions) (Machine, error) {
+func (Component[W]) Replace(labels []fst.Label, ms []Machine, root fst.Label,
+	o *ops.ReplaceOptions) (Machine, error) {
 	rules := make([]ops.Rule[W], len(ms))
 	for i, m := range ms {
 		rules[i] = ops.Rule[W]{Label: labels[i], F: m.(fst.Expanded[W])}

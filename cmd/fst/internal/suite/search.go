@@ -43,8 +43,8 @@ func pruneOptions[W semiring.Component[W]](p *Pruning) (o ops.PruneOptions[W], a
 	return o, asked, nil
 }
 
-// prunedAfter is pruneOptions for a tool that prunes its result: OpenFst's --delta is then that of the tool, and the
-// pruning has its default.
+// prunedAfter is pruneOptions for a tool that prunes its result: OpenFst's --delta is then that of
+// the tool, and the pruning has its default.
 func prunedAfter[W semiring.Component[W]](p *Pruning) (o ops.PruneOptions[W], asked bool, err error) {
 	o, asked, err = pruneOptions[W](p)
 	o.Delta = ops.DefaultDelta
@@ -72,7 +72,8 @@ func (c Component[W]) lacksPath(what string) error {
 	return err
 }
 
-// nearestPath is the map type to the weights that have the path property and the same numbers; "" is none.
+// nearestPath is the map type to the weights that have the path property and the same numbers; ""
+// is none.
 func (c Component[W]) nearestPath() string {
 	var w W
 	switch any(w).(type) {
@@ -101,7 +102,8 @@ func (Component[W]) Distinguish(a, b Machine, delta float64) (*ops.Distinction, 
 	return ops.Distinguish(a.(fst.Expanded[W]), b.(fst.Expanded[W]), delta)
 }
 
-func (Component[W]) RandEquivalent(a, b Machine, rng *rand.Rand, o *ops.RandEquivalentOptions) (*ops.PairDistinction, error) {
+func (Component[W]) RandEquivalent(a, b Machine, rng *rand.Rand,
+	o *ops.RandEquivalentOptions) (*ops.PairDistinction, error) {
 	return ops.RandEquivalent(a.(fst.Expanded[W]), b.(fst.Expanded[W]), rng, o)
 }
 
@@ -112,7 +114,8 @@ func (c Component[W]) Determinize(m Machine, o *ops.DeterminizeOptions, p *Pruni
 	case err != nil:
 		return nil, err
 	case asked:
-		return nil, fmt.Errorf("%w, or bound its states by --limit_states, for any arc type", c.lacksPath("pruning by --weight or --nstate"))
+		return nil, fmt.Errorf("%w, or bound its states by --limit_states, for any arc type",
+			c.lacksPath("pruning by --weight or --nstate"))
 	}
 	return ops.Determinize(m.(fst.Fst[W]), o)
 }
@@ -125,7 +128,8 @@ func (Path[W]) Determinize(m Machine, o *ops.DeterminizeOptions, p *Pruning) (Ma
 	if !asked {
 		return ops.Determinize(m.(fst.Fst[W]), o)
 	}
-	return ops.DeterminizePruned(m.(fst.Expanded[W]), &ops.DeterminizePrunedOptions[W]{DeterminizeOptions: *o, Prune: po})
+	return ops.DeterminizePruned(m.(fst.Expanded[W]),
+		&ops.DeterminizePrunedOptions[W]{DeterminizeOptions: *o, Prune: po})
 }
 
 func (c Component[W]) Disambiguate(m Machine, o *ops.DisambiguateOptions, p *Pruning) (Machine, error) {
@@ -133,7 +137,8 @@ func (c Component[W]) Disambiguate(m Machine, o *ops.DisambiguateOptions, p *Pru
 	case err != nil:
 		return nil, err
 	case asked:
-		return nil, fmt.Errorf("%w, or bound its states by --limit_states, for any arc type", c.lacksPath("pruning by --weight or --nstate"))
+		return nil, fmt.Errorf("%w, or bound its states by --limit_states, for any arc type",
+			c.lacksPath("pruning by --weight or --nstate"))
 	}
 	return ops.Disambiguate(m.(fst.Expanded[W]), o)
 }
@@ -146,7 +151,8 @@ func (Path[W]) Disambiguate(m Machine, o *ops.DisambiguateOptions, p *Pruning) (
 	if !asked {
 		return ops.Disambiguate(m.(fst.Expanded[W]), o)
 	}
-	return ops.DisambiguatePruned(m.(fst.Expanded[W]), &ops.DisambiguatePrunedOptions[W]{DisambiguateOptions: *o, Prune: po})
+	return ops.DisambiguatePruned(m.(fst.Expanded[W]),
+		&ops.DisambiguatePrunedOptions[W]{DisambiguateOptions: *o, Prune: po})
 }
 
 func (Component[W]) Minimize(m Machine, o *ops.MinimizeOptions) (Machine, error) {
@@ -178,7 +184,8 @@ func (Path[W]) RmEpsilon(m Machine, o *ops.RmEpsilonOptions, p *Pruning) error {
 	if !asked {
 		return ops.RmEpsilon(m.(*fst.Vector[W]), o)
 	}
-	return ops.RmEpsilonPruned(m.(*fst.Vector[W]), &ops.RmEpsilonPrunedOptions[W]{RmEpsilonOptions: *o, Prune: po})
+	return ops.RmEpsilonPruned(m.(*fst.Vector[W]),
+		&ops.RmEpsilonPrunedOptions[W]{RmEpsilonOptions: *o, Prune: po})
 }
 
 func (c Component[W]) Prune(Machine, *Pruning) error { return c.lacksPath("prune") }
@@ -199,8 +206,10 @@ func (Component[W]) Push(m Machine, o *ops.PushOptions) (Machine, error) {
 	return ops.Push(m.(fst.Expanded[W]), o)
 }
 
-// ShortestDistance returns what prints the distances, with double those over log as they are before they are rounded.
-func (c Component[W]) ShortestDistance(m Machine, o *ops.ShortestDistanceOptions, double bool) (func(io.Writer, *fst.PotentialOptions) error, error) {
+// ShortestDistance returns what prints the distances, with double those over log as they are before
+// they are rounded.
+func (c Component[W]) ShortestDistance(m Machine, o *ops.ShortestDistanceOptions,
+	double bool) (func(io.Writer, *fst.PotentialOptions) error, error) {
 	if err := c.mayQueue(o.Queue); err != nil {
 		return nil, err
 	}
@@ -224,7 +233,7 @@ func (c Component[W]) ShortestDistance(m Machine, o *ops.ShortestDistanceOptions
 	return func(w io.Writer, o *fst.PotentialOptions) error { return fst.WritePotentials(w, d[:n], o) }, nil
 }
 
-// PathOptions are what fstshortestpath's flags gave, but for the pruning.
+// PathOptions are the values of fstshortestpath's flags, except for pruning.
 type PathOptions struct {
 	N      int
 	Queue  ops.Queue
@@ -240,7 +249,8 @@ func (Path[W]) ShortestPath(m Machine, o *PathOptions, p *Pruning) (Machine, err
 	if err != nil {
 		return nil, err
 	}
-	so := &ops.ShortestPathOptions[W]{N: o.N, Queue: o.Queue, Delta: po.Delta, Threshold: po.Threshold, States: po.States, Limits: p.Limits}
+	so := &ops.ShortestPathOptions[W]{N: o.N, Queue: o.Queue, Delta: po.Delta, Threshold: po.Threshold,
+		States: po.States, Limits: p.Limits}
 	if o.Unique {
 		return ops.ShortestPathUnique(m.(fst.Expanded[W]), so)
 	}
@@ -273,12 +283,14 @@ func nonMember[T interface {
 	least := T(math.Inf(-1))
 	for q := range fst.StateID(f.NumStates()) {
 		if w := f.Final(q); !(w > least) {
-			return fmt.Sprintf("state %d: the final weight %s is none of arc type %s", q, w.AppendText(nil), w.ArcType())
+			return fmt.Sprintf("state %d: the final weight %s is none of arc type %s", q,
+				w.AppendText(nil), w.ArcType())
 		}
 		arcs := f.Arcs(q)
 		for i := range arcs {
 			if w := arcs[i].Weight; !(w > least) {
-				return fmt.Sprintf("state %d, arc %d: the weight %s is none of arc type %s", q, i, w.AppendText(nil), w.ArcType())
+				return fmt.Sprintf("state %d, arc %d: the weight %s is none of arc type %s", q, i,
+					w.AppendText(nil), w.ArcType())
 			}
 		}
 	}

@@ -1,5 +1,5 @@
-// Package suite erases the weight types of machines in files: a [Suite] is what the
-// tools of cmd/fst can do with machines over one weight type.
+// Package suite erases the weight types of machines in files. A [Suite] is what the tools of
+// cmd/fst can do with machines over one weight type.
 //
 // A weight type gets the richest suite whose constraint it meets, [Component] or
 // [Path]. Nothing is instantiated here: package arctypes lists the weight types, and
@@ -17,8 +17,8 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// Machine is an fst.Expanded over some weight type: what a suite reads, and
-// hands on to its own methods only.
+// Machine is an fst.Expanded over some weight type. A suite reads it and passes it to its own
+// methods only.
 type Machine any
 
 // Suite is what the tools can do with machines over one weight type, which is
@@ -70,7 +70,7 @@ type Suite interface {
 	Distinguish(a, b Machine, delta float64) (*ops.Distinction, error)
 	RandEquivalent(a, b Machine, rng *rand.Rand, o *ops.RandEquivalentOptions) (*ops.PairDistinction, error)
 
-	Closeness(byDefault float64) float64 // of weights that determinize and the like take for equal
+	Closeness(byDefault float64) float64 // of weights that determinize and similar tools treat as equal
 	Determinize(m Machine, o *ops.DeterminizeOptions, p *Pruning) (Machine, error)
 	Disambiguate(m Machine, o *ops.DisambiguateOptions, p *Pruning) (Machine, error)
 	Minimize(m Machine, o *ops.MinimizeOptions) (Machine, error)
@@ -78,7 +78,8 @@ type Suite interface {
 	RmEpsilon(m Machine, o *ops.RmEpsilonOptions, p *Pruning) error
 	Prune(m Machine, p *Pruning) error
 	Push(m Machine, o *ops.PushOptions) (Machine, error)
-	ShortestDistance(m Machine, o *ops.ShortestDistanceOptions, double bool) (func(io.Writer, *fst.PotentialOptions) error, error)
+	ShortestDistance(m Machine, o *ops.ShortestDistanceOptions,
+		double bool) (func(io.Writer, *fst.PotentialOptions) error, error)
 	ShortestPath(m Machine, o *PathOptions, p *Pruning) (Machine, error)
 	RandGen(m Machine, rng *rand.Rand, o *ops.RandGenOptions) (Machine, error)
 
@@ -100,7 +101,8 @@ type Suite interface {
 	Stochastic(m Machine, delta float64, lim ops.Limits) (*ops.StochasticError, error)
 	Describe(m Machine, o *ops.DescribeOptions) *ops.Description
 	Verify(m Machine) error
-	NonMember(m Machine) string // where a log machine has a weight that is none; "" where it has not, and for others
+	// where a log machine has a weight that is none; "" where it has not, and for others
+	NonMember(m Machine) string
 	Check(m Machine, o *ops.CheckOptions) ([]ops.CheckResult, error)
 	WriteDOT(w io.Writer, m Machine, o *fst.DOTOptions) error
 	WriteD2(w io.Writer, m Machine, o *fst.DOTOptions) error
@@ -221,8 +223,9 @@ type MapOptions struct {
 	Format       semiring.TextFormat
 }
 
-var MapTypes = []string{"arc_sum", "arc_unique", "identity", "input_epsilon", "invert", "output_epsilon", "plus", "power",
-	"quantize", "rmweight", "superfinal", "times", "to_log", "to_log64", "to_standard", "to_std", "to_tropical64", "to_real64", "to_probability"}
+var MapTypes = []string{"arc_sum", "arc_unique", "identity", "input_epsilon", "invert",
+	"output_epsilon", "plus", "power", "quantize", "rmweight", "superfinal", "times", "to_log", "to_log64",
+	"to_standard", "to_std", "to_tropical64", "to_real64", "to_probability"}
 
 func (c Component[W]) MapWeights(m Machine, kind string, o *MapOptions) (Machine, error) {
 	v := m.(*fst.Vector[W])
@@ -283,17 +286,19 @@ func (c Component[W]) MapWeights(m Machine, kind string, o *MapOptions) (Machine
 	return v, members(v, kind)
 }
 
-// members says where a change of weights has left the semiring: MinMax has no inverses but of
-// its least weight, and powers and products of numbers may overflow.
+// members reports where a change of weights has left the semiring. MinMax has no inverses except
+// that of its least weight, and powers and products of numbers may overflow.
 func members[W semiring.Component[W]](v *fst.Vector[W], kind string) error {
 	for q := range v.NumStates() {
 		q := fst.StateID(q)
 		if w := v.Final(q); !w.Member() {
-			return &ops.StateError{Op: "MapWeights", State: q, Err: fmt.Errorf("%s makes %v of the final weight, which is no weight of %s", kind, w, w.ArcType())}
+			return &ops.StateError{Op: "MapWeights", State: q, Err: fmt.Errorf("%s makes %v of the final weight, "+
+				"which is no weight of %s", kind, w, w.ArcType())}
 		}
 		for i, a := range v.Arcs(q) {
 			if !a.Weight.Member() {
-				return &ops.StateError{Op: "MapWeights", State: q, Err: fmt.Errorf("%s makes %v of the weight of arc %d, %d:%d, which is no weight of %s", kind, a.Weight, i, a.ILabel, a.OLabel, a.Weight.ArcType())}
+				return &ops.StateError{Op: "MapWeights", State: q, Err: fmt.Errorf("%s makes %v of the weight of arc "+
+					"%d, %d:%d, which is no weight of %s", kind, a.Weight, i, a.ILabel, a.OLabel, a.Weight.ArcType())}
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-// Package clitest holds what the tests of both commands look at from outside: how a process ends.
+// Package clitest holds tests, shared by both commands, of how a process ends.
 package clitest
 
 import (
@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// ClosedPipe runs a command line whose standard output is a pipe whose reader has
-// closed it. It must end in silence, and in a shell, which tells of an end by a signal, with the status of SIGPIPE.
+// ClosedPipe runs a command line whose standard output is a pipe whose reader has closed it. It
+// must end silently, and in a shell, which reports an end by a signal, with the status of SIGPIPE.
 func ClosedPipe(t *testing.T, words ...string) {
 	t.Helper()
 	if runtime.GOOS == "windows" || runtime.GOOS == "plan9" {
@@ -27,7 +27,8 @@ func ClosedPipe(t *testing.T, words ...string) {
 	var errs bytes.Buffer
 	direct := exec.Command(words[0], words[1:]...)
 	direct.Stdout, direct.Stderr = w, &errs
-	if err := direct.Run(); err == nil || !strings.Contains(err.Error(), "signal: broken pipe") || errs.Len() > 0 {
+	if err := direct.Run(); err == nil || !strings.Contains(
+		err.Error(), "signal: broken pipe") || errs.Len() > 0 {
 		t.Errorf("%q ends with %v and says %q; want an end by SIGPIPE in silence", words, err, &errs)
 	}
 	errs.Reset()
@@ -42,7 +43,8 @@ func ClosedPipe(t *testing.T, words ...string) {
 	}
 }
 
-// FullDisk runs a command line whose standard output takes nothing. It must say so, and end with status 1.
+// FullDisk runs a command line whose standard output takes nothing. It must say so, and end with
+// status 1.
 func FullDisk(t *testing.T, words ...string) {
 	t.Helper()
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
@@ -55,7 +57,8 @@ func FullDisk(t *testing.T, words ...string) {
 	cmd.Stdout, cmd.Stderr = full, &errs
 	err = cmd.Run()
 	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != 1 || !strings.Contains(errs.String(), "writing standard output: no space left on device") {
+	if !errors.As(err, &exit) || exit.ExitCode() != 1 ||
+		!strings.Contains(errs.String(), "writing standard output: no space left on device") {
 		t.Errorf("%q ends with %v and says %q; want status 1 and that the disk is full", words, err, &errs)
 	}
 }

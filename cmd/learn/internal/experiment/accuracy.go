@@ -21,7 +21,7 @@ type AccuracyOptions struct {
 	Hindsight bool   // test every setting, for the figure that is not nested
 	Workers   int    // fits at the same time; 0 is one a processor. Results do not depend on it
 
-	// Record has errors of other programs beside those that came with this one.
+	// Record has errors of other programs, in addition to those that came with this one.
 	Record Record
 
 	// Known are results of an earlier run; those of the same set, trial,
@@ -29,8 +29,8 @@ type AccuracyOptions struct {
 	Known []Nested
 	// Save, if not nil, is called with each new result. An error ends the run.
 	Save func(*Nested) error
-	// Fitted, if not nil, is told after each fit, by several goroutines at once. all is
-	// how many there are at most; done how many that came to, with those spared.
+	// Fitted, if not nil, is called after each fit, from several goroutines at once. all is the
+	// largest number of fits. done is the number completed, including those saved.
 	Fitted func(done, all int, set, contestant string, trial int)
 }
 
@@ -70,10 +70,10 @@ func (c *AccuracyContestant) Errors(by boost.Choice) []float64 {
 	return out
 }
 
-// Accuracy runs the protocol of table 3.1: in every trial each booster chooses its
-// setting on inner folds of the training part (first ones, as many as the size of the
-// table allows, see Boosters), is trained on all of it, and tested. Sets whose
-// files are missing are an error; leave them out beforehand (Set.Lacks).
+// Accuracy runs the protocol of table 3.1. In every trial each booster chooses its setting on inner
+// folds of the training part, is trained on all of it, and tested. It uses as many inner folds as
+// the size of the table allows, the first ones (see Boosters). Sets whose files are missing are an
+// error; leave them out beforehand (Set.Lacks).
 //
 // The sets are all read before the first fit, so that mistakes show at once.
 func Accuracy(ctx context.Context, sets []Set, o *AccuracyOptions) ([]AccuracySet, error) {
@@ -100,7 +100,8 @@ func Accuracy(ctx context.Context, sets []Set, o *AccuracyOptions) ([]AccuracySe
 			return nil, err
 		}
 		if len(t.Classes) != 2 {
-			return nil, fmt.Errorf("experiment: %s: %d classes; the boosters here separate two", s.Name, len(t.Classes))
+			return nil, fmt.Errorf("experiment: %s: %d classes; the boosters here separate two",
+				s.Name, len(t.Classes))
 		}
 		if o.Fresh != "" {
 			trials = s.Fresh(t, o.Fresh)
@@ -117,7 +118,8 @@ func Accuracy(ctx context.Context, sets []Set, o *AccuracyOptions) ([]AccuracySe
 		}
 		for j, i := range w.numbers {
 			if i < 0 || i >= len(trials) || slices.Contains(w.numbers[:j], i) {
-				return nil, fmt.Errorf("experiment: %s: trial %d is named twice or is not one of 0 to %d", s.Name, i, len(trials)-1)
+				return nil, fmt.Errorf("experiment: %s: trial %d is named twice or is not one of 0 to %d", s.Name,
+					i, len(trials)-1)
 			}
 			w.divisions = append(w.divisions, Fingerprint(&trials[i], t.Rows))
 			for c := range w.contestants {
@@ -134,7 +136,8 @@ func Accuracy(ctx context.Context, sets []Set, o *AccuracyOptions) ([]AccuracySe
 	var out []AccuracySet
 	for k, s := range sets {
 		w := &works[k]
-		set := AccuracySet{Name: s.Name, Note: s.Note, Rows: w.table.Rows, Columns: len(w.table.Columns), Inner: w.inner}
+		set := AccuracySet{Name: s.Name, Note: s.Note, Rows: w.table.Rows,
+			Columns: len(w.table.Columns), Inner: w.inner}
 		for _, c := range w.contestants {
 			set.Contestants = append(set.Contestants, AccuracyContestant{Name: c.Name, Settings: len(c.Grid)})
 		}
@@ -142,7 +145,8 @@ func Accuracy(ctx context.Context, sets []Set, o *AccuracyOptions) ([]AccuracySe
 		for j, i := range w.numbers {
 			for c := range w.contestants {
 				booster := &w.contestants[c]
-				want := Nested{Set: s.Name, Contestant: booster.Name, Trial: i, Division: w.divisions[j], Grid: gridPrint(booster, seed, w.inner)}
+				want := Nested{Set: s.Name, Contestant: booster.Name, Trial: i, Division: w.divisions[j],
+					Grid: gridPrint(booster, seed, w.inner)}
 				most := fits(booster, w.inner, o.Hindsight)
 				r := known[want.key()]
 				if r != nil && (!o.Hindsight || len(r.Hindsight) == len(booster.Grid)) {

@@ -51,7 +51,8 @@ func TestRecordedDivisions(t *testing.T) {
 			t.Errorf("%s: fresh trials are compared with the record", s.Name)
 		}
 	}
-	if _, peers, lacks := recorded("semeion-even", nil, nil, nil); peers != nil || !strings.Contains(lacks, "no other program") {
+	if _, peers, lacks := recorded("semeion-even", nil, nil, nil); peers != nil ||
+		!strings.Contains(lacks, "no other program") {
 		t.Error(lacks)
 	}
 }
@@ -74,17 +75,23 @@ func TestReadRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, fresh := range []string{"mine", "yours"} {
-		out, err := Accuracy(context.Background(), sets, &AccuracyOptions{Boosters: []string{"rgb-default"}, Trials: []int{0, 1}, Fresh: fresh, Record: r})
+		out, err := Accuracy(context.Background(), sets,
+			&AccuracyOptions{Boosters: []string{"rgb-default"}, Trials: []int{0, 1}, Fresh: fresh, Record: r})
 		if err != nil {
 			t.Fatal(err)
 		}
 		peers := out[0].Recorded
-		if fresh == "yours" && (peers != nil || out[0].NoRecord == "") || fresh == "mine" && (len(peers) != 1 || peers[0].Name != "other" || peers[0].Errors[1] != 14/float64(len(trials[1].Test)) || out[0].Thesis == nil) {
+		if fresh == "yours" && (peers != nil || out[0].NoRecord == "") || fresh == "mine" &&
+			(len(peers) != 1 || peers[0].Name != "other" || peers[0].Errors[1] != 14/float64(len(trials[1].Test)) ||
+				out[0].Thesis == nil) {
 			t.Errorf("%s: %+v, %q", fresh, peers, out[0].NoRecord)
 		}
 	}
-	for _, bad := range []string{"", "[]", `{"sets": [{"nome": "x"}]}`, `{"sets": [{"name": "x", "divisions": ["1"], "tested": []}]}`, `{"sets": [{"name": "x", "divisions": ["1"], "tested": [0]}]}`,
-		`{"sets": [{"name": "x", "divisions": ["1"], "tested": [5], "peers": [{"name": "a", "wrong": [6]}]}]}`, `{"sets": [{"name": "x", "divisions": ["1"], "tested": [5], "peers": [{"name": "a", "wrong": [1, 1]}]}]}`} {
+	for _, bad := range []string{"", "[]", `{"sets": [{"nome": "x"}]}`,
+		`{"sets": [{"name": "x", "divisions": ["1"], "tested": []}]}`,
+		`{"sets": [{"name": "x", "divisions": ["1"], "tested": [0]}]}`,
+		`{"sets": [{"name": "x", "divisions": ["1"], "tested": [5], "peers": [{"name": "a", "wrong": [6]}]}]}`,
+		`{"sets": [{"name": "x", "divisions": ["1"], "tested": [5], "peers": [{"name": "a", "wrong": [1, 1]}]}]}`} {
 		if _, err := ReadRecord(strings.NewReader(bad)); err == nil {
 			t.Errorf("%s is a record", bad)
 		}
@@ -97,15 +104,17 @@ func TestRecordedMeans(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string][2]float64{"sonar": {15.40, 5.05}, "cancer": {5.08, 1.28}, "diabetes": {24.94, 2.84}, "ocr17": {0.725, 0.51},
-		"ocr49": {2.975, 0.78}, "higgs": {28.80, 0.65}, "mnist17": {0.38, 0.12}, "mnist49": {1.27, 0.18}} {
+	for name, want := range map[string][2]float64{"sonar": {15.40, 5.05}, "cancer": {5.08, 1.28},
+		"diabetes": {24.94, 2.84}, "ocr17": {0.725, 0.51}, "ocr49": {2.975, 0.78}, "higgs": {28.80, 0.65},
+		"mnist17": {0.38, 0.12}, "mnist49": {1.27, 0.18}} {
 		s := all[name][0]
 		var e []float64
 		for i, n := range s.Peers[0].Wrong {
 			e = append(e, 100*float64(n)/float64(s.Tested[i]))
 		}
 		mean, sd := metrics.MeanSD(e)
-		if s.Peers[0].Name != "XGBoost tuned" || len(e) != 10 || math.Abs(mean-want[0]) > 0.0051 || math.Abs(sd-want[1]) > 0.0051 {
+		if s.Peers[0].Name != "XGBoost tuned" || len(e) != 10 || math.Abs(mean-want[0]) > 0.0051 ||
+			math.Abs(sd-want[1]) > 0.0051 {
 			t.Errorf("%s: %s %v (%v), want %v", name, s.Peers[0].Name, mean, sd, want)
 		}
 	}
@@ -114,35 +123,42 @@ func TestRecordedMeans(t *testing.T) {
 // dial is a booster of one constant score: rows of the class are right.
 func dial(name string, score float64) boost.Trainer {
 	return boost.Trainer{Name: name, Train: func(d *boost.Data, c boost.Control) (*boost.Ensemble, error) {
-		return &boost.Ensemble{Algorithm: "dial", Loss: boost.Logistic{}, Schema: boost.SchemaOf(d.X), Start: []float64{score}, Rows: d.Rows()}, nil
+		return &boost.Ensemble{Algorithm: "dial", Loss: boost.Logistic{}, Schema: boost.SchemaOf(d.X),
+			Start: []float64{score}, Rows: d.Rows()}, nil
 	}}
 }
 
 // Both choices are made on the inner folds alone, on as many as asked for.
 func TestNest(t *testing.T) {
 	// Rows 0-3 train: fold 0 has the classes 1 1, fold 1 has 0 1; the test rows are 0 0 0.
-	x := &table.Table{Name: "t", Rows: 7, Target: []float64{1, 1, 0, 1, 0, 0, 0}, Classes: []string{"a", "b"}, TargetName: "y",
+	x := &table.Table{Name: "t", Rows: 7, Target: []float64{1, 1, 0, 1, 0, 0, 0},
+		Classes: []string{"a", "b"}, TargetName: "y",
 		Columns: []table.Column{{Name: "x", Values: make([]float32, 7)}}}
 	trial := &table.Trial{Train: []int{0, 1, 2, 3}, Inner: []int{0, 0, 1, 1}, Test: []int{4, 5, 6}}
 	// sure errs as often as mild, at a greater loss; wrong would be best on the test rows.
-	c := &boost.Contestant{Name: "dial", Grid: []boost.Trainer{dial("wrong", -1), dial("sure", 9), dial("mild", 1), dial("shy", 0.01)}}
+	c := &boost.Contestant{Name: "dial", Grid: []boost.Trainer{dial("wrong", -1), dial("sure", 9),
+		dial("mild", 1), dial("shy", 0.01)}}
 	n := 0
 	r, err := nest(context.Background(), x, trial, c, 2, false, 1, func() { n++ })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.ByLoss.Setting != "mild" || r.ByError.Setting != "mild" || r.ByError.Error != 1 || n != 4*2+1 || r.Train != 4 || r.Test != 3 || r.Hindsight != nil {
+	if r.ByLoss.Setting != "mild" || r.ByError.Setting != "mild" || r.ByError.Error != 1 || n != 4*2+1 ||
+		r.Train != 4 || r.Test != 3 || r.Hindsight != nil {
 		t.Errorf("%+v after %d fits", r, n)
 	}
-	if want := (3*math.Log1p(math.Exp(-1)) + math.Log1p(math.E)) / 4; math.Abs(r.ByLoss.InnerLoss-want) > 1e-12 || r.ByLoss.InnerError != 0.25 {
+	if want := (3*math.Log1p(math.Exp(-1)) + math.Log1p(math.E)) /
+		4; math.Abs(r.ByLoss.InnerLoss-want) > 1e-12 || r.ByLoss.InnerError != 0.25 {
 		t.Errorf("inner loss %v, want %v", r.ByLoss.InnerLoss, want)
 	}
 	// Fold 0 alone has only the class 1.
 	r, err = nest(context.Background(), x, trial, c, 1, true, 2, func() {})
-	if err != nil || r.ByLoss.Setting != "sure" || r.ByError.Setting != "sure" || !slices.Equal(r.Hindsight, []float64{0, 1, 1, 1}) {
+	if err != nil || r.ByLoss.Setting != "sure" || r.ByError.Setting != "sure" ||
+		!slices.Equal(r.Hindsight, []float64{0, 1, 1, 1}) {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if _, err := nest(context.Background(), x, trial, c, 3, false, 1, func() {}); err == nil || !strings.Contains(err.Error(), "4 settings to choose from on 3 inner folds; the trial has 2") {
+	if _, err := nest(context.Background(), x, trial, c, 3, false, 1, func() {}); err == nil ||
+		!strings.Contains(err.Error(), "4 settings to choose from on 3 inner folds; the trial has 2") {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -162,18 +178,19 @@ func TestAccuracyResumes(t *testing.T) {
 		stop := errors.New("cut")
 		var made []Nested
 		all, last := 0, 0
-		out, err := Accuracy(context.Background(), sets, &AccuracyOptions{Boosters: []string{"rgb", "gb"}, Trials: []int{3, 1}, Quick: true, Hindsight: true, Workers: workers, Known: known,
-			Save: func(r *Nested) error {
-				if made = append(made, *r); len(made) == cut {
-					return stop
-				}
-				return nil
-			},
-			Fitted: func(d, a int, set, contestant string, trial int) {
-				if workers == 1 {
-					last, all = max(last, d), a
-				}
-			}})
+		out, err := Accuracy(context.Background(), sets,
+			&AccuracyOptions{Boosters: []string{"rgb", "gb"}, Trials: []int{3, 1}, Quick: true, Hindsight: true,
+				Workers: workers, Known: known, Save: func(r *Nested) error {
+					if made = append(made, *r); len(made) == cut {
+						return stop
+					}
+					return nil
+				},
+				Fitted: func(d, a int, set, contestant string, trial int) {
+					if workers == 1 {
+						last, all = max(last, d), a
+					}
+				}})
 		if err != nil && !errors.Is(err, stop) {
 			t.Fatal(err)
 		}
@@ -183,7 +200,8 @@ func TestAccuracyResumes(t *testing.T) {
 		return out, made, err
 	}
 	whole, made, _ := run(1, 0, nil)
-	if len(made) != 4 || len(whole) != 1 || whole[0].Contestants[1].Settings != 4 || whole[0].Contestants[1].Results[0].Trial != 3 {
+	if len(made) != 4 || len(whole) != 1 || whole[0].Contestants[1].Settings != 4 ||
+		whole[0].Contestants[1].Results[0].Trial != 3 {
 		t.Fatalf("%d results: %+v", len(made), whole)
 	}
 	_, some, err := run(2, 2, nil)
@@ -215,12 +233,14 @@ func TestAccuracyResumes(t *testing.T) {
 	if err := WriteAccuracy(&text, whole); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"cancer  699", "XGBoost tuned", "5.19 (0.97)", "rgb: at or below XGBoost tuned on ", "rgb chose from 4 settings on 2 inner folds", "not nested"} {
+	for _, want := range []string{"cancer  699", "XGBoost tuned", "5.19 (0.97)",
+		"rgb: at or below XGBoost tuned on ", "rgb chose from 4 settings on 2 inner folds", "not nested"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("the report lacks %q:\n%s", want, text.String())
 		}
 	}
-	if err := WriteAccuracyCSV(&lines, whole); err != nil || bytes.Count(lines.Bytes(), []byte("\n")) != 1+2*2*2+4*2 {
+	if err := WriteAccuracyCSV(&lines, whole); err != nil ||
+		bytes.Count(lines.Bytes(), []byte("\n")) != 1+2*2*2+4*2 {
 		t.Errorf("%v\n%s", err, lines.String())
 	}
 }
@@ -237,7 +257,8 @@ func TestTally(t *testing.T) {
 		{"g", "loss", "rgb", "x", test(1, math.NaN()), test(1, math.NaN())},
 		{"e", "error", "rgb", "x", test(1, 0.01), test(1, 0.04)},
 	}
-	if got, want := Tally(versus, "rgb", "x", "loss"), "rgb: at or below x on 2 of 6; significantly above at 5% by the plain test, one-tailed: c, d; by the corrected one, two-tailed: d"; got != want {
+	if got, want := Tally(versus, "rgb", "x", "loss"), "rgb: at or below x on 2 of 6; significantly above at "+
+		"5% by the plain test, one-tailed: c, d; by the corrected one, two-tailed: d"; got != want {
 		t.Error(got)
 	}
 	if got := Tally(versus, "gb", "x", "loss"); !strings.Contains(got, "no errors on record") {
@@ -248,7 +269,8 @@ func TestTally(t *testing.T) {
 // No grid is larger than that of the XGBoost runs on record, and all are as large as
 // their axes say, each setting once.
 func TestBoosters(t *testing.T) {
-	for _, c := range []struct{ rows, columns, xgboost, folds int }{{768, 8, 48, 5}, {2000, 196, 18, 2}, {13782, 400, 6, 1}} {
+	for _, c := range []struct{ rows, columns, xgboost, folds int }{{768, 8, 48, 5}, {2000, 196, 18, 2},
+		{13782, 400, 6, 1}} {
 		for _, quick := range []bool{false, true} {
 			list, inner, err := Boosters(nil, c.rows, c.columns, 1, quick)
 			if err != nil || len(list) != len(BoosterNames) || !quick && inner != c.folds {
@@ -259,7 +281,8 @@ func TestBoosters(t *testing.T) {
 				for _, s := range b.Grid {
 					seen[s.Name] = true
 				}
-				if len(seen) != len(b.Grid) || len(b.Grid) == 0 || len(b.Grid) > c.xgboost || b.Name == "gb" && !quick && len(b.Grid) != c.xgboost {
+				if len(seen) != len(b.Grid) || len(b.Grid) == 0 || len(b.Grid) > c.xgboost || b.Name == "gb" && !quick &&
+					len(b.Grid) != c.xgboost {
 					t.Errorf("%d x %d: %s has %d settings, %d names", c.rows, c.columns, b.Name, len(b.Grid), len(seen))
 				}
 			}
@@ -298,7 +321,8 @@ func TestBoosters(t *testing.T) {
 		}
 	}
 	if !bytes.Equal(saved[0].Bytes(), saved[1].Bytes()) {
-		t.Error("rgb-default is not the zero value of RGBOptions but for the rounds and the start of the recorded runs")
+		t.Error("rgb-default is not the zero value of RGBOptions but for the rounds and the start of the " +
+			"recorded runs")
 	}
 	for _, names := range [][]string{{"rbg"}, {"gb", "rgb", "gb"}} {
 		if _, _, err := Boosters(names, 1, 1, 1, false); err == nil {

@@ -61,7 +61,8 @@ func Compare(sets []AccuracySet) ([]Versus, error) {
 					}
 				}
 				if k > 0 {
-					if err := test(s.Contestants[0].Name, c.Name, s.Contestants[0].Errors(rule), c.Errors(rule)); err != nil {
+					if err := test(s.Contestants[0].Name, c.Name, s.Contestants[0].Errors(rule),
+						c.Errors(rule)); err != nil {
 						return nil, err
 					}
 				}
@@ -81,9 +82,8 @@ func ruleName(c boost.Choice) string {
 // rules in the order of the report.
 var rules = []boost.Choice{boost.ByLoss, boost.ByError}
 
-// WriteAccuracy writes the report for people: the table in the thesis' form beside its
-// figures and those on record, the tests, and how many sets each booster is
-// ahead on.
+// WriteAccuracy writes the report for people: the table in the thesis' form beside its figures and
+// those on record, the tests, and how many sets each booster leads on.
 func WriteAccuracy(w io.Writer, sets []AccuracySet) error {
 	versus, err := Compare(sets)
 	if err != nil || len(sets) == 0 {
@@ -93,12 +93,16 @@ func WriteAccuracy(w io.Writer, sets []AccuracySet) error {
 		return err
 	}
 	for _, rule := range rules {
-		fmt.Fprintf(w, "\nDifferences in points of %%, settings chosen by inner %s; negative: the first is better. p are of the plain paired t-test, two-tailed and, as in the thesis, one-tailed, and of the corrected one, two-tailed, which allows for training parts that overlap.\n", ruleName(rule))
+		fmt.Fprintf(w, "\nDifferences in points of %%, settings chosen by inner %s; negative: the first is "+
+			"better. p are of the plain paired t-test, two-tailed and, as in the thesis, one-tailed, and of the "+
+			"corrected one, two-tailed, which accounts for overlapping training parts.\n", ruleName(rule))
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 		fmt.Fprintln(t, "data\tbooster\tagainst\tdifference\tt\tp\tone-tailed p\tcorrected t\tp")
 		for _, v := range versus {
 			if v.Rule == ruleName(rule) && !strings.HasSuffix(v.With, " default") {
-				fmt.Fprintf(t, "%s\t%s\t%s\t%+.2f\t%s\t%s\t%s\t%s\t%s\n", v.Set, v.Of, v.With, 100*v.Plain.Mean, v.Plain.T.Text("%+.2f"), v.Plain.P.Text("%.3f"), v.Plain.OneTailed().Text("%.3f"), v.Correct.T.Text("%+.2f"), v.Correct.P.Text("%.3f"))
+				fmt.Fprintf(t, "%s\t%s\t%s\t%+.2f\t%s\t%s\t%s\t%s\t%s\n", v.Set, v.Of, v.With, 100*v.Plain.Mean,
+					v.Plain.T.Text("%+.2f"), v.Plain.P.Text("%.3f"), v.Plain.OneTailed().Text("%.3f"),
+					v.Correct.T.Text("%+.2f"), v.Correct.P.Text("%.3f"))
 			}
 		}
 		if err := t.Flush(); err != nil {
@@ -157,12 +161,14 @@ func Tally(versus []Versus, of, with, rule string) string {
 		}
 		return strings.Join(list, ", ")
 	}
-	return fmt.Sprintf("%s: at or below %s on %d of %d; significantly above at 5%% by the plain test, one-tailed: %s; by the corrected one, two-tailed: %s", of, with, at, n, or(plain), or(corrected))
+	return fmt.Sprintf("%s: at or below %s on %d of %d; significantly above at 5%% by the plain test, "+
+		"one-tailed: %s; by the corrected one, two-tailed: %s", of, with, at, n, or(plain), or(corrected))
 }
 
 // writeErrors writes the table of errors, a line for each set and rule.
 func writeErrors(w io.Writer, sets []AccuracySet) error {
-	fmt.Fprintln(w, "Test error in %, mean (standard deviation) over trials; T = 100, settings chosen on inner folds by loss, below it by error.")
+	fmt.Fprintln(w, "Test error in %, mean (standard deviation) over trials; T = 100, settings chosen on "+
+		"inner folds by loss, below it by error.")
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprint(t, "data\trows\tcolumns\ttrials\tchosen by")
 	for _, c := range sets[0].Contestants {
@@ -235,11 +241,13 @@ func writeChoices(w io.Writer, sets []AccuracySet) error {
 			for _, r := range k.Results {
 				chosen = append(chosen, r.ByLoss.Setting)
 			}
-			if _, err := fmt.Fprintf(w, "%s: %s chose from %d settings on %d inner folds, by loss: %s\n", s.Name, k.Name, k.Settings, s.Inner, countedList(chosen)); err != nil {
+			if _, err := fmt.Fprintf(w, "%s: %s chose from %d settings on %d inner folds, by loss: %s\n", s.Name,
+				k.Name, k.Settings, s.Inner, countedList(chosen)); err != nil {
 				return err
 			}
 			if best, ok := hindsight(k.Results); ok {
-				fmt.Fprintf(w, "%s: %s: %.2f for the setting that is best on the test parts; not nested, too good by the luck of the choice\n", s.Name, k.Name, 100*best)
+				fmt.Fprintf(w, "%s: %s: %.2f for the setting that is best on the test parts; not nested, too good by "+
+					"the luck of the choice\n", s.Name, k.Name, 100*best)
 			}
 		}
 	}
@@ -284,19 +292,22 @@ func countedList(words []string) string {
 func WriteAccuracyCSV(w io.Writer, sets []AccuracySet) error {
 	c := csv.NewWriter(w)
 	g := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-	rows := [][]string{{"set", "trial", "booster", "chosen_by", "setting", "test_error", "test_loss", "inner_error", "inner_loss", "train_rows", "test_rows", "seconds"}}
+	rows := [][]string{{"set", "trial", "booster", "chosen_by", "setting", "test_error", "test_loss",
+		"inner_error", "inner_loss", "train_rows", "test_rows", "seconds"}}
 	for _, s := range sets {
 		for _, k := range s.Contestants {
 			for _, r := range k.Results {
 				for by, p := range []Pick{r.ByLoss, r.ByError} {
-					rows = append(rows, []string{s.Name, strconv.Itoa(r.Trial), k.Name, ruleName(rules[by]), p.Setting, g(p.Error), g(p.Loss), g(p.InnerError), g(p.InnerLoss),
-						strconv.Itoa(r.Train), strconv.Itoa(r.Test), strconv.FormatFloat(r.Seconds, 'f', 3, 64)})
+					rows = append(rows, []string{s.Name, strconv.Itoa(r.Trial), k.Name, ruleName(rules[by]), p.Setting,
+						g(p.Error), g(p.Loss), g(p.InnerError), g(p.InnerLoss), strconv.Itoa(r.Train), strconv.Itoa(r.Test),
+						strconv.FormatFloat(r.Seconds, 'f', 3, 64)})
 				}
 			}
 		}
 		for _, p := range s.Recorded {
 			for k, e := range p.Errors {
-				rows = append(rows, []string{s.Name, strconv.Itoa(s.Contestants[0].Results[k].Trial), p.Name, "recorded", "", g(e), "", "", "", "", "", ""})
+				rows = append(rows, []string{s.Name, strconv.Itoa(s.Contestants[0].Results[k].Trial), p.Name, "recorded",
+					"", g(e), "", "", "", "", "", ""})
 			}
 		}
 	}

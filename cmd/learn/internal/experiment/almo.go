@@ -32,17 +32,17 @@ type AlmoOptions struct {
 	Workers int
 
 	// Validation, if not zero, is the share of the training rows on which each model's
-	// hyper-parameters are chosen among Trials (50) settings, the thesis' protocol with 0.2; see
+	// hyper-parameters are chosen among Trials (50) settings. 0.2 is the thesis' protocol; see
 	// AlmoSetting. By default nothing is chosen, and all models have those given here.
 	Validation float64
 	Trials     int
 
-	// Known cells of the same settings are not trained again; Save, if not nil, is given
-	// each new one, and Done each one, known or new.
+	// Known cells of the same settings are not trained again. Save, if not nil, receives each new
+	// one, and Done each one, known or new.
 	Known []AlmoCell
 	Save  func(*AlmoCell) error
 	Done  func(*AlmoCell)
-	// Watch, if not nil, is told of each model's passes.
+	// Watch, if not nil, is called after each model's passes.
 	Watch func(set, model string, seed int, row run.Row)
 }
 
@@ -61,7 +61,8 @@ func (o *AlmoOptions) withDefaults() (AlmoOptions, error) {
 		return p, errors.New("experiment: seeds, passes and examples of a minibatch must be positive")
 	}
 	if !(p.Validation >= 0 && p.Validation < 1) || p.Trials < 0 {
-		return p, errors.New("experiment: the share of rows to choose hyper-parameters on is from 0 to below 1, and the settings tried are at least 1")
+		return p, errors.New("experiment: the share of rows to choose hyper-parameters on is from 0 to below 1, " +
+			"and the settings tried are at least 1")
 	}
 	if p.Trials == 0 {
 		p.Trials = 50
@@ -138,13 +139,13 @@ const (
 	modelOnly    = "only "
 )
 
-// Almo trains the robust model, the uniform mixture and, with Singles, each loss alone on
-// every set, with the losses of the thesis in units of their Lipschitz constants.
+// Almo trains three kinds of models on every set: the robust model, the uniform mixture and, with
+// Singles, each loss alone. Losses are those of the thesis in units of their Lipschitz constants.
 //
-// Linear models are trained by stochastic mirror-prox, and then until their gap is
-// certified: the robust ones and, by the same trainer, those of fixed mixtures and of single
-// losses, whose values are within the gap of the least there are. Networks are trained by
-// gradient descent with momentum, and λ by plain projected steps.
+// Linear models are trained by stochastic mirror-prox, and then until their gap is certified. The
+// same trainer is used for the robust ones and for those of fixed mixtures and of single losses, so
+// their values are within the gap of the optimum. Networks are trained by gradient descent with
+// momentum, and λ by plain projected steps.
 func Almo(ctx context.Context, sets []SplitSet, opts *AlmoOptions) (*AlmoReport, error) {
 	o, err := opts.withDefaults()
 	if err != nil {
@@ -197,8 +198,8 @@ func (o *AlmoOptions) models() []string {
 // Models returns how many models there are of each set and seed.
 func (o *AlmoOptions) Models() int { return len(o.models()) }
 
-// set fills in what is not known of a set, seed by seed, so that a run that is stopped
-// leaves whole rows of the comparison.
+// set computes the missing cells of a set, seed by seed, so that an interrupted run leaves whole
+// rows of the comparison.
 func (o *AlmoOptions) set(ctx context.Context, s SplitSet, r *AlmoReport) (*AlmoSet, error) {
 	names := o.models()
 	cells := map[string][]*AlmoCell{}
@@ -207,7 +208,8 @@ func (o *AlmoOptions) set(ctx context.Context, s SplitSet, r *AlmoReport) (*Almo
 	for seed := range o.Seeds {
 		var offsets []float64
 		for _, name := range names {
-			key := AlmoCell{Table: r.Table, Set: s.Name, Model: name, Seed: o.Seed + uint64(seed), Settings: o.settings(name)}
+			key := AlmoCell{Table: r.Table, Set: s.Name, Model: name, Seed: o.Seed + uint64(seed),
+				Settings: o.settings(name)}
 			cell := o.known(&key)
 			if cell == nil {
 				if data == nil {
@@ -260,7 +262,8 @@ func (o *AlmoOptions) set(ctx context.Context, s SplitSet, r *AlmoReport) (*Almo
 
 // summary is a model over its seeds.
 func summary(name string, cells []*AlmoCell) AlmoModel {
-	m := AlmoModel{Name: name, Chosen: cells[0].Chosen, Test: map[string]Mean{}, Train: make([]float64, len(almoLosses)), Lambda: make([]float64, len(almoLosses))}
+	m := AlmoModel{Name: name, Chosen: cells[0].Chosen, Test: map[string]Mean{},
+		Train: make([]float64, len(almoLosses)), Lambda: make([]float64, len(almoLosses))}
 	tests := map[string][]float64{}
 	n := float64(len(cells))
 	for _, c := range cells {
@@ -285,9 +288,9 @@ func summary(name string, cells []*AlmoCell) AlmoModel {
 	return m
 }
 
-// Reached reports whether the robust model's worst training loss is below those of all
-// other models by more than two standard deviations of the difference over the seeds. The
-// model of regrets, which minimises something else, is not asked.
+// Reached reports whether the robust model's worst training loss is below those of all other models
+// by more than two standard deviations of the difference over the seeds. The model of regrets,
+// which minimises something else, is excluded.
 func (s *AlmoSet) Reached() bool {
 	var a *AlmoModel
 	for k := range s.Models {
@@ -296,7 +299,8 @@ func (s *AlmoSet) Reached() bool {
 		}
 	}
 	for k := range s.Models {
-		if b := &s.Models[k]; b.Name != modelAlmo && b.Name != modelRegret && !(b.Worst.Mean-a.Worst.Mean > 2*math.Hypot(a.Worst.SD, b.Worst.SD)) {
+		if b := &s.Models[k]; b.Name != modelAlmo && b.Name != modelRegret &&
+			!(b.Worst.Mean-a.Worst.Mean > 2*math.Hypot(a.Worst.SD, b.Worst.SD)) {
 			return false
 		}
 	}

@@ -41,7 +41,8 @@ func TestAlmo(t *testing.T) {
 		t.Fatal(err)
 	}
 	sets[0] = first(sets[0], 600, 500)
-	o := &experiment.AlmoOptions{Seeds: 2, Passes: 8, Singles: true, Regrets: true, Workers: 2, Beta1: 1e-2, Gap: 2e-3}
+	o := &experiment.AlmoOptions{Seeds: 2, Passes: 8, Singles: true, Regrets: true, Workers: 2,
+		Beta1: 1e-2, Gap: 2e-3}
 	var kept []experiment.AlmoCell
 	o.Save = func(c *experiment.AlmoCell) error { kept = append(kept, *c); return nil }
 	r, err := experiment.Almo(context.Background(), sets, o)
@@ -58,7 +59,8 @@ func TestAlmo(t *testing.T) {
 		if _, err := experiment.Almo(context.Background(), sets, &part); err != nil {
 			t.Fatal(err)
 		}
-		if diff := cmp.Diff(kept[len(kept)-6:], again, cmpopts.IgnoreFields(experiment.AlmoCell{}, "Seconds")); diff != "" {
+		if diff := cmp.Diff(kept[len(kept)-6:], again,
+			cmpopts.IgnoreFields(experiment.AlmoCell{}, "Seconds")); diff != "" {
 			t.Error(diff)
 		}
 		part.Known = kept
@@ -91,21 +93,25 @@ func TestAlmo(t *testing.T) {
 	if err := r.WriteTable(&b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"only 1-norm", "thesis: almo", "almo-regret", "is below those of all other models",
-		"8 passes, 2 seeds; each model within 0.002 of the least possible for what it is trained on (penalty counted)", "thesis: almo *", "recorded: gda *", "* of all 32561 rows of adult, and not of the 600 that ours are trained on"} {
+	for _, want := range []string{"only 1-norm", "thesis: almo", "almo-regret",
+		"is below those of all other models", "8 passes, 2 seeds; each model within 0.002 of the least possible " +
+			"for what it is trained on (penalty counted)", "thesis: almo *", "recorded: gda *",
+		"* of all 32561 rows of adult, and not of the 600 that ours are trained on"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the table lacks %q:\n%s", want, b.String())
 		}
 	}
 	t.Log("\n" + b.String())
-	r, err = experiment.Almo(context.Background(), sets[:1], &experiment.AlmoOptions{Seeds: 1, Passes: 3, Hidden: []int{32, 16}, Workers: 2})
+	r, err = experiment.Almo(context.Background(), sets[:1],
+		&experiment.AlmoOptions{Seeds: 1, Passes: 3, Hidden: []int{32, 16}, Workers: 2})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if r.Table != "5.2" || len(r.Sets) != 1 || len(r.Sets[0].Models) != 2 {
 		t.Errorf("a report of table %s with %d sets", r.Table, len(r.Sets))
 	}
-	if _, err := experiment.Almo(context.Background(), sets, &experiment.AlmoOptions{Regrets: true}); err == nil {
+	if _, err := experiment.Almo(context.Background(), sets,
+		&experiment.AlmoOptions{Regrets: true}); err == nil {
 		t.Error("regrets without single losses: no error")
 	}
 }
@@ -120,7 +126,8 @@ func TestAlmoChoice(t *testing.T) {
 	sets[0] = first(sets[0], 300, 200)
 	for _, hidden := range [][]int{nil, {8}} {
 		var kept []experiment.AlmoCell
-		o := &experiment.AlmoOptions{Seeds: 2, Passes: 2, Workers: 2, Beta1: 1e-2, Gap: 1e-2, Hidden: hidden, Validation: 0.2, Trials: 4,
+		o := &experiment.AlmoOptions{Seeds: 2, Passes: 2, Workers: 2, Beta1: 1e-2, Gap: 1e-2, Hidden: hidden,
+			Validation: 0.2, Trials: 4,
 			Save: func(c *experiment.AlmoCell) error { kept = append(kept, *c); return nil }}
 		r, err := experiment.Almo(context.Background(), sets, o)
 		if err != nil {
@@ -132,7 +139,8 @@ func TestAlmoChoice(t *testing.T) {
 		for _, c := range kept {
 			if !strings.Contains(c.Settings, " trial=") {
 				if *c.Chosen != chosen[c.Model] {
-					t.Errorf("hidden %v, %s, seed %d has %v, the best on the rows held out is %v", hidden, c.Model, c.Seed, *c.Chosen, chosen[c.Model])
+					t.Errorf("hidden %v, %s, seed %d has %v, the best on the rows held out is %v", hidden, c.Model, c.Seed,
+						*c.Chosen, chosen[c.Model])
 				}
 				if c.TrainRows != 300 || c.TestRows != 200 {
 					t.Errorf("a model trained on %d rows, tested on %d", c.TrainRows, c.TestRows)
@@ -154,7 +162,9 @@ func TestAlmoChoice(t *testing.T) {
 		if err := r.WriteTable(&b); err != nil {
 			t.Fatal(err)
 		}
-		if want := fmt.Sprintf("    almo: %v\n", chosen["almo"]); !strings.Contains(b.String(), "Chosen of 4 settings, by the largest loss on 0.2 of the training rows:\n") || !strings.Contains(b.String(), want) {
+		if want := fmt.Sprintf("    almo: %v\n", chosen["almo"]); !strings.Contains(
+			b.String(), "Chosen of 4 settings, by the largest loss on 0.2 of the training rows:\n") ||
+			!strings.Contains(b.String(), want) {
 			t.Errorf("the table lacks %q:\n%s", want, b.String())
 		}
 		// From the first trials on.
@@ -168,7 +178,8 @@ func TestAlmoChoice(t *testing.T) {
 			t.Error(diff)
 		}
 	}
-	for _, o := range []experiment.AlmoOptions{{Validation: 1}, {Validation: -0.1}, {Validation: 0.2, Trials: -1}, {Validation: 1e-4}} {
+	for _, o := range []experiment.AlmoOptions{{Validation: 1}, {Validation: -0.1},
+		{Validation: 0.2, Trials: -1}, {Validation: 1e-4}} {
 		if _, err := experiment.Almo(context.Background(), sets, &o); err == nil {
 			t.Errorf("validation %v with %d trials: no error", o.Validation, o.Trials)
 		}
@@ -187,7 +198,8 @@ func TestAlmoChoiceOfRegrets(t *testing.T) {
 	}
 	sets[0] = first(sets[0], 300, 200)
 	var kept []experiment.AlmoCell
-	o := &experiment.AlmoOptions{Seeds: 1, Passes: 2, Workers: 2, Beta1: 1e-2, Gap: 1e-3, Singles: true, Regrets: true, Validation: 0.2, Trials: 4,
+	o := &experiment.AlmoOptions{Seeds: 1, Passes: 2, Workers: 2, Beta1: 1e-2, Gap: 1e-3, Singles: true,
+		Regrets: true, Validation: 0.2, Trials: 4,
 		Save: func(c *experiment.AlmoCell) error { kept = append(kept, *c); return nil }}
 	if _, err := experiment.Almo(context.Background(), sets, o); err != nil {
 		t.Fatal(err)
@@ -211,7 +223,8 @@ func TestAlmoChoiceOfRegrets(t *testing.T) {
 		for k, l := range losses {
 			single := of["only "+l+trial]
 			if *single.Chosen != *c.Chosen || c.Offsets[k] != single.Own[k]+single.Penalty || single.Penalty == 0 {
-				t.Errorf("trial %s is measured from %v of %s, alone with %v it reaches %v and a penalty of %v", trial, c.Offsets[k], l, *single.Chosen, single.Own[k], single.Penalty)
+				t.Errorf("trial %s is measured from %v of %s, alone with %v it reaches %v and a penalty of %v", trial,
+					c.Offsets[k], l, *single.Chosen, single.Own[k], single.Penalty)
 			}
 		}
 	}
@@ -240,11 +253,12 @@ func TestAlmoChoiceOfRegrets(t *testing.T) {
 		t.Errorf("chosen is %v, not %v", *final.Chosen, chosen)
 	}
 	// What a linear model is measured from is found to a quarter of the gap asked for.
-	alone := experiment.AlmoOptions{Seeds: 1, Passes: 2, Workers: 1, Beta1: chosen.Beta1, Gap: 0.25e-3, Singles: true,
-		Save: func(c *experiment.AlmoCell) error {
+	alone := experiment.AlmoOptions{Seeds: 1, Passes: 2, Workers: 1, Beta1: chosen.Beta1,
+		Gap: 0.25e-3, Singles: true, Save: func(c *experiment.AlmoCell) error {
 			for k, l := range losses {
 				if c.Model == "only "+l && c.Values[k]+c.Penalty != final.Offsets[k] {
-					t.Errorf("%s is measured from %v, and alone with %v it is %v with a penalty of %v", l, final.Offsets[k], chosen, c.Values[k], c.Penalty)
+					t.Errorf("%s is measured from %v, and alone with %v it is %v with a penalty of %v", l, final.Offsets[k],
+						chosen, c.Values[k], c.Penalty)
 				}
 			}
 			return nil

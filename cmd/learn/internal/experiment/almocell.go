@@ -20,23 +20,24 @@ type AlmoCell struct {
 	Set      string `json:"set"`
 	Model    string `json:"model"`
 	Seed     uint64 `json:"seed"`
-	Settings string `json:"settings"` // all else that its result depends on, but for the data
+	Settings string `json:"settings"` // all else that its result depends on, except the data
 
-	TrainRows int                `json:"train_rows"`
-	TestRows  int                `json:"test_rows"`
-	Features  int                `json:"features"`
-	Worst     float64            `json:"worst"`  // largest normalised training loss
-	Values    []float64          `json:"values"` // normalised training losses
-	Lambda    []float64          `json:"lambda"`
-	Penalty   float64            `json:"penalty,omitempty"` // in training, of linear models: a part of what regrets are measured from
-	Test      map[string]float64 `json:"test"`              // what is not a number is left out
+	TrainRows int       `json:"train_rows"`
+	TestRows  int       `json:"test_rows"`
+	Features  int       `json:"features"`
+	Worst     float64   `json:"worst"`  // largest normalised training loss
+	Values    []float64 `json:"values"` // normalised training losses
+	Lambda    []float64 `json:"lambda"`
+	// in training, of linear models: a part of what regrets are measured from
+	Penalty   float64            `json:"penalty,omitempty"`
+	Test      map[string]float64 `json:"test"` // what is not a number is left out
 	Certified bool               `json:"certified,omitempty"`
 	Gap       float64            `json:"gap,omitempty"` // certified
 	Seconds   float64            `json:"seconds"`
 
 	Chosen *AlmoSetting `json:"chosen,omitempty"` // on a part of the rows; nil where nothing was
-	// Own are a trial's values on the rows it was trained on, and Offsets what regrets are
-	// measured from in training, where that is not what the cells of single losses reached.
+	// Own are a trial's values on the rows that it was trained on. Offsets are the origins of
+	// regrets in training, where these are not what the cells of single losses reached.
 	Own     []float64 `json:"own,omitempty"`
 	Offsets []float64 `json:"offsets,omitempty"`
 }
@@ -44,7 +45,8 @@ type AlmoCell struct {
 // settings names what a cell's result depends on; workers are not of it.
 func (o *AlmoOptions) settings(model string) string {
 	n := o.Network
-	s := fmt.Sprintf("hidden=%v passes=%d batch=%d beta1=%v rate=%v lambda_rate=%v", o.Hidden, o.Passes, o.Batch, o.Beta1, o.StepW, o.StepL)
+	s := fmt.Sprintf("hidden=%v passes=%d batch=%d beta1=%v rate=%v lambda_rate=%v", o.Hidden, o.Passes, o.Batch,
+		o.Beta1, o.StepW, o.StepL)
 	if len(o.Hidden) > 0 {
 		s += fmt.Sprintf(" %v momentum=%v constant=%v", n.Method, n.Momentum, n.Constant)
 	} else {
@@ -63,8 +65,8 @@ func (o *AlmoOptions) settings(model string) string {
 func (o *AlmoOptions) known(key *AlmoCell) *AlmoCell {
 	for i := range o.Known {
 		c := &o.Known[i]
-		if c.Table == key.Table && c.Set == key.Set && c.Model == key.Model && c.Seed == key.Seed && c.Settings == key.Settings &&
-			len(c.Values) == len(almoLosses) && len(c.Lambda) == len(almoLosses) {
+		if c.Table == key.Table && c.Set == key.Set && c.Model == key.Model && c.Seed == key.Seed &&
+			c.Settings == key.Settings && len(c.Values) == len(almoLosses) && len(c.Lambda) == len(almoLosses) {
 			return c
 		}
 	}
@@ -118,7 +120,8 @@ func offsetsOf(f *minimax.Fit) []float64 {
 
 // train completes a cell. offsets are what each loss reached alone with this seed and setting;
 // nil finds them.
-func (o *AlmoOptions) train(ctx context.Context, d *almoData, cell *AlmoCell, seed int, offsets []float64) error {
+func (o *AlmoOptions) train(ctx context.Context, d *almoData, cell *AlmoCell, seed int,
+	offsets []float64) error {
 	mo, err := o.model(cell.Model, cell.Chosen, offsets)
 	if err != nil {
 		return err
@@ -126,7 +129,8 @@ func (o *AlmoOptions) train(ctx context.Context, d *almoData, cell *AlmoCell, se
 	mo.Seed = cell.Seed
 	mo.Control = run.Control{Ctx: ctx}
 	if o.Watch != nil {
-		mo.Control.Recorder = run.RecorderFunc(func(row run.Row) error { o.Watch(cell.Set, cell.Model, seed, row); return nil })
+		mo.Control.Recorder = run.RecorderFunc(
+			func(row run.Row) error { o.Watch(cell.Set, cell.Model, seed, row); return nil })
 	}
 	begin := time.Now()
 	f, err := minimax.Train(d.train, mo)
@@ -173,8 +177,8 @@ func (o *AlmoOptions) train(ctx context.Context, d *almoData, cell *AlmoCell, se
 // model returns how a model is trained, but for the seed.
 func (o *AlmoOptions) model(name string, chosen *AlmoSetting, offsets []float64) (*minimax.Options, error) {
 	p := len(almoLosses)
-	mo := &minimax.Options{Beta1: o.Beta1, Hidden: o.Hidden, Passes: o.Passes, Batch: o.Batch, Gap: o.Gap, Workers: o.Workers,
-		Network: o.Network, StepW: o.StepW, StepLambda: o.StepL}
+	mo := &minimax.Options{Beta1: o.Beta1, Hidden: o.Hidden, Passes: o.Passes, Batch: o.Batch, Gap: o.Gap,
+		Workers: o.Workers, Network: o.Network, StepW: o.StepW, StepLambda: o.StepL}
 	if c := chosen; c != nil {
 		mo.Beta1, mo.StepW, mo.StepLambda, mo.Batch, mo.Passes = c.Beta1, c.StepW, c.StepLambda, c.Batch, c.Passes
 	}

@@ -15,15 +15,15 @@ import (
 // AlmoSetting are the hyper-parameters of a model of tables 5.1 and 5.2. Zero fields are the
 // defaults of package minimax, and of AlmoOptions.
 //
-// The thesis tries 50 of them on a fifth of the training rows, and says no more. Here they
-// are drawn at random, evenly in their logarithms, the first being those of AlmoOptions; what
-// counts for every model alike is the largest normalised loss on the rows held out. Of the model
-// of regrets it is the largest regret: each setting is trained on regrets from what each loss
-// reaches alone on the same part of the rows with the same setting, and judged by those from the
-// least that any setting reaches, since a penalty so large that no loss can be lowered leaves
-// nothing to regret. Models are then trained on all rows, for every seed. A
-// linear model is trained to its certified optimum whatever its steps are: the penalty alone is
-// chosen. A network's are steps of both players, penalty, minibatch and passes.
+// The thesis tries 50 of them on a fifth of the training rows, and says no more. Here they are
+// drawn at random, uniformly in their logarithms, starting with those of AlmoOptions. Every model
+// is judged by the largest normalised loss on the held-out rows. The model of regrets is judged by
+// the largest regret. Each setting is trained on regrets relative to what each loss reaches alone
+// on the same part of the rows with the same setting. It is judged by regrets relative to the least
+// that any setting reaches. Otherwise a penalty so large that no loss can be lowered would leave
+// nothing to regret. Models are then trained on all rows, for every seed. A linear model is trained
+// to its certified optimum for any steps: only the penalty is chosen. A network's are steps of both
+// players, penalty, minibatch and passes.
 type AlmoSetting struct {
 	Beta1      float64 `json:"beta1"`
 	StepW      float64 `json:"rate,omitempty"`
@@ -35,14 +35,16 @@ type AlmoSetting struct {
 func (s AlmoSetting) String() string {
 	text := fmt.Sprintf("l2 %.3g", s.Beta1)
 	if s.StepW != 0 {
-		text += fmt.Sprintf(", rate %.3g, lambda_rate %.3g, minibatches of %d, %s", s.StepW, s.StepLambda, s.Batch, plural(s.Passes, "passes"))
+		text += fmt.Sprintf(", rate %.3g, lambda_rate %.3g, minibatches of %d, %s", s.StepW, s.StepLambda, s.Batch,
+			plural(s.Passes, "passes"))
 	}
 	return text
 }
 
 // trials draws the settings to try.
 func (o *AlmoOptions) trials() []AlmoSetting {
-	list := []AlmoSetting{{Beta1: o.Beta1, StepW: o.StepW, StepLambda: o.StepL, Batch: o.Batch, Passes: o.Passes}}
+	list := []AlmoSetting{{Beta1: o.Beta1, StepW: o.StepW, StepLambda: o.StepL, Batch: o.Batch,
+		Passes: o.Passes}}
 	rng := rand.New(rand.NewPCG(o.Seed, 51))
 	between := func(lo, hi float64) float64 { return lo * math.Pow(hi/lo, rng.Float64()) }
 	passes := o.Passes
@@ -67,7 +69,8 @@ func (o *AlmoOptions) apart(d *minimax.Data) (train, held *minimax.Data, err err
 	order := rand.New(rand.NewPCG(o.Seed, 52)).Perm(d.Rows)
 	n := int(math.Round(o.Validation * float64(d.Rows)))
 	if n < 1 || n >= d.Rows {
-		return nil, nil, fmt.Errorf("a share of %v of %d rows leaves none to train on, or to choose on", o.Validation, d.Rows)
+		return nil, nil, fmt.Errorf("a share of %v of %d rows leaves none to train on, or to choose on",
+			o.Validation, d.Rows)
 	}
 	return d.Subset(order[n:]), d.Subset(order[:n]), nil
 }
@@ -75,11 +78,13 @@ func (o *AlmoOptions) apart(d *minimax.Data) (train, held *minimax.Data, err err
 // choose returns the setting of a cell's model that does best on the rows held out. Settings
 // that diverge are out. What each did is kept as a cell of its own, by Save, and in made, by
 // model and settings.
-func (o *AlmoOptions) choose(ctx context.Context, d *almoData, cell *AlmoCell, made map[string]*AlmoCell) (*AlmoSetting, error) {
+func (o *AlmoOptions) choose(ctx context.Context, d *almoData, cell *AlmoCell,
+	made map[string]*AlmoCell) (*AlmoSetting, error) {
 	var train, held *minimax.Data
 	var done []*AlmoCell
 	for i, setting := range o.trials() {
-		trial := AlmoCell{Table: cell.Table, Set: cell.Set, Model: cell.Model, Seed: cell.Seed, Settings: fmt.Sprintf("%s trial=%d", cell.Settings, i)}
+		trial := AlmoCell{Table: cell.Table, Set: cell.Set, Model: cell.Model, Seed: cell.Seed,
+			Settings: fmt.Sprintf("%s trial=%d", cell.Settings, i)}
 		trained := o.known(&trial)
 		if trained == nil {
 			if train == nil {
@@ -90,7 +95,7 @@ func (o *AlmoOptions) choose(ctx context.Context, d *almoData, cell *AlmoCell, m
 			}
 			var offsets []float64
 			if cell.Model == modelRegret {
-				offsets = o.alone(cell, i, made)
+				offsets = o.singleLosses(cell, i, made)
 			}
 			mo, err := o.model(cell.Model, &setting, offsets)
 			if err != nil {
@@ -100,7 +105,8 @@ func (o *AlmoOptions) choose(ctx context.Context, d *almoData, cell *AlmoCell, m
 			mo.Control = run.Control{Ctx: ctx}
 			if o.Watch != nil {
 				label := fmt.Sprintf("%s, setting %d of %d", cell.Model, i+1, o.Trials)
-				mo.Control.Recorder = run.RecorderFunc(func(row run.Row) error { o.Watch(cell.Set, label, 0, row); return nil })
+				mo.Control.Recorder = run.RecorderFunc(
+					func(row run.Row) error { o.Watch(cell.Set, label, 0, row); return nil })
 			}
 			begin := time.Now()
 			trial.Chosen, trial.Worst = &setting, math.MaxFloat64
@@ -119,12 +125,14 @@ func (o *AlmoOptions) choose(ctx context.Context, d *almoData, cell *AlmoCell, m
 					trial.Offsets = offsetsOf(f)
 				}
 				if trial.Worst = s.Largest; !(s.Largest < math.MaxFloat64) {
-					trial.Worst, trial.Values, trial.Own, trial.Offsets = math.MaxFloat64, make([]float64, len(almoLosses)), nil, nil
+					trial.Worst, trial.Values, trial.Own, trial.Offsets = math.MaxFloat64,
+						make([]float64, len(almoLosses)), nil, nil
 				}
 			} else if i == 0 {
 				return nil, err // the caller's own setting
 			}
-			trial.TrainRows, trial.TestRows, trial.Features, trial.Seconds = train.Rows, held.Rows, train.Features, time.Since(begin).Seconds()
+			trial.TrainRows, trial.TestRows, trial.Features, trial.Seconds = train.Rows, held.Rows, train.Features,
+				time.Since(begin).Seconds()
 			if trained = &trial; o.Save != nil {
 				if err := o.Save(trained); err != nil {
 					return nil, err
@@ -141,12 +149,13 @@ func (o *AlmoOptions) choose(ctx context.Context, d *almoData, cell *AlmoCell, m
 	return best.Chosen, nil
 }
 
-// alone returns what each loss alone reached in the trial of that number, on the rows that all
-// trials are trained on: as made, or kept. It is nil where a single loss has no such trial.
-func (o *AlmoOptions) alone(cell *AlmoCell, trial int, made map[string]*AlmoCell) []float64 {
+// singleLosses returns what each loss reached by itself in the trial of that number, new or known,
+// on the rows that all trials are trained on. It is nil where a single loss has no such trial.
+func (o *AlmoOptions) singleLosses(cell *AlmoCell, trial int, made map[string]*AlmoCell) []float64 {
 	var offsets []float64
 	for k, l := range almoLosses {
-		key := AlmoCell{Table: cell.Table, Set: cell.Set, Model: modelOnly + l, Seed: cell.Seed, Settings: fmt.Sprintf("%s trial=%d", o.settings(modelOnly+l), trial)}
+		key := AlmoCell{Table: cell.Table, Set: cell.Set, Model: modelOnly + l, Seed: cell.Seed,
+			Settings: fmt.Sprintf("%s trial=%d", o.settings(modelOnly+l), trial)}
 		c := made[key.Model+" "+key.Settings]
 		if c == nil {
 			c = o.known(&key)

@@ -42,9 +42,8 @@ type CheapOptions struct {
 	Done      func(*CheapCell)
 }
 
-// CheapTables are the experiments of "Structured learning from cheap data", in kind: learners
-// on complete annotations; the annotated fraction; planes kept and coarse beginnings; active
-// learning; transfer.
+// CheapTables are experiments after "Structured learning from cheap data": learners on complete
+// annotations; the annotated fraction; kept planes and coarse starts; active learning; transfer.
 var CheapTables = []string{"t1", "t2", "t3", "t4", "t5"}
 
 // CheapCell is one fit.
@@ -95,14 +94,16 @@ func Cheap(ctx context.Context, tasks []CheapTask, o CheapOptions) (*CheapReport
 	}
 	for _, t := range o.Tables {
 		if !slices.Contains(CheapTables, t) {
-			return nil, fmt.Errorf("experiment: there is no table %q; there are %s", t, strings.Join(CheapTables, ", "))
+			return nil, fmt.Errorf("experiment: there is no table %q; there are %s", t,
+				strings.Join(CheapTables, ", "))
 		}
 	}
 	r := &CheapReport{}
 	for k := range tasks {
 		for seed := range o.Seeds {
 			c := &cheapRun{ctx: ctx, task: &tasks[k], o: &o, seed: seed, report: r,
-				settings: fmt.Sprintf("seed=%d sentences=%d of=%d test=%d lambda=%v", o.Seed, o.Sentences, len(tasks[k].Train), len(tasks[k].Test), o.Lambda)}
+				settings: fmt.Sprintf("seed=%d sentences=%d of=%d test=%d lambda=%v", o.Seed, o.Sentences,
+					len(tasks[k].Train), len(tasks[k].Test), o.Lambda)}
 			if err := c.run(); err != nil {
 				return nil, fmt.Errorf("%s, seed %d: %w", tasks[k].Name, seed+1, err)
 			}
@@ -136,9 +137,11 @@ func (c *cheapRun) fit(table, method string, fraction float64, do func(cell *Che
 	if c.ctx.Err() != nil {
 		return context.Cause(c.ctx)
 	}
-	cell := CheapCell{Task: c.task.Name, Table: table, Method: method, Fraction: fraction, Seed: c.seed + 1, Settings: c.settings}
+	cell := CheapCell{Task: c.task.Name, Table: table, Method: method, Fraction: fraction, Seed: c.seed + 1,
+		Settings: c.settings}
 	for _, k := range c.o.Known {
-		if k.Task == cell.Task && k.Table == table && k.Method == method && k.Fraction == fraction && k.Seed == cell.Seed && k.Settings == cell.Settings {
+		if k.Task == cell.Task && k.Table == table && k.Method == method && k.Fraction == fraction &&
+			k.Seed == cell.Seed && k.Settings == cell.Settings {
 			c.report.Cells = append(c.report.Cells, k)
 			return nil
 		}
@@ -175,7 +178,7 @@ type tagging struct {
 	s *sequence.Space
 }
 
-// prepare numbers examples of which some labels may be "".
+// prepare numbers examples; some labels may be "".
 func (c *cheapRun) prepare(examples []sequence.Example) (*tagging, error) {
 	p, err := sequence.Prepare(examples, c.options())
 	if err != nil {
@@ -186,7 +189,8 @@ func (c *cheapRun) prepare(examples []sequence.Example) (*tagging, error) {
 }
 
 func (c *cheapRun) options() *sequence.TrainOptions {
-	return &sequence.TrainOptions{Partial: true, Templates: c.task.Templates, MinCount: c.task.MinCount, Observed: false, Labels: c.labels, Workers: c.o.Workers, Control: *c.control()}
+	return &sequence.TrainOptions{Partial: true, Templates: c.task.Templates, MinCount: c.task.MinCount,
+		Observed: false, Labels: c.labels, Workers: c.o.Workers, Control: *c.control()}
 }
 
 // wrong returns the percentage of tokens that a model labels wrong.
@@ -307,7 +311,8 @@ func (c *cheapRun) run() error {
 }
 
 // sequences fits a model of package sequence.
-func (c *cheapRun) sequences(table, method string, fraction float64, examples []sequence.Example, change func(o *sequence.TrainOptions)) error {
+func (c *cheapRun) sequences(table, method string, fraction float64, examples []sequence.Example,
+	change func(o *sequence.TrainOptions)) error {
 	return c.fit(table, method, fraction, func(cell *CheapCell) error {
 		o := c.options()
 		o.L2 = c.l2 * float64(len(examples))
@@ -324,7 +329,8 @@ func (c *cheapRun) sequences(table, method string, fraction float64, examples []
 }
 
 // margin fits a learner of package margin.
-func (c *cheapRun) margin(table, method string, fraction float64, examples []sequence.Example, train func(s *sequence.Space, data []space.Sample[int, []int]) (*margin.Linear, float64, error)) error {
+func (c *cheapRun) margin(table, method string, fraction float64, examples []sequence.Example,
+	train func(s *sequence.Space, data []space.Sample[int, []int]) (*margin.Linear, float64, error)) error {
 	return c.fit(table, method, fraction, func(cell *CheapCell) error {
 		p, err := c.prepare(examples)
 		if err != nil {
@@ -342,40 +348,44 @@ func (c *cheapRun) margin(table, method string, fraction float64, examples []seq
 
 // complete is T1: learners on complete annotations.
 func (c *cheapRun) complete() error {
-	if err := c.sequences("t1", "local classifier", 100, c.train, func(o *sequence.TrainOptions) { o.Order = 1 }); err != nil {
+	if err := c.sequences("t1", "local classifier", 100, c.train,
+		func(o *sequence.TrainOptions) { o.Order = 1 }); err != nil {
 		return err
 	}
-	if err := c.margin("t1", "perceptron", 100, c.train, func(s *sequence.Space, data []space.Sample[int, []int]) (*margin.Linear, float64, error) {
-		m, _, err := margin.Perceptron(s, data, &margin.PerceptronOptions{Averaged: true, Passes: 15}, c.control())
-		return m, 0, err
-	}); err != nil {
+	if err := c.margin("t1", "perceptron", 100, c.train,
+		func(s *sequence.Space, data []space.Sample[int, []int]) (*margin.Linear, float64, error) {
+			m, _, err := margin.Perceptron(s, data, &margin.PerceptronOptions{Averaged: true, Passes: 15}, c.control())
+			return m, 0, err
+		}); err != nil {
 		return err
 	}
 	if err := c.sequences("t1", "crf", 100, c.train, func(o *sequence.TrainOptions) {}); err != nil {
 		return err
 	}
-	if err := c.sequences("t1", "smooth max-margin", 100, c.train, func(o *sequence.TrainOptions) { o.Kind, o.L2 = sequence.MaxMargin, c.lambda*float64(len(c.train)) }); err != nil {
+	if err := c.sequences("t1", "smooth max-margin", 100, c.train,
+		func(o *sequence.TrainOptions) { o.Kind, o.L2 = sequence.MaxMargin, c.lambda*float64(len(c.train)) }); err != nil {
 		return err
 	}
 	for _, norm := range []string{"l1", "l2"} {
 		if norm == "l1" && c.weightsOf > 2000 {
 			continue // its linear programs take planes² · weights
 		}
-		if err := c.margin("t1", "max-margin "+norm, 100, c.train, func(s *sequence.Space, data []space.Sample[int, []int]) (*margin.Linear, float64, error) {
-			o := c.margins(c.lambda)
-			if o.Norm = norm; norm == "l1" {
-				// A penalty of the same size for weights of about 0.2.
-				o.Lambda = c.lambda / 10
-				o.Gap, o.Keep, o.Pull = 3*cheapGap, 60, 0.8
-			}
-			control := c.control()
-			control.Stop.Iterations = 200 // l1 swings: see the objective for how far it came
-			m, r, err := margin.MaxMargin(s, data, &o, control)
-			if err != nil {
-				return nil, 0, err
-			}
-			return m, r.F, nil
-		}); err != nil {
+		if err := c.margin("t1", "max-margin "+norm, 100, c.train,
+			func(s *sequence.Space, data []space.Sample[int, []int]) (*margin.Linear, float64, error) {
+				o := c.margins(c.lambda)
+				if o.Norm = norm; norm == "l1" {
+					// A penalty of the same size for weights of about 0.2.
+					o.Lambda = c.lambda / 10
+					o.Gap, o.Keep, o.Pull = 3*cheapGap, 60, 0.8
+				}
+				control := c.control()
+				control.Stop.Iterations = 200 // l1 swings: see the objective for how far it came
+				m, r, err := margin.MaxMargin(s, data, &o, control)
+				if err != nil {
+					return nil, 0, err
+				}
+				return m, r.F, nil
+			}); err != nil {
 			return err
 		}
 	}
@@ -384,33 +394,37 @@ func (c *cheapRun) complete() error {
 
 // fraction is T2: error against the annotated fraction of tokens.
 func (c *cheapRun) fraction() error {
-	if err := c.margin("t2", "all annotated", 100, c.train, func(s *sequence.Space, data []space.Sample[int, []int]) (*margin.Linear, float64, error) {
-		m, r, err := margin.MaxMargin(s, data, ptr(c.margins(c.lambda)), c.control())
-		if err != nil {
-			return nil, 0, err
-		}
-		return m, r.F, nil
-	}); err != nil {
+	if err := c.margin("t2", "all annotated", 100, c.train,
+		func(s *sequence.Space, data []space.Sample[int, []int]) (*margin.Linear, float64, error) {
+			m, r, err := margin.MaxMargin(s, data, ptr(c.margins(c.lambda)), c.control())
+			if err != nil {
+				return nil, 0, err
+			}
+			return m, r.F, nil
+		}); err != nil {
 		return err
 	}
 	for _, f := range t2Fractions {
 		examples := masked(c.train, f, c.rng(2))
-		if err := c.margin("t2", "bridge", f, examples, func(s *sequence.Space, data []space.Sample[int, []int]) (*margin.Linear, float64, error) {
-			m, r, err := margin.Partial(s, data, &margin.PartialOptions{Options: c.margins(c.lambda)}, c.control())
-			if err != nil {
-				return nil, 0, err
-			}
-			return m, r.F, nil
-		}); err != nil {
+		if err := c.margin("t2", "bridge", f, examples,
+			func(s *sequence.Space, data []space.Sample[int, []int]) (*margin.Linear, float64, error) {
+				m, r, err := margin.Partial(s, data, &margin.PartialOptions{Options: c.margins(c.lambda)}, c.control())
+				if err != nil {
+					return nil, 0, err
+				}
+				return m, r.F, nil
+			}); err != nil {
 			return err
 		}
-		if err := c.margin("t2", "perceptron", f, examples, func(s *sequence.Space, data []space.Sample[int, []int]) (*margin.Linear, float64, error) {
-			m, r, err := margin.Perceptron(s, data, &margin.PerceptronOptions{Averaged: true, Passes: 15}, c.control())
-			if err != nil {
-				return nil, 0, err
-			}
-			return m, r.F, nil
-		}); err != nil {
+		if err := c.margin("t2", "perceptron", f, examples,
+			func(s *sequence.Space, data []space.Sample[int, []int]) (*margin.Linear, float64, error) {
+				m, r, err := margin.Perceptron(s, data, &margin.PerceptronOptions{Averaged: true, Passes: 15},
+					c.control())
+				if err != nil {
+					return nil, 0, err
+				}
+				return m, r.F, nil
+			}); err != nil {
 			return err
 		}
 		if err := c.sequences("t2", "likelihood", f, examples, func(o *sequence.TrainOptions) {}); err != nil {
@@ -434,13 +448,15 @@ func (c *cheapRun) recycling() error {
 		name            string
 		forget, precise bool
 	}{{"both", false, false}, {"recycling", false, true}, {"adaptive", true, false}, {"neither", true, true}} {
-		if err := c.margin("t3", v.name, 25, examples, func(s *sequence.Space, data []space.Sample[int, []int]) (*margin.Linear, float64, error) {
-			m, r, err := margin.Partial(s, data, &margin.PartialOptions{Options: o, Forget: v.forget, Precise: v.precise}, c.control())
-			if err != nil {
-				return nil, 0, err
-			}
-			return m, r.F, nil
-		}); err != nil {
+		if err := c.margin("t3", v.name, 25, examples,
+			func(s *sequence.Space, data []space.Sample[int, []int]) (*margin.Linear, float64, error) {
+				m, r, err := margin.Partial(s, data, &margin.PartialOptions{Options: o, Forget: v.forget,
+					Precise: v.precise}, c.control())
+				if err != nil {
+					return nil, 0, err
+				}
+				return m, r.F, nil
+			}); err != nil {
 			return err
 		}
 	}
@@ -479,7 +495,8 @@ func (c *cheapRun) active() error {
 }
 
 // ask runs active learning up to a share of the pool.
-func (c *cheapRun) ask(cell *CheapCell, hidden []sequence.Example, measure margin.Measure, percent float64, combined **CheapCell) error {
+func (c *cheapRun) ask(cell *CheapCell, hidden []sequence.Example, measure margin.Measure, percent float64,
+	combined **CheapCell) error {
 	p, err := c.prepare(hidden)
 	if err != nil {
 		return err
@@ -495,7 +512,8 @@ func (c *cheapRun) ask(cell *CheapCell, hidden []sequence.Example, measure margi
 	}
 	begin := time.Now()
 	var annotator margin.Annotator[[]int] = answers
-	o := &margin.ActiveOptions{Measure: string(measure), Queries: max(1, int(percent/100*float64(len(pool)))), Averaged: true, Threshold: -1, Window: min(80, len(pool)/5+2), Seed: uint64(c.seed + 1)}
+	o := &margin.ActiveOptions{Measure: string(measure), Queries: max(1, int(percent/100*float64(len(pool)))),
+		Averaged: true, Threshold: -1, Window: min(80, len(pool)/5+2), Seed: uint64(c.seed + 1)}
 	r, _, err := margin.Active(p.s, pool, nil, annotator, o, c.control())
 	if err != nil {
 		return err
@@ -536,7 +554,8 @@ func (c *cheapRun) transfer() error {
 	source, target, test := c.train[:n], shifted(c.train[n:]), shifted(c.task.Test)
 	examples := append(slices.Clone(source), target...)
 	var p *tagging
-	one := func(method string, f float64, train func(data []space.Sample[int, []int], some int) (*margin.Linear, error)) error {
+	one := func(method string, f float64, train func(data []space.Sample[int, []int],
+		some int) (*margin.Linear, error)) error {
 		return c.fit("t5", method, f, func(cell *CheapCell) error {
 			var err error
 			if p == nil {
@@ -557,24 +576,38 @@ func (c *cheapRun) transfer() error {
 		m, _, err := margin.MaxMargin(p.s, data, ptr(c.margins(c.lambda)), c.control())
 		return m, err
 	}
-	if err := one("all source", 0, func(d []space.Sample[int, []int], _ int) (*margin.Linear, error) { return maxMargin(d[:n]) }); err != nil {
+	if err := one("all source", 0, func(d []space.Sample[int, []int], _ int) (*margin.Linear,
+		error) {
+		return maxMargin(d[:n])
+	}); err != nil {
 		return err
 	}
-	if err := one("all target", 100, func(d []space.Sample[int, []int], _ int) (*margin.Linear, error) { return maxMargin(d[n:]) }); err != nil {
+	if err := one("all target", 100, func(d []space.Sample[int, []int], _ int) (*margin.Linear,
+		error) {
+		return maxMargin(d[n:])
+	}); err != nil {
 		return err
 	}
 	for _, f := range t5Fractions {
-		if err := one("partial target", f, func(d []space.Sample[int, []int], some int) (*margin.Linear, error) { return maxMargin(d[n : n+some]) }); err != nil {
+		if err := one("partial target", f, func(d []space.Sample[int, []int], some int) (*margin.Linear,
+			error) {
+			return maxMargin(d[n : n+some])
+		}); err != nil {
 			return err
 		}
-		if err := one("union", f, func(d []space.Sample[int, []int], some int) (*margin.Linear, error) { return maxMargin(d[:n+some]) }); err != nil {
+		if err := one("union", f, func(d []space.Sample[int, []int], some int) (*margin.Linear,
+			error) {
+			return maxMargin(d[:n+some])
+		}); err != nil {
 			return err
 		}
 		if err := one("transfer", f, func(d []space.Sample[int, []int], some int) (*margin.Linear, error) {
 			// The published ratios of penalties: 0.5 and 2.5 beside 1 of the union. Weights by
 			// size make the limit of a large rho the union.
 			share := float64(n) / float64(n+some)
-			_, per, _, err := margin.Transfer(p.s, [][]space.Sample[int, []int]{d[:n], d[n : n+some]}, &margin.TransferOptions{Lambda: 0.5 * c.lambda, Rho: 2.5 * c.lambda, Gap: cheapGap, Weights: []float64{share, 1 - share}}, c.control())
+			_, per, _, err := margin.Transfer(p.s, [][]space.Sample[int, []int]{d[:n], d[n : n+some]},
+				&margin.TransferOptions{Lambda: 0.5 * c.lambda, Rho: 2.5 * c.lambda, Gap: cheapGap,
+					Weights: []float64{share, 1 - share}}, c.control())
 			if err != nil {
 				return nil, err
 			}
@@ -635,9 +668,9 @@ func (r *CheapReport) Means() []CheapMean {
 	return out
 }
 
-// Reaching returns, for the methods of t3 of a task, the mean over seeds of inferences within
-// outer steps until the objective is within 1 % of what "neither" ends with; NaN where a seed
-// did not come there.
+// Reaching returns, for the methods of t3 of a task, the mean over seeds of the inferences within
+// outer steps until the objective is within 1 % of the final value of "neither". It is NaN where a
+// seed did not reach that.
 func (r *CheapReport) Reaching(task string) map[string]float64 {
 	goal := map[int]float64{}
 	for _, c := range r.Cells {
@@ -696,13 +729,15 @@ func (r *CheapReport) WriteTable(w io.Writer) error {
 				fmt.Fprintln(t)
 			}
 			last = key
-			fmt.Fprintf(t, "%s, %s\t%%\terror %%\t±\tseconds\tinferences\tobjective\tplanes\tsettled at %%\n", m.Task, strings.ToUpper(m.Table))
+			fmt.Fprintf(t, "%s, %s\t%%\terror %%\t±\tseconds\tinferences\tobjective\tplanes\tsettled at %%\n", m.Task,
+				strings.ToUpper(m.Table))
 		}
 		settled := ""
 		if m.Stop > 0 {
 			settled = fmt.Sprintf("%.0f", m.Stop)
 		}
-		fmt.Fprintf(t, "%s\t%g\t%.2f\t%.2f\t%.2f\t%.0f\t%.4g\t%.0f\t%s\n", m.Method, m.Fraction, m.Error, m.Deviation, m.Seconds, m.Calls, m.J, m.Planes, settled)
+		fmt.Fprintf(t, "%s\t%g\t%.2f\t%.2f\t%.2f\t%.0f\t%.4g\t%.0f\t%s\n", m.Method, m.Fraction, m.Error,
+			m.Deviation, m.Seconds, m.Calls, m.J, m.Planes, settled)
 	}
 	if before.Table == "t3" {
 		reaching(before.Task)
@@ -713,10 +748,12 @@ func (r *CheapReport) WriteTable(w io.Writer) error {
 // WriteCSV writes all cells.
 func (r *CheapReport) WriteCSV(w io.Writer) error {
 	t := csv.NewWriter(w)
-	t.Write([]string{"task", "table", "method", "fraction", "seed", "error", "seconds", "inferences", "objective", "planes", "settled"})
+	t.Write([]string{"task", "table", "method", "fraction", "seed", "error", "seconds", "inferences",
+		"objective", "planes", "settled"})
 	f := func(v float64) string { return strconv.FormatFloat(v, 'g', 8, 64) }
 	for _, c := range r.Cells {
-		t.Write([]string{c.Task, c.Table, c.Method, f(c.Fraction), strconv.Itoa(c.Seed), f(c.Error), f(c.Seconds), strconv.Itoa(c.Calls), f(c.J), strconv.Itoa(c.Planes), f(c.Stop)})
+		t.Write([]string{c.Task, c.Table, c.Method, f(c.Fraction), strconv.Itoa(c.Seed), f(c.Error), f(c.Seconds),
+			strconv.Itoa(c.Calls), f(c.J), strconv.Itoa(c.Planes), f(c.Stop)})
 	}
 	t.Flush()
 	return t.Error()
@@ -762,21 +799,24 @@ func CheapGenerator(train, test int, seed uint64) CheapTask {
 			for range 5 + rng.IntN(11) {
 				y = draw(chain[y])
 				e.Labels = append(e.Labels, "L"+strconv.Itoa(y))
-				e.Attributes = append(e.Attributes, []sequence.Attribute{{Name: "w" + strconv.Itoa(draw(emit[y])), Value: 1}, {Name: "v" + strconv.Itoa(draw(emit[y])/8), Value: 1}})
+				e.Attributes = append(e.Attributes, []sequence.Attribute{
+					{Name: "w" + strconv.Itoa(draw(emit[y])), Value: 1},
+					{Name: "v" + strconv.Itoa(draw(emit[y])/8), Value: 1}})
 			}
 			out = append(out, e)
 		}
 		return out
 	}
-	return CheapTask{Name: "generator", Train: sentences(train), Test: sentences(test), MinCount: 1, Shift: func(e *sequence.Example, rng *rand.Rand) {
-		// The other domain has other words for a third of what it says.
-		e.Attributes = slices.Clone(e.Attributes)
-		for t, row := range e.Attributes {
-			row = slices.Clone(row)
-			if v, err := strconv.Atoi(row[0].Name[1:]); err == nil && v%3 == 0 {
-				row[0].Name = "w" + strconv.Itoa((v+37)%words)
+	return CheapTask{Name: "generator", Train: sentences(train), Test: sentences(test), MinCount: 1,
+		Shift: func(e *sequence.Example, rng *rand.Rand) {
+			// The other domain has other words for a third of what it says.
+			e.Attributes = slices.Clone(e.Attributes)
+			for t, row := range e.Attributes {
+				row = slices.Clone(row)
+				if v, err := strconv.Atoi(row[0].Name[1:]); err == nil && v%3 == 0 {
+					row[0].Name = "w" + strconv.Itoa((v+37)%words)
+				}
+				e.Attributes[t] = row
 			}
-			e.Attributes[t] = row
-		}
-	}}
+		}}
 }

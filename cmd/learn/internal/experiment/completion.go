@@ -23,17 +23,18 @@ type CompletionSheet struct {
 	Images [][]float64 // of the first row, then the second, ...: side² greys from 0 to 1
 }
 
-// Completion predicts the lower half of images of digits from the upper, table 2 of Ciliberto,
-// Rudi and Rosasco: 1000 images to train on, balanced over digits, 5000 to test. Lower halves
-// are histograms of 128 bins. Algorithm 1 decodes the squared Hellinger loss; kernel ridge
-// regression predicts the mean, cut at 0 and scaled; kernel dependency estimation climbs the
-// Gaussian kernel of the outputs. Measures: the Gaussian loss, the squared Hellinger loss, and
-// the error of a digit classifier on the completed images.
+// Completion predicts the lower half of images of digits from the upper, as in table 2 of
+// Ciliberto, Rudi and Rosasco. 1000 images, balanced over digits, are for training, 5000 for
+// testing. Lower halves are histograms of 128 bins. Algorithm 1 decodes the squared Hellinger loss.
+// Kernel ridge regression predicts the mean, cut at 0 and scaled. Kernel dependency estimation
+// climbs the Gaussian kernel of the outputs. Measures: the Gaussian loss, the squared Hellinger
+// loss, and the error of a digit classifier on the completed images.
 //
 // Each method has its own kernel width and penalty, by five-fold cross-validation under the
 // Hellinger loss, dependency estimation under the Gaussian one. The width of the Gaussian
 // loss, which the paper does not give, is the median distance of the outputs.
-func Completion(ctx context.Context, data fs.FS, o *PredictionOptions, sheet *CompletionSheet) (*PredictionReport, error) {
+func Completion(ctx context.Context, data fs.FS, o *PredictionOptions,
+	sheet *CompletionSheet) (*PredictionReport, error) {
 	d := folder{data}
 	const file = "usps/usps-11000.csv.gz"
 	if err := d.need("completion", []string{file}); err != nil {
@@ -45,7 +46,8 @@ func Completion(ctx context.Context, data fs.FS, o *PredictionOptions, sheet *Co
 	}
 	c := &completion{side: 16, digits: len(x.Classes), workers: o.Workers, sheet: sheet}
 	if len(x.Columns) != c.side*c.side {
-		return nil, fmt.Errorf("experiment: %s has %d columns; there must be %d pixels", file, len(x.Columns), c.side*c.side)
+		return nil, fmt.Errorf("experiment: %s has %d columns; there must be %d pixels", file,
+			len(x.Columns), c.side*c.side)
 	}
 	for i := range x.Rows {
 		row, sum := make([]float64, len(x.Columns)), 0.0
@@ -64,12 +66,15 @@ func Completion(ctx context.Context, data fs.FS, o *PredictionOptions, sheet *Co
 	if o.Quick {
 		c.train, c.test, c.judges, c.climbed, repetitions = 200, 200, 400, 30, 3
 	}
-	r, err := o.repeat(ctx, "Image completion on USPS", []string{"Gaussian loss", "squared Hellinger", "classifier error"}, []string{fmt.Sprintf("%d training images", c.train)}, repetitions,
+	r, err := o.repeat(ctx, "Image completion on USPS",
+		[]string{"Gaussian loss", "squared Hellinger", "classifier error"},
+		[]string{fmt.Sprintf("%d training images", c.train)}, repetitions,
 		func(ctx context.Context, _ string, rng *rand.Rand) ([]PredictionMethod, error) {
 			return c.trial(ctx, rng)
 		})
 	if err == nil {
-		r.Notes = append(r.Notes, "Settings by repetition are in the CSV. The last row is the classifier on the true images.")
+		r.Notes = append(r.Notes, "Settings by repetition are in the CSV. The last row is the classifier on the "+
+			"true images.")
 	}
 	return r, err
 }
@@ -115,14 +120,15 @@ func (c *completion) draw(rng *rand.Rand) (train, test, judge []int, err error) 
 		}
 	}
 	if len(train) < each*c.digits || len(rest) < c.test+c.judges {
-		return nil, nil, nil, fmt.Errorf("there are %d images; %d are needed", len(c.images), c.train+c.test+c.judges)
+		return nil, nil, nil, fmt.Errorf("there are %d images; %d are needed", len(c.images),
+			c.train+c.test+c.judges)
 	}
 	return train, rest[:c.test], rest[c.test:][:c.judges], nil
 }
 
 var (
-	completionWidths  = []float64{0.3, 0.4, 0.5, 0.7} // of the median distance of the inputs
-	completionLambdas = []float64{3e-5, 1e-4, 3e-4, 1e-3, 3e-3}
+	completionWidths  = []float64{0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7} // of the median distance of the inputs
+	completionLambdas = []float64{3e-5, 1e-4, 1.7e-4, 3e-4, 5.5e-4, 1e-3, 1.7e-3, 3e-3}
 )
 
 func (c *completion) trial(ctx context.Context, rng *rand.Rand) ([]PredictionMethod, error) {
@@ -187,7 +193,8 @@ func (c *completion) trial(ctx context.Context, rng *rand.Rand) ([]PredictionMet
 			return nil, err
 		}
 		for _, lambda := range completionLambdas {
-			w, err := structured.NewWeights(k, x, gram, lambda, nil, &structured.WeightOptions{Options: kernel.Options{Ctx: ctx, Workers: c.workers}})
+			w, err := structured.NewWeights(k, x, gram, lambda, nil,
+				&structured.WeightOptions{Options: kernel.Options{Ctx: ctx, Workers: c.workers}})
 			if err != nil {
 				return nil, err
 			}
@@ -222,7 +229,8 @@ func (c *completion) trial(ctx context.Context, rng *rand.Rand) ([]PredictionMet
 	}
 	for m := range methods {
 		k := kernel.Kernel[*kernel.Matrix](kernel.Vector{Kind: kernel.Gaussian, Width: best[m].width * median})
-		w, err := structured.NewWeights(k, x, nil, best[m].lambda, nil, &structured.WeightOptions{Options: kernel.Options{Ctx: ctx, Workers: c.workers}})
+		w, err := structured.NewWeights(k, x, nil, best[m].lambda, nil,
+			&structured.WeightOptions{Options: kernel.Options{Ctx: ctx, Workers: c.workers}})
 		if err != nil {
 			return nil, err
 		}
@@ -245,7 +253,8 @@ func (c *completion) trial(ctx context.Context, rng *rand.Rand) ([]PredictionMet
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, PredictionMethod{methods[m].name, []float64{g, h, wrong}, fmt.Sprintf("width=%g lambda=%g", best[m].width, best[m].lambda)})
+		out = append(out, PredictionMethod{methods[m].name, []float64{g, h, wrong},
+			fmt.Sprintf("width=%g lambda=%g", best[m].width, best[m].lambda)})
 		if show {
 			c.show(methods[m].name, testRows, p)
 		}
@@ -261,7 +270,8 @@ type completionMethod struct {
 	predict func(alpha []float64) ([]float64, error)
 }
 
-func (c *completion) predict(ctx context.Context, m *completionMethod, alpha []float64, queries int) ([][]float64, error) {
+func (c *completion) predict(ctx context.Context, m *completionMethod, alpha []float64,
+	queries int) ([][]float64, error) {
 	n := c.train / c.digits * c.digits
 	out := make([][]float64, queries)
 	err := eachOf(ctx, c.workers, queries, func(i int) (err error) {
@@ -306,7 +316,8 @@ const lowerMass = 32
 
 // classifier trains kernel ridge regression of the digits on other images, and returns what
 // judges completed ones.
-func (c *completion) classifier(ctx context.Context, rows []int) (func(context.Context, []int, [][]float64) (float64, error), error) {
+func (c *completion) classifier(ctx context.Context,
+	rows []int) (func(context.Context, []int, [][]float64) (float64, error), error) {
 	_, y := c.half(rows)
 	x := c.whole(rows, y)
 	median, err := kernel.MedianDistance(x, kernel.Gaussian, nil, 0, 1)
@@ -337,7 +348,8 @@ func (c *completion) classifier(ctx context.Context, rows []int) (func(context.C
 			return 0, err
 		}
 		score := make([]float64, len(test)*c.digits)
-		gemm.Gemm(c.workers, blas.NoTrans, blas.NoTrans, len(test), c.digits, n, 1, cross, n, weights, c.digits, 0, score, c.digits)
+		gemm.Gemm(c.workers, blas.NoTrans, blas.NoTrans, len(test), c.digits, n, 1, cross, n, weights, c.digits,
+			0, score, c.digits)
 		wrong := 0
 		for r, i := range test {
 			row, best := score[r*c.digits:][:c.digits], 0
@@ -384,13 +396,16 @@ func (s *CompletionSheet) WriteSVG(w io.Writer) error {
 		for k := range per {
 			image := s.Images[r*per+k]
 			x0, y0 := k*size+margin, top+text
-			fmt.Fprintf(out, `<rect x="%d" y="%d" width="%d" height="%d" fill="black"/>`+"\n", x0, y0, s.Side*cell, s.Side*cell)
+			fmt.Fprintf(out, `<rect x="%d" y="%d" width="%d" height="%d" fill="black"/>`+"\n", x0, y0,
+				s.Side*cell, s.Side*cell)
 			for p, v := range image {
 				if g := int(math.Round(255 * math.Min(1, math.Max(0, v)))); g > 0 {
-					fmt.Fprintf(out, `<rect x="%d" y="%d" width="%d" height="%d" fill="#%02x%02x%02x"/>`+"\n", x0+p%s.Side*cell, y0+p/s.Side*cell, cell, cell, g, g, g)
+					fmt.Fprintf(out, `<rect x="%d" y="%d" width="%d" height="%d" fill="#%02x%02x%02x"/>`+"\n",
+						x0+p%s.Side*cell, y0+p/s.Side*cell, cell, cell, g, g, g)
 				}
 			}
-			fmt.Fprintf(out, `<line x1="%d" y1="%d" x2="%d" y2="%d" stroke="#e69f00"/>`+"\n", x0, y0+s.Side*cell/2, x0+s.Side*cell, y0+s.Side*cell/2)
+			fmt.Fprintf(out, `<line x1="%d" y1="%d" x2="%d" y2="%d" stroke="#e69f00"/>`+"\n", x0, y0+s.Side*cell/2,
+				x0+s.Side*cell, y0+s.Side*cell/2)
 		}
 	}
 	fmt.Fprintln(out, "</svg>")

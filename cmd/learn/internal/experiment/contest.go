@@ -69,9 +69,9 @@ type Outcome struct {
 type Contest struct {
 	Entries []Entry
 	Measure Measure
-	// Refit has the model of the constants chosen fitted once more, to the training and
-	// held-out examples together, and tests that one: right where the held-out ones were
-	// set apart of the training examples.
+	// Refit fits the model of the chosen constants again, to the training and held-out examples
+	// together, and tests that one. Use it where the held-out examples were part of the training
+	// examples.
 	Refit   bool
 	Workers int // fits at the same time; zero is 1. Results do not depend on it
 	// Fitted, if not nil, is called after each fit by any goroutine, with the number
@@ -79,14 +79,13 @@ type Contest struct {
 	Fitted func(trial int, e *Entry, c Constants, heldout float64, fits int)
 }
 
-// Run fits every entry with each of its constants to the training examples of
-// each trial, takes the constants with the least mean measure on the held-out ones
-// (the first of equals), and tests that model. The result is indexed by trial and
-// entry.
+// Run fits every entry with each of its constants to the training examples of each trial. It takes
+// the constants with the least mean measure on the held-out examples (the first among equals), and
+// tests that model. The result is indexed by trial and entry.
 //
-// An entry of the kind Risk without Init starts from the model that the first
-// CrossEntropy entry chose, and is fitted after it: from the one that has not seen the
-// held-out examples while it chooses, from the other when it is fitted once more.
+// An entry of the kind Risk without Init starts from the model that the first CrossEntropy entry
+// chose, and is fitted after it. While choosing, it starts from the model that has not seen the
+// held-out examples; when fitted again, from the other.
 func (c *Contest) Run(ctx context.Context, trials []Trial) ([][]Outcome, error) {
 	first := -1 // the cross-entropy entry that risk starts from
 	for i := range c.Entries {
@@ -197,7 +196,8 @@ func (c *Contest) refit(ctx context.Context, trials []Trial, out [][]Outcome, fi
 				chosen.Values, chosen.Predictions, err = test(f.model, trial.Test, c.Measure)
 			}
 			if err != nil {
-				return fmt.Errorf("experiment: trial %d, %s with %v, on all training examples: %w", t+1, e.Name, chosen.Chosen, err)
+				return fmt.Errorf("experiment: trial %d, %s with %v, on all training examples: %w", t+1, e.Name,
+					chosen.Chosen, err)
 			}
 			if c.Fitted != nil {
 				c.Fitted(t, e, chosen.Chosen, chosen.Heldout, all)
@@ -218,7 +218,8 @@ type fit struct {
 	converged bool
 }
 
-func (f *fit) fit(ctx context.Context, t *Trial, o sequence.TrainOptions, k Constants, measure Measure) error {
+func (f *fit) fit(ctx context.Context, t *Trial, o sequence.TrainOptions, k Constants,
+	measure Measure) error {
 	o.L2, o.Gamma, o.Workers = k.L2, k.Gamma, 1
 	if o.L2 == 0 {
 		o.L2 = -1

@@ -17,17 +17,19 @@ import (
 	"github.com/tropica-fst/tropica/losses"
 )
 
-// Correction restores strings from noisy ones: y is a random string of 8 to 12 of four letters,
-// x is y with random edits at rate 0.2. The kernel counts 1- to 3-grams, the loss is the edit
-// distance. Candidates are the strings within two edits of x whose bigrams occurred in
-// training. Methods of decoding are compared by what they find and prove; identity and the
-// output of the nearest training input stand beside them.
+// Correction restores strings from noisy ones. y is a random string of 8 to 12 letters out of four,
+// and x is y with random edits at rate 0.2. The kernel counts 1- to 3-grams, the loss is the edit
+// distance. Candidates are the strings within two edits of x whose bigrams occurred in training.
+// Methods of decoding are compared by what they find and prove, and with the identity and the
+// output of the nearest training input.
 func Correction(ctx context.Context, o *PredictionOptions) (*PredictionReport, error) {
 	train, test, repetitions := 300, 60, 10
 	if o.Quick {
 		train, test, repetitions = 60, 8, 2
 	}
-	return o.repeat(ctx, "Correction of random strings", []string{"edits", "F above the best found", "gap", "exact, %", "strings tried"}, []string{fmt.Sprintf("%d training strings", train)}, repetitions,
+	return o.repeat(ctx, "Correction of random strings",
+		[]string{"edits", "F above the best found", "gap", "exact, %", "strings tried"},
+		[]string{fmt.Sprintf("%d training strings", train)}, repetitions,
 		func(ctx context.Context, _ string, rng *rand.Rand) ([]PredictionMethod, error) {
 			return correctionTrial(ctx, train, test, rng, o.Workers)
 		})
@@ -54,7 +56,8 @@ func noisy(y []int, rate float64, alphabet int, rng *rand.Rand) []int {
 	return x
 }
 
-func correctionTrial(ctx context.Context, train, test int, rng *rand.Rand, workers int) ([]PredictionMethod, error) {
+func correctionTrial(ctx context.Context, train, test int, rng *rand.Rand,
+	workers int) ([]PredictionMethod, error) {
 	const alphabet = 4
 	var xs, ys [][]int
 	for range train + test {
@@ -122,7 +125,8 @@ func correctionTrial(ctx context.Context, train, test int, rng *rand.Rand, worke
 		y []int
 		d structured.Decoded[[]int]
 	}
-	methods := []structured.Method{structured.Auto, structured.List, structured.BestFirst, structured.KBest, structured.LocalSearch}
+	methods := []structured.Method{structured.Auto, structured.List, structured.BestFirst, structured.KBest,
+		structured.LocalSearch}
 	results := make([][]found, test)
 	err = eachOf(ctx, workers, test, func(i int) error {
 		l, err := structured.Near(ctx, queries[i], 2, alphabet, grams)
@@ -134,7 +138,8 @@ func correctionTrial(ctx context.Context, train, test int, rng *rand.Rand, worke
 			if m == structured.List {
 				budget = 1 << 20
 			}
-			s, err := structured.NewStrings(ys[:train], alphabet, losses.Unit, &structured.StringOptions{Method: m, Budget: budget})
+			s, err := structured.NewStrings(ys[:train], alphabet, losses.Unit,
+				&structured.StringOptions{Method: m, Budget: budget})
 			if err != nil {
 				return err
 			}
@@ -149,9 +154,11 @@ func correctionTrial(ctx context.Context, train, test int, rng *rand.Rand, worke
 	if err != nil {
 		return nil, err
 	}
-	out := []PredictionMethod{{Name: "identity", Values: make([]float64, 5)}, {Name: "nearest neighbour", Values: make([]float64, 5)}}
+	out := []PredictionMethod{{Name: "identity", Values: make([]float64, 5)},
+		{Name: "nearest neighbour", Values: make([]float64, 5)}}
 	for _, m := range methods {
-		out = append(out, PredictionMethod{Name: "Algorithm 1, " + string(m), Values: make([]float64, 5), Setting: fmt.Sprintf("lambda=%g", lambda)})
+		out = append(out, PredictionMethod{Name: "Algorithm 1, " + string(m), Values: make([]float64, 5),
+			Setting: fmt.Sprintf("lambda=%g", lambda)})
 	}
 	share := 1 / float64(test)
 	for i := range test {
@@ -190,11 +197,11 @@ func correctionTrial(ctx context.Context, train, test int, rng *rand.Rand, worke
 // misspelling in training. The lexicon's words spelt right are training examples too, for all
 // methods know the lexicon.
 //
-// Algorithm 1 decodes the edit distance over words of the lexicon within some edits of the
-// input. Beside it: the nearest word by edit distance (first in the alphabet of equal ones),
-// the same with the logarithm of the word's frequency taken off, weighted by training
-// misspellings, and the output of the most similar training input by the kernel. Frequencies
-// are those of misspellings of other words in the list, which has no others: they say little.
+// Algorithm 1 decodes the edit distance over words of the lexicon within some edits of the input.
+// It is compared with the nearest word by edit distance (the alphabetically first among equals).
+// The same less the logarithm of the word's frequency, weighted by training misspellings, and the
+// output of the most similar training input by the kernel are compared too. Frequencies are those
+// of misspellings of other words in the list, which has no others, and so are hardly informative.
 func Spelling(ctx context.Context, data fs.FS, o *PredictionOptions) (*PredictionReport, error) {
 	d := folder{data}
 	const file = "spelling/spell-errors.tsv.gz"
@@ -235,7 +242,8 @@ func Spelling(ctx context.Context, data fs.FS, o *PredictionOptions) (*Predictio
 	if o.Quick {
 		s.lexicon, s.train, s.test, repetitions = 300, 150, 60, 2
 	}
-	return o.repeat(ctx, "Spelling correction from a lexicon", []string{"wrong words, %", "edits", "exact, %"}, []string{fmt.Sprintf("%d words, %d misspellings to train on", s.lexicon, s.train)}, repetitions,
+	return o.repeat(ctx, "Spelling correction from a lexicon", []string{"wrong words, %", "edits", "exact, %"},
+		[]string{fmt.Sprintf("%d words, %d misspellings to train on", s.lexicon, s.train)}, repetitions,
 		func(ctx context.Context, _ string, rng *rand.Rand) ([]PredictionMethod, error) {
 			return s.trial(ctx, rng)
 		})
@@ -430,10 +438,12 @@ func (s *spelling) fit(ctx context.Context, lexicon [][]int, train []pair, lambd
 		m.inputs, ys = append(m.inputs, marked(p.x, len(s.letters))), append(ys, p.y)
 	}
 	var err error
-	if m.weights, err = structured.NewWeights(m.kernel, m.inputs, nil, lambda, nil, &structured.WeightOptions{Options: kernel.Options{Ctx: ctx, Workers: s.workers}}); err != nil {
+	if m.weights, err = structured.NewWeights(m.kernel, m.inputs, nil, lambda, nil,
+		&structured.WeightOptions{Options: kernel.Options{Ctx: ctx, Workers: s.workers}}); err != nil {
 		return nil, err
 	}
-	m.decoder, err = structured.NewStrings(ys, len(s.letters), losses.Unit, &structured.StringOptions{Budget: 2000})
+	m.decoder, err = structured.NewStrings(ys, len(s.letters), losses.Unit,
+		&structured.StringOptions{Budget: 2000})
 	return m, err
 }
 
@@ -443,7 +453,8 @@ func marked(x []int, mark int) []int {
 }
 
 // judge corrects misspellings, among words up to slack edits farther than the nearest.
-func (m *speller) judge(ctx context.Context, lex *structured.Lexicon, test []pair, slack int) ([]float64, error) {
+func (m *speller) judge(ctx context.Context, lex *structured.Lexicon, test []pair,
+	slack int) ([]float64, error) {
 	var queries kernel.Strings
 	for _, p := range test {
 		queries = append(queries, marked(p.x, len(m.letters)))
@@ -497,7 +508,8 @@ func figures(test []pair, got [][]int, exact []bool) []float64 {
 
 // baseline takes the word of the least edit distance less weight times the logarithm of its
 // frequency.
-func (s *spelling) baseline(ctx context.Context, lex *structured.Lexicon, test []pair, counts map[string]float64, weight float64) ([]float64, error) {
+func (s *spelling) baseline(ctx context.Context, lex *structured.Lexicon, test []pair,
+	counts map[string]float64, weight float64) ([]float64, error) {
 	got := make([][]int, len(test))
 	most := 0.0
 	for _, c := range counts {

@@ -2,8 +2,8 @@ package experiment
 
 import "sync"
 
-// counter tells how many fits are done. A trial takes at most so many fits; when it
-// took fewer (both rules chose the same setting), the rest count as done at its end.
+// counter counts completed fits. A trial has a largest number of fits. When it needed fewer,
+// because both rules chose the same setting, the others count as done at its end.
 type counter struct {
 	mu              sync.Mutex
 	done, all, goal int

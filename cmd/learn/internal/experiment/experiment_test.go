@@ -87,7 +87,8 @@ func TestDraw(t *testing.T) {
 	if per := float64(edits) / count / 200; per < 0.14 || per > 0.20 { // 0.15 + 2·0.01, less what coincides
 		t.Errorf("%v edits a residue", per)
 	}
-	for _, bad := range []HomologTask{{Length: -1}, {Indel: 0.6}, {Substitution: 2}, {Conservative: math.NaN()}} {
+	for _, bad := range []HomologTask{{Length: -1}, {Indel: 0.6}, {Substitution: 2},
+		{Conservative: math.NaN()}} {
 		if _, err := bad.Draw(1, rand.New(rand.NewPCG(1, 1))); err == nil {
 			t.Errorf("%+v was accepted", bad)
 		}
@@ -95,8 +96,8 @@ func TestDraw(t *testing.T) {
 }
 
 func small() *HomologOptions {
-	return &HomologOptions{Task: HomologTask{Length: 12}, Train: 20, Heldout: 10, Test: 3, Seeds: 2, Objectives: HomologObjectives,
-		L2: []float64{1, 16}, Gamma: []float64{1}, Iterations: 8}
+	return &HomologOptions{Task: HomologTask{Length: 12}, Train: 20, Heldout: 10, Test: 3, Seeds: 2,
+		Objectives: HomologObjectives, L2: []float64{1, 16}, Gamma: []float64{1}, Iterations: 8}
 }
 
 func TestHomologs(t *testing.T) {
@@ -141,7 +142,8 @@ func TestHomologs(t *testing.T) {
 
 func TestHomologsRefuses(t *testing.T) {
 	for _, o := range []*HomologOptions{
-		{Objectives: []string{"edit"}}, {Train: -1}, {L2: []float64{-1}}, {Gamma: []float64{math.NaN()}}, {Band: -1}, {Task: HomologTask{Indel: 0.7}},
+		{Objectives: []string{"edit"}}, {Train: -1}, {L2: []float64{-1}}, {Gamma: []float64{math.NaN()}},
+		{Band: -1}, {Task: HomologTask{Indel: 0.7}},
 	} {
 		if _, err := Homologs(context.Background(), o); err == nil {
 			t.Errorf("%+v was accepted", o)
@@ -171,7 +173,8 @@ func TestContestChooses(t *testing.T) {
 	}
 	train := []sequence.Example{word(3, "a"), word(2, "b"), word(4, "a")}
 	trial := Trial{Train: train, Heldout: train, Test: train[:2]}
-	e := Entry{Name: "crf", L2: []float64{1e6, 0.1, 0.01}, Options: sequence.TrainOptions{Templates: templates, Control: run.Control{}}}
+	e := Entry{Name: "crf", L2: []float64{1e6, 0.1, 0.01},
+		Options: sequence.TrainOptions{Templates: templates, Control: run.Control{}}}
 	fits := 0
 	c := Contest{Entries: []Entry{e}, Fitted: func(int, *Entry, Constants, float64, int) { fits++ },
 		Measure: func(u, truth []string) float64 { return float64(metrics.Symbols(u, truth).Errors) }}

@@ -26,15 +26,17 @@ type ClientSet struct {
 	Load       func() (t *table.Table, client []string, err error)
 }
 
-// ClientSets are the sets of table B.1 in kind: digits 4 and 9, and 1 and 7, of MNIST by
-// writer, with school pupils and census staff as domains; and walking and jogging by person,
-// where the domains are the halves of persons with lower and with higher mean acceleration.
+// ClientSets are sets like those of table B.1. Digits 4 and 9, and 1 and 7, of MNIST are divided by
+// writer, with school pupils and census staff as domains. Walking and jogging are divided by
+// person; the domains are the halves of persons with lower and with higher mean acceleration.
 func ClientSets(data fs.FS, names ...string) ([]ClientSet, error) {
 	d := folder{data}
 	sets := []ClientSet{
-		{"4v9", "EMNIST of the thesis is not to be had; MNIST with its writers stands in", func() (*table.Table, []string, error) { return d.writers('4', '9') }},
+		{"4v9", "EMNIST of the thesis is not to be had; MNIST with its writers stands in",
+			func() (*table.Table, []string, error) { return d.writers('4', '9') }},
 		{"1v7", "as 4v9", func() (*table.Table, []string, error) { return d.writers('1', '7') }},
-		{"3v8", "as 4v9; not of the thesis: settings were chosen on it", func() (*table.Table, []string, error) { return d.writers('3', '8') }},
+		{"3v8", "as 4v9; not of the thesis: settings were chosen on it",
+			func() (*table.Table, []string, error) { return d.writers('3', '8') }},
 		{"activity", "WISDM by person; not of the thesis", d.activityDomains},
 	}
 	if len(names) == 0 {
@@ -145,7 +147,7 @@ func (d folder) activityDomains() (*table.Table, []string, error) {
 type ClientOptions struct {
 	Ctx     context.Context
 	Folds   int // of clients; 0 is 10
-	First   int // run the first so many folds; 0 is all
+	First   int // run only this many folds, the first ones; 0 is all
 	Rounds  int // 0 is 500
 	Clients int // asked in a round, of all domains; 0 is 20
 	MinRows int // 0 is 5
@@ -206,7 +208,7 @@ func (o *ClientOptions) withDefaults() ClientOptions {
 	return d
 }
 
-// Clients runs table B.1 in kind on one set: folds are of clients, each domain dealt by
+// Clients runs an experiment like table B.1 on one set. Folds are of clients, each domain dealt by
 // itself, and a fold's clients are tested on by models of all others.
 func Clients(s ClientSet, opts *ClientOptions) (*ClientReport, error) {
 	o := opts.withDefaults()

@@ -15,9 +15,8 @@ type Set struct {
 	Note string // how the data differ from the thesis', "" if they do not
 	// Lacks has the files that the folder does not have; Load would fail.
 	Lacks []string
-	// Load reads the data, with the trials of the folder; where it has no file of
-	// trials, they are made by the rule that made those of the recorded comparisons, which gives the
-	// same for the same rows.
+	// Load reads the data, with the trials of the folder. Where it has no file of trials, they are
+	// made by the rule of the recorded comparisons, which gives the same for the same rows.
 	Load func() (*table.Table, []table.Trial, error)
 	// Fresh makes other trials by the same rule.
 	Fresh func(t *table.Table, seed string) []table.Trial
@@ -59,7 +58,8 @@ func (d folder) lacks(files []string) []string {
 // need is an error that names what is not there.
 func (d folder) need(set string, files []string) error {
 	if l := d.lacks(files); len(l) > 0 {
-		return fmt.Errorf("experiment: %s: the data folder has no %s: %w", set, strings.Join(l, ", "), fs.ErrNotExist)
+		return fmt.Errorf("experiment: %s: the data folder has no %s: %w", set,
+			strings.Join(l, ", "), fs.ErrNotExist)
 	}
 	return nil
 }
@@ -99,14 +99,16 @@ func (d folder) images(images, labels string) (pixels [][]byte, height, width in
 		return nil, 0, 0, nil, err
 	}
 	if len(dims) < 3 {
-		return nil, 0, 0, nil, fmt.Errorf("experiment: %s: %d dimensions; images have three or more", images, len(dims))
+		return nil, 0, 0, nil, fmt.Errorf("experiment: %s: %d dimensions; images have three or more",
+			images, len(dims))
 	}
 	ldims, label, err := d.bytes(labels)
 	if err != nil {
 		return nil, 0, 0, nil, err
 	}
 	if len(ldims) != 1 || ldims[0] != dims[0] {
-		return nil, 0, 0, nil, fmt.Errorf("experiment: %s: %d labels for the %d images of %s", labels, ldims[0], dims[0], images)
+		return nil, 0, 0, nil, fmt.Errorf("experiment: %s: %d labels for the %d images of %s", labels,
+			ldims[0], dims[0], images)
 	}
 	each := len(data) / dims[0]
 	for i := range dims[0] {

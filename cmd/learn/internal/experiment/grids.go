@@ -32,12 +32,10 @@ func classOf(rows, columns int) sizeClass {
 // inner is the number of inner folds that settings are tried on.
 func (s sizeClass) inner() int { return [...]int{5, 2, 1}[s] }
 
-// BoosterNames are the contestants of table 3.1: RGB with a part of its setting chosen
-// on inner folds; the default preset of RGB as it is, which chooses nothing; the
-// literal setting of the thesis, beta chosen;
-// plain gradient boosting, which is the control (the same trees and code without
-// families, sampling and left-out rows), with the grid that XGBoost had; and
-// AdaBoost with trees of ±1.
+// BoosterNames are the contestants of table 3.1. They are RGB with a part of its setting chosen on
+// inner folds; the default preset of RGB, which chooses nothing; the literal setting of the thesis,
+// beta chosen; and AdaBoost with trees of ±1. Plain gradient boosting is the control: the same
+// trees and code without families, sampling and left-out rows, with XGBoost's grid.
 var BoosterNames = []string{"rgb", "rgb-default", "rgb-thesis", "gb", "adaboost"}
 
 // Boosters returns the contestants named (nil: all) for a table of that size, and
@@ -66,7 +64,8 @@ func Boosters(names []string, rows, columns int, seed uint64, quick bool) ([]boo
 		case "adaboost":
 			grid = adaGrid(size, quick)
 		default:
-			return nil, 0, fmt.Errorf("experiment: there is no booster %q; there are %s", name, strings.Join(BoosterNames, ", "))
+			return nil, 0, fmt.Errorf("experiment: there is no booster %q; there are %s", name,
+				strings.Join(BoosterNames, ", "))
 		}
 		out = append(out, boost.Contestant{Name: name, Grid: grid})
 	}
@@ -83,37 +82,39 @@ type rgbAxes struct {
 	splits                         [][]int
 }
 
-// The axes are the regularisers of the default setting, as XGBoost's were of its own:
-// the rate, the shares of columns and rows, the least sum of second derivatives in
-// a leaf, and for small tables stumps beside the default sizes. No grid is larger than
-// XGBoost's.
+// The axes are the regularisers of the default setting, as XGBoost's were of its own. They are the
+// rate, the shares of columns and rows, the least sum of second derivatives in a leaf, and for
+// small tables stumps beside the default sizes. No grid is larger than XGBoost's.
 //
-// They were laid down by the losses and errors on inner folds of five trials of cancer,
-// sonar, diabetes, ocr49 and higgs, where one axis at a time was moved, and frozen
-// before a test error with these grids was looked at. Known by then were the study's
-// test errors of the default setting, those of the default with four settings on all
-// trials, and a quick run of two trials with four settings.
-// On the inner folds (error in %, mean):
+// They were chosen by the losses and errors on inner folds of five trials of cancer, sonar,
+// diabetes, ocr49 and higgs, moving one axis at a time. They were frozen before any test error with
+// these grids was seen. Known by then were the study's test errors of the default setting, those of
+// the default with four settings on all trials, and a run of two trials with four settings. On the
+// inner folds (error in %, mean):
 //
 //   - rate: 0.03 to 0.05 are best on diabetes (23.6, against 25.2 at 0.1), 0.1 on higgs
 //     and sonar, 0.1 to 0.3 on ocr49.
-//   - rows: 0.9 in place of 0.6 brings ocr49 from 3.0 to 2.7 at rate 0.2, and higgs from
-//     29.4 to 29.1 with 20 for the least sum; sonar and cancer prefer 0.6.
-//   - least sum: none or 0.1 is best on ocr49 (2.6 to 2.8, against 3.4 at 1; the norm
-//     ball already bounds leaves), 5 on cancer (3.4 against 3.9), 10 on diabetes (24.4
-//     against 25.2); on higgs it matters little.
+//   - rows: 0.9 instead of 0.6 lowers ocr49 from 3.0 to 2.7 at rate 0.2, and higgs from 29.4 to
+//     29.1 with 20 for the least sum; sonar and cancer prefer 0.6.
+//   - least sum: none or 0.1 is best on ocr49 (2.6 to 2.8, against 3.4 at 1; the norm ball already
+//     bounds leaves). 5 is best on cancer (3.4 against 3.9), 10 on diabetes (24.4 against 25.2); on
+//     higgs it matters little.
 //   - sizes: stumps are best on diabetes (22.9), and bad elsewhere.
 //   - lambda, S, the sampling of families, beta: nothing beyond noise.
 var rgbGrids = [...]rgbAxes{
-	smallTable:  {rates: []float64{0.03, 0.1, 0.3}, columns: []float64{0.3, 1}, rows: []float64{0.6, 0.9}, hessians: []float64{1, 5}, splits: [][]int{{4, 8, 16, 32}, {1}}},
-	mediumTable: {rates: []float64{0.1, 0.2, 0.3}, columns: []float64{0.3, 0.6, 1}, rows: []float64{0.9}, hessians: []float64{0.1, 20}, splits: [][]int{{4, 8, 16, 32}}},
-	largeTable:  {rates: []float64{0.2, 0.3, 0.5}, columns: []float64{0.3, 0.6}, rows: []float64{0.9}, hessians: []float64{0.1}, splits: [][]int{{4, 8, 16, 32}}},
+	smallTable: {rates: []float64{0.03, 0.1, 0.3}, columns: []float64{0.3, 1}, rows: []float64{0.6, 0.9},
+		hessians: []float64{1, 5}, splits: [][]int{{4, 8, 16, 32}, {1}}},
+	mediumTable: {rates: []float64{0.1, 0.2, 0.3}, columns: []float64{0.3, 0.6, 1}, rows: []float64{0.9},
+		hessians: []float64{0.1, 20}, splits: [][]int{{4, 8, 16, 32}}},
+	largeTable: {rates: []float64{0.2, 0.3, 0.5}, columns: []float64{0.3, 0.6}, rows: []float64{0.9},
+		hessians: []float64{0.1}, splits: [][]int{{4, 8, 16, 32}}},
 }
 
 func rgbGrid(size sizeClass, seed uint64, quick bool) []boost.Trainer {
 	a := rgbGrids[size]
 	if quick {
-		a = rgbAxes{rates: []float64{0.1, 0.3}, columns: []float64{0.3, 1}, rows: a.rows[:1], hessians: a.hessians[:1], splits: a.splits[:1]}
+		a = rgbAxes{rates: []float64{0.1, 0.3}, columns: []float64{0.3, 1}, rows: a.rows[:1],
+			hessians: a.hessians[:1], splits: a.splits[:1]}
 	}
 	var grid []boost.Trainer
 	for _, n := range a.splits {
@@ -121,8 +122,10 @@ func rgbGrid(size sizeClass, seed uint64, quick bool) []boost.Trainer {
 			for _, m := range a.rows {
 				for _, c := range a.columns {
 					for _, r := range a.rates {
-						o := boost.RGBOptions{Rounds: 100, ZeroStart: true, LearningRate: r, ColumnSample: c, RowSample: m, MinHessian: h, Families: boost.Grid(n, boost.ThesisLambdas), Seed: seed}
-						grid = append(grid, rgbTrainer(fmt.Sprintf("rate=%v columns=%v rows=%v min_hessian=%v splits=%s", r, c, m, h, commas(n)), o))
+						o := boost.RGBOptions{Rounds: 100, ZeroStart: true, LearningRate: r, ColumnSample: c, RowSample: m,
+							MinHessian: h, Families: boost.Grid(n, boost.ThesisLambdas), Seed: seed}
+						grid = append(grid, rgbTrainer(fmt.Sprintf("rate=%v columns=%v rows=%v min_hessian=%v splits=%s", r, c,
+							m, h, commas(n)), o))
 					}
 				}
 			}
@@ -172,12 +175,14 @@ func gbGrid(size sizeClass, seed uint64, quick bool) []boost.Trainer {
 	for _, depth := range depths {
 		for _, l2 := range l2s {
 			for _, rate := range rates {
-				o := boost.GradientOptions{Rounds: 100, LearningRate: rate, Depth: depth, MinRows: 1, L2: l2, Exact: size == smallTable, Start: []float64{0}, Seed: seed}
-				grid = append(grid, boost.Trainer{Name: fmt.Sprintf("depth=%d l2=%v rate=%v", depth, l2, rate), Train: func(d *boost.Data, c boost.Control) (*boost.Ensemble, error) {
-					o := o
-					o.Control = c
-					return boost.TrainGradient(d, &o)
-				}})
+				o := boost.GradientOptions{Rounds: 100, LearningRate: rate, Depth: depth, MinRows: 1, L2: l2,
+					Exact: size == smallTable, Start: []float64{0}, Seed: seed}
+				grid = append(grid, boost.Trainer{Name: fmt.Sprintf("depth=%d l2=%v rate=%v", depth, l2, rate),
+					Train: func(d *boost.Data, c boost.Control) (*boost.Ensemble, error) {
+						o := o
+						o.Control = c
+						return boost.TrainGradient(d, &o)
+					}})
 			}
 		}
 	}
@@ -197,11 +202,12 @@ func adaGrid(size sizeClass, quick bool) []boost.Trainer {
 	var grid []boost.Trainer
 	for _, n := range splits {
 		o := boost.AdaBoostOptions{Rounds: 100, Learner: boost.SignTrees{Splits: n, Bins: bins}}
-		grid = append(grid, boost.Trainer{Name: fmt.Sprintf("splits=%d", n), Train: func(d *boost.Data, c boost.Control) (*boost.Ensemble, error) {
-			o := o
-			o.Control = c
-			return boost.TrainAdaBoost(d, &o)
-		}})
+		grid = append(grid, boost.Trainer{Name: fmt.Sprintf("splits=%d", n),
+			Train: func(d *boost.Data, c boost.Control) (*boost.Ensemble, error) {
+				o := o
+				o.Control = c
+				return boost.TrainAdaBoost(d, &o)
+			}})
 	}
 	return grid
 }

@@ -47,7 +47,8 @@ func (g HomologTask) withDefaults() (HomologTask, error) {
 		}
 	}
 	if g.Indel >= 0.5 {
-		return g, errors.New("experiment: the probability of an insertion must be less than a half, else a homolog may never end")
+		return g, errors.New("experiment: the probability of an insertion must be less than a half, else a " +
+			"homolog may never end")
 	}
 	return g, nil
 }

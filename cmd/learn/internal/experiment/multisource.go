@@ -18,8 +18,8 @@ import (
 type SourceOptions struct {
 	Ctx     context.Context
 	Rounds  int           // T: 100
-	Folds   int           // of the trials, the first so many; 0 is all
-	MaxRows int           // of each source and part, the first so many; 0 is all
+	Folds   int           // use only this many trials, the first ones; 0 is all
+	MaxRows int           // of each source and part, the first ones; 0 is all
 	Fresh   string        // if not "", trials are made afresh with this seed, by the same rule
 	Options multi.Options // of MULTIBOOST; its rounds are Rounds
 	Literal bool          // run figure 4.1 with the closed step too
@@ -97,14 +97,14 @@ func (r *SourceReport) Model(name string) *SourceModel {
 	return nil
 }
 
-// Sources reruns the protocol of section 4.6 on one data set: in every trial AdaBoost on
-// each source alone and on their union, and MULTIBOOST, all with decision stumps and the
-// exponential loss for T rounds, are tested on the test rows of every source. A round of
-// MULTIBOOST adds up to p+1 terms, so beside it stand AdaBoost-all with as many rounds as
-// that has terms, and MULTIBOOST with one term a round.
+// Sources reruns the protocol of section 4.6 on one data set. In every trial AdaBoost on each
+// source and on their union, and MULTIBOOST, are tested on the test rows of every source. All use
+// decision stumps and the exponential loss for T rounds. A round of MULTIBOOST adds up to p+1
+// terms. It is therefore also compared with AdaBoost-all with as many rounds as it has terms, and
+// run with one term a round.
 //
-// Nothing is chosen on test rows: the penalty of Q is the one of five with the least log
-// loss on a fold of the training rows.
+// Nothing is chosen on test rows: the penalty of Q is the one of five with the least log loss on a
+// fold of the training rows.
 func Sources(set Set, opts *SourceOptions) (*SourceReport, error) {
 	var o SourceOptions
 	if opts != nil {
@@ -129,15 +129,19 @@ func Sources(set Set, opts *SourceOptions) (*SourceReport, error) {
 	}
 	if o.MaxRows > 0 {
 		for i := range trials {
-			trials[i].Train, trials[i].Test = firstRows(t, trials[i].Train, o.MaxRows), firstRows(t, trials[i].Test, o.MaxRows)
+			trials[i].Train, trials[i].Test = firstRows(t, trials[i].Train, o.MaxRows),
+				firstRows(t, trials[i].Test, o.MaxRows)
 		}
 	}
-	r := &SourceReport{Name: set.Name, Note: set.Note, Sources: t.Sources, Rows: t.SourceCounts(), Columns: len(t.Columns), Rounds: o.Rounds, Folds: len(trials), Fresh: o.Fresh, MaxRows: o.MaxRows}
+	r := &SourceReport{Name: set.Name, Note: set.Note, Sources: t.Sources, Rows: t.SourceCounts(),
+		Columns: len(t.Columns), Rounds: o.Rounds, Folds: len(trials), Fresh: o.Fresh, MaxRows: o.MaxRows}
 	p := len(t.Sources)
 	for k := range p {
 		r.Models = append(r.Models, &SourceModel{Name: fmt.Sprintf("AdaBoost-%d", k+1), Versus: AdaBoostAll})
 	}
-	r.Models = append(r.Models, &SourceModel{Name: AdaBoostAll}, &SourceModel{Name: MultiBoost, Versus: AdaBoostAll}, &SourceModel{Name: AdaBoostTerms, Versus: AdaBoostAll}, &SourceModel{Name: MultiEqual, Versus: AdaBoostAll})
+	r.Models = append(r.Models, &SourceModel{Name: AdaBoostAll},
+		&SourceModel{Name: MultiBoost, Versus: AdaBoostAll}, &SourceModel{Name: AdaBoostTerms, Versus: AdaBoostAll},
+		&SourceModel{Name: MultiEqual, Versus: AdaBoostAll})
 	if o.Literal {
 		r.Models = append(r.Models, &SourceModel{Name: MultiLiteral, Versus: AdaBoostAll})
 	}
@@ -147,7 +151,8 @@ func Sources(set Set, opts *SourceOptions) (*SourceReport, error) {
 	}
 	data := fmt.Sprintf("%016x", t.Fingerprint(t.Target, t.Weight))
 	for f, trial := range trials {
-		one := &SourceTrial{Set: set.Name, Trial: f, Data: data, Division: Fingerprint(&trial, t.Rows), Settings: settings}
+		one := &SourceTrial{Set: set.Name, Trial: f, Data: data, Division: Fingerprint(&trial, t.Rows),
+			Settings: settings}
 		x := &sourceTrial{o: &o, fold: f, all: len(trials) * (len(r.Models) - 1)}
 		if was := known[one.key()]; was != nil && len(was.Models) == len(r.Models) {
 			one = was
@@ -183,8 +188,10 @@ func (o *SourceOptions) kept() (string, map[string]*SourceTrial, error) {
 		return "", nil, nil
 	}
 	m := o.Options
-	if m.Loss != nil && m.Loss != (boost.Exponential{}) || m.Learner != nil || m.Learners != nil || m.Families != nil || m.Q != nil || m.QTrain != nil || m.Unlabelled != nil {
-		return "", nil, errors.New("trials are kept by their settings, and a loss, learners, families, Q or unlabelled rows of one's own are none")
+	if m.Loss != nil && m.Loss != (boost.Exponential{}) || m.Learner != nil || m.Learners != nil ||
+		m.Families != nil || m.Q != nil || m.QTrain != nil || m.Unlabelled != nil {
+		return "", nil, errors.New("trials are kept by their settings, and a loss, learners, families, Q or " +
+			"unlabelled rows of one's own are none")
 	}
 	m.Rounds = o.Rounds
 	text, err := json.Marshal(&m)
@@ -205,10 +212,12 @@ func (r *SourceReport) add(t *SourceTrial) error {
 	for k := range t.Models {
 		one := &t.Models[k]
 		m := r.Model(one.Name)
-		if m == nil || len(one.Domain) != 1 || len(one.Domain[0]) != len(r.Sources) || len(one.Uniform) != 1 || len(one.Agnostic) != 1 || len(one.Terms) != 1 {
+		if m == nil || len(one.Domain) != 1 || len(one.Domain[0]) != len(r.Sources) || len(one.Uniform) != 1 ||
+			len(one.Agnostic) != 1 || len(one.Terms) != 1 {
 			return fmt.Errorf("the result of %q is not one of a trial of %d sources", one.Name, len(r.Sources))
 		}
-		m.Domain, m.Uniform, m.Agnostic = append(m.Domain, one.Domain...), append(m.Uniform, one.Uniform...), append(m.Agnostic, one.Agnostic...)
+		m.Domain, m.Uniform, m.Agnostic = append(m.Domain, one.Domain...), append(m.Uniform, one.Uniform...),
+			append(m.Agnostic, one.Agnostic...)
 		m.Terms, m.OfQ = append(m.Terms, one.Terms...), append(m.OfQ, one.OfQ...)
 		m.Seconds += one.Seconds
 	}
@@ -380,10 +389,11 @@ type Comparison struct {
 
 // Paired is a difference of errors with its tests.
 type Paired struct {
-	Difference float64       `json:"difference"`  // mean; negative is better
-	P          metrics.Maybe `json:"p"`           // two-sided: plain paired t-test over folds, which finds too much: training parts overlap
-	Corrected  metrics.Maybe `json:"p_corrected"` // two-sided: corrected resampled one
-	Won        int           `json:"won"`         // folds with a strictly smaller error
+	Difference float64 `json:"difference"` // mean; negative is better
+	// two-sided: plain paired t-test over folds, which finds too much: training parts overlap
+	P         metrics.Maybe `json:"p"`
+	Corrected metrics.Maybe `json:"p_corrected"` // two-sided: corrected resampled one
+	Won       int           `json:"won"`         // folds with a strictly smaller error
 }
 
 // Compare compares two models of the report.

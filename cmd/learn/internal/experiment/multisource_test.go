@@ -35,7 +35,8 @@ func TestSources(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if fits != 3*7 || r.Folds != 3 || r.Train != 180 || r.Test != 180 || !slices.Equal(r.Rows, []int{10628, 14783, 19811}) {
+	if fits != 3*7 || r.Folds != 3 || r.Train != 180 || r.Test != 180 ||
+		!slices.Equal(r.Rows, []int{10628, 14783, 19811}) {
 		t.Errorf("%d fits, %d folds, %v and %v rows of %v", fits, r.Folds, r.Train, r.Test, r.Rows)
 	}
 	for _, m := range r.Models {
@@ -49,7 +50,8 @@ func TestSources(t *testing.T) {
 		}
 	}
 	for f, n := range r.Model(MultiBoost).Terms {
-		if n < 5 || n > 20 || r.Model(AdaBoostTerms).Terms[f] != n || r.Model(MultiEqual).Terms[f] > 5 || r.Model(AdaBoostAll).Terms[f] > 5 {
+		if n < 5 || n > 20 || r.Model(AdaBoostTerms).Terms[f] != n || r.Model(MultiEqual).Terms[f] > 5 ||
+			r.Model(AdaBoostAll).Terms[f] > 5 {
 			t.Errorf("%v terms in 5 rounds, AdaBoost-all at equal terms has %v", n, r.Model(AdaBoostTerms).Terms[f])
 		}
 	}
@@ -58,7 +60,8 @@ func TestSources(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(r, again, cmpopts.IgnoreFields(SourceReport{}, "Seconds"), cmpopts.IgnoreFields(SourceModel{}, "Seconds")); d != "" {
+	if d := cmp.Diff(r, again, cmpopts.IgnoreFields(SourceReport{}, "Seconds"),
+		cmpopts.IgnoreFields(SourceModel{}, "Seconds")); d != "" {
 		t.Error(d)
 	}
 	// A run that is cut goes on from the trials that it kept, to the same report.
@@ -79,11 +82,14 @@ func TestSources(t *testing.T) {
 	if again, err = Sources(sets[0], o); err != nil || more != 1 || told != 3*7 {
 		t.Fatalf("%v: %d trials were made after 2 of 3, %d models told", err, more, told)
 	}
-	if d := cmp.Diff(r, again, cmpopts.IgnoreFields(SourceReport{}, "Seconds"), cmpopts.IgnoreFields(SourceModel{}, "Seconds")); d != "" {
+	if d := cmp.Diff(r, again, cmpopts.IgnoreFields(SourceReport{}, "Seconds"),
+		cmpopts.IgnoreFields(SourceModel{}, "Seconds")); d != "" {
 		t.Error(d)
 	}
 	// Of other settings, rows or divisions none is known.
-	for _, change := range []func(*SourceOptions){func(o *SourceOptions) { o.Options.Mu = 2 }, func(o *SourceOptions) { o.Fresh = "1" }, func(o *SourceOptions) { o.MaxRows = 50 }, func(o *SourceOptions) { o.Rounds = 4 }} {
+	for _, change := range []func(*SourceOptions){func(o *SourceOptions) { o.Options.Mu = 2 },
+		func(o *SourceOptions) { o.Fresh = "1" }, func(o *SourceOptions) { o.MaxRows = 50 },
+		func(o *SourceOptions) { o.Rounds = 4 }} {
 		other := *o
 		change(&other)
 		other.Folds, more = 1, 0
@@ -104,7 +110,9 @@ func TestSources(t *testing.T) {
 		t.Error(err)
 	}
 	var b bytes.Buffer
-	if err := WriteTable41(&b, []*SourceReport{r, again}); err != nil || !strings.Contains(b.String(), "MULTIBOOST against AdaBoost-all: uniform") || !strings.Contains(b.String(), "19.0 13.2 13.0 15.0 19.0") {
+	if err := WriteTable41(&b, []*SourceReport{r, again}); err != nil ||
+		!strings.Contains(b.String(), "MULTIBOOST against AdaBoost-all: uniform") ||
+		!strings.Contains(b.String(), "19.0 13.2 13.0 15.0 19.0") {
 		t.Error(err, b.String())
 	}
 	c, err := r.Compare(AdaBoostAll, AdaBoostAll)
@@ -122,7 +130,8 @@ func TestTable41Constants(t *testing.T) {
 	odd := []string{"sentiment 4", "digits17 3", "fashion 2", "adult 4"}
 	for name, rows := range table41Thesis {
 		for n, r := range rows {
-			if d := math.Abs(r[3] - (r[0]+r[1]+r[2])/3); (d > 0.15) != slices.Contains(odd, fmt.Sprint(name, " ", n+1)) {
+			if d := math.Abs(r[3] - (r[0]+r[1]+r[2])/3); (d > 0.15) != slices.Contains(
+				odd, fmt.Sprint(name, " ", n+1)) {
 				t.Errorf("thesis, %s, row %d: uniform %v of %v", name, n+1, r[3], r[:3])
 			}
 		}

@@ -25,9 +25,9 @@ type Pick struct {
 	InnerLoss  float64 `json:"inner_loss"`
 }
 
-// Nested is the result of one contestant in one trial. The same fits on inner
-// folds make two choices: the least loss (ties by error), and the least error (ties by
-// loss); settings that are equally good yield to the first of the grid.
+// Nested is the result of one contestant in one trial. The same fits on inner folds make two
+// choices: the least loss (ties by error), and the least error (ties by loss). Among equally good
+// settings the first of the grid wins.
 type Nested struct {
 	Set        string `json:"set"`
 	Contestant string `json:"contestant"`
@@ -39,15 +39,15 @@ type Nested struct {
 
 	ByLoss  Pick `json:"by_loss"`
 	ByError Pick `json:"by_error"`
-	// Hindsight has the test error of every setting of the grid, when they were asked
-	// for: the figure that is not nested is the least of their means.
+	// Hindsight has the test error of every setting of the grid, when requested. The figure that is
+	// not nested is the least of their means.
 	Hindsight []float64 `json:"hindsight,omitempty"`
 	Seconds   float64   `json:"seconds"`
 }
 
-// Fingerprint names a division of the rows: 64 bits of FNV-1a over a character a
-// row, '-' for a test row, else the digit of its inner fold ('0' without inner
-// folds, '.' for rows that take no part), in hexadecimal.
+// Fingerprint names a division of the rows. It is 64 bits of FNV-1a, in hexadecimal, over a
+// character a row: '-' for a test row, else the digit of its inner fold ('0' without inner folds,
+// '.' for excluded rows).
 func Fingerprint(t *table.Trial, rows int) string {
 	text := []byte(strings.Repeat(".", rows))
 	for k, i := range t.Train {
@@ -86,24 +86,29 @@ func fits(c *boost.Contestant, inner int, hindsight bool) int {
 	return n*inner + 2
 }
 
-// nest runs one trial: every setting of the grid on the first inner folds (so many
-// as asked for), then on the whole training part those that were chosen, or all
-// with hindsight. Each setting is judged by its own loss, which is the same for all of
-// a contestant. fitted is called after each fit, by several goroutines.
-func nest(ctx context.Context, t *table.Table, trial *table.Trial, c *boost.Contestant, inner int, hindsight bool, workers int, fitted func()) (*Nested, error) {
+// nest runs one trial. It fits every setting of the grid on the first inner folds, as many as
+// requested, and then the chosen settings on the whole training part, or all with hindsight. Each
+// setting is judged by its own loss, which is the same for all of a contestant. fitted is called
+// after each fit, from several goroutines.
+func nest(ctx context.Context, t *table.Table, trial *table.Trial, c *boost.Contestant, inner int,
+	hindsight bool, workers int, fitted func()) (*Nested, error) {
 	begin := time.Now()
 	folds := trial.InnerFolds()
 	if len(c.Grid) > 1 && len(folds) < inner {
-		return nil, fmt.Errorf("experiment: %s has %d settings to choose from on %d inner folds; the trial has %d", c.Name, len(c.Grid), inner, len(folds))
+		return nil, fmt.Errorf("experiment: %s has %d settings to choose from on %d inner folds; the trial has %d",
+			c.Name, len(c.Grid), inner, len(folds))
 	}
 	const loss, wrong = 0, 1
-	p := &evaluate.Plan{Measures: []string{"loss", "error"}, Hindsight: hindsight, Workers: workers, Done: func(int, string, int) { fitted() },
-		Trials:      []evaluate.Trial{{Fold: dataset.Fold{Train: trial.Train, Test: trial.Test}, Inner: folds[:min(inner, len(folds))]}},
-		Contestants: []evaluate.Contestant{{Name: c.Name, By: []int{loss, wrong}}, {Name: c.Name + " by error", By: []int{wrong, loss}, As: c.Name}}}
+	p := &evaluate.Plan{Measures: []string{"loss", "error"}, Hindsight: hindsight, Workers: workers,
+		Done: func(int, string, int) { fitted() }, Trials: []evaluate.Trial{
+			{Fold: dataset.Fold{Train: trial.Train, Test: trial.Test}, Inner: folds[:min(inner, len(folds))]}},
+		Contestants: []evaluate.Contestant{{Name: c.Name, By: []int{loss, wrong}},
+			{Name: c.Name + " by error", By: []int{wrong, loss}, As: c.Name}}}
 	for _, s := range c.Grid {
-		p.Contestants[0].Grid = append(p.Contestants[0].Grid, evaluate.Setting{Name: s.Name, Fit: func(ctx context.Context, fold dataset.Fold) ([]float64, error) {
-			return measure(ctx, t, fold, &s)
-		}})
+		p.Contestants[0].Grid = append(p.Contestants[0].Grid,
+			evaluate.Setting{Name: s.Name, Fit: func(ctx context.Context, fold dataset.Fold) ([]float64, error) {
+				return measure(ctx, t, fold, &s)
+			}})
 	}
 	r, err := p.Run(ctx)
 	if err != nil {
@@ -115,8 +120,8 @@ func nest(ctx context.Context, t *table.Table, trial *table.Trial, c *boost.Cont
 	pick := func(s *evaluate.Standing) Pick {
 		return Pick{s.Chosen[0], s.Values[wrong][0], s.Values[loss][0], s.Inner[wrong][0], s.Inner[loss][0]}
 	}
-	n := &Nested{Contestant: c.Name, Division: Fingerprint(trial, t.Rows), Train: len(trial.Train), Test: len(trial.Test),
-		ByLoss: pick(&r.Standings[0]), ByError: pick(&r.Standings[1])}
+	n := &Nested{Contestant: c.Name, Division: Fingerprint(trial, t.Rows), Train: len(trial.Train),
+		Test: len(trial.Test), ByLoss: pick(&r.Standings[0]), ByError: pick(&r.Standings[1])}
 	for _, s := range r.Standings[0].Settings {
 		n.Hindsight = append(n.Hindsight, s[wrong][0])
 	}
@@ -124,7 +129,8 @@ func nest(ctx context.Context, t *table.Table, trial *table.Trial, c *boost.Cont
 	return n, nil
 }
 
-// measure trains a setting on the training rows of a fold, and returns loss and error of the others.
+// measure trains a setting on the training rows of a fold, and returns loss and error of the
+// others.
 func measure(ctx context.Context, t *table.Table, fold dataset.Fold, s *boost.Trainer) ([]float64, error) {
 	// Both losses of the contestants here, logistic and exponential, take labels
 	// -1 and +1.

@@ -62,14 +62,15 @@ type roundData struct {
 	test   *table.Table
 }
 
-// RoundSets are experiments S1 and S2 in kind: two ellipses among nine agents with
-// overlapping cells, of several sizes; and walking against jogging by person, of the three mean
-// accelerations and of all features, on random rows and on persons held out.
+// RoundSets are the sets of experiments like S1 and S2. One is two ellipses among nine agents with
+// overlapping cells, of several sizes. The other is walking against jogging by person, from the
+// three mean accelerations and from all features, on random rows and on held-out persons.
 func RoundSets(data fs.FS, names ...string) ([]RoundSet, error) {
 	var sets []RoundSet
 	for _, n := range []int{90, 180, 360, 720} {
 		sets = append(sets, RoundSet{Name: fmt.Sprintf("ellipses %d", n),
-			Note: "S1: cells of 3×3 agents that overlap by a fifth; the domain, [-18, 10] × [-8, 18], is not in the source",
+			Note: "S1: cells of 3×3 agents that overlap by a fifth; the domain, [-18, 10] × [-8, 18], is not in " +
+				"the source",
 			Kernel: federated.KernelOptions{Width: 2, Cost: "hinge", Price: 30, Eps: 0.01, Scale: "none",
 				Accuracy: 1e-4, MarginTolerance: 1e-3},
 			Load: func() (func(*rand.Rand) (*roundData, error), error) {
@@ -121,7 +122,8 @@ func RoundSets(data fs.FS, names ...string) ([]RoundSet, error) {
 	return choose(sets, func(s RoundSet) string { return s.Name }, names)
 }
 
-// ellipses draws S1: one class in either ellipse, the other around them, by points that are then moved a little.
+// ellipses draws S1: one class in either ellipse, the other around them, by points that are then
+// moved a little.
 func ellipses(rng *rand.Rand, n int) *roundData {
 	const lowX, highX, lowY, highY = -18, 10, -8, 18
 	draw := func(fromX, toX, fromY, toY float64, n int) *table.Table {

@@ -23,7 +23,7 @@ type PredictionOptions struct {
 	// Known are results of an earlier run with the same options; Save, if not nil, keeps new ones.
 	Known []PredictionTrial
 	Save  func(*PredictionTrial) error
-	// Done, if not nil, is told after each trial.
+	// Done, if not nil, is called after each trial.
 	Done func(all int, what string)
 }
 
@@ -77,14 +77,17 @@ func (o *PredictionOptions) trialDraw(part string, repetition int) *rand.Rand {
 
 // repeat runs all repetitions of all parts, one after the other, and reports them. one may use
 // workers goroutines.
-func (o *PredictionOptions) repeat(ctx context.Context, title string, measures, parts []string, repetitions int, one func(ctx context.Context, part string, rng *rand.Rand) ([]PredictionMethod, error)) (*PredictionReport, error) {
+func (o *PredictionOptions) repeat(ctx context.Context, title string, measures, parts []string,
+	repetitions int, one func(ctx context.Context, part string, rng *rand.Rand) ([]PredictionMethod,
+		error)) (*PredictionReport, error) {
 	if o.Repetitions > 0 {
 		repetitions = o.Repetitions
 	}
 	r := &PredictionReport{Title: title, Measures: measures}
 	for _, part := range parts {
 		for k := range repetitions {
-			at := slices.IndexFunc(o.Known, func(t PredictionTrial) bool { return t.Part == part && t.Repetition == k })
+			at := slices.IndexFunc(o.Known,
+				func(t PredictionTrial) bool { return t.Part == part && t.Repetition == k })
 			if at >= 0 {
 				r.Trials = append(r.Trials, o.Known[at])
 				continue
@@ -234,7 +237,8 @@ func (r *PredictionReport) WriteCSV(w io.Writer) error {
 	for _, t := range r.Trials {
 		for _, m := range t.Methods {
 			for k, v := range m.Values {
-				if err := out.Write([]string{t.Part, strconv.Itoa(t.Repetition + 1), m.Name, r.Measures[k], strconv.FormatFloat(v, 'g', -1, 64), m.Setting}); err != nil {
+				if err := out.Write([]string{t.Part, strconv.Itoa(t.Repetition + 1), m.Name, r.Measures[k],
+					strconv.FormatFloat(v, 'g', -1, 64), m.Setting}); err != nil {
 					return err
 				}
 			}

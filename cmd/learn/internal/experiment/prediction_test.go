@@ -20,7 +20,8 @@ import (
 // Nadaraya-Watson weights. Kept trials are not made again, and reports agree.
 func TestRobust(t *testing.T) {
 	var kept []PredictionTrial
-	o := &PredictionOptions{Quick: true, Repetitions: 3, Seed: 4, Save: func(p *PredictionTrial) error { kept = append(kept, *p); return nil }}
+	o := &PredictionOptions{Quick: true, Repetitions: 3, Seed: 4,
+		Save: func(p *PredictionTrial) error { kept = append(kept, *p); return nil }}
 	r, err := Robust(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +37,8 @@ func TestRobust(t *testing.T) {
 	if m := last[0].Mean[0]; m < 0.1 || m > 0.2 {
 		t.Errorf("n = 200: distance %v", m)
 	}
-	again, err := Robust(context.Background(), &PredictionOptions{Quick: true, Repetitions: 3, Seed: 4, Known: kept, Workers: 1,
+	again, err := Robust(context.Background(), &PredictionOptions{Quick: true, Repetitions: 3, Seed: 4,
+		Known: kept, Workers: 1,
 		Save: func(*PredictionTrial) error { return errors.New("a known trial is made again") }})
 	if err != nil {
 		t.Fatal(err)
@@ -48,7 +50,8 @@ func TestRobust(t *testing.T) {
 	if err := errors.Join(r.WriteTable(&table), r.WriteMarkdown(&markdown), r.WriteCSV(&csv)); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(table.String(), "Algorithm 1") || !strings.Contains(markdown.String(), "| kernel ridge |") || strings.Count(csv.String(), "\n") != 28 {
+	if !strings.Contains(table.String(), "Algorithm 1") ||
+		!strings.Contains(markdown.String(), "| kernel ridge |") || strings.Count(csv.String(), "\n") != 28 {
 		t.Errorf("%s\n%s\n%s", &table, &markdown, &csv)
 	}
 	stop, cancel := context.WithCancel(context.Background())
@@ -99,10 +102,12 @@ func TestCompletion(t *testing.T) {
 		t.Errorf("losses out of range: %+v", rows)
 	}
 	var svg bytes.Buffer
-	if err := sheet.WriteSVG(&svg); err != nil || len(sheet.Names) != 4 || len(sheet.Images) != 4*shown || !strings.HasSuffix(svg.String(), "</svg>\n") {
+	if err := sheet.WriteSVG(&svg); err != nil || len(sheet.Names) != 4 || len(sheet.Images) != 4*shown ||
+		!strings.HasSuffix(svg.String(), "</svg>\n") {
 		t.Errorf("sheet: %v, %d names, %d images", err, len(sheet.Names), len(sheet.Images))
 	}
-	if _, err := Completion(context.Background(), fstest.MapFS{}, &PredictionOptions{Quick: true}, nil); err == nil || !strings.Contains(err.Error(), "usps-11000") {
+	if _, err := Completion(context.Background(), fstest.MapFS{}, &PredictionOptions{Quick: true},
+		nil); err == nil || !strings.Contains(err.Error(), "usps-11000") {
 		t.Errorf("no data: %v", err)
 	}
 }
@@ -110,7 +115,8 @@ func TestCompletion(t *testing.T) {
 // Rankings: everything below half, and the pairwise objectives have the gradients that they
 // say.
 func TestRanking(t *testing.T) {
-	part := RankingPart{Name: "few", Train: 40, Draw: func(rng *rand.Rand) *Raters { return DrawRaters(60, 15, 0.8, rng) }}
+	part := RankingPart{Name: "few", Train: 40,
+		Draw: func(rng *rand.Rand) *Raters { return DrawRaters(60, 15, 0.8, rng) }}
 	r, err := Ranking(context.Background(), []RankingPart{part}, &PredictionOptions{Repetitions: 2})
 	if err != nil {
 		t.Fatal(err)
@@ -122,7 +128,8 @@ func TestRanking(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(2, 2))
 	people := DrawRaters(8, 6, 0.8, rng)
-	f := pairwise(people, []int{0, 1, 2, 3, 4, 5, 6, 7}, func(m float64) (float64, float64) { return m * m, 2 * m })
+	f := pairwise(people, []int{0, 1, 2, 3, 4, 5, 6, 7},
+		func(m float64) (float64, float64) { return m * m, 2 * m })
 	theta := make([]float64, 6*len(people.Features[0]))
 	for i := range theta {
 		theta[i] = 0.1 * rng.NormFloat64()
@@ -169,7 +176,8 @@ func TestMovieLens(t *testing.T) {
 	genre := strings.Repeat("|0", 18)
 	data := fstest.MapFS{
 		"u.user": {Data: []byte("1|24|M|technician|85711\n2|53|F|other|94043\n")},
-		"u.item": {Data: []byte("1|Toy|01-Jan-1995||http://x|1" + genre + "\n2|Gold|01-Jan-1995||http://x|0" + genre + "\n")},
+		"u.item": {Data: []byte("1|Toy|01-Jan-1995||http://x|1" + genre +
+			"\n2|Gold|01-Jan-1995||http://x|0" + genre + "\n")},
 		"u.data": {Data: []byte("1\t1\t5\t881250949\n1\t2\t3\t891717742\n2\t1\t4\t878887116\n")},
 	}
 	draw, err := MovieLens(data)
@@ -223,8 +231,10 @@ func TestSushi(t *testing.T) {
 			}
 		}
 	}
-	data["ranking/sushi-10-orders.tsv"] = &fstest.MapFile{Data: []byte("count\tr1\tr2\tr3\tr4\tr5\tr6\tr7\tr8\tr9\tr10\n1\t1\t1\t3\t4\t5\t6\t7\t8\t9\t10\n2\t1\t2\t3\t4\t5\t6\t7\t8\t9\t10\n")}
-	if _, err := Sushi(context.Background(), data, &PredictionOptions{Quick: true}); err == nil || !strings.Contains(err.Error(), "no order") {
+	data["ranking/sushi-10-orders.tsv"] = &fstest.MapFile{
+		Data: []byte("count\tr1\tr2\tr3\tr4\tr5\tr6\tr7\tr8\tr9\tr10\n1\t1\t1\t3\t4\t5\t6\t7\t8\t9\t10\n2\t1\t2\t3\t4\t5\t6\t7\t8\t9\t10\n")}
+	if _, err := Sushi(context.Background(), data, &PredictionOptions{Quick: true}); err == nil ||
+		!strings.Contains(err.Error(), "no order") {
 		t.Errorf("an item twice: %v", err)
 	}
 }
@@ -236,7 +246,8 @@ func TestCorrection(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, row := range r.Parts[0].Rows {
-		if strings.HasSuffix(row.Name, string(structured.List)) && (row.Mean[1] > 1e-9 || math.Abs(row.Mean[3]-100) > 1e-9) {
+		if strings.HasSuffix(row.Name, string(structured.List)) &&
+			(row.Mean[1] > 1e-9 || math.Abs(row.Mean[3]-100) > 1e-9) {
 			t.Errorf("list: %+v", row)
 		}
 		if row.Mean[0] < 0 || row.Mean[0] > 12 {

@@ -25,11 +25,11 @@ type Raters struct {
 	Items    int
 }
 
-// DrawRaters draws people whose ratings come from latent factors: q_j ~ N(0, I_5)/√5 for items,
-// p_u = A d_u + 0.5 noise for people with demographics d_u (one of 21 groups, an age), and
-// r = 3.5 + b_u + b_j + p_u·q_j + 0.5 noise, rounded to 1 … 5. Popular items are rated more
-// often, about a share of all. Each person's ratings are divided in two halves: features are
-// made of the first and the demographics, the second is to be predicted.
+// DrawRaters draws people whose ratings come from latent factors. Items have q_j ~ N(0, I_5)/√5,
+// and people p_u = A d_u + 0.5 noise with demographics d_u (one of 21 groups, an age). Ratings are
+// r = 3.5 + b_u + b_j + p_u·q_j + 0.5 noise, rounded to 1 … 5. Popular items are rated more often,
+// about a share of all. Each person's ratings are divided in two halves. Features come from the
+// first half and the demographics; the second half is to be predicted.
 func DrawRaters(people, items int, share float64, rng *rand.Rand) *Raters {
 	const factors, groups = 5, 21
 	normal := func(n int, scale float64) []float64 {
@@ -168,12 +168,12 @@ func likeness(a, b map[int32]float64) float64 {
 	return inner / math.Sqrt(left*right)
 }
 
-// Ranking compares rankings of items by people's features, table 1 of Ciliberto, Rudi and
-// Rosasco, under the normalised rank loss: Algorithm 1 with a linear kernel and feedback arc
-// sets, beside linear models of scores by item: regression of the ratings, pairwise hinge and
-// pairwise logistic losses. Penalties are chosen by five-fold cross-validation.
+// Ranking compares rankings of items by people's features, as in table 1 of Ciliberto, Rudi and
+// Rosasco, under the normalised rank loss. Algorithm 1 has a linear kernel and feedback arc sets.
+// It is compared with linear models of scores by item: regression of the ratings, pairwise hinge
+// and pairwise logistic losses. Penalties are chosen by five-fold cross-validation.
 //
-// Algorithm 1 learns of a pair of items from those alone who rated both.
+// Algorithm 1 learns about a pair of items only from those who rated both.
 func Ranking(ctx context.Context, parts []RankingPart, o *PredictionOptions) (*PredictionReport, error) {
 	var names []string
 	of := map[string]*RankingPart{}
@@ -181,8 +181,9 @@ func Ranking(ctx context.Context, parts []RankingPart, o *PredictionOptions) (*P
 		names = append(names, parts[i].Name)
 		of[parts[i].Name] = &parts[i]
 	}
-	return o.repeat(ctx, "Ranking: normalised rank loss (0 perfect, 0.5 at random)", []string{"rank loss"}, names, 10,
-		func(ctx context.Context, part string, rng *rand.Rand) ([]PredictionMethod, error) {
+	return o.repeat(ctx, "Ranking: normalised rank loss (0 perfect, 0.5 at random)",
+		[]string{"rank loss"}, names, 10, func(ctx context.Context, part string,
+			rng *rand.Rand) ([]PredictionMethod, error) {
 			p := of[part]
 			return rankingTrial(ctx, p.Draw(rng), p.Train, rng, o.Workers)
 		})
@@ -197,7 +198,8 @@ type RankingPart struct {
 
 var rankingLambdas = []float64{1e-4, 1e-3, 1e-2, 1e-1, 1, 10}
 
-func rankingTrial(ctx context.Context, r *Raters, train int, rng *rand.Rand, workers int) ([]PredictionMethod, error) {
+func rankingTrial(ctx context.Context, r *Raters, train int, rng *rand.Rand,
+	workers int) ([]PredictionMethod, error) {
 	if train >= len(r.Features) || train < 10 {
 		return nil, fmt.Errorf("%d people to train on, of %d", train, len(r.Features))
 	}
@@ -208,7 +210,8 @@ func rankingTrial(ctx context.Context, r *Raters, train int, rng *rand.Rand, wor
 	for _, m := range []struct {
 		name string
 		fit  func(ctx context.Context, r *Raters, rows []int, lambda float64, workers int) (ranker, error)
-	}{{"Algorithm 1", fitAlgorithm1}, {"linear", fitRatings}, {"pairwise hinge", fitHinge}, {"pairwise logistic", fitLogistic}} {
+	}{{"Algorithm 1", fitAlgorithm1}, {"linear", fitRatings}, {"pairwise hinge", fitHinge},
+		{"pairwise logistic", fitLogistic}} {
 		best, least := 0.0, math.Inf(1)
 		for _, lambda := range rankingLambdas {
 			loss := 0.0
@@ -273,11 +276,13 @@ func rankingLoss(ctx context.Context, f ranker, r *Raters, rows []int) (float64,
 func fitAlgorithm1(_ context.Context, r *Raters, rows []int, lambda float64, workers int) (ranker, error) {
 	x := rowsOf(dataset.Pick(r.Features, rows))
 	k := kernel.Kernel[*kernel.Matrix](kernel.Vector{Kind: kernel.Linear})
-	w, err := structured.NewWeights(k, x, nil, lambda, nil, &structured.WeightOptions{Options: kernel.Options{Workers: workers}})
+	w, err := structured.NewWeights(k, x, nil, lambda, nil,
+		&structured.WeightOptions{Options: kernel.Options{Workers: workers}})
 	if err != nil {
 		return nil, err
 	}
-	decoder, err := structured.NewRanking(dataset.Pick(r.Ratings, rows), r.Items, &structured.RankingOptions{Normal: true})
+	decoder, err := structured.NewRanking(dataset.Pick(r.Ratings, rows), r.Items,
+		&structured.RankingOptions{Normal: true})
 	if err != nil {
 		return nil, err
 	}
@@ -337,7 +342,8 @@ func fitRatings(ctx context.Context, r *Raters, rows []int, lambda float64, work
 		}
 		// Through the kernel of those who rated: θ = Xᵀ(XXᵀ + cI)⁻¹ y.
 		x := rowsOf(dataset.Pick(r.Features, who[j]))
-		gram, err := kernel.Gram(kernel.Kernel[*kernel.Matrix](kernel.Vector{Kind: kernel.Linear}), x, &kernel.Options{Workers: 1})
+		gram, err := kernel.Gram(kernel.Kernel[*kernel.Matrix](kernel.Vector{Kind: kernel.Linear}), x,
+			&kernel.Options{Workers: 1})
 		if err != nil {
 			return err
 		}
@@ -360,7 +366,8 @@ func fitRatings(ctx context.Context, r *Raters, rows []int, lambda float64, work
 
 // pairwise is the mean over people of Σ γ_ij φ(f_i - f_j) / Σ γ_ij, for scores f linear in the
 // features, and its gradient.
-func pairwise(r *Raters, rows []int, phi func(m float64) (value, slope float64)) func(theta, grad []float64) float64 {
+func pairwise(r *Raters, rows []int, phi func(m float64) (value, slope float64)) func(theta,
+	grad []float64) float64 {
 	d := len(r.Features[0])
 	return func(theta, grad []float64) float64 {
 		value := 0.0
@@ -436,11 +443,14 @@ func fitHinge(ctx context.Context, r *Raters, rows []int, lambda float64, _ int)
 // pairScale brings the penalties of mean pair losses into the range of those of ratings.
 const pairScale = 1e-2
 
-func fitPairs(ctx context.Context, r *Raters, rows []int, lambda float64, phi func(m float64) (value, slope float64)) (ranker, error) {
+func fitPairs(ctx context.Context, r *Raters, rows []int, lambda float64,
+	phi func(m float64) (value, slope float64)) (ranker, error) {
 	loss := pairwise(r, rows, phi)
 	n := r.Items * len(r.Features[0])
-	f := optim.Ridge(optim.Func{N: n, F: func(x, grad []float64) (float64, error) { return loss(x, grad), nil }}, pairScale*lambda)
-	got, err := optim.LBFGS{}.Minimize(f, make([]float64, n), &run.Control{Ctx: ctx, Workers: 1, Stop: run.Stop{Iterations: 200, Relative: 1e-5}})
+	f := optim.Ridge(optim.Func{N: n, F: func(x, grad []float64) (float64, error) { return loss(x, grad), nil }},
+		pairScale*lambda)
+	got, err := optim.LBFGS{}.Minimize(f, make([]float64, n),
+		&run.Control{Ctx: ctx, Workers: 1, Stop: run.Stop{Iterations: 200, Relative: 1e-5}})
 	if err != nil {
 		return nil, err
 	}

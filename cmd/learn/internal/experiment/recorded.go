@@ -23,8 +23,8 @@ type ThesisFigures struct {
 	Level string     `json:"level"` // of the one-tailed paired t-test; "" is none
 }
 
-// table31JSON has the thesis' figures and the errors of XGBoost and scikit-learn by trial;
-// it says of itself how they were made.
+// table31JSON has the thesis' figures and the errors of XGBoost and scikit-learn by trial; it
+// contains a note on how they were made.
 //
 //go:embed testdata/table31.json
 var table31JSON []byte
@@ -71,7 +71,8 @@ func ReadRecord(r io.Reader) (Record, error) {
 	out := Record{}
 	for _, s := range file.Sets {
 		if len(s.Divisions) != len(s.Tested) {
-			return nil, fmt.Errorf("no record of errors by trial: %s: %d divisions, %d numbers of test rows", s.Name, len(s.Divisions), len(s.Tested))
+			return nil, fmt.Errorf("no record of errors by trial: %s: %d divisions, %d numbers of test rows", s.Name,
+				len(s.Divisions), len(s.Tested))
 		}
 		for _, n := range s.Tested {
 			if n < 1 {
@@ -80,11 +81,13 @@ func ReadRecord(r io.Reader) (Record, error) {
 		}
 		for _, p := range s.Peers {
 			if len(p.Wrong) > len(s.Tested) {
-				return nil, fmt.Errorf("no record of errors by trial: %s: %s has errors of %d trials, of %d", s.Name, p.Name, len(p.Wrong), len(s.Tested))
+				return nil, fmt.Errorf("no record of errors by trial: %s: %s has errors of %d trials, of %d", s.Name,
+					p.Name, len(p.Wrong), len(s.Tested))
 			}
 			for k, n := range p.Wrong {
 				if n < 0 || n > s.Tested[k] {
-					return nil, fmt.Errorf("no record of errors by trial: %s: %s is wrong on %d of %d test rows of trial %d", s.Name, p.Name, n, s.Tested[k], k)
+					return nil, fmt.Errorf("no record of errors by trial: %s: %s is wrong on %d of %d test rows of trial %d",
+						s.Name, p.Name, n, s.Tested[k], k)
 				}
 			}
 		}

@@ -27,17 +27,19 @@ type HomologOptions struct {
 	Seed                 uint64
 	Objectives           []string  // of HomologObjectives, which is the default. The first is the baseline
 	L2                   []float64 // 8, 32, 128, 512
-	Gamma                []float64 // of the Smith-Waterman loss: 3, 10, 30. The Hamming margin has three times as much, since a mismatch costs 3 more than a match
-	Band                 int       // 1
-	Iterations           int       // 150
-	Workers              int       // zero is 1. Results do not depend on it
-	Fitted               func(trial int, e *Entry, c Constants, heldout float64, fits int)
+	// of the Smith-Waterman loss: 3, 10, 30. The Hamming margin has three times as much, since a
+	// mismatch costs 3 more than a match
+	Gamma      []float64
+	Band       int // 1
+	Iterations int // 150
+	Workers    int // zero is 1. Results do not depend on it
+	Fitted     func(trial int, e *Entry, c Constants, heldout float64, fits int)
 }
 
-// HomologObjectives are the names of the objectives: the conditional random
-// field; softmax-margin with the Hamming distance, which tells what the margin
-// does from what the alignment does; softmax-margin with the Smith-Waterman loss;
-// and the expected Smith-Waterman loss, started from the first.
+// HomologObjectives are the names of the objectives: the conditional random field; softmax-margin
+// with the Hamming distance; softmax-margin with the Smith-Waterman loss; and the expected
+// Smith-Waterman loss, started from the first. The Hamming distance separates the effect of the
+// margin from that of the alignment.
 var HomologObjectives = []string{"cross-entropy", "hamming", "smith-waterman", "risk"}
 
 func (o HomologOptions) withDefaults() (HomologOptions, error) {
@@ -139,7 +141,8 @@ func Homologs(ctx context.Context, opts *HomologOptions) (*HomologReport, error)
 		case "risk":
 			e.Options.Kind, e.Options.Loss = sequence.Risk, band
 		default:
-			return nil, fmt.Errorf("experiment: there is no objective %q; there are %s", name, strings.Join(HomologObjectives, ", "))
+			return nil, fmt.Errorf("experiment: there is no objective %q; there are %s", name,
+				strings.Join(HomologObjectives, ", "))
 		}
 		contest.Entries = append(contest.Entries, e)
 	}
@@ -215,7 +218,8 @@ func (o *HomologOptions) templates() ([]*sequence.Template, error) {
 	return sequence.ParseTemplates(strings.NewReader(text.String()), "templates")
 }
 
-func homologScore(name string, trials []Trial, outcomes [][]Outcome, e int) (s HomologScore, values, seeds []float64) {
+func homologScore(name string, trials []Trial, outcomes [][]Outcome, e int) (s HomologScore, values,
+	seeds []float64) {
 	s = HomologScore{Name: name, Converged: true}
 	var right metrics.Rate
 	for t := range trials {
@@ -304,7 +308,8 @@ func (s *HomologScore) judgeBand(band losses.Edit, trials []Trial, outcomes [][]
 // WriteTable writes the report for people.
 func (r *HomologReport) WriteTable(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "objective\tscore\tsd of seeds\tpositions right %\tdifference\tp (sequences)\tp (seeds)\tconstants (seeds)")
+	fmt.Fprintln(t, "objective\tscore\tsd of seeds\tpositions right %\tdifference\tp (sequences)\tp "+
+		"(seeds)\tconstants (seeds)")
 	fmt.Fprintf(t, "(first homolog as it is)\t%.2f\t\t\t\t\t\t\n", r.Copy)
 	for i, s := range r.Scores {
 		fmt.Fprintf(t, "%s\t%.2f\t%.2f\t%.1f", s.Name, s.Score, s.SD, s.Accuracy)
@@ -318,10 +323,12 @@ func (r *HomologReport) WriteTable(w io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "%d test sequences of length %d over %d seeds; a perfect prediction scores %d\n", r.Tested, r.Length, r.Seeds, r.Length)
+	fmt.Fprintf(w, "%d test sequences of length %d over %d seeds; a perfect prediction scores %d\n", r.Tested,
+		r.Length, r.Seeds, r.Length)
 	for _, s := range r.Scores {
 		if s.ErrorKind != "" {
-			fmt.Fprintf(w, "%s: band %d gives the exact loss of %.1f%% of the predictions; mean log Z %.2f, its error %.2g (%s)\n",
+			fmt.Fprintf(w, "%s: band %d gives the exact loss of %.1f%% of the predictions; mean log Z %.2f, its "+
+				"error %.2g (%s)\n",
 				s.Name, r.Band, 100*s.BandExact, s.LogZ, s.LogZError, s.ErrorKind)
 		}
 		if !s.Converged {
@@ -356,10 +363,12 @@ func tally(list []Constants) string {
 // WriteCSV writes the report as a table for programs: a row an objective, with
 // differences from the first. Numbers that an objective does not have are empty.
 func (r *HomologReport) WriteCSV(w io.Writer) error {
-	rows := [][]string{{"objective", "score", "sd", "right", "difference", "p_sequences", "p_seeds", "converged", "constants", "band_exact", "log_z", "log_z_error", "log_z_error_kind"}}
+	rows := [][]string{{"objective", "score", "sd", "right", "difference", "p_sequences", "p_seeds", "converged",
+		"constants", "band_exact", "log_z", "log_z_error", "log_z_error_kind"}}
 	g := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 	for i, s := range r.Scores {
-		row := []string{s.Name, g(s.Score), g(s.SD), g(s.Accuracy), "", "", "", strconv.FormatBool(s.Converged), tally(s.Chosen), "", "", "", ""}
+		row := []string{s.Name, g(s.Score), g(s.SD), g(s.Accuracy), "", "", "", strconv.FormatBool(s.Converged),
+			tally(s.Chosen), "", "", "", ""}
 		if i > 0 {
 			row[4], row[5], row[6] = g(s.Difference), g(float64(s.P)), g(float64(s.PSeeds))
 		}

@@ -29,8 +29,8 @@ type CorruptedOptions struct {
 	Train   int      // examples to train on; 2000 images, 800 sentences, 1500 words
 	Test    int      // examples to test on, at most; 2000
 	Workers int
-	// Known draws are not made again; Save, if not nil, is given each new one, and Done is told of
-	// each.
+	// Known draws are not made again; Save, if not nil, receives each new one, and Done is called
+	// after each.
 	Known []CorruptedDraw
 	Save  func(*CorruptedDraw) error
 	Done  func(all int, what string)
@@ -113,25 +113,26 @@ func CorruptedTasks() []string {
 	return names
 }
 
-// Corrupted is the experiment of resilient learning, in kind: on draws of each task, with nothing
-// corrupted and with each corruption at each level, it trains by every method and measures the test
-// error, and how well methods find what was corrupted.
+// Corrupted is an experiment of resilient learning. Draws of each task are left clean, or get each
+// corruption at each level. It trains by every method and measures the test error, and how well
+// methods find corrupted examples.
 //
 //   - fashion, cifar: 2000 images, averaged over squares to some 200 inputs, a network with one
 //     hidden layer of 64. Labels become another class at random (flips) or by one derangement of
-//     the classes; or images are blurred by a Gaussian of the radius, in pixels, labels staying
-//     right.
+//     the classes. Or images are blurred by a Gaussian of the given radius in pixels, with labels
+//     unchanged.
 //   - chunking: 800 sentences, a conditional random field. In a corrupted sentence each label
 //     becomes another with probability 0.3, one at least.
 //   - g2p: 1500 Dutch words, cross-entropy. In a corrupted pronunciation a fifth of the phones, one
 //     at least, are substituted, left out, or followed by another.
 //
 // Huber's relaxation of images has no scale, as in the source: its largest weight is its delta, and
-// its steps are as much smaller. slow is ordinary training at the rate of ordinary times 0.2, to
-// tell what is the step's.
+// its steps are as much smaller. slow is ordinary training at 0.2 times the rate of ordinary, to
+// separate the effect of the step.
 //
-// ordinary trains on all, oracle on what is right, early stops by a fifth held out; itlm and trim
-// are told the share of what is corrupted. The tasks' files are read from data, a folder.
+// ordinary trains on all examples, oracle on the correct ones, and early stops by a fifth held out.
+// itlm and trim know the share of corrupted examples. The tasks' files are read from data, a
+// folder.
 func Corrupted(ctx context.Context, data fs.FS, o *CorruptedOptions) (*CorruptedReport, error) {
 	var p CorruptedOptions
 	if o != nil {
@@ -140,7 +141,8 @@ func Corrupted(ctx context.Context, data fs.FS, o *CorruptedOptions) (*Corrupted
 	p.Repeats, p.Test = cmp.Or(p.Repeats, 8), cmp.Or(p.Test, 2000)
 	if p.Repeats < 1 || p.Train < 0 || p.Test < 1 || p.Train > 0 && p.Train < 50 {
 		return nil,
-			fmt.Errorf("experiment: %d repetitions, %d examples to train on and %d to test on: there must be at least 1, 50 and 1",
+			fmt.Errorf("experiment: %d repetitions, %d examples to train on and %d to test on: there must be at "+
+				"least 1, 50 and 1",
 				p.Repeats, p.Train, p.Test)
 	}
 	d := folder{data}
@@ -317,9 +319,9 @@ func (t *CorruptedTaskReport) drops(kind string, level float64, method string) [
 	return out
 }
 
-// WriteTable writes, for each task and corruption, mean test errors (standard deviations), how much
-// they rose from clean data at the highest level, with two-sided paired tests of the rise against
-// ordinary training and ITLM, and areas under the ROC.
+// WriteTable writes a table for each task and corruption: mean test errors (standard deviations),
+// their rise from clean data at the highest level, and areas under the ROC. Two-sided paired tests
+// compare the rise with ordinary training and ITLM.
 func (r *CorruptedReport) WriteTable(w io.Writer) error {
 	for i := range r.Tasks {
 		t := &r.Tasks[i]

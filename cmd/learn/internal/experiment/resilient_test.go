@@ -61,7 +61,9 @@ func corruptedFolder(t *testing.T) fstest.MapFS {
 func TestCorrupted(t *testing.T) {
 	fsys := corruptedFolder(t)
 	var saved []CorruptedDraw
-	o := &CorruptedOptions{Repeats: 2, Train: 100, Test: 60, Workers: 1, Kinds: []string{"flips", "blur 1.5", "annotation"}, Save: func(d *CorruptedDraw) error { saved = append(saved, *d); return nil }}
+	o := &CorruptedOptions{Repeats: 2, Train: 100, Test: 60, Workers: 1,
+		Kinds: []string{"flips", "blur 1.5", "annotation"},
+		Save:  func(d *CorruptedDraw) error { saved = append(saved, *d); return nil }}
 	r, err := Corrupted(t.Context(), fsys, o)
 	if err != nil {
 		t.Fatal(err)

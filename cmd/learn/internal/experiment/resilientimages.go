@@ -109,7 +109,7 @@ func corruptedImages(ctx context.Context, o *CorruptedOptions, draw *CorruptedDr
 	return d.methods()
 }
 
-// sampled draws so many of n numbers, at most all, in their random order.
+// sampled draws the wanted count of n numbers, at most all, in random order.
 func sampled(rng *rand.Rand, n, want int) []int { return rng.Perm(n)[:min(n, want)] }
 
 // deranged is a permutation without a fixed point.
@@ -126,7 +126,7 @@ func deranged(rng *rand.Rand, n int) []int {
 	}
 }
 
-// pool is the side of the squares that pixels are averaged over: grey images of 28 give 196 inputs,
+// pool is the side of the squares that pixels are averaged over. Grey images of 28 give 196 inputs,
 // and coloured ones of 32 give 192.
 func (p *pictures) pool() int {
 	if p.channels > 1 {
@@ -254,8 +254,8 @@ func (d *imageDraw) tested(x []float64) (float64, error) {
 	return 100 * float64(wrong) / float64(len(d.test.Y)), nil
 }
 
-// methods trains by all of them. Blurred images are no errors of annotation, and nobody looks for
-// them.
+// methods trains by all of them. Blurred images are not errors of annotation, so finding them is
+// not measured.
 func (d *imageDraw) methods() error {
 	n := len(d.train.Y)
 	var right, kept, held []int

@@ -101,7 +101,7 @@ func (d *structuredDraw) early() ([]float64, error) {
 }
 
 // relaxations by name. Their scales bring the largest weight of Huber to 1, that of ordinary
-// training, so that the penalty is the same beside it; quadratic weights are 1 at the larger delta.
+// training, so that the penalty is the same. Quadratic weights are 1 at the larger delta.
 func scaledRelaxations() []namedRelaxation {
 	out := []namedRelaxation{{"quadratic", resilient.Quadratic{Scale: 1 / huberDeltas[1]}}}
 	for _, delta := range huberDeltas {
@@ -232,7 +232,7 @@ func (s *scaledExamples) EvalWeighed(z []float64, weigh resilient.Weigh, losses,
 	return v, err
 }
 
-// chunkingTemplates look at words and tags in a window of three.
+// chunkingTemplates read words and tags in a window of three.
 const chunkingTemplates = "U00:%x[-1,0]\nU01:%x[0,0]\nU02:%x[1,0]\nU10:%x[-2,1]\nU11:%x[-1,1]\nU12:%x[0,1]\nU13:%x[1,1]\nU14:%x[2,1]\nU15:%x[-1,1]|%x[0,1]\nU16:%x[0,1]|%x[1,1]\nU17:%x[-1,1]|%x[0,1]|%x[1,1]\n"
 
 func loadCorruptedSentences(d folder) (drawing, error) {

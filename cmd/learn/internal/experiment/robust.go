@@ -11,14 +11,14 @@ import (
 	"github.com/tropica-fst/tropica/learn/structured"
 )
 
-// Robust compares regressions of a sine with noise and outliers, section 3.1 of Ciliberto,
-// Rudi and Rosasco: x uniform on [-1, 1], y = sin(6πx) + ε + ζ, ε normal of variance 0.1, ζ
-// uniform on [-3, 3] with probability 0.1 and else 0. Algorithm 1 and Nadaraya-Watson weights
+// Robust compares regressions of a sine with noise and outliers, as in section 3.1 of Ciliberto,
+// Rudi and Rosasco. x is uniform on [-1, 1] and y = sin(6πx) + ε + ζ. ε is normal of variance 0.1;
+// ζ is uniform on [-3, 3] with probability 0.1 and else 0. Algorithm 1 and Nadaraya-Watson weights
 // decode the Cauchy loss; kernel ridge regression predicts the mean. The measure is the mean
 // absolute distance to the sine at 1000 points.
 //
-// Kernel widths, penalties and the scale of the loss are chosen by five-fold cross-validation:
-// robust methods by the median absolute error, ridge regression by the mean squared one.
+// Kernel widths, penalties and the scale of the loss are chosen by five-fold cross-validation.
+// Robust methods are judged by the median absolute error, ridge regression by the mean squared one.
 func Robust(ctx context.Context, o *PredictionOptions) (*PredictionReport, error) {
 	sizes, repetitions := []int{50, 100, 200, 500, 1000}, 100
 	if o.Quick {
@@ -31,8 +31,9 @@ func Robust(ctx context.Context, o *PredictionOptions) (*PredictionReport, error
 		parts = append(parts, part)
 		size[part] = n
 	}
-	return o.repeat(ctx, "Robust regression: mean absolute distance to the noiseless function", []string{"distance"}, parts, repetitions,
-		func(ctx context.Context, part string, rng *rand.Rand) ([]PredictionMethod, error) {
+	return o.repeat(ctx, "Robust regression: mean absolute distance to the noiseless function",
+		[]string{"distance"}, parts, repetitions, func(ctx context.Context, part string,
+			rng *rand.Rand) ([]PredictionMethod, error) {
 			return robustTrial(ctx, size[part], rng, o.Workers)
 		})
 }
@@ -72,7 +73,8 @@ func robustTrial(ctx context.Context, n int, rng *rand.Rand, workers int) ([]Pre
 	}
 	var grids []*structured.Finite
 	for _, c := range robustScales {
-		f, err := structured.NewFinite(structured.Losses(points, y, func(p, t float64) float64 { return structured.Cauchy.Of(p, t, c) }, workers), n, false)
+		f, err := structured.NewFinite(structured.Losses(
+			points, y, func(p, t float64) float64 { return structured.Cauchy.Of(p, t, c) }, workers), n, false)
 		if err != nil {
 			return nil, err
 		}
@@ -130,7 +132,8 @@ func robustTrial(ctx context.Context, n int, rng *rand.Rand, workers int) ([]Pre
 			return nil, err
 		}
 		for _, lambda := range robustLambdas {
-			w, err := structured.NewWeights(k, train, gram, lambda, nil, &structured.WeightOptions{Options: kernel.Options{Ctx: ctx, Workers: workers}})
+			w, err := structured.NewWeights(k, train, gram, lambda, nil,
+				&structured.WeightOptions{Options: kernel.Options{Ctx: ctx, Workers: workers}})
 			if err != nil {
 				return nil, err
 			}
@@ -153,7 +156,8 @@ func robustTrial(ctx context.Context, n int, rng *rand.Rand, workers int) ([]Pre
 			estimator = structured.NadarayaWatson
 		}
 		k := kernel.Kernel[*kernel.Matrix](kernel.Vector{Kind: kernel.Gaussian, Width: s.width})
-		w, err := structured.NewWeights(k, train, nil, math.Max(s.lambda, 1e-300), nil, &structured.WeightOptions{Estimator: estimator, Options: kernel.Options{Ctx: ctx, Workers: workers}})
+		w, err := structured.NewWeights(k, train, nil, math.Max(s.lambda, 1e-300), nil,
+			&structured.WeightOptions{Estimator: estimator, Options: kernel.Options{Ctx: ctx, Workers: workers}})
 		if err != nil {
 			return nil, err
 		}
@@ -163,7 +167,8 @@ func robustTrial(ctx context.Context, n int, rng *rand.Rand, workers int) ([]Pre
 		}
 		var decoder *structured.Scalar
 		if s.scale > 0 {
-			if decoder, err = structured.NewScalar(y, structured.Cauchy, &structured.ScalarOptions{C: s.scale}); err != nil {
+			if decoder, err = structured.NewScalar(y, structured.Cauchy,
+				&structured.ScalarOptions{C: s.scale}); err != nil {
 				return nil, err
 			}
 		}
@@ -180,7 +185,8 @@ func robustTrial(ctx context.Context, n int, rng *rand.Rand, workers int) ([]Pre
 			}
 			sum += math.Abs(p - clean(v))
 		}
-		out = append(out, PredictionMethod{method, []float64{sum / float64(len(test))}, fmt.Sprintf("width=%g lambda=%g scale=%g", s.width, s.lambda, s.scale)})
+		out = append(out, PredictionMethod{method, []float64{sum / float64(len(test))},
+			fmt.Sprintf("width=%g lambda=%g scale=%g", s.width, s.lambda, s.scale)})
 	}
 	return out, nil
 }

@@ -38,19 +38,20 @@ type SampledReport struct {
 
 // SampledMethod is what one source of gradients led to.
 type SampledMethod struct {
-	Name    string        `json:"name"`
-	Steps   int           `json:"steps"`
-	Millis  float64       `json:"milliseconds"` // processor time of a gradient
-	Loss    float64       `json:"loss"`         // mean of the exact loss on the tests
-	Right   float64       `json:"right"`        // labels at their positions, per cent
-	Unmixed int           `json:"unmixed"`      // gradients of which the sampler said that chains had not mixed
-	Inexact int           `json:"inexact"`      // or that its band was too narrow
-	P       metrics.Maybe `json:"p"`            // paired t of the losses against the banded margin's
+	Name   string  `json:"name"`
+	Steps  int     `json:"steps"`
+	Millis float64 `json:"milliseconds"` // processor time of a gradient
+	Loss   float64 `json:"loss"`         // mean of the exact loss on the tests
+	Right  float64 `json:"right"`        // labels at their positions, per cent
+	// gradients of which the sampler said that chains had not mixed
+	Unmixed int           `json:"unmixed"`
+	Inexact int           `json:"inexact"` // or that its band was too narrow
+	P       metrics.Maybe `json:"p"`       // paired t of the losses against the banded margin's
 	values  []float64
 }
 
-// stepper is a linear chain with AdaGrad: weights of attributes by label, and of pairs of labels. An attribute is the value of a
-// column at a position, or beside it.
+// stepper is a linear chain with AdaGrad: weights of attributes by label, and of pairs of labels.
+// An attribute is the value of a column at a position, or beside it.
 type stepper struct {
 	labels     []string
 	number     map[string]int
@@ -191,15 +192,17 @@ func (s *stepper) reference(e *sequence.Example) []int {
 	return ref
 }
 
-// Sampled trains one chain by stochastic softmax-margin steps, an example a step, from three sources of gradients: no loss at all,
-// the loss within a band, and the loss without a band as losses.Sampler estimates it; and tests the averaged weights. Examples,
-// order, features and step sizes are the same.
+// Sampled trains one chain by stochastic softmax-margin steps, an example a step, from three
+// sources of gradients: no loss at all, the loss within a band, and the loss without a band as
+// losses.Sampler estimates it; and tests the averaged weights. Examples, order, features and step
+// sizes are the same.
 func Sampled(ctx context.Context, o *SampledOptions) (*SampledReport, error) {
 	if len(o.Train) == 0 || len(o.Test) < 2 {
 		return nil, errors.New("experiment: examples to train on, and two to test on, are needed")
 	}
 	set := *o
-	for _, f := range []struct{ v, zero any }{{&set.Gamma, 1.0}, {&set.Rate, 0.2}, {&set.Band, 1}, {&set.Sweeps, 60}, {&set.Epochs, 5}} {
+	for _, f := range []struct{ v, zero any }{{&set.Gamma, 1.0}, {&set.Rate, 0.2}, {&set.Band, 1},
+		{&set.Sweeps, 60}, {&set.Epochs, 5}} {
 		switch v := f.v.(type) {
 		case *float64:
 			if *v == 0 {
@@ -236,7 +239,8 @@ func Sampled(ctx context.Context, o *SampledOptions) (*SampledReport, error) {
 	return r, nil
 }
 
-// method trains and tests with one source of gradients: 0 is none of a loss, 1 the banded machine, 2 the sampler.
+// method trains and tests with one source of gradients: 0 is none of a loss, 1 the banded machine,
+// 2 the sampler.
 func (o *SampledOptions) method(ctx context.Context, name string, kind int) (*SampledMethod, error) {
 	s := newStepper(o.Train)
 	m := &SampledMethod{Name: name}
@@ -328,11 +332,13 @@ func (r *SampledReport) WriteTable(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "gradients\tloss\tlabels right %\tprocessor ms a gradient\tnot mixed\tband inexact\tp against the band")
 	for _, m := range r.Methods {
-		fmt.Fprintf(t, "%s\t%.3f\t%.2f\t%.2f\t%d\t%d\t%s\n", m.Name, m.Loss, m.Right, m.Millis, m.Unmixed, m.Inexact, m.P.Text("%.2g"))
+		fmt.Fprintf(t, "%s\t%.3f\t%.2f\t%.2f\t%d\t%d\t%s\n", m.Name, m.Loss, m.Right, m.Millis, m.Unmixed,
+			m.Inexact, m.P.Text("%.2g"))
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%d test examples; %d steps each; the longest training example has %d labels\n", r.Tested, r.Methods[0].Steps, r.Longest)
+	_, err := fmt.Fprintf(w,
+		"%d test examples; %d steps each; the longest training example has %d labels\n", r.Tested, r.Methods[0].Steps, r.Longest)
 	return err
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 )
 
-// sentiment counts words as the recorded comparisons do: ASCII letters in lower case,
-// words the longest runs of a-z, 0-9 and the apostrophe, pairs joined by a blank,
-// columns in the order of their bytes. Labels play no part in the choice of columns.
+// sentiment counts words as the recorded comparisons do. Letters are ASCII in lower case; words are
+// the longest runs of a-z, 0-9 and the apostrophe. Pairs are joined by a blank, and columns are in
+// the order of their bytes. Labels do not affect the choice of columns.
 func (d folder) sentiment() (*mixture, error) {
 	m := &mixture{names: []string{"books", "dvd", "electronics"}}
 	var docs [][]string
@@ -29,7 +29,8 @@ func (d folder) sentiment() (*mixture, error) {
 		}
 		for i, r := range records {
 			if len(r.Fields) < 5 || r.Fields[0] != "+1" && r.Fields[0] != "-1" {
-				return nil, fmt.Errorf("experiment: %s:%d: not a label, a rating, an identifier, a title and a text", found, r.Line)
+				return nil, fmt.Errorf("experiment: %s:%d: not a label, a rating, an identifier, a title and a text",
+					found, r.Line)
 			}
 			label := 1
 			if r.Fields[0] == "-1" {

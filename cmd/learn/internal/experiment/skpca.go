@@ -26,11 +26,11 @@ import (
 // SKPCANames are the data sets of the comparison of projections.
 var SKPCANames = []string{"sonar", "cancer", "diabetes", "semeion-even", "ocr49", "nuisance-1", "nuisance-2", "nuisance-5", "nuisance-10", "mnist49-patch"}
 
-// SKPCASets returns the data sets of the comparison of projections in a data folder, those named
-// or all. Five are those of table 3.1. nuisance-S are 500 rows drawn: two columns decide the
-// class, four say nothing and have S times their standard deviation. mnist49-patch are 3000
-// images of 4 and 9 from MNIST's training file, each with a square of 6 by 6 pixels at full
-// brightness in a place drawn at random.
+// SKPCASets returns the data sets of the comparison of projections in a data folder, those named or
+// all. Five are those of table 3.1. nuisance-S are 500 rows drawn: two columns decide the class,
+// four say nothing and have S times their standard deviation. mnist49-patch are 3000 images of 4
+// and 9 from MNIST's training file, each with a square of 6 by 6 pixels at full brightness at a
+// random position.
 func SKPCASets(data fs.FS, names ...string) ([]Set, error) {
 	sets, err := Table31Sets(data, "sonar", "cancer", "diabetes", "semeion-even", "ocr49")
 	if err != nil {
@@ -116,9 +116,10 @@ type SKPCAOptions struct {
 	Ctx     context.Context
 	Ranks   []int
 	Nu      []float64 // bounds on Σ 1/μ to choose from, in squares of the number of kernels
-	Trials  int       // the first so many; 0 is all
+	Trials  int       // the first ones only; 0 is all
 	Fresh   string    // seed of other trials
 	MaxRows int       // of each training part; 0 is all
+	Whole   bool      // compare with kernel machines without a projection too
 	Workers int
 	Done    func(all int, contestant string, trial int)
 }
@@ -151,7 +152,14 @@ func families(name string, columns int) []family {
 		}
 		groups.Kernels = []string{"gaussian:0.5", "gaussian:1"}
 	}
-	return append(out, family{"groups of columns", groups})
+	out = append(out, family{"groups of columns", groups})
+	if name == "mnist49-patch" { // small ones, of which each can give one feature
+		blocks := skpca.Options{Kernels: []string{"linear"}, Groups: squares(28, 7), Raw: true}
+		out = append(out, family{"blocks of pixels", blocks})
+		blocks.Centre = true
+		out = append(out, family{"blocks of pixels, centred", blocks})
+	}
+	return out
 }
 
 // squares lists the pixels of parts by parts squares of an image of a side.
@@ -178,14 +186,15 @@ type candidate struct {
 	search  skpca.Search
 	nu      float64
 	gamma   float64
+	whole   bool // all eigenfunctions: a machine without a projection
 }
 
 func (c candidate) same(d candidate) bool {
-	return c.family == d.family && c.search == d.search && c.nu == d.nu && fmt.Sprint(c.kernels) == fmt.Sprint(d.kernels)
+	return c.family == d.family && c.whole == d.whole && c.search == d.search && c.nu == d.nu && fmt.Sprint(c.kernels) == fmt.Sprint(d.kernels)
 }
 
 // gammas are the penalties to choose from, from large to small.
-var gammas = []float64{0.1, 1e-2, 1e-3}
+var gammas = []float64{0.1, 1e-2, 1e-3, 1e-4, 1e-5}
 
 // SKPCAReport is what one set came to, by rank.
 type SKPCAReport struct {
@@ -215,8 +224,9 @@ type decomposed struct {
 }
 
 // Projections compares projections to the same number of features on a set, each with its own
-// choice on inner folds: unsupervised ones by any kernel and by those of all columns, uniform weights, coupled ones, and these with the
-// single kernels to choose from too, which are the corners of the set of weights.
+// choice on inner folds. They are unsupervised ones by any kernel and by those of all columns,
+// uniform weights, and coupled ones. Coupled ones are also run with the single kernels, the corners
+// of the set of weights, to choose from.
 func Projections(s Set, o *SKPCAOptions) (*SKPCAReport, error) {
 	t, trials, err := s.Load()
 	if err != nil {
@@ -261,7 +271,10 @@ func Projections(s Set, o *SKPCAOptions) (*SKPCAReport, error) {
 		for _, k := range []struct {
 			name string
 			grid []candidate
-		}{{"unsupervised", c.unsupervised(len(c.families))}, {"all columns", c.unsupervised(2)}, {"uniform", c.uniform()}, {"coupled", c.coupled()}, {"skpca", append(c.coupled(), c.unsupervised(len(c.families))...)}} {
+		}{{"unsupervised", c.unsupervised(len(c.families))}, {"all columns", c.unsupervised(2)}, {"uniform", c.uniform()}, {"coupled", c.coupled()}, {"skpca", append(c.coupled(), c.unsupervised(len(c.families))...)}, {"one kernel, whole", c.whole(true)}, {"all kernels, whole", c.whole(false)}} {
+			if len(k.grid) > 0 && k.grid[0].whole && !o.Whole {
+				continue
+			}
 			p.Contestants = append(p.Contestants, c.contestant(k.name, r, k.grid))
 		}
 		p.Done = func(all int, contestant string, trial int) {
@@ -303,13 +316,13 @@ func (c *projections) kernelNames(f int) ([]string, error) {
 	return s.Kernels(), nil
 }
 
-// unsupervised are the projections of every single kernel of the first so many families.
+// unsupervised are the projections of every single kernel of the first families.
 func (c *projections) unsupervised(families int) []candidate {
 	var out []candidate
 	for f := range families {
 		for k := range c.names[f] {
 			for _, g := range gammas {
-				out = append(out, candidate{f, []int{k}, skpca.TwoStage, math.Inf(1), g})
+				out = append(out, candidate{family: f, kernels: []int{k}, search: skpca.TwoStage, nu: math.Inf(1), gamma: g})
 			}
 		}
 	}
@@ -321,7 +334,28 @@ func (c *projections) uniform() []candidate {
 	var out []candidate
 	for f := range c.families {
 		for _, g := range gammas {
-			out = append(out, candidate{f, nil, skpca.TwoStage, math.Inf(1), g})
+			out = append(out, candidate{family: f, search: skpca.TwoStage, nu: math.Inf(1), gamma: g})
+		}
+	}
+	return out
+}
+
+// whole are machines without a projection, of each single kernel, or of all kernels of a family with the
+// weights that fit the labels (multiple kernel learning with a bound on the sum of weights). They choose
+// among three penalties: more take long.
+func (c *projections) whole(single bool) []candidate {
+	var out []candidate
+	if !single {
+		for f := range c.families {
+			for _, g := range gammas[1:4] {
+				out = append(out, candidate{family: f, search: skpca.Local, nu: math.Inf(1), gamma: g, whole: true})
+			}
+		}
+		return out
+	}
+	for _, k := range c.unsupervised(len(c.families)) {
+		if k.whole = true; slices.Contains(gammas[1:4], k.gamma) {
+			out = append(out, k)
 		}
 	}
 	return out
@@ -333,7 +367,7 @@ func (c *projections) coupled() []candidate {
 	for f := range c.families {
 		for _, nu := range c.o.Nu {
 			for _, g := range gammas {
-				out = append(out, candidate{f, nil, skpca.Local, nu, g})
+				out = append(out, candidate{family: f, search: skpca.Local, nu: nu, gamma: g})
 			}
 		}
 	}
@@ -380,6 +414,9 @@ func (c *projections) contestant(name string, r int, grid []candidate) evaluate.
 // path fits a candidate and those after it that differ in gamma alone, n in all, and measures them
 // on the test part.
 func (c *projections) path(ctx context.Context, first candidate, n, r int, fold dataset.Fold, test *table.Table) ([][]float64, error) {
+	if first.whole {
+		r = 0 // the same at every rank
+	}
 	key := fmt.Sprint(first, n, r, fold.Fingerprint())
 	c.mu.Lock()
 	known := c.measured[key]
@@ -387,9 +424,12 @@ func (c *projections) path(ctx context.Context, first candidate, n, r int, fold 
 	if known != nil {
 		return known, nil
 	}
-	s, err := c.spectra(ctx, first.family, fold)
+	s, err := c.spectra(ctx, first.family, fold, first.whole)
 	if err != nil {
 		return nil, err
+	}
+	if first.whole {
+		r = s.Features(first.kernels)
 	}
 	o := skpca.Options{Rank: []int{r}, Nu: []float64{first.nu}, Search: first.search, Gamma: gammas[slices.Index(gammas, first.gamma):][:n]}
 	var out [][]float64
@@ -423,8 +463,8 @@ func (c *projections) path(ctx context.Context, first candidate, n, r int, fold 
 
 // spectra returns the eigenfunctions of a family on the training part of a fold, which are kept:
 // all contestants and ranks share them.
-func (c *projections) spectra(ctx context.Context, f int, fold dataset.Fold) (*skpca.Spectra, error) {
-	key := fmt.Sprint(f, fold.Fingerprint())
+func (c *projections) spectra(ctx context.Context, f int, fold dataset.Fold, whole bool) (*skpca.Spectra, error) {
+	key := fmt.Sprint(f, whole, fold.Fingerprint())
 	c.mu.Lock()
 	d := c.known[key]
 	if d == nil {
@@ -433,13 +473,17 @@ func (c *projections) spectra(ctx context.Context, f int, fold dataset.Fold) (*s
 	}
 	c.mu.Unlock()
 	d.once.Do(func() {
-		d.s, d.err = skpca.Decompose(c.table.Subset(fold.Train), &c.families[f].options, &run.Control{Ctx: ctx, Workers: 1})
+		o := c.families[f].options
+		if whole {
+			o.Rank = []int{len(fold.Train)}
+		}
+		d.s, d.err = skpca.Decompose(c.table.Subset(fold.Train), &o, &run.Control{Ctx: ctx, Workers: 1})
 	})
 	return d.s, d.err
 }
 
-// WriteSKPCA writes the tables of a report: test errors in per cent, and how the coupled
-// projection compares with the best unsupervised one, paired over trials.
+// WriteSKPCA writes the tables of a report: test errors in per cent, and a comparison of the
+// coupled projection with the best unsupervised one, paired over trials.
 func WriteSKPCA(w io.Writer, r *SKPCAReport) error {
 	note := ""
 	if r.Note != "" {
@@ -452,9 +496,11 @@ func WriteSKPCA(w io.Writer, r *SKPCAReport) error {
 		p := r.Reports[i]
 		fmt.Fprint(t, rank)
 		for k, s := range p.Standings {
-			fmt.Fprintf(t, "\t%s", metrics.FormatMeanSD(s.Values[0], 1, 2))
+			if k < 5 {
+				fmt.Fprintf(t, "\t%s", metrics.FormatMeanSD(s.Values[0], 1, 2))
+			}
 			switch {
-			case k < 3:
+			case k < 3 || k > 4:
 			case s.Plain != nil:
 				fmt.Fprintf(t, "\t%+.2f\t%s\t%s", s.Plain[0].Mean, s.Plain[0].P.Text("%.3f"), s.Corrected[0].P.Text("%.3f"))
 			default:
@@ -482,6 +528,11 @@ func WriteSKPCA(w io.Writer, r *SKPCAReport) error {
 			parts = append(parts, fmt.Sprintf("%s (%d)", name, chosen[name]))
 		}
 		fmt.Fprintf(w, "rank %d chose %s\n", rank, strings.Join(parts, "; "))
+		for _, s := range r.Reports[i].Standings[5:] { // machines are of no rank, but paired with it
+			if i == 0 {
+				fmt.Fprintf(w, "%s: %s\n", s.Name, metrics.FormatMeanSD(s.Values[0], 1, 2))
+			}
+		}
 	}
 	return nil
 }

@@ -12,7 +12,8 @@ import (
 )
 
 // accuracies are what a model of classes and its integral have right, in %.
-func accuracies(ctx context.Context, m *sparse.Model, test *table.Table, workers int) (few, dense float64, err error) {
+func accuracies(ctx context.Context, m *sparse.Model, test *table.Table, workers int) (few,
+	dense float64, err error) {
 	for i, model := range []*sparse.Model{m, m.Dense()} {
 		s, err := model.Predict(ctx, test, workers)
 		if err != nil {
@@ -39,7 +40,8 @@ var wifiEps = []float64{20, 50}
 // SparseRooms is E4: rooms from the strengths of seven Wi-Fi signals, ten folds. data has
 // uci/wifi-localization.csv.
 func SparseRooms(o *SparseOptions, data fs.FS) (*learner.Section, error) {
-	x, err := folder{data}.table("uci/wifi-localization.csv", &table.Options{Target: "room", Task: table.Classification})
+	x, err := folder{data}.table("uci/wifi-localization.csv",
+		&table.Options{Target: "room", Task: table.Classification})
 	if err != nil {
 		return nil, err
 	}
@@ -47,12 +49,16 @@ func SparseRooms(o *SparseOptions, data fs.FS) (*learner.Section, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &learner.Section{Title: "E4: rooms from Wi-Fi", Columns: []string{"total hinge of a pair", "accuracy in %", "of the integral", "kernels", "most in a fold"},
-		Note: "ten folds, one against one, no choice within; published: 98 %, and 96.65 % of a fuzzy tree with 50 rules"}
+	t := &learner.Section{Title: "E4: rooms from Wi-Fi",
+		Columns: []string{"total hinge of a pair", "accuracy in %", "of the integral", "kernels", "most in a fold"},
+		Note: "ten folds, one against one, no choice within; published: 98 %, and 96.65 % of a fuzzy tree " +
+			"with 50 rules"}
 	for _, eps := range wifiEps {
-		few, dense, kernels := make([]float64, len(trials)), make([]float64, len(trials)), make([]float64, len(trials))
+		few, dense, kernels := make([]float64, len(trials)), make([]float64, len(trials)),
+			make([]float64, len(trials))
 		err := run.Each(o.Workers, len(trials), func(_, i int) error {
-			m, _, err := sparse.Train(x.Subset(trials[i].Train), &sparse.Options{Eps: eps, Raw: true, Centres: 50, PerCentre: 6}, &run.Control{Ctx: o.Ctx, Workers: 1})
+			m, _, err := sparse.Train(x.Subset(trials[i].Train),
+				&sparse.Options{Eps: eps, Raw: true, Centres: 50, PerCentre: 6}, &run.Control{Ctx: o.Ctx, Workers: 1})
 			if err != nil {
 				return err
 			}
@@ -75,7 +81,7 @@ func SparseRooms(o *SparseOptions, data fs.FS) (*learner.Section, error) {
 
 // DigitOptions are the sizes of SparseDigits.
 type DigitOptions struct {
-	Train, Test int // the first images so many; 0 is all
+	Train, Test int // only this many images, the first ones; 0 is all
 	Centres     int // of each digit
 }
 
@@ -89,11 +95,15 @@ func SparseDigits(o *SparseOptions, d *DigitOptions, data fs.FS) (*learner.Secti
 	if err != nil {
 		return nil, err
 	}
-	t := &learner.Section{Title: "E5: MNIST", Columns: []string{"sparsity", "accuracy in %", "of the integral", "kernels of a pair", "different kernels"},
-		Note: fmt.Sprintf("%d training images, %d test images, %d means of each digit with 4 widths each, 45 pairs; published, with 400 means and all images: 98.12 %% with 788 kernels, 96.71 with 731, 85.66 with 53", train.Rows, test.Rows, d.Centres)}
+	t := &learner.Section{Title: "E5: MNIST", Columns: []string{"sparsity", "accuracy in %", "of the integral",
+		"kernels of a pair", "different kernels"}, Note: fmt.Sprintf(
+		"%d training images, %d test images, %d means of each digit with 4 widths each, 45 pairs; published, "+
+			"with 400 means and all images: 98.12 %% with 788 kernels, 96.71 with 731, 85.66 with 53", train.Rows,
+		test.Rows, d.Centres)}
 	shares := []float64{0.02, 0.3, 0.7}
 	for _, share := range shares {
-		m, _, err := sparse.Train(train, &sparse.Options{Raw: true, Sparsity: share, Centres: d.Centres, PerCentre: 4, Widths: []float64{3, 9}, Peaks: "fixed", Keep: true},
+		m, _, err := sparse.Train(train, &sparse.Options{Raw: true, Sparsity: share, Centres: d.Centres,
+			PerCentre: 4, Widths: []float64{3, 9}, Peaks: "fixed", Keep: true},
 			&run.Control{Ctx: o.Ctx, Workers: o.Workers, Recorder: run.RecorderFunc(func(r run.Row) error {
 				o.done(len(shares)*90, fmt.Sprint(r.Detail))
 				return nil
@@ -116,7 +126,8 @@ func SparseDigits(o *SparseOptions, d *DigitOptions, data fs.FS) (*learner.Secti
 
 // digits is a table of the first images of MNIST, pixels from 0 to 1.
 func digits(data fs.FS, part string, most int) (*table.Table, error) {
-	pixels, _, _, label, err := folder{data}.images("mnist/"+part+"-images-idx3-ubyte.gz", "mnist/"+part+"-labels-idx1-ubyte.gz")
+	pixels, _, _, label, err := folder{data}.images("mnist/"+part+"-images-idx3-ubyte.gz",
+		"mnist/"+part+"-labels-idx1-ubyte.gz")
 	if err != nil {
 		return nil, err
 	}

@@ -28,8 +28,8 @@ type StructuredOptions struct {
 	Inner   int     // L-BFGS steps of a round; 200
 	Workers int
 	Watch   func(model string, row run.Row)
-	// Known models of the same problem and settings are not trained again; Save, if not nil,
-	// is given each new one, and Done each one's name, known or new.
+	// Known models of the same problem and settings are not trained again. Save, if not nil,
+	// receives each new one, and Done each one's name, known or new.
 	Known []StructuredCell
 	Save  func(*StructuredCell) error
 	Done  func(model string)
@@ -57,9 +57,8 @@ func (o *StructuredOptions) withDefaults() (StructuredOptions, error) {
 	return p, nil
 }
 
-// StructuredReport sets models of one structured problem side by side: one for each
-// objective alone, one for their even mixture, and the one that is robust to every
-// mixture of their regrets.
+// StructuredReport compares models of one structured problem: one for each objective alone, one for
+// their even mixture, and the one that is robust to every mixture of their regrets.
 type StructuredReport struct {
 	Name       string            `json:"name"`
 	Examples   int               `json:"examples"`
@@ -71,8 +70,9 @@ type StructuredReport struct {
 
 // StructuredModel is a model of a StructuredReport.
 type StructuredModel struct {
-	Name    string    `json:"trained_on"`
-	Regrets []float64 `json:"regrets"` // each objective with the penalty, by training example, less what it reaches alone
+	Name string `json:"trained_on"`
+	// each objective with the penalty, by training example, less what it reaches alone
+	Regrets []float64 `json:"regrets"`
 	Worst   float64   `json:"worst"`
 	Lambda  []float64 `json:"lambda"`
 	Gap     float64   `json:"gap"` // certified
@@ -101,8 +101,8 @@ type structuredRun struct {
 
 // run trains all models. test gives the measures of weights on test data.
 //
-// Regrets are what makes the objectives comparable: a softmax margin is nowhere below
-// the cross-entropy, so that in one unit the largest margin would be the whole game.
+// Regrets make the objectives comparable. A softmax margin is never below the cross-entropy, so in
+// one unit the largest margin would be the whole game.
 func (o *StructuredOptions) run(ctx context.Context, r *StructuredReport, problem *structuredRun) error {
 	parts, test := problem.parts, problem.test
 	p := len(parts)
@@ -118,7 +118,8 @@ func (o *StructuredOptions) run(ctx context.Context, r *StructuredReport, proble
 			return fmt.Errorf("experiment: %s: %w", r.Name, err)
 		}
 	}
-	settings := fmt.Sprintf("objectives=%s examples=%d l2=%v gamma=%v gap=%v inner=%d problem=%s", strings.Join(r.Objectives, ","), r.Examples, o.L2, o.Gamma, o.Gap, o.Inner, fingerprint)
+	settings := fmt.Sprintf("objectives=%s examples=%d l2=%v gamma=%v gap=%v inner=%d problem=%s",
+		strings.Join(r.Objectives, ","), r.Examples, o.L2, o.Gamma, o.Gap, o.Inner, fingerprint)
 	fit := func(name string, fixed, offsets, start []float64) (*minimax.MixtureFit, error) {
 		key := StructuredCell{Problem: r.Name, Model: name, Settings: settings}
 		if f := o.known(&key, p, problem.dim()); f != nil {
@@ -128,8 +129,9 @@ func (o *StructuredOptions) run(ctx context.Context, r *StructuredReport, proble
 			}
 			return f, nil
 		}
-		mo := &minimax.MixtureOptions{Fixed: fixed, Beta1: beta1, Start: start, Gap: o.Gap, Absolute: true, Inner: o.Inner, Workers: o.Workers, Control: run.Control{Ctx: ctx},
-			Joint: problem.joint, Along: problem.along, Memory: 10}
+		mo := &minimax.MixtureOptions{Fixed: fixed, Beta1: beta1, Start: start, Gap: o.Gap, Absolute: true,
+			Inner: o.Inner, Workers: o.Workers, Control: run.Control{Ctx: ctx}, Joint: problem.joint,
+			Along: problem.along, Memory: 10}
 		if offsets != nil {
 			mo.Normalization, mo.Offsets = minimax.Regret, offsets
 		}
@@ -253,7 +255,8 @@ func wanted(name string, names []string) bool { return len(names) == 0 || slices
 func knownNames(names []string) error {
 	for _, n := range names {
 		if !slices.Contains(StructuredNames(), n) {
-			return fmt.Errorf("experiment: there is no objective %q; there are %s", n, strings.Join(StructuredNames(), ", "))
+			return fmt.Errorf("experiment: there is no objective %q; there are %s", n,
+				strings.Join(StructuredNames(), ", "))
 		}
 	}
 	return nil
@@ -261,7 +264,8 @@ func knownNames(names []string) error {
 
 // TaggingObjectives returns the objectives of Tagging, those named or all, as means over the
 // sentences of p, with what evaluates them together. gamma is the weight of losses.
-func TaggingObjectives(ctx context.Context, p *sequence.Problem, gamma float64, names ...string) ([]saddle.Part, *sequence.Joint, error) {
+func TaggingObjectives(ctx context.Context, p *sequence.Problem, gamma float64,
+	names ...string) ([]saddle.Part, *sequence.Joint, error) {
 	if err := knownNames(names); err != nil {
 		return nil, nil, err
 	}
@@ -279,7 +283,8 @@ func TaggingObjectives(ctx context.Context, p *sequence.Problem, gamma float64, 
 
 // PronouncingObjectives returns the objectives of Pronouncing, those named or all, as means
 // over the words of p.
-func PronouncingObjectives(ctx context.Context, p *g2p.Problem, gamma float64, names ...string) ([]saddle.Part, error) {
+func PronouncingObjectives(ctx context.Context, p *g2p.Problem, gamma float64,
+	names ...string) ([]saddle.Part, error) {
 	if err := knownNames(names); err != nil {
 		return nil, err
 	}
@@ -297,11 +302,12 @@ func PronouncingObjectives(ctx context.Context, p *g2p.Problem, gamma float64, n
 	return parts, nil
 }
 
-// Tagging trains labellers of sequences on cross-entropy and on softmax margins of the
-// Hamming distance, of the edit distance within a band of 1, and of bigrams, and on
-// all mixtures of these. Measures are errors by token, edits by token, and sentences with
-// an error, in per cent.
-func Tagging(ctx context.Context, name string, train, test []sequence.Example, features *sequence.TrainOptions, opts *StructuredOptions) (*StructuredReport, error) {
+// Tagging trains labellers of sequences on cross-entropy and on softmax margins, and on all
+// mixtures of these. The margins are of the Hamming distance, of the edit distance within a band of
+// 1, and of bigrams. Measures are errors by token, edits by token, and sentences with an error, in
+// per cent.
+func Tagging(ctx context.Context, name string, train, test []sequence.Example,
+	features *sequence.TrainOptions, opts *StructuredOptions) (*StructuredReport, error) {
 	o, err := opts.withDefaults()
 	if err != nil {
 		return nil, err
@@ -317,40 +323,43 @@ func Tagging(ctx context.Context, name string, train, test []sequence.Example, f
 	if err != nil {
 		return nil, err
 	}
-	r := &StructuredReport{Name: name, Examples: p.Examples(), Weights: p.Dim(), Measures: []string{"token errors %", "edits %", "sentence errors %"}}
+	r := &StructuredReport{Name: name, Examples: p.Examples(), Weights: p.Dim(),
+		Measures: []string{"token errors %", "edits %", "sentence errors %"}}
 	parts, joint, err := TaggingObjectives(ctx, p, o.Gamma)
 	if err != nil {
 		return nil, err
 	}
-	err = o.run(ctx, r, &structuredRun{parts: parts, joint: joint, along: joint.Scale(o.L2), test: func(w []float64) ([]float64, error) {
-		m, err := p.Model(w, "")
-		if err != nil {
-			return nil, err
-		}
-		t := m.Tagger()
-		var symbols, edits, whole metrics.Rate
-		for i := range test {
-			u, err := t.Viterbi(&test[i].Input)
+	err = o.run(ctx, r, &structuredRun{parts: parts, joint: joint, along: joint.Scale(o.L2),
+		test: func(w []float64) ([]float64, error) {
+			m, err := p.Model(w, "")
 			if err != nil {
 				return nil, err
 			}
-			symbols = symbols.Add(metrics.Symbols(u, test[i].Labels))
-			edits = edits.Add(metrics.Edits(u, test[i].Labels))
-			wrong := metrics.Rate{Base: 1}
-			if !slices.Equal(u, test[i].Labels) {
-				wrong.Errors = 1
+			t := m.Tagger()
+			var symbols, edits, whole metrics.Rate
+			for i := range test {
+				u, err := t.Viterbi(&test[i].Input)
+				if err != nil {
+					return nil, err
+				}
+				symbols = symbols.Add(metrics.Symbols(u, test[i].Labels))
+				edits = edits.Add(metrics.Edits(u, test[i].Labels))
+				wrong := metrics.Rate{Base: 1}
+				if !slices.Equal(u, test[i].Labels) {
+					wrong.Errors = 1
+				}
+				whole = whole.Add(wrong)
 			}
-			whole = whole.Add(wrong)
-		}
-		return []float64{100 * symbols.Value(), 100 * edits.Value(), 100 * whole.Value()}, nil
-	}})
+			return []float64{100 * symbols.Value(), 100 * edits.Value(), 100 * whole.Value()}, nil
+		}})
 	return r, err
 }
 
-// Pronouncing trains models of pronunciation on cross-entropy and on softmax margins of
-// wrong labels, of the edit distance to the right phones and of the bigrams of phones, and
-// on all mixtures of these. Measures are phone and word error rates, in per cent.
-func Pronouncing(ctx context.Context, name string, train, test []g2p.Pair, opts *StructuredOptions) (*StructuredReport, error) {
+// Pronouncing trains models of pronunciation on cross-entropy and on softmax margins, and on all
+// mixtures of these. The margins are of wrong labels, of the edit distance to the right phones and
+// of the bigrams of phones. Measures are phone and word error rates, in per cent.
+func Pronouncing(ctx context.Context, name string, train, test []g2p.Pair,
+	opts *StructuredOptions) (*StructuredReport, error) {
 	o, err := opts.withDefaults()
 	if err != nil {
 		return nil, err
@@ -359,7 +368,8 @@ func Pronouncing(ctx context.Context, name string, train, test []g2p.Pair, opts 
 	if err != nil {
 		return nil, err
 	}
-	r := &StructuredReport{Name: name, Examples: p.Words(), Measures: []string{"phone errors %", "word errors %"}}
+	r := &StructuredReport{Name: name, Examples: p.Words(),
+		Measures: []string{"phone errors %", "word errors %"}}
 	parts, err := PronouncingObjectives(ctx, p, o.Gamma)
 	if err != nil {
 		return nil, err
@@ -382,7 +392,8 @@ func (r *StructuredReport) WriteTable(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %d examples, %d weights; regrets by example\n", r.Name, r.Examples, r.Weights)
 	t := tabwriter.NewWriter(&b, 2, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "  trained on\t%s\tworst\tλ\tgap\t%s\n", strings.Join(r.Objectives, "\t"), strings.Join(r.Measures, "\t"))
+	fmt.Fprintf(t, "  trained on\t%s\tworst\tλ\tgap\t%s\n", strings.Join(r.Objectives, "\t"),
+		strings.Join(r.Measures, "\t"))
 	for _, m := range r.Models {
 		fmt.Fprintf(t, "  %s", m.Name)
 		for _, v := range m.Regrets {

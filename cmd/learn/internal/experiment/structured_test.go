@@ -26,7 +26,8 @@ func TestPronouncing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := func(ctx context.Context, train []g2p.Pair, o *experiment.StructuredOptions) (*experiment.StructuredReport, error) {
+	run := func(ctx context.Context, train []g2p.Pair,
+		o *experiment.StructuredOptions) (*experiment.StructuredReport, error) {
 		o.Workers = 2
 		return experiment.Pronouncing(ctx, "Icelandic", train, pairs[200:300], o)
 	}
@@ -40,7 +41,8 @@ func TestPronouncing(t *testing.T) {
 // kept runs an experiment whole, and again after it was stopped: with what was kept it comes
 // to the same report, and trains no model twice. What is kept of it is nothing to other data,
 // nor to other settings.
-func kept(t *testing.T, run, otherData func(context.Context, *experiment.StructuredOptions) (*experiment.StructuredReport, error)) {
+func kept(t *testing.T, run, otherData func(context.Context,
+	*experiment.StructuredOptions) (*experiment.StructuredReport, error)) {
 	t.Helper()
 	r, err := run(context.Background(), &experiment.StructuredOptions{})
 	check(t, r, err)
@@ -68,7 +70,8 @@ func kept(t *testing.T, run, otherData func(context.Context, *experiment.Structu
 		t.Fatalf("%d models were kept", len(known))
 	}
 	trained, done := 0, 0
-	again := &experiment.StructuredOptions{Known: known, Save: func(*experiment.StructuredCell) error { trained++; return nil }, Done: func(string) { done++ }}
+	again := &experiment.StructuredOptions{Known: known,
+		Save: func(*experiment.StructuredCell) error { trained++; return nil }, Done: func(string) { done++ }}
 	s, err := run(context.Background(), again)
 	if err != nil {
 		t.Fatal(err)
@@ -81,10 +84,12 @@ func kept(t *testing.T, run, otherData func(context.Context, *experiment.Structu
 	}
 	stop := errors.New("trained")
 	never := func(*experiment.StructuredCell) error { return stop }
-	if _, err := run(context.Background(), &experiment.StructuredOptions{Known: known, L2: 1.5, Save: never}); !errors.Is(err, stop) {
+	if _, err := run(context.Background(), &experiment.StructuredOptions{Known: known, L2: 1.5,
+		Save: never}); !errors.Is(err, stop) {
 		t.Errorf("models of other settings were taken: %v", err)
 	}
-	if _, err := otherData(context.Background(), &experiment.StructuredOptions{Known: known, Save: never}); !errors.Is(err, stop) {
+	if _, err := otherData(context.Background(),
+		&experiment.StructuredOptions{Known: known, Save: never}); !errors.Is(err, stop) {
 		t.Errorf("models of other data were taken: %v", err)
 	}
 }
@@ -115,16 +120,19 @@ func TestTagging(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	templates, err := sequence.ParseTemplates(strings.NewReader("U0:%x[0,0]\nU1:%x[0,1]\nU2:%x[-1,0]\nU3:%x[1,0]\n"), "templates")
+	templates, err := sequence.ParseTemplates(strings.NewReader(
+		"U0:%x[0,0]\nU1:%x[0,1]\nU2:%x[-1,0]\nU3:%x[1,0]\n"), "templates")
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := func(ctx context.Context, train []sequence.Example, o *experiment.StructuredOptions) (*experiment.StructuredReport, error) {
+	run := func(ctx context.Context, train []sequence.Example,
+		o *experiment.StructuredOptions) (*experiment.StructuredReport, error) {
 		o.Workers = 2
 		if o.L2 == 0 {
 			o.L2 = 10
 		}
-		return experiment.Tagging(ctx, "homologs", train, examples[40:], &sequence.TrainOptions{Templates: templates}, o)
+		return experiment.Tagging(ctx, "homologs", train, examples[40:],
+			&sequence.TrainOptions{Templates: templates}, o)
 	}
 	kept(t, func(ctx context.Context, o *experiment.StructuredOptions) (*experiment.StructuredReport, error) {
 		return run(ctx, examples[:40], o)

@@ -26,9 +26,8 @@ type StructuredCell struct {
 	Lower   float64   `json:"lower"`
 }
 
-// fingerprint tells problems apart by the bits of their objectives' values, and of the
-// gradient of their sum, at a point that is nothing special: whatever changes the data, the
-// features or a loss changes these.
+// fingerprint identifies problems by the bits of their objectives' values, and of the gradient of
+// their sum, at an arbitrary point. Any change of the data, the features or a loss changes these.
 func (s *structuredRun) fingerprint(dim int) (string, error) {
 	w := make([]float64, dim)
 	for j := range w {
@@ -83,14 +82,16 @@ func (o *StructuredOptions) known(key *StructuredCell, objectives, dim int) *min
 	for i := range o.Known {
 		c := &o.Known[i]
 		if c.Problem != key.Problem || c.Model != key.Model || c.Settings != key.Settings ||
-			len(c.Weights) != 8*dim || len(c.Lambda) != objectives || len(c.Raw) != objectives || len(c.Values) != objectives {
+			len(c.Weights) != 8*dim || len(c.Lambda) != objectives || len(c.Raw) != objectives ||
+			len(c.Values) != objectives {
 			continue
 		}
 		f := &minimax.MixtureFit{W: make([]float64, dim), Lambda: c.Lambda, Raw: c.Raw, Values: c.Values}
 		for j := range f.W {
 			f.W[j] = math.Float64frombits(binary.LittleEndian.Uint64(c.Weights[8*j:]))
 		}
-		f.Result = &saddle.Result{W: f.W, Lambda: f.Lambda, Certified: true, Certificate: saddle.Certificate{Upper: c.Upper, Lower: c.Lower}}
+		f.Result = &saddle.Result{W: f.W, Lambda: f.Lambda, Certified: true,
+			Certificate: saddle.Certificate{Upper: c.Upper, Lower: c.Lower}}
 		return f
 	}
 	return nil

@@ -10,11 +10,11 @@ import (
 	"github.com/tropica-fst/tropica/learn/structured"
 )
 
-// Sushi seeks the orders of ten kinds of sushi that agree best with small bootstrap samples of
-// 5000 people's orders, under the Kendall loss: minimum feedback arc sets with cycles, since
-// the majority of all people is transitive and no test. Half the voters rank five kinds drawn
-// at random alone. Measures by number of voters: the cost above the least, in percent of it,
-// the share of orders that cost the least, and the share that was proved to.
+// Sushi searches the orders of ten kinds of sushi that agree best with small bootstrap samples of
+// 5000 people's orders, under the Kendall loss. These are minimum feedback arc sets with cycles.
+// The majority of all people is transitive, and so would be no test. Half the voters rank only five
+// kinds drawn at random. Measures by number of voters are the cost above the optimum, in percent of
+// it, the share of orders with the least cost, and the share proved to have it.
 func Sushi(ctx context.Context, data fs.FS, o *PredictionOptions) (*PredictionReport, error) {
 	d := folder{data}
 	const file, items = "ranking/sushi-10-orders.tsv", 10
@@ -53,13 +53,15 @@ func Sushi(ctx context.Context, data fs.FS, o *PredictionOptions) (*PredictionRe
 		parts = append(parts, part)
 		number[part] = v
 	}
-	return o.repeat(ctx, "Sushi: orders of small samples of voters", []string{"cost above the least, %", "least, %", "proved, %"}, parts, repetitions,
+	return o.repeat(ctx, "Sushi: orders of small samples of voters",
+		[]string{"cost above the least, %", "least, %", "proved, %"}, parts, repetitions,
 		func(ctx context.Context, part string, rng *rand.Rand) ([]PredictionMethod, error) {
 			return sushiTrial(ctx, orders, items, number[part], samples, rng)
 		})
 }
 
-func sushiTrial(ctx context.Context, orders [][]int, items, voters, samples int, rng *rand.Rand) ([]PredictionMethod, error) {
+func sushiTrial(ctx context.Context, orders [][]int, items, voters, samples int,
+	rng *rand.Rand) ([]PredictionMethod, error) {
 	methods := []structured.FAS{structured.FASExact, structured.FASSift, structured.FASHeuristic}
 	out := make([]PredictionMethod, len(methods)+1)
 	for m := range methods {

@@ -11,18 +11,18 @@ import (
 // "semeion-even" is one more, not of the thesis: even digits against odd ones.
 var Table31Names = []string{"sonar", "cancer", "diabetes", "ocr17", "ocr49", "mnist17", "mnist49", "higgs"}
 
-// Table31Sets returns the data sets of table 3.1 in a data folder, those named, or
-// all of Table31Names. The class that counts as positive is Classes[1].
+// Table31Sets returns the data sets of table 3.1 in a data folder, those named, or all of
+// Table31Names. The positive class is Classes[1].
 //
-// The folder has uci/sonar.csv, uci/breast-cancer-wisconsin.csv,
-// uci/pima-diabetes.csv, mnist/ocr17-14x14.csv and ocr49 (the first column is not a
-// feature), the four IDX files of MNIST in mnist/, higgs/higgs-small.csv,
-// semeion/semeion.csv, and trials in splits/cv-NAME.txt; any of them may be
-// compressed. A set whose files are not there says so in Lacks.
+// The folder has uci/sonar.csv, uci/breast-cancer-wisconsin.csv, uci/pima-diabetes.csv,
+// mnist/ocr17-14x14.csv and ocr49 (the first column is not a feature). It also has the four IDX
+// files of MNIST in mnist/, higgs/higgs-small.csv, semeion/semeion.csv, and trials in
+// splits/cv-NAME.txt. Any of them may be compressed. A set whose files are missing lists them in
+// Lacks.
 //
-// mnist17 and mnist49 are the digits of the pair, those of the training file first;
-// each image is cut to the box of its pixels that are not zero, and the box put into
-// 20 by 20 with (20-h)/2 rows above and (20-w)/2 columns to the left.
+// mnist17 and mnist49 are the digits of the pair, those of the training file first. Each image is
+// cut to the box of its nonzero pixels. The box is put into 20 by 20 with (20-h)/2 rows above and
+// (20-w)/2 columns to the left.
 func Table31Sets(data fs.FS, names ...string) ([]Set, error) {
 	d := folder{data}
 	var sets []Set
@@ -33,20 +33,28 @@ func Table31Sets(data fs.FS, names ...string) ([]Set, error) {
 		{"sonar", "", "uci/sonar.csv", "class", "M", nil},
 		{"cancer", "", "uci/breast-cancer-wisconsin.csv", "class", "4", nil},
 		{"diabetes", "", "uci/pima-diabetes.csv", "class", "1", nil},
-		{"ocr17", "made again from MNIST, 1000 images of each digit; not the thesis' sample", "mnist/ocr17-14x14.csv.gz", "class", "1", []string{"mnist_train_index"}},
-		{"ocr49", "made again from MNIST, 1000 images of each digit; not the thesis' sample", "mnist/ocr49-14x14.csv.gz", "class", "4", []string{"mnist_train_index"}},
+		{"ocr17", "made again from MNIST, 1000 images of each digit; not the thesis' sample",
+			"mnist/ocr17-14x14.csv.gz", "class", "1", []string{"mnist_train_index"}},
+		{"ocr49", "made again from MNIST, 1000 images of each digit; not the thesis' sample",
+			"mnist/ocr49-14x14.csv.gz", "class", "4", []string{"mnist_train_index"}},
 	} {
-		sets = append(sets, d.tableSet(s.name, s.note, s.file, &table.Options{Target: s.target, Drop: s.drop, Task: table.Classification}, func(t *table.Table) error { return t.SetPositive(s.positive) }))
+		sets = append(sets, d.tableSet(s.name, s.note, s.file,
+			&table.Options{Target: s.target, Drop: s.drop, Task: table.Classification},
+			func(t *table.Table) error { return t.SetPositive(s.positive) }))
 	}
 	for _, p := range []struct {
 		name        string
 		first, then byte
 	}{{"mnist17", 1, 7}, {"mnist49", 4, 9}} {
-		sets = append(sets, d.set(p.name, "", mnistFiles("mnist"), func() (*table.Table, error) { return d.mnistPair(p.name, p.first, p.then) }))
+		sets = append(sets, d.set(p.name, "", mnistFiles("mnist"),
+			func() (*table.Table, error) { return d.mnistPair(p.name, p.first, p.then) }))
 	}
-	sets = append(sets, d.tableSet("higgs", "10,984 real rows where the thesis has 98,050", "higgs/higgs-small.csv.gz", &table.Options{Target: "label", Task: table.Classification}, func(t *table.Table) error { return t.SetPositive("1") }))
+	sets = append(sets, d.tableSet("higgs", "10,984 real rows where the thesis has 98,050",
+		"higgs/higgs-small.csv.gz", &table.Options{Target: "label", Task: table.Classification},
+		func(t *table.Table) error { return t.SetPositive("1") }))
 	all := len(sets)
-	sets = append(sets, d.tableSet("semeion-even", "not in the thesis", "semeion/semeion.csv.gz", &table.Options{Target: "class", Task: table.Classification}, evenOdd))
+	sets = append(sets, d.tableSet("semeion-even", "not in the thesis", "semeion/semeion.csv.gz",
+		&table.Options{Target: "class", Task: table.Classification}, evenOdd))
 	if len(names) == 0 {
 		return sets[:all], nil
 	}
@@ -68,7 +76,10 @@ func (d folder) set(name, note string, files []string, load func() (*table.Table
 			trials, err := d.trials(name, t)
 			return t, trials, err
 		},
-		Fresh: func(t *table.Table, seed string) []table.Trial { return table.MakeTrials(name+"/"+seed, t.Labels(), 2) },
+		Fresh: func(t *table.Table,
+			seed string) []table.Trial {
+			return table.MakeTrials(name+"/"+seed, t.Labels(), 2)
+		},
 	}
 }
 
@@ -105,7 +116,8 @@ func evenOdd(t *table.Table) error {
 
 // mnistFiles are the four files of MNIST or Fashion-MNIST.
 func mnistFiles(dir string) []string {
-	return []string{dir + "/train-images-idx3-ubyte.gz", dir + "/train-labels-idx1-ubyte.gz", dir + "/t10k-images-idx3-ubyte.gz", dir + "/t10k-labels-idx1-ubyte.gz"}
+	return []string{dir + "/train-images-idx3-ubyte.gz", dir + "/train-labels-idx1-ubyte.gz",
+		dir + "/t10k-images-idx3-ubyte.gz", dir + "/t10k-labels-idx1-ubyte.gz"}
 }
 
 // digits reads all images of the training and the test file, in this order; train is
@@ -121,7 +133,8 @@ func (d folder) digits(dir string) (pixels [][]byte, height, width int, label []
 		return nil, 0, 0, nil, 0, err
 	}
 	if h != height || w != width {
-		return nil, 0, 0, nil, 0, fmt.Errorf("experiment: %s: images of %d by %d, in %s of %d by %d", f[2], h, w, f[0], height, width)
+		return nil, 0, 0, nil, 0, fmt.Errorf("experiment: %s: images of %d by %d, in %s of %d by %d", f[2], h, w,
+			f[0], height, width)
 	}
 	return append(pixels, more...), height, width, append(label, l...), len(pixels), nil
 }

@@ -25,8 +25,8 @@ var Table41Names = []string{"sentiment", "digits49", "digits17", "fashion", "adu
 //   - fashion: the four IDX files in fashion-mnist/. Sources by class: {0, 1, 2}, {3,
 //     4, 5}, {6, 7, 8, 9}. Trouser, sandal, sneaker and ankle boot are -1.
 //   - digits49, digits17: MNIST with two rows and columns of zeros around; USPS
-//     (usps/usps-11000.csv), each pixel doubled; MNIST-M in grey (mnist-m/), the test
-//     file made so by 0.299 R + 0.587 G + 0.114 B, rounded half to even.
+//     (usps/usps-11000.csv), each pixel doubled; and MNIST-M in grey (mnist-m/). Its test file is
+//     made grey by 0.299 R + 0.587 G + 0.114 B, rounded half to even.
 //   - sentiment: sentiment/books.tsv, dvd.tsv, electronics.tsv; 1 for each word or
 //     pair of words in the title and text, of those found in ten reviews or more.
 //
@@ -35,17 +35,21 @@ func Table41Sets(data fs.FS, names ...string) ([]Set, error) {
 	d := folder{data}
 	mnist, fashion := mnistFiles("mnist"), mnistFiles("fashion-mnist")
 	digits := append(slices.Clone(mnist), "usps/usps-11000.csv.gz",
-		"mnist-m/mnist-m-train-1479-grey-images-idx3-ubyte.gz", "mnist-m/mnist-m-train-1479-labels-idx1-ubyte.gz", "mnist-m/mnist-m-test-images-idx4-ubyte.gz", "mnist-m/mnist-m-test-labels-idx1-ubyte.gz")
+		"mnist-m/mnist-m-train-1479-grey-images-idx3-ubyte.gz", "mnist-m/mnist-m-train-1479-labels-idx1-ubyte.gz",
+		"mnist-m/mnist-m-test-images-idx4-ubyte.gz", "mnist-m/mnist-m-test-labels-idx1-ubyte.gz")
 	adult := []string{"uci/adult-train.csv.gz", "uci/adult-test.csv.gz"}
 	reviews := []string{"sentiment/books.tsv.gz", "sentiment/dvd.tsv.gz", "sentiment/electronics.tsv.gz"}
 	const usps = "source 2 is USPS where the thesis has SVHN"
 	sets := []Set{
 		d.sourceSet("sentiment", "sentiment", "", "", reviews, d.sentiment),
-		d.sourceSet("digits49", "digits49", "fold", usps, digits, func() (*mixture, error) { return d.digitSources(4, 9) }),
-		d.sourceSet("digits17", "digits17", "fold", usps, digits, func() (*mixture, error) { return d.digitSources(1, 7) }),
+		d.sourceSet("digits49", "digits49", "fold", usps, digits,
+			func() (*mixture, error) { return d.digitSources(4, 9) }),
+		d.sourceSet("digits17", "digits17", "fold", usps, digits,
+			func() (*mixture, error) { return d.digitSources(1, 7) }),
 		d.sourceSet("fashion", "fashion", "fold", "", fashion, d.fashion),
 		d.sourceSet("adult", "adult", "fold", "", adult, func() (*mixture, error) { return d.adultSources(true) }),
-		d.sourceSet("adult-noedu", "adult", "fold", "without education and education_num", adult, func() (*mixture, error) { return d.adultSources(false) }),
+		d.sourceSet("adult-noedu", "adult", "fold", "without education and education_num", adult,
+			func() (*mixture, error) { return d.adultSources(false) }),
 		d.sourceSet("fashion-sub", "fashion", "fold_sub", "6000 rows of each source", fashion, d.fashion),
 	}
 	if len(names) == 0 {
@@ -66,7 +70,8 @@ type mixture struct {
 
 // sourceSet completes a Set. splits is the name of the file of splits, column the
 // one that has the folds; "" when it has trials.
-func (d folder) sourceSet(name, splits, column, note string, files []string, load func() (*mixture, error)) Set {
+func (d folder) sourceSet(name, splits, column, note string, files []string,
+	load func() (*mixture, error)) Set {
 	// seeds are what the recorded comparisons were made with.
 	seeds := name
 	if name == "adult-noedu" {
@@ -143,11 +148,15 @@ func (d folder) sourceSet(name, splits, column, note string, files []string, loa
 // agrees checks that a file of splits speaks of the rows that were read.
 func (m *mixture) agrees(s *table.SourceSplits, name string) error {
 	if len(s.Source) != len(m.source) {
-		return fmt.Errorf("experiment: %s: the file of splits has %d rows, the data have %d", name, len(s.Source), len(m.source))
+		return fmt.Errorf("experiment: %s: the file of splits has %d rows, the data have %d", name,
+			len(s.Source), len(m.source))
 	}
 	for i := range s.Source {
-		if s.Source[i] != m.source[i] || s.Label[i] != m.label[i] || s.File[i] != m.file[i] || s.Row[i] != m.row[i] {
-			return fmt.Errorf("experiment: %s: row %d of the file of splits is row %d of %s, source %d, label %+d; in the data it is row %d of %s, source %d, label %+d", name, i+1, s.Row[i], s.File[i], s.Source[i], s.Label[i], m.row[i], m.file[i], m.source[i], m.label[i])
+		if s.Source[i] != m.source[i] || s.Label[i] != m.label[i] || s.File[i] != m.file[i] ||
+			s.Row[i] != m.row[i] {
+			return fmt.Errorf("experiment: %s: row %d of the file of splits is row %d of %s, source %d, label %+d; "+
+				"in the data it is row %d of %s, source %d, label %+d", name, i+1, s.Row[i], s.File[i], s.Source[i],
+				s.Label[i], m.row[i], m.file[i], m.source[i], m.label[i])
 		}
 	}
 	return nil
@@ -194,7 +203,8 @@ func renumber(t table.Trial, used []int, rows int) table.Trial {
 }
 
 func (m *mixture) add(source, label int, file string, row int) {
-	m.source, m.label, m.file, m.row = append(m.source, source), append(m.label, label), append(m.file, file), append(m.row, row)
+	m.source, m.label, m.file, m.row = append(m.source, source), append(m.label, label), append(m.file, file),
+		append(m.row, row)
 }
 
 // adultTable reads both files of Adult with "?" as a level, and says how many rows
@@ -245,7 +255,8 @@ func (d folder) adultSources(education bool) (*mixture, error) {
 		m.add(source, 2*int(t.Target[i])-1, file, row)
 	}
 	if !education {
-		t.Columns = slices.DeleteFunc(slices.Clone(t.Columns), func(c table.Column) bool { return c.Name == "education" || c.Name == "education_num" })
+		t.Columns = slices.DeleteFunc(slices.Clone(t.Columns),
+			func(c table.Column) bool { return c.Name == "education" || c.Name == "education_num" })
 	}
 	m.table = t.OneHot()
 	return m, nil
@@ -256,7 +267,8 @@ func (d folder) fashion() (*mixture, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &mixture{names: []string{"t-shirt, trouser, pullover", "dress, coat, sandal", "shirt, sneaker, bag, boot"}}
+	m := &mixture{names: []string{"t-shirt, trouser, pullover", "dress, coat, sandal",
+		"shirt, sneaker, bag, boot"}}
 	for i, c := range label {
 		if c > 9 {
 			return nil, fmt.Errorf("experiment: fashion: label %d of image %d", c, i)
@@ -329,19 +341,22 @@ func (d folder) digitSources(positive, other byte) (*mixture, error) {
 			return out
 		})
 	}
-	grey, h, w, label, err := d.images("mnist-m/mnist-m-train-1479-grey-images-idx3-ubyte.gz", "mnist-m/mnist-m-train-1479-labels-idx1-ubyte.gz")
+	grey, h, w, label, err := d.images("mnist-m/mnist-m-train-1479-grey-images-idx3-ubyte.gz",
+		"mnist-m/mnist-m-train-1479-labels-idx1-ubyte.gz")
 	if err != nil {
 		return nil, err
 	}
 	for i, l := range label {
 		take(3, "mnist-m/train-1479", i, l, func() []byte { return grey[i] })
 	}
-	colour, h2, w2, label, err := d.images("mnist-m/mnist-m-test-images-idx4-ubyte.gz", "mnist-m/mnist-m-test-labels-idx1-ubyte.gz")
+	colour, h2, w2, label, err := d.images("mnist-m/mnist-m-test-images-idx4-ubyte.gz",
+		"mnist-m/mnist-m-test-labels-idx1-ubyte.gz")
 	if err != nil {
 		return nil, err
 	}
 	if h != 32 || w != 32 || h2 != 32 || w2 != 32 || len(grey[0]) != 1024 || len(colour[0]) != 3*1024 {
-		return nil, fmt.Errorf("experiment: mnist-m: images of %d by %d and %d by %d, not 32 by 32 in grey and in three colours", h, w, h2, w2)
+		return nil, fmt.Errorf("experiment: mnist-m: images of %d by %d and %d by %d, not 32 by 32 in grey and "+
+			"in three colours", h, w, h2, w2)
 	}
 	for i, l := range label {
 		take(3, "mnist-m/test", i, l, func() []byte {

@@ -10,20 +10,21 @@ import (
 // Table5Names are the data sets of tables 5.1 and 5.2 of the thesis.
 var Table5Names = []string{"mnist", "fashion-mnist", "adult"}
 
-// Table5Sets returns the data sets of tables 5.1 and 5.2 in a data folder, those
-// named, or all. mnist and fashion-mnist are the ten classes, pixels divided by 255.
-// adult is as in Table41Sets but with all rows, and with its numeric columns brought
-// to mean 0 and standard deviation 1 over the training rows; Classes[1] is ">50K".
+// Table5Sets returns the data sets of tables 5.1 and 5.2 in a data folder, those named, or all.
+// mnist and fashion-mnist are the ten classes, pixels divided by 255. adult is as in Table41Sets
+// but with all rows. Its numeric columns are scaled to mean 0 and standard deviation 1 over the
+// training rows; Classes[1] is ">50K".
 func Table5Sets(data fs.FS, names ...string) ([]SplitSet, error) {
 	d := folder{data}
 	var sets []SplitSet
 	add := func(name string, files []string, load func() (train, test *table.Table, err error)) {
-		sets = append(sets, SplitSet{Name: name, Lacks: d.lacks(files), Load: func() (*table.Table, *table.Table, error) {
-			if err := d.need(name, files); err != nil {
-				return nil, nil, err
-			}
-			return load()
-		}})
+		sets = append(sets, SplitSet{Name: name, Lacks: d.lacks(files),
+			Load: func() (*table.Table, *table.Table, error) {
+				if err := d.need(name, files); err != nil {
+					return nil, nil, err
+				}
+				return load()
+			}})
 	}
 	for _, n := range Table5Names[:2] {
 		add(n, mnistFiles(n), func() (train, test *table.Table, err error) { return d.tenClasses(n) })
@@ -59,7 +60,8 @@ func (d folder) tenClasses(dir string) (train, test *table.Table, err error) {
 		*out = t
 	}
 	if len(train.Columns) != len(test.Columns) {
-		return nil, nil, fmt.Errorf("experiment: %s: images of %d pixels to train on, of %d to test on", dir, len(train.Columns), len(test.Columns))
+		return nil, nil, fmt.Errorf("experiment: %s: images of %d pixels to train on, of %d to test on", dir,
+			len(train.Columns), len(test.Columns))
 	}
 	return train, test, nil
 }

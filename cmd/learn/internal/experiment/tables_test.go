@@ -24,7 +24,8 @@ func TestTable31Sets(t *testing.T) {
 		t.Skip("long, and nothing in it runs side by side")
 	}
 	for name, want := range map[string]string{
-		"sonar": "208 60 0 [97 111]", "cancer": "699 9 16 [458 241]", "ocr17": "2000 196 0 [1000 1000]", "ocr49": "2000 196 0 [1000 1000]",
+		"sonar": "208 60 0 [97 111]", "cancer": "699 9 16 [458 241]", "ocr17": "2000 196 0 [1000 1000]",
+		"ocr49": "2000 196 0 [1000 1000]",
 		"higgs": "2000 28 0 [964 1036]", "semeion-even": "1593 256 0 [796 797]", "mnist49": "3500 784 0",
 	} {
 		sets, err := Table31Sets(smallTables, name)
@@ -44,7 +45,8 @@ func TestTable31Sets(t *testing.T) {
 			t.Errorf("%s: %s, want %s", name, s, want)
 		}
 		fresh := sets[0].Fresh(got, "1")
-		if len(trials) != 10 || len(fresh) != 10 || cmp.Equal(trials, fresh) || !cmp.Equal(fresh, sets[0].Fresh(got, "1")) {
+		if len(trials) != 10 || len(fresh) != 10 || cmp.Equal(trials, fresh) ||
+			!cmp.Equal(fresh, sets[0].Fresh(got, "1")) {
 			t.Errorf("%s: %d trials, %d fresh", name, len(trials), len(fresh))
 		}
 	}
@@ -57,10 +59,12 @@ func TestTable31Sets(t *testing.T) {
 			t.Error(s.Name, s.Lacks)
 		}
 	}
-	if _, _, err := sets[2].Load(); err == nil || !errors.Is(err, fs.ErrNotExist) || err.Error() != "experiment: diabetes: the data folder has no uci/pima-diabetes.csv: file does not exist" {
+	if _, _, err := sets[2].Load(); err == nil || !errors.Is(err, fs.ErrNotExist) ||
+		err.Error() != "experiment: diabetes: the data folder has no uci/pima-diabetes.csv: file does not exist" {
 		t.Error(err)
 	}
-	if _, err := Table31Sets(smallTables, "sonra"); err == nil || !strings.Contains(err.Error(), "there are sonar, cancer") {
+	if _, err := Table31Sets(smallTables, "sonra"); err == nil ||
+		!strings.Contains(err.Error(), "there are sonar, cancer") {
 		t.Error(err)
 	}
 }
@@ -76,7 +80,8 @@ func TestTrialsOfFolder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []table.Trial{{Train: []int{1, 3}, Test: []int{0, 2}, Inner: []int{0, 1}}, {Train: []int{0, 2}, Test: []int{1, 3}, Inner: []int{0, 1}}}
+	want := []table.Trial{{Train: []int{1, 3}, Test: []int{0, 2}, Inner: []int{0, 1}},
+		{Train: []int{0, 2}, Test: []int{1, 3}, Inner: []int{0, 1}}}
 	if d := cmp.Diff(want, trials); d != "" || !slices.Equal(got.Target, []float64{1, 0, 1, 0}) {
 		t.Error(d, got.Target)
 	}
@@ -91,7 +96,8 @@ func TestTable41Sets(t *testing.T) {
 		t.Skip("long, and nothing in it runs side by side")
 	}
 	for name, want := range map[string]string{
-		"adult": "45222 108 [10628 14783 19811]", "adult-noedu": "45222 91 [10628 14783 19811]", "fashion": "2000 784",
+		"adult": "45222 108 [10628 14783 19811]", "adult-noedu": "45222 91 [10628 14783 19811]",
+		"fashion": "2000 784",
 	} {
 		sets, err := Table41Sets(smallTables, name)
 		if err != nil {
@@ -153,11 +159,13 @@ func TestSplitsOfOtherRows(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff([]table.Trial{{Test: []int{0, 1}, Train: []int{2}}, {Test: []int{2}, Train: []int{0, 1}}}, trials); d != "" || got.Rows != 3 {
+	if d := cmp.Diff([]table.Trial{{Test: []int{0, 1}, Train: []int{2}}, {Test: []int{2}, Train: []int{0, 1}}},
+		trials); d != "" || got.Rows != 3 {
 		t.Error(d, got.Rows)
 	}
 	data["splits/src-adult.tsv"].Data = bytes.Replace(b.Bytes(), []byte("2\t-1"), []byte("3\t-1"), 1)
-	if _, _, err := sets[0].Load(); err == nil || !strings.Contains(err.Error(), "row 2 of the file of splits is row 1 of train, source 3, label -1; in the data it is row 1 of train, source 2, label -1") {
+	if _, _, err := sets[0].Load(); err == nil || !strings.Contains(err.Error(), "row 2 of the file of "+
+		"splits is row 1 of train, source 3, label -1; in the data it is row 1 of train, source 2, label -1") {
 		t.Error(err)
 	}
 }
@@ -207,7 +215,8 @@ func TestCentred(t *testing.T) {
 }
 
 func TestWords(t *testing.T) {
-	if got := strings.Join(words("A don't\u00c9a X2... A DON'T"), "|"); got != "a|a don't|a x2|don't|don't a|x2|x2 a" {
+	if got := strings.Join(words("A don't\u00c9a X2... A DON'T"),
+		"|"); got != "a|a don't|a x2|don't|don't a|x2|x2 a" {
 		t.Error(got)
 	}
 }
@@ -215,7 +224,8 @@ func TestWords(t *testing.T) {
 // Fresh trials of sources are drawn with the seed: others for each, none of them the usual ones,
 // and a seed gives the same again. The rule needs no files.
 func TestFreshSources(t *testing.T) {
-	x := &table.Table{Name: "x", Rows: 600, Target: make([]float64, 600), Source: make([]int32, 600), Sources: []string{"a", "b", "c"}}
+	x := &table.Table{Name: "x", Rows: 600, Target: make([]float64, 600), Source: make([]int32, 600),
+		Sources: []string{"a", "b", "c"}}
 	source, label := make([]int, 600), make([]int, 600)
 	for i := range x.Rows {
 		x.Source[i], x.Target[i] = int32(i%3), float64(i/3%2)
@@ -235,8 +245,10 @@ func TestFreshSources(t *testing.T) {
 		if name == "sentiment" {
 			usual = table.MakeSourceTrials(seeds, source, label, 10)
 		}
-		if len(one) != 10 || !reflect.DeepEqual(one, sets[0].Fresh(x, "1")) || reflect.DeepEqual(one, two) || reflect.DeepEqual(one, usual) || reflect.DeepEqual(two, usual) {
-			t.Errorf("%s: %d trials; seeds 1 and 2 give the same: %v; the usual ones: %v", name, len(one), reflect.DeepEqual(one, two), reflect.DeepEqual(one, usual))
+		if len(one) != 10 || !reflect.DeepEqual(one, sets[0].Fresh(x, "1")) || reflect.DeepEqual(one, two) ||
+			reflect.DeepEqual(one, usual) || reflect.DeepEqual(two, usual) {
+			t.Errorf("%s: %d trials; seeds 1 and 2 give the same: %v; the usual ones: %v", name, len(one),
+				reflect.DeepEqual(one, two), reflect.DeepEqual(one, usual))
 		}
 	}
 }

@@ -36,8 +36,8 @@ type TrackingOptions struct {
 	Done      func(task string, trial int, method string)
 }
 
-// TrackingMethods are those that Tracking knows. distance is tuned on the training movies; optimistic
-// is the same tuned on the test movies themselves, which no method could be.
+// TrackingMethods are those that Tracking knows. distance is tuned on the training movies;
+// optimistic is the same tuned on the test movies themselves, which no method could be.
 var TrackingMethods = []string{"nearest", "distance", "optimistic", "hand", "local", "margin-l1", "margin"}
 
 // TrackingCell is what one method came to in one trial.
@@ -79,7 +79,8 @@ func Tracking(ctx context.Context, tasks []TrackingTask, o *TrackingOptions) (*T
 	return r, nil
 }
 
-func trackingCell(ctx context.Context, t *TrackingTask, trial int, method string, o *TrackingOptions) (*TrackingCell, error) {
+func trackingCell(ctx context.Context, t *TrackingTask, trial int, method string,
+	o *TrackingOptions) (*TrackingCell, error) {
 	x := &t.Trials[trial]
 	train := all(x.Train, -1)
 	options := &tracking.Options{Method: method, Events: t.Kinds}
@@ -125,7 +126,8 @@ func trackingCell(ctx context.Context, t *TrackingTask, trial int, method string
 	if err != nil {
 		return nil, err
 	}
-	return &TrackingCell{Task: t.Name, Trial: trial + 1, Method: method, Lambda: lambda, Loss: r.Loss, Missed: r.MissedShare(), Counts: r.Counts, pairs: r.Pairs}, nil
+	return &TrackingCell{Task: t.Name, Trial: trial + 1, Method: method, Lambda: lambda, Loss: r.Loss,
+		Missed: r.MissedShare(), Counts: r.Counts, pairs: r.Pairs}, nil
 }
 
 // all joins groups but for one.
@@ -162,8 +164,8 @@ func TrackingGenerated(preset string, seeds, movies int, seed uint64) (TrackingT
 	return t, nil
 }
 
-// TrackingParts makes a task of one movie at a stride: its frames are cut into parts, and each of them is
-// the test of one trial, with all offsets.
+// TrackingParts makes a task of one movie at a stride. Its frames are cut into parts, and each of
+// them is the test of one trial, with all offsets.
 func TrackingParts(name string, m *tracking.Movie, stride, parts int) (TrackingTask, error) {
 	t := TrackingTask{Name: name}
 	groups := make([][]*tracking.Movie, parts)
@@ -221,11 +223,12 @@ func (r *TrackingReport) of(task, method string) []*TrackingCell {
 }
 
 // WriteTable writes a line for each task and method: means and deviations of the loss over trials,
-// and the measures of all trials together; 1 - LNK is compared with distance's by a test paired
-// over trials.
+// and the measures of all trials together. A test paired over trials compares 1 - LNK with that of
+// distance.
 func (r *TrackingReport) WriteTable(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "task\tmethod\tloss, %\t1-LNK, %\tof distance\tp\tdivision F1\tfound\tfalse\tjoins\tmissed\tmeaning\tdivisions\tmissed\tfalse")
+	fmt.Fprintln(t, "task\tmethod\tloss, %\t1-LNK, %\tof distance\tp\tdivision "+
+		"F1\tfound\tfalse\tjoins\tmissed\tmeaning\tdivisions\tmissed\tfalse")
 	for _, k := range r.order {
 		cells := r.of(k[0], k[1])
 		var loss, lnk, other []float64
@@ -247,8 +250,9 @@ func (r *TrackingReport) WriteTable(w io.Writer) error {
 			}
 		}
 		mean, sd := metrics.MeanSD(loss)
-		fmt.Fprintf(t, "%s\t%s\t%.2f ± %.2f\t%.3f\t%s\t%s\t%.3f\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\n", k[0], k[1], mean, sd, 100*(1-c.LNK(tracking.Challenge)), ratio, p,
-			c.DivisionF1(), c.Found, c.FalseEdges, c.FalseJoins, c.MissedEdges, c.WrongEdges, c.DivisionsFound, c.Divisions-c.DivisionsFound, c.DivisionsFalse)
+		fmt.Fprintf(t, "%s\t%s\t%.2f ± %.2f\t%.3f\t%s\t%s\t%.3f\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\n", k[0], k[1],
+			mean, sd, 100*(1-c.LNK(tracking.Challenge)), ratio, p, c.DivisionF1(), c.Found, c.FalseEdges, c.FalseJoins,
+			c.MissedEdges, c.WrongEdges, c.DivisionsFound, c.Divisions-c.DivisionsFound, c.DivisionsFalse)
 	}
 	return t.Flush()
 }
@@ -259,7 +263,8 @@ func (r *TrackingReport) WriteCSV(w io.Writer) error {
 	out.Write([]string{"task", "trial", "method", "lambda", "loss", "missed_events", "lnk", "division_f1"})
 	g := func(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 	for _, c := range r.Cells {
-		out.Write([]string{c.Task, strconv.Itoa(c.Trial), c.Method, g(c.Lambda), g(c.Loss), g(c.Missed), g(c.Counts.LNK(tracking.Challenge)), g(c.Counts.DivisionF1())})
+		out.Write([]string{c.Task, strconv.Itoa(c.Trial), c.Method, g(c.Lambda), g(c.Loss), g(c.Missed),
+			g(c.Counts.LNK(tracking.Challenge)), g(c.Counts.DivisionF1())})
 	}
 	out.Flush()
 	return out.Error()

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// On simulated movies the table has every method, paired with the assignment by distance, which learnt
-// weights beat.
+// On simulated movies the table has every method, paired with the assignment by distance, which
+// learnt weights beat.
 func TestTracking(t *testing.T) {
 	task, err := TrackingGenerated("default", 2, 2, 1)
 	if err != nil {
@@ -18,7 +18,9 @@ func TestTracking(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Tracking(context.Background(), []TrackingTask{task, cut}, &TrackingOptions{Methods: []string{"nearest", "distance", "optimistic", "local"}, Lambda: []float64{0.03, 0.003}})
+	r, err := Tracking(context.Background(), []TrackingTask{task, cut},
+		&TrackingOptions{Methods: []string{"nearest", "distance", "optimistic", "local"},
+			Lambda: []float64{0.03, 0.003}})
 	if err != nil {
 		t.Fatal(err)
 	}

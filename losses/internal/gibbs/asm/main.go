@@ -3,12 +3,12 @@
 //
 //	go generate ./losses/internal/gibbs
 //
-// Each kernel does what the Go form of the same name in kernels.go does, bit by bit, on the
-// lanes of one register of AVX-512 or two of AVX2. Arguments are structures, whose offsets are checked
-// in path_amd64.go.
+// Each kernel does what the Go form of the same name in kernels.go does, bit by bit, on the lanes
+// of one register of AVX-512 or two of AVX2. Arguments are structures, whose offsets are checked in
+// path_amd64.go.
 //
-// Where chains become floats, group g of 16 chains is what an in-lane shuffle gets: chain 16L+4g+i is float 4L+i of
-// group g, so that packing sorts chains again without a step across lanes.
+// Where chains become floats, group g of 16 chains is what an in-lane shuffle gets: chain 16L+4g+i
+// is float 4L+i of group g, so that packing sorts chains again without a step across lanes.
 package main
 
 import (
@@ -316,7 +316,8 @@ func (s isa) meet() {
 	TEXT("meet"+s.name, NOSPLIT, "func(own, other *byte, n int, low *byte)")
 	Pragma("noescape")
 	Doc("stores the least of f[j] + g[-j] for n cells.")
-	f, g, n, low := Load(Param("own"), GP64()), Load(Param("other"), GP64()), Load(Param("n"), GP64()), Load(Param("low"), GP64())
+	f, g, n, low := Load(Param("own"), GP64()), Load(Param("other"), GP64()), Load(Param("n"),
+		GP64()), Load(Param("low"), GP64())
 	far, m := s.fill(127), s.vecs()
 	for i := range m {
 		s.load2(far, m[i])
@@ -356,8 +357,8 @@ const (
 	siteTrue    = 96
 )
 
-// The scratch of a site: words of 255 p by group and label, the labels drawn by group, weights, and bytes of 255 p sorted for
-// the counts.
+// The scratch of a site: words of 255 p by group and label, the labels drawn by group, weights, and
+// bytes of 255 p sorted for the counts.
 const (
 	words   = 0
 	drawn   = words + 4*most*64
@@ -410,8 +411,8 @@ func (s isa) constant(m Mem) reg.VecVirtual {
 	return v
 }
 
-// look stores table[idx] of one label. A table has 32 floats, the first 16 of which serve up to 16 labels. In AVX2
-// top has bit 3 of the index as the sign; a nil top says that the index is below 8.
+// look stores table[idx] of one label. A table has 32 floats, the first 16 of which serve up to 16
+// labels. In AVX2 top has bit 3 of the index as the sign; a nil top says that the index is below 8.
 func (s isa) look(table Mem, idx, top, v reg.VecVirtual, labels int) {
 	switch {
 	case labels > 16:
@@ -659,7 +660,8 @@ func (s isa) counts(r, h int, a, scratch reg.Register, c constants) {
 				s.load(m, sum)
 				for i := range four {
 					x := t[4*b+i]
-					if at, ok := x.(Mem); ok { // the instruction takes signed bytes from memory, and these are not
+					// the instruction takes signed bytes from memory, and these are not
+					if at, ok := x.(Mem); ok {
 						v := s.vec()
 						s.load(at, v)
 						x = v
@@ -692,7 +694,8 @@ func (s isa) counts(r, h int, a, scratch reg.Register, c constants) {
 
 // dot is VPDPBUSD, which avo does not know: sum += unsigned bytes b · signed bytes a, by four.
 func dot(a, b Op, sum reg.VecVirtual) {
-	Instruction(&ir.Instruction{Opcode: "VPDPBUSD", Operands: []Op{a, b, sum}, Inputs: []Op{a, b, sum}, Outputs: []Op{sum}, ISA: []string{"AVX512_VNNI"}})
+	Instruction(&ir.Instruction{Opcode: "VPDPBUSD", Operands: []Op{a, b, sum}, Inputs: []Op{a, b, sum},
+		Outputs: []Op{sum}, ISA: []string{"AVX512_VNNI"}})
 }
 
 func main() {
