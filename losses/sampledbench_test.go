@@ -3,7 +3,6 @@ package losses
 import (
 	"math"
 	"math/rand/v2"
-	"syscall"
 	"testing"
 )
 
@@ -27,12 +26,6 @@ func publishedSampled(seed, l int, scale float64) ([]int, *Potentials) {
 	rng := rand.New(rand.NewPCG(uint64(seed), 32))
 	ref := uniformRef(rng, 10, l)
 	return ref, gaussianPotentials(rng, 10, l, 2, scale, true)
-}
-
-func userTime() float64 {
-	var u syscall.Rusage
-	syscall.Getrusage(syscall.RUSAGE_SELF, &u)
-	return float64(u.Utime.Sec) + 1e-6*float64(u.Utime.Usec)
 }
 
 // BenchmarkSampled measures, against a long run: processor milliseconds, the L1 error of marginals
