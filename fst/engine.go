@@ -5,8 +5,8 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// Engine returns the operations on v that leave its invariants to the caller. They are for this module alone:
-// no other can make a key.
+// Engine returns the operations on v that leave its invariants to the caller. They are for package
+// ops and may change without notice.
 func (v *Vector[W]) Engine(engine.Key) engineOf[W] { return engineOf[W]{v} }
 
 // engineOf has methods instead of Vector, so that users do not meet them.

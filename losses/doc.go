@@ -15,6 +15,8 @@
 //   - [SoftmaxMargin] evaluates padded batches on all workers; [Tensor] is a flat array with strides.
 //   - [Loss] is [Edit] ([Unit], [SmithWaterman], any costs), [Local], [NGram], [Hamming] or a [Transducer].
 //     It makes a [Machine] for a reference; a [Cache] keeps machines.
+//   - [Sampler] estimates gradients of strings of hundreds of symbols, where exact machines are too
+//     large, with an interval for each number.
 //   - [Evaluator] computes for a Machine and [Potentials] what a [Want] lists: log Z, marginals,
 //     E[L], the risk and its gradient, Hessian products, best strings, samples. A [Batch] evaluates
 //     many of them.
@@ -31,8 +33,9 @@
 //
 // Everything is exact up to rounding, unless documented otherwise. A band (Edit.Band, Local.Band)
 // gives an upper bound on the loss, and Result.LogZError tells how far log Z is off.
-// Evaluator.Nodes truncates a quadrature. Costs have no unit: costs s times as large with γ/s give
-// the same result. Results beyond float64 are [ErrRange].
+// Evaluator.Nodes truncates a quadrature. A [SampledResult] has 95 % intervals, and says whether to
+// believe them. Costs have no unit: costs s times as large with γ/s give the same result. Results
+// beyond float64 are [ErrRange].
 //
 // Exact machines of edit losses grow exponentially with the length, by about 2 a symbol for unit
 // costs on random references. No exact method avoids this. Every machine has a [Budget],
@@ -53,8 +56,8 @@
 // columns.go explains how columns of alignments become states, ngram.go how counts do, graph.go and
 // sweep.go how they are swept. whiten.go explains why nothing overflows, costgrid.go how the
 // general path rounds costs, generalclamp.go and generalquotient.go why its machines are no larger
-// than others. Start reading at machine.go, then columns.go, then sweep.go. What was tried and what
-// it cost is in testdata/bench/NOTES.md.
+// than others. Start reading at machine.go, then columns.go, then sweep.go; for sampling, at
+// sampled.go, then package gibbs. What was tried and what it cost is in testdata/bench/NOTES.md.
 //
 // To add a loss, give it Machine and AppendKey. Machine unfolds it layer by layer into a Builder,
 // and puts the common part of a state on the arcs. Test it against [Naive] as random_test.go does.

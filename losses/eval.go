@@ -22,6 +22,8 @@ const (
 	WantHVP                           // Hessian of log Z times Evaluator.Direction
 	WantError                         // for a surrogate loss: how far LogZ is off; tens to hundreds of times the cost of all else, see LogZError
 	WantRiskHVP                       // Hessian of the risk times Evaluator.Direction
+	WantTied                          // of a Sampler: the gradient of log Z for weights that all positions share
+	WantLogZ                          // of a Sampler: log Z, which an Evaluator computes anyway
 )
 
 // Result holds what one evaluation computed. Slices belong to the Result and
@@ -68,11 +70,12 @@ const (
 	ErrorExact    ErrorKind = iota // there is no error
 	ErrorBound                     // a certified bound
 	ErrorEstimate                  // an estimate
+	ErrorInterval                  // half of a 95 % interval, of a sampled result
 )
 
-// String returns "exact", "bound" or "estimate".
+// String returns "exact", "bound", "estimate" or "interval".
 func (k ErrorKind) String() string {
-	return [...]string{"exact", "bound", "estimate"}[min(int(k), 2)]
+	return [...]string{"exact", "bound", "estimate", "interval"}[min(int(k), 3)]
 }
 
 // Evaluator evaluates losses and their derivatives. It holds the workspace: an

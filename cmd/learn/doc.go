@@ -15,6 +15,7 @@
 //	learn oneround train|predict|eval|cv|explain    kernel classification by critical samples
 //	learn federated config|simulate|agent|merge|verify|show|errors  learning where the data are
 //	learn experiment homologs                    sequences judged by Smith-Waterman score
+//	learn experiment sampled                     sampled gradients of an unbanded loss beside banded ones
 //	learn experiment tracking                    ways to link cells of simulated and real movies
 //	learn experiment table31                     boosters beside XGBoost, on the tables of the thesis
 //	learn experiment table41                     MULTIBOOST and AdaBoost on several sources

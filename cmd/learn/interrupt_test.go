@@ -34,6 +34,7 @@ func TestInterrupted(t *testing.T) {
 		{[]string{"experiment", "objectives", "--data", filepath.Join(data, "g2p"), "--languages", "ice", "--words",
 			"50"}, "keeps its models only with --checkpoint"},
 		{[]string{"experiment", "homologs"}, "the experiment has no state to keep"},
+		{[]string{"experiment", "sampled"}, "the experiment has no state to keep"},
 		{[]string{"experiment", "table31", "--data", filepath.Join(data, "tables"), "--sets", "cancer", "--csv",
 			filepath.Join(dir, "csv")}, "keeps its results only with --checkpoint"},
 	} {

@@ -1,0 +1,8 @@
+package gibbs
+
+// The kernels there are.
+const (
+	isaGo = iota
+	isaAVX2
+	isaAVX512
+)
