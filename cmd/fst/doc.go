@@ -228,42 +228,42 @@
 //
 // More is accepted, which is an error there or has no meaning:
 //
-//		where                       OpenFst 1.7.9                       here
-//		--------------------------  ----------------------------------  ----------------------------------
-//		flags                       of 1.7.9                            of both generations, --flag value,
-//		                                                                  --flag true and --flag false of
-//		                                                                  booleans, --noflag, --flagfile, --undefok,
-//		                                                                  - for _ in names of flags,
-//		                                                                  --version; --help with definition,
-//		                                                                  cost and an example; True, t, yes, y
-//		                                                                  and the like, as newer ones do
-//		arc types                   standard, log, log64                also tropical64, real64 (probability),
-//		                                                                  boolean, minmax, two products, a
-//		                                                                  lexicographic pair, expectation
-//		linear models               second machines of fstcompose       also the first, and of any weights
-//		                              alone, over standard and log
-//		- or nothing as a file      fstprint makes a file called -;     a standard stream, everywhere; of
+//	where                       OpenFst 1.7.9                       here
+//	--------------------------  ----------------------------------  ----------------------------------
+//	flags                       of 1.7.9                            of both generations, --flag value,
+//	                                                                  --flag true and --flag false of
+//	                                                                  booleans, --noflag, --flagfile, --undefok,
+//	                                                                  - for _ in names of flags,
+//	                                                                  --version; --help with definition,
+//	                                                                  cost and an example; True, t, yes, y
+//	                                                                  and the like, as newer ones do
+//	arc types                   standard, log, log64                also tropical64, real64 (probability),
+//	                                                                  boolean, minmax, two products, a
+//	                                                                  lexicographic pair, expectation
+//	linear models               second machines of fstcompose       also the first, and of any weights
+//	                              alone, over standard and log
+//	- or nothing as a file      fstprint makes a file called -;     a standard stream, everywhere; of
 //	  name                        fstreplace and fstreweight          inputs, one
 //	  cannot read -; as a table or
 //	  pairs of labels, a file called -
-//		fstpush of an affix or a    an error                            the machine as it is
-//		  total of no path at all
-//		fstinfo                     says only what the header says      also what has no exception in a
-//		  --test_properties=false                                         machine without states or arcs
-//		--fst_align on standard     an error                            works
-//		  output
-//		archives of no machine      an error, but on standard input     are taken
-//		archives of several types   an error                            are read together
-//		archives on standard input  are lists over tropical weights     of any weights
-//		--keys                      an error in archives of type        in all archives
-//		                              stlist
-//		--begin_key                 an error in archives of type        in all archives; behind the last
-//		                              stlist; behind the last key means   key there is nothing
-//		                              the last machine
-//		--file_list_input, no       takes the list for an input         reads the list
-//		  output
-//		archives of type fst of no  are not made                        are empty files
-//		  machine
+//	fstpush of an affix or a    an error                            the machine as it is
+//	  total of no path at all
+//	fstinfo                     says only what the header says      also what has no exception in a
+//	  --test_properties=false                                         machine without states or arcs
+//	--fst_align on standard     an error                            works
+//	  output
+//	archives of no machine      an error, but on standard input     are taken
+//	archives of several types   an error                            are read together
+//	archives on standard input  are lists over tropical weights     of any weights
+//	--keys                      an error in archives of type        in all archives
+//	                              stlist
+//	--begin_key                 an error in archives of type        in all archives; behind the last
+//	                              stlist; behind the last key means   key there is nothing
+//	                              the last machine
+//	--file_list_input, no       takes the list for an input         reads the list
+//	  output
+//	archives of type fst of no  are not made                        are empty files
+//	  machine
 //
 // Differences because the program is another:
 //
