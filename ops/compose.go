@@ -3,6 +3,7 @@ package ops
 import (
 	"errors"
 	"fmt"
+	"math"
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
@@ -281,45 +282,6 @@ func (c *Composer[W]) operandErr() error {
 	return c.b.err()
 }
 
-// twoSides is a pair of states under expansion: the arcs of one machine are iterated, those of the other searched.
-type twoSides[W semiring.Weight[W]] struct {
-	first      bool // the first machine is searched
-	in, se     oneSide[W]
-	both       int8 // filter state after ε on both sides at once
-	eps0, eps1 int  // where the searched arcs have ε
-}
-
-// oneSide is the part of one machine in an expansion.
-type oneSide[W semiring.Weight[W]] struct {
-	arcs   []fst.Arc[W]
-	labels labels
-	state  fst.StateID
-	alone  int8 // filter state after an ε of this machine alone
-	sorted bool
-}
-
-// sides decides which machine is searched for p, as OpenFst does: the longer list if there is a choice.
-func (c *Composer[W]) sides(p *pairOf[W], x *twoSides[W]) error {
-	m := c.filter.moves(p.fs, p.info1, p.info2)
-	x.first = c.match == matchFirst || c.match == matchEither && len(p.arcs1) > len(p.arcs2)
-	x.both = m.both
-	a, b := &x.in, &x.se
-	if x.first {
-		a, b = b, a
-	}
-	*a = oneSide[W]{p.arcs1, outputLabels, p.s1, m.alone1, p.info1&sideSorted != 0}
-	*b = oneSide[W]{p.arcs2, inputLabels, p.s2, m.alone2, p.info2&sideSorted != 0}
-	if x.se.sorted {
-		x.eps0 = seek(x.se.arcs, x.se.labels, 0, fst.Epsilon)
-		x.eps1 = seek(x.se.arcs, x.se.labels, x.eps0, fst.Epsilon+1)
-		return nil
-	}
-	if x.first {
-		return c.a.unsorted(p.s1)
-	}
-	return c.b.unsorted(p.s2)
-}
-
 // expand appends the arcs of p to dst, and the triples that they lead to to c.keys. Of many arcs
 // those that are there are numbered now and then, unless that is another's.
 //
@@ -331,26 +293,61 @@ func (c *Composer[W]) expand(p *pairOf[W], dst []fst.Arc[W], trace *Trace) ([]fs
 	if err := c.operandErr(); err != nil {
 		return dst, err
 	}
-	var x twoSides[W]
-	if err := c.sides(p, &x); err != nil {
-		return dst, err
+	s1, s2 := p.s1, p.s2
+	m := c.filter.moves(p.fs, p.info1, p.info2)
+
+	// Over the iterated machine's arcs in, search se.
+	first := c.match == matchFirst || c.match == matchEither && len(p.arcs1) > len(p.arcs2)
+	in, inLabel, inAlone, inState, inSorted := p.arcs1, outputLabels, m.alone1, s1, p.info1&sideSorted != 0
+	se, seLabel, seAlone, seSorted := p.arcs2, inputLabels, m.alone2, p.info2&sideSorted != 0
+	if first {
+		in, inLabel, inAlone, inState, inSorted = p.arcs2, inputLabels, m.alone2, s2, p.info2&sideSorted != 0
+		se, seLabel, seAlone, seSorted = p.arcs1, outputLabels, m.alone1, p.info1&sideSorted != 0
 	}
-	begin, stop := len(dst), len(c.keys)+checkEvery
+	if !seSorted {
+		if first {
+			return dst, c.a.unsorted(s1)
+		}
+		return dst, c.b.unsorted(s2)
+	}
+
+	keys := c.keys
+	eps0 := seek(se, seLabel, 0, fst.Epsilon)
+	eps1 := seek(se, seLabel, eps0, fst.Epsilon+1)
+	stop, begin := len(keys)+checkEvery, len(dst)
 	c.counted = false
-	if x.se.alone != blocked {
-		var err error
-		if dst, stop, err = c.searchedAlone(&x, dst, stop, trace); err != nil {
-			return dst, err
+	if seAlone != blocked {
+		for k := eps0; k < eps1; {
+			end := min(eps1, k+checkEvery)
+			if len(keys)+end-k > stop {
+				c.keys = keys
+				var err error
+				if dst, err = c.pause(dst, begin, eps1-k, 0, 0, &restOf[W]{in, se, inLabel, seLabel, inSorted, inAlone != blocked, m.both != blocked, eps0, eps1}); err != nil {
+					return dst, err
+				}
+				keys = c.keys
+				stop = len(keys) + checkEvery
+			}
+			for ; k < end; k++ {
+				e := se[k]
+				if first {
+					keys = append(keys, run.Triple(e.NextState, inState, seAlone))
+					e.OLabel = fst.Epsilon
+					trace.add(k, -1)
+				} else {
+					keys = append(keys, run.Triple(inState, e.NextState, seAlone))
+					e.ILabel = fst.Epsilon
+					trace.add(-1, k)
+				}
+				dst = append(dst, e)
+			}
 		}
 	}
-	first, in, se := x.first, x.in.arcs, x.se.arcs
-	inLabel, seLabel, inAlone, inSorted := x.in.labels, x.se.labels, x.in.alone, x.in.sorted
-	keys := c.keys
 	k := 0
 	for i := 0; i < len(in); i++ {
 		e := &in[i]
 		l := label(e, inLabel)
-		k0, k1, next := x.eps0, x.eps1, x.both
+		k0, k1, next := eps0, eps1, m.both
 		if l != fst.Epsilon {
 			if inSorted {
 				k = seek(se, seLabel, k, l)
@@ -371,11 +368,11 @@ func (c *Composer[W]) expand(p *pairOf[W], dst []fst.Arc[W], trace *Trace) ([]fs
 		} else if inAlone != blocked {
 			t := *e
 			if first {
-				keys = append(keys, run.Triple(x.se.state, e.NextState, inAlone))
+				keys = append(keys, run.Triple(s1, e.NextState, inAlone))
 				t.ILabel = fst.Epsilon
 				trace.add(-1, i)
 			} else {
-				keys = append(keys, run.Triple(e.NextState, x.se.state, inAlone))
+				keys = append(keys, run.Triple(e.NextState, s2, inAlone))
 				t.OLabel = fst.Epsilon
 				trace.add(i, -1)
 			}
@@ -389,7 +386,7 @@ func (c *Composer[W]) expand(p *pairOf[W], dst []fst.Arc[W], trace *Trace) ([]fs
 			if len(keys)+k1-k0 > stop {
 				c.keys = keys
 				var err error
-				if dst, err = c.pause(dst, begin, k1-k0, i+1, k, &x); err != nil {
+				if dst, err = c.pause(dst, begin, k1-k0, i+1, k, &restOf[W]{in, se, inLabel, seLabel, inSorted, inAlone != blocked, m.both != blocked, eps0, eps1}); err != nil {
 					return dst, err
 				}
 				keys = c.keys
@@ -420,37 +417,74 @@ func (c *Composer[W]) expand(p *pairOf[W], dst []fst.Arc[W], trace *Trace) ([]fs
 	return dst, nil
 }
 
-// searchedAlone appends the moves of the searched machine on ε while the other one stays. It pauses when there are
-// stop keys, and returns when to pause next.
-func (c *Composer[W]) searchedAlone(x *twoSides[W], dst []fst.Arc[W], stop int, trace *Trace) ([]fst.Arc[W], int, error) {
-	keys, begin := c.keys, len(dst)
-	for k := x.eps0; k < x.eps1; {
-		end := min(x.eps1, k+checkEvery)
-		if len(keys)+end-k > stop {
-			c.keys = keys
-			var err error
-			if dst, err = c.pause(dst, begin, x.eps1-k, 0, 0, x); err != nil {
-				return dst, stop, err
-			}
-			keys = c.keys
-			stop = len(keys) + checkEvery
+// pause is for states with very many arcs: it checks the limits, numbers the arcs that are there,
+// unless that is another's, and, once the state's own from begin on are many, makes room for all of
+// them: n that come next, and those that r then makes from arc i on. They are counted first, for a
+// state that goes beyond a limit to end before it is made.
+func (c *Composer[W]) pause(dst []fst.Arc[W], begin, n, i, k int, r *restOf[W]) ([]fst.Arc[W], error) {
+	if err := c.check(int64(c.numbered + len(c.keys))); err != nil {
+		return dst, err
+	}
+	if !c.later {
+		c.number(dst)
+	}
+	if !c.counted && len(dst)-begin+n >= wideState {
+		c.counted = true
+		rest := int64(n) + r.arcs(i, k)
+		if err := c.checkAhead(rest, int64(len(dst)-begin)+rest); err != nil {
+			return dst, err
 		}
-		for ; k < end; k++ {
-			e := x.se.arcs[k]
-			if x.first {
-				keys = append(keys, run.Triple(e.NextState, x.in.state, x.se.alone))
-				e.OLabel = fst.Epsilon
-				trace.add(k, -1)
-			} else {
-				keys = append(keys, run.Triple(x.in.state, e.NextState, x.se.alone))
-				e.ILabel = fst.Epsilon
-				trace.add(-1, k)
-			}
-			dst = append(dst, e)
+		if rest += int64(len(dst)); rest > int64(cap(dst)) {
+			dst = append(make([]fst.Arc[W], 0, min(rest, mostAtOnce)), dst...)
 		}
 	}
-	c.keys = keys
-	return dst, stop, nil
+	return dst, nil
+}
+
+// restOf is a state that is being expanded: what its arcs, to be gone through and to be searched,
+// make.
+type restOf[W semiring.Weight[W]] struct {
+	in, se            []fst.Arc[W]
+	inLabel, seLabel  labels
+	inSorted          bool
+	inAlone, together bool // whether an arc with ε moves alone, and with one with ε
+	eps0, eps1        int  // where se has ε
+}
+
+// arcs is how many arcs those of in from i on make, where label i-1 was found, or looked for, at k;
+// no more than 2⁵⁵ are counted. It counts what expand then makes, so that a state with very many
+// has them in one array of just their size. It takes no longer than to look the labels of in up in
+// se, however many there are.
+func (r *restOf[W]) arcs(i, k int) (n int64) {
+	const most = 1 << 55
+	var last fst.Label // of the arc before, where it had one
+	run := int64(-1)   // how often se has it; negative if there is none
+	for ; i < len(r.in) && n < most; i++ {
+		l := label(&r.in[i], r.inLabel)
+		if l == fst.Epsilon {
+			if r.inAlone {
+				n++
+			}
+			if r.together {
+				n += int64(r.eps1 - r.eps0)
+			}
+			continue
+		}
+		if run < 0 || l != last {
+			if r.inSorted {
+				k = seek(r.se, r.seLabel, k, l)
+			} else {
+				k = bisect(r.se, r.seLabel, l)
+			}
+			end := len(r.se)
+			if l < math.MaxInt32 {
+				end = seek(r.se, r.seLabel, k, l+1)
+			}
+			last, run = l, int64(end-k)
+		}
+		n += run
+	}
+	return min(n, most)
 }
 
 // number gives the last arcs, those whose triples are in c.keys, their next states.
@@ -464,6 +498,20 @@ func (c *Composer[W]) number(arcs []fst.Arc[W]) {
 	c.keys = c.keys[:0]
 }
 
+// checkEvery is how many arcs of one state are made between checks of limits.
+const checkEvery = 1 << 13
+
+// wideState is how many arcs a state has whose array the result takes as it is.
+const wideState = 1 << 15
+
+// mostAtOnce is how many arcs room is made for at once. Of more the array grows: who sets no limit
+// may ask for a state larger than any memory, and should come as far as that goes.
+const mostAtOnce = 1 << 27
+
+// wideScratch is room for what there is of such a state when its arcs are counted, and for what is
+// before it.
+const wideScratch = 2 * (wideState + checkEvery)
+
 // check compares with the limits what has been built, with n arcs of the state
 // at hand.
 func (c *Composer[W]) check(n int64) error {
@@ -474,6 +522,19 @@ func (c *Composer[W]) check(n int64) error {
 		p.Bytes += p.Arcs*8 + int64(p.States)*16
 	}
 	return c.meter.Check(p)
+}
+
+// checkAhead is check of a state that has been counted: rest of its arcs are to be made yet, of
+// whole.
+func (c *Composer[W]) checkAhead(rest, whole int64) error {
+	made := int64(c.numbered + len(c.keys))
+	err := c.check(made + rest)
+	if over, ok := err.(*LimitError); ok && c.check(made) == nil {
+		over.Built.Arcs -= rest
+		over.Built.Bytes -= rest * int64(unsafe.Sizeof(fst.Arc[W]{}))
+		over.Next = whole
+	}
+	return err
 }
 
 // tripleBytes estimates what a state costs: key, slots of the table at their

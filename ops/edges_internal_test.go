@@ -70,11 +70,9 @@ func TestArcsOfLastLabel(t *testing.T) {
 		return out
 	}
 	for _, sorted := range []bool{false, true} {
-		x := &twoSides[W]{
-			in: oneSide[W]{arcs: arcs(5, math.MaxInt32), labels: outputLabels, sorted: sorted},
-			se: oneSide[W]{arcs: arcs(4, 5, math.MaxInt32, math.MaxInt32, math.MaxInt32), labels: inputLabels},
-		}
-		if n := x.count(0, 0); n != 4 {
+		r := &restOf[W]{in: arcs(5, math.MaxInt32), se: arcs(4, 5, math.MaxInt32, math.MaxInt32, math.MaxInt32),
+			inLabel: outputLabels, seLabel: inputLabels, inSorted: sorted}
+		if n := r.arcs(0, 0); n != 4 {
 			t.Errorf("sorted %v: %d arcs, want 4", sorted, n)
 		}
 	}
