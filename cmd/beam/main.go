@@ -138,7 +138,7 @@ var start = sync.OnceFunc(func() {
 	}
 })
 
-// silent is a log of Beam that nobody reads.
+// silent discards what Beam logs.
 type silent struct{}
 
 func (silent) Log(context.Context, beamlog.Severity, int, string) {}

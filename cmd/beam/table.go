@@ -17,8 +17,8 @@ import (
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
-// tableTask is what learners of tables share. Two rounds: every shard says of which form it is,
-// and then, read like all of them, the moments of its columns.
+// tableTask plans the learners of tables in two rounds. Each shard first returns its form. Read
+// in the merged form, it then returns the moments of its columns.
 type tableTask struct {
 	settings
 	fs      *flags.Set

@@ -45,7 +45,7 @@ var jobs struct {
 	of map[string]*job
 }
 
-// mostJobs are kept, the newest: of runs that are over nobody tells.
+// mostJobs is how many jobs a worker keeps, the newest: drivers do not report the end of a run.
 const mostJobs = 2
 
 // jobOf returns the job of a run, which it makes where there is none.

@@ -35,7 +35,7 @@ func call(number C.uint32_t, args unsafe.Pointer, size C.uint64_t) error {
 	return server.Call(uint32(number), unsafe.Slice((*byte)(args), uint64(size)), calls.Process{})
 }
 
-// running are the calls that go on behind tropicaStart, and those that nobody has waited for.
+// running holds the calls of tropicaStart that have not been waited for, ended or not.
 var running = struct {
 	mu   sync.Mutex
 	of   map[uint64]chan error

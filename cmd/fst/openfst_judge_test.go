@@ -120,8 +120,8 @@ func (r reached) least(of []float64) float64 {
 
 // bestStrings returns the weights of the n best strings of an acceptor over tropical weights, ε
 // being a label like others, none worse than the best by more than threshold: A* on the strings,
-// with the exact distances to the end. Fewer where there are more than a thousand to continue from,
-// some of which may be as good (ok is false).
+// with the exact distances to the end. The search stops with fewer, and ok is false, where there
+// are more than a thousand prefixes to continue: others may then be as good.
 func (m *model) bestStrings(n int, threshold float64) (weights []float64, ok bool) {
 	toEnd := slices.Clone(m.finals)
 	for range toEnd {
