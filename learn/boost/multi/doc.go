@@ -92,9 +92,9 @@
 //     from elsewhere, ensures this; reports say when it is violated.
 //   - The prior of the sources in Q is not stated; it is Balanced.
 //
-// Correction steps, which decrease an existing weight, are optional in the specification (section
-// 5) and not implemented. Because terms are only ever added, the first n rounds of a model are the
-// model of n rounds. Early stopping, Best, predictions by prefix and resuming rely on this. Without
+// Training leaves out correction steps, which decrease an existing weight and are optional in the
+// specification (section 5). Because terms are only ever added, the first n rounds of a model are
+// the model of n rounds. Early stopping, Best, predictions by prefix and resuming rely on this. Without
 // a penalty nothing is lost, since a step along -h is a smaller weight of h. With a penalty the
 // norm counts both, and so exceeds the least norm of the same function.
 //
