@@ -23,6 +23,7 @@ import (
 
 	"github.com/tropica-fst/tropica/cmd/internal/federation"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/learn/federated"
 )
 
 // Certificates say by their organisation what they are for.
@@ -222,7 +223,8 @@ var certsLocal = &command{
 	name: "certs local", args: "run.json", min: 1, max: 1,
 	summary: "Makes an authority and all certificates of a configuration, to try it on one machine.",
 	about: `
-All keys are then in one folder. For agents of others use init, request and issue.
+All keys are then in one folder. For agents of others use init, request and issue. What the
+folder has already is kept: after agents were added to the configuration, run it again.
 
 Example:
 
@@ -240,8 +242,11 @@ Example:
 				return fmt.Errorf("%s: the field certificates names no folder", c.args[0])
 			}
 			dir := federation.Path(base, cfg.Certificates)
-			if err := newAuthority(dir, int(*days)); err != nil {
-				return err
+			// What is there is kept, so that agents may be added to a configuration.
+			if !exists(filepath.Join(dir, "ca.key")) {
+				if err := newAuthority(dir, int(*days)); err != nil {
+					return err
+				}
 			}
 			a, err := openAuthority(dir)
 			if err != nil {
@@ -250,6 +255,9 @@ Example:
 			quiet := &call{ctx: c.ctx, Streams: c.Streams}
 			quiet.Out = io.Discard
 			one := func(name, domain string) error {
+				if exists(filepath.Join(dir, name+".crt")) {
+					return nil
+				}
 				path, err := request(dir, name, domain, *hosts)
 				if err != nil {
 					return err
@@ -276,6 +284,11 @@ Example:
 			return nil
 		}
 	},
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // authority is a folder with a key and the certificate of an authority.
@@ -445,20 +458,12 @@ func (a *authority) revoked() ([]x509.RevocationListEntry, error) {
 
 // readRevoked reads a list, which its authority must have signed; nil where there is no file.
 func readRevoked(path string, by *x509.Certificate) (*x509.RevocationList, error) {
-	b, err := os.ReadFile(path)
+	list, err := readAs(path, "X509 CRL", x509.ParseRevocationList)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
-	}
-	p, _ := pem.Decode(b)
-	if p == nil || p.Type != "X509 CRL" {
-		return nil, fmt.Errorf("%s: it has no list of revoked certificates in PEM form", path)
-	}
-	list, err := x509.ParseRevocationList(p.Bytes)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if err := list.CheckSignatureFrom(by); err != nil {
 		return nil, fmt.Errorf("%s: it is not of this authority: %w", path, err)
@@ -468,6 +473,11 @@ func readRevoked(path string, by *x509.Certificate) (*x509.RevocationList, error
 
 // request makes a key and a request for a name.
 func request(dir, name, domain, hosts string) (path string, err error) {
+	if name != serverName {
+		if err := federated.CheckName(name); err != nil {
+			return "", err
+		}
+	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}
@@ -527,59 +537,52 @@ func writePEM(c *call, path, kind string, b []byte) error {
 	return c.Output(path, func(w io.Writer) error { return pem.Encode(w, &pem.Block{Type: kind, Bytes: b}) })
 }
 
-func readPEM(path, kind string) ([]byte, error) {
+// readAs reads the first block of a PEM file, which must be of that kind.
+func readAs[T any](path, kind string, parse func([]byte) (T, error)) (v T, err error) {
 	b, err := os.ReadFile(path)
 	if err != nil {
-		return nil, err
+		return v, err
 	}
 	p, _ := pem.Decode(b)
 	if p == nil || p.Type != kind {
-		return nil, fmt.Errorf("%s: it has no %s in PEM form", path, strings.ToLower(kind))
+		return v, fmt.Errorf("%s: it has no %s in PEM form", path, kindNames[kind])
 	}
-	return p.Bytes, nil
+	if v, err = parse(p.Bytes); err != nil {
+		return v, fmt.Errorf("%s: %w", path, err)
+	}
+	return v, nil
 }
 
+// kindNames are the kinds of PEM blocks for people.
+var kindNames = map[string]string{"CERTIFICATE": "certificate", "CERTIFICATE REQUEST": "request for a certificate",
+	"PRIVATE KEY": "private key", "X509 CRL": "list of revoked certificates"}
+
 func readCertificate(path string) (*x509.Certificate, error) {
-	b, err := readPEM(path, "CERTIFICATE")
-	if err != nil {
-		return nil, err
-	}
-	c, err := x509.ParseCertificate(b)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return c, nil
+	return readAs(path, "CERTIFICATE", x509.ParseCertificate)
 }
 
 func readRequest(path string) (*x509.CertificateRequest, error) {
-	b, err := readPEM(path, "CERTIFICATE REQUEST")
-	if err != nil {
-		return nil, err
-	}
-	c, err := x509.ParseCertificateRequest(b)
-	if err == nil {
-		err = c.CheckSignature()
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return c, nil
+	return readAs(path, "CERTIFICATE REQUEST", func(b []byte) (*x509.CertificateRequest, error) {
+		r, err := x509.ParseCertificateRequest(b)
+		if err == nil {
+			err = r.CheckSignature()
+		}
+		return r, err
+	})
 }
 
 func readKey(path string) (*ecdsa.PrivateKey, error) {
-	b, err := readPEM(path, "PRIVATE KEY")
-	if err != nil {
-		return nil, err
-	}
-	k, err := x509.ParsePKCS8PrivateKey(b)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	key, ok := k.(*ecdsa.PrivateKey)
-	if !ok {
-		return nil, fmt.Errorf("%s: a key of another kind, %T", path, k)
-	}
-	return key, nil
+	return readAs(path, "PRIVATE KEY", func(b []byte) (*ecdsa.PrivateKey, error) {
+		k, err := x509.ParsePKCS8PrivateKey(b)
+		if err != nil {
+			return nil, err
+		}
+		key, ok := k.(*ecdsa.PrivateKey)
+		if !ok {
+			return nil, fmt.Errorf("a key of another kind, %T", k)
+		}
+		return key, nil
+	})
 }
 
 // identity is what one side of a connection shows, and whom it trusts. Every problem names its

@@ -649,6 +649,9 @@ func TestCerts(t *testing.T) {
 	}
 	fails("exists", "certs", "init", "--authority", dir+"/ca")
 	fails("exists", "certs", "request", "anna", "--certificates", dir)
+	for _, name := range []string{"../eve", "ca", "", "a/b"} {
+		fails("the name", "certs", "request", name, "--certificates", dir)
+	}
 	fails(`domain "school"`, "certs", "issue", dir+"/anna.csr", "--authority", dir+"/ca", "--domain", "clinic")
 	s.run("certs", "issue", dir+"/anna.csr", "--authority", dir+"/ca", "--domain", "school", "--days", "3")
 	old, err := readCertificate(dir + "/anna.crt")
@@ -688,6 +691,30 @@ func TestCerts(t *testing.T) {
 	fails("ca.crt", "certs", "issue", dir+"/anna.csr", "--authority", dir+"/none")
 	if info, err := os.Stat(dir + "/anna.key"); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("key: %v, %v", info.Mode(), err)
+	}
+}
+
+// Agents that are added to a configuration get certificates, and the others keep theirs.
+func TestCertsLocalAgain(t *testing.T) {
+	s := newSite(t, 4, 2, nil)
+	before, err := os.ReadFile(s.path("certs/p001.crt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.cfg.Agents = append(s.cfg.Agents, federated.Member{Name: "late", Domain: "east", Data: "rows.csv",
+		Where: "who=p000"})
+	var f bytes.Buffer
+	if err := s.cfg.Write(&f); err != nil {
+		t.Fatal(err)
+	}
+	s.write("run.json", f.String())
+	s.run("certs", "local", s.path("run.json"))
+	after, err := os.ReadFile(s.path("certs/p001.crt"))
+	if err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the certificate of p001 is another: %v", err)
+	}
+	if _, _, _, err := identity(s.path("certs"), "late", agentRole); err != nil {
+		t.Error(err)
 	}
 }
 

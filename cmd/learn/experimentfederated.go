@@ -54,7 +54,8 @@ Example:
 			o := &experiment.ClientOptions{Ctx: c.ctx, Folds: int(*folds), First: int(*first),
 				Rounds: int(*rounds), Clients: int(*clients), Seed: *seed,
 				Boost: federated.BoostOptions{Objective: b.Objective, Candidates: b.Candidates,
-					Proposals: b.Proposals, Step: b.Step, Mu: b.Mu, Shared: !b.DomainSlots, Q: b.Q}}
+					Proposals: b.Proposals, Step: b.Step, Mu: b.Mu, Shared: !b.DomainSlots, Q: b.Q,
+					QFolds: b.QFolds, Fresh: b.Fresh}}
 			for m := range strings.SplitSeq(*methods, ";") {
 				if m = strings.TrimSpace(m); m != "" {
 					o.Methods = append(o.Methods, m)
@@ -106,8 +107,10 @@ type boostFlags struct {
 	Objective   string  `flag:"objective" values:"softmax,max" default:"softmax" help:"What FEDMULTIBOOST minimises"`
 	Candidates  int     `flag:"candidates" default:"256" min:"0" help:"Candidates of each domain in a round; 0 is all"`
 	Proposals   int     `flag:"proposals" default:"10" min:"1" help:"Stumps that each client proposes"`
+	Fresh       bool    `flag:"fresh" help:"The clients of a round propose stumps by the present weights first, one more exchange a round"`
 	Step        float64 `flag:"step" default:"1" above:"0" help:"Step of round t times sqrt(t), of all federated methods"`
 	Mu          float64 `flag:"mu" default:"5" above:"0" help:"Sharpness of softmax"`
 	DomainSlots bool    `flag:"domain_slots" help:"No slot of all domains beside theirs"`
 	Q           string  `flag:"q" values:"federated,uniform" default:"federated" help:"Domain classifier"`
+	QFolds      int     `flag:"q_folds" default:"1" min:"1" help:"Folds of clients for cross-fitting it; 1 is none"`
 }

@@ -21,7 +21,7 @@ func (s *server) adaboost() (*boost.Ensemble, error) {
 		return nil, err
 	}
 	b.slots, b.qKind = b.p+1, "uniform" // all terms are in the slot with Q = 1
-	b.chains = []chain{startChain(nil, nil)}
+	b.qs = []agentQ{newAgentQ(nil, nil)}
 	var all []string
 	for k, list := range b.domains {
 		if b.o.Only == "" || b.o.Only == s.c.Domains()[k] {
@@ -55,7 +55,7 @@ func (b *booster) adaRound(all []string) (*run.Row, run.Reason, error) {
 	d := len(b.columns)
 	trained, err := b.ask(Call{Phase: phaseTrain, Round: t, To: slices.Clone(agents),
 		Limit:   stumpBytes + slack,
-		Request: func(_ string, have int) (*Message, error) { return b.stateRequest(have, nil) },
+		Request: func(name string, have int) (*Message, error) { return b.stateRequest(name, have, nil) },
 		Accept: func(m *Message) error {
 			list, err := getStumps(m, "stump", d, 1)
 			if err == nil && len(list) != 1 {
@@ -77,8 +77,8 @@ func (b *booster) adaRound(all []string) (*run.Row, run.Reason, error) {
 	cands = distinct(cands)
 	got, err := b.sum(sumCall{phase: phaseScore, round: t, groups: [][]string{agents},
 		dim: func(int) int { return 1 + len(cands) }, whole: true,
-		request: func(_ string, have int) (*Message, error) {
-			m, err := b.stateRequest(have, nil)
+		request: func(name string, have int) (*Message, error) {
+			m, err := b.stateRequest(name, have, nil)
 			if err == nil {
 				putStumps(m, "candidate", cands)
 			}

@@ -104,6 +104,9 @@ func NewAgent(c *Config, name string, t *table.Table) (*Agent, error) {
 	if len(x.Columns) == 0 {
 		return nil, fail(BadTable, name, "%s has no columns to learn from", t.Title())
 	}
+	if x.Weight != nil {
+		return nil, fail(BadTable, name, "%s has row weights; all rows of agents count alike", t.Title())
+	}
 	for j := range x.Columns {
 		if x.Columns[j].Kind != table.Numeric {
 			return nil, fail(BadTable, name, "%s: column %q is of words; agents have columns of numbers",

@@ -81,8 +81,9 @@ type BoostOptions struct {
 	Step      float64 `json:"step,omitempty" flag:"step" default:"0.3" above:"0" help:"Step of round t times sqrt(t)"`
 	Clients   int     `json:"clients,omitempty" flag:"clients" default:"20" min:"0" help:"Agents of each domain that are asked in a round; 0 is all"`
 	// Candidates and Proposals are for multiboost alone.
-	Candidates int `json:"candidates,omitempty" flag:"candidates" default:"64" min:"0" help:"Base classifiers of each domain's dictionary to try in a round; 0 is all"`
-	Proposals  int `json:"proposals,omitempty" flag:"proposals" default:"10" min:"1" max:"1000" help:"Base classifiers that each agent proposes for its domain's dictionary"`
+	Candidates int  `json:"candidates,omitempty" flag:"candidates" default:"64" min:"0" help:"Base classifiers of each domain's dictionary to try in a round; 0 is all"`
+	Proposals  int  `json:"proposals,omitempty" flag:"proposals" default:"10" min:"1" max:"1000" help:"Base classifiers that each agent proposes for its domain's dictionary"`
+	Fresh      bool `json:"fresh,omitempty" flag:"fresh" help:"The agents of a round propose stumps by the present weights first: candidates of the round, and of the dictionaries; one more exchange a round (multiboost)"`
 
 	Mu         float64 `json:"mu,omitempty" flag:"mu" default:"5" above:"0" help:"Sharpness of softmax, relative to the largest loss" topic:"objective"`
 	FixedMu    bool    `json:"fixed_mu,omitempty" flag:"fixed_mu" help:"mu is not relative" topic:"objective"`
@@ -94,6 +95,7 @@ type BoostOptions struct {
 	Q           string  `json:"q,omitempty" flag:"q" values:"federated,uniform" default:"federated" help:"Domain classifier" topic:"domain classifier"`
 	QL2         float64 `json:"q_l2,omitempty" flag:"q_l2" default:"0.001" above:"0" help:"Penalty of the domain classifier's squared weights" topic:"domain classifier"`
 	QIterations int     `json:"q_iterations,omitempty" flag:"q_iterations" default:"30" min:"1" max:"10000" help:"Iterations of the domain classifier" topic:"domain classifier"`
+	QFolds      int     `json:"q_folds,omitempty" flag:"q_folds" default:"1" min:"1" max:"100" help:"Folds of agents for cross-fitting: each boosts with a domain classifier that the others trained; it is fitted as many times more. 1 is none" topic:"domain classifier"`
 }
 
 // DefaultDeadline and DefaultQuorum are those of a Config that has none.
@@ -129,6 +131,17 @@ func (c *Config) Write(w io.Writer) error {
 }
 
 var agentName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
+
+// CheckName returns an error unless an agent may have the name. It is that of files, too.
+func CheckName(name string) error {
+	if !agentName.MatchString(name) {
+		return fmt.Errorf("the name %q; letters, digits and ._- are possible, up to 63", name)
+	}
+	if name == "server" || name == "ca" {
+		return fmt.Errorf("the name %q is that of another file among the certificates", name)
+	}
+	return nil
+}
 
 // Check returns an error unless the configuration describes a run. It fills in defaults.
 func (c *Config) Check() error {
@@ -168,10 +181,8 @@ func (c *Config) Check() error {
 	slices.SortFunc(c.Agents, func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
 	for i, a := range c.Agents {
 		switch {
-		case !agentName.MatchString(a.Name):
-			return bad("agents: the name %q; letters, digits and ._- are possible, up to 63", a.Name)
-		case a.Name == "server" || a.Name == "ca":
-			return bad("agents: the name %q is that of another file among the certificates", a.Name)
+		case CheckName(a.Name) != nil:
+			return bad("agents: %v", CheckName(a.Name))
 		case i > 0 && c.Agents[i-1].Name == a.Name:
 			return bad("agents: %q stands there twice", a.Name)
 		case boosting && a.Domain == "":
@@ -191,6 +202,16 @@ func (c *Config) Check() error {
 		{"average", complete(&c.Average)}} {
 		if o.err != nil {
 			return &Error{Code: BadConfig, Msg: o.name, Err: o.err}
+		}
+	}
+	if n := c.MultiBoost.QFolds; n > 1 && c.Algorithm == MultiBoost {
+		// A fold's sum is that of all agents less that of the others.
+		least := map[bool]int{false: 1, true: leastSecure}[c.Secure]
+		for _, k := range c.Domains() {
+			if all := len(c.of(k)); all/n < least || len(c.Domains()) > 1 && all-(all+n-1)/n < least {
+				return bad("q_folds: domain %q has %d agents; %d folds of at least %d agents are too many", k, all, n,
+					least)
+			}
 		}
 	}
 	if c.Secure {

@@ -31,8 +31,9 @@
 // candidate of the largest score gets the step eta/√t. With objective max the score is that of the
 // domain of largest loss. With softmax, the default, it is the mean over domains by exp(mu F_k),
 // since a maximum stalls (package boost/multi has the reason). Dictionaries are stumps that agents
-// propose; the domain classifier Q is multinomial logistic regression by averaged gradients. The
-// model is that of package boost/multi.
+// propose, at the start, and with Fresh by the present weights in every round. The domain classifier
+// Q is multinomial logistic regression by averaged gradients. With QFolds no agent boosts with a Q
+// that its own rows trained. The model is that of package boost/multi.
 //
 // AdaBoost is the baseline FEDADABOOST: agents drawn train a stump each, and vote.
 //
@@ -75,7 +76,8 @@
 //     the concatenation (section B2 of the specification), multiplied by the best factor. This
 //     saves steps where agents have regions of their own, but not where they are alike.
 //   - With cost total-hinge the bound is a mean over rows, common to all agents and the server. The
-//     sum that the source bounds would differ for each.
+//     sum that the source bounds would differ for each. The price of hinge losses at which the bound
+//     is met is searched for; a bound that is out of reach is an error after a few prices.
 //   - The problem of a finite sample is not always the centralised one: see Violations.
 //   - With Gamma above 0, the price of the support's measure, the problem is solved on sampled
 //     centres and widths, the same for everyone, by supergradient ascent. At 0 the kernel has a

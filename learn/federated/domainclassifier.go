@@ -13,7 +13,8 @@ const qFloor = 1e-6
 
 // fitQ trains the domain classifier: multinomial logistic regression on standardised columns,
 // all domains of the same weight, by L-BFGS on gradients that agents add up. Each evaluation
-// is an exchange with all agents.
+// is an exchange with all agents. With folds each fold of the agents gets the classifier that the
+// others trained, so that it does not know their rows; that of all agents is the model's.
 func (b *booster) fitQ() error {
 	d := len(b.columns)
 	got, err := b.sum(sumCall{phase: phaseMoments, groups: b.domains, dim: func(int) int { return 3 * d },
@@ -33,22 +34,53 @@ func (b *booster) fitQ() error {
 	if b.features, err = featuresOf(moments); err != nil {
 		return err
 	}
-	n := len(b.features)
-	x := make([]float64, (n+1)*b.p)
-	o := &federatedQ{b: b, dim: len(x), weights: n * b.p}
-	r, err := optim.LBFGS{}.Minimize(o, x, &run.Control{Ctx: b.ctx,
-		Stop: run.Stop{Iterations: b.o.QIterations, Gradient: 1e-6, Relative: 1e-5}})
-	if err != nil {
+	b.qKind = "logistic"
+	if b.w, b.bias, err = b.fitQOf(b.domains); err != nil || b.o.QFolds < 2 {
 		return err
 	}
-	b.qKind, b.w, b.bias = "logistic", slices.Clone(r.X[:n*b.p]), slices.Clone(r.X[n*b.p:])
+	b.foldOf = map[string]int{}
+	for _, list := range b.domains {
+		for i, name := range list {
+			b.foldOf[name] = i % b.o.QFolds
+		}
+	}
+	for f := range b.o.QFolds {
+		others := make([][]string, b.p)
+		for k, list := range b.domains {
+			for _, name := range list {
+				if b.foldOf[name] != f {
+					others[k] = append(others[k], name)
+				}
+			}
+		}
+		w, bias, err := b.fitQOf(others)
+		if err != nil {
+			return err
+		}
+		b.qs = append(b.qs, newAgentQ(w, bias))
+	}
 	return nil
+}
+
+// fitQOf trains the domain classifier on some agents of every domain. It starts from 0: a start from
+// the fit of all agents would know those that are left out.
+func (b *booster) fitQOf(agents [][]string) (w, bias []float64, err error) {
+	n := len(b.features)
+	start := make([]float64, (n+1)*b.p)
+	o := &federatedQ{b: b, agents: agents, dim: len(start), weights: n * b.p}
+	r, err := optim.LBFGS{}.Minimize(o, start, &run.Control{Ctx: b.ctx,
+		Stop: run.Stop{Iterations: b.o.QIterations, Gradient: 1e-6, Relative: 1e-5}})
+	if err != nil {
+		return nil, nil, err
+	}
+	return slices.Clone(r.X[:n*b.p]), slices.Clone(r.X[n*b.p:]), nil
 }
 
 // federatedQ is the objective of the domain classifier: Σ_k (1/p n_k) Σ_i log 1/Q(k|x_i) +
 // L2/2 |w|².
 type federatedQ struct {
 	b            *booster
+	agents       [][]string
 	dim, weights int
 }
 
@@ -59,7 +91,7 @@ func (q *federatedQ) Dim() int { return q.dim }
 func (q *federatedQ) Eval(x, grad []float64) (float64, error) {
 	b := q.b
 	at := slices.Clone(x)
-	got, err := b.sum(sumCall{phase: phaseGradient, groups: b.domains,
+	got, err := b.sum(sumCall{phase: phaseGradient, groups: q.agents,
 		dim: func(int) int { return q.dim + 1 },
 		request: func(_ string, have int) (*Message, error) {
 			m := newMessage(Head{}, map[string]bool{"features": have == hasNothing})
@@ -97,7 +129,7 @@ func (q *federatedQ) Eval(x, grad []float64) (float64, error) {
 // its own.
 func (b *booster) measureQ() error {
 	got, err := b.sum(sumCall{phase: phaseMeanQ, groups: b.domains, dim: func(int) int { return b.p },
-		request: func(_ string, have int) (*Message, error) { return b.stateRequest(have, nil) }})
+		request: func(name string, have int) (*Message, error) { return b.stateRequest(name, have, nil) }})
 	if err != nil {
 		return err
 	}

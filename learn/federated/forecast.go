@@ -89,7 +89,11 @@ func (c *Config) Foretell(columns []string, rows int) (*Forecast, error) {
 		if p > 1 && o.Q == "federated" {
 			secure(phaseMoments, 1, agents, head(nil), reply(nil)+int64(24*d)+array)
 			w := int64(8 * (d + 1) * p)
-			secure(phaseGradient, o.QIterations+o.QIterations/4+1, agents,
+			times := o.QIterations + o.QIterations/4 + 1
+			if o.QFolds > 1 { // each time without a fold: as many answers as without folds
+				times *= o.QFolds
+			}
+			secure(phaseGradient, times, agents,
 				head(map[string]bool{"features": false})+w+array, reply(nil)+w+8+array)
 		}
 		q := int64(60)
@@ -99,9 +103,16 @@ func (c *Config) Foretell(columns []string, rows int) (*Forecast, error) {
 		secure(phaseMeanQ, 1, agents, head(map[string]any{"terms": 0})+q+5*array, reply(nil)+int64(8*p)+array)
 		add(phasePropose, 1, agents, head(map[string]int{"stumps": o.Proposals}),
 			reply(nil)+int64(o.Proposals*stumpBytes)+3*array)
+		if o.Fresh { // which then has the new terms
+			add(phaseTrain, o.Rounds, asked, head(map[string]any{"terms": 0})+state(o.Rounds, asked),
+				reply(nil)+int64((1+slots-p)*stumpBytes)+3*array)
+		}
 		cands := int(learner.Amount(float64(o.Candidates)))
 		proposed := o.Proposals * agents / p
 		s := int64(min(cmp.Or(cands, proposed), proposed))
+		if o.Fresh {
+			s += int64(asked)
+		}
 		if o.Objective == "softmax" {
 			s *= int64(slots)
 		}

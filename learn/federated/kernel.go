@@ -53,10 +53,7 @@ func (o *KernelOptions) kernel(a, b []float64) float64 {
 	if o.Kernel == "linear" {
 		return gfloats.Dot(a, b)
 	}
-	d := 0.0
-	for i, v := range a {
-		d += (v - b[i]) * (v - b[i])
-	}
+	d := distance(a, b)
 	if d == 0 {
 		return 1 // also where the square of a width is 0
 	}
@@ -100,7 +97,7 @@ func (o *KernelOptions) solve(ctx context.Context, s *samples, pair [2]int, u []
 	}
 	h := make([][]float64, n)
 	run.Blocks(workers, n, 16, func(_, from, to int) {
-		for i := from; i < to; i++ {
+		for i := from; i < to && (ctx == nil || ctx.Err() == nil); i++ {
 			h[i] = make([]float64, n)
 			for j, k := range rows {
 				h[i][j] = y[i] * y[j] * o.kernel(s.x[rows[i]], s.x[k])
@@ -108,17 +105,20 @@ func (o *KernelOptions) solve(ctx context.Context, s *samples, pair [2]int, u []
 			h[i][i] += jitter
 		}
 	})
+	if ctx != nil && ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	q := &optim.BoxQP{H: h, C: make([]float64, n), Upper: make([]float64, n), Steps: o.MaxSteps}
 	for i := range q.C {
 		q.C[i] = 1 - learner.Amount(o.Eps)
 	}
 	toRay(h, q.C[0], r.u)
-	at := func(price float64) error {
+	at := func(price, accuracy float64) error {
 		r.price = price
 		for i, k := range rows {
 			q.Upper[i] = price * s.count[k]
 		}
-		steps, _, err := q.Maximize(ctx, r.u, o.Accuracy)
+		steps, _, err := q.Maximize(ctx, r.u, accuracy)
 		r.steps += steps
 		var unbounded *optim.ErrUnbounded
 		if errors.As(err, &unbounded) {
@@ -133,11 +133,20 @@ func (o *KernelOptions) solve(ctx context.Context, s *samples, pair [2]int, u []
 	var err error
 	switch o.Cost {
 	case "margin":
-		err = at(math.Inf(1))
+		err = at(math.Inf(1), o.Accuracy)
 	case "hinge":
-		err = at(o.Price)
+		err = at(o.Price, o.Accuracy)
 	default:
-		err = r.byHinge(at, func() float64 { return r.hinge(s, h, q.C[0]) }, o.Hinge*total)
+		all := 0.0
+		for _, k := range rows {
+			all += s.count[k]
+		}
+		if bound := o.Hinge * total; q.C[0]*all > bound {
+			err = r.byHinge(at, func() float64 { return r.hinge(s, h, q.C[0]) }, bound, all, o.Accuracy)
+		} else { // the function 0 is within the bound
+			r.price = 0
+			clear(r.u)
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -187,43 +196,79 @@ func (r *solution) hinge(s *samples, h [][]float64, margin float64) float64 {
 	return sum
 }
 
+// mostPrice bounds the search for the price of a total hinge.
+const mostPrice = 1e6
+
 // byHinge finds the price at which the sum of hinge losses is the bound: the box machine is
-// the dual of the joint constraint. The sum falls as the price grows.
-func (r *solution) byHinge(at func(price float64) error, hinge func() float64, bound float64) error {
-	low, high := 0.0, 1.0
-	for {
-		if err := at(high); err != nil {
-			return err
+// the dual of the joint constraint. The sum falls as the price grows. Prices grow by factors of four
+// until the sum is within the bound. A bound that is out of reach is an error as soon as twice the
+// last gain, for each factor up to mostPrice, would not get there. Between two prices the search is
+// by the rule of false position, on a logarithmic scale.
+func (r *solution) byHinge(at func(price, accuracy float64) error, hinge func() float64, bound, all,
+	accuracy float64) error {
+	loss := func(price, accuracy float64) (float64, error) {
+		if err := at(price, accuracy); err != nil {
+			return 0, err
 		}
-		if hinge() <= bound {
-			break
-		}
-		if low = high; high > 1e6 {
-			return fail(Infeasible, "",
-				"the sum of hinge losses stays above %.4g, at a price of %.3g: samples of two classes coincide; allow "+
-					"more by the field hinge",
-				bound, high)
-		}
-		high *= 4
+		return hinge() - bound, nil
 	}
-	for range 40 {
-		if high-low <= 1e-4*high {
-			break
-		}
-		mid := (low + high) / 2
-		if low > 0 {
-			mid = math.Sqrt(low * high)
-		}
-		if err := at(mid); err != nil {
+	rough := math.Max(accuracy, 0.01*math.Min(1, bound/all)) // of prices that only bracket
+	low, high := math.NaN(), math.NaN()
+	var over, under float64 // sums less the bound at low and high
+	price := 1.0
+	for math.IsNaN(low) || math.IsNaN(high) {
+		v, err := loss(price, rough)
+		if err != nil {
 			return err
 		}
-		if hinge() <= bound {
-			high = mid
+		if v <= 0 {
+			high, under = price, v
+			price /= 4
+			continue
+		}
+		if left := math.Log(mostPrice/price) / math.Log(4); math.IsNaN(high) && !math.IsNaN(low) &&
+			(over-v)*2*left < v {
+			return fail(Infeasible, "", "a mean hinge loss of %.3g is out of reach: it is %.3g at a price of %.3g "+
+				"and %.3g at %.3g; samples of two classes are alike. Give hinge at least %.2f, or take cost "+
+				"hinge with that price", bound/all, (over+bound)/all, low, (v+bound)/all, price,
+				math.Ceil(100*(v+bound)/all)/100)
+		}
+		low, over = price, v
+		price *= 4
+	}
+	atLow, atHigh, side := 1.0, 1.0, 0 // by what the ends count: one that stays twice counts half
+	for range 60 {
+		if high <= low*(1+1e-4) || under >= -1e-4*bound {
+			break
+		}
+		t := over * atLow / (over*atLow - under*atHigh)
+		if !(t > 0.01 && t < 0.99) {
+			t = 0.5
+		}
+		price := math.Exp(math.Log(low) + t*math.Log(high/low))
+		v, err := loss(price, accuracy)
+		if err != nil {
+			return err
+		}
+		if v <= 0 {
+			if high, under, atHigh = price, v, 1; side < 0 {
+				atLow /= 2
+			}
+			side = -1
 		} else {
-			low = mid
+			if low, over, atLow = price, v, 1; side > 0 {
+				atHigh /= 2
+			}
+			side = 1
 		}
 	}
-	return at(high)
+	for { // what was within the bound roughly may not be exactly
+		v, err := loss(high, accuracy)
+		if err != nil || v <= 1e-3*bound || high > mostPrice {
+			return err
+		}
+		high *= 1.01
+	}
 }
 
 // infeasible names samples whose multipliers have run away.

@@ -103,10 +103,11 @@ func (a *Agent) solve(ctx context.Context, m *Message, h Head) (*Message, error)
 	return a.upload(h, k, rows, u, counts, steps)
 }
 
-// spread keeps some of the rows: of each class in proportion, each next one the farthest from
-// those that are kept, which is within a factor of two of the best cover (T. Gonzalez,
-// "Clustering to minimize the maximum intercluster distance", Theoretical Computer Science 38,
-// 1985). O(len(rows)·most·columns).
+// spread keeps some of the rows: of each class in proportion, at first each next one the farthest
+// from those that are kept (T. Gonzalez, "Clustering to minimize the maximum intercluster distance",
+// Theoretical Computer Science 38, 1985). Then each moves to the row nearest to the mean of the rows
+// that it is nearest to, a few times: the farthest rows are rare ones, and those kept are to stand
+// for the others. O(len(rows)·most·columns).
 func (a *Agent) spread(k *kernelAgent, rows []int, most int) []int {
 	var out []int
 	for c := range a.c.Classes {
@@ -119,50 +120,103 @@ func (a *Agent) spread(k *kernelAgent, rows []int, most int) []int {
 		if len(own) == 0 {
 			continue
 		}
-		far := slices.Repeat([]float64{math.Inf(1)}, len(own))
-		at := 0
-		for range max(1, most*len(own)/len(rows)) {
-			if far[at] == 0 {
-				break // the rest are duplicates
+		kept := farthest(k.x, own, max(1, most*len(own)/len(rows)))
+		for range medoidSteps {
+			if !recentre(k.x, own, kept) {
+				break
 			}
-			out = append(out, own[at])
-			next := at
-			for n, i := range own {
-				d := 0.0
-				for j, v := range k.x[own[at]] {
-					d += (k.x[i][j] - v) * (k.x[i][j] - v)
-				}
-				if far[n] = math.Min(far[n], d); far[n] > far[next] {
-					next = n
-				}
-			}
-			at = next
 		}
+		out = append(out, kept...)
 	}
 	slices.Sort(out)
 	return out
+}
+
+// medoidSteps bounds the moves of spread. Few rows move after some.
+const medoidSteps = 20
+
+// farthest returns up to n of the rows, the first, and each next one the farthest from those before.
+func farthest(x [][]float64, rows []int, n int) []int {
+	var kept []int
+	far := slices.Repeat([]float64{math.Inf(1)}, len(rows))
+	at := 0
+	for range n {
+		if far[at] == 0 {
+			break // the rest are duplicates
+		}
+		kept = append(kept, rows[at])
+		next := at
+		for m, i := range rows {
+			if far[m] = math.Min(far[m], distance(x[i], x[rows[at]])); far[m] > far[next] {
+				next = m
+			}
+		}
+		at = next
+	}
+	return kept
+}
+
+// recentre moves each of the rows kept to the row nearest to the mean of its cluster, which are the
+// rows that no other one kept is nearer to. It reports whether one moved.
+func recentre(x [][]float64, rows, kept []int) bool {
+	cluster := make([][]int, len(kept))
+	for _, i := range rows {
+		n := closest(x, x[i], kept)
+		cluster[n] = append(cluster[n], i)
+	}
+	moved := false
+	for n, list := range cluster {
+		mean := make([]float64, len(x[kept[n]]))
+		for _, i := range list {
+			for j, v := range x[i] {
+				mean[j] += v / float64(len(list))
+			}
+		}
+		if m := closest(x, mean, list); m >= 0 && distance(x[list[m]], mean) < distance(x[kept[n]], mean) {
+			kept[n], moved = list[m], true
+		}
+	}
+	return moved
+}
+
+// closest returns which of the rows is nearest to a point, the first of equals; -1 of none.
+func closest(x [][]float64, point []float64, rows []int) int {
+	best, least := -1, math.Inf(1)
+	for n, i := range rows {
+		if d := distance(x[i], point); d < least {
+			best, least = n, d
+		}
+	}
+	return best
+}
+
+// distance is the squared distance of two points.
+func distance(a, b []float64) float64 {
+	d := 0.0
+	for j, v := range a {
+		d += (v - b[j]) * (v - b[j])
+	}
+	return d
 }
 
 // nearest counts for each of the rows those of the agent's, of the same class, that no other
 // one is nearer to, itself included.
 func (a *Agent) nearest(k *kernelAgent, rows []int) []int32 {
 	out := make([]int32, len(rows))
-	for i, x := range k.x {
-		best, least := -1, math.Inf(1)
+	for c := range a.c.Classes {
+		var own, place []int
 		for n, row := range rows {
-			if a.class[row] != a.class[i] {
-				continue
-			}
-			d := 0.0
-			for j, v := range k.x[row] {
-				d += (x[j] - v) * (x[j] - v)
-			}
-			if d < least {
-				best, least = n, d
+			if int(a.class[row]) == c {
+				own, place = append(own, row), append(place, n)
 			}
 		}
-		if best >= 0 {
-			out[best]++
+		for i, x := range k.x {
+			if int(a.class[i]) != c {
+				continue
+			}
+			if n := closest(k.x, x, own); n >= 0 {
+				out[place[n]]++
+			}
 		}
 	}
 	return out

@@ -37,11 +37,20 @@ type booster struct {
 	domains  [][]string // agents of each
 	features []linear.Feature
 	qKind    string
-	w, bias  []float64 // of the domain classifier
+	qs       []agentQ       // domain classifiers of agents; one, or one for each fold
+	foldOf   map[string]int // of agents, where there are folds
+	w, bias  []float64      // of the model's domain classifier
 	meanQ    [][]float64
 	terms    []term
-	chains   []chain // before each term, and after the last
 }
+
+// agentQ is a domain classifier of agents, with the check sums of it and the terms.
+type agentQ struct {
+	w, bias []float64
+	chains  []chain // before each term, and after the last
+}
+
+func newAgentQ(w, bias []float64) agentQ { return agentQ{w, bias, []chain{startChain(w, bias)}} }
 
 func (s *server) booster() (*booster, error) {
 	b := &booster{server: s, o: s.c.MultiBoost, p: len(s.c.Domains()), domains: s.byDomain(),
@@ -68,7 +77,9 @@ func (s *server) multiboost() (*multi.Model, error) {
 			return nil, err
 		}
 	}
-	b.chains = []chain{startChain(b.w, b.bias)}
+	if b.qs == nil {
+		b.qs = []agentQ{newAgentQ(b.w, b.bias)}
+	}
 	if err := b.measureQ(); err != nil {
 		return nil, err
 	}
@@ -105,13 +116,14 @@ func draw[T any](rng *rand.Rand, list []T, n int) []T {
 }
 
 // stateRequest adds what an agent lacks: features, domain classifier, terms.
-func (b *booster) stateRequest(have int, more map[string]any) (*Message, error) {
+func (b *booster) stateRequest(name string, have int, more map[string]any) (*Message, error) {
+	q := &b.qs[b.foldOf[name]]
 	known := max(have-hasQ, 0)
 	whole := have < hasQ || known > len(b.terms)
 	if whole {
 		known = 0
 	}
-	body := map[string]any{"terms": known, "chain": b.chains[known]}
+	body := map[string]any{"terms": known, "chain": q.chains[known]}
 	if whole {
 		body["q"], body["slots"], body["loss"] = b.qKind, b.slots, b.loss.Name()
 		body["features"] = b.features != nil && (have < hasFeatures || known == 0)
@@ -124,8 +136,8 @@ func (b *booster) stateRequest(have int, more map[string]any) (*Message, error) 
 		putFeatures(m, b.features)
 	}
 	if whole && b.qKind == "logistic" {
-		put(m, "q/w", b.w)
-		put(m, "q/bias", b.bias)
+		put(m, "q/w", q.w)
+		put(m, "q/bias", q.bias)
 	}
 	list := b.terms[known:]
 	stumps, slot, alpha := make([]Stump, len(list)), make([]int32, len(list)), make([]float64, len(list))
@@ -141,7 +153,10 @@ func (b *booster) stateRequest(have int, more map[string]any) (*Message, error) 
 // take adds a term.
 func (b *booster) take(t term) {
 	b.terms = append(b.terms, t)
-	b.chains = append(b.chains, b.chains[len(b.chains)-1].term(t))
+	for k := range b.qs {
+		q := &b.qs[k]
+		q.chains = append(q.chains, q.chains[len(q.chains)-1].term(t))
+	}
 }
 
 // propose asks every agent for stumps, and makes the dictionary of each slot: of a domain
@@ -179,6 +194,45 @@ func (b *booster) propose() ([][]Stump, error) {
 	return out, nil
 }
 
+// fresh asks the agents of a round for stumps by the present weights, and adds them to the
+// candidates and the dictionaries.
+func (b *booster) fresh(t int, agents [][]string, dict, cands [][]Stump) error {
+	d, most := len(b.columns), 1+b.slots-b.p
+	answers, err := b.ask(Call{Phase: phaseTrain, Round: t, To: slices.Concat(agents...), Groups: agents,
+		Limit:   int64(most*stumpBytes) + slack,
+		Request: func(name string, have int) (*Message, error) { return b.stateRequest(name, have, nil) },
+		Accept: func(m *Message) error {
+			list, err := getStumps(m, "stump", d, most)
+			if err == nil && len(list) != most {
+				err = fail(WrongShape, m.Agent, "%d stumps for %d slots", len(list), most)
+			}
+			return err
+		}})
+	if err != nil {
+		return err
+	}
+	for _, m := range answers {
+		list, err := getStumps(m, "stump", d, most)
+		if err != nil {
+			return err
+		}
+		member, _ := b.c.Member(m.Agent)
+		for i, s := range list {
+			slot := slices.Index(b.c.Domains(), member.Domain)
+			if i > 0 {
+				slot = b.p
+			}
+			// What draw returned may be the dictionary itself.
+			cands[slot] = append(slices.Clip(cands[slot]), s.positive())
+			dict[slot] = append(slices.Clip(dict[slot]), s.positive())
+		}
+	}
+	for k := range cands {
+		cands[k], dict[k] = distinct(slices.Clone(cands[k])), distinct(slices.Clone(dict[k]))
+	}
+	return nil
+}
+
 // distinct sorts stumps and leaves each once.
 func distinct(list []Stump) []Stump {
 	slices.SortFunc(list, func(a, b Stump) int {
@@ -211,6 +265,11 @@ func (b *booster) round(dict [][]Stump) (*run.Row, run.Reason, error) {
 	for k := range cands {
 		cands[k] = draw(rng, dict[k], b.o.Candidates)
 	}
+	if b.o.Fresh {
+		if err := b.fresh(t, agents, dict, cands); err != nil {
+			return nil, "", err
+		}
+	}
 	sees := func(k, slot int) bool { return slot == k || b.o.Objective == "softmax" }
 	counts := func(k int) []int {
 		out := make([]int, b.slots)
@@ -231,7 +290,7 @@ func (b *booster) round(dict [][]Stump) (*run.Row, run.Reason, error) {
 	got, err := b.sum(sumCall{phase: phaseBoost, round: t, groups: agents, dim: dim, whole: true,
 		rows: true, request: func(name string, have int) (*Message, error) {
 			k := domainOf[name]
-			m, err := b.stateRequest(have, map[string]any{"counts": counts(k)})
+			m, err := b.stateRequest(name, have, map[string]any{"counts": counts(k)})
 			if err != nil {
 				return nil, err
 			}
@@ -421,6 +480,7 @@ func (b *booster) model() (*multi.Model, error) {
 	m.Q = multi.Uniform{P: b.p}
 	if b.qKind == "logistic" {
 		m.Q, m.QLambda = multi.NewLogistic(b.features, b.w, b.bias, qFloor), b.o.QL2
+		m.CrossFitted = b.foldOf != nil
 	}
 	for slot := range b.slots {
 		e := &boost.Ensemble{Algorithm: "multiboost-slot", Loss: b.loss, Schema: m.Schema,

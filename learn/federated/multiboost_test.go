@@ -131,7 +131,7 @@ func TestAnyPartition(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.chains = []chain{startChain(nil, nil)}
+		b.qs = []agentQ{newAgentQ(nil, nil)}
 		for range d.MultiBoost.Rounds {
 			if _, err := b.loop.Next(func() (*run.Row, run.Reason, error) { return b.round(dict) }, nil); err != nil {
 				t.Fatal(err)
@@ -635,5 +635,122 @@ func TestMessages(t *testing.T) {
 	}
 	if _, err := floats(floatsIn, "sum", 3); CodeOf(err) != NotFinite {
 		t.Errorf("NaN among numbers: %v", err)
+	}
+}
+
+// Stumps by the present weights get farther than those that agents proposed at the start, in as
+// many rounds. Two slots propose, the domain's and the shared one.
+func TestFresh(t *testing.T) {
+	x, c, of := people(21, 240, 6, 5)
+	last := map[bool]float64{}
+	for _, fresh := range []bool{false, true} {
+		c.MultiBoost = BoostOptions{Rounds: 40, Clients: 3, Candidates: 4, Proposals: 1, Shared: true, Fresh: fresh}
+		l := &spy{Local: local(t, c, x, of)}
+		m := train(t, c, l).Multi
+		scores, err := m.Scores(x, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, f := range scores {
+			last[fresh] += math.Exp(-(2*x.Target[i]-1)*f) / float64(x.Rows)
+		}
+		if n := len(l.up[phaseTrain]); fresh && n != 40*6 || !fresh && n != 0 {
+			t.Errorf("fresh %v: %d answers with stumps", fresh, n)
+		}
+		for _, a := range l.up[phaseTrain] {
+			if list, err := getStumps(a, "stump", 5, 2); err != nil || len(list) != 2 {
+				t.Fatalf("%d stumps of %s, %v", len(list), a.Agent, err)
+			}
+		}
+	}
+	if last[true] > 0.95*last[false] {
+		t.Errorf("mean losses %v: fresh stumps do not help", last)
+	}
+}
+
+// With folds no agent's rows are in the domain classifier that it boosts with: that of its fold is
+// what the others give. The model's own is that of all.
+func TestCrossFittedQ(t *testing.T) {
+	x, c, of := people(25, 240, 6, 4)
+	c.MultiBoost = BoostOptions{Rounds: 5, Clients: learner.None}
+	whole := train(t, c, local(t, c, x, of)).Multi
+	c.MultiBoost.QFolds = 3
+	l := &spy{Local: local(t, c, x, of)}
+	m := train(t, c, l).Multi
+	if !m.CrossFitted || whole.CrossFitted {
+		t.Errorf("cross-fitted: %v with folds, %v without", m.CrossFitted, whole.CrossFitted)
+	}
+	values := func(m *multi.Model) []float64 {
+		q := make([]float64, x.Rows*2)
+		m.Q.Predict(q, x, 0)
+		return q
+	}
+	if !slices.Equal(values(m), values(whole)) {
+		t.Error("the model's domain classifier is not that of all agents")
+	}
+	sent := map[string][]float64{}
+	for _, r := range l.down[phaseMeanQ] {
+		w, err := get[float64](r, "q/w")
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent[r.Agent] = w
+	}
+	// Rows of a fold do not change its classifier: here all those of its agents are turned round.
+	b, err := serverOf(c, local(t, c, x, of)).booster()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.fitQ(); err != nil {
+		t.Fatal(err)
+	}
+	y := x.Subset(upTo(0, x.Rows))
+	for name, rows := range of {
+		for _, i := range rows {
+			if b.foldOf[name] == 0 {
+				y.Columns[2].Values[i] = -y.Columns[2].Values[i]
+			}
+		}
+	}
+	other, err := serverOf(c, local(t, c, y, of)).booster()
+	if err != nil {
+		t.Fatal(err)
+	}
+	other.features, other.qKind = b.features, b.qKind
+	foldless := func(b *booster) []float64 {
+		others := make([][]string, b.p)
+		for k, list := range b.domains {
+			for i, name := range list {
+				if i%3 != 0 {
+					others[k] = append(others[k], name)
+				}
+			}
+		}
+		w, _, err := b.fitQOf(others)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w
+	}
+	if !slices.Equal(foldless(b), foldless(other)) {
+		t.Error("the classifier of a fold depends on the fold's own rows")
+	}
+	different := map[string]bool{}
+	for name, w := range sent {
+		if !slices.Equal(w, b.qs[b.foldOf[name]].w) {
+			t.Errorf("%s has the classifier of another fold", name)
+		}
+		different[fmt.Sprint(w)] = true
+	}
+	if len(sent) != 12 || len(different) != 3 {
+		t.Errorf("%d agents have %d classifiers", len(sent), len(different))
+	}
+	c.MultiBoost.QFolds = 7
+	if err := c.Check(); CodeOf(err) != BadConfig {
+		t.Errorf("7 folds of 6 agents: %v", err)
+	}
+	c.MultiBoost.QFolds, c.Secure = 3, true
+	if err := c.Check(); CodeOf(err) != BadConfig {
+		t.Errorf("folds of two agents of a secure run: %v", err)
 	}
 }

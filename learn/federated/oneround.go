@@ -9,6 +9,7 @@ import (
 	"github.com/tropica-fst/tropica/learn/learner"
 	"github.com/tropica-fst/tropica/learn/linear"
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -317,7 +318,12 @@ func (o *KernelOptions) fit(ctx context.Context, s *samples, fs []linear.Feature
 			m.Coef[p] = append(m.Coef[p], coef[p][i])
 		}
 	}
-	if len(m.X) == 0 {
+	switch {
+	case len(m.X) > 0:
+	case o.Cost == "total-hinge" && len(s.class) > 0:
+		return nil, steps, fail(BadConfig, "", "a mean hinge loss of %v allows the function 0; lower the field hinge",
+			o.Hinge)
+	default:
 		return nil, steps, fail(BadTable, "", "no agent sent a sample")
 	}
 	if o.Gamma > 0 {
@@ -371,7 +377,8 @@ func (o *KernelOptions) integral(m *KernelModel, s *samples, solutions []*soluti
 
 // TrainKernel solves the centralised problem (PC) on the rows of a table whose columns are numbers.
 // Classification in one round is compared with it. On one agent's rows it gives what that agent
-// would have by itself. Its columns are standardised by their own moments unless Scale is none.
+// would have by itself. Its columns are standardised by their own moments unless Scale is none. A row
+// of weight 2 counts as two rows, but not for the moments; rows of weight 0 are left out.
 //
 // Memory is 8 bytes for every pair of rows of two classes.
 func TrainKernel(t *table.Table, opts *KernelOptions, c *run.Control) (*KernelModel, *optim.Result, error) {
@@ -382,6 +389,15 @@ func TrainKernel(t *table.Table, opts *KernelOptions, c *run.Control) (*KernelMo
 	x, err := t.Dense(0)
 	if err != nil {
 		return nil, nil, err
+	}
+	if x.Weight != nil {
+		var rows []int
+		for i, w := range x.Weight {
+			if w > 0 {
+				rows = append(rows, i)
+			}
+		}
+		x = x.Subset(rows)
 	}
 	if len(x.Classes) < 2 || len(x.Target) != x.Rows {
 		return nil, nil, fail(BadTable, "", "%s has no target of two classes or more", t.Title())
@@ -399,9 +415,11 @@ func TrainKernel(t *table.Table, opts *KernelOptions, c *run.Control) (*KernelMo
 		}
 	}
 	s := &samples{count: make([]float64, x.Rows)}
+	total := 0.0
 	for i, k := range x.Target {
 		s.class = append(s.class, int(k))
-		s.count[i] = 1
+		s.count[i] = score.Weight(x.Weight, i)
+		total += s.count[i]
 	}
 	raw := rawRows(x, fs)
 	s.x = scaledRows(raw, fs)
@@ -409,7 +427,7 @@ func TrainKernel(t *table.Table, opts *KernelOptions, c *run.Control) (*KernelMo
 	if c != nil {
 		workers = c.Workers
 	}
-	m, steps, err := o.fit(c.Context(), s, fs, raw, len(x.Classes), float64(x.Rows), workers)
+	m, steps, err := o.fit(c.Context(), s, fs, raw, len(x.Classes), total, workers)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/tropica-fst/tropica/learn/dataset/table"
@@ -560,5 +561,121 @@ func TestAverage(t *testing.T) {
 		if wrong > 12 || r.Report.Rounds != 8 {
 			t.Errorf("%d features: %d of 200 wrong after %d rounds", features, wrong, r.Report.Rounds)
 		}
+	}
+}
+
+// A mean hinge loss that is out of reach is an error soon, and what it advises works.
+func TestHingeOutOfReach(t *testing.T) {
+	rng := rand.New(rand.NewPCG(11, 11))
+	var x [][]float32
+	var class []float64
+	for i := range 400 {
+		x = append(x, []float32{float32(rng.NormFloat64()) + 0.5*float32(i%2)})
+		class = append(class, float64(i%2))
+	}
+	all := pointTable(x, class, "no", "yes")
+	o := KernelOptions{Cost: "total-hinge", Scale: "none"} // a mean of 0.1
+	_, _, err := TrainKernel(all, &o, nil)
+	if CodeOf(err) != Infeasible {
+		t.Fatalf("%v", err)
+	}
+	_, advice, ok := strings.Cut(err.Error(), "Give hinge at least ")
+	if _, e := fmt.Sscanf(advice, "%g", &o.Hinge); !ok || e != nil || o.Hinge < 0.3 {
+		t.Fatalf("the advice is %q, of %v", advice, err)
+	}
+	if _, _, err := TrainKernel(all, &o, nil); err != nil {
+		t.Errorf("with the hinge that was advised: %v", err)
+	}
+	o.Hinge = 1.5
+	if _, _, err := TrainKernel(all, &o, nil); CodeOf(err) != BadConfig {
+		t.Errorf("a hinge loss that the function 0 has: %v", err)
+	}
+}
+
+// inner is the scalar product of the functions of two models of two classes.
+func inner(a, b *KernelModel) float64 {
+	sum := 0.0
+	for i, u := range a.Coef[0] {
+		for j, v := range b.Coef[0] {
+			sum += u * v * a.Options.kernel(a.X[i], b.X[j])
+		}
+	}
+	return sum
+}
+
+// apart is the squared distance of two functions, as a share of the square of the second.
+func apart(a, b *KernelModel) float64 {
+	return (inner(a, a) - 2*inner(a, b) + inner(b, b)) / inner(b, b)
+}
+
+// Theorems 2 and 4 as trends: with more samples the functions of agents of one distribution come
+// together, and the federated function comes to the centralised one.
+func TestTrends(t *testing.T) {
+	o := KernelOptions{Width: 1, Cost: "hinge", Price: 1, Scale: "none"}
+	sizes := []int{20, 80, 320}
+	agents, central := make([]float64, len(sizes)), make([]float64, len(sizes))
+	for s, n := range sizes {
+		for seed := range uint64(6) {
+			x := separable(rand.New(rand.NewPCG(13, seed)), 2*n, 2)
+			one := func(rows []int) *KernelModel {
+				m, _, err := TrainKernel(x.Subset(rows), &o, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return m
+			}
+			agents[s] += apart(one(upTo(0, n)), one(upTo(n, 2*n))) / 6
+			central[s] += apart(oneRound(t, o, x, upTo(0, n), upTo(n, 2*n)).Kernel, one(upTo(0, 2*n))) / 6
+		}
+	}
+	t.Logf("agents %.3g, federated and centralised %.3g", agents, central)
+	for s := range sizes[1:] {
+		if agents[s+1] > agents[s] || central[s+1] > central[s] {
+			t.Errorf("with %d samples an agent: agents are %.3g apart, federated and centralised %.3g; with %d: %.3g, %.3g",
+				sizes[s+1], agents[s+1], central[s+1], sizes[s], agents[s], central[s])
+		}
+	}
+	if agents[0] < 4*agents[2] {
+		t.Errorf("agents are %.3g apart: the distance hardly falls", agents)
+	}
+}
+
+// A row of weight 2 is two rows, and one of weight 0 is none.
+func TestRowWeights(t *testing.T) {
+	rng := rand.New(rand.NewPCG(15, 15))
+	x := separable(rng, 60, 2)
+	for i := range 12 {
+		x.Target[5*i] = float64(i % 2)
+	}
+	weighed, rows := x.Subset(upTo(0, 60)), []int(nil)
+	weighed.Weight = make([]float64, 60)
+	for i := range 60 {
+		weighed.Weight[i] = float64(i % 3)
+		for range i % 3 {
+			rows = append(rows, i)
+		}
+	}
+	for _, o := range []KernelOptions{{Price: 0.5}, {Cost: "total-hinge", Hinge: 0.6}} {
+		o.Scale, o.Accuracy = "none", 1e-9
+		a, _, err := TrainKernel(weighed, &o, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, _, err := TrainKernel(x.Subset(rows), &o, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, _ := a.Predict(context.Background(), x, 1)
+		q, _ := b.Predict(context.Background(), x, 1)
+		for i := range p.Score {
+			near(t, fmt.Sprintf("%s: score of row %d", o.Cost, i), p.Score[i], q.Score[i], 1e-3)
+		}
+	}
+	c := &Config{Algorithm: OneRound, Target: "y", Classes: x.Classes, Agents: []Member{{Name: "p"}}}
+	if err := c.Check(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewAgent(c, "p", weighed); CodeOf(err) != BadTable {
+		t.Errorf("an agent with row weights: %v", err)
 	}
 }

@@ -125,3 +125,43 @@ func TestBoxQPRefuses(t *testing.T) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
+
+// Kernels of many near points are nearly singular, and prices are high: single entries would need
+// far more steps than this limit.
+func TestBoxQPNearlySingular(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 7))
+	const n = 300
+	x, y := make([][2]float64, n), make([]float64, n)
+	for i := range x {
+		x[i] = [2]float64{rng.NormFloat64(), rng.NormFloat64()}
+		y[i] = 1
+		if x[i][0]*x[i][1]+0.3*rng.NormFloat64() < 0 {
+			y[i] = -1
+		}
+	}
+	q := &BoxQP{C: slices.Repeat([]float64{1}, n), Upper: slices.Repeat([]float64{1000}, n), Steps: 200 * n}
+	for i := range x {
+		row := make([]float64, n)
+		for j := range x {
+			d := (x[i][0]-x[j][0])*(x[i][0]-x[j][0]) + (x[i][1]-x[j][1])*(x[i][1]-x[j][1])
+			row[j] = y[i] * y[j] * math.Exp(-d/4)
+		}
+		row[i] += 1e-12
+		q.H = append(q.H, row)
+	}
+	u := make([]float64, n)
+	steps, violation, err := q.Maximize(context.Background(), u, 1e-6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d steps", steps)
+	for i := range u {
+		g := q.C[i]
+		for j := range u {
+			g -= q.H[i][j] * u[j]
+		}
+		if u[i] < 0 || u[i] > 1000 || g > 2e-6 && u[i] < 1000 || g < -2e-6 && u[i] > 0 {
+			t.Fatalf("entry %d is %v with gradient %v (violation %v)", i, u[i], g, violation)
+		}
+	}
+}

@@ -7,7 +7,9 @@
 // # The types to know
 //
 // Train takes Options and gives a Model. New makes the same problem a resilient.Program, for
-// callers with a loop of their own.
+// callers with a loop of their own. Choose compares ways of counting rows by rows that they did not
+// see. Method auto takes plain training unless a strength of Huber's relaxation is clearly better,
+// so that little is lost where no label is wrong.
 //
 // # What may be relied on
 //

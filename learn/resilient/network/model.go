@@ -24,6 +24,7 @@ type Model struct {
 	form      boost.Schema
 	loss      score.Loss
 	settings  string
+	chosen    string // way that auto took
 	rows      int
 	inputs    []linear.Feature
 	net       *nn.Network
@@ -90,6 +91,7 @@ func (m *Model) Explain() []learner.Section {
 	facts := learner.Section{Title: "model", Columns: []string{"what", "value"}, Rows: [][]any{
 		{"loss", m.loss.Name()},
 		{"settings", cmp.Or(m.settings, "defaults")},
+		{"chosen by rows left out", cmp.Or(m.chosen, "-")},
 		{"training rows", m.rows},
 		{"layers", fmt.Sprint(m.net.Sizes())},
 		{"weights", m.net.Dim()},
@@ -132,6 +134,7 @@ type modelMeta struct {
 	Form      boost.Schema `json:"form"`
 	Loss      string       `json:"loss"`
 	Settings  string       `json:"settings"`
+	Chosen    string       `json:"chosen,omitempty"`
 	Rows      int          `json:"rows"`
 	Sizes     []int        `json:"sizes"`
 	Residuals [3]float64   `json:"residuals"`
@@ -141,7 +144,7 @@ type modelMeta struct {
 func (m *Model) Write(w io.Writer) error {
 	f := model.New(modelKind, modelVersion)
 	r := m.residuals
-	if err := f.SetMeta(modelMeta{m.form, m.loss.Name(), m.settings, m.rows, m.net.Sizes(),
+	if err := f.SetMeta(modelMeta{m.form, m.loss.Name(), m.settings, m.chosen, m.rows, m.net.Sizes(),
 		[3]float64{r.Violation, r.Slackness, r.Slope}}); err != nil {
 		return fmt.Errorf("resilient: %w", err)
 	}
@@ -163,7 +166,7 @@ func Read(r io.Reader) (*Model, error) {
 	bad := func(format string, args ...any) error {
 		return fmt.Errorf("resilient: %w: %s", model.ErrFormat, fmt.Sprintf(format, args...))
 	}
-	m := &Model{form: meta.Form, settings: meta.Settings, rows: meta.Rows,
+	m := &Model{form: meta.Form, settings: meta.Settings, chosen: meta.Chosen, rows: meta.Rows,
 		residuals: resilient.Residuals{Violation: meta.Residuals[0], Slackness: meta.Residuals[1],
 			Slope: meta.Residuals[2]}}
 	if m.loss, err = m.form.Loss(meta.Loss); err != nil {

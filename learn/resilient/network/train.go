@@ -1,6 +1,7 @@
 package network
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/tropica-fst/tropica/learn/boost"
@@ -16,7 +17,7 @@ import (
 
 // Options adjusts Train; zero fields are the defaults.
 type Options struct {
-	Method string  `flag:"method" default:"huber" values:"huber,quadratic,cvar,plain,itlm,trim" help:"How rows count: by multipliers of Huber's, the quadratic or the CVaR relaxation; plain, all alike; itlm and trim, all but those of large loss"`
+	Method string  `flag:"method" default:"huber" values:"huber,quadratic,cvar,plain,itlm,trim,auto" help:"How rows count: by multipliers of Huber's, the quadratic or the CVaR relaxation; plain, all alike; itlm and trim, all but those of large loss; auto, the weakest of plain and Huber's at three strengths that predicts rows it did not see about as well as the best"`
 	Hidden []int   `flag:"hidden" default:"64" min:"0" help:"Units of each hidden layer; 0 alone is none, a linear model"`
 	Delta  float64 `flag:"delta" default:"0.5" above:"0" help:"Loss from which on a row of --method huber counts no more"`
 	Epochs int     `flag:"epochs" default:"100" min:"1" help:"Passes over the rows; --iterations cuts them short"`
@@ -29,6 +30,7 @@ type Options struct {
 	Scale          float64 `flag:"scale" min:"0" help:"Multiplies the weights of --method quadratic and huber; 0 is 1/--delta for huber, whose largest weight is then 1 as in plain training, and 1 for quadratic" topic:"method"`
 	Drop           float64 `flag:"leave_out" default:"0.25" min:"0" max:"0.99" help:"Share of the rows that itlm and trim leave out: that of wrong labels, plus 0.05" topic:"method"`
 	Every          int     `flag:"every" default:"10" min:"1" help:"Passes after which itlm chooses rows anew, and trim once" topic:"method"`
+	ChoiceFolds    int     `flag:"choice_folds" default:"5" min:"2" max:"100" help:"Folds by which --method auto compares its ways; it trains each as often" topic:"method"`
 	RateMultiplier float64 `flag:"rate_multiplier" default:"0.1" above:"0" help:"Learning rate of the multipliers, in units of the curvature of the relaxation: the fraction by which a multiplier moves to its target" topic:"method"`
 	RateSlack      float64 `flag:"rate_slack" min:"0" help:"Learning rate of the relaxations; 0 takes the exact step" topic:"method"`
 	Loss           string  `flag:"loss" default:"auto" values:"auto,logistic,softmax,squared,huber" help:"Loss; auto is logistic for two classes, softmax for more, squared for numbers" topic:"method"`
@@ -51,6 +53,19 @@ func (o *Options) relaxation() (resilient.Relaxation, resilient.Method) {
 		return resilient.CVaR{Tail: o.Tail}, resilient.Resilient
 	}
 	return resilient.Linear{}, resilient.Method(o.Method)
+}
+
+// strengths are the largest weights of Huber's relaxation that auto compares. The smaller, the
+// less the losses count beside the penalty, and the shorter are the steps.
+var strengths = []float64{1, 0.2, 0.04}
+
+// ways are what auto chooses from: plain training, and the strengths of Huber's relaxation.
+func (o *Options) ways() []Way {
+	list := []Way{{Method: resilient.Plain, H: resilient.Linear{}}}
+	for _, s := range strengths {
+		list = append(list, Way{Method: resilient.Resilient, H: resilient.Capped(o.Delta, s/o.Delta)})
+	}
+	return list
 }
 
 // mostCells bounds what is laid out: 8 GB.
@@ -122,6 +137,18 @@ func Train(t *table.Table, opts *Options, c *run.Control) (*Model, *optim.Result
 			control.Stop.Patience = o.Patience
 		}
 	}
+	var unseen []float64 // losses of rows by models that did not see them
+	if o.Method == "auto" {
+		var way *Way
+		if way, unseen, err = o.choose(rows, descent, &control); err != nil {
+			return nil, nil, err
+		}
+		h, method, descent.Method = way.H, way.Method, way.Method
+		m.chosen = string(resilient.Plain)
+		if method == resilient.Resilient {
+			m.chosen = h.Name()
+		}
+	}
 	r, found, err := descent.Minimize(New(rows, control.Workers), h, rows.start(o.Seed), &control)
 	if r == nil {
 		return nil, nil, err
@@ -132,13 +159,50 @@ func Train(t *table.Table, opts *Options, c *run.Control) (*Model, *optim.Result
 	if found != nil {
 		m.residuals = found.Residuals
 		show := func(i int) (string, string) { return d.X.At(trained[i]), d.X.Show(trained[i]) }
-		if method == resilient.Resilient {
+		switch {
+		case unseen != nil:
+			lambda := make([]float64, len(unseen))
+			for i, l := range unseen {
+				lambda[i] = h.At(nil, nil).Deriv(max(l, 0))
+			}
+			m.hard = resilient.NewDifficulty(h, unseen, lambda, show)
+			m.hard.Folds = o.ChoiceFolds
+		case method == resilient.Resilient:
 			m.hard = resilient.NewDifficulty(h, found.Losses, found.Lambda, show)
-		} else {
+		default:
 			m.hard = resilient.ByLoss(o.Method, found.Losses, found.Lambda, show)
 		}
 	}
 	return m, r, err
+}
+
+// choose returns the way that auto takes, and the losses of rows that its models did not see.
+// Checkpoints of the run have both, so that a resumed one does not choose again.
+func (o *Options) choose(rows *Rows, d resilient.Descent, c *run.Control) (*Way, []float64, error) {
+	if o.Hold > 0 {
+		return nil, nil, errors.New("resilient: hold: auto divides the rows itself; give --method to hold rows out")
+	}
+	ways := o.ways()
+	best, own := 0, []float64(nil)
+	if k := c.Resume; k != nil {
+		best, own = int(k.Scalars["way"]), k.Arrays["own"]
+		if best < 0 || best >= len(ways) || len(own) != len(rows.Y) {
+			return nil, nil, fmt.Errorf("resilient: %w: it has no choice of a way", run.ErrOther)
+		}
+	} else {
+		choice, err := Choose(c.Ctx, rows, ways, d, o.Epochs, o.ChoiceFolds, o.Seed, c.Workers)
+		if err != nil {
+			return nil, nil, err
+		}
+		best, own = choice.Best, choice.Losses[choice.Best]
+	}
+	if save := c.Checkpoint; save != nil {
+		c.Checkpoint = func(k *run.Checkpoint) error {
+			k.Scalars["way"], k.Arrays["own"] = float64(best), own
+			return save(k)
+		}
+	}
+	return &ways[best], own, nil
 }
 
 // sizes are those of the layers.

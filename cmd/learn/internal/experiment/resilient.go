@@ -78,7 +78,13 @@ var huberDeltas = []float64{0.2, 0.5}
 
 func huberName(delta float64) string { return fmt.Sprintf("huber %v", delta) }
 
-var imageMethods = slices.Insert(slices.Clone(structuredMethods), 1, "slow")
+// Methods of images that choose by rows left out: the strength of the relaxation, or the rate.
+const (
+	chosenName = "chosen"
+	chosenRate = "chosen rate"
+)
+
+var imageMethods = append(slices.Insert(slices.Clone(structuredMethods), 1, "slow"), chosenName, chosenRate)
 
 var structuredMethods = []string{"ordinary", "oracle", "early", "itlm", "trim", "quadratic", huberName(0.2),
 	huberName(0.5), "cvar 0.5"}
@@ -128,7 +134,8 @@ func CorruptedTasks() []string {
 //
 // Huber's relaxation of images has no scale, as in the source: its largest weight is its delta, and
 // its steps are as much smaller. slow is ordinary training at 0.2 times the rate of ordinary, to
-// separate the effect of the step.
+// separate the effect of the step. chosen takes ordinary training or one of three strengths of the
+// relaxation by network.Choose, and chosen rate one of three rates of ordinary training.
 //
 // ordinary trains on all examples, oracle on the correct ones, and early stops by a fifth held out.
 // itlm and trim know the share of corrupted examples. The tasks' files are read from data, a

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -68,7 +69,17 @@ type imageDraw struct {
 func corruptedImages(ctx context.Context, o *CorruptedOptions, draw *CorruptedDraw, pool,
 	tests *pictures) error {
 	rng := o.rng(draw, 0)
-	chosen, tested := sampled(rng, len(pool.label), o.Train), sampled(rng, len(tests.label), o.Test)
+	d, err := newImageDraw(ctx, o, draw, pool, tests, sampled(rng, len(pool.label), o.Train),
+		sampled(rng, len(tests.label), o.Test))
+	if err != nil {
+		return err
+	}
+	return d.methods()
+}
+
+// newImageDraw makes the rows to train on, corrupted, and those to test on.
+func newImageDraw(ctx context.Context, o *CorruptedOptions, draw *CorruptedDraw, pool, tests *pictures,
+	chosen, tested []int) (*imageDraw, error) {
 	noise := o.rng(draw, 1)
 	d := &imageDraw{ctx: ctx, o: o, draw: draw, bad: make([]bool, len(chosen)),
 		blurred: strings.HasPrefix(draw.Kind, "blur")}
@@ -78,7 +89,7 @@ func corruptedImages(ctx context.Context, o *CorruptedOptions, draw *CorruptedDr
 	radius := 0.0
 	if d.blurred {
 		if _, err := fmt.Sscanf(draw.Kind, "blur %g", &radius); err != nil {
-			return fmt.Errorf("corruption %q has no radius", draw.Kind)
+			return nil, fmt.Errorf("corruption %q has no radius", draw.Kind)
 		}
 	}
 	var err error
@@ -88,10 +99,10 @@ func corruptedImages(ctx context.Context, o *CorruptedOptions, draw *CorruptedDr
 		}
 		return 0
 	}); err != nil {
-		return err
+		return nil, err
 	}
 	if d.test, err = tests.rows(tested, func(int) float64 { return 0 }); err != nil {
-		return err
+		return nil, err
 	}
 	derangement := deranged(noise, imageClasses)
 	for k := range d.train.Y {
@@ -106,7 +117,7 @@ func corruptedImages(ctx context.Context, o *CorruptedOptions, draw *CorruptedDr
 			d.train.Y[k] = float64(derangement[y])
 		}
 	}
-	return d.methods()
+	return d, nil
 }
 
 // sampled draws the wanted count of n numbers, at most all, in random order.
@@ -202,22 +213,36 @@ func blur(plane []float64, height, width int, radius float64) {
 	}
 }
 
-// part is rows of those numbers.
-func part(r *network.Rows, numbers []int) *network.Rows {
-	d := r.Net.Inputs()
-	out := &network.Rows{Net: r.Net, Loss: r.Loss, L2: r.L2}
-	for _, i := range numbers {
-		out.X, out.Y = append(out.X, r.X[i*d:(i+1)*d]...), append(out.Y, r.Y[i])
+// descent is how all methods train.
+func (d *imageDraw) descent() resilient.Descent {
+	return resilient.Descent{Rate: imageRate, Momentum: imageMomentum, RateMultiplier: imageMultiplier,
+		Batch: 64, Seed: uint64(d.draw.Repeat), Drop: d.draw.Level + 0.05, Every: 10}
+}
+
+// chosenWays are ordinary training, and Huber's relaxation with largest weights of 1, 0.2 and 0.04.
+func chosenWays() []network.Way {
+	list := []network.Way{{Method: resilient.Plain, H: resilient.Linear{}}}
+	for _, most := range []float64{1, 0.2, 0.04} {
+		list = append(list, network.Way{Method: resilient.Resilient,
+			H: resilient.Capped(huberDeltas[0], most/huberDeltas[0])})
 	}
-	return out
+	return list
+}
+
+// chosenRates are ordinary training at rates that are as much smaller.
+func chosenRates() []network.Way {
+	var list []network.Way
+	for _, share := range []float64{1, 0.2, 0.04} {
+		list = append(list, network.Way{Method: resilient.Plain, H: resilient.Linear{}, Rate: share * imageRate})
+	}
+	return list
 }
 
 // fit trains a network and returns its weights, with losses and multipliers of the rows.
 func (d *imageDraw) fit(rows *network.Rows, method resilient.Method, h resilient.Relaxation, rate float64,
 	valid *network.Rows) ([]float64, *resilient.Outcome, error) {
-	descent := resilient.Descent{Method: method, Rate: rate, Momentum: imageMomentum,
-		RateMultiplier: imageMultiplier, Batch: 64, Seed: uint64(d.draw.Repeat), Drop: d.draw.Level + 0.05,
-		Every: 10}
+	descent := d.descent()
+	descent.Method, descent.Rate = method, rate
 	stop := run.Stop{Iterations: imagePasses}
 	if valid != nil {
 		p := network.New(valid, d.o.Workers)
@@ -234,24 +259,15 @@ func (d *imageDraw) fit(rows *network.Rows, method resilient.Method, h resilient
 }
 
 // tested is the error on the test images, in per cent.
-func (d *imageDraw) tested(x []float64) (float64, error) {
-	p := nn.NewPass[float64](d.test.Net, 256, &nn.Options[float64]{Workers: d.o.Workers})
-	in := d.test.Net.Inputs()
-	batch := make([]float64, 256*in)
+func (d *imageDraw) tested(x []float64) float64 {
+	scores := network.Scores(d.test, x, d.o.Workers)
 	wrong := 0
-	for from := 0; from < len(d.test.Y); from += 256 {
-		n := min(256, len(d.test.Y)-from)
-		for k, v := range d.test.X[from*in : (from+n)*in] {
-			batch[k] = float64(v)
-		}
-		out := p.Forward(x, batch, n)
-		for k := range n {
-			if nn.Argmax(out[k*imageClasses:(k+1)*imageClasses]) != int(d.test.Y[from+k]) {
-				wrong++
-			}
+	for i, y := range d.test.Y {
+		if nn.Argmax(scores[i*imageClasses:(i+1)*imageClasses]) != int(y) {
+			wrong++
 		}
 	}
-	return 100 * float64(wrong) / float64(len(d.test.Y)), nil
+	return 100 * float64(wrong) / float64(len(d.test.Y))
 }
 
 // methods trains by all of them. Blurred images are not errors of annotation, so finding them is
@@ -270,16 +286,11 @@ func (d *imageDraw) methods() error {
 		}
 	}
 	find := !d.blurred && d.draw.Level > 0
-	note := func(name string, x []float64, losses, lambda []float64) error {
-		e, err := d.tested(x)
-		if err != nil {
-			return err
-		}
-		d.draw.Errors[name] = e
+	note := func(name string, x []float64, losses, lambda []float64) {
+		d.draw.Errors[name] = d.tested(x)
 		if find && losses != nil {
 			d.draw.Areas[name] = area(losses, lambda, d.bad)
 		}
-		return nil
 	}
 	zero := make([]float64, n)
 	rate := imageRate
@@ -291,16 +302,20 @@ func (d *imageDraw) methods() error {
 		}
 		switch {
 		case len(rows.Y) < n: // of the oracle and early stopping: the losses of all at the end
-			p := network.New(d.train, d.o.Workers)
-			losses, err := network.Losses(p, x)
-			if err != nil || name == "oracle" {
-				return firstError(err, note(name, x, nil, nil))
+			losses, err := network.Losses(network.New(d.train, d.o.Workers), x)
+			if err != nil {
+				return err
 			}
-			return note(name, x, losses, zero)
+			if name == "oracle" {
+				losses = nil
+			}
+			note(name, x, losses, zero)
 		case method != resilient.Resilient:
-			return note(name, x, out.Losses, zero)
+			note(name, x, out.Losses, zero)
+		default:
+			note(name, x, out.Losses, out.Lambda)
 		}
-		return note(name, x, out.Losses, out.Lambda)
+		return nil
 	}
 	if err := one("ordinary", d.train, resilient.Plain, nil, nil); err != nil {
 		return err
@@ -312,10 +327,10 @@ func (d *imageDraw) methods() error {
 		return err
 	}
 	rate = imageRate
-	if err := one("oracle", part(d.train, right), resilient.Plain, nil, nil); err != nil {
+	if err := one("oracle", d.train.Part(right), resilient.Plain, nil, nil); err != nil {
 		return err
 	}
-	if err := one("early", part(d.train, kept), resilient.Plain, nil, part(d.train, held)); err != nil {
+	if err := one("early", d.train.Part(kept), resilient.Plain, nil, d.train.Part(held)); err != nil {
 		return err
 	}
 	if err := one("itlm", d.train, resilient.ITLM, nil, nil); err != nil {
@@ -335,6 +350,21 @@ func (d *imageDraw) methods() error {
 	}
 	if err := one("cvar 0.5", d.train, resilient.Resilient, resilient.CVaR{Tail: 0.5}, nil); err != nil {
 		return err
+	}
+	// The choice among strengths of Huber's relaxation, and that among rates of ordinary training:
+	// is it the relaxation, or the rate?
+	for name, ways := range map[string][]network.Way{chosenName: chosenWays(), chosenRate: chosenRates()} {
+		c, err := network.Choose(d.ctx, d.train, ways, d.descent(), imagePasses, 5, uint64(d.draw.Repeat),
+			d.o.Workers)
+		if err != nil {
+			return err
+		}
+		w := ways[c.Best]
+		x, _, err := d.fit(d.train, w.Method, w.H, cmp.Or(w.Rate, imageRate), nil)
+		if err != nil {
+			return err
+		}
+		note(name, x, c.Losses[c.Best], zero)
 	}
 	if !find {
 		return nil
@@ -356,11 +386,11 @@ func (d *imageDraw) methods() error {
 					in = append(in, i)
 				}
 			}
-			x, _, err := d.fit(part(d.train, in), of.method, of.h, imageRate, nil)
+			x, _, err := d.fit(d.train.Part(in), of.method, of.h, imageRate, nil)
 			if err != nil {
 				return err
 			}
-			l, err := network.Losses(network.New(part(d.train, out), d.o.Workers), x)
+			l, err := network.Losses(network.New(d.train.Part(out), d.o.Workers), x)
 			if err != nil {
 				return err
 			}
@@ -369,15 +399,6 @@ func (d *imageDraw) methods() error {
 			}
 		}
 		d.draw.Areas[name] = area(losses, zero, d.bad)
-	}
-	return nil
-}
-
-func firstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
 	}
 	return nil
 }
