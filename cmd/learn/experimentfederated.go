@@ -55,7 +55,7 @@ Example:
 				Rounds: int(*rounds), Clients: int(*clients), Seed: *seed,
 				Boost: federated.BoostOptions{Objective: b.Objective, Candidates: b.Candidates,
 					Proposals: b.Proposals, Step: b.Step, Mu: b.Mu, Shared: !b.DomainSlots, Q: b.Q,
-					QFolds: b.QFolds, Fresh: b.Fresh}}
+					QFolds: b.QFolds}}
 			for m := range strings.SplitSeq(*methods, ";") {
 				if m = strings.TrimSpace(m); m != "" {
 					o.Methods = append(o.Methods, m)
@@ -107,7 +107,6 @@ type boostFlags struct {
 	Objective   string  `flag:"objective" values:"softmax,max" default:"softmax" help:"What FEDMULTIBOOST minimises"`
 	Candidates  int     `flag:"candidates" default:"256" min:"0" help:"Candidates of each domain in a round; 0 is all"`
 	Proposals   int     `flag:"proposals" default:"10" min:"1" help:"Stumps that each client proposes"`
-	Fresh       bool    `flag:"fresh" help:"The clients of a round propose stumps by the present weights first, one more exchange a round"`
 	Step        float64 `flag:"step" default:"1" above:"0" help:"Step of round t times sqrt(t), of all federated methods"`
 	Mu          float64 `flag:"mu" default:"5" above:"0" help:"Sharpness of softmax"`
 	DomainSlots bool    `flag:"domain_slots" help:"No slot of all domains beside theirs"`

@@ -221,9 +221,8 @@ func (a *Agent) propose(ctx context.Context, m *Message, h Head) (*Message, erro
 // proposalStep is the step by which an agent boosts for its proposals.
 const proposalStep = 0.5
 
-// train answers with stumps for the agent's own rows by the weights of the ensemble so far. Of
-// FEDADABOOST it is one, by exp(-y f). Of multiboost there is one for each slot that the agent's
-// domain proposes for, by Phi'(u) Q: its own and the shared one.
+// train is a round of FEDADABOOST at an agent: a stump for its own rows by the weights
+// exp(-y f).
 func (a *Agent) train(ctx context.Context, m *Message, h Head) (*Message, error) {
 	if err := a.take(m); err != nil {
 		return nil, err
@@ -232,40 +231,13 @@ func (a *Agent) train(ctx context.Context, m *Message, h Head) (*Message, error)
 	if err != nil {
 		return nil, err
 	}
-	weights := [][]float64{w}
-	if a.c.Algorithm == MultiBoost {
-		weights = a.slotWeights()
-	}
-	var list []Stump
-	for _, w := range weights {
-		s, err := a.weak(ctx, w)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, s)
+	s, err := a.weak(ctx, w)
+	if err != nil {
+		return nil, err
 	}
 	out := newMessage(h, nil)
-	putStumps(out, "stump", list)
+	putStumps(out, "stump", []Stump{s})
 	return out, nil
-}
-
-// slotWeights are Phi'(u) Q of the agent's own slot, and of the shared one behind where there is one.
-func (a *Agent) slotWeights() [][]float64 {
-	s, p := a.boosted, len(a.c.Domains())
-	slopes := make([]float64, a.x.Rows)
-	s.loss.Gradients(slopes, nil, a.sign, s.f) // -y Phi'
-	var out [][]float64
-	for slot := range s.slots {
-		if slot != slices.Index(a.c.Domains(), a.member.Domain) && slot < p {
-			continue
-		}
-		w := make([]float64, a.x.Rows)
-		for i, v := range slopes {
-			w[i] = -a.sign[i] * v * s.q[i*s.slots+slot]
-		}
-		out = append(out, w)
-	}
-	return out
 }
 
 func (a *Agent) adaWeights() ([]float64, error) {

@@ -83,7 +83,6 @@ type BoostOptions struct {
 	// Candidates and Proposals are for multiboost alone.
 	Candidates int  `json:"candidates,omitempty" flag:"candidates" default:"64" min:"0" help:"Base classifiers of each domain's dictionary to try in a round; 0 is all"`
 	Proposals  int  `json:"proposals,omitempty" flag:"proposals" default:"10" min:"1" max:"1000" help:"Base classifiers that each agent proposes for its domain's dictionary"`
-	Fresh      bool `json:"fresh,omitempty" flag:"fresh" help:"The agents of a round propose stumps by the present weights first: candidates of the round, and of the dictionaries; one more exchange a round (multiboost)"`
 
 	Mu         float64 `json:"mu,omitempty" flag:"mu" default:"5" above:"0" help:"Sharpness of softmax, relative to the largest loss" topic:"objective"`
 	FixedMu    bool    `json:"fixed_mu,omitempty" flag:"fixed_mu" help:"mu is not relative" topic:"objective"`

@@ -31,9 +31,8 @@
 // candidate of the largest score gets the step eta/√t. With objective max the score is that of the
 // domain of largest loss. With softmax, the default, it is the mean over domains by exp(mu F_k),
 // since a maximum stalls (package boost/multi has the reason). Dictionaries are stumps that agents
-// propose, at the start, and with Fresh by the present weights in every round. The domain classifier
-// Q is multinomial logistic regression by averaged gradients. With QFolds no agent boosts with a Q
-// that its own rows trained. The model is that of package boost/multi.
+// propose; the domain classifier Q is multinomial logistic regression by averaged gradients. With
+// QFolds no agent boosts with a Q that its own rows trained. The model is that of package boost/multi.
 //
 // AdaBoost is the baseline FEDADABOOST: agents drawn train a stump each, and vote.
 //

@@ -103,16 +103,9 @@ func (c *Config) Foretell(columns []string, rows int) (*Forecast, error) {
 		secure(phaseMeanQ, 1, agents, head(map[string]any{"terms": 0})+q+5*array, reply(nil)+int64(8*p)+array)
 		add(phasePropose, 1, agents, head(map[string]int{"stumps": o.Proposals}),
 			reply(nil)+int64(o.Proposals*stumpBytes)+3*array)
-		if o.Fresh { // which then has the new terms
-			add(phaseTrain, o.Rounds, asked, head(map[string]any{"terms": 0})+state(o.Rounds, asked),
-				reply(nil)+int64((1+slots-p)*stumpBytes)+3*array)
-		}
 		cands := int(learner.Amount(float64(o.Candidates)))
 		proposed := o.Proposals * agents / p
 		s := int64(min(cmp.Or(cands, proposed), proposed))
-		if o.Fresh {
-			s += int64(asked)
-		}
 		if o.Objective == "softmax" {
 			s *= int64(slots)
 		}

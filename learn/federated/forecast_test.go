@@ -16,9 +16,6 @@ func TestForecast(t *testing.T) {
 			c.MultiBoost = BoostOptions{Rounds: 30, Clients: learner.None, Objective: "max", Q: "uniform"}
 		},
 		"shared": func(c *Config) { c.MultiBoost = BoostOptions{Rounds: 20, Shared: true, Candidates: 20} },
-		"fresh": func(c *Config) {
-			c.MultiBoost = BoostOptions{Rounds: 20, Clients: 4, Candidates: 20, Shared: true, Fresh: true}
-		},
 		"secure": func(c *Config) {
 			c.Secure, c.MultiBoost = true, BoostOptions{Rounds: 10, Clients: 5, Candidates: 10, Q: "uniform"}
 		},

@@ -194,45 +194,6 @@ func (b *booster) propose() ([][]Stump, error) {
 	return out, nil
 }
 
-// fresh asks the agents of a round for stumps by the present weights, and adds them to the
-// candidates and the dictionaries.
-func (b *booster) fresh(t int, agents [][]string, dict, cands [][]Stump) error {
-	d, most := len(b.columns), 1+b.slots-b.p
-	answers, err := b.ask(Call{Phase: phaseTrain, Round: t, To: slices.Concat(agents...), Groups: agents,
-		Limit:   int64(most*stumpBytes) + slack,
-		Request: func(name string, have int) (*Message, error) { return b.stateRequest(name, have, nil) },
-		Accept: func(m *Message) error {
-			list, err := getStumps(m, "stump", d, most)
-			if err == nil && len(list) != most {
-				err = fail(WrongShape, m.Agent, "%d stumps for %d slots", len(list), most)
-			}
-			return err
-		}})
-	if err != nil {
-		return err
-	}
-	for _, m := range answers {
-		list, err := getStumps(m, "stump", d, most)
-		if err != nil {
-			return err
-		}
-		member, _ := b.c.Member(m.Agent)
-		for i, s := range list {
-			slot := slices.Index(b.c.Domains(), member.Domain)
-			if i > 0 {
-				slot = b.p
-			}
-			// What draw returned may be the dictionary itself.
-			cands[slot] = append(slices.Clip(cands[slot]), s.positive())
-			dict[slot] = append(slices.Clip(dict[slot]), s.positive())
-		}
-	}
-	for k := range cands {
-		cands[k], dict[k] = distinct(slices.Clone(cands[k])), distinct(slices.Clone(dict[k]))
-	}
-	return nil
-}
-
 // distinct sorts stumps and leaves each once.
 func distinct(list []Stump) []Stump {
 	slices.SortFunc(list, func(a, b Stump) int {
@@ -264,11 +225,6 @@ func (b *booster) round(dict [][]Stump) (*run.Row, run.Reason, error) {
 	cands := make([][]Stump, b.slots)
 	for k := range cands {
 		cands[k] = draw(rng, dict[k], b.o.Candidates)
-	}
-	if b.o.Fresh {
-		if err := b.fresh(t, agents, dict, cands); err != nil {
-			return nil, "", err
-		}
 	}
 	sees := func(k, slot int) bool { return slot == k || b.o.Objective == "softmax" }
 	counts := func(k int) []int {

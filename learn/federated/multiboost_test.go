@@ -638,36 +638,6 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// Stumps by the present weights get farther than those that agents proposed at the start, in as
-// many rounds. Two slots propose, the domain's and the shared one.
-func TestFresh(t *testing.T) {
-	x, c, of := people(21, 240, 6, 5)
-	last := map[bool]float64{}
-	for _, fresh := range []bool{false, true} {
-		c.MultiBoost = BoostOptions{Rounds: 40, Clients: 3, Candidates: 4, Proposals: 1, Shared: true, Fresh: fresh}
-		l := &spy{Local: local(t, c, x, of)}
-		m := train(t, c, l).Multi
-		scores, err := m.Scores(x, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, f := range scores {
-			last[fresh] += math.Exp(-(2*x.Target[i]-1)*f) / float64(x.Rows)
-		}
-		if n := len(l.up[phaseTrain]); fresh && n != 40*6 || !fresh && n != 0 {
-			t.Errorf("fresh %v: %d answers with stumps", fresh, n)
-		}
-		for _, a := range l.up[phaseTrain] {
-			if list, err := getStumps(a, "stump", 5, 2); err != nil || len(list) != 2 {
-				t.Fatalf("%d stumps of %s, %v", len(list), a.Agent, err)
-			}
-		}
-	}
-	if last[true] > 0.95*last[false] {
-		t.Errorf("mean losses %v: fresh stumps do not help", last)
-	}
-}
-
 // With folds no agent's rows are in the domain classifier that it boosts with: that of its fold is
 // what the others give. The model's own is that of all.
 func TestCrossFittedQ(t *testing.T) {

@@ -304,11 +304,8 @@ type clientFold struct {
 func (x *clientFold) setting(method string) string {
 	b := x.Boost
 	more := ""
-	if b.Fresh {
-		more = " fresh"
-	}
 	if b.QFolds > 1 {
-		more += fmt.Sprintf(" q_folds=%d", b.QFolds)
+		more = fmt.Sprintf(" q_folds=%d", b.QFolds)
 	}
 	return fmt.Sprintf("T=%d r=%d s=%d proposals=%d step=%v mu=%v shared=%v objective=%s q=%s seed=%d folds=%d",
 		x.Rounds, x.Clients, b.Candidates, b.Proposals, b.Step, b.Mu, b.Shared, b.Objective, b.Q, x.Seed,
