@@ -597,6 +597,9 @@ func identity(dir, name, role string) (tls.Certificate, *x509.CertPool, *x509.Ce
 	}
 	crt, key := filepath.Join(dir, name+".crt"), filepath.Join(dir, name+".key")
 	leaf, err := readCertificate(crt)
+	if errors.Is(err, os.ErrNotExist) {
+		err = fmt.Errorf("%w; `fed certs request` asks the authority for one", err)
+	}
 	if err != nil {
 		return fail(err)
 	}

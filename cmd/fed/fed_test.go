@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math"
 	"math/rand/v2"
 	"net/http"
@@ -715,6 +716,18 @@ func TestCertsLocalAgain(t *testing.T) {
 	}
 	if _, _, _, err := identity(s.path("certs"), "late", agentRole); err != nil {
 		t.Error(err)
+	}
+	if _, _, _, err := identity(s.path("certs"), "zoe", agentRole); err == nil ||
+		!strings.Contains(err.Error(), "fed certs request") {
+		t.Errorf("without a certificate: %v", err)
+	}
+	for as, want := range map[string]string{"zoe": "FED-102", "../p000": "FED-102", "p000,p000": "twice"} {
+		var errs bytes.Buffer
+		if status := execute(context.Background(), []string{"join", s.path("run.json"), "--as", as},
+			cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: &errs}); status == 0 ||
+			!strings.Contains(errs.String(), want) {
+			t.Errorf("join --as %s: %q", as, errs.String())
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -59,6 +60,15 @@ Example:
 			default:
 				for n := range strings.SplitSeq(*as, ",") {
 					names = append(names, strings.TrimSpace(n))
+				}
+			}
+			for i, n := range names {
+				if _, ok := cfg.Member(n); !ok {
+					return &federated.Error{Code: federated.UnknownAgent, Agent: n,
+						Msg: c.args[0] + " does not list it"}
+				}
+				if slices.Contains(names[:i], n) {
+					return fmt.Errorf("flag --as: %s stands there twice", n)
 				}
 			}
 			if err := cli.Apart(federation.Inputs(c.args[0], cfg, dir, *data),
