@@ -25,10 +25,11 @@ func (Learner) About() string {
 	return `
 A network of hidden layers in which every row has a multiplier that says how hard it is to fit,
 and counts by it: no more than others from a loss of --delta on, so that wrong labels do not
-rule the model. explain lists the rows with the largest multipliers, where to look for errors of
-annotation. --method has what it is compared with: plain training, and leaving out the rows of
-large loss (itlm, trim), which needs their share. The linear, gb, sequence and g2p learners have
---resilient.`
+rule the model. How much the labels are trusted is chosen by rows left out (--method auto);
+--method huber with --delta and --scale sets it, in one fit. --method also has what it is
+compared with: plain training, and leaving out the rows of large loss (itlm, trim), which needs
+their share. explain lists the rows with the largest multipliers, where to look for errors of
+annotation. The linear, gb, sequence and g2p learners have --resilient.`
 }
 
 // Options implements learner.Learner.

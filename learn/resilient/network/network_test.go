@@ -119,9 +119,9 @@ func TestAgainstLinear(t *testing.T) {
 // every method and step, and so do other numbers of workers.
 func TestResume(t *testing.T) {
 	data, _ := rings(150, 0.2)
-	for _, o := range []Options{{}, {Method: "quadratic", Step: "adam", Rate: 0.01}, {Method: "cvar"},
+	for _, o := range []Options{{Method: "huber"}, {Method: "quadratic", Step: "adam", Rate: 0.01}, {Method: "cvar"},
 		{Method: "itlm", Every: 2}, {Method: "trim", Every: 3, Step: "adagrad"}, {Method: "plain",
-			Hold: 0.2}, {RateSlack: 0.5, Hold: 0.3}} {
+			Hold: 0.2}, {Method: "huber", Delta: 0.5, RateSlack: 0.5, Hold: 0.3}} {
 		o.Epochs, o.Batch, o.Hidden = 8, 16, []int{7}
 		want, _, err := Train(data, &o, &run.Control{Workers: 1})
 		if err != nil {
@@ -271,7 +271,7 @@ func TestRefused(t *testing.T) {
 	data, _ := rings(40, 0)
 	for _, o := range []Options{{Method: "best"}, {Hidden: []int{-2}}, {Hidden: []int{3, 0}}, {Delta: -1},
 		{Epochs: -1}, {Rate: math.NaN()}, {Drop: 2}, {Step: "newton"}, {Loss: "squared"}, {Loss: "logistic"},
-		{Rate: 1e8, Method: "plain"}, {RateSlack: 1.5}} {
+		{Rate: 1e8, Method: "plain"}, {Method: "huber", RateSlack: 1.5}} {
 		if _, _, err := Train(data, &o, nil); err == nil {
 			t.Errorf("%+v is taken", o)
 		} else if !strings.HasPrefix(err.Error(), "resilient: ") &&

@@ -17,9 +17,9 @@ import (
 
 // Options adjusts Train; zero fields are the defaults.
 type Options struct {
-	Method string  `flag:"method" default:"huber" values:"huber,quadratic,cvar,plain,itlm,trim,auto" help:"How rows count: by multipliers of Huber's, the quadratic or the CVaR relaxation; plain, all alike; itlm and trim, all but those of large loss; auto, the weakest of plain and Huber's at three strengths that predicts rows it did not see about as well as the best"`
+	Method string  `flag:"method" default:"auto" values:"auto,huber,quadratic,cvar,plain,itlm,trim" help:"How rows count: auto is plain or Huber's relaxation at one of three strengths, the weakest that predicts rows it did not see about as well as the best, and takes 20 fits more; huber, quadratic and cvar are by multipliers; plain is all alike; itlm and trim are all but those of large loss"`
 	Hidden []int   `flag:"hidden" default:"64" min:"0" help:"Units of each hidden layer; 0 alone is none, a linear model"`
-	Delta  float64 `flag:"delta" default:"0.5" above:"0" help:"Loss from which on a row of --method huber counts no more"`
+	Delta  float64 `flag:"delta" default:"0.2" above:"0" help:"Loss from which on a row of --method huber or auto counts no more"`
 	Epochs int     `flag:"epochs" default:"100" min:"1" help:"Passes over the rows; --iterations cuts them short"`
 	Rate   float64 `flag:"rate" default:"0.05" above:"0" help:"Learning rate of the weights"`
 	L2     float64 `flag:"l2" default:"0.0005" min:"0" help:"Weight of half the squared weights beside the mean loss"`
