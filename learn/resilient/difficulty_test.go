@@ -83,7 +83,7 @@ func TestOptions(t *testing.T) {
 	}{
 		{Options{}, "none"}, {Options{Resilient: "quadratic"}, "quadratic"},
 		{Options{Resilient: "quadratic", Scale: 2}, "quadratic:2"},
-		{Options{Resilient: "huber"}, "huber:0.1:10"}, {Options{Resilient: "huber", Delta: 0.2, Scale: 1},
+		{Options{Resilient: "huber"}, "huber:0.05:20"}, {Options{Resilient: "huber", Delta: 0.2, Scale: 1},
 			"huber:0.2"}, {Options{Resilient: "cvar", Tail: 0.3, Folds: 3}, "cvar:0.3"},
 		{Options{Delta: 1}, ""}, {Options{Resilient: "huber", Tail: 0.3}, ""},
 		{Options{Resilient: "cvar", Scale: 2}, ""}, {Options{Folds: 3}, ""},

@@ -73,8 +73,12 @@ const (
 	outOfSample = "out-of-sample multipliers"
 )
 
-// huberDeltas are the caps of Huber's relaxation that are compared.
-var huberDeltas = []float64{0.2, 0.5}
+// huberDeltas are the caps of Huber's relaxation that are compared: of images, and of sentences and
+// words, where the first is the default of --resilient_delta.
+var (
+	huberDeltas      = []float64{0.2, 0.5}
+	structuredDeltas = []float64{0.05, 0.2, 0.5}
+)
 
 func huberName(delta float64) string { return fmt.Sprintf("huber %v", delta) }
 
@@ -84,10 +88,11 @@ const (
 	chosenRate = "chosen rate"
 )
 
-var imageMethods = append(slices.Insert(slices.Clone(structuredMethods), 1, "slow"), chosenName, chosenRate)
+var imageMethods = []string{"ordinary", "slow", "oracle", "early", "itlm", "trim", "quadratic", huberName(0.2),
+	huberName(0.5), "cvar 0.5", chosenName, chosenRate}
 
-var structuredMethods = []string{"ordinary", "oracle", "early", "itlm", "trim", "quadratic", huberName(0.2),
-	huberName(0.5), "cvar 0.5"}
+var structuredMethods = []string{"ordinary", "oracle", "early", "itlm", "trim", "quadratic", huberName(0.05),
+	huberName(0.2), huberName(0.5), "cvar 0.5"}
 
 // corruptedTasks are in the order of reports.
 func corruptedTasks() []corruptedTask {

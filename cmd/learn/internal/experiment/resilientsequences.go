@@ -101,10 +101,10 @@ func (d *structuredDraw) early() ([]float64, error) {
 }
 
 // relaxations by name. Their scales bring the largest weight of Huber to 1, that of ordinary
-// training, so that the penalty is the same. Quadratic weights are 1 at the larger delta.
+// training, so that the penalty is the same. Quadratic weights are 1 at the largest delta.
 func scaledRelaxations() []namedRelaxation {
-	out := []namedRelaxation{{"quadratic", resilient.Quadratic{Scale: 1 / huberDeltas[1]}}}
-	for _, delta := range huberDeltas {
+	out := []namedRelaxation{{"quadratic", resilient.Quadratic{Scale: 1 / structuredDeltas[2]}}}
+	for _, delta := range structuredDeltas {
 		out = append(out, namedRelaxation{huberName(delta), resilient.Capped(delta, 0)})
 	}
 	return append(out, namedRelaxation{"cvar 0.5", resilient.CVaR{Tail: 0.5}})
