@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/cmd/internal/plot"
@@ -98,19 +100,41 @@ Example:
 	},
 }
 
-// roundChart draws accuracy against bytes on the wire.
+// roundChart draws accuracy against bytes on the wire. Methods that differ in how much they send are
+// one series.
 func roundChart(r *experiment.RoundReport) plot.Chart {
 	out := plot.Chart{Title: "Accuracy and bytes on the wire", Subtitle: r.Set, XLabel: "bytes, both ways",
 		YLabel: "accuracy, %", LogX: true, Legend: true}
 	for _, m := range r.Methods() {
 		bytes, accuracy := r.Points(m)
-		switch {
-		case m == "central" || m == "local":
+		if m == "central" || m == "local" {
 			out.HRules = append(out.HRules, plot.Rule{At: 100 * accuracy, Label: m})
-		default:
-			out.Series = append(out.Series, plot.Series{Name: m, Kind: plot.Points, X: []float64{bytes},
-				Y: []float64{100 * accuracy}})
+			continue
 		}
+		name := roundSeries(m)
+		i := slices.IndexFunc(out.Series, func(s plot.Series) bool { return s.Name == name })
+		if i < 0 {
+			i = len(out.Series)
+			out.Series = append(out.Series, plot.Series{Name: name, Kind: plot.Points})
+		}
+		s := &out.Series[i]
+		s.X, s.Y = append(s.X, bytes), append(s.Y, 100*accuracy)
 	}
 	return out
+}
+
+// roundSeries names the series of a method.
+func roundSeries(method string) string {
+	for _, s := range []struct{ prefix, name string }{
+		{"averaging, linear", "averaging, linear: 1, 10, 100 rounds"},
+		{"averaging, kernel", "averaging, kernel: 1, 10, 100 rounds"},
+		{"one round, with counts, price", "one round, with counts, agents' price times 100"},
+		{"one round, with counts", "one round, with counts: all that are critical, at most 16 and 28 %"},
+		{"one round", "one round: as it is, repaired once, repaired"},
+	} {
+		if strings.HasPrefix(method, s.prefix) {
+			return s.name
+		}
+	}
+	return method
 }
