@@ -16,10 +16,12 @@ var experimentResilient = &command{
 	about: `
 For each task, draws of the data are left clean, or get each corruption at each level. Training
 is ordinary, on the correct examples only (oracle), with early stopping, by leaving out the
-examples of large loss (itlm, trim), or by the quadratic, Huber's or the CVaR relaxation. It
-prints test errors, their rise from clean data with paired tests, and the area under the ROC
-of finding corrupted examples. They are found by the multipliers, by the losses of the other
-methods, and by the self-confidence of ordinary models on examples that they did not see.
+examples of large loss (itlm, trim), or by the quadratic, Huber's or the CVaR relaxation. Of
+images, chosen takes ordinary training or a strength of Huber's relaxation by rows left out, and
+chosen rate a rate of ordinary training. It prints test errors, their rise from clean data with
+paired tests, and the area under the ROC of finding corrupted examples. They are found by the
+multipliers, by the losses of the other methods, and by the self-confidence of ordinary models
+on examples that they did not see.
 
 --data is a folder with the files of the tasks: fashion-mnist/ and cifar10/ in IDX,
 chunking/conll2000-train.txt.gz and -test, g2p/dut_train.tsv and dut_test.tsv. Tasks whose
@@ -28,7 +30,7 @@ box plots, a picture for each task and corruption. The package comment of
 cmd/learn/internal/experiment, and that of Corrupted, describe the corruptions.
 
 A long run should have --checkpoint: draws are kept in that file as they come, and the same
-command continues from it. All defaults take some 40 minutes of processor time.
+command continues from it. All defaults take about an hour of processor time.
 
 Example:
 
