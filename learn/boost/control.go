@@ -160,7 +160,7 @@ func (r *training) addValid(t *Term) {
 		r.scratch = make([]float64, n)
 	}
 	k := r.e.Outputs()
-	forBlocks(r.Workers, n, predictBlock, func(from, to int) {
+	run.Blocks(r.Workers, n, predictBlock, func(_, from, to int) {
 		h := r.scratch[from:to]
 		t.Predictor.Predict(h, r.Valid.X, from)
 		addScaled(r.valid[from*k:to*k], h, t.Weight, t.Output, k)

@@ -17,6 +17,9 @@ numbers or dates that are written in another way (1,5 $12 45% 31.12.2024) is an
 error that says which flag reads it: --decimal, --thousands, --symbols, --dates. The
 model keeps these flags, and later tables are read as the first was.`
 
+// Auto is the value of a flag whose word auto stands for the library's empty one.
+func Auto(word string) string { return strings.TrimPrefix(word, "auto") }
+
 // Flags defines the flags that say what the columns of a table are. The function it returns makes
 // options of them when they are parsed. predict leaves out those that a model contains.
 func Flags(fs *flags.Set, predict bool) func() (*table.Options, error) {
@@ -61,14 +64,9 @@ func Flags(fs *flags.Set, predict bool) func() (*table.Options, error) {
 			if o.KeepSource && o.Source == "" {
 				return nil, errors.New("flag --keep_source: no --source is given")
 			}
-			o.Task = map[string]table.Task{"auto": table.AutoTask, "classification": table.Classification,
-				"regression": table.Regression}[*task]
+			o.Task = table.Task(Auto(*task))
 		}
-		for f := table.Auto; f <= table.IDX; f++ {
-			if f.String() == *format {
-				o.Format = f
-			}
-		}
+		o.Format = table.Format(Auto(*format))
 		return o, reading(o)
 	}
 }
