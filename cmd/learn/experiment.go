@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 
@@ -34,6 +35,35 @@ func list(value string) []string {
 		out[i] = strings.TrimSpace(out[i])
 	}
 	return out
+}
+
+// perSet runs an experiment on one set after the other, and writes each result as soon as it is
+// there: a run may take long. left says what an interrupted run leaves.
+func perSet[S, R any](c *call, sets []S, name func(S) string, asJSON bool, left func() error,
+	one func(s S, done func(all int, format string, args ...any)) (R, error),
+	write func(io.Writer, R) error) error {
+	var reports []R
+	for _, s := range sets {
+		bar := progress.Start(c.Err, name(s))
+		r, err := one(s, bar.Counter())
+		bar.Stop()
+		if c.ctx.Err() != nil {
+			return left()
+		}
+		if err != nil {
+			return err
+		}
+		if reports = append(reports, r); asJSON {
+			continue
+		}
+		if err := write(c.Out, r); err != nil {
+			return err
+		}
+	}
+	if asJSON {
+		return c.json(reports)
+	}
+	return nil
 }
 
 var experimentHomologs = &command{

@@ -1,12 +1,12 @@
 package main
 
 import (
+	"io"
 	"os"
 	"strings"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/cmd/internal/options"
-	"github.com/tropica-fst/tropica/cmd/internal/progress"
 	"github.com/tropica-fst/tropica/cmd/learn/internal/experiment"
 	"github.com/tropica-fst/tropica/learn/federated"
 )
@@ -66,30 +66,14 @@ Example:
 				return err
 			}
 			o.Known, o.Save = kept.keeper(c)
-			var reports []*experiment.ClientReport
-			for _, s := range list {
-				bar := progress.Start(c.Err, s.Name)
-				done := bar.Counter()
-				o.Fitted = func(all int, name string, fold int) { done(all, "fold %d: %s", fold+1, name) }
-				r, err := experiment.Clients(s, o)
-				bar.Stop()
-				if c.ctx.Err() != nil {
-					return kept.interrupted("fits")
-				}
-				if err != nil {
-					return err
-				}
-				reports = append(reports, r)
-				if !*asJSON {
-					if err := experiment.WriteClients(c.Out, []*experiment.ClientReport{r}); err != nil {
-						return err
-					}
-				}
-			}
-			if *asJSON {
-				return c.json(reports)
-			}
-			return nil
+			return perSet(c, list, func(s experiment.ClientSet) string { return s.Name }, *asJSON,
+				func() error { return kept.interrupted("fits") },
+				func(s experiment.ClientSet, done func(int, string, ...any)) (*experiment.ClientReport, error) {
+					o.Fitted = func(all int, name string, fold int) { done(all, "fold %d: %s", fold+1, name) }
+					return experiment.Clients(s, o)
+				}, func(w io.Writer, r *experiment.ClientReport) error {
+					return experiment.WriteClients(w, []*experiment.ClientReport{r})
+				})
 		}
 	},
 }

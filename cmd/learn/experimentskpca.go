@@ -2,11 +2,11 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/cmd/internal/options"
-	"github.com/tropica-fst/tropica/cmd/internal/progress"
 	"github.com/tropica-fst/tropica/cmd/learn/internal/experiment"
 	"github.com/tropica-fst/tropica/learn/learner"
 )
@@ -66,35 +66,18 @@ Examples:
 			if err != nil {
 				return err
 			}
-			var reports []*experiment.SKPCAReport
-			for _, s := range sets {
-				if len(s.Lacks) > 0 && *names == "" {
-					c.Warn(c.prog, "%s is left out: the folder has no %s", s.Name, s.Lacks[0])
-					continue
-				}
-				bar := progress.Start(c.Err, s.Name)
-				done := bar.Counter()
-				o.Done = func(all int, name string, trial int) { done(all, "trial %d: %s", trial+1, name) }
-				r, err := experiment.Projections(s, o)
-				bar.Stop()
-				if c.ctx.Err() != nil {
-					return &stopped{"the sets before this one are complete"}
-				}
-				if err != nil {
-					return err
-				}
-				reports = append(reports, r)
-				if !*asJSON {
-					if err := experiment.WriteSKPCA(c.Out, r); err != nil {
-						return err
-					}
-					fmt.Fprintln(c.Out)
-				}
+			if sets, err = c.present(sets, *names != "", *data); err != nil {
+				return err
 			}
-			if *asJSON {
-				return c.json(reports)
-			}
-			return nil
+			return perSet(c, sets, setName, *asJSON,
+				func() error { return &stopped{"the sets before this one are complete"} },
+				func(s experiment.Set, done func(int, string, ...any)) (*experiment.SKPCAReport, error) {
+					o.Done = func(all int, name string, trial int) { done(all, "trial %d: %s", trial+1, name) }
+					return experiment.Projections(s, o)
+				}, func(w io.Writer, r *experiment.SKPCAReport) error {
+					defer fmt.Fprintln(w)
+					return experiment.WriteSKPCA(w, r)
+				})
 		}
 	},
 }

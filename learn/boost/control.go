@@ -58,14 +58,6 @@ type Progress struct {
 	Seconds    float64 // since the run began, resumed parts included
 }
 
-// Record makes a Watch of an optimiser's Recorder.
-func Record(r run.Recorder) func(*Progress) error {
-	return func(p *Progress) error {
-		return r.Record(run.Row{Iteration: p.Round, Objective: p.Objective, GradNorm: math.Abs(p.Derivative),
-			Step: p.Step, Evaluations: p.Round, Seconds: p.Seconds})
-	}
-}
-
 // training watches one booster's rounds.
 type training struct {
 	Control
