@@ -216,11 +216,15 @@ func (t *tableFlags) likeForm(c *call, name string, form *table.Table, labelled 
 	if err != nil {
 		return nil, err
 	}
-	if labelled && x.Target == nil {
-		return nil, fmt.Errorf("%s: there is no column %q to compare predictions with; --target names another",
-			x.Name, form.TargetName)
+	switch {
+	case !labelled || x.Target != nil:
+		return x, nil
+	case form.TargetName == "":
+		return nil, fmt.Errorf("%s: the model does not say which column predictions are compared with; --target "+
+			"names it", x.Name)
 	}
-	return x, nil
+	return nil, fmt.Errorf("%s: there is no column %q to compare predictions with; --target names another",
+		x.Name, form.TargetName)
 }
 
 // boostModel reads a model for a command of a group. One of another group is the same kind
