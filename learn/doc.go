@@ -30,8 +30,8 @@
 //
 // # Conventions
 //
-// These hold for new packages. Older packages follow when they are next changed, and each says
-// where it still differs.
+// Where a package differs, its comment says so: boost, boost/multi, g2p, minimax and sequence train
+// by calls of their own.
 //
 //   - Train(examples, *Options, *run.Control) (*Model, *optim.Result, error). Options are the
 //     learner's settings, Control is common to all runs; nil is the default of each. A context is a

@@ -103,5 +103,5 @@ func (t *g2pTask) fit(sum optim.Objective, c *run.Control) (*fitted, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &fitted{r, m.Save, fmt.Sprintf("%d words, %d labels, %d weights", t.problem.Words(), t.problem.Stats.Labels, t.problem.Stats.Trained)}, nil
+	return &fitted{r, m.Write, fmt.Sprintf("%d words, %d labels, %d weights", t.problem.Words(), t.problem.Stats.Labels, t.problem.Stats.Trained)}, nil
 }

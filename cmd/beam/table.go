@@ -28,7 +28,7 @@ type tableTask struct {
 }
 
 func (t *tableTask) defineTable(fs *flags.Set) {
-	t.fs, t.reading = fs, tables.Flags(fs, false)
+	t.fs, t.reading = fs, tables.Flags(fs)
 	t.classes = fs.String("classes", "", "All classes of the target, separated by commas; needed where a shard has rows of one class only")
 }
 

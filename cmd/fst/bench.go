@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tropica-fst/tropica/cmd/internal/clock"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/ops"
 )
@@ -184,11 +185,11 @@ func (w *workload) run(corpus, profile string) (*benchResult, error) {
 			}
 		}
 		benchSettle(i == 0)
-		w0, c0 := time.Now(), cpuTime()
+		w0, c0 := time.Now(), clock.Processor()
 		if err := j.run(); err != nil {
 			return nil, err
 		}
-		c1, w1 := cpuTime(), time.Now()
+		c1, w1 := clock.Processor(), time.Now()
 		cpu, wall = append(cpu, (c1-c0).Seconds()), append(wall, w1.Sub(w0).Seconds())
 		if i == 0 {
 			r.RSSPeak = peakKB()
@@ -201,9 +202,9 @@ func (w *workload) run(corpus, profile string) (*benchResult, error) {
 		if j.drop != nil {
 			j.drop()
 		}
-		f0 := cpuTime()
+		f0 := clock.Processor()
 		benchSettle(false)
-		free = append(free, (cpuTime() - f0).Seconds())
+		free = append(free, (clock.Processor() - f0).Seconds())
 	}
 	r.CPUMin, r.CPUMed = slices.Min(cpu), middle(cpu)
 	r.WallMin, r.WallMed = slices.Min(wall), middle(wall)

@@ -5,18 +5,7 @@ package main
 import (
 	"runtime"
 	"syscall"
-	"time"
 )
-
-// cpuTime is the processor time of the process, all threads together, the
-// garbage collector's among them.
-func cpuTime() time.Duration {
-	var u syscall.Rusage
-	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
-		return time.Since(processStart)
-	}
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
 
 // peakKB is the most that was resident at once since the process began.
 func peakKB() int64 {

@@ -6,10 +6,7 @@ import (
 	"runtime/pprof"
 	"strconv"
 	"strings"
-	"time"
 )
-
-var processStart = time.Now()
 
 // heapKB is the memory that the Go runtime has from the system.
 func heapKB() int64 {

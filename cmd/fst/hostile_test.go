@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
+	"github.com/tropica-fst/tropica/cmd/internal/clock"
 )
 
 // hostileTool is a call of a tool: words in/NAME are inputs that hostile ones take the place of,
@@ -230,9 +231,9 @@ func hostileCall(t *testing.T, words []string, what string, std cli.Streams) (st
 			t.Fatalf("%q, %s: panic: %v", words, what, p)
 		}
 	}()
-	begin := cpuTime()
+	begin := clock.Processor()
 	status = run(append([]string{"fst"}, words...), std)
-	if d := cpuTime() - begin; d > 20*time.Second { // of processor: others may work here, too
+	if d := clock.Processor() - begin; d > 20*time.Second { // of processor: others may work here, too
 		t.Errorf("%q, %s: took %v", words, what, d)
 	}
 	return status, e.String()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -9,7 +10,6 @@ import (
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/cmd/internal/tables"
 	"github.com/tropica-fst/tropica/learn/almo"
-	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"github.com/tropica-fst/tropica/learn/minimax"
 	"github.com/tropica-fst/tropica/learn/run"
 )
@@ -21,7 +21,7 @@ const almoName = "almo"
 // written over the contract.
 func almoCommands() []*command {
 	l := almo.Learner{}
-	return []*command{almoTrain, almoPredict, almoEval, learnerCV(l, tableLearners, freshTable),
+	return []*command{almoTrain, learnerPredict(l, freshTable), almoEval, learnerCV(l, tableLearners, freshTable),
 		learnerExplain(l, freshTable), almoCurve, almoG2P, almoSequence}
 }
 
@@ -47,7 +47,10 @@ compare with:
   learn almo train testdata/tables/uci/adult-train.csv.gz --target income --model even.model --mixture uniform
   learn almo eval testdata/tables/uci/adult-test.csv.gz --target income --model adult.model`,
 	setup: func(fs *flags.Set) func(*call) error {
-		var t training
+		var rows multiTable
+		rows.define(fs)
+		rows.defineAbsent(fs)
+		t := training{workers: rows.workers}
 		var a almoFlags
 		t.define(fs, 20, 0)
 		for _, f := range fs.Flags() {
@@ -57,13 +60,12 @@ compare with:
 			}
 		}
 		a.define(fs)
-		read := tables.Flags(fs, false)
 		picture := fs.String("plot", "", "File for a picture (SVG) of the weights of the objectives, pass by pass")
 		cost := fs.Bool("cost", true, "Train on each loss alone, too, and report the errors; for networks only "+
 			"when given")
 		losses := fs.String("plot_losses", "", "File for a picture (SVG) of the objectives")
 		return func(c *call) error {
-			var rows []run.Row // of this run
+			evaluations := 0
 			var drawn gameRows
 			inputs := a.inputs(c)
 			err := apart(slices.Concat(inputs, places("the model", *t.model)),
@@ -72,13 +74,6 @@ compare with:
 				return err
 			}
 			err = t.run(c, "almo", inputs, func(workers int, control run.Control) (*fitted, error) {
-				to, err := read()
-				if err != nil {
-					return nil, err
-				}
-				if err := needsTarget(to, c.args[0]); err != nil {
-					return nil, err
-				}
 				o, err := a.options(c)
 				if err != nil {
 					return nil, err
@@ -88,7 +83,7 @@ compare with:
 					names = append(names, l.Name)
 				}
 				control = drawn.watch(control, names)
-				tab, encoder, d, err := c.almoTable(to, a.Scaling)
+				tab, encoder, d, err := c.almoTable(&rows, a.Scaling)
 				if err != nil {
 					return nil, err
 				}
@@ -102,16 +97,14 @@ compare with:
 					o.Passes = 0 // as many as it makes progress by
 				}
 				o.Control.Recorder = run.Recorders(control.Recorder,
-					run.RecorderFunc(func(r run.Row) error { rows = append(rows, r); return nil }))
+					run.RecorderFunc(func(r run.Row) error { evaluations = r.Evaluations; return nil }))
 				f, err := minimax.Train(d, o)
 				if err != nil {
 					return nil, flagged(err)
 				}
 				f.Model.Encoder, f.Model.ClassNames = encoder, tab.Classes
 				r := almo.Result(f)
-				if len(rows) > 0 {
-					r.Evaluations = rows[len(rows)-1].Evaluations
-				}
+				r.Evaluations = cmp.Or(evaluations, r.Evaluations)
 				if f.Certified {
 					r.Note = certified(o, f)
 				}
@@ -152,9 +145,6 @@ compare with:
 					notes = append(notes, fmt.Sprintf("--losses %s: grows with the confidence of right answers, and can "+
 						"cost many errors; hinge does not", strings.Join(names, ",")))
 				}
-				if empty(tab) {
-					notes = append(notes, "no row has a value of any feature: the model tells rows apart by nothing")
-				}
 				if len(notes) > 0 {
 					details["notes"] = notes // programs should know as well
 				}
@@ -190,16 +180,4 @@ func certified(o *minimax.Options, f *minimax.Fit) string {
 		note += fmt.Sprintf("; what each objective reaches alone is known within %.3g", f.OffsetGap)
 	}
 	return note
-}
-
-// empty reports whether all values of all features are missing.
-func empty(t *table.Table) bool {
-	for j := range t.Columns {
-		for _, v := range t.Columns[j].Values {
-			if v == v {
-				return false
-			}
-		}
-	}
-	return true
 }

@@ -47,8 +47,8 @@ Example:
 		both := fs.String("plot_losses", "", "File for a picture (SVG) of both losses along the mixtures")
 		csvName := fs.String("csv", "", "File for the points")
 		asJSON := fs.Bool("json", false, "Report as JSON")
-		read := tables.Flags(fs, false)
-		workersOf := workersFlag(fs)
+		var rows multiTable
+		rows.define(fs)
 		return func(c *call) error {
 			if err := c.idle("a curve is over all mixtures of its two losses", "min", "max", "vertices",
 				"inequalities", "ball"); err != nil {
@@ -73,17 +73,10 @@ Example:
 					{"the table", *csvName}}); err != nil {
 				return err
 			}
-			if o.Workers, err = workersOf(); err != nil {
+			if o.Workers, err = rows.workers(); err != nil {
 				return err
 			}
-			to, err := read()
-			if err != nil {
-				return err
-			}
-			if err := needsTarget(to, c.args[0]); err != nil {
-				return err
-			}
-			_, _, d, err := c.almoTable(to, a.Scaling)
+			_, _, d, err := c.almoTable(&rows, a.Scaling)
 			if err != nil {
 				return err
 			}
@@ -215,23 +208,13 @@ func (c *call) tradeOff(d *minimax.Data, curve []minimax.TradePoint, robust mini
 	})
 }
 
-// needsTarget refuses a table that has no target by itself and was not told one.
-func needsTarget(o *table.Options, name string) error {
-	if o.Target == "" && o.Format != table.LibSVM && o.Format != table.IDX && !strings.Contains(name, "idx") &&
-		!strings.Contains(name, "svm") {
-		return errors.New("flag --target is needed: the column to predict")
-	}
-	return nil
-}
-
 // almoTable reads the training table of the command line, and encodes it.
-func (c *call) almoTable(o *table.Options, scaling dense.Scaling) (*table.Table, *dense.Encoder,
-	*minimax.Data, error) {
-	o.Storage = table.DenseStorage // the encoder makes a number of every cell
-	t, err := c.openTable(c.args[0], o)
+func (c *call) almoTable(t *multiTable, scaling dense.Scaling) (*table.Table, *dense.Encoder, *minimax.Data,
+	error) {
+	x, err := t.labelled(c, c.arg(0))
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	encoder, d, err := almo.Encode(t, scaling)
-	return t, encoder, d, err
+	encoder, d, err := almo.Encode(x, scaling)
+	return x, encoder, d, err
 }

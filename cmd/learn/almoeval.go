@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,99 +11,22 @@ import (
 
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
-	"github.com/tropica-fst/tropica/cmd/internal/tables"
 	"github.com/tropica-fst/tropica/learn/almo"
-	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"github.com/tropica-fst/tropica/learn/minimax"
 )
 
 // almoRows reads a model, and the table that is the call's first argument as it is for that model.
-func (c *call) almoRows(name string, o *table.Options) (*almo.Model, *table.Table, *minimax.Data, error) {
+func (c *call) almoRows(name string, rows *multiTable) (*almo.Model, *minimax.Data, error) {
 	m, _, err := load(c, name, "almo train", almo.Read)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
-	o.Task = table.Classification
-	if m.Classes == 0 {
-		o.Task = table.Regression
-	} else {
-		o.Classes = m.ClassNames
-	}
-	o.Like, o.Extra, o.Storage = m.Form(), true, table.DenseStorage
-	t, err := c.openTable(c.arg(0), o)
+	t, err := rows.likeForm(c, c.arg(0), m.Form(), true)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	d, err := m.Encoder.Data(t, m.ClassNames)
-	return m, t, d, err
-}
-
-var almoPredict = &command{
-	name: "almo predict", args: "[input [output]]", min: 0, max: 2,
-	summary: "Predicts classes or numbers of the rows of a table.",
-	about: `
-Output is CSV: a line for each row with the columns of --id, if any, its prediction, and its scores: one for two
-classes (positive for the second) and for numbers, else one for each class.
-
-Example:
-
-  learn almo predict new.csv predictions.csv --model adult.model`,
-	setup: func(fs *flags.Set) func(*call) error {
-		model := fs.String("model", "", "File of the model; needed")
-		read := tables.Flags(fs, true)
-		workersOf := workersFlag(fs)
-		return func(c *call) error {
-			workers, err := workersOf()
-			if err != nil {
-				return err
-			}
-			o, err := read()
-			if err != nil {
-				return err
-			}
-			m, x, d, err := c.almoRows(*model, o)
-			if err != nil {
-				return err
-			}
-			scores, err := m.Scores(d.X, workers)
-			if err != nil {
-				return err
-			}
-			return c.Output(c.arg(1), func(w io.Writer) error {
-				out := csv.NewWriter(w)
-				header, named := idColumns(x)
-				header = append(header, "prediction")
-				n := m.Outputs()
-				for k := range n {
-					name := "score"
-					if n > 1 {
-						name += " " + m.ClassNames[k]
-					}
-					header = append(header, name)
-				}
-				if err := out.Write(header); err != nil {
-					return err
-				}
-				for i := range d.Rows {
-					row := scores[i*n : (i+1)*n]
-					line := append(named(i), "")
-					at := len(line) - 1 // of the prediction
-					for _, v := range row {
-						line = append(line, strconv.FormatFloat(v, 'g', -1, 64))
-					}
-					line[at] = line[at+1]
-					if m.Classes > 0 {
-						line[at] = m.ClassNames[m.Class(row)]
-					}
-					if err := out.Write(line); err != nil {
-						return err
-					}
-				}
-				out.Flush()
-				return out.Error()
-			})
-		}
-	},
+	return m, d, err
 }
 
 var almoEval = &command{
@@ -138,10 +60,10 @@ Examples:
 		pareto := fs.Bool("pareto", false, "Look for what is better in some losses and worse in none")
 		against := fs.String("against", "", "For --pareto: files of other models, separated by commas")
 		asJSON := fs.Bool("json", false, "Report as JSON")
-		read := tables.Flags(fs, true)
-		workersOf := workersFlag(fs)
+		var rows multiTable
+		rows.define(fs)
 		return func(c *call) error {
-			workers, err := workersOf()
+			workers, err := rows.workers()
 			if err != nil {
 				return err
 			}
@@ -152,16 +74,9 @@ Examples:
 				return errors.New("flag --against: the rows are read for each model: name a file of them, not " +
 					"standard input")
 			}
-			o, err := read()
+			m, d, err := c.almoRows(*model, &rows)
 			if err != nil {
 				return err
-			}
-			m, t, d, err := c.almoRows(*model, o)
-			if err != nil {
-				return err
-			}
-			if t.Target == nil {
-				return fmt.Errorf("%s has no targets; name them with --target", t.Name)
 			}
 			s, err := m.Evaluate(d, workers)
 			if err != nil {
@@ -182,11 +97,7 @@ Examples:
 			if *pareto {
 				p := &minimax.ParetoOptions{Workers: workers, Seed: 1}
 				for _, name := range list(*against) {
-					again, err := read() // a model's classes and columns are its own
-					if err != nil {
-						return err
-					}
-					r, err := c.rival(name, again, workers)
+					r, err := c.rival(name, &rows, workers)
 					if err != nil {
 						return fmt.Errorf("flag --against: %w", err)
 					}
@@ -233,8 +144,8 @@ Examples:
 }
 
 // rival evaluates another model on the rows of the call.
-func (c *call) rival(name string, o *table.Options, workers int) (minimax.Rival, error) {
-	m, _, d, err := c.almoRows(name, o)
+func (c *call) rival(name string, rows *multiTable, workers int) (minimax.Rival, error) {
+	m, d, err := c.almoRows(name, rows)
 	if err != nil {
 		return minimax.Rival{}, err
 	}

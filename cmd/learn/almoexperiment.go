@@ -127,10 +127,7 @@ func tableCommand(name, model, about string, hidden []int, passes int64) *comman
 				if err != nil {
 					return err
 				}
-				if *asJSON {
-					return c.json(r)
-				}
-				return r.WriteTable(c.Out)
+				return c.report(*asJSON, r, r.WriteTable)
 			}
 		},
 	}

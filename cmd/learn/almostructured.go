@@ -185,13 +185,10 @@ Example:
 					if err != nil {
 						return nil, err
 					}
-					identity := fmt.Sprintf("almo-g2p max_phones=%d align_iterations=%d align_min_count=%v "+
-						"align_min_prob=%v window=%d damping=%v min_count=%d max_edges=%d words=%d data=%s",
-						*p.maxPhones, *p.alignIterations, *p.minCount, *p.minProb, *p.window, *p.damping, *p.minFeature,
-						*p.maxEdges, problem.Words(), digestOf(pairs))
+					identity := fmt.Sprintf("almo-g2p %s words=%d data=%s", p.identity(), problem.Words(), digestOf(pairs))
 					f, err := s.train(identity, problem.Words(), parts, nil, nil, workers, control,
 						func(w []float64, _ string) (func(io.Writer) error, error) {
-							return problem.Model(g2p.Objective{Kind: g2p.Mixture, Gamma: *s.gamma, L2: *s.l2}, w).Save, nil
+							return problem.Model(g2p.Objective{Kind: g2p.Mixture, Gamma: *s.gamma, L2: *s.l2}, w).Write, nil
 						})
 					if err != nil {
 						return nil, err

@@ -71,7 +71,7 @@ Example:
 			f.define(fs, "the loss")
 			picture := fs.String("plot", "", "File for a picture of the losses by round, as SVG")
 			return func(c *call) error {
-				if err := f.check(places("the data", c.arg(0), *f.valid), place{"the picture", *picture}); err != nil {
+				if err := f.check(c, places("the data", c.arg(0), *f.valid), place{"the picture", *picture}); err != nil {
 					return err
 				}
 				x, err := t.labelled(c, c.arg(0))
@@ -130,7 +130,7 @@ type boostReport struct {
 func (f *roundFlags) boost(c *call, b *booster, x *table.Table, d *boost.Data, control boost.Control,
 	picture string) error {
 	var err error
-	if control.Resume, err = earlier(f, boost.ReadCheckpoint); err != nil {
+	if control.Resume, err = earlier(&f.runFlags, boost.ReadCheckpoint); err != nil {
 		return err
 	}
 	r, err := f.begin(c, 0)
@@ -164,7 +164,7 @@ func (f *roundFlags) boost(c *call, b *booster, x *table.Table, d *boost.Data, c
 	for _, s := range said {
 		c.Warn(c.prog, "%s: %s", x.Name, s)
 	}
-	if err := r.end(err, func(w io.Writer) error { return e.Save(w) }); err != nil {
+	if err := r.end(err, func(w io.Writer) error { return e.Write(w) }); err != nil {
 		return err
 	}
 	if picture != "" {
@@ -192,10 +192,10 @@ func (f *roundFlags) boost(c *call, b *booster, x *table.Table, d *boost.Data, c
 		}
 		report.Valid = v.Loss
 	}
-	if *f.json {
+	if *f.asJSON {
 		return c.json(report)
 	}
-	w := r.report()
+	w := r.people()
 	chosen := ""
 	if report.Chosen {
 		chosen = " (chosen on held-out rows)"

@@ -43,14 +43,12 @@ Example:
 				"columns=0.3,1. A value with commas of its own is written with + between: splits=4+8,16+32")
 			versus := fs.String("versus", "", "Other boosters, separated by semicolons, with their own settings: "+
 				"defaults but for the flags and values behind the name, such as gb depth=2,4;rgb preset=thesis rounds=50")
-			folds := fs.Int("folds", 32, 5, "Folds")
-			repeats := fs.Int("repeats", 32, 1, "Repetitions, each with another shuffle")
-			inner := fs.Int("inner_folds", 32, 5, "Folds of the training rows on which settings are chosen")
+			var parts foldFlags
+			parts.define(fs, 5)
 			splits := fs.String("trials", "", "File with trials and inner folds, a line for each row and a "+
 				"character for each trial: - for a test row, else its inner fold; in place of --folds")
 			rule := fs.Enum("choose", "loss", []string{"loss", "error"},
 				"What settings are chosen by; loss is steadier on small tables")
-			foldSeed := fs.Uint("fold_seed", 1, "Seed of the folds")
 			picture := fs.String("plot", "", "File for a picture of the errors, as SVG")
 			var log fitLog[boost.CVFit]
 			log.define(fs)
@@ -104,7 +102,7 @@ Example:
 					}
 					contestants = append(contestants, k)
 				}
-				trials, err := trialsFor(x, *splits, int(*folds), int(*inner), int(*repeats), *foldSeed, contestants)
+				trials, err := trialsFor(x, *splits, &parts, contestants)
 				if err != nil {
 					return err
 				}
@@ -146,7 +144,7 @@ func knownGroup(name string) bool {
 }
 
 // trialsFor reads or draws the divisions.
-func trialsFor(x *table.Table, file string, folds, inner, repeats int, seed uint64,
+func trialsFor(x *table.Table, file string, parts *foldFlags,
 	contestants []boost.Contestant) ([]table.Trial, error) {
 	if file != "" {
 		f, err := os.Open(file)
@@ -156,17 +154,12 @@ func trialsFor(x *table.Table, file string, folds, inner, repeats int, seed uint
 		defer f.Close()
 		return table.ReadTrials(f, file, x.Rows)
 	}
-	if folds < 2 || inner < 2 || repeats < 1 {
-		return nil, errors.New("flags --folds and --inner_folds must be at least 2, --repeats at least 1")
+	folds, inner, repeats, err := parts.numbers(slices.ContainsFunc(contestants,
+		func(c boost.Contestant) bool { return len(c.Grid) > 1 }))
+	if err != nil {
+		return nil, err
 	}
-	choice := false
-	for _, c := range contestants {
-		choice = choice || len(c.Grid) > 1
-	}
-	if !choice {
-		inner = 0
-	}
-	return x.Stratified(folds, inner, repeats, seed)
+	return x.Stratified(folds, inner, repeats, *parts.seed)
 }
 
 // gridOf makes a trainer of every combination of values. Flags that are given beside the grid
@@ -232,21 +225,7 @@ func writeCV(w io.Writer, r *boost.CVReport) error {
 	fmt.Fprintf(w, "%d rows, %d trials; means with standard deviations. The last column is not nested: its "+
 		"setting was chosen on the test parts.\n", r.Rows, r.Trials)
 	for _, c := range r.Contestants {
-		counts, order := map[string]int{}, []string{}
-		for _, s := range c.Chosen {
-			if counts[s] == 0 {
-				order = append(order, s)
-			}
-			counts[s]++
-		}
-		fmt.Fprintf(w, "%s chose", c.Name)
-		for i, s := range order {
-			if i > 0 {
-				fmt.Fprint(w, ",")
-			}
-			fmt.Fprintf(w, " %s (%d)", s, counts[s])
-		}
-		fmt.Fprintln(w)
+		fmt.Fprintf(w, "%s chose %s\n", c.Name, tally(c.Chosen))
 	}
 	return nil
 }

@@ -1,17 +1,13 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/csv"
-	"errors"
 	"fmt"
 	"io"
-	"strconv"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/learn/boost"
-	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/learner"
 	"github.com/tropica-fst/tropica/learn/metrics"
 	"github.com/tropica-fst/tropica/learn/optim/score"
 )
@@ -112,32 +108,22 @@ func measure(ctx context.Context, e *boost.Ensemble, d *boost.Data, workers int)
 			m.AUC = &auc
 		}
 	}
-	if l, ok := e.Loss.(boost.Probabilistic); ok {
-		p := make([]float64, len(f))
-		l.Probabilities(p, f)
-		loss := 0.0
-		if e.Outputs() == 1 {
-			loss = logLoss(p, d)
-		} else {
-			loss = metrics.LogLoss(p, d.Y, d.W, e.Outputs())
+	if p, calibrated := score.Distribution(e.Loss, f); p != nil {
+		y, k := d.Y, e.Outputs()
+		if k == 1 {
+			k, y = 2, make([]float64, len(f))
+			for i, v := range d.Y {
+				y[i] = (v + 1) / 2
+			}
 		}
+		loss := metrics.LogLoss(p, y, d.W, k)
 		m.LogLoss = &loss
-		if !l.Calibrated() {
+		if !calibrated {
 			m.Note = fmt.Sprintf("the %s loss is no likelihood: its probabilities order rows, and are not calibrated",
 				e.Loss.Name())
 		}
 	}
 	return m, nil
-}
-
-// logLoss is that of probabilities of the class +1.
-func logLoss(p []float64, d *boost.Data) float64 {
-	both, y := make([]float64, 2*len(p)), make([]float64, len(p))
-	for i, v := range p {
-		both[2*i], both[2*i+1] = 1-v, v
-		y[i] = (d.Y[i] + 1) / 2
-	}
-	return metrics.LogLoss(both, y, d.W, 2)
 }
 
 func boostPredict(group, title string) *command {
@@ -154,10 +140,10 @@ Example:
 
   learn ` + group + ` predict new.csv --model my.model --output probabilities > p.csv`,
 		setup: func(fs *flags.Set) func(*call) error {
-			var t tableFlags
-			t.define(fs)
+			var t tableKind
+			t.define(fs, false)
+			t.defineWriting(fs)
 			name := fs.String("model", "", "File with the model; needed")
-			what := fs.Enum("output", "classes", []string{"classes", "probabilities", "scores"}, "What to write")
 			to := fs.String("predictions", "", "File for the predictions; standard output when not given")
 			rounds := fs.Int("rounds", 32, 0, "Use the terms of this many rounds; 0 is all")
 			return func(c *call) error {
@@ -173,7 +159,8 @@ Example:
 				if err != nil {
 					return err
 				}
-				x, err := t.like(c, c.arg(0), m, false)
+				form := m.Schema.Table()
+				x, err := t.like(c, c.arg(0), form, false)
 				if err != nil {
 					return err
 				}
@@ -188,91 +175,14 @@ Example:
 				if err := c.ctx.Err(); err != nil {
 					return &stopped{"nothing was written"}
 				}
-				return c.Output(*to, func(w io.Writer) error { return writePredictions(w, m, x, f, *what) })
+				p := &learner.Scores{Outputs: m.Outputs(), Score: f}
+				if form.Classes != nil {
+					p.Probability, p.Calibrated = score.Distribution(m.Loss, f)
+				}
+				return c.Output(*to, func(w io.Writer) error { return t.write(w, form, x, p) })
 			}
 		},
 	}
-}
-
-// writePredictions writes a header and a line for each row.
-func writePredictions(w io.Writer, m *boost.Ensemble, x *table.Table, f []float64, what string) error {
-	b := bufio.NewWriterSize(w, 1<<16)
-	out := csv.NewWriter(b)
-	names, named := idColumns(x)
-	k := m.Outputs()
-	g := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-	classes := m.Schema.Classes
-	if classes == nil || what == "scores" {
-		header := []string{"prediction"}
-		if what == "scores" {
-			header = []string{"score"}
-			if k > 1 {
-				header = header[:0]
-				for _, c := range classes {
-					header = append(header, "score "+c)
-				}
-			}
-		}
-		if err := out.Write(append(names, header...)); err != nil {
-			return err
-		}
-		for i := 0; i < len(f); i += k {
-			row := named(i / k)
-			for _, v := range f[i : i+k] {
-				row = append(row, g(v))
-			}
-			if err := out.Write(row); err != nil {
-				return err
-			}
-		}
-		out.Flush()
-		return errors.Join(out.Error(), b.Flush())
-	}
-	var p []float64
-	l, probable := m.Loss.(boost.Probabilistic)
-	if probable {
-		p = make([]float64, len(f))
-		l.Probabilities(p, f)
-	} else if what == "probabilities" {
-		return fmt.Errorf("flag --output: the %s loss determines no probabilities", m.Loss.Name())
-	}
-	probability := func(i, class int) float64 {
-		if k > 1 {
-			return p[i*k+class]
-		}
-		if class == 0 {
-			return 1 - p[i]
-		}
-		return p[i]
-	}
-	header := []string{"class"}
-	switch {
-	case what == "probabilities":
-		header = append(header[:0], classes...)
-	case probable:
-		header = append(header, "probability")
-	}
-	if err := out.Write(append(names, header...)); err != nil {
-		return err
-	}
-	for i, class := range m.Classes(f) {
-		row := named(i)
-		if what != "probabilities" {
-			row = append(row, classes[class])
-		}
-		if what == "probabilities" {
-			for j := range classes {
-				row = append(row, g(probability(i, j)))
-			}
-		} else if probable {
-			row = append(row, g(probability(i, class)))
-		}
-		if err := out.Write(row); err != nil {
-			return err
-		}
-	}
-	out.Flush()
-	return errors.Join(out.Error(), b.Flush())
 }
 
 func boostEval(group, title string) *command {

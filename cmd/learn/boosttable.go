@@ -50,10 +50,7 @@ func (t *tableFlags) options() (*table.Options, error) {
 	o := &table.Options{
 		Target: *t.target, Source: *t.source, Weight: *t.weight, Categorical: list(*t.categorical),
 		Drop: list(*t.drop), NoHeader: *t.noHeader,
-		Format: map[string]table.Format{"auto": table.Auto, "csv": table.CSV, "tsv": table.TSV,
-			"libsvm": table.LibSVM, "idx": table.IDX}[*t.format],
-		Task: map[string]table.Task{"auto": table.AutoTask, "classification": table.Classification,
-			"regression": table.Regression}[*t.task],
+		Format: table.Format(tables.Auto(*t.format)), Task: table.Task(tables.Auto(*t.task)),
 	}
 	if t.keepSource != nil {
 		o.KeepSource = *t.keepSource
@@ -219,11 +216,15 @@ func (t *tableFlags) likeForm(c *call, name string, form *table.Table, labelled 
 	if err != nil {
 		return nil, err
 	}
-	if labelled && x.Target == nil {
-		return nil, fmt.Errorf("%s: there is no column %q to compare predictions with; --target names another",
-			x.Name, form.TargetName)
+	switch {
+	case !labelled || x.Target != nil:
+		return x, nil
+	case form.TargetName == "":
+		return nil, fmt.Errorf("%s: the model does not say which column predictions are compared with; --target "+
+			"names it", x.Name)
 	}
-	return x, nil
+	return nil, fmt.Errorf("%s: there is no column %q to compare predictions with; --target names another",
+		x.Name, form.TargetName)
 }
 
 // boostModel reads a model for a command of a group. One of another group is the same kind
@@ -233,7 +234,7 @@ func (c *call) boostModel(group, name string) (*boost.Ensemble, error) {
 	if group == "" {
 		command = "gb train"
 	}
-	e, shown, err := load(c, name, command, boost.Load)
+	e, shown, err := load(c, name, command, boost.Read)
 	if err != nil {
 		return nil, err
 	}

@@ -83,7 +83,7 @@ Example:
 				return err
 			}
 			defer out.Abort()
-			if err := e.Save(out); err != nil {
+			if err := e.Write(out); err != nil {
 				return err
 			}
 			if err := out.Commit(); err != nil {

@@ -1,12 +1,13 @@
 package main
 
 import (
-	"errors"
 	"fmt"
+	"io"
 	"strconv"
 	"strings"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/cmd/internal/options"
 	"github.com/tropica-fst/tropica/cmd/internal/progress"
 	"github.com/tropica-fst/tropica/cmd/learn/internal/experiment"
 )
@@ -36,6 +37,35 @@ func list(value string) []string {
 	return out
 }
 
+// perSet runs an experiment on one set after the other, and writes each result as soon as it is
+// there: a run may take long. left says what an interrupted run leaves.
+func perSet[S, R any](c *call, sets []S, name func(S) string, asJSON bool, left func() error,
+	one func(s S, done func(all int, format string, args ...any)) (R, error),
+	write func(io.Writer, R) error) error {
+	var reports []R
+	for _, s := range sets {
+		bar := progress.Start(c.Err, name(s))
+		r, err := one(s, bar.Counter())
+		bar.Stop()
+		if c.ctx.Err() != nil {
+			return left()
+		}
+		if err != nil {
+			return err
+		}
+		if reports = append(reports, r); asJSON {
+			continue
+		}
+		if err := write(c.Out, r); err != nil {
+			return err
+		}
+	}
+	if asJSON {
+		return c.json(reports)
+	}
+	return nil
+}
+
 var experimentHomologs = &command{
 	name: "experiment homologs", args: "", min: 0, max: 0,
 	summary: "Predicts native sequences from homologs and decoys, judged by Smith-Waterman score.",
@@ -53,53 +83,16 @@ Example (the defaults; --seeds 3 is quicker):
 
   learn experiment homologs --seeds 10 --band 1`,
 	setup: func(fs *flags.Set) func(*call) error {
-		seeds := fs.Int("seeds", 32, 10, "Draws of all the data")
-		seed := fs.Uint("seed", 0, "Seed of the draws")
-		length := fs.Int("length", 32, 50, "Residues of a sequence")
-		homologs := fs.Int("homologs", 32, 4, "Homologs of each native")
-		decoys := fs.Int("decoys", 32, 1, "Decoys of each native")
-		substitution := fs.Float("substitution", 0.15, "Probability that a residue of a homolog is substituted")
-		indel := fs.Float("indel", 0.01,
-			"Probability of an insertion, and of a deletion, at each residue of a homolog")
-		train := fs.Int("train", 32, 150, "Examples to train on")
-		heldout := fs.Int("heldout", 32, 100, "Examples that choose l2 and gamma")
-		test := fs.Int("test", 32, 200, "Examples to test on")
-		objectives := fs.String("objectives", "cross-entropy,hamming,smith-waterman,risk",
-			"Objectives; the others are compared with the first: cross-entropy, hamming, smith-waterman, risk")
-		l2 := fs.String("l2", "8,32,128,512", "Values of l2 to choose from")
-		gamma := fs.String("gamma", "3,10,30", "Values of gamma for the Smith-Waterman loss; the Hamming margin "+
-			"has three times as much")
-		band := fs.Int("band", 32, 1, "In training, alignments stay within this many positions of the diagonal")
-		iterations := fs.Int("iterations", 32, 150, "Most iterations of a fit")
+		o := &experiment.HomologOptions{}
+		options.Define(fs, o)
+		options.Define(fs, &o.Task)
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		_, writeTable := tableFlag(fs)
 		workersOf := workersFlag(fs)
 		return func(c *call) error {
-			o := &experiment.HomologOptions{Task: experiment.HomologTask{Length: int(*length),
-				Homologs: int(*homologs), Decoys: int(*decoys), Substitution: *substitution, Indel: *indel},
-				Train: int(*train), Heldout: int(*heldout), Test: int(*test), Seeds: int(*seeds), Seed: *seed,
-				Objectives: list(*objectives), Band: int(*band), Iterations: int(*iterations)}
 			var err error
-			for _, f := range []struct {
-				name string
-				n    int64
-			}{{"seeds", *seeds}, {"length", *length}, {"homologs", *homologs}, {"decoys", *decoys}, {"train", *train},
-				{"heldout", *heldout}, {"test", *test}, {"band", *band}, {"iterations", *iterations}} {
-				if f.n < 1 {
-					return fmt.Errorf("flag --%s must be at least 1", f.name)
-				}
-			}
 			if o.Workers, err = workersOf(); err != nil {
 				return err
-			}
-			if o.L2, err = numbers("l2", *l2); err != nil {
-				return err
-			}
-			if o.Gamma, err = numbers("gamma", *gamma); err != nil {
-				return err
-			}
-			if !(*substitution > 0) || !(*indel > 0) {
-				return errors.New("flags --substitution and --indel must be positive")
 			}
 			bar := progress.Start(c.Err, "homologs")
 			done := bar.Counter()
@@ -118,10 +111,7 @@ Example (the defaults; --seeds 3 is quicker):
 			if err := writeTable(c, r.WriteCSV); err != nil {
 				return err
 			}
-			if *asJSON {
-				return c.json(r)
-			}
-			return r.WriteTable(c.Out)
+			return c.report(*asJSON, r, r.WriteTable)
 		}
 	},
 }

@@ -11,10 +11,12 @@ import (
 	"strings"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/cmd/internal/options"
 	"github.com/tropica-fst/tropica/cmd/internal/plot"
 	"github.com/tropica-fst/tropica/cmd/internal/progress"
 	"github.com/tropica-fst/tropica/cmd/learn/internal/experiment"
 	"github.com/tropica-fst/tropica/learn/dataset"
+	"github.com/tropica-fst/tropica/learn/learner"
 	"github.com/tropica-fst/tropica/learn/sequence"
 )
 
@@ -45,13 +47,9 @@ Example:
 	setup: func(fs *flags.Set) func(*call) error {
 		tasks := fs.String("tasks", "generator", "Tasks: generator, chunking, ocr")
 		data := fs.String("data", "", "Folder with chunking and ocr-letters")
-		tables := fs.String("tables", strings.Join(experiment.CheapTables, ","), "Tables")
-		seeds := fs.Int("seeds", 32, 5, "Seeds")
-		seed := fs.Uint("seed", 0, "First seed")
-		sentences := fs.Int("sentences", 32, 300, "Training sentences of each seed")
+		var o experiment.CheapOptions
+		options.Define(fs, &o)
 		test := fs.Int("test", 32, 1000, "Test sentences; 0 is all")
-		lambda := fs.String("lambda", "0.003,0.01,0.03,0.1", "Penalties to choose from, beside the mean loss of "+
-			"a sentence")
 		checkpoint := fs.String("checkpoint", "", "File that keeps results as they come; if it exists, those "+
 			"are not made again. Remove it when the program or the data changed")
 		csv := fs.String("csv", "", "File for all results, as CSV")
@@ -62,33 +60,26 @@ Example:
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		workersOf := workersFlag(fs)
 		return func(c *call) error {
-			if *seeds < 1 || *sentences < 10 || *test < 0 {
-				return errors.New("flags --seeds, --sentences and --test: at least 1, 10 and 0")
+			if *test < 0 {
+				return errors.New("flag --test must not be negative")
+			}
+			if err := learner.Complete(&o, &o); err != nil {
+				return err
 			}
 			if err := apart(nil, append(places("the table", *csv),
 				places("the checkpoint", *checkpoint)...)); err != nil {
 				return err
 			}
-			o := experiment.CheapOptions{Seeds: int(*seeds), Seed: *seed, Sentences: int(*sentences),
-				Tables: list(*tables)}
 			var err error
 			if o.Workers, err = workersOf(); err != nil {
 				return err
-			}
-			if o.Lambda, err = numbers("lambda", *lambda); err != nil {
-				return err
-			}
-			for _, v := range o.Lambda {
-				if !(v > 0) {
-					return errors.New("flag --lambda: penalties must be positive")
-				}
 			}
 			var all []experiment.CheapTask
 			for _, name := range list(*tasks) {
 				var t experiment.CheapTask
 				switch name {
 				case "generator":
-					t = experiment.CheapGenerator(4*int(*sentences), 500, *seed+1)
+					t = experiment.CheapGenerator(4*o.Sentences, 500, o.Seed+1)
 				case "chunking":
 					t, err = c.chunkingTask(*data)
 				case "ocr":
@@ -145,10 +136,7 @@ Example:
 					return err
 				}
 			}
-			if *asJSON {
-				return c.json(r)
-			}
-			return r.WriteTable(c.Out)
+			return c.report(*asJSON, r, r.WriteTable)
 		}
 	},
 }

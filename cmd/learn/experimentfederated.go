@@ -1,12 +1,12 @@
 package main
 
 import (
-	"errors"
+	"io"
 	"os"
 	"strings"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
-	"github.com/tropica-fst/tropica/cmd/internal/progress"
+	"github.com/tropica-fst/tropica/cmd/internal/options"
 	"github.com/tropica-fst/tropica/cmd/learn/internal/experiment"
 	"github.com/tropica-fst/tropica/learn/federated"
 )
@@ -31,31 +31,24 @@ Example:
 	setup: func(fs *flags.Set) func(*call) error {
 		data := fs.String("data", "", "Folder with the data; needed")
 		sets := fs.String("sets", "", "Sets, separated by commas: 4v9, 1v7, activity; all when not given")
-		folds := fs.Int("folds", 32, 10, "Folds of clients")
-		first := fs.Int("first", 32, 0, "Run only this many folds, the first ones; 0 is all")
-		rounds := fs.Int("rounds", 32, 500, "Rounds")
-		clients := fs.Int("clients", 32, 20, "Clients of a round, of both domains")
+		o := &experiment.ClientOptions{Seed: 1}
+		options.Define(fs, o)
 		methods := fs.String("methods", "", "Rows of the table, separated by semicolons; all when not given")
-		seed := fs.Uint("seed", 1, "Seed of folds and draws")
 		checkpoint := fs.String("checkpoint", "",
 			"File that keeps fits as they come; if it exists, its fits are not made again. Remove it when the "+
 				"program changed")
-		options := learnerFlags(fs, func() any { return &boostFlags{} })
+		b := &boostFlags{}
+		options.Define(fs, b)
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		workersOf := workersFlag(fs)
 		return func(c *call) error {
 			if err := isFolder(*data, true); err != nil {
 				return err
 			}
-			if *folds < 2 || *first < 0 || *rounds < 1 || *clients < 2 {
-				return errors.New("flags --folds and --clients must be at least 2, --rounds at least 1, --first at least 0")
-			}
-			b := options().(*boostFlags)
-			o := &experiment.ClientOptions{Ctx: c.ctx, Folds: int(*folds), First: int(*first),
-				Rounds: int(*rounds), Clients: int(*clients), Seed: *seed,
-				Boost: federated.BoostOptions{Objective: b.Objective, Candidates: b.Candidates,
-					Proposals: b.Proposals, Step: b.Step, Mu: b.Mu, Shared: !b.DomainSlots, Q: b.Q,
-					QFolds: b.QFolds}}
+			o.Ctx = c.ctx
+			o.Boost = federated.BoostOptions{Objective: b.Objective, Candidates: b.Candidates,
+				Proposals: b.Proposals, Step: b.Step, Mu: b.Mu, Shared: !b.DomainSlots, Q: b.Q,
+				QFolds: b.QFolds}
 			for m := range strings.SplitSeq(*methods, ";") {
 				if m = strings.TrimSpace(m); m != "" {
 					o.Methods = append(o.Methods, m)
@@ -74,30 +67,14 @@ Example:
 				return err
 			}
 			o.Known, o.Save = kept.keeper(c)
-			var reports []*experiment.ClientReport
-			for _, s := range list {
-				bar := progress.Start(c.Err, s.Name)
-				done := bar.Counter()
-				o.Fitted = func(all int, name string, fold int) { done(all, "fold %d: %s", fold+1, name) }
-				r, err := experiment.Clients(s, o)
-				bar.Stop()
-				if c.ctx.Err() != nil {
-					return kept.interrupted("fits")
-				}
-				if err != nil {
-					return err
-				}
-				reports = append(reports, r)
-				if !*asJSON {
-					if err := experiment.WriteClients(c.Out, []*experiment.ClientReport{r}); err != nil {
-						return err
-					}
-				}
-			}
-			if *asJSON {
-				return c.json(reports)
-			}
-			return nil
+			return perSet(c, list, func(s experiment.ClientSet) string { return s.Name }, *asJSON,
+				func() error { return kept.interrupted("fits") },
+				func(s experiment.ClientSet, done func(int, string, ...any)) (*experiment.ClientReport, error) {
+					o.Fitted = func(all int, name string, fold int) { done(all, "fold %d: %s", fold+1, name) }
+					return experiment.Clients(s, o)
+				}, func(w io.Writer, r *experiment.ClientReport) error {
+					return experiment.WriteClients(w, []*experiment.ClientReport{r})
+				})
 		}
 	},
 }

@@ -2,14 +2,12 @@ package main
 
 import (
 	"errors"
-	"io"
 	"os"
 	"slices"
 	"strings"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/cmd/internal/plot"
-	"github.com/tropica-fst/tropica/cmd/internal/progress"
 	"github.com/tropica-fst/tropica/cmd/learn/internal/experiment"
 )
 
@@ -66,36 +64,18 @@ Example:
 				return err
 			}
 			o.Known, o.Save = kept.keeper(c)
-			var reports []*experiment.RoundReport
-			for _, s := range list {
-				bar := progress.Start(c.Err, s.Name)
-				done := bar.Counter()
-				o.Fitted = func(all int, name string, trial int) { done(all, "trial %d: %s", trial+1, name) }
-				r, err := experiment.OneRound(s, o)
-				bar.Stop()
-				if c.ctx.Err() != nil {
-					return kept.interrupted("results")
-				}
-				if err != nil {
-					return err
-				}
-				reports = append(reports, r)
-				if !*asJSON {
-					if err := experiment.WriteOneRound(c.Out, r); err != nil {
-						return err
-					}
-				}
+			var last *experiment.RoundReport
+			err = perSet(c, list, func(s experiment.RoundSet) string { return s.Name }, *asJSON,
+				func() error { return kept.interrupted("results") },
+				func(s experiment.RoundSet, done func(int, string, ...any)) (*experiment.RoundReport, error) {
+					o.Fitted = func(all int, name string, trial int) { done(all, "trial %d: %s", trial+1, name) }
+					last, err = experiment.OneRound(s, o)
+					return last, err
+				}, experiment.WriteOneRound)
+			if err != nil || *picture == "" {
+				return err
 			}
-			if *picture != "" {
-				if err := c.Output(*picture,
-					func(w io.Writer) error { return roundChart(reports[0]).Write(w) }); err != nil {
-					return err
-				}
-			}
-			if *asJSON {
-				return c.json(reports)
-			}
-			return nil
+			return c.Output(*picture, roundChart(last).Write)
 		}
 	},
 }

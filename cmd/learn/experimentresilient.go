@@ -1,11 +1,12 @@
 package main
 
 import (
-	"fmt"
+	"errors"
 	"os"
 	"strings"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/cmd/internal/options"
 	"github.com/tropica-fst/tropica/cmd/internal/progress"
 	"github.com/tropica-fst/tropica/cmd/learn/internal/experiment"
 )
@@ -43,10 +44,8 @@ Example:
 		kinds := fs.String("corruptions", "",
 			"Corruptions, separated by commas: flips, derangement, blur 0.7, blur 1.5, annotation; all that a task "+
 				"has when not given")
-		repeats := fs.Int("repeats", 32, 8, "Draws of the data")
-		train := fs.Int("train", 32, 0, "Examples to train on; 0 is 2000 images, 800 sentences, 1500 words")
-		test := fs.Int("test", 32, 2000, "Examples to test on, at most")
-		seed := fs.Uint("seed", 0, "Seed of the draws")
+		o := &experiment.CorruptedOptions{}
+		options.Define(fs, o)
 		plots := fs.String("plots", "",
 			"Beginning of the names of files for box plots: X gives X-fashion-flips.svg")
 		checkpoint := fs.String("checkpoint", "",
@@ -61,16 +60,15 @@ Example:
 				return err
 			}
 			if *data == "" {
-				return fmt.Errorf("flag --data is needed: the folder with the data")
+				return errors.New("flag --data is needed: the folder with the data")
 			}
 			if err := isFolder(*data, true); err != nil {
 				return err
 			}
-			if *repeats < 1 || *test < 1 || *train != 0 && *train < 50 {
-				return fmt.Errorf("flags --repeats and --test must be at least 1, --train 0 or at least 50")
+			if o.Train != 0 && o.Train < 50 {
+				return errors.New("flag --train must be 0 or at least 50")
 			}
-			o := &experiment.CorruptedOptions{Tasks: list(*tasks), Kinds: list(*kinds),
-				Repeats: int(*repeats), Seed: *seed, Train: int(*train), Test: int(*test)}
+			o.Tasks, o.Kinds = list(*tasks), list(*kinds)
 			var err error
 			if o.Workers, err = workersOf(); err != nil {
 				return err
@@ -105,10 +103,7 @@ Example:
 					}
 				}
 			}
-			if *asJSON {
-				return c.json(r)
-			}
-			return r.WriteTable(c.Out)
+			return c.report(*asJSON, r, r.WriteTable)
 		}
 	},
 }

@@ -1,10 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/tropica-fst/tropica/cmd/internal/clock"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/cmd/internal/options"
 	"github.com/tropica-fst/tropica/cmd/internal/progress"
 	"github.com/tropica-fst/tropica/cmd/learn/internal/experiment"
 	"github.com/tropica-fst/tropica/losses"
@@ -32,12 +35,8 @@ Examples:
 			"Probability of an insertion, and of a deletion, at each residue of a homolog")
 		train := fs.Int("train", 32, 100, "Examples to train on; of files, 0 is all")
 		test := fs.Int("test", 32, 200, "Examples to test on; of files, 0 is all")
-		band := fs.Int("band", 32, 1, "Band of the exact machines")
-		gamma := fs.Float("gamma", 1, "Scale of the loss in the margin")
-		sweeps := fs.Int("sweeps", 32, 60, "Sweeps of 64 chains for a sampled gradient")
-		epochs := fs.Int("epochs", 32, 5, "Passes over the training examples")
-		rate := fs.Float("rate", 0.2, "Step size of AdaGrad")
-		seed := fs.Uint("seed", 0, "Seed of the draws")
+		o := &experiment.SampledOptions{}
+		options.Define(fs, o)
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		data := &sentences{}
 		data.define(fs, "")
@@ -46,23 +45,20 @@ Examples:
 				name string
 				n    int64
 				low  int64
-			}{{"length", *length, 2}, {"train", *train, 0}, {"test", *test, 0}, {"band", *band,
-				1}, {"sweeps", *sweeps, 2}, {"epochs", *epochs, 1}} {
+			}{{"length", *length, 2}, {"train", *train, 0}, {"test", *test, 0}} {
 				if f.n < f.low {
 					return fmt.Errorf("flag --%s must be at least %d", f.name, f.low)
 				}
 			}
-			if !(*gamma > 0) || !(*rate > 0) || !(*indel > 0) {
-				return fmt.Errorf("flags --gamma, --rate and --indel must be positive")
+			if !(*indel > 0) {
+				return fmt.Errorf("flag --indel must be positive")
 			}
-			o := &experiment.SampledOptions{Loss: losses.SmithWaterman, Gamma: *gamma, Band: int(*band),
-				Sweeps: int(*sweeps),
-				Epochs: int(*epochs), Rate: *rate, Seed: *seed, Clock: processorTime}
+			o.Loss, o.Clock = losses.SmithWaterman, clock.Processor
 			var err error
 			switch len(c.args) {
 			case 0:
 				task := experiment.HomologTask{Length: int(*length), Indel: *indel}
-				rng := rand.New(rand.NewPCG(*seed, 200))
+				rng := rand.New(rand.NewPCG(o.Seed, 200))
 				if o.Train, err = task.Draw(int(*train), rng); err == nil {
 					o.Test, err = task.Draw(int(*test), rng)
 				}
@@ -84,10 +80,9 @@ Examples:
 				return err
 			}
 			bar := progress.Start(c.Err, "sampled")
-			done, n := bar.Counter(), 0
+			done := bar.Counter()
 			o.Told = func(method string, epoch int) {
-				n++
-				done(3*o.Epochs, "%s: epoch %d", method, epoch)
+				done(3*cmp.Or(o.Epochs, 5), "%s: epoch %d", method, epoch)
 			}
 			r, err := experiment.Sampled(c.ctx, o)
 			bar.Stop()
@@ -97,10 +92,7 @@ Examples:
 			if err != nil {
 				return err
 			}
-			if *asJSON {
-				return c.json(r)
-			}
-			return r.WriteTable(c.Out)
+			return c.report(*asJSON, r, r.WriteTable)
 		}
 	},
 }

@@ -1,14 +1,14 @@
 package main
 
 import (
-	"errors"
 	"fmt"
+	"io"
 	"os"
-	"strconv"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
-	"github.com/tropica-fst/tropica/cmd/internal/progress"
+	"github.com/tropica-fst/tropica/cmd/internal/options"
 	"github.com/tropica-fst/tropica/cmd/learn/internal/experiment"
+	"github.com/tropica-fst/tropica/learn/learner"
 )
 
 var experimentSKPCA = &command{
@@ -34,12 +34,8 @@ Examples:
 		data := fs.String("data", "", "Folder with the data; without it testdata/tables")
 		names := fs.String("sets", "", "Data sets, separated by commas: sonar, cancer, diabetes, semeion-even, "+
 			"ocr49, nuisance-1, nuisance-2, nuisance-5, nuisance-10, mnist49-patch; all when not given")
-		ranks := fs.String("ranks", "2,5,10,20", "Numbers of features")
-		nus := fs.String("nu", "Inf", "Bounds on the inverse weights to choose from, see learn skpca train")
-		trials := fs.Int("trials", 32, 0, "Run only this many trials, the first ones; 0 is all")
-		fresh := fs.String("fresh", "", "Seed of other trials, made by the same rule")
-		limit := fs.Int("max_rows", 32, 0, "Rows of each training part at most; 0 is all")
-		whole := fs.Bool("whole", false, "Compare with machines of all features too: of the best single kernel, and of all kernels with weights that fit the labels")
+		o := &experiment.SKPCAOptions{}
+		options.Define(fs, o)
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		workersOf := workersFlag(fs)
 		return func(c *call) error {
@@ -49,36 +45,19 @@ Examples:
 					*names = "sonar,nuisance-5"
 				}
 				if !fs.Given("ranks") {
-					*ranks = "2,5"
+					o.Ranks = []int{2, 5}
 				}
 				if !fs.Given("trials") {
-					*trials = 1
+					o.Trials = 1
 				}
 			}
 			if err := isFolder(*data, fs.Given("data")); err != nil {
 				return err
 			}
-			if *trials < 0 || *limit < 0 {
-				return errors.New("flags --trials and --max_rows must not be negative")
+			if err := learner.Complete(o, o); err != nil {
+				return err
 			}
-			o := &experiment.SKPCAOptions{Ctx: c.ctx, Trials: int(*trials), Fresh: *fresh, MaxRows: int(*limit), Whole: *whole}
-			for _, word := range list(*ranks) {
-				r, err := strconv.Atoi(word)
-				if err != nil || r < 1 {
-					return fmt.Errorf("flag --ranks: %q is no number of features", word)
-				}
-				o.Ranks = append(o.Ranks, r)
-			}
-			for _, word := range list(*nus) {
-				nu, err := strconv.ParseFloat(word, 64)
-				if err != nil || !(nu >= 1) {
-					return fmt.Errorf("flag --nu: %q is no number from 1 on", word)
-				}
-				o.Nu = append(o.Nu, nu)
-			}
-			if len(o.Ranks) == 0 {
-				return errors.New("flag --ranks: no number of features")
-			}
+			o.Ctx = c.ctx
 			var err error
 			if o.Workers, err = workersOf(); err != nil {
 				return err
@@ -87,35 +66,18 @@ Examples:
 			if err != nil {
 				return err
 			}
-			var reports []*experiment.SKPCAReport
-			for _, s := range sets {
-				if len(s.Lacks) > 0 && *names == "" {
-					c.Warn(c.prog, "%s is left out: the folder has no %s", s.Name, s.Lacks[0])
-					continue
-				}
-				bar := progress.Start(c.Err, s.Name)
-				done := bar.Counter()
-				o.Done = func(all int, name string, trial int) { done(all, "trial %d: %s", trial+1, name) }
-				r, err := experiment.Projections(s, o)
-				bar.Stop()
-				if c.ctx.Err() != nil {
-					return &stopped{"the sets before this one are complete"}
-				}
-				if err != nil {
-					return err
-				}
-				reports = append(reports, r)
-				if !*asJSON {
-					if err := experiment.WriteSKPCA(c.Out, r); err != nil {
-						return err
-					}
-					fmt.Fprintln(c.Out)
-				}
+			if sets, err = c.present(sets, *names != "", *data); err != nil {
+				return err
 			}
-			if *asJSON {
-				return c.json(reports)
-			}
-			return nil
+			return perSet(c, sets, setName, *asJSON,
+				func() error { return &stopped{"the sets before this one are complete"} },
+				func(s experiment.Set, done func(int, string, ...any)) (*experiment.SKPCAReport, error) {
+					o.Done = func(all int, name string, trial int) { done(all, "trial %d: %s", trial+1, name) }
+					return experiment.Projections(s, o)
+				}, func(w io.Writer, r *experiment.SKPCAReport) error {
+					defer fmt.Fprintln(w)
+					return experiment.WriteSKPCA(w, r)
+				})
 		}
 	},
 }

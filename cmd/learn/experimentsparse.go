@@ -3,12 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
-	"github.com/tropica-fst/tropica/cmd/internal/progress"
 	"github.com/tropica-fst/tropica/cmd/learn/internal/experiment"
 	"github.com/tropica-fst/tropica/learn/learner"
 )
@@ -88,36 +88,18 @@ Example:
 					}
 				}
 			}
-			var all []*learner.Section
-			for _, p := range every {
-				if !slices.Contains(asked, p.name) {
-					continue
-				}
-				bar := progress.Start(c.Err, p.name)
-				done := bar.Counter()
+			every = slices.DeleteFunc(every, func(p sparsePart) bool { return !slices.Contains(asked, p.name) })
+			return perSet(c, every, func(p sparsePart) string { return p.name }, *asJSON, func() error {
+				return &stopped{"the tables that were finished are above; start the others again, with fewer " +
+					"--repeats if they take too long"}
+			}, func(p sparsePart, done func(int, string, ...any)) (*learner.Section, error) {
 				o.Done = func(all int, what string) { done(all, "%s", what) }
-				s, err := p.run(o)
-				bar.Stop()
-				if c.ctx.Err() != nil {
-					return &stopped{"the tables that were finished are above; start the others again, with fewer " +
-						"--repeats if they take too long"}
-				}
-				if err != nil {
-					return err
-				}
-				all = append(all, s)
-				if !*asJSON {
-					fmt.Fprintln(c.Out, s.Title)
-					if err := writeSection(c.Out, s, 0); err != nil {
-						return err
-					}
-					fmt.Fprintln(c.Out)
-				}
-			}
-			if *asJSON {
-				return c.json(all)
-			}
-			return nil
+				return p.run(o)
+			}, func(w io.Writer, s *learner.Section) error {
+				defer fmt.Fprintln(w)
+				fmt.Fprintln(w, s.Title)
+				return writeSection(w, s, 0)
+			})
 		}
 	},
 }

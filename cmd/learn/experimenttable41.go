@@ -3,10 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
-	"github.com/tropica-fst/tropica/cmd/internal/progress"
 	"github.com/tropica-fst/tropica/cmd/learn/internal/experiment"
 	"github.com/tropica-fst/tropica/learn/boost"
 	"github.com/tropica-fst/tropica/learn/boost/multi"
@@ -97,39 +97,17 @@ Examples:
 				return err
 			}
 			o.Known, o.Save = kept.keeper(c)
-			var reports []*experiment.SourceReport
-			for _, s := range sets {
-				if len(s.Lacks) > 0 && *names == "" {
-					c.Warn(c.prog, "%s is left out: the folder has no %s", s.Name, s.Lacks[0])
-					continue
-				}
-				bar := progress.Start(c.Err, s.Name)
-				done := bar.Counter()
-				o.Fitted = func(all int, name string, fold int) { done(all, "trial %d: %s", fold+1, name) }
-				r, err := experiment.Sources(s, o)
-				bar.Stop()
-				if c.ctx.Err() != nil {
-					return kept.interrupted("trials")
-				}
-				if err != nil {
-					return err
-				}
-				reports = append(reports, r)
-				if !*asJSON { // one table after the other: a run may take long
-					if err := experiment.WriteTable41(c.Out, []*experiment.SourceReport{r}); err != nil {
-						return err
-					}
-					fmt.Fprintln(c.Out)
-				}
+			if sets, err = c.present(sets, *names != "", *data); err != nil {
+				return err
 			}
-			if len(reports) == 0 {
-				return fmt.Errorf("%s: it has the files of none of the data sets; see Table41Sets in "+
-					"cmd/learn/internal/experiment", *data)
-			}
-			if *asJSON {
-				return c.json(reports)
-			}
-			return nil
+			return perSet(c, sets, setName, *asJSON, func() error { return kept.interrupted("trials") },
+				func(s experiment.Set, done func(int, string, ...any)) (*experiment.SourceReport, error) {
+					o.Fitted = func(all int, name string, fold int) { done(all, "trial %d: %s", fold+1, name) }
+					return experiment.Sources(s, o)
+				}, func(w io.Writer, r *experiment.SourceReport) error {
+					defer fmt.Fprintln(w)
+					return experiment.WriteTable41(w, []*experiment.SourceReport{r})
+				})
 		}
 	},
 }

@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/cmd/internal/options"
 	"github.com/tropica-fst/tropica/cmd/internal/progress"
 	"github.com/tropica-fst/tropica/cmd/learn/internal/experiment"
+	"github.com/tropica-fst/tropica/learn/learner"
 	"github.com/tropica-fst/tropica/learn/tracking"
 )
 
@@ -35,30 +36,24 @@ Example:
 	setup: func(fs *flags.Set) func(*call) error {
 		tasks := fs.String("tasks", "default,hard", "Tasks")
 		data := fs.String("data", "", "Folder with the real movies, for sim, gowt1, hela and psc")
-		methods := fs.String("methods", strings.Join(experiment.TrackingMethods, ","), "Methods")
+		o := &experiment.TrackingOptions{}
+		options.Define(fs, o)
 		seeds := fs.Int("seeds", 32, 5, "Seeds of simulated movies")
 		seed := fs.Uint("seed", 1, "First seed")
 		movies := fs.Int("movies", 32, 4, "Simulated movies to learn from, and as many to test on")
-		lambda := fs.String("lambda", "0.3,0.1,0.03,0.01,0.003", "Penalties to choose from")
-		tolerance := fs.Int("tolerance", 32, 1, "Frames by which a division may be found earlier or later")
 		csv := fs.String("csv", "", "File for all results, as CSV")
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		workersOf := workersFlag(fs)
 		return func(c *call) error {
-			if *seeds < 1 || *movies < 2 || *tolerance < 0 {
-				return errors.New("flags --seeds, --movies and --tolerance: at least 1, 2 and 0")
+			if *seeds < 1 || *movies < 2 {
+				return errors.New("flags --seeds and --movies: at least 1 and 2")
 			}
-			o := &experiment.TrackingOptions{Methods: list(*methods), Tolerance: int(*tolerance)}
-			for _, m := range o.Methods {
-				if !slices.Contains(experiment.TrackingMethods, m) {
-					return fmt.Errorf("flag --methods: %q is none of %s", m, strings.Join(experiment.TrackingMethods, ", "))
-				}
-			}
-			var err error
-			if o.Workers, err = workersOf(); err != nil {
+			if err := learner.Complete(o, o); err != nil {
 				return err
 			}
-			if o.Lambda, err = numbers("lambda", *lambda); err != nil {
+			o.Tolerance = max(o.Tolerance, 0)
+			var err error
+			if o.Workers, err = workersOf(); err != nil {
 				return err
 			}
 			var all []experiment.TrackingTask
@@ -92,10 +87,7 @@ Example:
 					return err
 				}
 			}
-			if *asJSON {
-				return c.json(r)
-			}
-			return r.WriteTable(c.Out)
+			return c.report(*asJSON, r, r.WriteTable)
 		}
 	},
 }

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
@@ -24,6 +25,44 @@ type fitLog[T any] struct {
 	resume *bool
 	file   *os.File
 	known  []T
+}
+
+// foldFlags say how the examples of a cross-validation are divided.
+type foldFlags struct {
+	folds, repeats, inner *int64
+	seed                  *uint64
+}
+
+func (f *foldFlags) define(fs *flags.Set, inner int64) {
+	f.folds = fs.Int("folds", 32, 5, "Folds")
+	f.repeats = fs.Int("repeats", 32, 1, "Repetitions, each with another shuffle")
+	f.inner = fs.Int("inner_folds", 32, inner, "Folds of the training part on which settings are chosen")
+	f.seed = fs.Uint("fold_seed", 1, "Seed of the folds")
+}
+
+// numbers returns folds, inner folds, none where there is no choice to make, and repetitions.
+func (f *foldFlags) numbers(choice bool) (folds, inner, repeats int, err error) {
+	if *f.folds < 2 || *f.inner < 2 || *f.repeats < 1 {
+		return 0, 0, 0, errors.New("flags --folds and --inner_folds must be at least 2, --repeats at least 1")
+	}
+	if choice {
+		inner = int(*f.inner)
+	}
+	return int(*f.folds), inner, int(*f.repeats), nil
+}
+
+// tally counts equal names, in order of appearance.
+func tally(names []string) string {
+	counts, order := map[string]int{}, []string{}
+	for _, s := range names {
+		if counts[s]++; counts[s] == 1 {
+			order = append(order, s)
+		}
+	}
+	for i, s := range order {
+		order[i] = fmt.Sprintf("%s (%d)", s, counts[s])
+	}
+	return strings.Join(order, ", ")
 }
 
 // fitLogHeader is the first line.

@@ -13,8 +13,10 @@ import (
 
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/cmd/internal/options"
 	"github.com/tropica-fst/tropica/learn/dataset"
 	"github.com/tropica-fst/tropica/learn/g2p"
+	"github.com/tropica-fst/tropica/learn/learner"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -39,34 +41,38 @@ func kindOf(name string) (g2p.Kind, error) {
 }
 
 // preparation holds the flags of alignment, features and loss machines.
-type preparation struct {
-	maxPhones, alignIterations, window, minFeature, maxEdges *int64
-	minCount, minProb, damping                               *float64
+type preparation struct{ g2p.Preparation }
+
+func (p *preparation) define(fs *flags.Set) { options.Define(fs, &p.Preparation) }
+
+// options fills in defaults, and returns how so many pairs are prepared.
+func (p *preparation) options(pairs, workers int) (*g2p.Options, error) {
+	if err := learner.Complete(&p.Preparation, &p.Preparation); err != nil {
+		return nil, fmt.Errorf("flag --%w", err)
+	}
+	o, err := p.Options(pairs)
+	if err == nil {
+		o.Workers = workers
+	}
+	return o, err
 }
 
-func (p *preparation) define(fs *flags.Set) {
-	p.maxPhones = fs.Int("max_phones", 32, 2, "Most phones that one letter may stand for")
-	p.alignIterations = fs.Int("align_iterations", 32, 10, "Iterations of expectation maximization")
-	p.minCount = fs.Float("align_min_count", 1, "Labels of a letter with a smaller expected count are "+
-		"dropped, but for those without which a word could not be aligned")
-	p.minProb = fs.Float("align_min_prob", 0, "Labels of a letter with a smaller probability are never "+
-		"predicted; 0 is none up to 2000 words, .001 up to 20000 and .004 above")
-	p.window = fs.Int("window", 32, 3, "Letters to either side that features see, at most 5")
-	p.damping = fs.Float("damping", 0.6, "Value of a feature of n letters is this to the power n-1")
-	p.minFeature = fs.Int("min_count", 32, 1, "Features seen less often in training are left out")
-	p.maxEdges = fs.Int("max_edges", 32, 40000, "Edges of the loss machine of a word, above which its rarest "+
-		"labels leave its lattice; 0 is no limit")
+// identity spells the settings for checkpoints.
+func (p *preparation) identity() string {
+	return fmt.Sprintf("max_phones=%d align_iterations=%d align_min_count=%v align_min_prob=%v window=%d "+
+		"damping=%v min_count=%d max_edges=%d", p.MaxPhones, p.AlignIterations, learner.Amount(p.AlignMinCount),
+		p.AlignMinProb, p.Window, p.Damping, p.MinCount, max(p.MaxEdges, 0))
 }
 
 // problem reads the words that a command is to train on, and prepares them. The notes say
 // how they were read, and what was left out.
 func (p *preparation) problem(c *call, workers int) (problem *g2p.Problem, pairs []g2p.Pair,
 	notes []string, err error) {
-	opts, err := p.options(workers)
+	pairs, notes, err = c.lexicons(c.args)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	pairs, notes, err = c.lexicons(c.args)
+	opts, err := p.options(len(pairs), workers)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -79,36 +85,18 @@ func (p *preparation) problem(c *call, workers int) (problem *g2p.Problem, pairs
 			"and small letters for different ones; write all words in one case unless that is meant",
 			where, rare.Word, n, len(pairs))
 	}
-	const engine = 20000 // pairs that the engine aligns; its lattices of more take gigabytes
-	opts.Align.Direct = len(pairs) > engine
 	if problem, err = g2p.Prepare(c.ctx, pairs, opts); err != nil {
 		return nil, nil, nil, err
 	}
 	if n := problem.Stats; n.Unaligned > 0 {
 		notes = append(notes, fmt.Sprintf("%d of %d pairs were left out, with more than --max_phones %d phones "+
-			"a letter%s", n.Unaligned, n.Pairs, *p.maxPhones, g2p.ListLost(n.Lost)))
+			"a letter%s", n.Unaligned, n.Pairs, p.MaxPhones, g2p.ListLost(n.Lost)))
 	}
 	if n := problem.Stats; n.Irregular > 0 {
 		notes = append(notes, fmt.Sprintf("%d of %d words have letters that stand for phones rarer than "+
 			"--align_min_prob; these letters of these words are not learned from", n.Irregular, problem.Words()))
 	}
 	return problem, pairs, notes, nil
-}
-
-func (p *preparation) options(workers int) (*g2p.Options, error) {
-	if *p.maxPhones < 1 || *p.alignIterations < 1 || *p.window < 1 || *p.minFeature < 1 || *p.maxEdges < 0 ||
-		!(*p.damping > 0) {
-		return nil, errors.New("flags --max_phones, --align_iterations, --window and --min_count must be at " +
-			"least 1, --damping positive, --max_edges not negative")
-	}
-	o := &g2p.Options{Workers: workers, MaxEdges: int(*p.maxEdges),
-		Align: g2p.AlignOptions{MaxPhones: int(*p.maxPhones), Iterations: int(*p.alignIterations),
-			MinCount: amount(*p.minCount), MinProb: *p.minProb},
-		Features: g2p.FeatureOptions{Window: int(*p.window), Damping: *p.damping, MinCount: int(*p.minFeature)}}
-	if o.MaxEdges == 0 {
-		o.MaxEdges = -1
-	}
-	return o, nil
 }
 
 // pairs reads words with phones from files, which must have some.
@@ -238,12 +226,9 @@ Example:
 					if err != nil {
 						return nil, err
 					}
-					what := fmt.Sprintf("g2p objective=%s gamma=%v l2=%v beta=%v mix=%v max_phones=%d "+
-						"align_iterations=%d align_min_count=%v align_min_prob=%v window=%d damping=%v min_count=%d "+
-						"max_edges=%d words=%d weights=%d data=%s",
-						o.Kind, o.Gamma, o.L2, o.Beta, o.Mix, *p.maxPhones, *p.alignIterations, *p.minCount, *p.minProb,
-						*p.window, *p.damping, *p.minFeature, *p.maxEdges, problem.Words(),
-						problem.Stats.Trained, digestOf(pairs))
+					what := fmt.Sprintf("g2p objective=%s gamma=%v l2=%v beta=%v mix=%v %s words=%d weights=%d data=%s",
+						o.Kind, o.Gamma, o.L2, o.Beta, o.Mix, p.identity(), problem.Words(), problem.Stats.Trained,
+						digestOf(pairs))
 					if h != nil {
 						what += " resilient=" + h.Name()
 					}
@@ -272,13 +257,13 @@ Example:
 					}
 					if n.Restricted > 0 && r.Iterations == 0 {
 						return nil, fmt.Errorf("flag --max_edges: %d cut the lattices of %d of %d words, and left nothing "+
-							"to learn: the default is 40000", *p.maxEdges, n.Restricted, problem.Words())
+							"to learn: the default is 40000", p.MaxEdges, n.Restricted, problem.Words())
 					}
 					if 10*n.Restricted > problem.Words() {
 						c.Warn(c.prog, "--max_edges %d cut the lattices of %d of %d words: what was cut never competes",
-							*p.maxEdges, n.Restricted, problem.Words())
+							p.MaxEdges, n.Restricted, problem.Words())
 					}
-					return &fitted{result: r, write: m.Save, notes: notes,
+					return &fitted{result: r, write: m.Write, notes: notes,
 						details: map[string]any{"objective": o, "problem": problem.Stats}}, nil
 				})
 		}
@@ -296,7 +281,7 @@ func digestOf(pairs []g2p.Pair) string {
 
 // g2pModel reads a model file.
 func (c *call) g2pModel(name string) (*g2p.Model, error) {
-	m, _, err := load(c, name, "g2p train", g2p.Load)
+	m, _, err := load(c, name, "g2p train", g2p.Read)
 	return m, err
 }
 
@@ -502,10 +487,7 @@ Example:
 			if err := writeTable(c, r.WriteCSV); err != nil {
 				return err
 			}
-			if *asJSON {
-				return c.json(r)
-			}
-			return r.WriteTable(c.Out)
+			return c.report(*asJSON, r, r.WriteTable)
 		}
 	},
 }

@@ -85,7 +85,7 @@ Example:
 				return err
 			}
 			o.Decode = *d
-			prepare, err := p.options(o.Workers)
+			prepare, err := p.options(0, o.Workers)
 			if err != nil {
 				return err
 			}

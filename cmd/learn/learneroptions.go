@@ -18,6 +18,19 @@ func learnerFlags(fs *flags.Set, fresh func() any) func() any {
 	return func() any { return o }
 }
 
+// overwrite sets those options of the struct that o points to whose flags are given.
+func overwrite(fs *flags.Set, o any) error {
+	for _, p := range learner.Options(o) {
+		if !fs.Given(p.Name) {
+			continue
+		}
+		if err := p.Set(fs.Value(p.Name)); err != nil {
+			return fmt.Errorf("flag --%w", err)
+		}
+	}
+	return nil
+}
+
 // optionNames lists the options of a learner.
 func optionNames(fresh func() any) []string {
 	var names []string

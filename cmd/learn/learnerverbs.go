@@ -351,12 +351,10 @@ Example:
 				"l2=0.1,1,10. A value with commas of its own is written with + between")
 			versus := fs.String("versus", "", "Other learners, separated by semicolons, each with its own grid "+
 				"behind the name")
-			folds := fs.Int("folds", 32, 5, "Folds")
-			repeats := fs.Int("repeats", 32, 1, "Repetitions, each with another shuffle")
-			inner := fs.Int("inner_folds", 32, 5, "Folds of the training part on which settings are chosen")
+			var parts foldFlags
+			parts.define(fs, 5)
 			file := fs.String("trials", "", "File with trials and inner folds, in place of --folds")
 			choose := fs.String("choose", "", "Figure that settings are chosen by; error or RMSE when not given")
-			seed := fs.Uint("fold_seed", 1, "Seed of the folds")
 			table := fs.String("table", "", "File for the figures of every trial, as CSV")
 			var log fitLog[evaluate.Fitted]
 			log.define(fs)
@@ -366,8 +364,8 @@ Example:
 					append(places("the table", *table), place{"the checkpoint", *log.name})); err != nil {
 					return err
 				}
-				if *folds < 2 || *inner < 2 || *repeats < 1 {
-					return errors.New("flags --folds and --inner_folds must be at least 2, --repeats at least 1")
+				if _, _, _, err := parts.numbers(false); err != nil {
+					return err
 				}
 				workers, err := k.workers()
 				if err != nil {
@@ -412,10 +410,11 @@ Example:
 				}
 				choice := slices.ContainsFunc(plan.Contestants,
 					func(c evaluate.Contestant) bool { return len(c.Grid) > 1 })
-				if !choice {
-					*inner = 0
+				folds, inner, repeats, err := parts.numbers(choice)
+				if err != nil {
+					return err
 				}
-				if plan.Trials, err = k.trials(x, *file, int(*folds), int(*inner), int(*repeats), *seed); err != nil {
+				if plan.Trials, err = k.trials(x, *file, folds, inner, repeats, *parts.seed); err != nil {
 					return err
 				}
 				r, err := logged(c, &log, "learner cv fits 1", k.fingerprint(x)+" "+strings.Join(measures, ","),
@@ -507,17 +506,7 @@ func writeComparison(w io.Writer, r *evaluate.Report, size string) error {
 		"learner, two-tailed. The last column is not nested: its setting was chosen on the test parts.\n", size,
 		r.Trials, r.Measures[0])
 	for _, s := range r.Standings {
-		fmt.Fprintf(w, "%s chose", s.Name)
-		counts, order := map[string]int{}, []string{}
-		for _, name := range s.Chosen {
-			if counts[name]++; counts[name] == 1 {
-				order = append(order, name)
-			}
-		}
-		for i, name := range order {
-			fmt.Fprintf(w, "%s %s (%d)", strings.Repeat(",", min(i, 1)), name, counts[name])
-		}
-		fmt.Fprintln(w)
+		fmt.Fprintf(w, "%s chose %s\n", s.Name, tally(s.Chosen))
 	}
 	return nil
 }

@@ -45,7 +45,7 @@ Example:
 		f.define(fs, "the largest loss of a source")
 		picture := fs.String("plot", "", "File for a picture of the losses of the sources by round, as SVG")
 		return func(c *call) error {
-			if err := f.check(places("the data", c.arg(0), *f.valid, *unlabelled),
+			if err := f.check(c, places("the data", c.arg(0), *f.valid, *unlabelled),
 				place{"the picture", *picture}); err != nil {
 				return err
 			}
@@ -114,7 +114,7 @@ type multiReport struct {
 // multi trains MULTIBOOST, with all its files.
 func (f *roundFlags) multi(c *call, o *multi.Options, x *table.Table, d *boost.Data, picture string) error {
 	var err error
-	if o.Resume, err = earlier(f, multi.ReadCheckpoint); err != nil {
+	if o.Resume, err = earlier(&f.runFlags, multi.ReadCheckpoint); err != nil {
 		return err
 	}
 	total := o.Rounds
@@ -147,7 +147,7 @@ func (f *roundFlags) multi(c *call, o *multi.Options, x *table.Table, d *boost.D
 	}
 	r.bar.Set(0, total, "domain classifier")
 	m, err := multi.Train(d, o)
-	if err := r.end(err, func(w io.Writer) error { return m.Save(w) }); err != nil {
+	if err := r.end(err, func(w io.Writer) error { return m.Write(w) }); err != nil {
 		return err
 	}
 	if picture != "" {
@@ -164,7 +164,7 @@ func (f *roundFlags) multi(c *call, o *multi.Options, x *table.Table, d *boost.D
 
 func (run *rounds) multiReport(o *multi.Options, x *table.Table, d *boost.Data, m *multi.Model,
 	seconds float64) error {
-	c := run.c
+	c := run.call
 	r := multiReport{Model: run.out.Name(), Loss: m.Loss.Name(), Rows: m.Rows, Sources: m.Sources,
 		Columns: len(x.Columns), Rounds: m.Trained, Terms: m.Terms(), MeanQ: m.MeanQ, QLogLoss: m.QLogLoss,
 		QLambda: m.QLambda, Warnings: m.Warnings, Seconds: seconds}
@@ -180,10 +180,10 @@ func (run *rounds) multiReport(o *multi.Options, x *table.Table, d *boost.Data, 
 			return err
 		}
 	}
-	if *run.json {
+	if *run.asJSON {
 		return c.json(r)
 	}
-	w := run.report()
+	w := run.people()
 	fmt.Fprintf(w, "multiboost: %d rows of %d sources, %d columns; %d rounds, %d terms, %.1f s\n", d.Rows(),
 		len(r.Sources), r.Columns, r.Rounds, r.Terms, r.Seconds)
 	fmt.Fprintf(w, "training: %s\n", r.Training.text(r.Sources))

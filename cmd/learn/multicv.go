@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -38,11 +37,9 @@ Example:
 		apply := multiSettings(fs)
 		grid := fs.String("grid", "", "Settings to choose from: flags with their values, such as mu=2,5,20 "+
 			"q_lambda=0.001,0.01")
-		folds := fs.Int("folds", 32, 5, "Folds")
-		repeats := fs.Int("repeats", 32, 1, "Repetitions, each with another shuffle")
-		inner := fs.Int("inner_folds", 32, 3, "Folds of the training rows on which settings are chosen")
+		var parts foldFlags
+		parts.define(fs, 3)
 		rule := fs.Enum("choose", "agnostic", []string{"agnostic", "uniform"}, "Error that settings are chosen by")
-		foldSeed := fs.Uint("fold_seed", 1, "Seed of the folds")
 		picture := fs.String("plot", "", "File for a picture of the errors, as SVG")
 		var log fitLog[multi.CVFit]
 		log.define(fs)
@@ -70,14 +67,11 @@ Example:
 			if _, err := multi.NewData(x, boost.Exponential{}); err != nil {
 				return err
 			}
-			if *folds < 2 || *inner < 2 || *repeats < 1 {
-				return errors.New("flags --folds and --inner_folds must be at least 2, --repeats at least 1")
+			folds, inner, repeats, err := parts.numbers(len(entries) > 1)
+			if err != nil {
+				return err
 			}
-			n := int(*inner)
-			if len(entries) == 1 {
-				n = 0
-			}
-			trials, err := x.Stratified(int(*folds), n, int(*repeats), *foldSeed)
+			trials, err := x.Stratified(folds, inner, repeats, *parts.seed)
 			if err != nil {
 				return err
 			}
@@ -180,19 +174,4 @@ func writeMultiCV(w io.Writer, r *multi.CVReport) error {
 		"thesis' test), and the corrected resampled one, two-tailed, which accounts for overlap; - is "+
 		"undefined. multiboost chose %s\n", r.Rows, r.Trials, tally(r.Models[0].Chosen))
 	return err
-}
-
-// tally counts equal names, in order of appearance.
-func tally(names []string) string {
-	counts, order := map[string]int{}, []string{}
-	for _, s := range names {
-		if counts[s] == 0 {
-			order = append(order, s)
-		}
-		counts[s]++
-	}
-	for i, s := range order {
-		order[i] = fmt.Sprintf("%s (%d)", s, counts[s])
-	}
-	return strings.Join(order, ", ")
 }

@@ -1,19 +1,15 @@
 package main
 
 import (
-	"bufio"
-	"encoding/csv"
-	"errors"
 	"fmt"
 	"io"
 	"math"
-	"strconv"
 	"strings"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/learn/boost"
 	"github.com/tropica-fst/tropica/learn/boost/multi"
-	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/learner"
 	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
@@ -114,48 +110,18 @@ Example:
 			if err := c.ctx.Err(); err != nil {
 				return &stopped{"nothing was written"}
 			}
-			return c.Output(*to, func(w io.Writer) error { return writeMulti(w, m, x, f, q, *what) })
+			k, form := &tableKind{what: what}, m.Table()
+			p := &learner.Scores{Outputs: 1, Score: f}
+			if *what == "sources" { // which are written as probabilities of classes are
+				k.what, form.Classes, p.Probability = new("probabilities"), m.Sources, q
+			} else {
+				for _, v := range m.Probabilities(f) {
+					p.Probability = append(p.Probability, 1-v, v)
+				}
+			}
+			return c.Output(*to, func(w io.Writer) error { return k.write(w, form, x, p) })
 		}
 	},
-}
-
-// writeMulti writes a header and a line for each row.
-func writeMulti(w io.Writer, m *multi.Model, x *table.Table, f, q []float64, what string) error {
-	b := bufio.NewWriterSize(w, 1<<16)
-	out := csv.NewWriter(b)
-	g := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-	header := map[string][]string{"classes": {"class", "probability"}, "probabilities": m.Schema.Classes,
-		"scores": {"score"}, "sources": m.Sources}[what]
-	names, named := idColumns(x)
-	if err := out.Write(append(names, header...)); err != nil {
-		return err
-	}
-	p := m.Probabilities(f)
-	k := m.Domains()
-	for i, score := range f {
-		row := named(i)
-		switch what {
-		case "scores":
-			row = append(row, g(score))
-		case "sources":
-			for _, v := range q[i*k : i*k+k] {
-				row = append(row, g(v))
-			}
-		case "probabilities":
-			row = append(row, g(1-p[i]), g(p[i]))
-		default:
-			if score > 0 {
-				row = append(row, m.Schema.Classes[1], g(p[i]))
-			} else {
-				row = append(row, m.Schema.Classes[0], g(1-p[i]))
-			}
-		}
-		if err := out.Write(row); err != nil {
-			return err
-		}
-	}
-	out.Flush()
-	return errors.Join(out.Error(), b.Flush())
 }
 
 var multiEval = &command{

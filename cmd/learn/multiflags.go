@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"strings"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/cmd/internal/options"
 	"github.com/tropica-fst/tropica/learn/boost"
 	"github.com/tropica-fst/tropica/learn/boost/multi"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
@@ -97,7 +97,7 @@ func (t *multiTable) likeMulti(c *call, name string, like *table.Table, labelled
 
 // multiModel reads a model.
 func (c *call) multiModel(name string) (*multi.Model, error) {
-	m, _, err := load(c, name, "multiboost train", multi.Load)
+	m, _, err := load(c, name, "multiboost train", multi.Read)
 	return m, err
 }
 
@@ -132,61 +132,18 @@ func multiSettings(fs *flags.Set) func(o *multi.Options) error {
 	preset := fs.Enum("preset", "default", []string{"default", "equal", "thesis"},
 		"Setting that the other flags change: default; equal, which adds one term a round; thesis, the literal "+
 			"algorithm of figure 4.1, which can stall")
-	objective := fs.Enum("objective", "softmax", []string{"softmax", "max", "sum", "skew"},
-		"How the losses of the domains are made one number")
+	options.Define(fs, &multi.Options{})
+	options.Define(fs, &multi.QOptions{})
 	loss := fs.Enum("loss", "exponential", []string{"exponential", "logistic", "logistic2"},
 		"Loss; logistic2 is in base 2")
-	rounds := fs.Int("rounds", 32, 100, "Rounds T")
-	mu := fs.Float("mu", 5, "mu of softmax, divided by the largest loss in each round: 2 to 5 when the mean "+
-		"error matters, 20 when only the worst source does")
-	fixedMu := fs.Bool("fixed_mu", false, "mu is not divided by the largest loss")
-	beta := fs.Float("beta", 0, "What the adversary of skew pays for weight on small sources")
-	low := fs.String("low", "", "Least share of each source in the target mixture, separated by commas, in "+
-		"the sources' order")
-	high := fs.String("high", "", "Largest share of each source in the target mixture")
-	vertices := fs.String("vertices", "", "Target mixtures, whose hull is the target set: shares separated "+
-		"by commas, mixtures by semicolons")
-	directions := fs.Enum("directions", "pooled", []string{"pooled", "own"},
-		"Rows that a source's base predictors are trained on: all, or its own")
-	slots := fs.Enum("slots", "shared", []string{"shared", "domain"},
-		"One slot a source, and perhaps one that they share")
-	round := fs.Enum("round", "block", []string{"block", "greedy"}, "A round adds a term in every slot, or one")
-	scoring := fs.Enum("score", "newton", []string{"newton", "derivative", "decrease"},
-		"Order of the slots in a round")
-	factor := fs.Float("domain_factor", 1, "Multiplies the scores of the sources' slots against the shared "+
-		"one (0.3 suits greedy rounds)")
-	step := fs.Enum("step", "line", []string{"line", "closed", "bound", "sqrt"},
-		"Length of steps: line search, the closed form of the own source, the bound of lemma 4.3, C/sqrt(t)")
-	stepC := fs.Float("step_c", 0.3, "C of --step=sqrt")
-	etaMax := fs.Float("eta_max", 10, "Longest step")
-	l1 := fs.Float("l1", 0, "c of the penalty c/sqrt(m_k) times the sum of weights, in each source's loss")
-	literal := fs.Bool("literal", false, "Let --objective=max stall, as the thesis' algorithm does")
-	best := fs.Bool("best", false, "Keep the rounds up to the least maximum of the losses")
+	target := targetFlags(fs)
 	splits := fs.String("splits", "1", "Internal nodes of base trees; 1 is stumps. Several numbers are "+
 		"families; each slot takes the best in every round; their --l1 grows with their complexity")
 	bins := fs.Int("bins", 32, 0, "Bins of a histogram for trees; 0 searches all thresholds")
 	q := fs.Enum("q", "logistic", []string{"logistic", "uniform"},
 		"Domain classifier Q(k|x): logistic regression, or 1/p")
-	qLambda := fs.Float("q_lambda", 0.001, "L2 penalty of the logistic regression")
-	qChoose := fs.String("q_choose", "", "Penalties, separated by commas; the one with the least held-out "+
-		"log loss is taken")
-	qPrior := fs.Enum("q_prior", "balanced", []string{"balanced", "empirical"},
-		"Weight of the sources in Q: the same, or by their rows")
-	qFolds := fs.Int("q_folds", 32, 5, "Folds to cross-fit Q; 1 is none")
-	qOnly := fs.Bool("q_unlabelled_only", false, "Train Q on --unlabelled alone: it is then independent of "+
-		"the labelled rows, as the bounds want")
-	qTemperature := fs.Float("q_temperature", 1, "Scores of Q are divided by it")
-	qCalibrate := fs.Bool("q_calibrate", false, "Choose the temperature on held-out rows")
-	qFloor := fs.Float("q_floor", 1e-6, "Least Q of any source")
-	qIterations := fs.Int("q_iterations", 32, 60, "Most iterations of L-BFGS for Q")
-	seed := fs.Uint("seed", 0, "Seed of Q's folds")
 	return func(o *multi.Options) error {
-		if err := within(fs, counted("rounds", rounds, 1, math.MaxInt32), positive("mu", mu),
-			notNegative("beta", beta), positive("domain_factor", factor), positive("step_c", stepC),
-			positive("eta_max", etaMax), notNegative("l1", l1), counted("bins", bins, 0, 255),
-			positive("q_lambda", qLambda), counted("q_folds", qFolds, 1, 1000),
-			positive("q_temperature", qTemperature), span{flag: "q_floor", value: *qFloor, most: 1},
-			counted("q_iterations", qIterations, 1, math.MaxInt32)); err != nil {
+		if err := within(fs, counted("bins", bins, 0, 255)); err != nil {
 			return err
 		}
 		if fs.Given("preset") {
@@ -197,42 +154,11 @@ func multiSettings(fs *flags.Set) func(o *multi.Options) error {
 				*o = *multi.Thesis(multi.Closed)
 			}
 		}
-		plain := func(zero string) func(string) string {
-			return func(v string) string {
-				if v == zero {
-					return ""
-				}
-				return v
+		for _, to := range []any{o, &o.QOptions} {
+			if err := overwrite(fs, to); err != nil {
+				return err
 			}
 		}
-		set(fs, "objective", &o.Objective, objective, named)
-		set(fs, "rounds", &o.Rounds, rounds, asInt)
-		set(fs, "mu", &o.Mu, mu, same)
-		set(fs, "fixed_mu", &o.FixedMu, fixedMu, same)
-		set(fs, "beta", &o.Beta, beta, same)
-		set(fs, "directions", &o.Directions, directions,
-			func(v string) multi.Directions { return multi.Directions(plain("pooled")(v)) })
-		set(fs, "slots", &o.Slots, slots, func(v string) multi.Slots { return multi.Slots(plain("shared")(v)) })
-		set(fs, "round", &o.Round, round,
-			func(v string) multi.RoundKind { return multi.RoundKind(plain("block")(v)) })
-		set(fs, "score", &o.Score, scoring, func(v string) multi.Score { return multi.Score(plain("newton")(v)) })
-		set(fs, "domain_factor", &o.DomainFactor, factor, same)
-		set(fs, "step", &o.Step, step, func(v string) multi.Step { return multi.Step(plain("line")(v)) })
-		set(fs, "step_c", &o.StepC, stepC, same)
-		set(fs, "eta_max", &o.EtaMax, etaMax, same)
-		set(fs, "l1", &o.L1, l1, same)
-		set(fs, "literal", &o.Literal, literal, same)
-		set(fs, "best", &o.Best, best, same)
-		set(fs, "q_lambda", &o.QOptions.Lambda, qLambda, same)
-		set(fs, "q_prior", &o.QOptions.Prior, qPrior,
-			func(v string) multi.Prior { return multi.Prior(plain("balanced")(v)) })
-		set(fs, "q_folds", &o.QOptions.Folds, qFolds, asInt)
-		set(fs, "q_unlabelled_only", &o.QOptions.OnlyUnlabelled, qOnly, same)
-		set(fs, "q_temperature", &o.QOptions.Temperature, qTemperature, same)
-		set(fs, "q_calibrate", &o.QOptions.Calibrate, qCalibrate, same)
-		set(fs, "q_floor", &o.QOptions.Floor, qFloor, negated)
-		set(fs, "q_iterations", &o.QOptions.Iterations, qIterations, asInt)
-		set(fs, "seed", &o.QOptions.Seed, seed, same)
 		if err := idleMulti(fs, o); err != nil {
 			return err
 		}
@@ -242,20 +168,12 @@ func multiSettings(fs *flags.Set) func(o *multi.Options) error {
 				return err
 			}
 		}
-		for _, f := range []struct {
-			name, value string
-			to          *[]float64
-		}{{"low", *low, &o.Target.Lo}, {"high", *high, &o.Target.Hi}, {"q_choose", *qChoose, &o.QOptions.Choose}} {
-			if f.value != "" {
-				if *f.to, err = numbers(f.name, f.value); err != nil {
-					return err
-				}
-			}
-		}
-		if *vertices != "" {
-			if o.Target.Vertices, err = points("vertices", *vertices); err != nil {
+		if fs.Given("low") || fs.Given("high") || fs.Given("vertices") {
+			set, err := target()
+			if err != nil {
 				return err
 			}
+			o.Target = *set
 		}
 		sizes, err := integers("splits", *splits)
 		if err != nil {

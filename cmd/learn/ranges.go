@@ -22,16 +22,6 @@ func counted(flag string, v *int64, least, most float64) span {
 	return span{flag: flag, value: float64(*v), least: least, most: most}
 }
 
-// notNegative is a flag of finite numbers from 0.
-func notNegative(flag string, v *float64) span {
-	return span{flag: flag, value: *v, most: math.Inf(1)}
-}
-
-// positive is a flag of finite numbers above 0.
-func positive(flag string, v *float64) span {
-	return span{flag: flag, value: *v, most: math.Inf(1), above: true}
-}
-
 // share is a flag of numbers above 0 and at most 1.
 func share(flag string, v *float64) span { return span{flag: flag, value: *v, most: 1, above: true} }
 

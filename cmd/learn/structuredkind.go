@@ -88,8 +88,7 @@ func (k *outputsKind) workers() (int, error) { return k.goroutines() }
 
 func (k *outputsKind) options() (*table.Options, error) {
 	o := &table.Options{Categorical: list(*k.categorical), Drop: list(*k.drop), NoHeader: *k.noHeader,
-		Format: map[string]table.Format{"auto": table.Auto, "csv": table.CSV, "tsv": table.TSV,
-			"libsvm": table.LibSVM, "idx": table.IDX}[*k.format]}
+		Format: table.Format(tables.Auto(*k.format))}
 	if err := k.reading(o); err != nil {
 		return nil, err
 	}

@@ -200,6 +200,8 @@ func (c *call) present(sets []experiment.Set, named bool, folder string) ([]expe
 	return out, nil
 }
 
+func setName(s experiment.Set) string { return s.Name }
+
 // ranges reads numbers and ranges such as 0-4,7; "" is nil.
 func ranges(name, value string) ([]int, error) {
 	var out []int

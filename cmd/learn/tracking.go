@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/cmd/internal/options"
 	"github.com/tropica-fst/tropica/cmd/internal/plot"
-	"github.com/tropica-fst/tropica/learn/learner"
 	"github.com/tropica-fst/tropica/learn/tracking"
 )
 
@@ -42,7 +42,7 @@ Example:
 	setup: func(fs *flags.Set) func(*call) error {
 		preset := fs.Enum("preset", "default", []string{"default", "clean", "hard", "shifted"},
 			"Settings that flags change further")
-		given := learnerFlags(fs, func() any { return &tracking.Simulation{} })
+		options.Define(fs, &tracking.Simulation{})
 		movies := fs.Int("movies", 32, 1, "Movies, with seeds one after the other")
 		seed := fs.Uint("seed", 1, "Seed of the first movie")
 		truth := fs.String("truth", "", "File for the true events")
@@ -54,16 +54,8 @@ Example:
 				return fmt.Errorf("flag --movies: %d is not between 1 and 100000", *movies)
 			}
 			o := tracking.Presets[*preset]
-			for _, p := range learner.Options(given()) {
-				if c.flags.Given(p.Name) {
-					for _, q := range learner.Options(&o) {
-						if q.Name == p.Name {
-							if err := q.Set(c.flags.Value(p.Name)); err != nil {
-								return err
-							}
-						}
-					}
-				}
+			if err := overwrite(c.flags, &o); err != nil {
+				return err
 			}
 			var list []*tracking.Movie
 			var events []*tracking.Prediction

@@ -10,9 +10,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
-	"github.com/tropica-fst/tropica/cmd/internal/output"
 	"github.com/tropica-fst/tropica/cmd/internal/progress"
 	"github.com/tropica-fst/tropica/learn/optim"
 	"github.com/tropica-fst/tropica/learn/resilient/network"
@@ -21,27 +19,17 @@ import (
 
 // training holds the flags of every command that fits one model.
 type training struct {
-	model, checkpoint, csv *string
-	resume, json           *bool
-	every, iterations      *int64
-	relative               *float64
-	workers                func() (int, error)
+	runFlags
+	iterations *int64
+	relative   *float64
+	workers    func() (int, error)
 }
 
 // define defines them. Without a relative improvement to stop at there is no flag for one.
 func (t *training) define(fs *flags.Set, iterations int, relative float64) {
-	t.model = fs.String("model", "", "File for the model; needed")
-	t.checkpoint = fs.String("checkpoint", "", "File for the optimiser's state, written while it runs. "+
-		"Without it, the state is written when the run is interrupted, to the model's name with .checkpoint. A "+
-		"killed run leaves the last state written here, whole, and unfinished files beside its outputs, named "+
-		"FILE.tropica0.tmp, which are removed when FILE is written again")
-	t.every = fs.Int("checkpoint_every", 32, 10, "Iterations between checkpoints")
-	t.resume = fs.Bool("resume", false, "Go on from the checkpoint; the data must be as they were, and all "+
+	t.runFlags.define(fs, "iteration", "the data must be as they were, and all "+
 		"flags that say what is learnt and how. Others may differ: outputs, workers, when to stop, and for "+
 		"L-BFGS, whose history starts afresh, --memory")
-	t.csv = fs.String("csv", "", "File for the history of the run: a line for each iteration. With --resume "+
-		"it goes on where the checkpoint was written")
-	t.json = fs.Bool("json", false, "Report as JSON")
 	t.iterations = fs.Int("iterations", 32, int64(iterations),
 		"Most iterations (passes, for stochastic solvers)")
 	if t.relative = new(float64); relative != 0 {
@@ -98,19 +86,42 @@ func (t *training) run(c *call, name string, inputs []place,
 	if err != nil {
 		return err
 	}
-	r := &trainingRun{training: t, call: c, name: name, path: t.checkpointPath()}
-	defer r.abort()
-	if err := r.open(inputs); err != nil {
+	if err := apart(inputs, t.outputs()); err != nil {
 		return err
 	}
+	control := run.Control{Ctx: c.ctx, CheckpointEvery: int(*t.every)}
+	control.Stop = run.Stop{Iterations: int(*t.iterations), Relative: *t.relative}
+	if control.Stop.Relative == 0 {
+		control.Stop.Relative = -1 // asked for: never
+	}
+	if control.Resume, err = earlier(&t.runFlags, run.ReadCheckpoint); err != nil {
+		return err
+	}
+	files, err := t.open(c)
+	if err != nil {
+		return err
+	}
+	defer files.abort()
+	r := &trainingRun{runFiles: files, name: name}
+	if t.state() != "" {
+		control.Checkpoint = r.save
+	}
+	recorders := []run.Recorder{run.RecorderFunc(r.note)}
+	if r.hist != nil {
+		record, err := r.history()
+		if err != nil {
+			return err
+		}
+		recorders = append(recorders, record)
+	}
 	bar := progress.Start(c.Err, name)
-	r.control.Recorder = run.Recorders(append(r.recorders, bar.Training(name, r.control.Stop))...)
-	r.control.Live = bar.Within(name)
-	f, err := fit(workers, r.control)
+	control.Recorder = run.Recorders(append(recorders, bar.Training(name, control.Stop))...)
+	control.Live = bar.Within(name)
+	f, err := fit(workers, control)
 	bar.Stop()
 	switch {
 	case err != nil && c.ctx.Err() != nil:
-		return r.interrupted()
+		return r.stopped()
 	case err != nil:
 		return r.failed(err)
 	}
@@ -119,85 +130,26 @@ func (t *training) run(c *call, name string, inputs []place,
 
 // check refuses flags that contradict each other, and returns the number of workers.
 func (t *training) check(c *call) (workers int, err error) {
-	if *t.model == "" {
-		return 0, errors.New("flag --model is needed: the file for the model")
+	if err := t.runFlags.check(c); err != nil {
+		return 0, err
 	}
-	if cli.IsStandard(*t.model) && (*t.json || *t.csv == "-") {
-		return 0, errors.New("flag --model: standard output cannot hold the model and a report; name a file")
-	}
-	if *t.iterations < 1 || *t.every < 1 {
-		return 0, errors.New("flags --iterations and --checkpoint_every must be at least 1")
+	if *t.iterations < 1 {
+		return 0, errors.New("flag --iterations must be at least 1")
 	}
 	if math.IsInf(*t.relative, 0) {
 		return 0, errors.New("flag --stop must be finite")
 	}
-	if *t.checkpoint == "" {
-		if err := c.idle("without --checkpoint, the state is written when the run is interrupted",
-			"checkpoint_every"); err != nil {
-			return 0, err
-		}
-	}
 	return t.workers()
-}
-
-// checkpointPath returns the file for the state; "" is none.
-func (t *training) checkpointPath() string {
-	if *t.checkpoint == "" && !cli.IsStandard(*t.model) {
-		return *t.model + ".checkpoint"
-	}
-	return *t.checkpoint
 }
 
 // trainingRun is a run of training: its files, and how far it has come.
 type trainingRun struct {
-	*training
-	*call
-	name      string
-	path      string // of the checkpoint
-	control   run.Control
-	recorders []run.Recorder
-
-	model, history *output.File // history: nil without --csv
-	rows           bytes.Buffer // of a history that appears whole
-	before         []byte       // the history of the run that goes on
-
+	*runFiles
+	name     string
 	last     run.Row
 	recorded bool    // last is one
 	spent    float64 // seconds of the stages before last's, whose clocks are their own
-	saved    bool    // a checkpoint was written
 	afresh   string  // what a resumed run does not go on with
-}
-
-// open reads the checkpoint, sets control, and opens the files.
-func (r *trainingRun) open(inputs []place) error {
-	outputs := []place{{"the model", *r.training.model}, {"the history", *r.csv}, {"the checkpoint", r.path}}
-	if err := apart(inputs, outputs); err != nil {
-		return err
-	}
-	r.control = run.Control{Ctx: r.ctx, CheckpointEvery: int(*r.every)}
-	r.control.Stop = run.Stop{Iterations: int(*r.iterations), Relative: *r.relative}
-	if r.control.Stop.Relative == 0 {
-		r.control.Stop.Relative = -1 // asked for: never
-	}
-	var err error
-	if *r.resume {
-		if r.control.Resume, err = readCheckpoint(r.path); err != nil {
-			return err
-		}
-	}
-	if r.path != "" {
-		r.control.Checkpoint = r.save
-	}
-	// Both files are opened before hours of work: a name that cannot be written
-	// should say so now.
-	if r.model, err = output.Create(*r.training.model, r.Out); err != nil {
-		return err
-	}
-	r.recorders = append(r.recorders, run.RecorderFunc(r.note))
-	if *r.csv == "" {
-		return nil
-	}
-	return r.openHistory()
 }
 
 // note keeps the last row, and the time of the stages before it.
@@ -209,103 +161,49 @@ func (r *trainingRun) note(row run.Row) error {
 	return nil
 }
 
-func (r *trainingRun) openHistory() error {
-	var err error
-	if r.history, err = output.Create(*r.csv, r.Out); err != nil {
-		return err
-	}
-	var w io.Writer = r.history
+// history returns what records the rows in their file, behind those of the run that goes on.
+func (r *trainingRun) history() (run.Recorder, error) {
 	var earlier io.Reader
-	if r.history.Whole() {
-		w = &r.rows
-		if *r.resume {
-			if r.before, err = os.ReadFile(*r.csv); err != nil && !os.IsNotExist(err) {
-				return fmt.Errorf("flag --csv: the history to go on with: %w", err)
-			}
-			earlier = bytes.NewReader(r.before)
+	if *r.resume && r.hist.Whole() {
+		before, err := os.ReadFile(*r.csv)
+		if err != nil && !os.IsNotExist(err) {
+			return nil, fmt.Errorf("flag --csv: the history to go on with: %w", err)
 		}
+		earlier = bytes.NewReader(before)
 	}
-	record := progress.CSV(w, earlier)
-	r.recorders = append(r.recorders, run.RecorderFunc(func(row run.Row) error {
+	record := progress.CSV(r.lines(), earlier)
+	return run.RecorderFunc(func(row run.Row) error {
 		if err := record.Record(row); err != nil {
 			return fmt.Errorf("flag --csv: %s: %w", *r.csv, err)
 		}
 		return nil
-	}))
-	return nil
+	}), nil
 }
 
-// abort takes away what was not committed.
-func (r *trainingRun) abort() {
-	for _, f := range []*output.File{r.model, r.history} {
-		if f != nil {
-			f.Abort()
-		}
-	}
-}
-
-// save writes a checkpoint: at intervals where one was asked for by name, else when the
-// run is interrupted.
+// save writes a checkpoint.
 func (r *trainingRun) save(k *run.Checkpoint) error {
-	if *r.checkpoint == "" && r.ctx.Err() == nil {
-		return nil
-	}
-	if r.history != nil && r.history.Whole() { // what is killed later still has the rows that led here
-		if err := r.Output(*r.csv,
-			func(w io.Writer) error { _, err := w.Write(r.rows.Bytes()); return err }); err != nil {
-			return err
-		}
-	}
-	if err := r.Output(r.path, k.Write); err != nil {
-		return err
-	}
-	r.saved = true
 	if len(k.Arrays) == 0 {
 		r.afresh = " (L-BFGS goes on from the point it had reached, with a new history)"
 	}
-	return nil
+	return r.keep(k.Write)
 }
 
-// commit makes the history appear.
-func (r *trainingRun) commit() error {
-	if r.history == nil {
-		return nil
+// stopped returns the error of a run that an interrupt ended.
+func (r *trainingRun) stopped() error {
+	none := "no iteration was finished, and nothing written"
+	if r.last.Iteration > 0 { // behind the last iteration, or with nowhere to keep it
+		none = "no model was written, and no state was kept; --checkpoint FILE keeps it while iterations run"
 	}
-	if r.history.Whole() {
-		if r.rows.Len() == 0 {
-			r.rows.Write(r.before) // the run that was to go on had ended: its history stands
-		}
-		r.history.Write(r.rows.Bytes()) // Commit has its error
-	}
-	return r.history.Commit()
-}
-
-// interrupted returns the error of a run that an interrupt ended. What was recorded is of
-// use, the model of an unfinished run is not.
-func (r *trainingRun) interrupted() error {
-	if r.last.Evaluations > 0 {
-		if err := r.commit(); err != nil {
-			return errors.Join(&stopped{"no model was written"}, err)
-		}
-	}
-	if !r.saved && r.last.Iteration > 0 { // behind the last iteration, or with nowhere to keep it
-		return &stopped{"no model was written, and no state was kept; --checkpoint FILE keeps it while " +
-			"iterations run"}
-	}
-	if !r.saved {
-		return &stopped{"no iteration was finished, and nothing written"}
-	}
-	return &stopped{fmt.Sprintf("no model was written; the state is in %s. To go on%s, give the same command "+
-		"with --resume%s", r.path, r.afresh, r.resumeFlag(r.path))}
+	return r.interrupted(r.last.Evaluations > 0, none, r.afresh)
 }
 
 // failed returns the error of a run without a model. What led to a failure is what one then
 // wants to see: the rows stay.
 func (r *trainingRun) failed(err error) error {
-	if !r.recorded || r.history == nil {
+	if !r.recorded || r.hist == nil {
 		return err
 	}
-	whole := r.history.Whole()
+	whole := r.hist.Whole()
 	if e := r.commit(); e != nil {
 		return errors.Join(err, e)
 	}
@@ -318,7 +216,7 @@ func (r *trainingRun) failed(err error) error {
 // finish writes the model and the report.
 func (r *trainingRun) finish(f *fitted) error {
 	result := f.result
-	report := fitReport{Model: r.model.Name(), Objective: result.F, GradNorm: result.GradNorm,
+	report := fitReport{Model: r.out.Name(), Objective: result.F, GradNorm: result.GradNorm,
 		Iterations: result.Iterations, Evaluations: result.Evaluations, Reason: result.Reason,
 		Converged: result.Converged(), Seconds: r.spent + r.last.Seconds, Note: result.Note, Details: f.details}
 	if first := result.First; first != nil {
@@ -326,31 +224,21 @@ func (r *trainingRun) finish(f *fitted) error {
 	}
 	// No file appears before it is known that its report can be given.
 	var encoded bytes.Buffer
-	if *r.training.json {
+	if *r.asJSON {
 		if err := encodeJSON(&encoded, report); err != nil {
 			return r.failed(err)
 		}
 	}
-	if err := f.write(r.model); err != nil {
+	if err := f.write(r.out); err != nil {
 		return r.failed(err)
 	}
-	if err := r.commit(); err != nil {
+	if err := r.place(); err != nil {
 		return err
 	}
-	if err := r.model.Commit(); err != nil {
-		return err
-	}
-	if *r.checkpoint == "" && *r.resume {
-		os.Remove(r.path) // it served its purpose, and was not asked for by name
-	}
-	if *r.training.json {
+	if *r.asJSON {
 		return r.Output("", func(w io.Writer) error { _, err := w.Write(encoded.Bytes()); return err })
 	}
-	w := r.Out
-	if cli.IsStandard(*r.training.model) {
-		w = r.Err // standard output has the model
-	}
-	report.print(w, r.name, f.notes)
+	report.print(r.people(), r.name, f.notes)
 	return nil
 }
 
@@ -384,21 +272,14 @@ func (r *fitReport) print(w io.Writer, name string, notes []string) {
 	fmt.Fprintf(w, "model: %s\n", r.Model)
 }
 
-func (t *training) resumeFlag(path string) string {
-	if *t.checkpoint != "" {
-		return " --checkpoint " + path
-	}
-	return ""
-}
-
 // noCheckpoint refuses a checkpoint among the arguments of a command with --resume, which
 // takes none: --resume x.checkpoint would have x.checkpoint read as data.
 func noCheckpoint(args []string) error {
 	for _, name := range args {
 		found := strings.HasSuffix(name, ".checkpoint")
 		if info, err := os.Stat(name); !found && err == nil && info.Mode().IsRegular() {
-			k, err := readCheckpoint(name)
-			found = err == nil && k != nil
+			_, err := readState(name, run.ReadCheckpoint)
+			found = err == nil
 		}
 		if found {
 			return fmt.Errorf("flag --resume takes no argument, so that %s would be data; the checkpoint is that "+
@@ -409,25 +290,17 @@ func noCheckpoint(args []string) error {
 	return nil
 }
 
-func readCheckpoint(path string) (*run.Checkpoint, error) {
-	if path == "" {
-		return nil, errors.New("flag --resume: --checkpoint names no file")
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, fmt.Errorf("flag --resume: %w", err)
-	}
-	defer f.Close()
-	k, err := run.ReadCheckpoint(f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return k, nil
-}
-
 // json writes a value to standard output, for programs to read.
 func (c *call) json(v any) error {
 	return c.Output("", func(w io.Writer) error { return encodeJSON(w, v) })
+}
+
+// report writes a value to standard output: as JSON for programs, or by table for people.
+func (c *call) report(asJSON bool, v any, table func(io.Writer) error) error {
+	if asJSON {
+		return c.json(v)
+	}
+	return table(c.Out)
 }
 
 func encodeJSON(w io.Writer, v any) error {

@@ -107,7 +107,7 @@ func TestBounds(t *testing.T) {
 	// The norm of the families is the model's own.
 	inf := must[*Ensemble](t)(TrainRGB(d, &RGBOptions{Q: math.Inf(1),
 		Families: Grid([]int{8}, []float64{0.5, 1}), Rounds: 5}))
-	if again := must[*Ensemble](t)(Load(bytes.NewReader(saved(t, inf)))); normOf(again) != math.Inf(1) {
+	if again := must[*Ensemble](t)(Read(bytes.NewReader(saved(t, inf)))); normOf(again) != math.Inf(1) {
 		t.Errorf("norm %v", normOf(again))
 	}
 	if _, err := Bounds(inf, d, nil); err != nil {
@@ -139,7 +139,7 @@ func TestBounds(t *testing.T) {
 		}
 	}
 	wide := must[*Ensemble](t)(TrainAdaBoost(pure, &AdaBoostOptions{Rounds: 3, Learner: SignTrees{Splits: 31}}))
-	for _, e := range []*Ensemble{wide, must[*Ensemble](t)(Load(bytes.NewReader(saved(t, wide))))} {
+	for _, e := range []*Ensemble{wide, must[*Ensemble](t)(Read(bytes.NewReader(saved(t, wide))))} {
 		r := must[*BoundReport](t)(Bounds(e, pure, nil))
 		if n := e.Terms[0].Predictor.(Sized).Splits(); n != 1 || r.GridSize != 1 ||
 			r.Families[0].Family.Splits != 31 || warns(r, "made to fit") {

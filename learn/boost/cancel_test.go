@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync"
 	"testing"
 
 	"math/rand/v2"
@@ -13,29 +12,8 @@ import (
 	"github.com/tropica-fst/tropica/learn/boost"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"github.com/tropica-fst/tropica/learn/run"
+	"github.com/tropica-fst/tropica/learn/run/runtest"
 )
-
-// countdown is a context that is cancelled when it has been asked n times.
-type countdown struct {
-	context.Context
-	cancel context.CancelFunc
-	mu     sync.Mutex
-	n      int
-}
-
-func newCountdown(n int) *countdown {
-	ctx, cancel := context.WithCancel(context.Background())
-	return &countdown{Context: ctx, cancel: cancel, n: n}
-}
-
-func (c *countdown) Err() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.n--; c.n < 0 {
-		c.cancel()
-	}
-	return c.Context.Err()
-}
 
 // A run that is cancelled anywhere, in the middle of a tree too, has the whole rounds before it,
 // and goes on from its checkpoint to the model of a run that was not cancelled, to the byte.
@@ -83,7 +61,7 @@ func TestCancelledInTheMiddle(t *testing.T) {
 			}
 			save := func(e *boost.Ensemble) string {
 				var b bytes.Buffer
-				if err := e.Save(&b); err != nil {
+				if err := e.Write(&b); err != nil {
 					t.Fatal(err)
 				}
 				return b.String()
@@ -95,7 +73,7 @@ func TestCancelledInTheMiddle(t *testing.T) {
 			prepared, middle := 0, 0
 			for n := 0; ; n = n + 1 + n/9 {
 				var state *boost.Checkpoint
-				control := boost.Control{Ctx: newCountdown(n), Workers: 1, Valid: d, CheckpointEvery: 100,
+				control := boost.Control{Ctx: runtest.NewCountdown(n), Workers: 1, Valid: d, CheckpointEvery: 100,
 					Checkpoint: func(k *boost.Checkpoint) error {
 						var b bytes.Buffer
 						if err := k.Write(&b); err != nil {

@@ -58,14 +58,6 @@ type Progress struct {
 	Seconds    float64 // since the run began, resumed parts included
 }
 
-// Record makes a Watch of an optimiser's Recorder.
-func Record(r run.Recorder) func(*Progress) error {
-	return func(p *Progress) error {
-		return r.Record(run.Row{Iteration: p.Round, Objective: p.Objective, GradNorm: math.Abs(p.Derivative),
-			Step: p.Step, Evaluations: p.Round, Seconds: p.Seconds})
-	}
-}
-
 // training watches one booster's rounds.
 type training struct {
 	Control
@@ -160,7 +152,7 @@ func (r *training) addValid(t *Term) {
 		r.scratch = make([]float64, n)
 	}
 	k := r.e.Outputs()
-	forBlocks(r.Workers, n, predictBlock, func(from, to int) {
+	run.Blocks(r.Workers, n, predictBlock, func(_, from, to int) {
 		h := r.scratch[from:to]
 		t.Predictor.Predict(h, r.Valid.X, from)
 		addScaled(r.valid[from*k:to*k], h, t.Weight, t.Output, k)

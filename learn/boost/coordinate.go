@@ -8,7 +8,9 @@ import (
 	"math"
 	"slices"
 
+	"github.com/tropica-fst/tropica/learn/learner"
 	"github.com/tropica-fst/tropica/learn/optim/score"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // Variant names a coordinate-descent booster.
@@ -31,15 +33,15 @@ const (
 )
 
 // AdaBoostOptions adjusts TrainAdaBoost; nil is the zero value, plain AdaBoost with
-// stumps.
+// stumps. Tags are those of package learner.
 type AdaBoostOptions struct {
-	Variant Variant `json:"variant"` // "" is Plain
-	Rounds  int     `json:"rounds"`  // 0 is 100
-	Lambda  float64 `json:"lambda"`  // of the penalty; see Variant
-	Beta    float64 `json:"beta"`    // of the penalty; Deep only
-	// AlphaMax is the weight of a perfect base predictor, and the longest step without penalty. 0
-	// is ½ log((1-e)/e) at e = 1/(2m), and twice that for LogitCD, whose scores are whole log-odds.
-	AlphaMax float64 `json:"alphaMax"`
+	Variant Variant `json:"variant" flag:"variant" default:"plain" values:"plain,l1,deep,logit-cd,logit-newton" help:"AdaBoost, with l1 penalty, DeepBoost, or LogitBoost by coordinate descent or Newton steps"`
+	Rounds  int     `json:"rounds" flag:"rounds" default:"100" min:"1" help:"Rounds"`
+	Lambda  float64 `json:"lambda" flag:"lambda" min:"0" help:"Penalty on weights (l1, logit-cd), or on complexity times weight (deep)"`
+	Beta    float64 `json:"beta" flag:"beta" min:"0" help:"Penalty on weights (deep)"`
+	// AlphaMax 0 is ½ log((1-e)/e) at e = 1/(2m), and twice that for LogitCD, whose scores are whole
+	// log-odds.
+	AlphaMax float64 `json:"alphaMax" flag:"alpha_max" min:"0" help:"Weight of a perfect base predictor, and the longest step without penalty; 0 is that of half a row's error"`
 	// Tolerance is the least edge, ½ - eps, or subgradient that still counts; 0 is
 	// 1e-10.
 	Tolerance float64 `json:"tolerance"`
@@ -51,7 +53,7 @@ type AdaBoostOptions struct {
 	// read), or a user's learner. Nil is trees of 1, 2, 4 and 8 splits. Their complexity r is
 	// Omega(Bound, Splits, 1, d, m).
 	Families []Family        `json:"families,omitempty"`
-	Bound    ComplexityBound `json:"bound,omitempty"`
+	Bound    ComplexityBound `json:"bound,omitempty" flag:"bound" zero:"vc" values:"vc,count" help:"Bound of the families' Rademacher complexity"`
 
 	Control `json:"-"`
 }
@@ -79,11 +81,8 @@ func TrainAdaBoost(d *Data, o *AdaBoostOptions) (*Ensemble, error) {
 		opts = *o
 	}
 	o = &opts
-	if o.Variant == "" {
-		o.Variant = Plain
-	}
-	if o.Rounds == 0 {
-		o.Rounds = 100
+	if err := learner.Complete(o, o); err != nil {
+		return nil, fmt.Errorf("boost: adaboost: %w", err)
 	}
 	if o.Tolerance == 0 {
 		o.Tolerance = 1e-10
@@ -136,20 +135,10 @@ func (o *AdaBoostOptions) learnerName() string {
 
 func (o *AdaBoostOptions) check() error {
 	switch {
-	case !slices.Contains([]Variant{Plain, L1, Deep, LogitCD, LogitNewton}, o.Variant):
-		return fmt.Errorf("boost: variant %q is none of plain, l1, deep, logit-cd, logit-newton", o.Variant)
-	case o.Rounds < 0:
-		return fmt.Errorf("boost: adaboost: Rounds is %d; it must be at least 1, or 0 for 100", o.Rounds)
-	case !(o.Lambda >= 0) || math.IsInf(o.Lambda, 1):
-		return fmt.Errorf("boost: adaboost: Lambda is %v; it must be finite and not negative", o.Lambda)
-	case !(o.Beta >= 0) || math.IsInf(o.Beta, 1):
-		return fmt.Errorf("boost: adaboost: Beta is %v; it must be finite and not negative", o.Beta)
 	case o.Lambda != 0 && (o.Variant == Plain || o.Variant == LogitNewton):
 		return fmt.Errorf("boost: the variant %s has no penalty: lambda must be 0", o.Variant)
 	case o.Beta != 0 && o.Variant != Deep:
 		return fmt.Errorf("boost: beta is for the variant deep")
-	case !(o.AlphaMax >= 0):
-		return fmt.Errorf("boost: adaboost: AlphaMax is %v; it must not be negative", o.AlphaMax)
 	case !(o.Tolerance >= 0):
 		return fmt.Errorf("boost: adaboost: Tolerance is %v; it must not be negative", o.Tolerance)
 	case o.Families != nil && o.Variant != Deep:
@@ -440,7 +429,7 @@ func (c *coordinateRun) penalised(p *Progress) (stop bool, err error) {
 	}
 	best, size := -1, 0.0
 	slope := make([]float64, len(c.coords))
-	forEach(c.Workers, len(c.coords), func(j int) {
+	run.Jobs(c.Workers, len(c.coords), func(_, j int) {
 		slope[j] = -c.mean * c.coords[j].edge(c.signed)
 	})
 	for j := range c.coords {

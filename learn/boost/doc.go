@@ -7,11 +7,11 @@
 //	if err != nil {
 //		return err
 //	}
-//	model, err := boost.TrainRGB(data, boost.Logistic{}, &boost.RGBOptions{})
+//	model, err := boost.TrainRGB(data, &boost.RGBOptions{Rounds: 100})
 //	if err != nil {
 //		return err
 //	}
-//	return model.Save(w)
+//	return model.Write(w)
 //
 // # The types to know
 //
@@ -19,8 +19,8 @@
 //     makes one.
 //   - TrainAdaBoost, TrainGradient and TrainRGB take Data and options, and return an Ensemble. The
 //     zero options are the recommended setting.
-//   - An Ensemble gives scores, classes, probabilities and staged predictions, and has Save and
-//     Load. Bounds evaluates the generalisation bound for one.
+//   - An Ensemble gives scores, classes, probabilities and staged predictions, and has Write and
+//     Read. Bounds evaluates the generalisation bound for one.
 //   - A Loss gives values and derivatives. A Learner makes base predictors: trees, or a user's own.
 //   - Control, part of all options, holds what every run can have: a context, workers, a watch on
 //     the rounds, validation rows with early stopping, checkpoints.
@@ -33,7 +33,7 @@
 //   - The same data, settings and seed give the same model, byte for byte. This holds for any
 //     number of workers, and for a run that is interrupted and resumed from a checkpoint.
 //   - Ensemble.Scores on the training rows returns the scores of training, to the last bit; so it
-//     does after Save and Load.
+//     does after Write and Read.
 //   - Weights of terms are not negative, as the convex hull of the bounds requires. A predictor
 //     with the wrong sign is negated itself.
 //   - A row of weight zero influences nothing. The unit of weights does not matter: limits and
@@ -82,10 +82,13 @@
 // # Speed
 //
 // All candidates of a round are prefixes of one tree, so five cost little more than one. RGB's
-// extra time over gradient boosting is growing best split first. It evaluates both children of
-// every split, 125 nodes for 63 splits, where growth level by level evaluates 63. Bounds on a
-// node's gain rule out too few of those nodes to help. testdata/bench/boost/run.sh times gradient
-// boosting and RGB beside XGBoost; figures are in testdata/bench/NOTES.md.
+// extra time over gradient boosting is growing best split first, which evaluates both children of
+// every split. Figures are in testdata/bench/NOTES.md.
+//
+// # Conventions
+//
+// Training differs from package learn's convention: Control is a part of the options, and there is
+// no optim.Result.
 //
 // # How many rounds
 //

@@ -25,7 +25,7 @@ func TestEarlierFiles(t *testing.T) {
 			return TrainGradient(d, &GradientOptions{Rounds: 6, Depth: 3, MinRows: 1, Seed: 1, Control: c})
 		},
 	} {
-		e := must[*Ensemble](t)(Load(bytes.NewReader(read(name + ".model"))))
+		e := must[*Ensemble](t)(Read(bytes.NewReader(read(name + ".model"))))
 		scores := must[[]float64](t)(e.Scores(x, nil))
 		for i, line := range strings.Fields(string(read(name + ".csv")))[1:] {
 			if want := must[float64](t)(strconv.ParseFloat(line, 64)); scores[i] != want {

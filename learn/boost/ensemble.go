@@ -10,6 +10,7 @@ import (
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"github.com/tropica-fst/tropica/learn/optim/score"
 	"github.com/tropica-fst/tropica/learn/resilient"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // Ensemble is a trained model: scores F(x) = Start + Σ_t Weight_t h_t(x). Every booster of this
@@ -112,7 +113,7 @@ func (e *Ensemble) Scores(x *table.Table, o *PredictOptions) ([]float64, error) 
 		forest.Ctx = o.Ctx
 		return f, forest.Predict(f, x, o.Workers)
 	}
-	forBlocks(o.Workers, x.Rows, predictBlock, func(from, to int) {
+	run.Blocks(o.Workers, x.Rows, predictBlock, func(_, from, to int) {
 		if o.Ctx != nil && o.Ctx.Err() != nil {
 			return
 		}

@@ -68,7 +68,7 @@ func TestJointHasNoPrefix(t *testing.T) {
 		var kept []*Checkpoint
 		o.CheckpointEvery, o.Checkpoint = 1, func(c *Checkpoint) error { kept = append(kept, c); return nil }
 		e := must[*Ensemble](t)(TrainAdaBoost(d, &o))
-		e = must[*Ensemble](t)(Load(bytes.NewReader(saved(t, e))))
+		e = must[*Ensemble](t)(Read(bytes.NewReader(saved(t, e))))
 		whole := must[[]float64](t)(e.Scores(d.X, nil))
 		if n := e.Rounds(); n != len(kept) || e.Joint != (o.Lambda > 0) || len(e.Terms) == n == e.Joint {
 			t.Errorf("%s, lambda %v: %d rounds of %d, %d terms, joint %v", o.Variant, o.Lambda, n, len(kept),

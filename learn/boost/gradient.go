@@ -9,6 +9,7 @@ import (
 	"github.com/tropica-fst/tropica/learn/boost/tree"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"github.com/tropica-fst/tropica/learn/optim/score"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // TrainGradient is gradient boosting. Each round grows one tree for each score, on the derivatives
@@ -30,8 +31,7 @@ func TrainGradient(d *Data, o *GradientOptions) (*Ensemble, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.fill(d.X.Rows)
-	if err := o.check(); err != nil {
+	if err := o.fill(d.X.Rows); err != nil {
 		return nil, err
 	}
 	if err := d.check(o.Loss); err != nil {
@@ -112,13 +112,13 @@ func (r *gradientRun) oneRound() (*Progress, error) {
 	m, k := r.d.Rows(), r.k
 	if k > 1 {
 		r.before, r.validBefore = append(r.before[:0], r.scores...), append(r.validBefore[:0], r.valid...)
-		forBlocks(r.Workers, m, gradientBlock, func(from, to int) {
+		run.Blocks(r.Workers, m, gradientBlock, func(_, from, to int) {
 			first, second := r.all[from*k:to*k], r.all[m*k+from*k:m*k+to*k]
 			r.o.Loss.Gradients(first, second, r.d.Y[from:to], r.scores[from*k:to*k])
 		})
 	}
 	for c := range k {
-		forBlocks(r.Workers, m, gradientBlock, func(from, to int) {
+		run.Blocks(r.Workers, m, gradientBlock, func(_, from, to int) {
 			if k == 1 {
 				h := r.h[from:to]
 				if r.o.LeastSquares {
@@ -193,13 +193,13 @@ func (r *gradientRun) update(t *Term) {
 	for i, at := range leaves {
 		lists[i] = r.grower.Rows(int(at))
 	}
-	forEach(r.Workers, len(leaves), func(i int) {
+	run.Jobs(r.Workers, len(leaves), func(_, i int) {
 		step := float64(t.Weight * grown.Value[leaves[i]]) // not fused with the sum: prediction is not either
 		for _, row := range lists[i] {
 			r.scores[int(row)*r.k+t.Output] += step
 		}
 	})
-	forBlocks(r.Workers, len(r.out), routeBlock, func(from, to int) {
+	run.Blocks(r.Workers, len(r.out), routeBlock, func(_, from, to int) {
 		at := make([]int32, to-from)
 		r.grower.RouteRows(at, r.out[from:to], n)
 		for k, row := range r.out[from:to] {

@@ -419,15 +419,15 @@ func TestGradientRefuses(t *testing.T) {
 	}{
 		"no data":   {nil, nil, "no rows"},
 		"infinite":  {&inf, nil, `column "x0" is infinite`},
-		"rate":      {good, &GradientOptions{LearningRate: -1}, "LearningRate is -1"},
-		"sample":    {good, &GradientOptions{RowSample: 1.5}, "RowSample is 1.5"},
-		"bins":      {good, &GradientOptions{Bins: 300}, "Bins is 300"},
+		"rate":      {good, &GradientOptions{LearningRate: -1}, "rate: -1"},
+		"sample":    {good, &GradientOptions{RowSample: 1.5}, "rows: 1.5"},
+		"bins":      {good, &GradientOptions{Bins: 300}, "bins: 300"},
 		"monotone":  {good, &GradientOptions{Monotone: []int8{1, 1}}, "the table has 1"},
 		"direction": {good, &GradientOptions{Monotone: []int8{2}}, "-1, 0 or +1"},
 		"start":     {good, &GradientOptions{Start: []float64{1, 2}}, "2 start scores"},
 		"label":     {&Data{X: good.X, Y: []float64{1, 2, 3, 1, 1, 1}}, nil, "row 2"},
 		"weight":    {&Data{X: good.X, Y: good.Y, W: []float64{1, 1, -1, 1, 1, 1}}, nil, "row 3"},
-		"penalty":   {good, &GradientOptions{L1: math.NaN()}, "L1"},
+		"penalty":   {good, &GradientOptions{L1: math.NaN()}, "l1: NaN"},
 		"validation row": {good, &GradientOptions{Control: Control{
 			Valid: &Data{X: numeric([]float32{1}, []float32{2}), Y: []float64{1}}}}, "column 2"},
 	} {

@@ -1,52 +1,50 @@
 package boost
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
-	"math"
 
 	"github.com/tropica-fst/tropica/learn/boost/tree"
+	"github.com/tropica-fst/tropica/learn/learner"
 	"github.com/tropica-fst/tropica/learn/optim/score"
 	"github.com/tropica-fst/tropica/learn/resilient"
 )
 
 // GradientOptions adjusts TrainGradient. The zero value grows trees of 31 leaves, best split first,
 // with Newton leaves, L2 penalty 1, learning rate 0.1 and no sampling. The number of trees is
-// chosen on held-out rows. Where a field says "0 is", zero stands for that default.
+// chosen on held-out rows. Tags are those of package learner.
 //
 // MinWeight, L2, L1, Gamma and Smooth are multiplied by the mean weight of the rows, so that the
 // unit of weights does not matter.
 type GradientOptions struct {
-	Loss         Loss    `json:"-"`      // nil is Logistic{}
-	Rounds       int     `json:"rounds"` // 0 is chosen on held-out rows, at most MostRounds
-	LearningRate float64 `json:"rate"`   // multiplies every tree; 0 is 0.1
+	Loss         Loss    `json:"-"` // nil is Logistic{}
+	Rounds       int     `json:"rounds" flag:"rounds" min:"0" help:"Rounds; 0 is as many as have the least loss on held-out rows, or on those of --valid, at most 1000"`
+	LearningRate float64 `json:"rate" flag:"rate" default:"0.1" above:"0" help:"Learning rate, which multiplies every tree"`
 
 	// LeastSquares fits trees to the negative gradient, every row counting by its
 	// weight (Friedman, "Greedy function approximation", Annals of Statistics
 	// 29:1189–1232, 2001); by default rows count by the second derivative, and a leaf
-	// takes a Newton step.
-	LeastSquares bool `json:"leastSquares"`
+	// takes a Newton step. MinWeight and L2 are then none unless given.
+	LeastSquares bool `json:"leastSquares" flag:"least_squares" help:"Fit trees to the gradient by least squares; by default they take Newton steps"`
 
-	Depth int `json:"depth"` // of a tree; 0 and negative are no limit
-	// of a tree, grown best split first; 0 grows level by level where Depth is given, else it is 31
-	Leaves int `json:"leaves"`
+	// Depth None is no limit where Leaves is 0 as well.
+	Depth  int `json:"depth" flag:"depth" default:"0" min:"0" help:"Depth of trees; 0 is no limit. With it and without --leaves trees grow level by level, else best split first"`
+	Leaves int `json:"leaves" flag:"leaves" min:"0" max:"1048577" help:"Leaves of trees, grown best split first; 0 is 31, and with --depth no limit"`
 
-	MinRows int `json:"minRows"` // rows a leaf needs; 0 is 20, but at most a twentieth of all
-	// Σ of second derivatives or weights that a leaf needs; 0 is 1 for Newton leaves, else none;
-	// negative is none
-	MinWeight float64 `json:"minWeight"`
-	// penalty ½ L2 w² on leaf values; 0 is 1 for Newton leaves, else none; negative is none
-	L2    float64 `json:"l2"`
-	L1    float64 `json:"l1"`    // penalty L1 |w|
-	Gamma float64 `json:"gamma"` // gain that a split must exceed
+	MinRows   int     `json:"minRows" flag:"min_rows" min:"0" help:"Rows a leaf needs; 0 is 20, but at most a twentieth of all"`
+	MinWeight float64 `json:"minWeight" flag:"min_weight" default:"1" min:"0" help:"Sum of second derivatives a leaf needs"`
+	L2        float64 `json:"l2" flag:"l2" default:"1" min:"0" help:"L2 penalty of leaf values"`
+	L1        float64 `json:"l1" flag:"l1" min:"0" help:"L1 penalty of leaf values"`
+	Gamma     float64 `json:"gamma" flag:"gamma" min:"0" help:"Gain that a split must exceed"`
 
-	RowSample      float64 `json:"rowSample"`      // share of rows a round, without replacement; 0 is all
-	ColumnSample   float64 `json:"columnSample"`   // share of columns a tree; 0 is all
-	ColumnsByLevel float64 `json:"columnsByLevel"` // of those, share a level; 0 is all
-	ColumnsByNode  float64 `json:"columnsByNode"`  // of those, share a node; 0 is all
+	RowSample      float64 `json:"rowSample" flag:"rows" default:"1" above:"0" max:"1" help:"Share of rows that a round is trained on, drawn without replacement"`
+	ColumnSample   float64 `json:"columnSample" flag:"columns" default:"1" above:"0" max:"1" help:"Share of columns that a tree may split on"`
+	ColumnsByLevel float64 `json:"columnsByLevel" flag:"columns_by_level" default:"1" above:"0" max:"1" help:"Of those, share that a level may split on"`
+	ColumnsByNode  float64 `json:"columnsByNode" flag:"columns_by_node" default:"1" above:"0" max:"1" help:"Of those, share that a node may split on"`
 
-	Exact    bool    `json:"exact"`              // search all thresholds; by default those of histograms
-	Bins     int     `json:"bins"`               // of a histogram; 0 is 255, which is also the most
+	Exact    bool    `json:"exact" flag:"exact" help:"Search all thresholds instead of histograms"`
+	Bins     int     `json:"bins" flag:"bins" default:"255" min:"1" max:"255" help:"Bins of a histogram"`
 	Monotone []int8  `json:"monotone,omitempty"` // -1, 0 or +1 a column; nil is none
 	OneHot   int     `json:"oneHot"`             // see tree.Options
 	Smooth   float64 `json:"smooth"`             // see tree.Options
@@ -54,86 +52,46 @@ type GradientOptions struct {
 	// Start are the scores to begin at, one for each of the loss; nil is the best
 	// constants.
 	Start []float64 `json:"start,omitempty"`
-	Seed  uint64    `json:"seed"`
+	Seed  uint64    `json:"seed"` // of all draws
 
-	// Relax multiplies the weight of each row by h'(loss), computed anew every RelaxEvery rounds (0
-	// is 5) and scaled to keep the mean weight. Nil is no reweighting. Validation rows keep their
+	// Relax multiplies the weight of each row by h'(loss), computed anew every RelaxEvery rounds
+	// and scaled to keep the mean weight. Nil is no reweighting. Validation rows keep their
 	// weights. The model lists the rows with the largest multipliers.
 	Relax      resilient.Relaxation `json:"-"`
-	RelaxEvery int                  `json:"relaxEvery,omitempty"`
+	RelaxEvery int                  `json:"relaxEvery,omitempty" flag:"resilient_every" default:"5" min:"1" help:"Rounds after which --resilient weighs the rows anew"`
 
 	Control `json:"-"`
 }
 
-func (o *GradientOptions) fill(rows int) {
-	set := func(p *float64, v float64) {
-		if *p == 0 {
-			*p = v
-		}
+// fill completes the settings for a table of that many rows, and refuses what is out of range.
+func (o *GradientOptions) fill(rows int) error {
+	if o.Depth == 0 && o.Leaves == 0 {
+		o.Leaves = 31
 	}
-	newton := 1.0
 	if o.LeastSquares {
-		newton = 0
+		o.MinWeight, o.L2 = cmp.Or(o.MinWeight, learner.None), cmp.Or(o.L2, learner.None)
+	}
+	if err := learner.Complete(o, o); err != nil {
+		return fmt.Errorf("boost: gb: %w", err)
 	}
 	if o.Loss == nil {
 		o.Loss = Logistic{}
 	}
-	if o.Depth == 0 && o.Leaves == 0 {
-		o.Leaves = 31
-	}
 	if o.MinRows == 0 {
 		o.MinRows = max(1, min(20, rows/20))
 	}
-	if o.Bins == 0 {
-		o.Bins = tree.MaxBins
-	}
-	if o.Relax != nil && o.RelaxEvery == 0 {
-		o.RelaxEvery = 5
-	}
-	set(&o.LearningRate, 0.1)
-	set(&o.MinWeight, newton)
-	set(&o.L2, newton)
-	for _, p := range []*float64{&o.RowSample, &o.ColumnSample, &o.ColumnsByLevel, &o.ColumnsByNode} {
-		set(p, 1)
-	}
-}
-
-func (o *GradientOptions) check() error {
 	if err := score.Usable(o.Loss); err != nil {
 		return err
 	}
-	if err := firstBad("gb", []limit{
-		{"Rounds", float64(o.Rounds), o.Rounds >= 0, "at least 1, or 0 for a number chosen on held-out rows"},
-		{"MinRows", float64(o.MinRows), o.MinRows >= 1, "at least 1"},
-		{"Leaves", float64(o.Leaves), o.Leaves >= 0 && o.Leaves <= MaxSplits+1,
-			fmt.Sprintf("between 0 (level by level) and %d", MaxSplits+1)},
-		{"LearningRate", o.LearningRate, o.LearningRate > 0 && !math.IsInf(o.LearningRate, 1),
-			"positive and finite"},
-		{"RowSample", o.RowSample, isShare(o.RowSample), "a share, above 0 and at most 1"},
-		{"ColumnSample", o.ColumnSample, isShare(o.ColumnSample), "a share, above 0 and at most 1"},
-		{"ColumnsByLevel", o.ColumnsByLevel, isShare(o.ColumnsByLevel), "a share, above 0 and at most 1"},
-		{"ColumnsByNode", o.ColumnsByNode, isShare(o.ColumnsByNode), "a share, above 0 and at most 1"},
-		{"MinWeight", o.MinWeight, !math.IsNaN(o.MinWeight) && !math.IsInf(o.MinWeight, 1),
-			"finite (negative is none)"},
-		{"L2", o.L2, !math.IsNaN(o.L2) && !math.IsInf(o.L2, 1), "finite (negative is none)"},
-		{"L1", o.L1, o.L1 >= 0 && !math.IsInf(o.L1, 1), "finite and not negative"},
-		{"Gamma", o.Gamma, o.Gamma >= 0 && !math.IsInf(o.Gamma, 1), "finite and not negative"},
-		{"RelaxEvery", float64(o.RelaxEvery), o.RelaxEvery >= 0, "at least 1, or 0 for 5"},
-		{"Bins", float64(o.Bins), o.Bins >= 1 && o.Bins <= tree.MaxBins,
-			fmt.Sprintf("between 1 and %d", tree.MaxBins)},
-	}); err != nil {
-		return err
+	if o.Relax == nil {
+		o.RelaxEvery = 0
+	} else if err := resilient.Usable(o.Relax); err != nil {
+		return fmt.Errorf("boost: gb: %w", err)
 	}
-	if o.Relax != nil {
-		if err := resilient.Usable(o.Relax); err != nil {
-			return fmt.Errorf("boost: gb: %w", err)
-		}
-		if l, ok := o.Relax.(resilient.Level); ok {
-			return fmt.Errorf("boost: gb: the relaxation %s has no weights", l.Name())
-		}
+	if l, ok := o.Relax.(resilient.Level); ok {
+		return fmt.Errorf("boost: gb: the relaxation %s has no weights", l.Name())
 	}
-	switch {
-	case o.Start != nil && len(o.Start) != o.Loss.Outputs():
+	if o.Start != nil && len(o.Start) != o.Loss.Outputs() {
 		return fmt.Errorf("boost: gb: %d start scores; the %s loss has %d", len(o.Start), o.Loss.Name(),
 			o.Loss.Outputs())
 	}
@@ -144,26 +102,6 @@ func (o *GradientOptions) check() error {
 	}
 	return nil
 }
-
-// limit is a number among a booster's settings, whether it is in its range, and which that is.
-type limit struct {
-	name  string
-	value float64
-	ok    bool
-	want  string
-}
-
-// firstBad names the first setting out of its range, with its value and what is allowed.
-func firstBad(algorithm string, limits []limit) error {
-	for _, l := range limits {
-		if !l.ok {
-			return fmt.Errorf("boost: %s: %s is %v; it must be %s", algorithm, l.name, l.value, l.want)
-		}
-	}
-	return nil
-}
-
-func isShare(v float64) bool { return v > 0 && v <= 1 }
 
 // tree returns the growers' options; all that is in units of weighted derivatives is
 // multiplied by scale.

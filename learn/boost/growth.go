@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/tropica-fst/tropica/learn/boost/tree"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // A growth is a tree as it grew, best split first. Its leaves are in slots. The root is in slot 0;
@@ -49,14 +50,14 @@ func collect(g *tree.Grower, rows int, in []bool, workers int, earlier *growth) 
 	for j, l := range leaves {
 		lists[j] = g.Rows(int(l))
 	}
-	forEach(workers, len(leaves), func(j int) {
+	run.Jobs(workers, len(leaves), func(_, j int) {
 		slot := at[leaves[j]]
 		for _, i := range lists[j] {
 			out.slot[i] = slot
 		}
 	})
 	if in != nil {
-		forBlocks(workers, rows, sumBlock, func(from, to int) {
+		run.Blocks(workers, rows, sumBlock, func(_, from, to int) {
 			room := routings.Get().(*routing)
 			defer routings.Put(room)
 			list := room.rows[:0]
@@ -143,7 +144,7 @@ func (g *growth) sums(workers int, w, first, second []float64, in []bool) leafSu
 	leaves, m := g.splits()+1, len(g.slot)
 	blocks := max((m+sumBlock-1)/sumBlock, 1)
 	part := make([]float64, blocks*3*leaves)
-	forBlocks(workers, m, sumBlock, func(from, to int) {
+	run.Blocks(workers, m, sumBlock, func(_, from, to int) {
 		p := part[from/sumBlock*3*leaves:]
 		n, sg, sh := p[:leaves], p[leaves:2*leaves], p[2*leaves:3*leaves]
 		for i := from; i < to; i++ {

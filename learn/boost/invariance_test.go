@@ -92,7 +92,7 @@ func TestDeterminism(t *testing.T) {
 func saved(t *testing.T, e *Ensemble) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := e.Save(&b); err != nil {
+	if err := e.Write(&b); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -356,7 +356,7 @@ func TestDegenerate(t *testing.T) {
 					t.Errorf("%s: %s: score %v of row %d", name, e.Algorithm, v, i)
 				}
 			}
-			again := must[*Ensemble](t)(Load(bytes.NewReader(saved(t, e))))
+			again := must[*Ensemble](t)(Read(bytes.NewReader(saved(t, e))))
 			if g := must[[]float64](t)(again.Scores(d.X, nil)); !slices.Equal(f, g) {
 				t.Errorf("%s: %s: scores differ after reload", name, e.Algorithm)
 			}
@@ -428,7 +428,7 @@ func TestSoftMax(t *testing.T) {
 		for i := 0; i < len(p); i += 3 {
 			near(t, "sum of probabilities", p[i]+p[i+1]+p[i+2], 1, 1e-12)
 		}
-		again := must[*Ensemble](t)(Load(bytes.NewReader(saved(t, e))))
+		again := must[*Ensemble](t)(Read(bytes.NewReader(saved(t, e))))
 		if !slices.Equal(f, must[[]float64](t)(again.Scores(d.X, nil))) {
 			t.Error("scores differ after reload")
 		}

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/tropica-fst/tropica/learn/optim/score"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // lineMin finds the step eta that minimises
@@ -66,7 +67,7 @@ func (s *line) derivative(eta float64) (first, second float64) {
 	k := s.l.Outputs()
 	blocks := (len(s.y) + lineBlock - 1) / lineBlock
 	part := make([][3]float64, blocks)
-	forBlocks(s.workers, len(s.y), lineBlock, func(from, to int) {
+	run.Blocks(s.workers, len(s.y), lineBlock, func(_, from, to int) {
 		n := (to - from) * k
 		buf := make([]float64, 3*n)
 		moved, g, hh := buf[:n], buf[n:2*n], buf[2*n:]

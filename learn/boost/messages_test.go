@@ -17,21 +17,23 @@ func TestSettingsAreNamed(t *testing.T) {
 	rgb := func(o RGBOptions) error { _, err := TrainRGB(d, &o); return err }
 	ada := func(o AdaBoostOptions) error { _, err := TrainAdaBoost(d, &o); return err }
 	for want, err := range map[string]error{
-		"boost: gb: Rounds is -2; it must be at least 1, or 0 for a number chosen on held-out rows": gb(
-			GradientOptions{Rounds: -2}),
-		"boost: gb: MinRows is -1; it must be at least 1": gb(
+		"boost: gb: rounds: -2 is out of range: it must be at least 0": gb(GradientOptions{Rounds: -2}),
+		"boost: gb: min_rows: -1 is out of range: it must be at least 0": gb(
 			GradientOptions{MinRows: -1}),
-		"boost: gb: Leaves is -3; it must be between 0 (level by level) and 1048577": gb(
+		"boost: gb: leaves: -3 is out of range: it must be at least 0 and at most 1048577": gb(
 			GradientOptions{Leaves: -3}),
-		"boost: gb: ColumnsByNode is 2; it must be a share, above 0 and at most 1": gb(
+		"boost: gb: columns_by_node: 2 is out of range: it must be above 0 and at most 1": gb(
 			GradientOptions{ColumnsByNode: 2}),
-		"boost: gb: L2 is NaN; it must be finite (negative is none)":         gb(GradientOptions{L2: math.NaN()}),
-		"boost: gb: Gamma is -1; it must be finite and not negative":         gb(GradientOptions{Gamma: -1}),
-		"boost: rgb: Candidates is -1; it must be at least 1":                rgb(RGBOptions{Candidates: -1}),
-		"boost: rgb: MinGain is -1; it must be finite and not negative":      rgb(RGBOptions{MinGain: -1}),
-		"boost: rgb: Bins is 1; it must be between 2 and 255":                rgb(RGBOptions{Bins: 1}),
-		"boost: adaboost: Rounds is -1; it must be at least 1, or 0 for 100": ada(AdaBoostOptions{Rounds: -1}),
-		"boost: adaboost: Lambda is -1; it must be finite and not negative": ada(
+		"boost: gb: l2: NaN is no number":                                   gb(GradientOptions{L2: math.NaN()}),
+		"boost: gb: gamma: -1 is out of range: it must be at least 0":       gb(GradientOptions{Gamma: -1}),
+		"boost: rgb: candidates: -1 is out of range: it must be at least 1": rgb(RGBOptions{Candidates: -1}),
+		"boost: rgb: min_gain: -1 is out of range: it must be above 0":      rgb(RGBOptions{MinGain: -1}),
+		"boost: rgb: bins: 1 is out of range: it must be at least 2 and at most 255": rgb(
+			RGBOptions{Bins: 1}),
+		`boost: rgb: hoelder: "3,3" is none of exact, 1,inf, inf,1, 2,2`: rgb(RGBOptions{Hoelder: "3,3"}),
+		"boost: adaboost: rounds: -1 is out of range: it must be at least 1": ada(
+			AdaBoostOptions{Rounds: -1}),
+		"boost: adaboost: lambda: -1 is out of range: it must be at least 0": ada(
 			AdaBoostOptions{Variant: L1, Lambda: -1}),
 	} {
 		if err == nil || err.Error() != want {

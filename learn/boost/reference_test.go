@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // criterion is what a split is to improve.
@@ -48,7 +49,7 @@ type exactGrower struct {
 func newExactGrower(x *table.Table, workers int) *exactGrower {
 	e := &exactGrower{x: x, workers: workers, orders: make([][]int32, len(x.Columns)),
 		present: make([]int32, len(x.Columns))}
-	forEach(workers, len(x.Columns), func(c int) {
+	run.Jobs(workers, len(x.Columns), func(_, c int) {
 		values := x.Columns[c].Values
 		order := make([]int32, 0, x.Rows)
 		for i, v := range values {
@@ -137,7 +138,7 @@ func (e *exactGrower) grow(g, h []float64, in []bool, columns []int32, splits in
 	}
 	least := c.minGain * size
 	orders := make([][]int32, len(columns))
-	forEach(e.workers, len(columns), func(j int) {
+	run.Jobs(e.workers, len(columns), func(_, j int) {
 		src := e.orders[columns[j]]
 		own := make([]int32, 0, root.rows)
 		for at, i := range src {
@@ -205,7 +206,7 @@ func (e *exactGrower) grow(g, h []float64, in []bool, columns []int32, splits in
 		left.from, left.to = from, from+left.rows
 		right.from, right.to = left.to, to
 		old := leaves[at].present
-		forEach(e.workers, len(columns), func(j int) {
+		run.Jobs(e.workers, len(columns), func(_, j int) {
 			partition(orders[j][from:to], int(old[j]), side, &left.present[j], &right.present[j])
 		})
 		if c.monotone != nil && c.monotone[b.column] != 0 && b.levels == nil {
@@ -256,7 +257,7 @@ func (e *exactGrower) search(l *exactLeaf, orders [][]int32, columns []int32, g,
 		return
 	}
 	found := make([]candidate, len(columns))
-	forEach(e.workers, len(columns), func(j int) {
+	run.Jobs(e.workers, len(columns), func(_, j int) {
 		col := &e.x.Columns[columns[j]]
 		rows := orders[j][l.from:l.to]
 		present := rows[:l.present[j]]

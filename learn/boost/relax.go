@@ -6,6 +6,7 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/optim/score"
 	"github.com/tropica-fst/tropica/learn/resilient"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // rowWeights are what rows count in a tree.
@@ -64,7 +65,7 @@ func multipliers(h resilient.Relaxation, d *Data, l Loss, scores []float64, work
 ) (losses, lambda []float64, err error) {
 	n, k := d.Rows(), l.Outputs()
 	losses, lambda = make([]float64, n), make([]float64, n)
-	forBlocks(workers, n, gradientBlock, func(from, to int) {
+	run.Blocks(workers, n, gradientBlock, func(_, from, to int) {
 		l.Values(losses[from:to], d.Y[from:to], scores[from*k:to*k])
 	})
 	for i, v := range losses {

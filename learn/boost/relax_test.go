@@ -83,10 +83,10 @@ func TestRelaxedRows(t *testing.T) {
 			t.Errorf("%s: losses find wrong labels with an area of %.3f", h.Name(), auc)
 		}
 		var file bytes.Buffer
-		if err := e.Save(&file); err != nil {
+		if err := e.Write(&file); err != nil {
 			t.Fatal(err)
 		}
-		if back, err := Load(&file); err != nil || !slices.Equal(back.Hard.Top, e.Hard.Top) {
+		if back, err := Read(&file); err != nil || !slices.Equal(back.Hard.Top, e.Hard.Top) {
 			t.Errorf("%s: the list does not come back (%v)", h.Name(), err)
 		}
 	}
@@ -104,7 +104,7 @@ func TestRelaxedResume(t *testing.T) {
 			t.Fatal(err)
 		}
 		var b bytes.Buffer
-		if err := e.Save(&b); err != nil {
+		if err := e.Write(&b); err != nil {
 			t.Fatal(err)
 		}
 		return b.String()

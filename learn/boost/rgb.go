@@ -4,9 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"slices"
 
-	"github.com/tropica-fst/tropica/learn/boost/tree"
+	"github.com/tropica-fst/tropica/learn/learner"
 	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
@@ -69,39 +68,37 @@ const (
 
 // RGBOptions adjusts TrainRGB. The zero value is the recommended setting (Newton leaves
 // and steps, sampling, candidates compared on left-out rows); Thesis returns the
-// literal one. Where a field says "0 is", zero stands for that default.
+// literal one. Tags are those of package learner.
 type RGBOptions struct {
-	Loss         Loss     `json:"-"`          // nil is Logistic{}
-	Rounds       int      `json:"rounds"`     // T; 0 is chosen on held-out rows, at most MostRounds
-	Candidates   int      `json:"candidates"` // S, families drawn a round, with replacement; 0 is 5
-	Families     []Family `json:"families"`   // nil is splits {4, 8, 16, 32} x ThesisLambdas
-	Q            float64  `json:"-"`          // norm of leaf vectors, 1 to +Inf; 0 is 2
-	Beta         float64  `json:"beta"`       // 0 is 0.01; negative is none
-	Mode         Mode     `json:"mode"`       // "" is Select
-	LearningRate float64  `json:"rate"`       // multiplies every step; 0 is 0.1
+	Loss         Loss     `json:"-"` // nil is Logistic{}
+	Rounds       int      `json:"rounds" flag:"rounds" min:"0" help:"Rounds T (thesis: 100); 0 is as many as have the least loss on held-out rows, or on those of --valid, at most 1000"`
+	Candidates   int      `json:"candidates" flag:"candidates" default:"5" min:"1" help:"Families S drawn in each round, with replacement"`
+	Families     []Family `json:"families"` // nil is splits {4, 8, 16, 32} x ThesisLambdas
+	Q            float64  `json:"-" flag:"q" default:"2" min:"1" max:"Inf" help:"Norm of leaf vectors, from 1 to inf"`
+	Beta         float64  `json:"beta" flag:"beta" default:"0.01" min:"0" help:"Weight of the complexity penalty; the thesis chooses from 0.001,0.01,0.1,0.3,1"`
+	Mode         Mode     `json:"mode" flag:"mode" default:"select" values:"select,l1" help:"Where the penalty acts: when candidates are compared, or as beta |alpha| Omega in the step too"`
+	LearningRate float64  `json:"rate" flag:"rate" default:"0.1" above:"0" help:"Learning rate, which multiplies every step (thesis: 1)"`
 
-	Leaf     LeafRule        `json:"leaf"`     // "" is LeafNewton
-	Step     StepRule        `json:"step"`     // "" is StepHess
-	Hoelder  Hoelder         `json:"hoelder"`  // of C(h)
-	Sampling Sampling        `json:"sampling"` // of families
-	Scale    Normalisation   `json:"scale"`    // of complexities to [0, 1]
-	Bound    ComplexityBound `json:"bound"`    // of complexities
-	// charge the smallest family that holds the tree, not the one drawn
-	Tight bool `json:"tight"`
+	Leaf     LeafRule        `json:"leaf" flag:"leaf" default:"newton" values:"newton,weighted,radial,steepest" help:"Leaf values in the ball (thesis: weighted)"`
+	Step     StepRule        `json:"step" flag:"step" default:"hess" values:"hess,safe,tree,lambda,lambda2,line" help:"Step rule (thesis: safe)"`
+	Hoelder  Hoelder         `json:"hoelder" flag:"hoelder" zero:"exact" values:"exact|1,inf|inf,1|2,2" help:"Bound of a tree's curvature, eq. 3.11"`
+	Sampling Sampling        `json:"sampling" flag:"sampling" zero:"lambda" values:"lambda,lambda-squared,uniform" help:"Probability of a family"`
+	Scale    Normalisation   `json:"scale" flag:"scale" zero:"max" values:"max,minmax" help:"How complexities are brought to [0, 1]"`
+	Bound    ComplexityBound `json:"bound" flag:"bound" zero:"vc" values:"vc,count" help:"Bound of the families' Rademacher complexity"`
+	Tight    bool            `json:"tight" flag:"tight" help:"Charge the smallest family that holds a tree, not the one drawn"`
 
-	RowSample    float64 `json:"rowSample"`    // share of rows a round, without replacement; 0 is 0.6
-	ColumnSample float64 `json:"columnSample"` // share of columns a round; 0 is 1 up to 50 columns, else 0.3
-	Score        Rows    `json:"score"`        // rows on which candidates are compared; "" is HeldOut if any are
-	StepRows     Rows    `json:"stepRows"`     // rows that the step is taken from; "" is Training
+	RowSample    float64 `json:"rowSample" flag:"rows" default:"0.6" above:"0" max:"1" help:"Share of rows that a round is trained on, drawn without replacement (thesis: 1)"`
+	ColumnSample float64 `json:"columnSample" flag:"columns" min:"0" max:"1" help:"Share of columns that a round may split on; 0 is all up to 50 columns, else 0.3 (thesis: 1)"`
+	Score        Rows    `json:"score" flag:"score" default:"held-out" values:"held-out,training" help:"Rows that candidates are compared on (thesis: training)"`
+	StepRows     Rows    `json:"stepRows" flag:"step_rows" default:"training" values:"training,held-out" help:"Rows that the step is taken from"`
 
-	MinRows int `json:"minRows"` // rows a leaf needs; 0 is 1 for Newton leaves, else max(5, rows/500)
-	// least Σ Phi'' of a leaf, rows counted by their weights (brought to mean 1 if that is less),
-	// Newton leaves only; 0 is 1, negative is none
-	MinHessian float64 `json:"minHessian"`
-	MinGain    float64 `json:"minGain"` // of a split, relative to the gradients' size; 0 is 1e-12
+	MinRows int `json:"minRows" flag:"min_rows" min:"0" help:"Rows a leaf needs; 0 is 1 for Newton leaves, else the larger of 5 and rows/500 (thesis: 1)"`
+	// Rows count by their weights, brought to mean 1 if that is less.
+	MinHessian float64 `json:"minHessian" flag:"min_hessian" default:"1" min:"0" help:"Sum of second derivatives that a Newton leaf needs"`
+	MinGain    float64 `json:"minGain" flag:"min_gain" default:"1e-12" above:"0" help:"Gain that a split needs, relative to its node's score"`
 
-	Exact bool `json:"exact"` // search all thresholds; by default those of histograms
-	Bins  int  `json:"bins"`  // of a histogram; 0 is 255, which is also the most
+	Exact bool `json:"exact" flag:"exact" help:"Search all thresholds instead of histograms"`
+	Bins  int  `json:"bins" flag:"bins" default:"255" min:"2" max:"255" help:"Bins of a histogram"`
 	// -1, 0 or +1 a column; nil is none. Leaves are then scaled radially
 	Monotone []int8 `json:"monotone,omitempty"`
 
@@ -109,11 +106,10 @@ type RGBOptions struct {
 	// begins at the best constant. For Squared and Huber these are then in units of the spread of
 	// the targets around it, sqrt(2·mean loss). Multiplying the targets by a constant multiplies
 	// the model by it.
-	ZeroStart bool `json:"-"`
-	IdleStop  int  `json:"idleStop"` // stop after this many rounds in a row without a step; 0 is 10
-	// largest step for losses without a curvature bound, and of StepLine; 0 is 16 for StepLine, else 1
-	AlphaMax float64 `json:"alphaMax"`
-	Seed     uint64  `json:"seed"`
+	ZeroStart bool    `json:"-" flag:"zero_start" help:"Begin at 0, and take lambdas and beta as they are (thesis: true); by default a run begins at the best constant, and lambdas and beta are in units of the target's spread around it with the losses squared and huber"`
+	IdleStop  int     `json:"idleStop" flag:"idle_stop" default:"10" min:"1" help:"Stop after this many rounds in a row without a step"`
+	AlphaMax  float64 `json:"alphaMax" flag:"alpha_max" min:"0" help:"Largest step for losses without a curvature bound and of line searches; 0 is 1, for line searches 16"`
+	Seed      uint64  `json:"seed"` // of all draws
 
 	Control `json:"-"`
 }
@@ -138,43 +134,19 @@ func Thesis() *RGBOptions {
 	}
 }
 
-// Recommended spells out the setting that the zero value stands for on a table of that many columns
-// and rows. In a study on the tables of the thesis sampling, Newton leaves, a learning rate and
-// comparison on left-out rows mattered most. The learning rate (0.1 or 0.3) and the share of
-// columns (0.3 or 1) are worth a cross-validation.
-func Recommended(rows, columns int) *RGBOptions {
-	o := &RGBOptions{}
-	o.fill(rows, columns)
-	return o
-}
-
-func (o *RGBOptions) fill(rows, columns int) {
-	set := func(p *float64, v float64) {
-		if *p == 0 {
-			*p = v
-		}
+// fill completes the settings for a table of that many rows and columns. In a study on the tables
+// of the thesis sampling, Newton leaves, a learning rate and comparison on left-out rows mattered
+// most. The learning rate (0.1 or 0.3) and the share of columns (0.3 or 1) are worth a
+// cross-validation.
+func (o *RGBOptions) fill(rows, columns int) error {
+	if err := learner.Complete(o, o); err != nil {
+		return fmt.Errorf("boost: rgb: %w", err)
 	}
 	if o.Loss == nil {
 		o.Loss = Logistic{}
 	}
-	if o.Candidates == 0 {
-		o.Candidates = 5
-	}
 	if o.Families == nil {
 		o.Families = Grid([]int{4, 8, 16, 32}, ThesisLambdas)
-	}
-	set(&o.Q, 2)
-	set(&o.Beta, 0.01)
-	set(&o.LearningRate, 0.1)
-	set(&o.RowSample, 0.6)
-	if o.Mode == "" {
-		o.Mode = Select
-	}
-	if o.Leaf == "" {
-		o.Leaf = LeafNewton
-	}
-	if o.Step == "" {
-		o.Step = StepHess
 	}
 	if o.ColumnSample == 0 {
 		o.ColumnSample = 1
@@ -182,25 +154,11 @@ func (o *RGBOptions) fill(rows, columns int) {
 			o.ColumnSample = 0.3
 		}
 	}
-	if o.Score == "" {
-		o.Score = HeldOut
-	}
-	if o.StepRows == "" {
-		o.StepRows = Training
-	}
 	if o.MinRows == 0 {
 		o.MinRows = 1
 		if o.Leaf != LeafNewton {
 			o.MinRows = max(5, rows/500)
 		}
-	}
-	set(&o.MinHessian, 1)
-	set(&o.MinGain, 1e-12)
-	if o.Bins == 0 {
-		o.Bins = 255
-	}
-	if o.IdleStop == 0 {
-		o.IdleStop = 10
 	}
 	if o.AlphaMax == 0 {
 		o.AlphaMax = 1
@@ -208,49 +166,15 @@ func (o *RGBOptions) fill(rows, columns int) {
 			o.AlphaMax = 16
 		}
 	}
+	return nil
 }
 
+// check refuses settings that do not go together, or with a table of that many columns.
 func (o *RGBOptions) check(columns int) error {
 	if err := score.Usable(o.Loss); err != nil {
 		return err
 	}
-	if err := firstBad("rgb", []limit{
-		{"Rounds", float64(o.Rounds), o.Rounds >= 0, "at least 1, or 0 for a number chosen on held-out rows"},
-		{"Candidates", float64(o.Candidates), o.Candidates >= 1, "at least 1"},
-		{"IdleStop", float64(o.IdleStop), o.IdleStop >= 1, "at least 1"},
-		{"MinRows", float64(o.MinRows), o.MinRows >= 1, "at least 1"},
-		{"Beta", o.Beta, !math.IsNaN(o.Beta) && !math.IsInf(o.Beta, 1), "finite (negative is none)"},
-		{"LearningRate", o.LearningRate, o.LearningRate > 0 && !math.IsInf(o.LearningRate, 1),
-			"positive and finite"},
-		{"RowSample", o.RowSample, isShare(o.RowSample), "a share, above 0 and at most 1"},
-		{"ColumnSample", o.ColumnSample, isShare(o.ColumnSample), "a share, above 0 and at most 1"},
-		{"MinHessian", o.MinHessian, !math.IsNaN(o.MinHessian) && !math.IsInf(o.MinHessian, 1),
-			"finite (negative is none)"},
-		{"MinGain", o.MinGain, o.MinGain >= 0 && !math.IsInf(o.MinGain, 1), "finite and not negative"},
-		{"AlphaMax", o.AlphaMax, o.AlphaMax > 0 && !math.IsInf(o.AlphaMax, 1), "positive and finite"},
-		{"Bins", float64(o.Bins), o.Bins >= 2 && o.Bins <= tree.MaxBins,
-			fmt.Sprintf("between 2 and %d", tree.MaxBins)},
-	}); err != nil {
-		return err
-	}
 	switch {
-	case o.Mode != Select && o.Mode != L1Mode:
-		return fmt.Errorf("boost: rgb: mode %q is neither select nor l1", o.Mode)
-	case !slices.Contains([]LeafRule{LeafWeighted, LeafNewton, LeafRadial, LeafSteepest}, o.Leaf):
-		return fmt.Errorf("boost: rgb: leaf rule %q is none of weighted, newton, radial, steepest", o.Leaf)
-	case !slices.Contains([]StepRule{StepHess, StepSafe, StepTree, StepLambda, StepLambda2, StepLine}, o.Step):
-		return fmt.Errorf("boost: rgb: step rule %q is none of hess, safe, tree, lambda, lambda2, line", o.Step)
-	case !slices.Contains([]Hoelder{HoelderExact, HoelderOneInf, HoelderInfOne, HoelderTwoTwo}, o.Hoelder):
-		return fmt.Errorf("boost: rgb: Hoelder pair %q is none of 1,inf; inf,1; 2,2", o.Hoelder)
-	case !slices.Contains([]Sampling{ByLambda, ByLambdaSquared, Uniformly}, o.Sampling):
-		return fmt.Errorf("boost: rgb: sampling %q is none of lambda-squared, uniform, or empty for lambda",
-			o.Sampling)
-	case o.Scale != ByMaximum && o.Scale != MinMax || o.Bound != VCBound && o.Bound != CountBound:
-		return fmt.Errorf("boost: rgb: scale %q is not minmax, or bound %q not count", o.Scale, o.Bound)
-	case !slices.Contains([]Rows{HeldOut, Training}, o.Score) ||
-		!slices.Contains([]Rows{HeldOut, Training}, o.StepRows):
-		return fmt.Errorf("boost: rgb: score rows %q or step rows %q are neither held-out nor training",
-			o.Score, o.StepRows)
 	case o.StepRows == HeldOut && o.RowSample == 1:
 		return fmt.Errorf("boost: rgb: the step is to come from left-out rows, and a row sample of 1 leaves " +
 			"none out")
@@ -351,7 +275,9 @@ func TrainRGB(d *Data, o *RGBOptions) (*Ensemble, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.fill(d.X.Rows, len(d.X.Columns))
+	if err := o.fill(d.X.Rows, len(d.X.Columns)); err != nil {
+		return nil, err
+	}
 	if err := o.check(len(d.X.Columns)); err != nil {
 		return nil, err
 	}

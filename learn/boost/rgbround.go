@@ -8,6 +8,7 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/boost/tree"
 	"github.com/tropica-fst/tropica/learn/optim/score"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // rgbRun is one training run of RGB.
@@ -464,7 +465,7 @@ func (r *rgbRun) append(p *proposal) {
 		} else {
 			t.Predictor = r.grown[c].tree(p.splits[c], p.leaves[c])
 			slot, table := r.grown[c].slot, p.table[c]
-			forBlocks(r.Workers, len(slot), sumBlock, func(from, to int) {
+			run.Blocks(r.Workers, len(slot), sumBlock, func(_, from, to int) {
 				for i := from; i < to; i++ {
 					r.scores[i*r.k+c] += float64(p.step * table[slot[i]]) // see addScaled
 				}

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/tropica-fst/tropica/learn/optim/score"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // scorer computes gradients, and the losses of all candidates of a round in one
@@ -35,7 +36,7 @@ func (s *scorer) prepare(r *rgbRun) {
 // the rows of the sample.
 func (s *scorer) gradients() {
 	r := s.r
-	forBlocks(r.Workers, r.d.Rows(), lineBlock, func(from, to int) {
+	run.Blocks(r.Workers, r.d.Rows(), lineBlock, func(_, from, to int) {
 		if !s.logistic {
 			r.e.Loss.Gradients(r.g[from*r.k:to*r.k], r.h[from*r.k:to*r.k], r.d.Y[from:to], r.scores[from*r.k:to*r.k])
 			return
@@ -93,7 +94,7 @@ func (s *scorer) losses(proposals []*proposal, which Rows) []float64 {
 	}
 	blocks := (n + lineBlock - 1) / lineBlock
 	part := make([]float64, blocks*(len(proposals)+1))
-	forBlocks(r.Workers, n, lineBlock, func(from, to int) {
+	run.Blocks(r.Workers, n, lineBlock, func(_, from, to int) {
 		out := part[from/lineBlock*(len(proposals)+1):]
 		var list []int32
 		if rows != nil {

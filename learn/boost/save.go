@@ -113,9 +113,9 @@ func (n named) Prepare(*Data, int) (Fitter, error) {
 		string(n))
 }
 
-// Save writes the model; Load reads it back so that all scores are the same to
+// Write writes the model; Read reads it back so that all scores are the same to
 // the last bit, on any platform. Predictors of a user's type must be registered.
-func (e *Ensemble) Save(w io.Writer) error {
+func (e *Ensemble) Write(w io.Writer) error {
 	c := model.New(fileKind, fileVersion)
 	m, err := e.meta()
 	if err != nil {
@@ -133,10 +133,10 @@ func (e *Ensemble) Save(w io.Writer) error {
 	return c.Write(w)
 }
 
-// Load reads a model that Save wrote, by this version of the program or an older
+// Read reads a model that Write wrote, by this version of the program or an older
 // one. It trusts nothing: every departure is an error with one of package model's
 // reasons, and memory grows with the file.
-func Load(r io.Reader) (*Ensemble, error) {
+func Read(r io.Reader) (*Ensemble, error) {
 	var m ensembleMeta
 	c, err := model.ReadKind(r, fileKind, fileVersion, &m)
 	if err != nil {
@@ -172,7 +172,7 @@ func RegisterPredictor[P interface {
 	registry.Store("name:"+name, func(b []byte) (Predictor, error) { return decode(b) })
 }
 
-// RegisterLoss makes a user's loss known to Load by its name.
+// RegisterLoss makes a user's loss known to Read by its name.
 func RegisterLoss(l Loss) { losses.Store(l.Name(), l) }
 
 func lossOf(name string) Loss {

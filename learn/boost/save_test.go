@@ -21,12 +21,12 @@ func TestAlteredFiles(t *testing.T) {
 	e := must[*Ensemble](t)(TrainRGB(d, &RGBOptions{Rounds: 2}))
 	raw := saved(t, e)
 	for n := 0; n < len(raw); n += 7 {
-		if _, err := Load(bytes.NewReader(raw[:n])); !errors.Is(err, model.ErrFormat) {
+		if _, err := Read(bytes.NewReader(raw[:n])); !errors.Is(err, model.ErrFormat) {
 			t.Fatalf("cut at %d: %v", n, err)
 		}
 		bad := slices.Clone(raw)
 		bad[n] ^= 4
-		if _, err := Load(bytes.NewReader(bad)); err == nil {
+		if _, err := Read(bytes.NewReader(bad)); err == nil {
 			t.Fatalf("byte %d changed, not seen", n)
 		}
 	}
@@ -35,14 +35,14 @@ func TestAlteredFiles(t *testing.T) {
 	if err := newer.Write(&b); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Load(&b); !errors.Is(err, model.ErrVersion) {
+	if _, err := Read(&b); !errors.Is(err, model.ErrVersion) {
 		t.Errorf("newer: %v", err)
 	}
 	b.Reset()
 	if err := model.New("g2p", 1).Write(&b); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Load(&b); !errors.Is(err, model.ErrKind) {
+	if _, err := Read(&b); !errors.Is(err, model.ErrKind) {
 		t.Errorf("another kind: %v", err)
 	}
 }
@@ -65,7 +65,7 @@ func TestForgedFiles(t *testing.T) {
 		if err := c.Write(&b); err != nil {
 			t.Fatal(err)
 		}
-		loaded, err := Load(&b)
+		loaded, err := Read(&b)
 		if err == nil {
 			_, err = loaded.Scores(d.X, nil)
 		}
@@ -151,13 +151,13 @@ func TestUsersPredictor(t *testing.T) {
 		t.Fatalf("predictors of kinds %v", kinds)
 	}
 	f := must[[]float64](t)(e.Scores(d.X, nil))
-	again := must[*Ensemble](t)(Load(bytes.NewReader(saved(t, e))))
+	again := must[*Ensemble](t)(Read(bytes.NewReader(saved(t, e))))
 	if g := must[[]float64](t)(again.Scores(d.X, nil)); !slices.Equal(f, g) {
 		t.Errorf("scores %v after reload, %v before", g, f)
 	}
 	var b bytes.Buffer
 	e.Terms[0].Predictor = constant(1)
-	if err := e.Save(&b); err == nil {
+	if err := e.Write(&b); err == nil {
 		t.Error("a predictor of unknown type was saved")
 	}
 }

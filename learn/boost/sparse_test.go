@@ -82,7 +82,7 @@ func TestSparseModels(t *testing.T) {
 					t.Fatal(name, err)
 				}
 				var b bytes.Buffer
-				if err := models[k].Save(&b); err != nil {
+				if err := models[k].Write(&b); err != nil {
 					t.Fatal(err)
 				}
 				files[k], tables[k] = b.Bytes(), x

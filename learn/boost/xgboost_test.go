@@ -105,7 +105,7 @@ func checkImport(t *testing.T, folder string) {
 		for i := range got {
 			near(t, name+" after a round trip", second[i], got[i], 1e-6)
 		}
-		loaded, err := Load(bytes.NewReader(saved(t, e)))
+		loaded, err := Read(bytes.NewReader(saved(t, e)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -129,7 +129,7 @@ func checkSparse(t *testing.T, folder string) {
 	raw := must[[]byte](t)(os.ReadFile(filepath.Join(folder, "sparse.json")))
 	s := SchemaOf(x)
 	e := must[*Ensemble](t)(ReadXGBoost(bytes.NewReader(raw), &s))
-	e = must[*Ensemble](t)(Load(bytes.NewReader(saved(t, e))))
+	e = must[*Ensemble](t)(Read(bytes.NewReader(saved(t, e))))
 	if x = must[*table.Table](t)(table.Open(files, "sparse.rows.svm",
 		&table.Options{Like: e.Schema.Table()})); x.Missing() == 0 {
 		t.Error("nothing is missing")
@@ -389,7 +389,7 @@ func FuzzReadXGBoost(f *testing.F) {
 			return // thresholds and values may be at the ends of what 32 bits hold
 		}
 		// A file of our own keeps every bit.
-		own, err := Load(bytes.NewReader(saved(t, e)))
+		own, err := Read(bytes.NewReader(saved(t, e)))
 		if err != nil {
 			t.Fatalf("what was saved is not loaded: %v", err)
 		}
@@ -431,7 +431,7 @@ func TestXGBoostBest(t *testing.T) {
 			t.Fatal("the file has another form")
 		}
 		e := must[*Ensemble](t)(ReadXGBoost(strings.NewReader(text), nil))
-		again := must[*Ensemble](t)(Load(bytes.NewReader(saved(t, e))))
+		again := must[*Ensemble](t)(Read(bytes.NewReader(saved(t, e))))
 		var out bytes.Buffer
 		if err := again.WriteXGBoost(&out); err != nil {
 			t.Fatal(err)

@@ -46,9 +46,9 @@ type Result struct {
 func (r *Result) Write(w io.Writer) error {
 	switch {
 	case r.Multi != nil:
-		return r.Multi.Save(w)
+		return r.Multi.Write(w)
 	case r.Ensemble != nil:
-		return r.Ensemble.Save(w)
+		return r.Ensemble.Write(w)
 	case r.Kernel != nil:
 		return r.Kernel.Write(w)
 	}

@@ -4,7 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"runtime"
+
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // AlignOptions adjusts the alignment of letters and phones; the zero value is
@@ -41,9 +42,7 @@ func (o *AlignOptions) withDefaults(words int) AlignOptions {
 	if d.MinCount == 0 {
 		d.MinCount = 1
 	}
-	if d.Workers <= 0 {
-		d.Workers = runtime.GOMAXPROCS(0)
-	}
+	d.Workers = run.WorkersOf(d.Workers)
 	if d.MinProb == 0 {
 		switch {
 		case words > 20000:

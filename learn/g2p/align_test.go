@@ -316,10 +316,10 @@ func TestIrregularLetters(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b strings.Builder
-	if err := m.Save(&b); err != nil {
+	if err := m.Write(&b); err != nil {
 		t.Fatal(err)
 	}
-	again, err := Load(strings.NewReader(b.String()))
+	again, err := Read(strings.NewReader(b.String()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -136,9 +135,7 @@ func (o *CompareOptions) withDefaults() (CompareOptions, error) {
 	if d.Use <= 0 || d.Use > d.Folds {
 		d.Use = d.Folds
 	}
-	if d.Workers <= 0 {
-		d.Workers = runtime.GOMAXPROCS(0)
-	}
+	d.Workers = run.WorkersOf(d.Workers)
 	return d, nil
 }
 
@@ -332,7 +329,7 @@ func CrossValidate(ctx context.Context, sets []Dataset, opts *CompareOptions) (*
 	defer cancel(nil)
 	outer := max(1, min(o.Workers, len(units)))
 	errs := make([]error, len(units))
-	parallel(outer, len(units), 1, func(_, lo, hi int) {
+	run.Blocks(outer, len(units), 1, func(_, lo, hi int) {
 		for i := lo; i < hi; i++ {
 			if errs[i] = x.run(ctx, units[i], max(1, o.Workers/outer)); errs[i] != nil {
 				cancel(errs[i])

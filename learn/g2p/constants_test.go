@@ -165,7 +165,7 @@ func FuzzLoad(f *testing.F) {
 		f.Fatal(err)
 	}
 	var b strings.Builder
-	if err := m.Save(&b); err != nil {
+	if err := m.Write(&b); err != nil {
 		f.Fatal(err)
 	}
 	f.Add([]byte(b.String()))
@@ -178,19 +178,19 @@ func FuzzLoad(f *testing.F) {
 		}
 		var m *Model
 		var err error
-		fsttest.Allocating(t, 2<<20+256*len(data), func() { m, err = Load(bytes.NewReader(data)) })
+		fsttest.Allocating(t, 2<<20+256*len(data), func() { m, err = Read(bytes.NewReader(data)) })
 		if err != nil {
 			return
 		}
 		var out, twice bytes.Buffer
-		if err := m.Save(&out); err != nil {
+		if err := m.Write(&out); err != nil {
 			t.Fatal(err)
 		}
-		again, err := Load(bytes.NewReader(out.Bytes()))
+		again, err := Read(bytes.NewReader(out.Bytes()))
 		if err != nil {
 			t.Fatalf("what was saved is not loaded: %v", err)
 		}
-		if err := again.Save(&twice); err != nil || !bytes.Equal(out.Bytes(), twice.Bytes()) {
+		if err := again.Write(&twice); err != nil || !bytes.Equal(out.Bytes(), twice.Bytes()) {
 			t.Fatalf("what was saved and loaded is saved otherwise: %v", err)
 		}
 		for _, w := range []string{"", "ab", "axbq"} {

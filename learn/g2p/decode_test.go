@@ -163,11 +163,11 @@ func TestPredictAnything(t *testing.T) {
 func TestSaveAndLoad(t *testing.T) {
 	m := randomModel(t, "ice", 150, 0.5)
 	var file bytes.Buffer
-	if err := m.Save(&file); err != nil {
+	if err := m.Write(&file); err != nil {
 		t.Fatal(err)
 	}
 	bytesOf := file.Bytes()
-	n, err := Load(bytes.NewReader(bytesOf))
+	n, err := Read(bytes.NewReader(bytesOf))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func TestSaveAndLoad(t *testing.T) {
 		t.Errorf("trained for %v, came back as %v", m.Objective, n.Objective)
 	}
 	var again bytes.Buffer
-	if err := n.Save(&again); err != nil || !bytes.Equal(again.Bytes(), bytesOf) {
+	if err := n.Write(&again); err != nil || !bytes.Equal(again.Bytes(), bytesOf) {
 		t.Errorf("saved again, the model has other bytes (%v)", err)
 	}
 	for _, q := range words(t, "ice", "test", 100) {
@@ -239,7 +239,7 @@ func TestLoadHostile(t *testing.T) {
 	if _, err := fromContainer(c); !errors.Is(err, model.ErrKind) {
 		t.Errorf("a file of another kind: %v", err)
 	}
-	if _, err := Load(strings.NewReader("not a model")); err == nil {
+	if _, err := Read(strings.NewReader("not a model")); err == nil {
 		t.Error("text was loaded")
 	}
 }

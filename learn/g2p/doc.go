@@ -21,7 +21,7 @@
 // # The types to know
 //
 //   - ReadLexicon reads pronunciations: tables with tabs, and the CMU dictionary.
-//   - Train fits a Model to Pairs. Model.Predict pronounces a word; Save and Load store a model.
+//   - Train fits a Model to Pairs. Model.Predict pronounces a word; Write and Read store a model.
 //   - Prepare and Problem.Fit are the two halves of Train, for several fits of one set of words.
 //     Alignment, features and loss machines depend on the words only.
 //   - Compare and CrossValidate compare objectives on held-out words, with paired tests.
@@ -50,25 +50,14 @@
 // together. Case is folded for a model whose training words have no letter of that case. A letter
 // that training did not have emits nothing and has no features; Inventory.Unseen lists such letters.
 //
-// # What it gives
+// Most of the gain over cross-entropy comes from the margin; error rates are in
+// testdata/bench/NOTES.md. A word with several pronunciations is right when the output is any of
+// them. Its edits are those to the nearest one, whose length enters the rate.
 //
-// The table has phone and word error rates in per cent, over five folds of the 1000 words of each
-// language in testdata. Every objective has its own constants, chosen on three folds of each
-// training set. All fits converged, in 80 s of processor time:
+// # Conventions
 //
-//	learn g2p cv --data testdata/g2p --languages ice,gre,ady
-//
-//	                 cross-entropy  Hamming margin  latent margin
-//	Icelandic        7.02 / 29.4    6.77 / 28.6     6.53 / 27.9
-//	Greek            3.46 / 19.8    3.34 / 19.4     3.39 / 19.5
-//	Adyghe           6.80 / 27.8    6.46 / 26.9     6.55 / 27.1
-//	pooled           5.66 / 25.7    5.43 / 25.0     5.40 / 24.8
-//	change of PER                   -4.0%           -4.6%
-//	p, edits/words                  .006 / .044     .003 / .015
-//
-// Most of the gain comes from the margin. A word with several pronunciations is right when the
-// output is any of them. Its edits are those to the nearest one, whose length enters the rate.
-// Objectives that were tried and dropped are in testdata/bench/NOTES.md.
+// Training differs from package learn's convention: the context comes first, and FitOptions are
+// what a run.Control is elsewhere. Settings are the options with tags.
 //
 // # Why gradients are collected by blocks
 //

@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/learn/run"
 	"github.com/tropica-fst/tropica/ops"
 	"github.com/tropica-fst/tropica/semiring"
 )
@@ -142,7 +143,7 @@ func (em *emission) expectedEngine(ctx context.Context, counts []float64) (float
 		weight[id] = semiring.Log64(-math.Log(p))
 	}
 	expected, logZ, errs := make([][]float64, n), make([]float64, n), make([]error, n)
-	parallel(em.workers, n, 32, func(_, lo, hi int) {
+	run.Blocks(em.workers, n, 32, func(_, lo, hi int) {
 		for i := lo; i < hi; i++ {
 			if i&31 == 0 && ctx.Err() != nil {
 				return

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/tropica-fst/tropica/learn/resilient"
+	"github.com/tropica-fst/tropica/learn/run"
 	"github.com/tropica-fst/tropica/losses"
 )
 
@@ -57,7 +58,7 @@ func (e *evaluation) Eval(w, grad []float64) (float64, error) {
 		e.score.Scores[i] = e.o.beta() * (w[big] + w[first+i])
 	}
 	e.score.Set()
-	parallel(e.workers, len(e.p.words), 16, func(worker, lo, hi int) {
+	run.Blocks(e.workers, len(e.p.words), 16, func(worker, lo, hi int) {
 		k := &e.scorers[worker]
 		for i := lo; i < hi; i++ {
 			e.value[i], e.failed[i] = e.word(k, &e.p.words[i], w, grad != nil)
@@ -282,7 +283,7 @@ func (e *evaluation) gather(w, grad []float64) float64 {
 	blocks := len(f.at)
 	chunks := (blocks + gatherChunk - 1) / gatherChunk
 	e.norm = sized(e.norm, chunks+1)
-	parallel(e.workers, chunks+1, 1, func(_, lo, hi int) {
+	run.Blocks(e.workers, chunks+1, 1, func(_, lo, hi int) {
 		for c := lo; c < hi; c++ {
 			if c == 0 {
 				e.norm[0] = e.gatherPairs(w, grad, first)

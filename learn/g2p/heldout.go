@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
 	"time"
 
 	"github.com/tropica-fst/tropica/learn/metrics"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // entry is a word with its pronunciations: numbers of pairs.
@@ -119,7 +119,7 @@ func newHeldOut(inv *Inventory, f *Features, pairs []Pair) (*heldOut, error) {
 func (h *heldOut) edits(m *Model, opts *DecodeOptions, workers int) (edits, phones []int) {
 	o, _ := opts.withDefaults() // checked before
 	edits, phones = make([]int, len(h.words)), make([]int, len(h.words))
-	parallel(workers, len(h.words), 64, func(_, lo, hi int) {
+	run.Blocks(workers, len(h.words), 64, func(_, lo, hi int) {
 		var s scores
 		for i := lo; i < hi; i++ {
 			out := m.decode(&h.words[i], &s, &o)
@@ -148,9 +148,7 @@ func Evaluate(name string, models []*Model, pairs []Pair, decode *DecodeOptions,
 	if o.Decode, err = decode.withDefaults(); err != nil {
 		return nil, err
 	}
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
+	workers = run.WorkersOf(workers)
 	begin := time.Now()
 	u := &unit{dataset: name, test: pairs}
 	for i, m := range models {

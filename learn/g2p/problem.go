@@ -5,11 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
 	"sync"
-	"sync/atomic"
 
+	"github.com/tropica-fst/tropica/learn/run"
 	"github.com/tropica-fst/tropica/losses"
 )
 
@@ -43,9 +42,7 @@ func (o *Options) withDefaults() Options {
 	if d.NGram.C == 0 {
 		d.NGram.C = 1
 	}
-	if d.Workers <= 0 {
-		d.Workers = runtime.GOMAXPROCS(0)
-	}
+	d.Workers = run.WorkersOf(d.Workers)
 	return d
 }
 
@@ -369,7 +366,7 @@ func (p *Problem) buildGraphs(ctx context.Context, build func(*graphBuilder, *wo
 	stats := make([]losses.ExpandStats, len(p.words))
 	builders := make([]graphBuilder, p.opts.Workers)
 	errs := make([]error, len(p.words))
-	parallel(p.opts.Workers, len(p.words), 8, func(worker, lo, hi int) {
+	run.Blocks(p.opts.Workers, len(p.words), 8, func(worker, lo, hi int) {
 		for i := lo; i < hi && ctx.Err() == nil; i++ {
 			errs[i] = build(&builders[worker], &p.words[i])
 			stats[i] = builders[worker].expand.Stats
@@ -469,29 +466,4 @@ func (b *graphBuilder) fit(w *word, inv *Inventory, budget int, try func(labels 
 		err = try(b.labels, opts, b.full)
 	}
 	return err
-}
-
-// parallel calls f for chunks of 0 … n-1. Chunks go to workers in any order:
-// what f computes must depend on the indices alone.
-func parallel(workers, n, chunk int, f func(worker, lo, hi int)) {
-	workers = min(workers, (n+chunk-1)/chunk)
-	if workers <= 1 {
-		f(0, 0, n)
-		return
-	}
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for i := range workers {
-		wg.Go(func() {
-			for {
-				hi := int(next.Add(int64(chunk)))
-				lo := hi - chunk
-				if lo >= n {
-					return
-				}
-				f(i, lo, min(hi, n))
-			}
-		})
-	}
-	wg.Wait()
 }

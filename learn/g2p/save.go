@@ -26,11 +26,11 @@ type fileMeta struct {
 	Trained  Objective `json:"objective"`
 }
 
-// Save writes the model. The file has these arrays: letters (code points; irregular ones, see
+// Write writes the model. The file has these arrays: letters (code points; irregular ones, see
 // Align, are of private use), phones, and labels (label_start, label_phones). Then follow what
 // letters may emit (allowed_start, allowed, prob), the keys of label bigrams, letter pairs and
 // features, and weights in the order that Features describes.
-func (m *Model) Save(w io.Writer) error {
+func (m *Model) Write(w io.Writer) error {
 	c, err := m.container()
 	if err != nil {
 		return err
@@ -110,11 +110,11 @@ func featureKeyOf(words []uint64) (k featureKey) {
 	return k
 }
 
-// Load reads a model that Save wrote, by this version of the program or an
+// Read reads a model that Write wrote, by this version of the program or an
 // older one. It trusts nothing: every departure is an error wrapping
 // model.ErrFormat or one of model's other reasons, and memory grows with the
 // file.
-func Load(r io.Reader) (*Model, error) {
+func Read(r io.Reader) (*Model, error) {
 	c, err := model.Read(r, nil)
 	if err != nil {
 		return nil, err

@@ -10,14 +10,7 @@ import (
 // of Options, Objective and FitOptions, so that they reach a worker elsewhere. Names, ranges and
 // defaults are those of the flags of `learn g2p train`.
 type Settings struct {
-	MaxPhones       int     `flag:"max_phones" default:"2" min:"1" max:"64" help:"Most phones that one letter may stand for"`
-	AlignIterations int     `flag:"align_iterations" default:"10" min:"1" help:"Iterations of expectation maximization"`
-	AlignMinCount   float64 `flag:"align_min_count" default:"1" min:"0" help:"Labels of a letter with a smaller expected count are dropped, but for those without which a word could not be aligned"`
-	AlignMinProb    float64 `flag:"align_min_prob" min:"0" help:"Labels of a letter with a smaller probability are never predicted; 0 is none up to 2000 words, .001 up to 20000 and .004 above"`
-	Window          int     `flag:"window" default:"3" min:"1" max:"5" help:"Letters to either side that features see"`
-	Damping         float64 `flag:"damping" default:"0.6" above:"0" max:"1" help:"Value of a feature of n letters is this to the power n-1"`
-	MinCount        int     `flag:"min_count" default:"1" min:"1" help:"Features seen less often in training are left out"`
-	MaxEdges        int     `flag:"max_edges" default:"40000" min:"0" help:"Budget of column edges for the loss machine of a word; 0 is none"`
+	Preparation
 
 	Objective string  `flag:"objective" default:"latent" values:"cross-entropy,ce,hamming,margin,ngram,latent,maxmargin" help:"What training minimises"`
 	Gamma     float64 `flag:"gamma" default:"4" min:"0" help:"Weight of the loss"`
@@ -26,8 +19,36 @@ type Settings struct {
 	Memory    int     `flag:"memory" default:"6" min:"1" help:"Pairs that L-BFGS keeps"`
 }
 
+// Preparation are the options of alignment, features and loss machines.
+type Preparation struct {
+	MaxPhones       int     `flag:"max_phones" default:"2" min:"1" max:"64" help:"Most phones that one letter may stand for"`
+	AlignIterations int     `flag:"align_iterations" default:"10" min:"1" help:"Iterations of expectation maximization"`
+	AlignMinCount   float64 `flag:"align_min_count" default:"1" min:"0" help:"Labels of a letter with a smaller expected count are dropped, but for those without which a word could not be aligned"`
+	AlignMinProb    float64 `flag:"align_min_prob" min:"0" help:"Labels of a letter with a smaller probability are never predicted; 0 is none up to 2000 words, .001 up to 20000 and .004 above"`
+	Window          int     `flag:"window" default:"3" min:"1" max:"5" help:"Letters to either side that features see"`
+	Damping         float64 `flag:"damping" default:"0.6" above:"0" max:"1" help:"Value of a feature of n letters is this to the power n-1"`
+	MinCount        int     `flag:"min_count" default:"1" min:"1" help:"Features seen less often in training are left out"`
+	MaxEdges        int     `flag:"max_edges" default:"40000" min:"0" help:"Budget of column edges for the loss machine of a word; 0 is none"`
+}
+
 // engineWords is how many pairs the engine aligns: its lattices of more take gigabytes.
 const engineWords = 20000
+
+// Options returns how so many pairs are prepared.
+func (p *Preparation) Options(pairs int) (*Options, error) {
+	var t Preparation
+	if err := learner.Complete(&t, p); err != nil {
+		return nil, fmt.Errorf("g2p: %w", err)
+	}
+	return t.options(pairs), nil
+}
+
+func (p *Preparation) options(pairs int) *Options {
+	return &Options{MaxEdges: p.MaxEdges,
+		Align: AlignOptions{MaxPhones: p.MaxPhones, Iterations: p.AlignIterations, MinCount: p.AlignMinCount,
+			MinProb: p.AlignMinProb, Direct: pairs > engineWords},
+		Features: FeatureOptions{Window: p.Window, Damping: p.Damping, MinCount: p.MinCount}}
+}
 
 // Options returns how so many pairs are prepared, and the objective.
 func (s *Settings) Options(pairs int) (*Options, Objective, error) {
@@ -35,12 +56,7 @@ func (s *Settings) Options(pairs int) (*Options, Objective, error) {
 	if err := learner.Complete(&t, s); err != nil {
 		return nil, Objective{}, fmt.Errorf("g2p: %w", err)
 	}
-	o := &Options{MaxEdges: t.MaxEdges,
-		Align:    AlignOptions{MaxPhones: t.MaxPhones, Iterations: t.AlignIterations, MinCount: t.AlignMinCount, MinProb: t.AlignMinProb, Direct: pairs > engineWords},
-		Features: FeatureOptions{Window: t.Window, Damping: t.Damping, MinCount: t.MinCount}}
-	if o.MaxEdges == 0 {
-		o.MaxEdges = -1
-	}
+	o := t.Preparation.options(pairs)
 	kind := Kind(t.Objective)
 	if kind == "cross-entropy" {
 		kind = CrossEntropy

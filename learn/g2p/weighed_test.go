@@ -100,10 +100,10 @@ func TestSuspects(t *testing.T) {
 		t.Errorf("the first is %+v", first)
 	}
 	var file bytes.Buffer
-	if err := m.Save(&file); err != nil {
+	if err := m.Write(&file); err != nil {
 		t.Fatal(err)
 	}
-	back, err := Load(&file)
+	back, err := Read(&file)
 	if err != nil || back.Difficulty() == nil || !slices.Equal(back.Difficulty().Top, d.Top) {
 		t.Errorf("the list does not come back (%v)", err)
 	}

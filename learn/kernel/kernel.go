@@ -216,28 +216,6 @@ func Foresee(n, m int, opts *Options) error {
 	return &MemoryError{n, m, need, limit, int(landmarks)}
 }
 
-// Normalise divides K[i,j] by √(a_i b_j) in place, where a and b are the diagonals of its
-// rows' and columns' examples: k(x,y)/√(k(x,x) k(y,y)). Rows and columns of a zero diagonal
-// become zero.
-func Normalise(k, a, b []float64) {
-	inverse := func(d []float64) []float64 {
-		out := make([]float64, len(d))
-		for i, v := range d {
-			if v > 0 {
-				out[i] = 1 / math.Sqrt(v)
-			}
-		}
-		return out
-	}
-	ra, rb := inverse(a), inverse(b)
-	for i, r := range ra {
-		row := k[i*len(b):][:len(b)]
-		for j := range row {
-			row[j] *= r * rb[j]
-		}
-	}
-}
-
 // Centring holds the means that centring a kernel takes.
 type Centring struct {
 	Rows []float64 // mean of k(·, y_j) over the training examples, for each training example

@@ -1,6 +1,7 @@
 package learner
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"reflect"
@@ -21,8 +22,9 @@ func Amount(v float64) float64 { return math.Max(v, 0) }
 //	flag     name; fields without it are no options
 //	help     what it does, as a phrase
 //	default  what zero stands for; without it zero is zero
+//	zero     the word that stands for the empty text, the default then
 //	min, max range, ends included; above excludes the lower end
-//	values   the strings allowed, with commas between them
+//	values   the strings allowed, with commas between them, or bars where they have commas
 //	topic    heading that it is listed under in full help; "" is listed in short help too
 //
 // Fields are of type bool, int, int64, uint64, float64, string, or []float64, []int or
@@ -34,7 +36,8 @@ type Option struct {
 	Type              string   // for help: bool, int, number, text, numbers, integers, names
 
 	min, max, above *float64
-	none            bool // 0 is written None
+	none            bool   // 0 is written None
+	zero            string // what users write for ""
 	value           reflect.Value
 }
 
@@ -61,9 +64,12 @@ func optionsOf(v reflect.Value) []*Option {
 		if !ok {
 			continue
 		}
-		p := &Option{Name: name, Help: f.Tag.Get("help"), Topic: f.Tag.Get("topic"), Default: f.Tag.Get("default"),
+		p := &Option{Name: name, Help: f.Tag.Get("help"), Topic: f.Tag.Get("topic"), zero: f.Tag.Get("zero"),
 			value: v.Field(i)}
-		if list := f.Tag.Get("values"); list != "" {
+		p.Default = cmp.Or(p.zero, f.Tag.Get("default"))
+		if list := f.Tag.Get("values"); strings.Contains(list, "|") {
+			p.Values = strings.Split(list, "|")
+		} else if list != "" {
 			p.Values = strings.Split(list, ",")
 		}
 		p.Type = typeOf(f)
@@ -82,8 +88,9 @@ func optionsOf(v reflect.Value) []*Option {
 		number := p.Type == "int" || p.Type == "number"
 		p.none = number && f.Type.Kind() != reflect.Uint64 && p.Default != "" && p.min != nil && *p.min <= 0
 		if p.Default != "" {
-			if err := (&Option{Name: name, Values: p.Values, Type: p.Type, min: p.min, max: p.max, above: p.above,
-				value: reflect.New(f.Type).Elem()}).Set(p.Default); err != nil {
+			scratch := *p
+			scratch.value = reflect.New(f.Type).Elem()
+			if err := scratch.Set(p.Default); err != nil {
 				panic(fmt.Sprintf("learner: the default of %v", err))
 			}
 		}
@@ -115,7 +122,8 @@ func typeOf(f reflect.StructField) string {
 	panic(fmt.Sprintf("learner: option %s is of type %v, which no option is", f.Name, f.Type))
 }
 
-// Set stores what a user wrote. The error names the option, and what it takes.
+// Set stores what a user wrote; hyphens within words to choose from may be left out. The error
+// names the option, and what it takes.
 func (p *Option) Set(text string) error {
 	fail := func(what string) error { return fmt.Errorf("%s: %q is %s", p.Name, text, what) }
 	v := p.value
@@ -154,8 +162,16 @@ func (p *Option) Set(text string) error {
 		}
 		v.SetFloat(x)
 	case reflect.String:
-		if p.Values != nil && !slices.Contains(p.Values, text) {
-			return fail("none of " + strings.Join(p.Values, ", "))
+		if p.Values != nil {
+			i := slices.IndexFunc(p.Values,
+				func(w string) bool { return w == text || strings.ReplaceAll(w, "-", "") == text })
+			if i < 0 {
+				return fail("none of " + strings.Join(p.Values, ", "))
+			}
+			text = p.Values[i]
+		}
+		if text == p.zero {
+			text = ""
 		}
 		v.SetString(text)
 	default:
@@ -211,7 +227,11 @@ func (p *Option) within(x float64, text string) error {
 	if !low && !high {
 		return nil
 	}
-	return fmt.Errorf("%s: %s is out of range: it must be %s", p.Name, text, p.Range())
+	want := p.Range()
+	if math.IsInf(x, 1) && p.max == nil {
+		want += ", and finite"
+	}
+	return fmt.Errorf("%s: %s is out of range: it must be %s", p.Name, text, want)
 }
 
 // Range says what numbers are allowed: "at least 0", "above 0 and at most 1".
@@ -219,18 +239,21 @@ func (p *Option) Range() string {
 	var parts []string
 	switch {
 	case p.above != nil:
-		parts = append(parts, fmt.Sprintf("above %v", *p.above))
+		parts = append(parts, "above "+plain(*p.above))
 	case p.min != nil:
-		parts = append(parts, fmt.Sprintf("at least %v", *p.min))
+		parts = append(parts, "at least "+plain(*p.min))
 	}
-	if p.max != nil {
-		parts = append(parts, fmt.Sprintf("at most %v", *p.max))
+	if p.max != nil && !math.IsInf(*p.max, 1) {
+		parts = append(parts, "at most "+plain(*p.max))
 	}
 	if parts == nil {
 		return "finite"
 	}
 	return strings.Join(parts, " and ")
 }
+
+// plain writes a bound without an exponent.
+func plain(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
 // Text returns the option's value as Set would read it, that of the default for zero.
 func (p *Option) Text() string {
@@ -292,7 +315,8 @@ func Complete[O any](to, from *O) error {
 	return nil
 }
 
-// check refuses a value that Set would refuse; None is allowed where 0 may be written.
+// check refuses a value that Set would refuse, and spells words as Set does; None is allowed where
+// 0 may be written.
 func (p *Option) check() error {
 	v := p.value
 	switch {
@@ -307,9 +331,7 @@ func (p *Option) check() error {
 			return p.within(float64(n), strconv.FormatInt(n, 10))
 		}
 	case v.Kind() == reflect.String:
-		if p.Values != nil && !slices.Contains(p.Values, v.String()) {
-			return fmt.Errorf("%s: %q is none of %s", p.Name, v.String(), strings.Join(p.Values, ", "))
-		}
+		return p.Set(v.String())
 	case v.Kind() == reflect.Slice:
 		copied := *p
 		copied.value = reflect.New(v.Type()).Elem()

@@ -164,3 +164,47 @@ func TestMistakesInOptionsPanic(t *testing.T) {
 		}()
 	}
 }
+
+// A word may stand for the empty text, hyphens may be left out, and words may have commas.
+func TestWords(t *testing.T) {
+	type words struct {
+		Rule Kind `flag:"rule" zero:"exact" values:"exact|1,inf|2-2"`
+	}
+	for text, want := range map[string]Kind{"exact": "", "1,inf": "1,inf", "2-2": "2-2", "22": "2-2"} {
+		var o words
+		p := Options(&o)[0]
+		if err := p.Set(text); err != nil || o.Rule != want {
+			t.Errorf("%s is read as %q, %v", text, o.Rule, err)
+		}
+		if got := p.Text(); got != strings.Replace(text, "22", "2-2", 1) {
+			t.Errorf("%s is written %s", text, got)
+		}
+	}
+	for kind, want := range map[Kind]Kind{"": "", "exact": "", "22": "2-2", "1,inf": "1,inf"} {
+		var o words
+		if err := Complete(&o, &words{kind}); err != nil || o.Rule != want {
+			t.Errorf("%q is completed to %q, %v", kind, o.Rule, err)
+		}
+	}
+	var o words
+	err := Options(&o)[0].Set("inf")
+	if err == nil || err.Error() != `rule: "inf" is none of exact, 1,inf, 2-2` || Settings(&o) != "" {
+		t.Errorf("%v, %q", err, Settings(&o))
+	}
+}
+
+// Infinite numbers are refused with their reason, but for ranges that end at infinity.
+func TestInfinite(t *testing.T) {
+	var o struct {
+		Norm  float64 `flag:"norm" default:"2" min:"1" max:"Inf"`
+		Bound float64 `flag:"bound" min:"0"`
+	}
+	list := Options(&o)
+	if err := list[0].Set("inf"); err != nil || !math.IsInf(o.Norm, 1) || list[0].Range() != "at least 1" {
+		t.Errorf("%v, %v, %s", o.Norm, err, list[0].Range())
+	}
+	err := list[1].Set("inf")
+	if err == nil || err.Error() != "bound: inf is out of range: it must be at least 0, and finite" {
+		t.Error(err)
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/tropica-fst/tropica/learn/boost"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"github.com/tropica-fst/tropica/learn/optim/score"
 	"github.com/tropica-fst/tropica/learn/run"
@@ -17,6 +18,15 @@ type Feature struct {
 	Level  int // -1 for a numeric column
 	Mean   float64
 	Scale  float64
+}
+
+// Name is that of its column in a table's form, with its level if it is of one.
+func (f *Feature) Name(form *boost.Schema) string {
+	c := &form.Columns[f.Column]
+	if f.Level < 0 {
+		return c.Name
+	}
+	return c.Name + "=" + c.Levels[f.Level]
 }
 
 // rowBlock rows are laid out together.

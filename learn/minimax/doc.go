@@ -65,6 +65,11 @@
 // Dual ascent makes as many passes as there are features and then hands over to Newton's method,
 // if that is affordable. Gaps, times and rejected variants are in testdata/bench/NOTES.md.
 //
+// # Conventions
+//
+// Training differs from package learn's convention: the Control is a part of Options, and a Fit
+// tells what an optim.Result does. Package almo follows the convention.
+//
 // References: M. Mohri, G. Sivek, A. T. Suresh, "Agnostic federated learning", ICML 2019;
 // C. Cortes, M. Mohri, J. Gonzalvo, D. Storcheus, "Agnostic learning with multiple objectives",
 // NeurIPS 2020.

@@ -1,7 +1,6 @@
 package minimax
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -278,6 +277,3 @@ func (m *Model) Evaluate(d *Data, workers int, custom ...Loss) (*Scored, error) 
 	}
 	return s, nil
 }
-
-// ErrNoModel reports that training ended before there was anything to keep.
-var ErrNoModel = errors.New("no model")

@@ -17,11 +17,13 @@
 //
 // # Who uses what
 //
-//	LBFGS       g2p, MULTIBOOST's domain classifier (federated too), federated averaging
+//	LBFGS       g2p, MULTIBOOST's domain classifier (federated too), federated averaging, tracking's
+//	            single events, structured: preimages of output kernels
 //	FitDual     sparse
 //	Proximal    sparse: peaks, duals of many samples or of fresh draws, Algorithm 1
-//	OWLQN       linear, sparse's refits, sequence (with and without l1), saddle.Smoothed, ALMO
-//	Stochastic  sequence
+//	OWLQN       linear, sparse's refits, sequence (with and without l1), saddle.Smoothed, ALMO, margin's
+//	            likelihood, resilient: shards and models out of sample
+//	Stochastic  sequence; its Methods are the steps of nn's networks, of ALMO and resilient
 //	saddle      ALMO: linear models, pronunciation and labels
 //	separable   ALMO: dual ascent for saddle.Planes, Newton's method for saddle.Newton
 //	score       boosting, MULTIBOOST, linear, skpca, ALMO (Pointwise, and its rows)
@@ -32,8 +34,10 @@
 //	Coupled     margin (transfer): a bundle of several tasks
 //	CCCP        margin (partial annotations), sequence through it
 //	BoxQP       federated classification in one round
+//	ConjugateGradient structured: weights of large kernels
 //	partition   tracking: best exact covers
-//	run.Loop    saddle's solvers, Bundle, ALMO's networks, FitDual, Proximal, Coupled, CCCP, resilient.Descent
+//	run.Loop    the solvers above; by themselves MULTIBOOST, federated, margin (perceptron, active),
+//	            resilient, skpca, sparse, structured. Boosting goes round by round (run.Next)
 //
 // # What may be relied on
 //

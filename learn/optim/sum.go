@@ -3,7 +3,6 @@ package optim
 import (
 	"fmt"
 	"math"
-	"runtime"
 
 	"github.com/tropica-fst/tropica/learn/run"
 )
@@ -72,10 +71,7 @@ func NewSum(t Terms, opts *SumOptions) *Sum {
 	if s.scale == 0 {
 		s.scale = 1
 	}
-	n := opts.Workers
-	if n <= 0 {
-		n = runtime.GOMAXPROCS(0)
-	}
+	n := run.WorkersOf(opts.Workers)
 	for range n {
 		s.workers = append(s.workers, t.Worker())
 	}

@@ -33,14 +33,16 @@ func Each(workers, jobs int, f func(worker, job int) error) error {
 	return e.err
 }
 
+// Jobs is Each for jobs that cannot fail.
+func Jobs(workers, jobs int, f func(worker, job int)) {
+	Each(workers, jobs, func(w, i int) error { f(w, i); return nil })
+}
+
 // Blocks calls f with the ranges [0, size), [size, 2 size), ... up to n. Up to workers goroutines
 // run it (0 is one a processor); the argument worker counts them from 0. The ranges do not depend
 // on workers.
 func Blocks(workers, n, size int, f func(worker, from, to int)) {
-	Each(workers, (n+size-1)/size, func(w, i int) error { // cannot fail
-		f(w, i*size, min(n, (i+1)*size))
-		return nil
-	})
+	Jobs(workers, (n+size-1)/size, func(w, i int) { f(w, i*size, min(n, (i+1)*size)) })
 }
 
 type each struct {

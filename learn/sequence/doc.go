@@ -48,6 +48,11 @@
 // Start reading at train.go, then objective.go and chain.go. What was tried, with times, is in
 // testdata/bench/NOTES.md.
 //
+// # Conventions
+//
+// Training differs from package learn's convention: the Control is a part of TrainOptions, and Kind
+// and Solver are numbers with names. Settings are the options with tags.
+//
 // # References
 //
 // J. Lafferty, A. McCallum and F. Pereira, "Conditional random fields", ICML

@@ -3,7 +3,6 @@ package sequence
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"slices"
 
 	"github.com/tropica-fst/tropica/learn/optim"
@@ -39,10 +38,7 @@ func (p *Problem) Joint(ctx context.Context, opts ...*TrainOptions) (*Joint, err
 	if unknown(p.corpus.labels) {
 		return nil, fmt.Errorf("sequence: several objectives at once need all labels, and some are not known")
 	}
-	workers := p.opts.Workers
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
+	workers := run.WorkersOf(p.opts.Workers)
 	j := &Joint{ctx: ctx, labels: make([][]float64, workers)}
 	for k, given := range opts {
 		o, err := given.withDefaults()

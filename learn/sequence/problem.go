@@ -2,11 +2,11 @@ package sequence
 
 import (
 	"fmt"
-	"runtime"
 	"slices"
 
 	"github.com/tropica-fst/tropica/learn/optim"
 	"github.com/tropica-fst/tropica/learn/resilient"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // Problem is a set of examples with their features numbered, for several objectives
@@ -81,10 +81,7 @@ func (p *Problem) objective(opts *TrainOptions) (*objective, error) {
 			return nil, err
 		}
 	}
-	workers := p.opts.Workers
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
+	workers := run.WorkersOf(p.opts.Workers)
 	return newObjective(p.model.layout, p.corpus, newLossOf(&o, p.model.layout, p.corpus), 0, workers), nil
 }
 

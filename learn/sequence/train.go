@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
 
 	"github.com/tropica-fst/tropica/learn/margin"
@@ -103,9 +102,7 @@ func (o *TrainOptions) withDefaults() (TrainOptions, error) {
 	set(&p.Gamma, 1)
 	set(&p.L2, 1)
 	p.L2 = math.Max(p.L2, 0)
-	if p.Workers <= 0 {
-		p.Workers = runtime.GOMAXPROCS(0)
-	}
+	p.Workers = run.WorkersOf(p.Workers)
 	if p.Batch == 0 {
 		p.Batch = 8
 	}

@@ -240,12 +240,7 @@ func (m *Model) place(s *Sum, j int) string {
 		if l > 0 {
 			text += ", "
 		}
-		c := &m.form.Columns[f.Column]
-		name := c.Name
-		if f.Level >= 0 {
-			name += "=" + c.Levels[f.Level]
-		}
-		text += fmt.Sprintf("%s %.4g", name, s.Center[j*s.Dim+l]/f.Scale+f.Mean)
+		text += fmt.Sprintf("%s %.4g", f.Name(&m.form), s.Center[j*s.Dim+l]/f.Scale+f.Mean)
 	}
 	return text
 }

@@ -35,9 +35,6 @@ func NewLexicon(words [][]int, alphabet int) (*Lexicon, error) {
 // Words returns the strings, in lexicographic order.
 func (x *Lexicon) Words() [][]int { return x.words }
 
-// Lattice returns the trie.
-func (x *Lexicon) Lattice() *Lattice { return x.lattice }
-
 // Within returns the words within some unit edits of a string, in order. Prefixes too far from
 // all of its own are given up.
 func (x *Lexicon) Within(s []int, edits int) [][]int {

@@ -30,12 +30,6 @@ func (k ranks) of(d float64) float64 {
 	return math.Copysign(1, d)
 }
 
-// KendallLoss is RankLoss where each pair of different ratings counts 1: the number of pairs
-// that the scores have the wrong way round.
-func KendallLoss(score []float64, r Ratings) (loss, total float64) {
-	return rankLoss(score, r, byOrder)
-}
-
 // RankLoss returns the rank loss of scores (larger is ranked higher) against ratings. For each pair
 // of rated items that the scores order wrongly it adds the difference of the ratings, and half of
 // that for ties. total is the loss of the worst order, which normalises it: 0 is perfect, 1

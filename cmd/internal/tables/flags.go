@@ -17,19 +17,17 @@ numbers or dates that are written in another way (1,5 $12 45% 31.12.2024) is an
 error that says which flag reads it: --decimal, --thousands, --symbols, --dates. The
 model keeps these flags, and later tables are read as the first was.`
 
+// Auto is the value of a flag whose word auto stands for the library's empty one.
+func Auto(word string) string { return strings.TrimPrefix(word, "auto") }
+
 // Flags defines the flags that say what the columns of a table are. The function it returns makes
-// options of them when they are parsed. predict leaves out those that a model contains.
-func Flags(fs *flags.Set, predict bool) func() (*table.Options, error) {
-	var task *string
-	var categorical *string
-	var keep *bool
-	if !predict {
-		task = fs.Enum("task", "auto", []string{"auto", "classification", "regression"},
-			"What the target is; auto: classification for words and for at most 32 different integers")
-		categorical = fs.String("categorical", "", "Columns to read as categories though they look like "+
-			"numbers, separated by commas")
-		keep = fs.Bool("keep_source", false, "The source column is a feature as well")
-	}
+// options of them when they are parsed.
+func Flags(fs *flags.Set) func() (*table.Options, error) {
+	task := fs.Enum("task", "auto", []string{"auto", "classification", "regression"},
+		"What the target is; auto: classification for words and for at most 32 different integers")
+	categorical := fs.String("categorical", "", "Columns to read as categories though they look like "+
+		"numbers, separated by commas")
+	keep := fs.Bool("keep_source", false, "The source column is a feature as well")
 	target := fs.String("target", "", "Column to predict")
 	source := fs.String("source", "", "Column that says which source (domain) a row is from")
 	weight := fs.String("weight", "", "Column with the weights of the rows")
@@ -39,13 +37,14 @@ func Flags(fs *flags.Set, predict bool) func() (*table.Options, error) {
 		"Form of the table; auto: by name and content")
 	reading := Reading(fs)
 	return func() (*table.Options, error) {
-		o := &table.Options{Target: *target, Source: *source, Weight: *weight, NoHeader: !*header}
+		o := &table.Options{Target: *target, Source: *source, Weight: *weight, NoHeader: !*header,
+			KeepSource: *keep, Task: table.Task(Auto(*task)), Format: table.Format(Auto(*format))}
 		for _, l := range []struct {
 			name string
 			text *string
 			to   *[]string
 		}{{"categorical", categorical, &o.Categorical}, {"drop", drop, &o.Drop}} {
-			if l.text == nil || !fs.Given(l.name) {
+			if !fs.Given(l.name) {
 				continue
 			}
 			for _, s := range strings.Split(*l.text, ",") {
@@ -56,18 +55,8 @@ func Flags(fs *flags.Set, predict bool) func() (*table.Options, error) {
 				*l.to = append(*l.to, s)
 			}
 		}
-		if !predict {
-			o.KeepSource = *keep
-			if o.KeepSource && o.Source == "" {
-				return nil, errors.New("flag --keep_source: no --source is given")
-			}
-			o.Task = map[string]table.Task{"auto": table.AutoTask, "classification": table.Classification,
-				"regression": table.Regression}[*task]
-		}
-		for f := table.Auto; f <= table.IDX; f++ {
-			if f.String() == *format {
-				o.Format = f
-			}
+		if o.KeepSource && o.Source == "" {
+			return nil, errors.New("flag --keep_source: no --source is given")
 		}
 		return o, reading(o)
 	}

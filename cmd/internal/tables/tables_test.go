@@ -56,15 +56,15 @@ func TestOpen(t *testing.T) {
 }
 
 func TestFlags(t *testing.T) {
-	parse := func(predict bool, words ...string) (*table.Options, error) {
+	parse := func(words ...string) (*table.Options, error) {
 		fs := flags.New()
-		options := tables.Flags(fs, predict)
+		options := tables.Flags(fs)
 		if _, err := fs.Parse(words); err != nil {
 			return nil, err
 		}
 		return options()
 	}
-	got, err := parse(false, "--target=y", "--drop", "a, #-1", "--categorical=c", "--task=regression",
+	got, err := parse("--target=y", "--drop", "a, #-1", "--categorical=c", "--task=regression",
 		"--noheader", "--format=tsv", `--separator=\t`, "--missing=,x", "--source=s",
 		"--keep_source", "--weight", "w")
 	want := &table.Options{Target: "y", Drop: []string{"a", "#-1"}, Categorical: []string{"c"},
@@ -73,15 +73,12 @@ func TestFlags(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" || err != nil {
 		t.Error(d, err)
 	}
-	if got, err := parse(true); err != nil || !cmp.Equal(got, &table.Options{}) {
+	if got, err := parse(); err != nil || !cmp.Equal(got, &table.Options{}) {
 		t.Error(got, err)
 	}
 	for _, words := range [][]string{{"--drop=a,,b"}, {"--keep_source"}, {"--separator=ab"}, {"--format=xml"}} {
-		if _, err := parse(false, words...); err == nil {
+		if _, err := parse(words...); err == nil {
 			t.Error(words, "was taken")
 		}
-	}
-	if _, err := parse(true, "--task=regression"); err == nil {
-		t.Error("a model knows its task")
 	}
 }

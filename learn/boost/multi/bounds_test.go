@@ -276,10 +276,10 @@ func TestBoundsOfferedClass(t *testing.T) {
 	}
 	// The same of a saved model; and of one slot's learner that returned nothing of the kind.
 	var file bytes.Buffer
-	if err := shy.Save(&file); err != nil {
+	if err := shy.Write(&file); err != nil {
 		t.Fatal(err)
 	}
-	again, err := Load(&file)
+	again, err := Read(&file)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -148,7 +148,7 @@ func (k *Checkpoint) Write(w io.Writer) error {
 		return fmt.Errorf("multi: checkpoint: %w", err)
 	}
 	var b bytes.Buffer
-	if err := k.Model.Save(&b); err != nil {
+	if err := k.Model.Write(&b); err != nil {
 		return err
 	}
 	model.Put(f, "model", b.Bytes())
@@ -177,7 +177,7 @@ func ReadCheckpoint(r io.Reader) (*Checkpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	if k.Model, err = Load(bytes.NewReader(b)); err != nil {
+	if k.Model, err = Read(bytes.NewReader(b)); err != nil {
 		return nil, err
 	}
 	if k.Q, err = model.Get[float64](f, "q"); err != nil {

@@ -11,12 +11,12 @@
 //	if err != nil {
 //		return err
 //	}
-//	return model.Save(w)
+//	return model.Write(w)
 //
 // # The types to know
 //
 // NewData takes a table with sources (learn/dataset/table). Train returns a Model: scores,
-// classes, Save and Load. The model is a Q-ensemble,
+// classes, Write and Read. The model is a Q-ensemble,
 //
 //	f(x) = Σ_l Q(l|x) Σ_j alpha_{l,j} h_{l,j}(x),   alpha >= 0,
 //
@@ -98,27 +98,14 @@
 // a penalty nothing is lost, since a step along -h is a smaller weight of h. With a penalty the
 // norm counts both, and so exceeds the least norm of the same function.
 //
-// # Figures
+// At equal rounds MULTIBOOST is below AdaBoost-all in both errors on the sets of table 4.1. At
+// equal terms it is where sources label the same rows differently. Figures and tests are in
+// testdata/bench/NOTES.md.
 //
-// The table reruns table 4.1 of the thesis: mean errors over trials in per cent, uniform /
-// agnostic, T = 100 rounds, on the recorded splits (learn experiment table41). Terms are means of
-// MULTIBOOST's; equal terms are AdaBoost-all's with as many rounds.
+// # Conventions
 //
-//	                       AdaBoost-all   MULTIBOOST    terms  AdaBoost-all,  MULTIBOOST, one
-//	                                                           equal terms    term a round
-//	sentiment (10)         22.91 / 25.53  20.88 / 23.75   397  19.68 / 21.98  22.78 / 25.47
-//	Adult (10)             15.35 / 20.01  15.18 / 19.79   391  14.70 / 19.12  15.19 / 19.58
-//	  no education (10)    16.10 / 21.28  15.80 / 19.49   328  15.64 / 20.58  15.96 / 19.84
-//	fashion (3)             1.22 /  2.05   0.72 /  1.27   391   0.99 /  1.62   1.16 /  1.75
-//	fashion, 6000 rows (5)  1.22 /  1.93   0.70 /  1.33   386   0.96 /  1.63   1.21 /  1.97
-//	digits 4, 9 (10)       19.93 / 41.21  15.33 / 39.88   336  18.32 / 41.48  17.75 / 40.25
-//	digits 1, 7 (10)       15.93 / 38.35  12.59 / 35.93   316  14.46 / 37.59  14.29 / 36.34
-//
-// At equal rounds MULTIBOOST is below AdaBoost-all in both errors on all of these. At equal terms
-// it is on fashion and the digits, and in the agnostic error on Adult without education: where
-// sources label the same rows differently. On sentiment, and on Adult with education, where the
-// source is itself a feature, AdaBoost-all with equal terms is better. Tests of significance are
-// in testdata/bench/NOTES.md.
+// Training differs from package learn's convention: Control is a part of Options, and there is no
+// optim.Result.
 //
 // References: C. Cortes, M. Mohri, D. Storcheus, A. T. Suresh, "Boosting with multiple
 // sources", NeurIPS 2021; Y. Freund, R. Schapire, "A decision-theoretic generalization of

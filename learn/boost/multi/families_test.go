@@ -271,10 +271,10 @@ func TestFamiliesResume(t *testing.T) {
 	again := o()
 	again.Resume = c
 	var a, b bytes.Buffer
-	if err := whole.Save(&a); err != nil {
+	if err := whole.Write(&a); err != nil {
 		t.Fatal(err)
 	}
-	if err := trained(t, d, again).Save(&b); err != nil || !bytes.Equal(a.Bytes(), b.Bytes()) {
+	if err := trained(t, d, again).Write(&b); err != nil || !bytes.Equal(a.Bytes(), b.Bytes()) {
 		t.Errorf("the resumed run's model is another: %v", err)
 	}
 	other := o()

@@ -2,7 +2,6 @@ package multi
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/tropica-fst/tropica/learn/boost"
@@ -251,12 +250,7 @@ func (m *Model) Probabilities(scores []float64) []float64 {
 	}
 	p := make([]float64, len(scores))
 	for i, f := range scores {
-		if z := factor * f; z >= 0 {
-			p[i] = 1 / (1 + math.Exp(-z))
-		} else {
-			e := math.Exp(z)
-			p[i] = e / (1 + e)
-		}
+		p[i] = score.Sigmoid(factor * f)
 	}
 	return p
 }

@@ -20,7 +20,7 @@ import (
 func saved(t *testing.T, m *Model) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := m.Save(&b); err != nil {
+	if err := m.Write(&b); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()
@@ -42,7 +42,7 @@ func TestDeterminism(t *testing.T) {
 		if !bytes.Equal(file, saved(t, b)) {
 			t.Errorf("%s: the model depends on the number of workers", name)
 		}
-		c, err := Load(bytes.NewReader(file))
+		c, err := Read(bytes.NewReader(file))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -232,12 +232,12 @@ func TestValidation(t *testing.T) {
 func TestLoadHostile(t *testing.T) {
 	file := saved(t, trained(t, mixed(1, 2, 40, 2, 0.2), &Options{Rounds: 3}))
 	for n := 0; n < len(file); n += 97 {
-		if _, err := Load(bytes.NewReader(file[:n])); err == nil {
+		if _, err := Read(bytes.NewReader(file[:n])); err == nil {
 			t.Fatalf("%d of %d bytes were read as a model", n, len(file))
 		}
 		b := slices.Clone(file)
 		b[n] ^= 0x10
-		if _, err := Load(bytes.NewReader(b)); err == nil {
+		if _, err := Read(bytes.NewReader(b)); err == nil {
 			t.Fatalf("a model with byte %d changed was read", n)
 		}
 	}
@@ -274,7 +274,7 @@ func TestLoadHostile(t *testing.T) {
 		if err := out.Write(&b); err != nil {
 			t.Fatal(err)
 		}
-		_, err = Load(&b)
+		_, err = Read(&b)
 		return err
 	}
 	if err := change(nil, nil); err != nil {
@@ -292,7 +292,7 @@ func TestLoadHostile(t *testing.T) {
 	}
 	// Kinds are distinguished.
 	var e boost.Ensemble
-	if _, err := boost.Load(bytes.NewReader(file)); err == nil {
+	if _, err := boost.Read(bytes.NewReader(file)); err == nil {
 		t.Error(e, "a model of MULTIBOOST was read as one of boost")
 	}
 }
@@ -309,11 +309,11 @@ func (q namedQ) MarshalBinary() ([]byte, error) { return []byte{q.p}, nil }
 func TestUserClassifier(t *testing.T) {
 	d := mixed(1, 2, 40, 2, 0.2)
 	m := trained(t, d, &Options{Rounds: 2, Q: namedQ{2}})
-	if err := m.Save(&bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "RegisterClassifier") {
+	if err := m.Write(&bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "RegisterClassifier") {
 		t.Error(err)
 	}
 	RegisterClassifier("even", func(b []byte) (namedQ, error) { return namedQ{b[0]}, nil })
-	back, err := Load(bytes.NewReader(saved(t, m)))
+	back, err := Read(bytes.NewReader(saved(t, m)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/tropica-fst/tropica/learn/boost"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/learner"
 )
 
 // Directions says on which rows the base predictors of a domain's slot are trained.
@@ -55,43 +55,42 @@ const (
 )
 
 // Options adjusts Train; nil is the zero value, the recommended setting. Thesis is the
-// literal algorithm of figure 4.1.
+// literal algorithm of figure 4.1. Tags are those of package learner.
 type Options struct {
-	Objective Objective `json:"objective"` // "" is SoftMax
+	Objective Objective `json:"objective" flag:"objective" default:"softmax" values:"softmax,max,sum,skew" help:"How the losses of the domains are made one number"`
 	// Loss is exponential (nil), or logistic in either base.
 	Loss   boost.Loss `json:"-"`
-	Rounds int        `json:"rounds"` // 0 is 100
-	// Mu is that of SoftMax relative to the largest loss, mu_t = Mu / max F_k; 0 is 5.
-	// With FixedMu it is mu itself, which makes a plain average of the maximum as
-	// losses shrink.
-	Mu      float64   `json:"mu"`
-	FixedMu bool      `json:"fixed_mu"`
-	Beta    float64   `json:"beta"` // of Skewed
+	Rounds int        `json:"rounds" flag:"rounds" default:"100" min:"1" help:"Rounds T"`
+	// Mu is relative to the largest loss, mu_t = Mu / max F_k. With FixedMu it is mu itself, which
+	// makes a plain average of the maximum as losses shrink.
+	Mu      float64   `json:"mu" flag:"mu" default:"5" above:"0" help:"mu of softmax, divided by the largest loss in each round: 2 to 5 when the mean error matters, 20 when only the worst source does"`
+	FixedMu bool      `json:"fixed_mu" flag:"fixed_mu" help:"mu is not divided by the largest loss"`
+	Beta    float64   `json:"beta" flag:"beta" min:"0" help:"What the adversary of skew pays for weight on small sources"`
 	Target  TargetSet `json:"target"`
 
-	Directions Directions `json:"directions"` // Max always has Own directions, and greedy rounds
+	Directions Directions `json:"directions" flag:"directions" zero:"pooled" values:"pooled,own" help:"Rows that a source's base predictors are trained on: all, or its own, as with the objective max"`
 	// Slots: Own directions never have a shared slot, since it has no rows of its own. A single
 	// source has none either, since it would be the same slot twice.
-	Slots        Slots     `json:"slots"`
-	Round        RoundKind `json:"round"`
-	Score        Score     `json:"score"`
-	DomainFactor float64   `json:"domain_factor"` // multiplies the scores of domain slots; 0 is 1
+	Slots        Slots     `json:"slots" flag:"slots" zero:"shared" values:"shared,domain" help:"One slot a source, and perhaps one that they share"`
+	Round        RoundKind `json:"round" flag:"round" zero:"block" values:"block,greedy" help:"A round adds a term in every slot, or one, as with the objective max"`
+	Score        Score     `json:"score" flag:"score" zero:"newton" values:"newton,derivative,decrease" help:"Order of the slots in a round"`
+	DomainFactor float64   `json:"domain_factor" flag:"domain_factor" default:"1" above:"0" help:"Multiplies the scores of the sources' slots against the shared one (0.3 suits greedy rounds)"`
 
-	Step   Step    `json:"step"`
-	StepC  float64 `json:"step_c"`  // of SqrtStep; 0 is 0.3
-	EtaMax float64 `json:"eta_max"` // longest step; 0 is 10, for Closed and Bound 5
+	Step   Step    `json:"step" flag:"step" zero:"line" values:"line,closed,bound,sqrt" help:"Length of steps: line search, the closed form of the own source, the bound of lemma 4.3, C/sqrt(t)"`
+	StepC  float64 `json:"step_c" flag:"step_c" default:"0.3" above:"0" help:"C of --step=sqrt"`
+	EtaMax float64 `json:"eta_max" flag:"eta_max" default:"10" above:"0" help:"Longest step; 5 where it is not given and steps are closed or bound"`
 
 	// L1 is c in the penalty Σ r_k |alpha| within each domain's loss, with r_k =
 	// c/sqrt(m_k); Penalty gives the r_k themselves.
-	L1      float64   `json:"l1"`
+	L1      float64   `json:"l1" flag:"l1" min:"0" help:"c of the penalty c/sqrt(m_k) times the sum of weights, in each source's loss"`
 	Penalty []float64 `json:"penalty,omitempty"`
 
 	// Literal leaves out what rescues Max from a stall: the next candidates, other
 	// slots, and a step along a common direction of descent.
-	Literal bool `json:"literal"`
+	Literal bool `json:"literal" flag:"literal" help:"Let --objective=max stall, as the thesis' algorithm does"`
 	// Best returns the rounds up to the least maximum of the losses (of the validation
 	// rows when there are any), not all of them.
-	Best bool `json:"best"`
+	Best bool `json:"best" flag:"best" help:"Keep the rounds up to the least maximum of the losses"`
 
 	// Learner makes the base predictors of all slots, with values in [-1, 1], of a
 	// class closed under negation; nil is Stumps. Learners, if not nil, has one for each
@@ -186,57 +185,23 @@ func EqualTerms() *Options {
 
 // withDefaults fills in and checks settings for data of p domains with m rows each.
 func (o Options) withDefaults(p int, m []float64) (Options, error) {
-	if o.Objective == "" {
-		o.Objective = SoftMax
+	if o.EtaMax == 0 && (o.Step == Closed || o.Step == Bound) {
+		o.EtaMax = 5
+	}
+	if err := learner.Complete(&o, &o); err != nil {
+		return o, fmt.Errorf("multi: %w", err)
 	}
 	if o.Loss == nil {
 		o.Loss = boost.Exponential{}
-	}
-	for _, d := range []struct {
-		name string
-		v    *float64
-		zero float64
-	}{{"Mu", &o.Mu, 5}, {"DomainFactor", &o.DomainFactor, 1}, {"StepC", &o.StepC, 0.3},
-		{"EtaMax", &o.EtaMax, 10}} {
-		if *d.v == 0 {
-			*d.v = d.zero
-			if d.v == &o.EtaMax && (o.Step == Closed || o.Step == Bound) {
-				*d.v = 5
-			}
-		}
-		if !(*d.v > 0) || math.IsInf(*d.v, 1) {
-			return o, fmt.Errorf("multi: %s is %v; it must be positive and finite", d.name, *d.v)
-		}
-	}
-	if o.Rounds == 0 {
-		o.Rounds = defaultRounds
 	}
 	if p == 1 {
 		o.Slots = DomainsOnly
 	}
 	switch {
-	case !slices.Contains([]Objective{SoftMax, Max, Sum, Skewed}, o.Objective):
-		return o, fmt.Errorf("multi: objective %q is none of softmax, max, sum, skew", o.Objective)
-	case !slices.Contains([]Directions{Pooled, Own}, o.Directions):
-		return o, fmt.Errorf("multi: directions %q are neither pooled (\"\") nor own", o.Directions)
-	case !slices.Contains([]Slots{WithShared, DomainsOnly}, o.Slots):
-		return o, fmt.Errorf("multi: slots %q are neither with a shared one (\"\") nor domain", o.Slots)
-	case !slices.Contains([]RoundKind{Block, Greedy}, o.Round):
-		return o, fmt.Errorf("multi: rounds %q are neither block (\"\") nor greedy", o.Round)
-	case !slices.Contains([]Score{NewtonScore, DerivativeScore, DecreaseScore}, o.Score):
-		return o, fmt.Errorf("multi: score %q is none of newton (\"\"), derivative, decrease", o.Score)
-	case !slices.Contains([]Step{LineSearch, Closed, Bound, SqrtStep}, o.Step):
-		return o, fmt.Errorf("multi: step %q is none of line (\"\"), closed, bound, sqrt", o.Step)
-	case o.Rounds < 0:
-		return o, fmt.Errorf("multi: Rounds is %d; it must be at least 1, or 0 for 100", o.Rounds)
 	case o.CheckpointEvery < 0:
 		return o, fmt.Errorf("multi: CheckpointEvery is %d; it must be at least 1, or 0 for 10", o.CheckpointEvery)
 	case o.Patience < 0:
 		return o, fmt.Errorf("multi: Patience is %d; it must be at least 1, or 0 for none", o.Patience)
-	case !(o.Beta >= 0) || math.IsInf(o.Beta, 1):
-		return o, fmt.Errorf("multi: Beta is %v; it must be finite and not negative", o.Beta)
-	case !(o.L1 >= 0) || math.IsInf(o.L1, 1):
-		return o, fmt.Errorf("multi: L1 is %v; it must be finite and not negative", o.L1)
 	case o.Beta != 0 && o.Objective != Skewed:
 		return o, fmt.Errorf("multi: beta belongs to the objective skew, and this is %s", o.Objective)
 	case o.Objective == Skewed && o.Target.Vertices != nil:

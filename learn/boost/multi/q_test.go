@@ -148,12 +148,12 @@ func TestQStationary(t *testing.T) {
 func TestQRefuses(t *testing.T) {
 	d := mixed(1, 2, 30, 2, 0.1)
 	for want, o := range map[string]*Options{
-		"Q(1|x) is -1":     {Q: Func{2, func(q []float64, _ *table.Table, _ int) { q[0], q[1] = -1, 2 }}},
-		"sums to 0.5":      {Q: Func{2, func(q []float64, _ *table.Table, _ int) { q[0], q[1] = 0.25, 0.25 }}},
-		"knows 3 domains":  {Q: Uniform{3}},
-		"Q has 4 entries":  {QTrain: []float64{1, 0, 1, 0}},
-		"1 (none) to 1000": {QOptions: QOptions{Folds: -1}},
-		"must be positive": {QOptions: QOptions{Lambda: -1}},
+		"Q(1|x) is -1":    {Q: Func{2, func(q []float64, _ *table.Table, _ int) { q[0], q[1] = -1, 2 }}},
+		"sums to 0.5":     {Q: Func{2, func(q []float64, _ *table.Table, _ int) { q[0], q[1] = 0.25, 0.25 }}},
+		"knows 3 domains": {Q: Uniform{3}},
+		"Q has 4 entries": {QTrain: []float64{1, 0, 1, 0}},
+		"q_folds: -1 is":  {QOptions: QOptions{Folds: -1}},
+		"q_lambda: -1 is": {QOptions: QOptions{Lambda: -1}},
 	} {
 		if _, err := Train(d, o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q: %v", want, err)

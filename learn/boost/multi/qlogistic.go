@@ -8,6 +8,7 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/boost"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/learner"
 	"github.com/tropica-fst/tropica/learn/linear"
 )
 
@@ -22,63 +23,31 @@ const (
 // QOptions adjusts the default domain classifier, multinomial logistic regression. The
 // labels of the rows play no part.
 type QOptions struct {
-	Lambda float64 `json:"lambda"` // of the penalty Lambda/2 |W|² on the mean log loss; 0 is 1e-3
-	// if not nil, Lambda is the one of these with the least log loss on a held-out fold
-	Choose []float64 `json:"choose"`
-	Prior  Prior     `json:"prior"`
+	// of the penalty Lambda/2 |W|² on the mean log loss
+	Lambda float64   `json:"lambda" flag:"q_lambda" default:"0.001" above:"0" help:"L2 penalty of the logistic regression"`
+	Choose []float64 `json:"choose" flag:"q_choose" above:"0" help:"Penalties, separated by commas; the one with the least held-out log loss is taken"`
+	Prior  Prior     `json:"prior" flag:"q_prior" zero:"balanced" values:"balanced,empirical" help:"Weight of the sources in Q: the same, or by their rows"`
 
 	// Folds of cross-fitting: a training row's Q comes from a classifier trained on the other
 	// folds. Boosting would otherwise use a Q that is overconfident on its training rows. New rows
-	// get a Q trained on everything. 0 is 5; 1 is none.
-	Folds int `json:"folds"`
-	// OnlyUnlabelled trains Q on the unlabelled rows only. Q is then independent of the labelled
-	// sample, as the bounds require, and needs no cross-fitting.
-	OnlyUnlabelled bool    `json:"only_unlabelled"`
-	Temperature    float64 `json:"temperature"` // scores are divided by it; 0 is 1
-	// choose Temperature by the log loss of rows held out by cross-fitting
-	Calibrate bool `json:"calibrate"`
-	// Q(k|x) is at least this, so that it is positive on the domain; 0 is 1e-6, negative none
-	Floor      float64 `json:"floor"`
-	Iterations int     `json:"iterations"` // of L-BFGS; 0 is 60
-	Seed       uint64  `json:"seed"`       // of the folds
+	// get a Q trained on everything.
+	Folds int `json:"folds" flag:"q_folds" default:"5" min:"1" max:"1000" help:"Folds to cross-fit Q; 1 is none"`
+	// OnlyUnlabelled needs no cross-fitting.
+	OnlyUnlabelled bool    `json:"only_unlabelled" flag:"q_unlabelled_only" help:"Train Q on --unlabelled alone: it is then independent of the labelled rows, as the bounds want"`
+	Temperature    float64 `json:"temperature" flag:"q_temperature" default:"1" above:"0" help:"Scores of Q are divided by it"`
+	Calibrate      bool    `json:"calibrate" flag:"q_calibrate" help:"Choose the temperature on held-out rows"`
+	Floor          float64 `json:"floor" flag:"q_floor" default:"1e-6" min:"0" max:"1" help:"Least Q of any source"`
+	Iterations     int     `json:"iterations" flag:"q_iterations" default:"60" min:"1" help:"Most iterations of L-BFGS for Q"`
+	Seed           uint64  `json:"seed" flag:"seed" help:"Seed of Q's folds"`
 }
 
 func (o QOptions) withDefaults(p int) (QOptions, error) {
-	if o.Lambda == 0 {
-		o.Lambda = 1e-3
+	if err := learner.Complete(&o, &o); err != nil {
+		return o, fmt.Errorf("multi: %w", err)
 	}
-	if o.Folds == 0 {
-		o.Folds = 5
-	}
-	if o.Temperature == 0 {
-		o.Temperature = 1
-	}
-	switch {
-	case o.Floor == 0:
-		o.Floor = 1e-6
-	case o.Floor < 0:
-		o.Floor = 0
-	}
-	if o.Iterations == 0 {
-		o.Iterations = 60
-	}
-	for _, v := range append([]float64{o.Lambda}, o.Choose...) {
-		if !(v > 0) || math.IsInf(v, 1) {
-			return o, fmt.Errorf("multi: the penalty of Q is %v; it must be positive and finite", v)
-		}
-	}
-	switch {
-	case o.Folds < 1 || o.Folds > 1000:
-		return o, fmt.Errorf("multi: %d folds to cross-fit Q; 1 (none) to 1000 are possible", o.Folds)
-	case !(o.Temperature > 0) || math.IsInf(o.Temperature, 1):
-		return o, fmt.Errorf("multi: the temperature of Q is %v; it must be positive and finite", o.Temperature)
-	case !(o.Floor*float64(p) <= 1):
+	if o.Floor = learner.Amount(o.Floor); !(o.Floor*float64(p) <= 1) {
 		return o, fmt.Errorf("multi: the least Q is %v; of %d domains, whose probabilities sum to 1, it must be "+
 			"at most %.4g", o.Floor, p, 1/float64(p))
-	case o.Iterations < 1:
-		return o, fmt.Errorf("multi: %d iterations for Q", o.Iterations)
-	case o.Prior != Balanced && o.Prior != Empirical:
-		return o, fmt.Errorf("multi: the prior of Q is %q; it is balanced (\"\") or empirical", o.Prior)
 	}
 	return o, nil
 }

@@ -31,11 +31,11 @@ type fileMeta struct {
 	Q           string   `json:"q"` // kind of the domain classifier; "" is none
 }
 
-// Save writes the model; Load reads it back so that all scores are the same to the last
+// Write writes the model; Read reads it back so that all scores are the same to the last
 // bit. Each slot is a file of package boost within this one, so that predictors of a
 // user's type are saved under the same condition: boost.RegisterPredictor. A
 // classifier of a user's type must be registered too (RegisterClassifier).
-func (m *Model) Save(w io.Writer) error {
+func (m *Model) Write(w io.Writer) error {
 	c := model.New(fileKind, fileVersion)
 	meta := fileMeta{m.Settings, m.Sources, m.Rows, m.Learners, m.Shared, m.Trained, m.CrossFitted,
 		m.Apart, m.Warnings, ""}
@@ -68,7 +68,7 @@ func (m *Model) Save(w io.Writer) error {
 	}
 	for s, e := range m.Slots {
 		var b bytes.Buffer
-		if err := e.Save(&b); err != nil {
+		if err := e.Write(&b); err != nil {
 			return fmt.Errorf("multi: slot %d: %w", s+1, err)
 		}
 		model.Put(c, fmt.Sprintf("slot/%d", s), b.Bytes())
@@ -103,9 +103,9 @@ func (l *Logistic) put(c *model.Container) {
 	model.Put(c, "q/numbers", []float64{l.Temperature, l.Floor})
 }
 
-// Load reads a model that Save wrote. It trusts nothing: every departure is an error
+// Read reads a model that Write wrote. It trusts nothing: every departure is an error
 // with one of package model's reasons, and memory grows with the file.
-func Load(r io.Reader) (*Model, error) {
+func Read(r io.Reader) (*Model, error) {
 	var meta fileMeta
 	c, err := model.ReadKind(r, fileKind, fileVersion, &meta)
 	if err != nil {
@@ -131,7 +131,7 @@ func Load(r io.Reader) (*Model, error) {
 		if err != nil {
 			return nil, err
 		}
-		e, err := boost.Load(bytes.NewReader(b))
+		e, err := boost.Read(bytes.NewReader(b))
 		if err != nil {
 			return nil, fmt.Errorf("multi: slot %d: %w", s+1, err)
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/boost"
 	"github.com/tropica-fst/tropica/learn/boost/tree"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // Stumps is the learner of decision stumps with leaves ±1, including the constants ±1. It returns
@@ -48,13 +49,13 @@ type stumpFitter struct {
 func (Stumps) Prepare(d *boost.Data, workers int) (boost.Fitter, error) {
 	t := &stumpFitter{rows: d.Rows(), workers: workers, columns: make([]stumpColumn, len(d.X.Columns))}
 	errs := make([]error, len(d.X.Columns))
-	forEach(workers, len(d.X.Columns), func(_, j int) { errs[j] = t.columns[j].prepare(d.X, j) })
+	run.Jobs(workers, len(d.X.Columns), func(_, j int) { errs[j] = t.columns[j].prepare(d.X, j) })
 	for _, err := range errs {
 		if err != nil {
 			return nil, err
 		}
 	}
-	n := workerCount(workers)
+	n := run.WorkersOf(workers)
 	t.hists, t.counts = make([][]float64, n), make([][]int32, n)
 	return t, nil
 }
@@ -140,7 +141,7 @@ func (t *stumpFitter) fit(ctx context.Context, u [][]float64, in []bool) ([]*boo
 		}
 	}
 	found := make([]stump, len(t.columns)*slots)
-	forEach(t.workers, len(t.columns), func(w, j int) {
+	run.Jobs(t.workers, len(t.columns), func(w, j int) {
 		if ctx != nil && ctx.Err() != nil {
 			return
 		}

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // ErrData reports features, gradients or options that no tree can be grown from.
@@ -107,7 +108,7 @@ func NewBins(x *table.Table, o *BinOptions) (*Bins, error) {
 		return b, b.binSparse(x, most, o)
 	}
 	errs := make([]error, len(x.Columns))
-	forEach(o.Workers, len(x.Columns), func(_, j int) {
+	run.Jobs(o.Workers, len(x.Columns), func(_, j int) {
 		if errs[j] = cancelled(o.Ctx); errs[j] == nil {
 			errs[j] = b.columns[j].prepare(x, j, most, o)
 		}
@@ -339,7 +340,7 @@ func (b *Bins) encode(x *table.Table, o *BinOptions, settle bool) {
 		}
 	}
 	var mu sync.Mutex
-	forEach(o.Workers, chunks*len(b.blocks), func(_, task int) {
+	run.Jobs(o.Workers, chunks*len(b.blocks), func(_, task int) {
 		if cancelled(o.Ctx) != nil {
 			return
 		}

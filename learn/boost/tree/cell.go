@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // Cell is a sum of gradients and second derivatives in fixed point: integers, in
@@ -91,6 +93,10 @@ func (t *Target) at(i int32) (g, h float64) {
 	return g, h
 }
 
+// rowBlock is the number of rows of one task where rows are divided. It is fixed, so that sums of
+// floats do not depend on the number of workers.
+const rowBlock = 1 << 15
+
 // fixed stores the derivatives of row i of rows in cells[i] and returns their units and sum. The
 // units ensure that no sum over rows exceeds 2^62. With a thousand rows they keep 52 bits below the
 // largest sum, with a million 42 below the mean row. A row counts at least one unit of H, so that H
@@ -99,7 +105,7 @@ func (t *Target) at(i int32) (g, h float64) {
 func (t *Target) fixed(rows []int32, cells []Cell, count bool, workers int) (Scale, Cell, error) {
 	blocks := (len(rows) + rowBlock - 1) / rowBlock
 	sums := make([]struct{ g, h, squares float64 }, blocks)
-	forRows(workers, len(rows), func(_, from, to int) {
+	run.Blocks(workers, len(rows), rowBlock, func(_, from, to int) {
 		var sg, sh, squares float64
 		for _, i := range rows[from:to] {
 			g, h := t.at(i)
@@ -138,7 +144,7 @@ func (t *Target) fixed(rows []int32, cells []Cell, count bool, workers int) (Sca
 	s.H = unit(sh, 61-int(s.shift))
 	byG, byH := 1/s.G, 1/s.H
 	parts := make([]Cell, blocks)
-	forRows(workers, len(rows), func(_, from, to int) {
+	run.Blocks(workers, len(rows), rowBlock, func(_, from, to int) {
 		var sum Cell
 		for _, i := range rows[from:to] {
 			g, h := t.at(i)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // exact finds splits at every threshold: the middle of any two neighbouring values
@@ -38,7 +39,7 @@ func NewExactGrower(x *table.Table, o Options) (*Grower, error) {
 	e := &exact{x: x, columns: make([]column, len(x.Columns)), sorted: make([][]int32, len(x.Columns)),
 		order: make([][]int32, len(x.Columns)), goes: make([]uint8, x.Rows)}
 	errs := make([]error, len(x.Columns))
-	forEach(o.Workers, len(x.Columns), func(_, j int) {
+	run.Jobs(o.Workers, len(x.Columns), func(_, j int) {
 		if errs[j] = cancelled(o.Ctx); errs[j] != nil {
 			return
 		}
@@ -85,7 +86,7 @@ func (e *exact) start(g *Grower) error {
 	for _, i := range g.rows {
 		in[i] = 1
 	}
-	forEach(g.o.Workers, len(g.columns), func(_, k int) {
+	run.Jobs(g.o.Workers, len(g.columns), func(_, k int) {
 		j := g.columns[k]
 		to := e.order[j][:0]
 		for _, i := range e.sorted[j] {
@@ -95,7 +96,7 @@ func (e *exact) start(g *Grower) error {
 		}
 		e.order[j] = to
 	})
-	for len(e.scratch) < workerCount(g.o.Workers) {
+	for len(e.scratch) < run.WorkersOf(g.o.Workers) {
 		e.scratch = append(e.scratch, bench{})
 		e.buffer = append(e.buffer, make([]int32, e.x.Rows))
 	}
@@ -136,7 +137,7 @@ func (e *exact) partition(g *Grower, nodes []int32) {
 			}
 		}
 	}
-	forEach(g.o.Workers, len(g.columns)+1, func(w, k int) {
+	run.Jobs(g.o.Workers, len(g.columns)+1, func(w, k int) {
 		order := g.rows
 		if k < len(g.columns) {
 			order = e.order[g.columns[k]]
@@ -163,40 +164,21 @@ func (e *exact) partition(g *Grower, nodes []int32) {
 
 func (e *exact) evaluate(g *Grower, parents []int32) {
 	var nodes []int32
-	for _, at := range parents {
-		if at < 0 {
-			nodes = append(nodes, 0)
-			continue
-		}
-		nodes = append(nodes, g.nodes[at].Left, g.nodes[at].Right)
-	}
-	nodes = slices.DeleteFunc(nodes, func(at int32) bool { return !g.open(at) })
-	e.masks = nil
-	if g.o.ColumnsByLevel < 1 || g.o.ColumnsByNode < 1 {
-		e.masks = map[int32][]bool{}
-		for _, at := range nodes {
-			e.masks[at] = columnMask(g, at)
-		}
-	}
+	nodes, e.masks = g.opened(nodes, parents)
 	d := len(g.columns)
 	e.found = slices.Grow(e.found[:0], d*len(nodes))[:d*len(nodes)]
 	workers := g.o.Workers
 	if len(nodes) > 0 && len(nodes) <= 2 && int(g.nodes[nodes[0]].to-g.nodes[nodes[0]].from)*d < 10000 {
 		workers = 1
 	}
-	forEach(workers, len(e.found), func(w, i int) {
+	run.Jobs(workers, len(e.found), func(w, i int) {
 		e.found[i] = best{}
 		at, j := nodes[i/d], g.columns[i%d]
 		if (e.masks == nil || e.masks[at][j]) && !g.stopped() {
 			e.search(g, &e.scratch[w], &g.nodes[at], int(j), &e.found[i])
 		}
 	})
-	for i := range e.found {
-		n := &g.nodes[nodes[i/d]]
-		if f := &e.found[i]; f.found() && (!n.best.found() || f.score > n.best.score) {
-			n.best = *f
-		}
-	}
+	g.choose(nodes, e.found, d)
 }
 
 // search looks for the best split of a node in one column.

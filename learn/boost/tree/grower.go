@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // Node is a node of a tree that a Grower grows. Split s, counted from 0, turns a leaf into an inner
@@ -265,7 +267,7 @@ func (g *Grower) measure(parents []int32) {
 	if g.o.LevelCost == 0 || g.o.OneHot >= MaxBins || parents[0] < 0 {
 		return
 	}
-	forEach(g.o.Workers, 2*len(parents), func(_, i int) {
+	run.Jobs(g.o.Workers, 2*len(parents), func(_, i int) {
 		p := &g.nodes[parents[i/2]]
 		n := &g.nodes[p.Left]
 		if i%2 == 1 {
@@ -437,5 +439,37 @@ func (g *Grower) release(n *Node) {
 	if n.hist != nil {
 		g.free = append(g.free, n.hist)
 		n.hist = nil
+	}
+}
+
+// opened appends the children of parents that may be split, the root for -1, to nodes. It returns
+// them with the columns that each may be split on, nil for all.
+func (g *Grower) opened(nodes, parents []int32) ([]int32, map[int32][]bool) {
+	for _, at := range parents {
+		if at < 0 {
+			nodes = append(nodes, 0)
+			continue
+		}
+		nodes = append(nodes, g.nodes[at].Left, g.nodes[at].Right)
+	}
+	nodes = slices.DeleteFunc(nodes, func(at int32) bool { return !g.open(at) })
+	if !(g.o.ColumnsByLevel < 1 || g.o.ColumnsByNode < 1) {
+		return nodes, nil
+	}
+	masks := map[int32][]bool{}
+	for _, at := range nodes {
+		masks[at] = columnMask(g, at)
+	}
+	return nodes, masks
+}
+
+// choose gives nodes the best of the splits found, each apart in so many parts. Parts ascend by
+// column: among equals the first column stays.
+func (g *Grower) choose(nodes []int32, found []best, parts int) {
+	for i := range found {
+		n := &g.nodes[nodes[i/parts]]
+		if f := &found[i]; f.found() && (!n.best.found() || f.score > n.best.score) {
+			n.best = *f
+		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // histogram finds splits on binned columns.
@@ -92,7 +94,7 @@ func (h *histogram) start(g *Grower) error {
 			}
 		}
 	}
-	for len(h.scratch) < workerCount(g.o.Workers) {
+	for len(h.scratch) < run.WorkersOf(g.o.Workers) {
 		h.scratch = append(h.scratch,
 			bench{small: make([]Cell, min(panelBlocks, len(h.b.blocks))*blockColumns*256)})
 	}
@@ -160,7 +162,7 @@ func (h *histogram) evaluate(g *Grower, parents []int32) {
 	h.plan(g, parents)
 	h.mask(g)
 	h.presum(g)
-	h.divide(workerCount(g.o.Workers))
+	h.divide(run.WorkersOf(g.o.Workers))
 	spans := len(h.spans)
 	h.found = slices.Grow(h.found[:0], 2*spans*len(h.tasks))[:2*spans*len(h.tasks)]
 	workers := g.o.Workers
@@ -173,7 +175,7 @@ func (h *histogram) evaluate(g *Grower, parents []int32) {
 			workers = 1
 		}
 	}
-	forEach(workers, spans*len(h.tasks), func(w, i int) {
+	run.Jobs(workers, spans*len(h.tasks), func(w, i int) {
 		h.found[2*i], h.found[2*i+1] = best{}, best{}
 		if !g.stopped() {
 			h.task(g, &h.scratch[w], &h.tasks[i/spans], h.spans[i%spans], h.found[2*i:2*i+2])

@@ -1,5 +1,7 @@
 package tree
 
+import "github.com/tropica-fst/tropica/learn/run"
+
 // leftCodes is a table, by code, of whether rows go left at a split node.
 func (b *Bins) leftCodes(n *Node, table *[256]uint8) {
 	missing := b.columns[n.Column].values
@@ -35,7 +37,7 @@ func chunks(g *Grower, nodes []int32) []chunk {
 
 func (h *histogram) partition(g *Grower, nodes []int32) {
 	parts := chunks(g, nodes)
-	forEach(g.o.Workers, len(parts), func(_, i int) {
+	run.Jobs(g.o.Workers, len(parts), func(_, i int) {
 		p := &parts[i]
 		n := &g.nodes[p.node]
 		var left [256]uint8

@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // packed is a node as prediction wants it: twelve bytes, its children next to each
@@ -133,8 +134,8 @@ func (f *Forest) Predict(dst []float64, x *table.Table, workers int) error {
 		}
 	}
 	tasks := (x.Rows + predictRows - 1) / predictRows
-	scratch := make([]walk, min(workerCount(workers), tasks))
-	forEach(workers, tasks, func(w, task int) {
+	scratch := make([]walk, min(run.WorkersOf(workers), tasks))
+	run.Jobs(workers, tasks, func(w, task int) {
 		if cancelled(f.Ctx) != nil {
 			return
 		}

@@ -1,11 +1,13 @@
 package tree
 
+import "github.com/tropica-fst/tropica/learn/run"
+
 // presum sums the rows of nodes in parts when there are fewer pairs of nodes and blocks than
 // goroutines. At the root of a narrow table nothing else would keep them busy. Integers make the
 // parts' sums the node's, bit for bit.
 func (h *histogram) presum(g *Grower) {
 	clear(h.pre)
-	workers, blocks := workerCount(g.o.Workers), len(h.b.blocks)
+	workers, blocks := run.WorkersOf(g.o.Workers), len(h.b.blocks)
 	if len(h.tasks)*blocks >= workers {
 		return
 	}
@@ -33,7 +35,7 @@ func (h *histogram) presum(g *Grower) {
 			}
 		}
 	}
-	forEach(workers, len(parts), func(worker, i int) {
+	run.Jobs(workers, len(parts), func(worker, i int) {
 		p := &parts[i]
 		if h.used[p.block] == 0 {
 			return

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // sparse finds splits on the bins of a sparse table.
@@ -41,45 +43,24 @@ func (f *sparse) start(g *Grower) error {
 	for k := range f.s.stripes {
 		cells = max(cells, len(f.s.stripes[k].owner))
 	}
-	for len(f.scratch) < workerCount(g.o.Workers) {
+	for len(f.scratch) < run.WorkersOf(g.o.Workers) {
 		f.scratch = append(f.scratch, &sparseBench{cells: make([]Cell, cells), mask: make([]uint64, (cells+63)/64)})
 	}
 	return nil
 }
 
 func (f *sparse) evaluate(g *Grower, parents []int32) {
-	f.nodes = f.nodes[:0]
-	for _, at := range parents {
-		if at < 0 {
-			f.nodes = append(f.nodes, 0)
-			continue
-		}
-		f.nodes = append(f.nodes, g.nodes[at].Left, g.nodes[at].Right)
-	}
-	f.nodes = slices.DeleteFunc(f.nodes, func(at int32) bool { return !g.open(at) })
-	f.masks = nil
-	if g.o.ColumnsByLevel < 1 || g.o.ColumnsByNode < 1 {
-		f.masks = map[int32][]bool{}
-		for _, at := range f.nodes {
-			f.masks[at] = columnMask(g, at)
-		}
-	}
+	f.nodes, f.masks = g.opened(f.nodes[:0], parents)
 	stripes := len(f.s.stripes)
 	f.found = slices.Grow(f.found[:0], stripes*len(f.nodes))[:stripes*len(f.nodes)]
-	forEach(g.o.Workers, len(f.found), func(w, i int) {
+	run.Jobs(g.o.Workers, len(f.found), func(w, i int) {
 		f.found[i] = best{}
 		if g.stopped() {
 			return
 		}
 		f.search(g, f.scratch[w], f.nodes[i/stripes], &f.s.stripes[i%stripes], &f.found[i])
 	})
-	for i := range f.found {
-		// Stripes ascend, so that among equals the first column stays.
-		n := &g.nodes[f.nodes[i/stripes]]
-		if b := &f.found[i]; b.found() && (!n.best.found() || b.score > n.best.score) {
-			n.best = *b
-		}
-	}
+	g.choose(f.nodes, f.found, stripes)
 }
 
 // search looks for the best split of a node among the columns of a stripe.
@@ -238,7 +219,7 @@ func (p *pair) worthless(sum, rest Cell, first bool) bool {
 
 func (f *sparse) partition(g *Grower, nodes []int32) {
 	parts := chunks(g, nodes)
-	forEach(g.o.Workers, len(parts), func(_, i int) {
+	run.Jobs(g.o.Workers, len(parts), func(_, i int) {
 		p := &parts[i]
 		n := &g.nodes[p.node]
 		var left [256]uint8

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // sparseBins are the codes of a sparse table: those of its entries. Every other cell has the code
@@ -67,7 +68,7 @@ func (b *Bins) binSparse(x *table.Table, most int, o *BinOptions) error {
 	}
 	const task = 256 // columns
 	errs := make([]error, (len(x.Columns)+task-1)/task)
-	forEach(o.Workers, len(errs), func(_, t int) {
+	run.Jobs(o.Workers, len(errs), func(_, t int) {
 		if errs[t] = cancelled(o.Ctx); errs[t] != nil {
 			return
 		}
@@ -266,7 +267,7 @@ func (s *sparseBins) encode(x *table.Table, columns []column, workers int) {
 		}
 		st.last = j + 1
 	}
-	forEach(workers, len(s.stripes), func(_, k int) {
+	run.Jobs(workers, len(s.stripes), func(_, k int) {
 		st := &s.stripes[k]
 		st.base = append(st.base, int32(len(st.owner)))
 		st.start = make([]int32, x.Rows+1)

@@ -4,7 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"sync"
+
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // builder joins chunks, in the order of the input, to a table.
@@ -91,22 +92,16 @@ type part struct {
 // that grows as parts arrive is copied five times over, which made reading a third slower.
 func (b *builder) assemble() error {
 	t := b.out
-	var wg sync.WaitGroup
-	workers := min(b.o.Workers, len(t.Columns))
-	for w := range workers {
-		wg.Go(func() {
-			for j := w; j < len(t.Columns) && b.o.cancelled(t.Name) == nil; j += workers {
-				v := make([]float32, 0, t.Rows)
-				for _, p := range b.parts {
-					v = append(v, p.vals[j*p.stride:j*p.stride+p.rows]...)
-				}
-				t.Columns[j].Values = v
-			}
-		})
-	}
-	wg.Wait()
+	err := run.Each(b.o.Workers, len(t.Columns), func(_, j int) error {
+		v := make([]float32, 0, t.Rows)
+		for _, p := range b.parts {
+			v = append(v, p.vals[j*p.stride:j*p.stride+p.rows]...)
+		}
+		t.Columns[j].Values = v
+		return b.o.cancelled(t.Name)
+	})
 	b.parts = nil
-	return b.o.cancelled(t.Name)
+	return err
 }
 
 // mergeTexts turns the numbers that a chunk gave its texts into the table's.

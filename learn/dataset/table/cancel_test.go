@@ -8,34 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/run/runtest"
 )
-
-// countdown is a context that is cancelled when it has been asked n times.
-type countdown struct {
-	context.Context
-	cancel context.CancelFunc
-	mu     sync.Mutex
-	n      int
-}
-
-func newCountdown(n int) *countdown {
-	ctx, cancel := context.WithCancel(context.Background())
-	return &countdown{Context: ctx, cancel: cancel, n: n}
-}
-
-func (c *countdown) Err() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.n--; c.n < 0 {
-		c.cancel()
-	}
-	return c.Context.Err()
-}
 
 // Wherever reading is cancelled, it ends with the context's error, or is complete.
 func TestReadCancelled(t *testing.T) {
@@ -66,7 +44,7 @@ func TestReadCancelled(t *testing.T) {
 		stopped := 0
 		for n := 0; ; n = n + 1 + n/2 {
 			o := c.o
-			ctx := newCountdown(n)
+			ctx := runtest.NewCountdown(n)
 			o.Ctx = ctx
 			got, err := table.Read(strings.NewReader(c.text), name, &o)
 			if err == nil {

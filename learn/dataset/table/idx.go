@@ -10,7 +10,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"sync"
+
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // IDXTarget is the name of the target of IDX files with labels.
@@ -182,14 +183,10 @@ func (t *Table) readPixels(r io.Reader, h idxHeader, o *Options) error {
 			}
 		}
 		bad := make([]int, o.Workers)
-		var wg sync.WaitGroup
-		for w := range o.Workers {
-			wg.Go(func() {
-				lo, hi := h.each*w/o.Workers, h.each*(w+1)/o.Workers
-				bad[w] = t.turn(b, h.kind, from, n, lo, hi)
-			})
-		}
-		wg.Wait()
+		run.Jobs(o.Workers, o.Workers, func(_, w int) {
+			lo, hi := h.each*w/o.Workers, h.each*(w+1)/o.Workers
+			bad[w] = t.turn(b, h.kind, from, n, lo, hi)
+		})
 		first := -1 // the same whichever worker met it
 		for _, k := range bad {
 			if k >= 0 && (first < 0 || k < first) {

@@ -3,33 +3,30 @@ package table
 import (
 	"context"
 	"io"
-	"runtime"
+
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // Format is the form of the input.
-type Format uint8
+type Format string
 
 const (
-	Auto   Format = iota // by the name, then by the first bytes
-	CSV                  // fields between commas (or semicolons), RFC 4180 quotes
-	TSV                  // fields between tabs, no quotes (IANA text/tab-separated-values)
-	LibSVM               // "label index:value ..." with the zeros left out
-	IDX                  // the binary format of MNIST
+	Auto   Format = ""       // by the name, then by the first bytes
+	CSV    Format = "csv"    // fields between commas (or semicolons), RFC 4180 quotes
+	TSV    Format = "tsv"    // fields between tabs, no quotes (IANA text/tab-separated-values)
+	LibSVM Format = "libsvm" // "label index:value ..." with the zeros left out
+	IDX    Format = "idx"    // the binary format of MNIST
 )
 
-func (f Format) String() string {
-	return [...]string{"auto", "csv", "tsv", "libsvm", "idx"}[f]
-}
-
 // Task is what the target is for.
-type Task uint8
+type Task string
 
 const (
 	// AutoTask is classification when the target has words, or at most 32 values
 	// that are all integers; else regression.
-	AutoTask       Task = iota
-	Classification      // values are names of classes
-	Regression          // values are numbers
+	AutoTask       Task = ""
+	Classification Task = "classification" // values are names of classes
+	Regression     Task = "regression"     // values are numbers
 )
 
 // Options adjusts Read; nil is the same as the zero value.
@@ -122,10 +119,7 @@ func (o *Options) withDefaults() Options {
 	if o != nil {
 		d = *o
 	}
-	if d.Workers <= 0 {
-		d.Workers = runtime.GOMAXPROCS(0)
-	}
-	d.Workers = min(d.Workers, 256)
+	d.Workers = min(run.WorkersOf(d.Workers), 256)
 	if d.MaxCells <= 0 {
 		d.MaxCells = 1 << 30
 	}

@@ -56,8 +56,13 @@ func Read(r io.Reader, name string, opts *Options) (*Table, error) {
 	if s := reading.Separator; sep == 0 && s != "" && bytes.Contains(line, []byte(s)) {
 		sep = s[0] // that of the model's table
 	}
-	if format == TSV {
+	switch format {
+	case TSV:
 		return readDelimited(in, name, &o, dialect{sep: cmp.Or(sep, '\t')})
+	case CSV:
+	default:
+		return nil, &Error{Name: name, Msg: fmt.Sprintf("there is no format %q; there are csv, tsv, libsvm, idx", format),
+			Option: "Format", Err: ErrSyntax}
 	}
 	if sep == 0 {
 		sep = ','

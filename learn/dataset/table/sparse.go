@@ -35,13 +35,13 @@ func (s *Sparse) At(i, j int) float32 {
 func (s *Sparse) is(v float32) bool { return v == s.Implicit || v != v && s.Implicit != s.Implicit }
 
 // Storage says how a table keeps its features.
-type Storage uint8
+type Storage string
 
 const (
 	// AutoStorage keeps large LIBSVM files of few entries sparse, and all else dense.
-	AutoStorage Storage = iota
-	DenseStorage
-	SparseStorage // of LIBSVM files only
+	AutoStorage   Storage = ""
+	DenseStorage  Storage = "dense"
+	SparseStorage Storage = "sparse" // of LIBSVM files only
 )
 
 const (

@@ -89,16 +89,6 @@ func (m Method) String() string {
 	return saddleMethods[m]
 }
 
-// ParseMethod finds a method by its name.
-func ParseMethod(name string) (Method, error) {
-	for k, s := range saddleMethods {
-		if s == name {
-			return Method(k), nil
-		}
-	}
-	return 0, fmt.Errorf("saddle: %q is no method for saddle points; choose one of %q", name, saddleMethods)
-}
-
 // StepRule says how long steps are. γ_w and γ_λ stand for StepW and StepLambda.
 type StepRule int
 

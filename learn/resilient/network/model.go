@@ -114,13 +114,7 @@ func (m *Model) Explain() []learner.Section {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(size[b], size[a]) })
 	for _, j := range order {
-		f := &m.inputs[j]
-		c := &m.form.Columns[f.Column]
-		name := c.Name
-		if f.Level >= 0 {
-			name += "=" + c.Levels[f.Level]
-		}
-		inputs.Rows = append(inputs.Rows, []any{name, size[j]})
+		inputs.Rows = append(inputs.Rows, []any{m.inputs[j].Name(&m.form), size[j]})
 	}
 	return append([]learner.Section{facts, inputs}, m.hard.Section()...)
 }

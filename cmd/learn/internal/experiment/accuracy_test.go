@@ -316,7 +316,7 @@ func TestBoosters(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := e.Save(&saved[k]); err != nil {
+		if err := e.Write(&saved[k]); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/tropica-fst/tropica/learn/learner"
 	"github.com/tropica-fst/tropica/learn/margin"
 	"github.com/tropica-fst/tropica/learn/run"
 	"github.com/tropica-fst/tropica/learn/sequence"
@@ -31,20 +32,19 @@ type CheapTask struct {
 
 // CheapOptions adjusts Cheap; zero fields are the defaults given.
 type CheapOptions struct {
-	Seeds     int // 5
-	Seed      uint64
-	Sentences int       // drawn for training: 300
-	Tables    []string  // of CheapTables, which is the default
-	Lambda    []float64 // penalties to choose from, on a fifth of the training sentences: 0.003, 0.01, 0.03, 0.1
-	Workers   int
-	Known     []CheapCell
-	Save      func(*CheapCell) error
-	Done      func(*CheapCell)
+	Seeds     int    `flag:"seeds" default:"5" min:"1" help:"Seeds"`
+	Seed      uint64 `flag:"seed" help:"First seed"`
+	Sentences int    `flag:"sentences" default:"300" min:"10" help:"Training sentences of each seed"`
+	// Tables are experiments after "Structured learning from cheap data": learners on complete
+	// annotations; the annotated fraction; kept planes and coarse starts; active learning; transfer.
+	Tables []string `flag:"tables" default:"t1,t2,t3,t4,t5" values:"t1,t2,t3,t4,t5" help:"Tables"`
+	// on a fifth of the training sentences
+	Lambda  []float64 `flag:"lambda" default:"0.003,0.01,0.03,0.1" above:"0" help:"Penalties to choose from, beside the mean loss of a sentence"`
+	Workers int
+	Known   []CheapCell
+	Save    func(*CheapCell) error
+	Done    func(*CheapCell)
 }
-
-// CheapTables are experiments after "Structured learning from cheap data": learners on complete
-// annotations; the annotated fraction; kept planes and coarse starts; active learning; transfer.
-var CheapTables = []string{"t1", "t2", "t3", "t4", "t5"}
 
 // CheapCell is one fit.
 type CheapCell struct {
@@ -80,23 +80,8 @@ var (
 // Cheap runs the experiments on the tasks. Every seed draws its own training sentences and what
 // of them is known; the test sentences are the same.
 func Cheap(ctx context.Context, tasks []CheapTask, o CheapOptions) (*CheapReport, error) {
-	if o.Seeds == 0 {
-		o.Seeds = 5
-	}
-	if o.Sentences == 0 {
-		o.Sentences = 300
-	}
-	if len(o.Tables) == 0 {
-		o.Tables = CheapTables
-	}
-	if len(o.Lambda) == 0 {
-		o.Lambda = []float64{0.003, 0.01, 0.03, 0.1}
-	}
-	for _, t := range o.Tables {
-		if !slices.Contains(CheapTables, t) {
-			return nil, fmt.Errorf("experiment: there is no table %q; there are %s", t,
-				strings.Join(CheapTables, ", "))
-		}
+	if err := learner.Complete(&o, &o); err != nil {
+		return nil, fmt.Errorf("experiment: %w", err)
 	}
 	r := &CheapReport{}
 	for k := range tasks {

@@ -146,13 +146,13 @@ func (d folder) activityDomains() (*table.Table, []string, error) {
 // ClientOptions adjusts Clients; zeros are defaults.
 type ClientOptions struct {
 	Ctx     context.Context
-	Folds   int // of clients; 0 is 10
-	First   int // run only this many folds, the first ones; 0 is all
-	Rounds  int // 0 is 500
-	Clients int // asked in a round, of all domains; 0 is 20
+	Folds   int `flag:"folds" default:"10" min:"2" help:"Folds of clients"`
+	First   int `flag:"first" min:"0" help:"Run only this many folds, the first ones; 0 is all"`
+	Rounds  int `flag:"rounds" default:"500" min:"1" help:"Rounds"`
+	Clients int `flag:"clients" default:"20" min:"2" help:"Clients of a round, of all domains"`
 	MinRows int // 0 is 5
 	Workers int
-	Seed    uint64
+	Seed    uint64                 `flag:"seed" help:"Seed of folds and draws"`
 	Boost   federated.BoostOptions // of FEDMULTIBOOST
 	Methods []string               // of the table; nil is all
 

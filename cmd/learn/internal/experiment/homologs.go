@@ -1,10 +1,13 @@
 package experiment
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 
+	"github.com/tropica-fst/tropica/learn/learner"
 	"github.com/tropica-fst/tropica/learn/sequence"
 )
 
@@ -12,39 +15,22 @@ import (
 // substitution stays within a group.
 var Residues = []string{"AGPST", "DENQ", "HKR", "ILMV", "FWY", "C"}
 
-// HomologTask says how sequences are drawn; see the package comment. Each zero
-// field is the default given.
+// HomologTask says how sequences are drawn; see the package comment.
 type HomologTask struct {
-	Length       int     // of every sequence; 50
-	Homologs     int     // of each native, the columns 0 … Homologs-1 of the input; 4
-	Decoys       int     // the columns after them; 1
-	Substitution float64 // probability that a homolog's residue is another one; 0.15
-	Conservative float64 // probability that this is one of the same group, where there is one; 0.7
-	Indel        float64 // probability of an insertion, and of a deletion, before each residue; 0.01
+	Length       int     `flag:"length" default:"50" min:"1" max:"10000" help:"Residues of a sequence"`
+	Homologs     int     `flag:"homologs" default:"4" min:"1" max:"10000" help:"Homologs of each native, the first columns of the input"`
+	Decoys       int     `flag:"decoys" default:"1" min:"1" max:"10000" help:"Decoys of each native, the columns after them"`
+	Substitution float64 `flag:"substitution" default:"0.15" above:"0" max:"1" help:"Probability that a residue of a homolog is substituted"`
+	Conservative float64 // probability that this is by one of the same group, where there is one; 0 is 0.7
+	Indel        float64 `flag:"indel" default:"0.01" above:"0" max:"1" help:"Probability of an insertion, and of a deletion, at each residue of a homolog"`
 }
 
 func (g HomologTask) withDefaults() (HomologTask, error) {
-	for _, f := range []struct {
-		v    *int
-		zero int
-	}{{&g.Length, 50}, {&g.Homologs, 4}, {&g.Decoys, 1}} {
-		if *f.v == 0 {
-			*f.v = f.zero
-		}
-		if *f.v < 0 || *f.v > 10000 {
-			return g, errors.New("experiment: length and numbers of sequences are between 0 and 10000")
-		}
+	if err := learner.Complete(&g, &g); err != nil {
+		return g, fmt.Errorf("experiment: %w", err)
 	}
-	for _, f := range []struct {
-		v    *float64
-		zero float64
-	}{{&g.Substitution, 0.15}, {&g.Conservative, 0.7}, {&g.Indel, 0.01}} {
-		if *f.v == 0 {
-			*f.v = f.zero
-		}
-		if !(*f.v >= 0 && *f.v <= 1) {
-			return g, errors.New("experiment: probabilities are between 0 and 1")
-		}
+	if g.Conservative = cmp.Or(g.Conservative, 0.7); !(g.Conservative >= 0 && g.Conservative <= 1) {
+		return g, errors.New("experiment: probabilities are between 0 and 1")
 	}
 	if g.Indel >= 0.5 {
 		return g, errors.New("experiment: the probability of an insertion must be less than a half, else a " +

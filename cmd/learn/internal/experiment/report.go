@@ -3,7 +3,6 @@ package experiment
 import (
 	"context"
 	"encoding/csv"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -13,26 +12,28 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/tropica-fst/tropica/learn/learner"
 	"github.com/tropica-fst/tropica/learn/metrics"
 	"github.com/tropica-fst/tropica/learn/run"
 	"github.com/tropica-fst/tropica/learn/sequence"
 	"github.com/tropica-fst/tropica/losses"
 )
 
-// HomologOptions adjusts Homologs; each zero field is the default given.
+// HomologOptions adjusts Homologs. Tags are those of package learner.
 type HomologOptions struct {
-	Task                 HomologTask
-	Train, Heldout, Test int // examples of each seed: 150, 100, 200
-	Seeds                int // 10
-	Seed                 uint64
-	Objectives           []string  // of HomologObjectives, which is the default. The first is the baseline
-	L2                   []float64 // 8, 32, 128, 512
-	// of the Smith-Waterman loss: 3, 10, 30. The Hamming margin has three times as much, since a
-	// mismatch costs 3 more than a match
-	Gamma      []float64
-	Band       int // 1
-	Iterations int // 150
-	Workers    int // zero is 1. Results do not depend on it
+	Task       HomologTask
+	Train      int       `flag:"train" default:"150" min:"1" max:"1e6" help:"Examples to train on"`
+	Heldout    int       `flag:"heldout" default:"100" min:"1" max:"1e6" help:"Examples that choose l2 and gamma"`
+	Test       int       `flag:"test" default:"200" min:"1" max:"1e6" help:"Examples to test on"`
+	Seeds      int       `flag:"seeds" default:"10" min:"1" max:"1e6" help:"Draws of all the data"`
+	Seed       uint64    `flag:"seed" help:"Seed of the draws"`
+	Objectives []string  `flag:"objectives" default:"cross-entropy,hamming,smith-waterman,risk" values:"cross-entropy,hamming,smith-waterman,risk" help:"Objectives; the others are compared with the first"`
+	L2         []float64 `flag:"l2" default:"8,32,128,512" above:"0" help:"Values of l2 to choose from"`
+	// A mismatch costs 3 more than a match.
+	Gamma      []float64 `flag:"gamma" default:"3,10,30" above:"0" help:"Values of gamma for the Smith-Waterman loss; the Hamming margin has three times as much"`
+	Band       int       `flag:"band" default:"1" min:"1" max:"1e6" help:"In training, alignments stay within this many positions of the diagonal"`
+	Iterations int       `flag:"iterations" default:"150" min:"1" max:"1e6" help:"Most iterations of a fit"`
+	Workers    int       // zero is 1. Results do not depend on it
 	Fitted     func(trial int, e *Entry, c Constants, heldout float64, fits int)
 }
 
@@ -43,30 +44,8 @@ type HomologOptions struct {
 var HomologObjectives = []string{"cross-entropy", "hamming", "smith-waterman", "risk"}
 
 func (o HomologOptions) withDefaults() (HomologOptions, error) {
-	for _, f := range []struct {
-		v    *int
-		zero int
-	}{{&o.Train, 150}, {&o.Heldout, 100}, {&o.Test, 200}, {&o.Seeds, 10}, {&o.Band, 1}, {&o.Iterations, 150}} {
-		if *f.v == 0 {
-			*f.v = f.zero
-		}
-		if *f.v < 1 || *f.v > 1e6 {
-			return o, errors.New("experiment: numbers of examples, seeds and iterations, and the band, are at least 1")
-		}
-	}
-	if len(o.Objectives) == 0 {
-		o.Objectives = HomologObjectives
-	}
-	if len(o.L2) == 0 {
-		o.L2 = []float64{8, 32, 128, 512}
-	}
-	if len(o.Gamma) == 0 {
-		o.Gamma = []float64{3, 10, 30}
-	}
-	for _, v := range append(o.L2[:len(o.L2):len(o.L2)], o.Gamma...) {
-		if !(v > 0) || math.IsInf(v, 1) {
-			return o, fmt.Errorf("experiment: constant %v is not positive and finite", v)
-		}
+	if err := learner.Complete(&o, &o); err != nil {
+		return o, fmt.Errorf("experiment: %w", err)
 	}
 	var err error
 	o.Task, err = o.Task.withDefaults()

@@ -24,10 +24,10 @@ import (
 type CorruptedOptions struct {
 	Tasks   []string // of CorruptedTasks; all whose files are there
 	Kinds   []string // of corruption; all that a task has
-	Repeats int      // draws of the data; 8
-	Seed    uint64   // of the draws
-	Train   int      // examples to train on; 2000 images, 800 sentences, 1500 words
-	Test    int      // examples to test on, at most; 2000
+	Repeats int      `flag:"repeats" default:"8" min:"1" help:"Draws of the data"`
+	Seed    uint64   `flag:"seed" help:"Seed of the draws"`
+	Train   int      `flag:"train" min:"0" help:"Examples to train on; 0 is 2000 images, 800 sentences, 1500 words"`
+	Test    int      `flag:"test" default:"2000" min:"1" help:"Examples to test on, at most"`
 	Workers int
 	// Known draws are not made again; Save, if not nil, receives each new one, and Done is called
 	// after each.

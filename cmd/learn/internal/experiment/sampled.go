@@ -10,21 +10,22 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/tropica-fst/tropica/learn/learner"
 	"github.com/tropica-fst/tropica/learn/metrics"
 	"github.com/tropica-fst/tropica/learn/sequence"
 	"github.com/tropica-fst/tropica/losses"
 )
 
-// SampledOptions says how Sampled trains. Each zero field is the default given.
+// SampledOptions says how Sampled trains. Tags are those of package learner.
 type SampledOptions struct {
 	Train, Test []sequence.Example
-	Loss        losses.Edit // without a band
-	Gamma       float64     // of the margin; 1
-	Band        int         // of the banded machines; 1
-	Sweeps      int         // of the sampler, for each gradient; 60
-	Epochs      int         // passes over the examples; 5
-	Rate        float64     // of AdaGrad; 0.2
-	Seed        uint64
+	Loss        losses.Edit          // without a band
+	Gamma       float64              `flag:"gamma" default:"1" above:"0" help:"Scale of the loss in the margin"`
+	Band        int                  `flag:"band" default:"1" min:"1" help:"Band of the exact machines"`
+	Sweeps      int                  `flag:"sweeps" default:"60" min:"2" help:"Sweeps of 64 chains for a sampled gradient"`
+	Epochs      int                  `flag:"epochs" default:"5" min:"1" help:"Passes over the training examples"`
+	Rate        float64              `flag:"rate" default:"0.2" above:"0" help:"Step size of AdaGrad"`
+	Seed        uint64               `flag:"seed" help:"Seed of the draws"`
 	Clock       func() time.Duration // processor time
 	Told        func(method string, epoch int)
 }
@@ -200,19 +201,9 @@ func Sampled(ctx context.Context, o *SampledOptions) (*SampledReport, error) {
 	if len(o.Train) == 0 || len(o.Test) < 2 {
 		return nil, errors.New("experiment: examples to train on, and two to test on, are needed")
 	}
-	set := *o
-	for _, f := range []struct{ v, zero any }{{&set.Gamma, 1.0}, {&set.Rate, 0.2}, {&set.Band, 1},
-		{&set.Sweeps, 60}, {&set.Epochs, 5}} {
-		switch v := f.v.(type) {
-		case *float64:
-			if *v == 0 {
-				*v = f.zero.(float64)
-			}
-		case *int:
-			if *v == 0 {
-				*v = f.zero.(int)
-			}
-		}
+	var set SampledOptions
+	if err := learner.Complete(&set, o); err != nil {
+		return nil, fmt.Errorf("experiment: %w", err)
 	}
 	r := &SampledReport{Tested: len(o.Test)}
 	for i := range o.Train {

@@ -23,9 +23,6 @@ import (
 	"github.com/tropica-fst/tropica/learn/skpca"
 )
 
-// SKPCANames are the data sets of the comparison of projections.
-var SKPCANames = []string{"sonar", "cancer", "diabetes", "semeion-even", "ocr49", "nuisance-1", "nuisance-2", "nuisance-5", "nuisance-10", "mnist49-patch"}
-
 // SKPCASets returns the data sets of the comparison of projections in a data folder, those named or
 // all. Five are those of table 3.1. nuisance-S are 500 rows drawn: two columns decide the class,
 // four say nothing and have S times their standard deviation. mnist49-patch are 3000 images of 4
@@ -111,15 +108,15 @@ func (d folder) patches(most int) (*table.Table, error) {
 	return t, nil
 }
 
-// SKPCAOptions says what is compared.
+// SKPCAOptions says what is compared. Tags are those of package learner.
 type SKPCAOptions struct {
 	Ctx     context.Context
-	Ranks   []int
-	Nu      []float64 // bounds on Σ 1/μ to choose from, in squares of the number of kernels
-	Trials  int       // the first ones only; 0 is all
-	Fresh   string    // seed of other trials
-	MaxRows int       // of each training part; 0 is all
-	Whole   bool      // compare with kernel machines without a projection too
+	Ranks   []int     `flag:"ranks" default:"2,5,10,20" min:"1" help:"Numbers of features"`
+	Nu      []float64 `flag:"nu" default:"Inf" min:"1" max:"Inf" help:"Bounds on the inverse weights to choose from, see learn skpca train"`
+	Trials  int       `flag:"trials" min:"0" help:"Run only this many trials, the first ones; 0 is all"`
+	Fresh   string    `flag:"fresh" help:"Seed of other trials, made by the same rule"`
+	MaxRows int       `flag:"max_rows" min:"0" help:"Rows of each training part at most; 0 is all"`
+	Whole   bool      `flag:"whole" help:"Compare with machines of all features too: of the best single kernel, and of all kernels with weights that fit the labels"`
 	Workers int
 	Done    func(all int, contestant string, trial int)
 }

@@ -27,18 +27,16 @@ type TrackingTrial struct {
 	Test  []*tracking.Movie
 }
 
-// TrackingOptions says what Tracking compares.
+// TrackingOptions says what Tracking compares. Tags are those of package learner.
 type TrackingOptions struct {
-	Methods   []string
-	Lambda    []float64 // penalties to choose from
-	Tolerance int       // of divisions, in frames
+	// distance is tuned on the training movies; optimistic is the same tuned on the test movies
+	// themselves, which no method could be.
+	Methods   []string  `flag:"methods" default:"nearest,distance,optimistic,hand,local,margin-l1,margin" values:"nearest,distance,optimistic,hand,local,margin-l1,margin" help:"Methods"`
+	Lambda    []float64 `flag:"lambda" default:"0.3,0.1,0.03,0.01,0.003" above:"0" help:"Penalties to choose from"`
+	Tolerance int       `flag:"tolerance" default:"1" min:"0" help:"Frames by which a division may be found earlier or later"`
 	Workers   int
 	Done      func(task string, trial int, method string)
 }
-
-// TrackingMethods are those that Tracking knows. distance is tuned on the training movies;
-// optimistic is the same tuned on the test movies themselves, which no method could be.
-var TrackingMethods = []string{"nearest", "distance", "optimistic", "hand", "local", "margin-l1", "margin"}
 
 // TrackingCell is what one method came to in one trial.
 type TrackingCell struct {
