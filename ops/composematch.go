@@ -309,6 +309,20 @@ func (c *matchedComposer[W]) check(n int) error {
 	return c.meter.Check(p)
 }
 
+var _ fst.Retainer = (*matchedComposer[semiring.Tropical])(nil)
+
+// Retain forgets all states but live. The start, with which weights are pushed, stays in the table.
+func (c *matchedComposer[W]) Retain(live []fst.StateID) {
+	old := c.table
+	c.table, c.arcs = old.Only(live), 0
+	if c.ahead != nil {
+		c.ahead.forget()
+	}
+	if c.start != fst.NoState {
+		c.start = c.table.ID(old.Keys[c.start])
+	}
+}
+
 // composeMatched is Compose with matchers, or looking ahead.
 func composeMatched[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions) (*fst.Vector[W], error) {
 	c, err := newMatched(a, b, opts)

@@ -219,6 +219,12 @@ func (d *acceptorDeterminizer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (W, []
 	return final, dst, nil
 }
 
+var _ fst.Retainer = (*acceptorDeterminizer[semiring.Tropical])(nil)
+
+// Retain forgets all subsets but live. What is found to be wrong later is told by the labels
+// from a subset that was kept, and not from the start.
+func (d *acceptorDeterminizer[W]) Retain(live []fst.StateID) { d.m.retain(live) }
+
 // plainResiduals is the algebra of acceptors: weights, with ⊕ as the common
 // divisor unless they have one of their own.
 type plainResiduals[W semiring.Divisible[W]] struct{ common bool }

@@ -243,6 +243,72 @@ func (d *outputDeterminizer[W, R, A]) finish(terms []outputTerm[W], dst []fst.Ar
 	return zero, dst, nil
 }
 
+var _ fst.Retainer = (*outputDeterminizer[semiring.Tropical, outResidual[semiring.Tropical], *outputResiduals[semiring.Tropical]])(nil)
+
+// Retain forgets all states but live. Of output strings, those of residuals and those that are left
+// behind final states, there are at most twice as many left as these states need.
+func (d *outputDeterminizer[W, R, A]) Retain(live []fst.StateID) {
+	old := d.states
+	d.states, d.ofSubset, d.ofRest, d.ofNothing, d.superfinal = nil, nil, nil, fst.NoState, fst.NoState
+	rests := d.retainRests(old, live)
+	var subsets []fst.StateID
+	for i, q := range live {
+		s := old[q]
+		if s.subset == -1 {
+			s.rest = rests[i]
+			d.ofTail(s.rest) // which adds the state
+			continue
+		}
+		id := fst.StateID(len(d.states))
+		switch s.subset {
+		case -2:
+			d.superfinal = id
+		default:
+			subsets = append(subsets, fst.StateID(s.subset))
+			s.subset = int32(len(d.ofSubset))
+			d.ofSubset = append(d.ofSubset, id)
+		}
+		d.states = append(d.states, s)
+	}
+	d.m.retain(subsets)
+	d.count(0)
+}
+
+// retainRests returns the rests of the given states, NoState of those that are none, and forgets
+// others when there are twice as many as the last time that it went through them: each new one then
+// pays for two.
+func (d *outputDeterminizer[W, R, A]) retainRests(states []outputState, live []fst.StateID) []fst.StateID {
+	rests := make([]fst.StateID, len(live))
+	for i, q := range live {
+		rests[i] = states[q].rest
+		if states[q].subset != -1 {
+			rests[i] = fst.NoState
+		}
+	}
+	if d.rests.Len() <= 2*d.left+retainedLeast {
+		return rests
+	}
+	old := d.rests
+	d.rests = fst.NewTable[outputRest](nil)
+	moved := map[fst.StateID]fst.StateID{fst.NoState: fst.NoState}
+	var chain []fst.StateID // from a rest to one that has been moved
+	for i, r := range rests {
+		chain = chain[:0]
+		at, known := moved[r]
+		for ; !known; at, known = moved[r] {
+			chain = append(chain, r)
+			r = old.Key(r).tail
+		}
+		for _, r := range slices.Backward(chain) {
+			at, _ = d.rests.ID(outputRest{old.Key(r).label, at})
+			moved[r] = at
+		}
+		rests[i] = at
+	}
+	d.left = d.rests.Len()
+	return rests
+}
+
 // outString is a string of output labels: none for n = 0, the label at for
 // n = 1, n labels from at in the slab of kept strings for n > 1, -n in that of
 // passing ones for n < -1, and the infinite string, 0̄, for n = -1.

@@ -610,3 +610,17 @@ func (c *pushComposer[W]) Tuple(q fst.StateID) (s1, s2 fst.StateID) {
 	s1, s2, _ = run.Untriple(c.table.Key(q).pair)
 	return s1, s2
 }
+
+var _ fst.Retainer = (*pushComposer[semiring.Tropical])(nil)
+
+// Retain forgets all states but live.
+func (c *pushComposer[W]) Retain(live []fst.StateID) {
+	old, weights := c.table, c.ahead
+	c.table, c.taken, c.ahead, c.arcs = fst.NewTable(hashPushState), fst.NewTable[string](nil), nil, 0
+	for _, q := range live {
+		s := old.Key(q)
+		s.taken = c.take(weights[s.taken])
+		c.table.ID(s)
+	}
+	c.reach.forget()
+}

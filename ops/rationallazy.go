@@ -153,3 +153,8 @@ func (r *rational[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (final W, arcs []f
 	}
 	return final, dst, nil
 }
+
+var _ fst.Retainer = (*rational[semiring.Tropical])(nil)
+
+// Retain forgets all states but live.
+func (r *rational[W]) Retain(live []fst.StateID) { r.table = r.table.Only(live) }

@@ -3,6 +3,7 @@ package ops
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops/internal/graph"
@@ -213,4 +214,39 @@ func (r *replacer[W]) Expand(s fst.StateID, dst []fst.Arc[W]) (W, []fst.Arc[W], 
 		}
 	}
 	return final, dst, nil
+}
+
+var _ fst.Retainer = (*replacer[semiring.Tropical])(nil)
+
+// Retain forgets all states but live, and the calls that stand open in none of them. Those it goes
+// through only when there are twice as many as it left the last time: each new call pays for two,
+// and not each Retain for the depth of a stack.
+func (r *replacer[W]) Retain(live []fst.StateID) {
+	if r.stacks.Len() <= 2*r.left+retainedLeast {
+		r.table = r.table.Only(live)
+		return
+	}
+	states, stacks := r.table, r.stacks
+	r.table, r.stacks = fst.NewTable[callState](nil), fst.NewTable[callFrame](nil)
+	r.stacks.ID(callFrame{})
+	moved := map[fst.StateID]fst.StateID{0: 0}
+	var open []fst.StateID // the stacks from a state's down to one that has been moved
+	for _, q := range live {
+		c := states.Key(q)
+		open = open[:0]
+		at, known := moved[c.stack]
+		for s := c.stack; !known; at, known = moved[s] {
+			open = append(open, s)
+			s = stacks.Key(s).below
+		}
+		for _, s := range slices.Backward(open) {
+			frame := stacks.Key(s)
+			frame.below = at
+			at, _ = r.stacks.ID(frame)
+			moved[s] = at
+		}
+		c.stack = at
+		r.table.ID(c)
+	}
+	r.left = r.stacks.Len()
 }

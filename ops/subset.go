@@ -784,6 +784,26 @@ func (m *subsetMachine[W, R, A]) trace(q fst.StateID, s fst.StateID) (element[R]
 	return m.lost("ops: no such state")
 }
 
+func (m *subsetMachine[W, R, A]) retain(live []fst.StateID) {
+	old := m.table
+	m.table, m.arcs, m.retained = newSubsetTable[R](), 0, true
+	for _, q := range live {
+		subset := old.subset(q)
+		copy(m.table.add(m.hash(subset, fst.NoState), len(subset), fst.NoState, fst.NoLabel), subset)
+	}
+	m.ahead = warmer[W]{f: m.ahead.f} // which was somewhere in the old pages
+	m.alg.only(func(yield func(*R) bool) {
+		for q := range live {
+			subset := m.table.subset(fst.StateID(q))
+			for i := range subset {
+				if !yield(&subset[i].residual) {
+					return
+				}
+			}
+		}
+	})
+}
+
 // pathToFinal returns the arcs of a shortest path from q to a final state; it
 // gives up after a million states.
 func pathToFinal[W semiring.Weight[W]](f fst.Fst[W], q fst.StateID) ([]int32, bool) {
