@@ -9,6 +9,7 @@ import (
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/fst/engine"
+	"github.com/tropica-fst/tropica/ops/internal/graph"
 	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
@@ -647,9 +648,9 @@ func composeProperties(p1, p2 fst.Properties) fst.Properties {
 // trim removes the states that reach no final state, given that all are reached
 // from the start. tr, if not nil, follows.
 func trim[W semiring.Weight[W]](v *fst.Vector[W], tr *Trace, workers int) {
-	if dead := findDead(v, false, workers); dead != nil {
+	if dead := graph.FindDead(v, false, workers); dead != nil {
 		if tr != nil {
-			tr.remap(dead.bools(v.NumStates()), func(q fst.StateID, i int) fst.StateID { return v.Arcs(q)[i].NextState })
+			tr.remap(dead.Bools(v.NumStates()), func(q fst.StateID, i int) fst.StateID { return v.Arcs(q)[i].NextState })
 		}
 		v.Engine(engine.Key{}).DeleteStateSet(dead, workers)
 	}

@@ -34,7 +34,7 @@ type lzArc struct {
 	label fst.Label
 }
 
-func (a lzArc) key() sortKey { return labelKey(fst.Label(a.next), a.label) }
+func (a lzArc) key() run.SortKey { return run.LabelKey(fst.Label(a.next), a.label) }
 
 func (a lzArc) less(b lzArc) bool { return a.key().less(b.key()) }
 
@@ -255,7 +255,7 @@ func compressArcs[W semiring.Weight[W]](b *bitWriter, f *fst.Vector[W]) (arcWeig
 	var fresh, others []lzArc
 	var codes []lzCode
 	var old []fst.Arc[W]
-	var sorter arcSorter[W]
+	var sorter run.ArcSorter[W]
 	seen := fst.StateID(0) // the highest state found so far
 	zero := semiring.Zero[W]()
 	for q := range fst.StateID(n) {
@@ -279,7 +279,7 @@ func compressArcs[W semiring.Weight[W]](b *bitWriter, f *fst.Vector[W]) (arcWeig
 			b.number(c.entry)
 			b.number(int32(c.arc.label))
 		}
-		sorter.sort(old, func(e *fst.Arc[W]) sortKey { return lzArc{e.NextState, e.ILabel}.key() })
+		sorter.Sort(old, func(e *fst.Arc[W]) run.SortKey { return lzArc{e.NextState, e.ILabel}.key() })
 		others = others[:0]
 		for _, e := range old {
 			arcWeights = append(arcWeights, e.Weight)
@@ -588,21 +588,21 @@ func (d *lzDecoder) pair(entries []int32, arcs []lzArc) []lzCode {
 	n := len(entries)
 	// Entries that end in the same arc are in the order in which OpenFst's library leaves
 	// them.
-	keys := make([]sortKey, n)
+	keys := make([]run.SortKey, n)
 	for i, e := range entries {
 		keys[i] = d.entries[e].arc.key()
-		keys[i].at = e
+		keys[i].At = e
 	}
-	introsort(keys)
+	run.Introsort(keys)
 	codes := make([]lzCode, 0, n)
 	i := 0
 	for _, a := range arcs {
-		for i < n && keys[i].at == 0 {
+		for i < n && keys[i].At == 0 {
 			i++
 		}
 		c := lzCode{arc: a}
-		if i < n && (a == lzArc{} || d.entries[keys[i].at].arc.less(a)) {
-			c.entry = keys[i].at
+		if i < n && (a == lzArc{} || d.entries[keys[i].At].arc.less(a)) {
+			c.entry = keys[i].At
 			i++
 		}
 		codes = append(codes, c)

@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/graph"
 	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/ops/internal/square"
 	"github.com/tropica-fst/tropica/semiring"
@@ -103,7 +104,7 @@ func disambiguate[W semiring.Divisible[W]](f fst.Expanded[W], opts *Disambiguate
 		return nil, err
 	}
 	in, original := trimmedCopy(f)
-	var s arcSorter[W]
+	var s run.ArcSorter[W]
 	sortByNext(in, &s)
 	d := &disambiguator[W]{meter: o.Limits.workspace().meter(opDisambiguate).AtOnce()}
 	if err := d.construct(in, &o); err != nil {
@@ -143,7 +144,7 @@ func trimmedCopy[W semiring.Weight[W]](f fst.Expanded[W]) (*fst.Vector[W], []fst
 			in.TruncateArcs(q, len(kept))
 		}
 	}
-	dead := useless(in, 1)
+	dead := graph.Useless(in, 1)
 	var original []fst.StateID
 	for q := range fst.StateID(in.NumStates()) {
 		if dead == nil || !dead[q] {
@@ -157,10 +158,10 @@ func trimmedCopy[W semiring.Weight[W]](f fst.Expanded[W]) (*fst.Vector[W], []fst
 }
 
 // sortByNext sorts arcs by input label, then next state, others as ArcSort does.
-func sortByNext[W semiring.Weight[W]](f *fst.Vector[W], s *arcSorter[W]) {
+func sortByNext[W semiring.Weight[W]](f *fst.Vector[W], s *run.ArcSorter[W]) {
 	for q := range fst.StateID(f.NumStates()) {
 		if arcs := f.MutableArcs(q); len(arcs) > 1 {
-			s.sort(arcs, func(e *fst.Arc[W]) sortKey { return labelKey(e.ILabel, fst.Label(e.NextState)) })
+			s.Sort(arcs, func(e *fst.Arc[W]) run.SortKey { return run.LabelKey(e.ILabel, fst.Label(e.NextState)) })
 		}
 	}
 	const unsorted = fst.ILabelSorted | fst.NotILabelSorted | fst.OLabelSorted | fst.NotOLabelSorted

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/graph"
 	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
@@ -233,7 +234,7 @@ func RmFinalEpsilon[W semiring.Weight[W]](f *fst.Vector[W]) {
 	trim := p.Has(fst.Accessible | fst.CoAccessible)
 	var dead []bool
 	if !trim {
-		dead = deadStates(f, 1)
+		dead = graph.DeadStates(f, 1)
 	}
 	isDead := func(q fst.StateID) bool { return dead != nil && dead[q] }
 	ends := make([]bool, n) // final, and no way on from here

@@ -214,7 +214,7 @@ func endlessRemoval[W semiring.Weight[W]](f fst.Expanded[W], side Side, lim Limi
 	}
 	// From all states that are closed at once. What no path uses must not decide whether there
 	// is a result.
-	dead := useless(vectorOf(f), 1)
+	dead := graph.Useless(vectorOf(f), 1)
 	isDead := func(q fst.StateID) bool { return dead != nil && dead[q] }
 	seen := make([]bool, f.NumStates())
 	var todo []fst.StateID
@@ -262,7 +262,7 @@ func endlessFactoring[W semiring.Weight[W], D semiring.Component[D]](g *fst.Vect
 	if cycle == nil || err != nil {
 		return err
 	}
-	return newUnboundedOutput(f, side, useless(vectorOf(f), 1), func(e *fst.Arc[W]) bool { return !semiring.IsZero(e.Weight) }, ErrUnboundedDelay, lim)
+	return newUnboundedOutput(f, side, graph.Useless(vectorOf(f), 1), func(e *fst.Arc[W]) bool { return !semiring.IsZero(e.Weight) }, ErrUnboundedDelay, lim)
 }
 
 // newUnboundedOutput finds a cycle of f, over arcs that keep accepts and states not among dead,

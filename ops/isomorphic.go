@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/graph"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -38,7 +40,7 @@ func Isomorphic[W semiring.Approx[W]](a, b fst.Expanded[W], delta float64) (bool
 	}
 	m := isomorphism[W]{delta: delta, order: weightOrder[W](delta)}
 	m.image = slices.Repeat([]fst.StateID{fst.NoState}, a.NumStates())
-	m.taken = newStateSet(b.NumStates())
+	m.taken = graph.NewStateSet(b.NumStates())
 	m.pair(a.Start(), b.Start())
 	for i := 0; i < len(m.queue); i++ {
 		if i%ahead == 0 {
@@ -58,11 +60,11 @@ func Isomorphic[W semiring.Approx[W]](a, b fst.Expanded[W], delta float64) (bool
 type isomorphism[W semiring.Approx[W]] struct {
 	delta  float64
 	order  func(v, w W) int
-	image  []fst.StateID // of a's states in b
-	taken  stateSet      // b's states that are images
-	queue  []fst.StateID // a's states that have an image
-	shared bool          // two of a's states have one image
-	choice bool          // arcs were paired that could have been paired otherwise
+	image  []fst.StateID  // of a's states in b
+	taken  graph.StateSet // b's states that are images
+	queue  []fst.StateID  // a's states that have an image
+	shared bool           // two of a's states have one image
+	choice bool           // arcs were paired that could have been paired otherwise
 	ra, rb sortedArcs[W]
 
 	touched fst.StateID // so that touching is not left out as of no use
@@ -70,7 +72,7 @@ type isomorphism[W semiring.Approx[W]] struct {
 
 // sortedArcs is room for the arcs of a state in another order.
 type sortedArcs[W any] struct {
-	keys []sortKey // of many, and the arcs themselves then if they fit
+	keys []run.SortKey // of many, and the arcs themselves then if they fit
 	arcs []fst.Arc[W]
 }
 
@@ -95,8 +97,8 @@ func (m *isomorphism[W]) touch(a, b fst.Expanded[W], states []fst.StateID) {
 // pair maps p to q, and reports whether that agrees with what p is mapped to.
 func (m *isomorphism[W]) pair(p, q fst.StateID) bool {
 	if m.image[p] == fst.NoState {
-		m.shared = m.shared || m.taken.has(q)
-		m.taken.add(q)
+		m.shared = m.shared || m.taken.Has(q)
+		m.taken.Add(q)
 		m.image[p] = q
 		m.queue = append(m.queue, p)
 	}
@@ -135,25 +137,25 @@ func (m *isomorphism[W]) sorted(arcs []fst.Arc[W], room *sortedArcs[W]) []fst.Ar
 	if strict {
 		return arcs
 	}
-	if len(arcs) <= insertionPiece {
+	if len(arcs) <= run.InsertionPiece {
 		room.arcs = append(room.arcs[:0], arcs...)
 		slices.SortStableFunc(room.arcs, m.compare)
 		return room.arcs
 	}
 	room.keys = slices.Grow(room.keys[:0], len(arcs))[:len(arcs)]
 	for i := range arcs {
-		k := labelKey(arcs[i].ILabel, arcs[i].OLabel)
-		k.minor, k.at = uint32(i), int32(i) // the sort is stable so
+		k := run.LabelKey(arcs[i].ILabel, arcs[i].OLabel)
+		k.Minor, k.At = uint32(i), int32(i) // the sort is stable so
 		room.keys[i] = k
 	}
-	introsort(room.keys)
-	out := inPlaceOf[W](room.keys)
+	run.Introsort(room.keys)
+	out := run.InPlaceOf[W](room.keys)
 	if out == nil {
 		room.arcs = slices.Grow(room.arcs[:0], len(arcs))[:len(arcs)]
 		out = room.arcs
 	}
 	for i := range out {
-		out[i] = arcs[room.keys[i].at]
+		out[i] = arcs[room.keys[i].At]
 	}
 	for rest := out; len(rest) > 0; {
 		n := 1

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/ops/internal/sums"
 	"github.com/tropica-fst/tropica/semiring"
 )
@@ -261,15 +262,15 @@ func ArcUnique[W semiring.Weight[W]](f *fst.Vector[W]) {
 // agrees in these with the one kept before it. forget is not known afterwards.
 func mergeArcs[W semiring.Weight[W]](f *fst.Vector[W], merge func(kept, e *fst.Arc[W]) bool, forget fst.Properties) {
 	p := f.KnownProperties()
-	var s arcSorter[W]
+	var s run.ArcSorter[W]
 	for q := range f.NumStates() {
 		arcs := f.MutableArcs(fst.StateID(q))
 		if len(arcs) < 2 {
 			continue
 		}
-		s.sort(arcs, func(e *fst.Arc[W]) sortKey {
-			k := labelKey(e.ILabel, e.OLabel)
-			k.minor = uint32(e.NextState)
+		s.Sort(arcs, func(e *fst.Arc[W]) run.SortKey {
+			k := run.LabelKey(e.ILabel, e.OLabel)
+			k.Minor = uint32(e.NextState)
 			return k
 		})
 		n := 1

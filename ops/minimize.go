@@ -3,8 +3,10 @@ package ops
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/partition"
 	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/ops/internal/sums"
 	"github.com/tropica-fst/tropica/semiring"
@@ -362,9 +364,9 @@ func minimizeUnweighted[W semiring.Weight[W]](f *fst.Vector[W], o *MinimizeOptio
 	var err error
 	if p.Has(fst.Acyclic | fst.IDeterministic) {
 		ArcSort(f, Input)
-		stands, err = minimalAcyclic(f, w)
+		stands, err = partition.Acyclic(f, w)
 	} else {
-		stands, err = minimalCyclic(f, o.ArcOrder, p&fst.IDeterministic != 0, w)
+		stands, err = partition.Cyclic(f, o.ArcOrder, p&fst.IDeterministic != 0, w)
 	}
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"sort"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/draw"
 	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/ops/internal/sums"
 	"github.com/tropica-fst/tropica/semiring"
@@ -266,7 +267,7 @@ func (g *randGen[W]) draw(q fst.StateID, n, length int, to []choice) []choice {
 // draw.
 const splitDraws = 256
 
-// split makes n draws among so many ways by drawing how many fall on each: a binomial number of
+// split makes n draws among so many ways by drawing how many fall on each: a draw.Binomial number of
 // those that are left.
 func (g *randGen[W]) split(n, ways int, sums []float64, to []choice) []choice {
 	g.drew(ways)
@@ -277,7 +278,7 @@ func (g *randGen[W]) split(n, ways int, sums []float64, to []choice) []choice {
 			p = (sums[at] - before) / (sums[ways-1] - before)
 			before = sums[at]
 		}
-		if k := binomial(g.rng, n, p); k > 0 {
+		if k := draw.Binomial(g.rng, n, p); k > 0 {
 			to = append(to, choice{int32(at), int32(k)})
 			n -= k
 		}

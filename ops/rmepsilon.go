@@ -204,7 +204,7 @@ func removeEpsilons[W semiring.Approx[W]](f *fst.Vector[W], o *RmEpsilonOptions,
 		}
 	}
 	// One worker where products of weights have to be asked how large they will be.
-	if n := f.NumStates(); o.Workers > 1 && n >= closeAlone && c.heap == nil && c.truncated == nil {
+	if n := f.NumStates(); o.Workers > 1 && n >= run.AloneStates && c.heap == nil && c.truncated == nil {
 		return closeSideBySide(f, o, keep)
 	}
 	order, _, err := epsilonOrder(f, &run.Stopwatch{Op: "RmEpsilon", Ctx: o.Ctx})
@@ -300,7 +300,7 @@ func planRemoval[W semiring.Weight[W]](f *fst.Vector[W], keep epsilonKeep, worke
 	}
 	var dead []bool
 	if keep == keepUseful {
-		dead = useless(f, workers)
+		dead = graph.Useless(f, workers)
 	}
 	entered := enteredStates(f, dead, workers)
 	drop := dead != nil
@@ -336,12 +336,12 @@ func planRemoval[W semiring.Weight[W]](f *fst.Vector[W], keep epsilonKeep, worke
 // not among dead (nil is none).
 func enteredStates[W semiring.Weight[W]](f *fst.Vector[W], dead []bool, workers int) []bool {
 	n := f.NumStates()
-	workers = Limits{Workers: workers}.workers(n/closeAlone + 1)
+	workers = Limits{Workers: workers}.workers(n/run.AloneStates + 1)
 	marks := make([][]bool, workers)
 	for k := range marks {
 		marks[k] = make([]bool, n)
 	}
-	run.InBlocks(n, closeAlone, workers, func(k, lo, hi int) {
+	run.InBlocks(n, run.AloneStates, workers, func(k, lo, hi int) {
 		entered := marks[k]
 		for q := lo; q < hi; q++ {
 			if dead != nil && dead[q] {

@@ -18,8 +18,7 @@ import (
 )
 
 const (
-	closeAlone = 2048 // states of a machine that are not worth sharing out
-	closeBlock = 128  // states that a worker takes at once, but for components that straddle the end
+	closeBlock = 128 // states that a worker takes at once, but for components that straddle the end
 	closeLater = 4 * closeBlock
 )
 

@@ -65,15 +65,15 @@ type delayed struct {
 type synchronizer[W semiring.Weight[W]] struct {
 	f     fst.Fst[W]
 	table *fst.Table[delayed]
-	words wordTable
+	words run.Words
 }
 
 func newSynchronizer[W semiring.Weight[W]](f fst.Fst[W]) *synchronizer[W] {
-	return &synchronizer[W]{f: f, table: fst.NewTable[delayed](nil), words: newWordTable()}
+	return &synchronizer[W]{f: f, table: fst.NewTable[delayed](nil), words: run.NewWords()}
 }
 
 // Bytes is what the table of states and the strings take.
-func (s *synchronizer[W]) Bytes() int64 { return s.table.Bytes() + s.words.bytes() }
+func (s *synchronizer[W]) Bytes() int64 { return s.table.Bytes() + s.words.Bytes() }
 
 func (s *synchronizer[W]) id(d delayed) fst.StateID {
 	id, _ := s.table.ID(d)
@@ -96,11 +96,11 @@ func (s *synchronizer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (W, []fst.Arc[
 		for _, e := range s.f.Arcs(d.q) {
 			to := delayed{q: e.NextState}
 			if (d.in == 0 && e.ILabel == fst.Epsilon) || (d.out == 0 && e.OLabel == fst.Epsilon) {
-				to.in, to.out = s.words.push(d.in, e.ILabel), s.words.push(d.out, e.OLabel)
+				to.in, to.out = s.words.Push(d.in, e.ILabel), s.words.Push(d.out, e.OLabel)
 				e.ILabel, e.OLabel = fst.Epsilon, fst.Epsilon
 			} else {
-				e.ILabel, to.in = s.words.pop(d.in, e.ILabel)
-				e.OLabel, to.out = s.words.pop(d.out, e.OLabel)
+				e.ILabel, to.in = s.words.Pop(d.in, e.ILabel)
+				e.OLabel, to.out = s.words.Pop(d.out, e.OLabel)
 			}
 			e.NextState = s.id(to)
 			dst = append(dst, e)
@@ -109,8 +109,8 @@ func (s *synchronizer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (W, []fst.Arc[
 	if (d.in != 0 || d.out != 0) && !final.Equal(zero) {
 		e := fst.Arc[W]{Weight: final}
 		to := delayed{q: fst.NoState}
-		e.ILabel, to.in = s.words.pop(d.in, fst.Epsilon)
-		e.OLabel, to.out = s.words.pop(d.out, fst.Epsilon)
+		e.ILabel, to.in = s.words.Pop(d.in, fst.Epsilon)
+		e.OLabel, to.out = s.words.Pop(d.out, fst.Epsilon)
 		e.NextState = s.id(to)
 		dst = append(dst, e)
 		final = zero
@@ -130,7 +130,7 @@ func (s *synchronizer[W]) Retain(live []fst.StateID) {
 		words = append(words, d.in, d.out)
 	}
 	var now map[int32]int32
-	s.words, now = s.words.only(words)
+	s.words, now = s.words.Only(words)
 	for _, q := range live {
 		d := states.Key(q)
 		d.in, d.out = now[d.in], now[d.out]

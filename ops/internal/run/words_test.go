@@ -1,4 +1,4 @@
-package ops
+package run
 
 import (
 	"fmt"
@@ -8,14 +8,13 @@ import (
 	"time"
 
 	"github.com/tropica-fst/tropica/fst"
-	"github.com/tropica-fst/tropica/semiring"
 )
 
 // The numbers of strings are those of the strings themselves, whatever they were made of.
 func TestWordTableAgainstStrings(t *testing.T) {
 	rng := rand.New(rand.NewPCG(81, 1))
 	for labels := 1; labels <= 4; labels++ {
-		table := newWordTable()
+		table := NewWords()
 		words := [][]fst.Label{nil}
 		ids := map[string]int32{"[]": 0}
 		check := func(k int32, want []fst.Label) {
@@ -44,10 +43,10 @@ func TestWordTableAgainstStrings(t *testing.T) {
 				longer = append(longer, l)
 			}
 			if rng.IntN(5) > 1 {
-				check(table.push(k, l), longer)
+				check(table.Push(k, l), longer)
 				continue
 			}
-			first, rest := table.pop(k, l)
+			first, rest := table.Pop(k, l)
 			if len(longer) == 0 {
 				longer = []fst.Label{fst.Epsilon}
 			}
@@ -63,10 +62,10 @@ func TestWordTableAgainstStrings(t *testing.T) {
 				live = append(live, k)
 			}
 		}
-		kept, now := table.only(live)
+		kept, now := table.Only(live)
 		for _, k := range live {
 			for at, rest := now[k], words[k]; len(rest) > 0; rest = rest[1:] {
-				first, next := kept.pop(at, fst.Epsilon)
+				first, next := kept.Pop(at, fst.Epsilon)
 				if first != rest[0] {
 					t.Fatalf("%v is kept with %d in the place of %d", words[k], first, rest[0])
 				}
@@ -79,57 +78,24 @@ func TestWordTableAgainstStrings(t *testing.T) {
 	}
 }
 
-// A delay that grows along a chain, and ends, takes memory for the chain, not for its square.
-func TestSynchronizeSharesStrings(t *testing.T) {
-	const n = 5000
-	f := fst.NewVector[semiring.Tropical](2*n + 1)
-	f.AddStates(2*n + 1)
-	f.SetStart(0)
-	f.SetFinal(2*n, 0)
-	for q := range fst.StateID(2 * n) {
-		e := fst.Arc[semiring.Tropical]{ILabel: 1 + fst.Label(q%7), NextState: q + 1}
-		if q >= n {
-			e.ILabel, e.OLabel = fst.Epsilon, 1+fst.Label(q%5)
-		}
-		f.AddArc(q, e)
-	}
-	s := newSynchronizer[semiring.Tropical](f)
-	out, err := Materialize[semiring.Tropical](s, Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if most := int64(2 * n * 200); s.Bytes() > most {
-		t.Errorf("%d bytes for a chain of %d, want at most %d", s.Bytes(), 2*n, most)
-	}
-	if out.NumStates() != 2*n+1 {
-		t.Errorf("%d states, want %d", out.NumStates(), 2*n+1)
-	}
-	for q := range fst.StateID(n) { // n ε-arcs, and then pairs
-		e := out.Arcs(n + q)[0]
-		if e.ILabel != 1+fst.Label(q%7) || e.OLabel != 1+fst.Label((n+q)%5) {
-			t.Fatalf("state %d has the labels %d:%d", n+q, e.ILabel, e.OLabel)
-		}
-	}
-}
-
 // What is kept is found in one pass, in whatever order the strings are named: a suffix of each length, the shortest first, takes
 // about as long as the longest first.
 func TestWordTableKeepsSuffixesInAnyOrder(t *testing.T) {
 	const n = 30_000
-	table := newWordTable()
+	table := NewWords()
 	k := int32(0)
 	for i := range n {
-		k = table.push(k, fst.Label(1+i))
+		k = table.Push(k, fst.Label(1+i))
 	}
 	var words []int32
-	for ; k != 0; _, k = table.pop(k, fst.Epsilon) {
+	for ; k != 0; _, k = table.Pop(k, fst.Epsilon) {
 		words = append(words, k)
 	}
 	reversed := slices.Clone(words)
 	slices.Reverse(reversed)
 	took := func(words []int32) time.Duration {
 		begun := time.Now()
-		kept, now := table.only(words)
+		kept, now := table.Only(words)
 		if len(kept.labels) != n || len(now) != n+1 {
 			t.Fatalf("%d labels and %d strings of %d are kept", len(kept.labels), len(now), n)
 		}

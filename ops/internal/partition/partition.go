@@ -1,4 +1,4 @@
-package ops
+package partition
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/graph"
 	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/ops/internal/sums"
 	"github.com/tropica-fst/tropica/semiring"
@@ -119,7 +120,7 @@ func (p *partition) split(made func(c int32)) {
 	p.round++
 }
 
-// minimalAcyclic returns, for each state of the trim, deterministic, acyclic
+// Acyclic returns, for each state of the trim, deterministic, acyclic
 // machine f, whose arcs are sorted, the state that stands for all that accept the
 // same from there. Weights are not looked at.
 //
@@ -133,7 +134,7 @@ func (p *partition) split(made func(c int32)) {
 //
 // After D. Revuz, "Minimisation of acyclic deterministic automata in linear time",
 // Theoretical Computer Science 92(1):181-189, 1992.
-func minimalAcyclic[W semiring.Weight[W]](f fst.Expanded[W], w *run.Stopwatch) ([]fst.StateID, error) {
+func Acyclic[W semiring.Weight[W]](f fst.Expanded[W], w *run.Stopwatch) ([]fst.StateID, error) {
 	n := f.NumStates()
 	const perState = 4 * 4 // height, order, where heights begin, and what stands for it
 	if err := w.Hold(perState * int64(n)); err != nil {
@@ -153,7 +154,7 @@ func minimalAcyclic[W semiring.Weight[W]](f fst.Expanded[W], w *run.Stopwatch) (
 		}
 		arcs := f.Arcs(fst.StateID(q))
 		for i := range arcs {
-			key = binary.LittleEndian.AppendUint64(key, candidateKey(arcs[i].ILabel, stands[arcs[i].NextState]))
+			key = binary.LittleEndian.AppendUint64(key, arcKey(arcs[i].ILabel, stands[arcs[i].NextState]))
 		}
 		return key
 	}
@@ -231,7 +232,7 @@ func heights[W semiring.Weight[W]](f fst.Expanded[W]) (height []int32, most int3
 		}
 		return height, most
 	}
-	position, _ := topOrder(f, nil)
+	position, _ := graph.TopOrder(f, nil)
 	at := make([]fst.StateID, n)
 	for q, k := range position {
 		at[k] = fst.StateID(q)
@@ -269,29 +270,29 @@ func incoming[W semiring.Weight[W]](f fst.Expanded[W]) (list []inArc, first []in
 		}
 	}
 	first = first[:n+1]
-	var keys []sortKey
+	var keys []run.SortKey
 	var old []inArc
 	for q := range n {
 		in := list[first[q]:first[q+1]]
-		if slices.IsSortedFunc(in, func(a, b inArc) int { return cmp.Compare(a.label, b.label) }) && len(in) <= insertionPiece {
+		if slices.IsSortedFunc(in, func(a, b inArc) int { return cmp.Compare(a.label, b.label) }) && len(in) <= run.InsertionPiece {
 			continue
 		}
 		keys = keys[:0]
 		for i, a := range in {
-			k := labelKey(a.label, a.label)
-			k.at = int32(i)
+			k := run.LabelKey(a.label, a.label)
+			k.At = int32(i)
 			keys = append(keys, k)
 		}
-		introsort(keys)
+		run.Introsort(keys)
 		old = append(old[:0], in...)
 		for i, k := range keys {
-			in[i] = old[k.at]
+			in[i] = old[k.At]
 		}
 	}
 	return list, first
 }
 
-// minimalCyclic returns, for each state of the trim machine f, the state that
+// Cyclic returns, for each state of the trim machine f, the state that
 // stands for all equivalent to it. Weights are not looked at. With arcOrder,
 // states whose arcs have the same labels in another order start out apart.
 //
@@ -310,7 +311,7 @@ func incoming[W semiring.Weight[W]](f fst.Expanded[W]) (list []inArc, first []in
 // After J. Hopcroft, "An n log n algorithm for minimizing states in a finite
 // automaton", 1971; lists of marked states as in A. Valmari and P. Lehtinen,
 // "Efficient minimization of DFAs with partial transition functions", STACS 2008.
-func minimalCyclic[W semiring.Weight[W]](f fst.Expanded[W], arcOrder, deterministic bool, w *run.Stopwatch) ([]fst.StateID, error) {
+func Cyclic[W semiring.Weight[W]](f fst.Expanded[W], arcOrder, deterministic bool, w *run.Stopwatch) ([]fst.StateID, error) {
 	if err := run.Cancelled(w.Op, w.Ctx); err != nil {
 		return nil, err
 	}
@@ -350,7 +351,7 @@ func minimalCyclic[W semiring.Weight[W]](f fst.Expanded[W], arcOrder, determinis
 func bisimulates[W semiring.Weight[W]](f fst.Expanded[W], p *partition, w *run.Stopwatch) (bool, error) {
 	keys := func(dst []uint64, q int32) []uint64 {
 		for _, e := range f.Arcs(fst.StateID(q)) {
-			dst = append(dst, candidateKey(e.ILabel, fst.StateID(p.class[e.NextState])))
+			dst = append(dst, arcKey(e.ILabel, fst.StateID(p.class[e.NextState])))
 		}
 		slices.Sort(dst)
 		return slices.Compact(dst)
@@ -482,4 +483,9 @@ func prePartition[W semiring.Weight[W]](f fst.Expanded[W], arcOrder bool) *parti
 type cursor struct {
 	label   fst.Label
 	at, end int64
+}
+
+// arcKey orders arcs by label, then by next state.
+func arcKey(l fst.Label, q fst.StateID) uint64 {
+	return uint64(uint32(l)^1<<31)<<32 | uint64(uint32(q))
 }

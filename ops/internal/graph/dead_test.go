@@ -1,4 +1,4 @@
-package ops
+package graph
 
 import (
 	"math/rand/v2"
@@ -6,10 +6,11 @@ import (
 	"testing"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// Of machines large enough for workers to share, with few final states, useless marks what a search forwards
+// Of machines large enough for workers to share, with few final states, Useless marks what a search forwards
 // and a closure backwards leave out, for any number of workers: random ones, whose states mostly wait for
 // each other, and chains, of which there is never more than one state to wake.
 func TestUselessWorkers(t *testing.T) {
@@ -20,7 +21,7 @@ func TestUselessWorkers(t *testing.T) {
 		rounds = 6
 	}
 	for i := range rounds {
-		n := 2*closeAlone + rng.IntN(20000)
+		n := 2*run.AloneStates + rng.IntN(20000)
 		v := fst.NewVector[W](n)
 		v.AddStates(n)
 		v.SetStart(fst.StateID(rng.IntN(n)))
@@ -72,18 +73,18 @@ func TestUselessWorkers(t *testing.T) {
 				visit(q)
 			}
 		}
-		reached := reachedStates(v, 1)
+		reached := Reached(v, 1)
 		for q := range want {
-			want[q] = !live[q] || !reached.has(fst.StateID(q))
+			want[q] = !live[q] || !reached.Has(fst.StateID(q))
 		}
 		if k := len(want) - countTrue(want); k < 2 || k == n {
 			t.Fatalf("case %d: %d of %d states are left: the test sees too little", i, k, n)
 		}
 		for _, w := range []int{0, 1, 2, 3, 8} {
-			if got := useless(v, w); !slices.Equal(got, want) {
-				t.Fatalf("case %d, %d states, %d workers: %d useless, want %d", i, n, w, countTrue(got), countTrue(want))
+			if got := Useless(v, w); !slices.Equal(got, want) {
+				t.Fatalf("case %d, %d states, %d workers: %d Useless, want %d", i, n, w, countTrue(got), countTrue(want))
 			}
-			for q, d := range deadStates(v, w) {
+			for q, d := range DeadStates(v, w) {
 				if d == live[q] {
 					t.Fatalf("case %d, %d workers: dead is %v of state %d", i, w, d, q)
 				}
@@ -94,8 +95,8 @@ func TestUselessWorkers(t *testing.T) {
 			add(0, q)
 			v.SetFinal(fst.StateID(q), 1)
 		}
-		if got := useless(v, 2); got != nil {
-			t.Fatalf("case %d: %d useless of a machine that is connected", i, countTrue(got))
+		if got := Useless(v, 2); got != nil {
+			t.Fatalf("case %d: %d Useless of a machine that is connected", i, countTrue(got))
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package ops
+package graph
 
 import (
 	"math/bits"
@@ -11,30 +11,30 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// useless marks the states that lie on no path from the start to a final state; nil is none.
-func useless[W semiring.Weight[W]](f *fst.Vector[W], workers int) []bool {
-	return uselessSet(f, workers).bools(f.NumStates())
+// Useless marks the states that lie on no path from the start to a final state; nil is none.
+func Useless[W semiring.Weight[W]](f *fst.Vector[W], workers int) []bool {
+	return UselessSet(f, workers).Bools(f.NumStates())
 }
 
-// uselessSet is useless as a set.
-func uselessSet[W semiring.Weight[W]](f *fst.Vector[W], workers int) stateSet {
-	return findDead(f, true, workers)
+// UselessSet is Useless as a set.
+func UselessSet[W semiring.Weight[W]](f *fst.Vector[W], workers int) StateSet {
+	return FindDead(f, true, workers)
 }
 
-// deadStates marks the states that reach no final state; nil if there are none.
-func deadStates[W semiring.Weight[W]](f *fst.Vector[W], workers int) []bool {
-	return findDead(f, false, workers).bools(f.NumStates())
+// DeadStates marks the states that reach no final state; nil if there are none.
+func DeadStates[W semiring.Weight[W]](f *fst.Vector[W], workers int) []bool {
+	return FindDead(f, false, workers).Bools(f.NumStates())
 }
 
-// findDead marks the states that reach no final state, with fromStart also those that are not
+// FindDead marks the states that reach no final state, with fromStart also those that are not
 // reached from the start; nil if there are none.
 //
 // States are numbered as they are reached, so that most arcs lead to higher numbers, and one sweep
 // from the highest state down finds most live states without a reversed copy of the arcs. What it
 // does not decide waits at each of its next states, and comes to life with the first of them that
 // does. The whole is linear whatever the numbering, and for any number of workers.
-func findDead[W semiring.Weight[W]](f *fst.Vector[W], fromStart bool, workers int) stateSet {
-	if f.NumStates() < closeAlone {
+func FindDead[W semiring.Weight[W]](f *fst.Vector[W], fromStart bool, workers int) StateSet {
+	if f.NumStates() < run.AloneStates {
 		workers = 1
 	}
 	if uint64(f.NumArcs())+uint64(workers+1)<<waitingRoomBits < 1<<32-1 {
@@ -43,9 +43,9 @@ func findDead[W semiring.Weight[W]](f *fst.Vector[W], fromStart bool, workers in
 	return findDeadBy[uint64](f, fromStart, workers)
 }
 
-func findDeadBy[I uint32 | uint64, W semiring.Weight[W]](f *fst.Vector[W], fromStart bool, workers int) stateSet {
+func findDeadBy[I uint32 | uint64, W semiring.Weight[W]](f *fst.Vector[W], fromStart bool, workers int) StateSet {
 	n := f.NumStates()
-	l := &liveSearch[I, W]{f: f, pending: newStateSet(n)}
+	l := &liveSearch[I, W]{f: f, pending: NewStateSet(n)}
 	f.Engine(engine.Key{}).MarkFinals(l.pending)
 	for i := range l.pending {
 		l.pending[i] = ^l.pending[i]
@@ -53,10 +53,10 @@ func findDeadBy[I uint32 | uint64, W semiring.Weight[W]](f *fst.Vector[W], fromS
 	if n%64 != 0 {
 		l.pending[n/64] &= 1<<(n%64) - 1
 	}
-	var in stateSet
+	var in StateSet
 	if fromStart {
-		in = reachedStates(f, workers)
-		l.pending.keep(in)
+		in = Reached(f, workers)
+		l.pending.Keep(in)
 	}
 	if workers > 1 {
 		l.sweepTwo()
@@ -71,7 +71,7 @@ func findDeadBy[I uint32 | uint64, W semiring.Weight[W]](f *fst.Vector[W], fromS
 // is accessed at random lies outside of a cache.
 type liveSearch[I uint32 | uint64, W semiring.Weight[W]] struct {
 	f       *fst.Vector[W]
-	pending stateSet // what is not known to live
+	pending StateSet // what is not known to live
 	live    []fst.StateID
 	first   []I           // by state: the last that began to wait for it; nil while nothing waits
 	rooms   [][]waiter[I] // of 1<<waitingRoomBits each, or what all arcs need
@@ -98,7 +98,7 @@ func (l *liveSearch[I, W]) sweep() {
 			arcs := l.f.Arcs(q)
 			lives := false
 			for k := range arcs {
-				if !l.pending.has(arcs[k].NextState) {
+				if !l.pending.Has(arcs[k].NextState) {
 					lives = true
 					break
 				}
@@ -107,7 +107,7 @@ func (l *liveSearch[I, W]) sweep() {
 				s.wait(q, arcs)
 				continue
 			}
-			l.pending.remove(q)
+			l.pending.Remove(q)
 			if l.first != nil && l.first[q] != 0 {
 				l.live = append(l.live, q)
 			}
@@ -326,7 +326,7 @@ func (l *liveSearch[I, W]) wakeFrom(pool *run.WorkPool[[]fst.StateID]) {
 }
 
 // dead is what is still pending, and what is not in reached unless that is nil.
-func (l *liveSearch[I, W]) dead(reached stateSet) stateSet {
+func (l *liveSearch[I, W]) dead(reached StateSet) StateSet {
 	n := l.f.NumStates()
 	some := uint64(0)
 	for i := range l.pending {
@@ -344,29 +344,29 @@ func (l *liveSearch[I, W]) dead(reached stateSet) stateSet {
 	return l.pending
 }
 
-// stateSet has a bit for each state.
-type stateSet []uint64
+// StateSet has a bit for each state.
+type StateSet []uint64
 
-func newStateSet(n int) stateSet { return make(stateSet, (n+63)/64) }
+func NewStateSet(n int) StateSet { return make(StateSet, (n+63)/64) }
 
-func (s stateSet) has(q fst.StateID) bool { return s[uint32(q)/64]>>(uint32(q)%64)&1 != 0 }
-func (s stateSet) add(q fst.StateID)      { s[uint32(q)/64] |= 1 << (uint32(q) % 64) }
-func (s stateSet) remove(q fst.StateID)   { s[uint32(q)/64] &^= 1 << (uint32(q) % 64) }
+func (s StateSet) Has(q fst.StateID) bool { return s[uint32(q)/64]>>(uint32(q)%64)&1 != 0 }
+func (s StateSet) Add(q fst.StateID)      { s[uint32(q)/64] |= 1 << (uint32(q) % 64) }
+func (s StateSet) Remove(q fst.StateID)   { s[uint32(q)/64] &^= 1 << (uint32(q) % 64) }
 
-// bools tells of each of n states whether it is in s; nil is nil.
-func (s stateSet) bools(n int) []bool {
+// Bools tells of each of n states whether it is in s; nil is nil.
+func (s StateSet) Bools(n int) []bool {
 	if s == nil {
 		return nil
 	}
 	is := make([]bool, n)
 	for q := range is {
-		is[q] = s.has(fst.StateID(q))
+		is[q] = s.Has(fst.StateID(q))
 	}
 	return is
 }
 
-// keep removes what is not in t, which has room for the same states.
-func (s stateSet) keep(t stateSet) {
+// Keep removes what is not in t, which has room for the same states.
+func (s StateSet) Keep(t StateSet) {
 	for i := range s {
 		s[i] &= t[i]
 	}

@@ -1,4 +1,4 @@
-package ops
+package draw
 
 import (
 	"math"
@@ -19,7 +19,7 @@ func TestBinomialDistribution(t *testing.T) {
 	}{{3, 0.4}, {17, 0.5}, {40, 0.03}, {100, 0.3}, {1000, 0.001}, {1000, 0.9}, {50_000, 0.25}, {2_000_000_000, 1e-9}, {2_000_000_000, 2e-8}} {
 		got := map[int]float64{}
 		for range draws {
-			got[binomial(rng, c.n, c.p)]++
+			got[Binomial(rng, c.n, c.p)]++
 		}
 		logFactorial := func(n int) float64 { x, _ := math.Lgamma(float64(n) + 1); return x }
 		mean := float64(c.n) * c.p
@@ -47,7 +47,7 @@ func TestBinomialDistribution(t *testing.T) {
 		}
 	}
 	for _, n := range []int{0, 1, 1000} {
-		if a, b := binomial(rng, n, 0), binomial(rng, n, 1); a != 0 || b != n {
+		if a, b := Binomial(rng, n, 0), Binomial(rng, n, 1); a != 0 || b != n {
 			t.Errorf("of %d trials %d succeed with chance 0 and %d with chance 1", n, a, b)
 		}
 	}
@@ -56,6 +56,6 @@ func TestBinomialDistribution(t *testing.T) {
 func BenchmarkBinomial(b *testing.B) {
 	rng := rand.New(rand.NewPCG(21, 2))
 	for b.Loop() {
-		binomial(rng, 2_000_000_000, 0.3)
+		Binomial(rng, 2_000_000_000, 0.3)
 	}
 }

@@ -1,18 +1,19 @@
-package ops
+// Package draw has random numbers of distributions that the standard library lacks.
+package draw
 
 import (
 	"math"
 	"math/rand/v2"
 )
 
-// binomial draws how many of n trials succeed that each do with the chance p: exactly so
+// Binomial draws how many of n trials succeed that each do with the chance p: exactly so
 // distributed, but for the rounding of p. O(log n): the middle one of n uniform numbers, put in
 // order, has a beta distribution, and tells how many of the others are still to be drawn, on which
 // side of p.
 //
-// D. A. Relles, "A simple algorithm for generating binomial random variables when N is large", JASA
+// D. A. Relles, "A simple algorithm for generating Binomial random variables when N is large", JASA
 // 67(339), 1972.
-func binomial(rng *rand.Rand, n int, p float64) int {
+func Binomial(rng *rand.Rand, n int, p float64) int {
 	const few = 16
 	sum := 0
 	for n > few && p > 0 && p < 1 {

@@ -1,4 +1,4 @@
-package ops
+package run
 
 import (
 	"slices"
@@ -7,7 +7,7 @@ import (
 	"github.com/tropica-fst/tropica/fst"
 )
 
-// wordTable numbers strings that grow at their end and shrink at their front, equal strings alike,
+// Words numbers strings that grow at their end and shrink at their front, equal strings alike,
 // 0 for the empty one. Strings that were made of each other share their labels: one is the last so
 // many labels on the way to a node of a tree, so that it takes a few words of memory however long
 // it is.
@@ -15,7 +15,7 @@ import (
 // A string is found by a polynomial hash, which both ends change in constant time, and then
 // compared. Nodes that were made one after the other lie side by side, and are passed, or compared,
 // as a whole.
-type wordTable struct {
+type Words struct {
 	labels []fst.Label // of each node
 	parent []int32     // of each node, -1 of those at the root
 	run    []int32     // the first node of the way to each on which all are one after the other
@@ -33,26 +33,26 @@ type word struct {
 
 const wordBase = 0x9e3779b97f4a7c15
 
-func newWordTable() wordTable {
-	return wordTable{words: []word{{node: -1}}, slots: make([]int32, 16), powers: []uint64{1}}
+func NewWords() Words {
+	return Words{words: []word{{node: -1}}, slots: make([]int32, 16), powers: []uint64{1}}
 }
 
-// bytes is what the strings take.
-func (t *wordTable) bytes() int64 {
+// Bytes is what the strings take.
+func (t *Words) Bytes() int64 {
 	return int64(cap(t.labels)+cap(t.parent)+cap(t.run)+cap(t.slots))*4 + int64(cap(t.words))*int64(unsafe.Sizeof(word{})) + int64(cap(t.powers))*8
 }
 
-// push returns the number of string k followed by l, which is k where l is ε.
-func (t *wordTable) push(k int32, l fst.Label) int32 {
+// Push returns the number of string k followed by l, which is k where l is ε.
+func (t *Words) Push(k int32, l fst.Label) int32 {
 	if l == fst.Epsilon {
 		return k
 	}
 	return t.extended(t.words[k], l)
 }
 
-// pop returns the first label of string k followed by l, ε if there is none, and the number of what
+// Pop returns the first label of string k followed by l, ε if there is none, and the number of what
 // comes after it. O(1) time where labels lie side by side.
-func (t *wordTable) pop(k int32, l fst.Label) (first fst.Label, rest int32) {
+func (t *Words) Pop(k int32, l fst.Label) (first fst.Label, rest int32) {
 	if k == 0 {
 		return l, 0
 	}
@@ -77,7 +77,7 @@ func (t *wordTable) pop(k int32, l fst.Label) (first fst.Label, rest int32) {
 }
 
 // extended returns the number of w followed by l.
-func (t *wordTable) extended(w word, l fst.Label) int32 {
+func (t *Words) extended(w word, l fst.Label) int32 {
 	longer := word{node: int32(len(t.labels)), n: w.n + 1, hash: w.hash*wordBase + labelHash(l)}
 	slot := t.find(longer, func(c word) bool { return t.labels[c.node] == l && t.alike(t.parent[c.node], w.node, w.n) })
 	if t.slots[slot] == 0 {
@@ -87,7 +87,7 @@ func (t *wordTable) extended(w word, l fst.Label) int32 {
 }
 
 // addNode adds a node below parent.
-func (t *wordTable) addNode(parent int32, l fst.Label) {
+func (t *Words) addNode(parent int32, l fst.Label) {
 	run := int32(len(t.labels))
 	if run > 0 && parent == run-1 {
 		run = t.run[parent]
@@ -95,9 +95,9 @@ func (t *wordTable) addNode(parent int32, l fst.Label) {
 	t.labels, t.parent, t.run = append(t.labels, l), append(t.parent, parent), append(t.run, run)
 }
 
-// only returns a table of the strings with the numbers words alone, and their numbers there.
+// Only returns a table of the strings with the numbers words alone, and their numbers there.
 // O(words + labels) time, in whatever order they are.
-func (t *wordTable) only(words []int32) (wordTable, map[int32]int32) {
+func (t *Words) Only(words []int32) (Words, map[int32]int32) {
 	need := make([]int32, len(t.labels)) // so many labels on the way to each node
 	for _, k := range words {
 		w := t.words[k]
@@ -111,7 +111,7 @@ func (t *wordTable) only(words []int32) (wordTable, map[int32]int32) {
 			need[parent] = max(need[parent], n)
 		}
 	}
-	kept := newWordTable()
+	kept := NewWords()
 	kept.powers = t.powers
 	to := make([]int32, len(t.labels))
 	for node, n := range need {
@@ -139,7 +139,7 @@ func labelHash(l fst.Label) uint64 { return fst.Mix(uint64(uint32(l))) }
 
 // find returns the slot of the string with the hash and length of w that is the same, or where it
 // belongs.
-func (t *wordTable) find(w word, same func(word) bool) uint64 {
+func (t *Words) find(w word, same func(word) bool) uint64 {
 	mask := uint64(len(t.slots) - 1)
 	for i := fst.Mix(w.hash) & mask; ; i = (i + 1) & mask {
 		k := t.slots[i]
@@ -153,7 +153,7 @@ func (t *wordTable) find(w word, same func(word) bool) uint64 {
 }
 
 // number returns the number of the string in a slot, which is w if there is none yet.
-func (t *wordTable) number(slot uint64, w word) int32 {
+func (t *Words) number(slot uint64, w word) int32 {
 	if k := t.slots[slot]; k > 0 {
 		return k - 1
 	}
@@ -175,7 +175,7 @@ func (t *wordTable) number(slot uint64, w word) int32 {
 }
 
 // before returns the node k steps before a node.
-func (t *wordTable) before(node, k int32) int32 {
+func (t *Words) before(node, k int32) int32 {
 	for node-t.run[node] < k {
 		first := t.run[node]
 		k -= node - first + 1
@@ -185,7 +185,7 @@ func (t *wordTable) before(node, k int32) int32 {
 }
 
 // alike reports whether the last n labels on the ways to a and b are the same.
-func (t *wordTable) alike(a, b, n int32) bool {
+func (t *Words) alike(a, b, n int32) bool {
 	for n > 0 && a != b {
 		k := min(n, a-t.run[a]+1, b-t.run[b]+1)
 		if !slices.Equal(t.labels[a-k+1:a+1], t.labels[b-k+1:b+1]) {

@@ -1,4 +1,4 @@
-package ops
+package partition
 
 import (
 	"context"
@@ -6,15 +6,18 @@ import (
 	"fmt"
 	"math/bits"
 	"math/rand/v2"
-	"runtime"
 	"slices"
 	"testing"
 
 	"github.com/tropica-fst/tropica/fst"
-	"github.com/tropica-fst/tropica/fst/fsttest"
 	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
+
+// Package ops, which makes errors, is not there.
+func init() {
+	run.Errors.Limit = func(e run.Exceeded) error { return fmt.Errorf("%s: %s: %w", e.Op, e.Limit, e.Cause) }
+}
 
 // drawNondeterministic makes a random acceptor without weights.
 func drawNondeterministic(rng *rand.Rand) *fst.Vector[semiring.Tropical] {
@@ -65,7 +68,7 @@ func TestBisimilarAgainstRounds(t *testing.T) {
 	merged, split := 0, 0
 	for i := range 5000 {
 		f := drawNondeterministic(rng)
-		stands, err := minimalCyclic(f, false, false, &run.Stopwatch{})
+		stands, err := Cyclic(f, false, false, &run.Stopwatch{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,6 +121,47 @@ type counted struct {
 
 func (c *counted) Err() error { c.looks++; return nil }
 
+func TestBisimilarLevelsTakeNoSquare(t *testing.T) {
+	for _, turned := range []bool{false, true} {
+		const n = 20_000
+		f := levels(n, turned)
+		ctx := &counted{Context: context.Background()}
+		stands, err := Cyclic(f, false, false, &run.Stopwatch{Ctx: ctx})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for q, s := range stands {
+			if like := q < 3*n+3 && q%3 == 2; like && s != stands[q-1] || !like && (int(s) != q && int(s) != q+1) {
+				t.Fatalf("turned %v: state %d stands for %d", turned, s, q)
+			}
+		}
+		arcs := fst.NumArcs(f)
+		if most := 2 + 10*arcs*bits.Len(uint(n))/run.LookEvery; ctx.looks > most || ctx.looks < arcs/run.LookEvery {
+			t.Errorf("turned %v: the context was looked at %d times for %d arcs, want %d to %d", turned, ctx.looks, arcs, arcs/run.LookEvery, most)
+		}
+	}
+}
+
+// Refinement ends soon after its context is done.
+func TestMinimalStopsByContext(t *testing.T) {
+	done, cancel := context.WithCancel(context.Background())
+	cancel()
+	f := levels(5000, false)
+	for name, find := range map[string]func(*run.Stopwatch) error{
+		"cyclic":  func(w *run.Stopwatch) error { _, err := Cyclic(f, false, true, w); return err },
+		"acyclic": func(w *run.Stopwatch) error { g := chain(5000); _, err := Acyclic(g, w); return err },
+		"bisimilar": func(w *run.Stopwatch) error {
+			list, first := incoming(f)
+			_, _, err := bisimilar(list, first, make([]int32, f.NumStates()), 1, w)
+			return err
+		},
+	} {
+		if err := find(&run.Stopwatch{Op: "Minimize", Ctx: done}); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // levels makes three states a level: one leads to that one of the level below, the others also to their like. To ask who leads to the one
 // of them, which is the smaller part of its level, says nothing of the next, so that the first pass comes one level further
 // each time. turned numbers the levels from the top.
@@ -151,47 +195,6 @@ func levels(n int, turned bool) *fst.Vector[semiring.Tropical] {
 	return f
 }
 
-func TestBisimilarLevelsTakeNoSquare(t *testing.T) {
-	for _, turned := range []bool{false, true} {
-		const n = 20_000
-		f := levels(n, turned)
-		ctx := &counted{Context: context.Background()}
-		stands, err := minimalCyclic(f, false, false, &run.Stopwatch{Ctx: ctx})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for q, s := range stands {
-			if like := q < 3*n+3 && q%3 == 2; like && s != stands[q-1] || !like && (int(s) != q && int(s) != q+1) {
-				t.Fatalf("turned %v: state %d stands for %d", turned, s, q)
-			}
-		}
-		arcs := fst.NumArcs(f)
-		if most := 2 + 10*arcs*bits.Len(uint(n))/run.LookEvery; ctx.looks > most || ctx.looks < arcs/run.LookEvery {
-			t.Errorf("turned %v: the context was looked at %d times for %d arcs, want %d to %d", turned, ctx.looks, arcs, arcs/run.LookEvery, most)
-		}
-	}
-}
-
-// Refinement ends soon after its context is done.
-func TestMinimalStopsByContext(t *testing.T) {
-	done, cancel := context.WithCancel(context.Background())
-	cancel()
-	f := levels(5000, false)
-	for name, find := range map[string]func(*run.Stopwatch) error{
-		"cyclic":  func(w *run.Stopwatch) error { _, err := minimalCyclic(f, false, true, w); return err },
-		"acyclic": func(w *run.Stopwatch) error { g := chain(5000); _, err := minimalAcyclic(g, w); return err },
-		"bisimilar": func(w *run.Stopwatch) error {
-			list, first := incoming(f)
-			_, _, err := bisimilar(list, first, make([]int32, f.NumStates()), 1, w)
-			return err
-		},
-	} {
-		if err := find(&run.Stopwatch{Op: "Minimize", Ctx: done}); !isCancelled(err) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
 func chain(n int) *fst.Vector[semiring.Tropical] {
 	f := fst.NewVector[semiring.Tropical](n + 1)
 	f.AddStates(n + 1)
@@ -200,54 +203,5 @@ func chain(n int) *fst.Vector[semiring.Tropical] {
 		f.AddArc(q, fst.Arc[semiring.Tropical]{ILabel: 1, OLabel: 1, NextState: q + 1})
 	}
 	f.SetFinal(fst.StateID(n), 0)
-	return f
-}
-
-// What --limit_bytes is told of the arrays of a minimization is what they take: with a limit of nine tenths of it the
-// operation ends with a LimitError, and it allocates at least half as much in all, and no more than five times as much: arrays
-// that grow leave behind what they were, and the passes before, for components, have had theirs.
-func TestMinimizeCountsItsArrays(t *testing.T) {
-	fsttest.OneGoroutine(t)
-	for name, c := range map[string]struct {
-		f      *fst.Vector[semiring.Tropical]
-		nondet bool
-	}{
-		"acyclic":          {chain(300_000), false},
-		"cyclic":           {loop(300_000), false},
-		"nondeterministic": {levels(50_000, false), true},
-	} {
-		minimize := func(bytes int64) error {
-			return MinimizeAcceptor(c.f.Clone(), &MinimizeOptions{AllowNondet: c.nondet, Limits: Limits{Bytes: bytes}})
-		}
-		least := run.SizeOf[semiring.Tropical](c.f.NumStates(), int64(c.f.NumArcs())).Bytes
-		for minimize(least) != nil {
-			least += least / 20
-		}
-		var limit *LimitError
-		if err := minimize(least * 9 / 10); !errors.As(err, &limit) || limit.Limit != "bytes" {
-			t.Errorf("%s: within nine tenths of %d bytes: %v", name, least, err)
-		}
-		g := c.f.Clone()
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		if err := MinimizeAcceptor(g, &MinimizeOptions{AllowNondet: c.nondet}); err != nil {
-			t.Fatal(err)
-		}
-		runtime.ReadMemStats(&after)
-		made := int64(after.TotalAlloc - before.TotalAlloc)
-		size := run.SizeOf[semiring.Tropical](c.f.NumStates(), int64(c.f.NumArcs())).Bytes // is there already, and counted
-		t.Logf("%s: %d bytes do, of which %d the machine; %d allocated", name, least, size, made)
-		if held := least - size; made < held/2 || made > 5*held {
-			t.Errorf("%s: %d bytes of work space are counted, %d allocated", name, held, made)
-		}
-	}
-}
-
-// loop is a cycle of n states of which the first is final.
-func loop(n int) *fst.Vector[semiring.Tropical] {
-	f := chain(n - 1)
-	f.SetFinal(fst.StateID(n-1), semiring.Zero[semiring.Tropical]())
-	f.SetFinal(0, 0)
-	f.AddArc(fst.StateID(n-1), fst.Arc[semiring.Tropical]{ILabel: 1, OLabel: 1, NextState: 0})
 	return f
 }
