@@ -86,19 +86,19 @@ func DeterminizePruned[W DividedPath[W]](f fst.Expanded[W], opts *DeterminizePru
 				return findCheapTwins(op, f, in, limit, o.Delta, Limits{Bytes: o.Bytes / 2, Ctx: ctx}, budget)
 			}
 			g.pruned = func(subset, q fst.StateID) bool {
-				for _, e := range d.m.table.subset(subset) {
-					if e.state == q && int(subset) < len(p.alpha) {
-						return !p.alg.Less(limit, p.alpha[subset].Times(e.residual).Times(in[q]))
+				for _, e := range d.m.table.Of(subset) {
+					if e.State == q && int(subset) < len(p.alpha) {
+						return !p.alg.Less(limit, p.alpha[subset].Times(e.Residual).Times(in[q]))
 					}
 				}
 				return false
 			}
 		}
 	}
-	d.m.added = func(subset []element[W]) {
+	d.m.added = func(subset []subsets.Element[W]) {
 		sum := p.alg.Zero
 		for _, e := range subset {
-			sum = sum.Plus(e.residual.Times(in[e.state]))
+			sum = sum.Plus(e.Residual.Times(in[e.State]))
 		}
 		p.beta = append(p.beta, sum)
 	}

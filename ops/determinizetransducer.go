@@ -11,6 +11,7 @@ import (
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/ops/internal/square"
+	"github.com/tropica-fst/tropica/ops/internal/subsets"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -86,7 +87,7 @@ type outputRest struct {
 
 func newOutputDeterminizer[W semiring.Divisible[W], R any, A outputAlgebra[W, R]](f fst.Fst[W], o *DeterminizeOptions, alg A) (fst.Expander[W], error) {
 	d := &outputDeterminizer[W, R, A]{o: o, rests: fst.NewTable[outputRest](nil), ofNothing: fst.NoState, superfinal: fst.NoState}
-	d.m = subsetMachine[W, R, A]{op: "Determinize", f: f, alg: alg, table: newSubsetTable[R]()}
+	d.m = subsetMachine[W, R, A]{op: "Determinize", f: f, alg: alg, table: subsets.NewTable[R]()}
 	d.m.meter = o.Limits.meter("Determinize")
 	d.m.guard = newTwinsGuard(f, o.Limits, false, square.NewOutputDelays[W])
 	d.m.guard.rounds(o.Delta)

@@ -278,9 +278,9 @@ func (d *disambiguator[W]) construct(in *fst.Vector[W], o *DisambiguateOptions) 
 		}
 		built = t.m.built
 		leftOver = func(q fst.StateID, dst []byte) []byte {
-			for _, e := range t.m.table.subset(fst.StateID(t.states[q].subset)) {
-				dst = binary.LittleEndian.AppendUint32(dst, uint32(e.state))
-				dst = t.m.alg.appendKey(dst, outResidual[W]{s: e.residual.s, w: semiring.One[W]()})
+			for _, e := range t.m.table.Of(fst.StateID(t.states[q].subset)) {
+				dst = binary.LittleEndian.AppendUint32(dst, uint32(e.State))
+				dst = t.m.alg.appendKey(dst, outResidual[W]{s: e.Residual.s, w: semiring.One[W]()})
 			}
 			return dst
 		}

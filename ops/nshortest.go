@@ -309,10 +309,10 @@ func ShortestPathUnique[W interface {
 	n, narcs := f.NumStates(), int64(fst.NumArcs(f))
 	base := run.SizeOf[W](n+1, narcs+int64(n)).Bytes + int64(n)*int64(unsafe.Sizeof(d[0]))
 	u := &uniquePaths[W]{det: det}
-	det.m.added = func(subset []element[W]) {
+	det.m.added = func(subset []subsets.Element[W]) {
 		sum := semiring.Zero[W]()
 		for _, e := range subset {
-			sum = sum.Plus(e.residual.Times(d[e.state]))
+			sum = sum.Plus(e.Residual.Times(d[e.State]))
 		}
 		u.distance = append(u.distance, sum)
 	}
@@ -355,7 +355,7 @@ type uniqueState[W any] struct {
 func (u *uniquePaths[W]) bytes() int64 {
 	var w W
 	m := &u.det.m
-	return m.table.bytes() + m.alg.bytes() + int64(cap(u.distance))*int64(unsafe.Sizeof(w)) +
+	return m.table.Bytes() + m.alg.bytes() + int64(cap(u.distance))*int64(unsafe.Sizeof(w)) +
 		run.SizeOf[W](0, u.arcs).Bytes + int64(len(u.states))*48
 }
 
