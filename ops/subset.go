@@ -228,17 +228,13 @@ func (m *subsetMachine[W, R, A]) id(parent fst.StateID, label fst.Label) fst.Sta
 		}
 		return *at - 1
 	}
-	hash := m.hash(m.next, m.head)
-	for p := m.table.Probe(hash); ; {
-		q := fst.StateID(p.Next())
-		if q < 0 {
-			break
-		}
-		if m.same(q) {
+	p := m.table.Probe(m.hash(m.next, m.head))
+	for k := p.Next(); k >= 0; k = p.Next() {
+		if q := fst.StateID(k); m.same(q) {
 			return q
 		}
 	}
-	m.keep(m.table.Add(hash, len(m.next), parent, label))
+	m.keep(m.table.Add(p, len(m.next), parent, label))
 	return fst.StateID(m.table.Len() - 1)
 }
 
@@ -686,7 +682,10 @@ func (m *subsetMachine[W, R, A]) retain(live []fst.StateID) {
 	m.table, m.arcs, m.retained = subsets.NewTable[R](), 0, true
 	for _, q := range live {
 		subset := old.Of(q)
-		copy(m.table.Add(m.hash(subset, fst.NoState), len(subset), fst.NoState, fst.NoLabel), subset)
+		p := m.table.Probe(m.hash(subset, fst.NoState))
+		for p.Next() >= 0 { // live subsets differ
+		}
+		copy(m.table.Add(p, len(subset), fst.NoState, fst.NoLabel), subset)
 	}
 	m.ahead = warmer[W]{f: m.ahead.f} // which was somewhere in the old pages
 	m.alg.only(func(yield func(*R) bool) {

@@ -5,15 +5,14 @@ import "unsafe"
 // Index finds numbers by a hash of what they stand for: open addressing with linear probes over
 // numbers alone. Its user keeps the keys, in whatever array suits them, and compares them:
 //
-//	for p := x.Probe(hash); ; {
-//		k := p.Next()
-//		if k < 0 {
-//			break // not there: append the key, and x.Add(hash, its number)
-//		}
+//	p := x.Probe(hash)
+//	for k := p.Next(); k >= 0; k = p.Next() {
 //		if keys[k] == key {
 //			return k
 //		}
 //	}
+//	keys = append(keys, key)
+//	x.AddAt(p, int32(len(keys)-1))
 //
 // A slot keeps the whole hash beside the number. So few keys are compared in vain, and growing
 // reads none. The zero value is empty. A Go map would hold every key a second time.
@@ -44,7 +43,7 @@ type Probe struct {
 // until it ends. O(1) time in the mean for hashes that are spread.
 func (x *Index) Probe(hash uint32) Probe {
 	if len(x.slots) == 0 {
-		return Probe{slots: freeSlot[:]}
+		return Probe{freeSlot[:], hash, hash}
 	}
 	return Probe{x.slots, hash, hash}
 }
@@ -67,6 +66,18 @@ func (x *Index) Add(hash uint32, number int32) {
 	}
 	x.n++
 	x.enter(indexSlot{uint32(number) + 1, hash})
+}
+
+// AddAt is Add where a search for the same hash has come to its end, which saves a second one.
+func (x *Index) AddAt(p Probe, number int32) {
+	if 4*x.n >= 3*len(x.slots) {
+		x.grow()
+		x.n++
+		x.enter(indexSlot{uint32(number) + 1, p.hash})
+		return
+	}
+	x.n++
+	x.slots[(p.at-1)&uint32(len(x.slots)-1)] = indexSlot{uint32(number) + 1, p.hash}
 }
 
 // enter takes the first free slot.

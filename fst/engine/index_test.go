@@ -43,7 +43,14 @@ func TestIndexAgainstMap(t *testing.T) {
 				}
 				if !known {
 					numbers[k] = int32(len(keys))
-					x.Add(hash(k), int32(len(keys)))
+					if k%2 == 0 {
+						x.Add(hash(k), int32(len(keys)))
+					} else {
+						p := x.Probe(hash(k))
+						for p.Next() >= 0 {
+						}
+						x.AddAt(p, int32(len(keys)))
+					}
 					keys = append(keys, k)
 				}
 			}

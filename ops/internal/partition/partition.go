@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/fst/engine"
 	"github.com/tropica-fst/tropica/ops/internal/graph"
 	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/ops/internal/sums"
@@ -144,8 +145,7 @@ func Acyclic[W semiring.Weight[W]](f fst.Expanded[W], w *run.Stopwatch) ([]fst.S
 	order, first := run.GroupBy(height, int(most)+1)
 	stands := make([]fst.StateID, n)
 	seed := maphash.MakeSeed()
-	type slot struct{ hash, state uint32 } // state biased by one
-	var slots []slot
+	var index engine.Index // of the states of one height
 	var key []byte
 	signature := func(q int32) []byte {
 		key = key[:0]
@@ -172,19 +172,12 @@ func Acyclic[W semiring.Weight[W]](f fst.Expanded[W], w *run.Stopwatch) ([]fst.S
 	}
 	for h := range int(most) + 1 {
 		states := order[first[h]:first[h+1]]
-		size := 4
-		for size < 2*len(states) {
-			size *= 2
-		}
-		if size > len(slots) {
-			if err := w.Hold(perState*int64(n) + int64(unsafe.Sizeof(slot{}))*int64(size+len(slots))); err != nil {
+		if need := engine.IndexBytes(len(states)); need > index.Bytes() {
+			if err := w.Hold(perState*int64(n) + need + index.Bytes()); err != nil {
 				return nil, err
 			}
-			slots = make([]slot, size)
-		} else {
-			clear(slots[:size])
 		}
-		table, mask := slots[:size], uint32(size-1)
+		index.Reset(len(states))
 		// The last state goes in first, so that its class is represented by it.
 		last := len(states) - 1
 		for i := -1; i < last; i++ {
@@ -196,18 +189,16 @@ func Acyclic[W semiring.Weight[W]](f fst.Expanded[W], w *run.Stopwatch) ([]fst.S
 				return nil, err
 			}
 			hash := uint32(maphash.Bytes(seed, signature(q)))
-			stands[q] = fst.StateID(q)
-			for k := hash & mask; ; k = (k + 1) & mask {
-				s := &table[k]
-				if s.state == 0 {
-					*s = slot{hash, uint32(q) + 1}
-					break
-				}
-				if s.hash == hash && same(q, int32(s.state-1)) {
-					stands[q] = fst.StateID(s.state - 1)
-					break
-				}
+			p := index.Probe(hash)
+			k := p.Next()
+			for k >= 0 && !same(q, k) {
+				k = p.Next()
 			}
+			if k < 0 {
+				k = q
+				index.AddAt(p, q)
+			}
+			stands[q] = fst.StateID(k)
 		}
 	}
 	return stands, nil

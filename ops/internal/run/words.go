@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/fst/engine"
 )
 
 // Words numbers strings that grow at their end and shrink at their front, equal strings alike,
@@ -21,8 +22,8 @@ type Words struct {
 	run    []int32     // the first node of the way to each on which all are one after the other
 
 	words  []word
-	slots  []int32  // 1 + number, by hash
-	powers []uint64 // of wordBase
+	index  engine.Index // of words but the empty one
+	powers []uint64     // of wordBase
 }
 
 // word is the last n labels on the way to node.
@@ -34,12 +35,12 @@ type word struct {
 const wordBase = 0x9e3779b97f4a7c15
 
 func NewWords() Words {
-	return Words{words: []word{{node: -1}}, slots: make([]int32, 16), powers: []uint64{1}}
+	return Words{words: []word{{node: -1}}, powers: []uint64{1}}
 }
 
 // Bytes is what the strings take.
 func (t *Words) Bytes() int64 {
-	return int64(cap(t.labels)+cap(t.parent)+cap(t.run)+cap(t.slots))*4 + int64(cap(t.words))*int64(unsafe.Sizeof(word{})) + int64(cap(t.powers))*8
+	return t.index.Bytes() + int64(cap(t.labels)+cap(t.parent)+cap(t.run))*4 + int64(cap(t.words))*int64(unsafe.Sizeof(word{})) + int64(cap(t.powers))*8
 }
 
 // Push returns the number of string k followed by l, which is k where l is ε.
@@ -72,18 +73,18 @@ func (t *Words) Pop(k int32, l fst.Label) (first fst.Label, rest int32) {
 	if w.n == 0 {
 		return first, 0
 	}
-	slot := t.find(w, func(c word) bool { return t.alike(c.node, w.node, w.n) })
-	return first, t.number(slot, w)
+	return first, t.number(w)
 }
 
 // extended returns the number of w followed by l.
 func (t *Words) extended(w word, l fst.Label) int32 {
 	longer := word{node: int32(len(t.labels)), n: w.n + 1, hash: w.hash*wordBase + labelHash(l)}
-	slot := t.find(longer, func(c word) bool { return t.labels[c.node] == l && t.alike(t.parent[c.node], w.node, w.n) })
-	if t.slots[slot] == 0 {
+	k, p := t.find(longer, func(c word) bool { return t.labels[c.node] == l && t.alike(t.parent[c.node], w.node, w.n) })
+	if k < 0 {
 		t.addNode(w.node, l)
+		k = t.add(longer, p)
 	}
-	return t.number(slot, longer)
+	return k
 }
 
 // addNode adds a node below parent.
@@ -129,7 +130,7 @@ func (t *Words) Only(words []int32) (Words, map[int32]int32) {
 		if _, ok := now[k]; !ok {
 			w := t.words[k]
 			w.node = to[w.node]
-			now[k] = kept.number(kept.find(w, func(c word) bool { return kept.alike(c.node, w.node, w.n) }), w)
+			now[k] = kept.number(w)
 		}
 	}
 	return kept, now
@@ -137,41 +138,33 @@ func (t *Words) Only(words []int32) (Words, map[int32]int32) {
 
 func labelHash(l fst.Label) uint64 { return fst.Mix(uint64(uint32(l))) }
 
-// find returns the slot of the string with the hash and length of w that is the same, or where it
-// belongs.
-func (t *Words) find(w word, same func(word) bool) uint64 {
-	mask := uint64(len(t.slots) - 1)
-	for i := fst.Mix(w.hash) & mask; ; i = (i + 1) & mask {
-		k := t.slots[i]
-		if k == 0 {
-			return i
-		}
-		if c := t.words[k-1]; c.hash == w.hash && c.n == w.n && same(c) {
-			return i
+// find returns the number of the string with the hash and length of w that is the same, -1 if there
+// is none, and where the search for it ended.
+func (t *Words) find(w word, same func(word) bool) (int32, engine.Probe) {
+	p := t.index.Probe(uint32(fst.Mix(w.hash)))
+	for k := p.Next(); k >= 0; k = p.Next() {
+		if c := t.words[k]; c.hash == w.hash && c.n == w.n && same(c) {
+			return k, p
 		}
 	}
+	return -1, p
 }
 
-// number returns the number of the string in a slot, which is w if there is none yet.
-func (t *Words) number(slot uint64, w word) int32 {
-	if k := t.slots[slot]; k > 0 {
-		return k - 1
+// number returns the number of w, whose labels are there.
+func (t *Words) number(w word) int32 {
+	k, p := t.find(w, func(c word) bool { return t.alike(c.node, w.node, w.n) })
+	if k < 0 {
+		k = t.add(w, p)
 	}
-	t.words = append(t.words, w)
+	return k
+}
+
+// add gives w, for which a search ended at p, the next number.
+func (t *Words) add(w word, p engine.Probe) int32 {
 	k := int32(len(t.words))
-	t.slots[slot] = k
-	if 2*len(t.words) > len(t.slots) {
-		t.slots = make([]int32, 2*len(t.slots))
-		mask := uint64(len(t.slots) - 1)
-		for j, w := range t.words[1:] {
-			i := fst.Mix(w.hash) & mask
-			for t.slots[i] != 0 {
-				i = (i + 1) & mask
-			}
-			t.slots[i] = int32(j) + 2
-		}
-	}
-	return k - 1
+	t.words = append(t.words, w)
+	t.index.AddAt(p, k)
+	return k
 }
 
 // before returns the node k steps before a node.

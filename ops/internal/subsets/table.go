@@ -29,7 +29,7 @@ type Element[R any] struct {
 // while it does.
 type Table[R any] struct {
 	Refs []Ref        // of each subset
-	Seed maphash.Seed // of the hashes that subsets are added under
+	Seed maphash.Seed // of the hashes
 
 	// Alone holds the subsets of one state with residual 1̄, by state, biased by one: most of what
 	// a lexicon is determinized into is found without a hash. Where the number of input states is
@@ -81,13 +81,13 @@ func (t *Table[R]) Bytes() int64 {
 	return t.held + int64(cap(t.Refs))*int64(unsafe.Sizeof(Ref{})) + t.index.Bytes() + 4*int64(cap(t.Alone))
 }
 
-// Probe begins a search for the subsets that were added under the hash.
+// Probe begins a search for the subsets with the hash.
 func (t *Table[R]) Probe(hash uint32) engine.Probe { return t.index.Probe(hash) }
 
-// Add gives a new subset, of n elements for the caller to fill, the next number, under which Probe
-// finds it.
-func (t *Table[R]) Add(hash uint32, n int, parent fst.StateID, label fst.Label) []Element[R] {
-	t.index.Add(hash, int32(len(t.Refs)))
+// Add gives a new subset, of n elements for the caller to fill, the next number. The search for it
+// ended at p, and Probe finds it from now on.
+func (t *Table[R]) Add(p engine.Probe, n int, parent fst.StateID, label fst.Label) []Element[R] {
+	t.index.AddAt(p, int32(len(t.Refs)))
 	return t.Append(n, parent, label)
 }
 
