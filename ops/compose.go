@@ -2,8 +2,6 @@ package ops
 
 import (
 	"errors"
-	"fmt"
-	"math"
 	"slices"
 	"unsafe"
 
@@ -57,19 +55,20 @@ type ComposeOptions struct {
 // speech processing", ECAI 1996 workshop, with the filters of Allauzen, Riley
 // and Schalkwyk, Interspeech 2009.
 func Compose[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions) (*fst.Vector[W], error) {
-	if opts.matching(a, b) {
-		return composeMatched(a, b, opts)
-	}
-	c, err := newComposer(a, b, opts)
+	p, err := planCompose(a, b, opts)
 	if err != nil {
 		return nil, err
 	}
+	if p.mode != composePlainly {
+		return p.materialize()
+	}
+	c := newComposer(p)
 	s := c.borrow()
 	out, err := c.run(&s.out)
 	if err != nil {
 		return nil, err
 	}
-	if opts == nil || !opts.KeepDead {
+	if !p.KeepDead {
 		trim(out, c.trace, c.meter.Lim.Workers)
 	}
 	if s.out.Out == nil {
@@ -122,13 +121,11 @@ func (c *Composer[W]) giveBack(s *composeScratch[W]) {
 // filled; the Limits hold for the states met, the bytes of the table of pairs and the arcs of any
 // one state. cache adjusts the result's cache; nil is the default.
 func ComposeLazy[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions, cache *fst.LazyOptions) (*fst.Lazy[W], error) {
-	var c fst.Expander[W]
-	var err error
-	if opts.matching(a, b) {
-		c, err = newMatched(a, b, opts)
-	} else {
-		c, err = newComposer(a, b, opts)
+	p, err := planCompose(a, b, opts)
+	if err != nil {
+		return nil, err
 	}
+	c, err := p.expander()
 	if err != nil {
 		return nil, err
 	}
@@ -157,40 +154,21 @@ type Composer[W semiring.Weight[W]] struct {
 // NewComposer prepares A∘B; requirements and errors are those of Compose. It composes by plain
 // labels: options that ask for more are an error.
 func NewComposer[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions) (*Composer[W], error) {
-	if opts == nil {
-		opts = &ComposeOptions{}
-	}
-	if opts.matching(a, b) {
-		return nil, errors.New("ops: NewComposer: matchers and looking ahead are for Compose and ComposeLazy")
-	}
-	return newComposer(a, b, opts)
-}
-
-// newComposer is NewComposer for options that may ask for more, or files that look ahead, where
-// that has been found not to be possible, or not to be meant.
-func newComposer[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions) (*Composer[W], error) {
-	if opts == nil {
-		opts = &ComposeOptions{}
-	}
-	if int(opts.Filter) >= len(filterNames) {
-		return nil, fmt.Errorf("ops: Compose: unknown filter %v", opts.Filter)
-	}
-	if err := compatibleSymbols("Compose", "output symbols of the first machine", "input symbols of the second",
-		fst.OutputSymbols(a), fst.InputSymbols(b)); err != nil {
+	p, err := planCompose(a, b, opts)
+	if err != nil {
 		return nil, err
 	}
-	match, err := chooseSide(a, b)
-	if err != nil {
-		return nil, &partError{"Compose", err}
+	if p.mode != composePlainly {
+		return nil, errors.New("ops: NewComposer: matchers and looking ahead are for Compose and ComposeLazy")
 	}
+	return newComposer(p), nil
+}
+
+func newComposer[W semiring.Weight[W]](p *composePlan[W]) *Composer[W] {
 	return &Composer[W]{
-		a: newSide(a, outputLabels), b: newSide(b, inputLabels),
-		filter: opts.Filter,
-		match:  match,
-		meter:  opts.Limits.meter("Compose"),
-		trace:  opts.Trace,
-		zero:   semiring.Zero[W](),
-	}, nil
+		a: p.a, b: p.b, filter: p.Filter, match: p.match,
+		meter: p.Limits.meter("Compose"), trace: p.Trace, zero: semiring.Zero[W](),
+	}
 }
 
 // Tuple returns the states of A and B, and of the filter, that make state q.
@@ -419,76 +397,6 @@ func (c *Composer[W]) expand(p *pairOf[W], dst []fst.Arc[W], trace *Trace) ([]fs
 	return dst, nil
 }
 
-// pause is for states with very many arcs: it checks the limits, numbers the arcs that are there,
-// unless that is another's, and, once the state's own from begin on are many, makes room for all of
-// them: n that come next, and those that r then makes from arc i on. They are counted first, for a
-// state that goes beyond a limit to end before it is made.
-func (c *Composer[W]) pause(dst []fst.Arc[W], begin, n, i, k int, r *restOf[W]) ([]fst.Arc[W], error) {
-	if err := c.check(int64(c.numbered + len(c.keys))); err != nil {
-		return dst, err
-	}
-	if !c.later {
-		c.number(dst)
-	}
-	if !c.counted && len(dst)-begin+n >= wideState {
-		c.counted = true
-		rest := int64(n) + r.arcs(i, k)
-		if err := c.checkAhead(rest, int64(len(dst)-begin)+rest); err != nil {
-			return dst, err
-		}
-		if rest += int64(len(dst)); rest > int64(cap(dst)) {
-			dst = append(make([]fst.Arc[W], 0, min(rest, mostAtOnce)), dst...)
-		}
-	}
-	return dst, nil
-}
-
-// restOf is a state that is being expanded: what its arcs, to be gone through and to be searched,
-// make.
-type restOf[W semiring.Weight[W]] struct {
-	in, se            []fst.Arc[W]
-	inLabel, seLabel  labels
-	inSorted          bool
-	inAlone, together bool // whether an arc with ε moves alone, and with one with ε
-	eps0, eps1        int  // where se has ε
-}
-
-// arcs is how many arcs those of in from i on make, where label i-1 was found, or looked for, at k;
-// no more than 2⁵⁵ are counted. It counts what expand then makes, so that a state with very many
-// has them in one array of just their size. It takes no longer than to look the labels of in up in
-// se, however many there are.
-func (r *restOf[W]) arcs(i, k int) (n int64) {
-	const most = 1 << 55
-	var last fst.Label // of the arc before, where it had one
-	run := int64(-1)   // how often se has it; negative if there is none
-	for ; i < len(r.in) && n < most; i++ {
-		l := label(&r.in[i], r.inLabel)
-		if l == fst.Epsilon {
-			if r.inAlone {
-				n++
-			}
-			if r.together {
-				n += int64(r.eps1 - r.eps0)
-			}
-			continue
-		}
-		if run < 0 || l != last {
-			if r.inSorted {
-				k = seek(r.se, r.seLabel, k, l)
-			} else {
-				k = bisect(r.se, r.seLabel, l)
-			}
-			end := len(r.se)
-			if l < math.MaxInt32 {
-				end = seek(r.se, r.seLabel, k, l+1)
-			}
-			last, run = l, int64(end-k)
-		}
-		n += run
-	}
-	return min(n, most)
-}
-
 // number gives the last arcs, those whose triples are in c.keys, their next states.
 func (c *Composer[W]) number(arcs []fst.Arc[W]) {
 	arcs = arcs[len(arcs)-len(c.keys):]
@@ -503,17 +411,6 @@ func (c *Composer[W]) number(arcs []fst.Arc[W]) {
 // checkEvery is how many arcs of one state are made between checks of limits.
 const checkEvery = 1 << 13
 
-// wideState is how many arcs a state has whose array the result takes as it is.
-const wideState = 1 << 15
-
-// mostAtOnce is how many arcs room is made for at once. Of more the array grows: who sets no limit
-// may ask for a state larger than any memory, and should come as far as that goes.
-const mostAtOnce = 1 << 27
-
-// wideScratch is room for what there is of such a state when its arcs are counted, and for what is
-// before it.
-const wideScratch = 2 * (wideState + checkEvery)
-
 // check compares with the limits what has been built, with n arcs of the state
 // at hand.
 func (c *Composer[W]) check(n int64) error {
@@ -524,19 +421,6 @@ func (c *Composer[W]) check(n int64) error {
 		p.Bytes += p.Arcs*8 + int64(p.States)*16
 	}
 	return c.meter.Check(p)
-}
-
-// checkAhead is check of a state that has been counted: rest of its arcs are to be made yet, of
-// whole.
-func (c *Composer[W]) checkAhead(rest, whole int64) error {
-	made := int64(c.numbered + len(c.keys))
-	err := c.check(made + rest)
-	if over, ok := err.(*LimitError); ok && c.check(made) == nil {
-		over.Built.Arcs -= rest
-		over.Built.Bytes -= rest * int64(unsafe.Sizeof(fst.Arc[W]{}))
-		over.Next = whole
-	}
-	return err
 }
 
 // tripleBytes estimates what a state costs: key, slots of the table at their
@@ -578,7 +462,7 @@ func (c *Composer[W]) run(b *run.StateBuffer[W]) (*fst.Vector[W], error) {
 		return out, nil
 	}
 	out.SetStart(start)
-	out.SetProperties(composeProperties(knownProperties(c.a.f), knownProperties(c.b.f)), fst.AllProperties)
+	out.SetProperties(composeProperties(c.a.known, c.b.known), fst.AllProperties)
 	return out, nil
 }
 

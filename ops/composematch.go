@@ -2,68 +2,12 @@ package ops
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
-
-// matching reports whether opts, or what files brought with a and b, ask for more than plain
-// labels.
-func (o *ComposeOptions) matching(a, b any) bool {
-	if (o == nil || o.Filter == AutoFilter && o.Trace == nil) && (looksAhead(a) || looksAhead(b)) {
-		return true
-	}
-	return o != nil && (o.First != nil || o.Second != nil || o.LookAhead != nil) ||
-		matcherOf(a, outputLabels) != nil || matcherOf(b, inputLabels) != nil
-}
-
-// looksAhead reports whether f comes from a file of a look-ahead type.
-func looksAhead(f any) bool {
-	g, ok := f.(interface{ AddOn() *fst.AddOn })
-	if !ok || g.AddOn() == nil {
-		return false
-	}
-	switch g.AddOn().Type {
-	case "arc_lookahead", "ilabel_lookahead", "olabel_lookahead":
-		return true
-	}
-	return false
-}
-
-// newMatched returns the Expander that opts, or the files of a and b, ask for.
-func newMatched[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions) (fst.Expander[W], error) {
-	var o ComposeOptions
-	if opts != nil {
-		o = *opts
-	}
-	if o.LookAhead != nil && o.LookAhead.Side > LookAheadSecond {
-		return nil, fmt.Errorf("ops: Compose: unknown side %d to look ahead from", o.LookAhead.Side)
-	}
-	special := o.First != nil || o.Second != nil || matcherOf(a, outputLabels) != nil || matcherOf(b, inputLabels) != nil
-	switch {
-	case o.LookAhead != nil && o.LookAhead.PushLabels:
-		switch {
-		case special:
-			return nil, fmt.Errorf("ops: Compose: looking ahead and matchers at once: %w", ErrMatcher)
-		case o.Trace != nil:
-			return nil, errors.New("ops: Compose: where labels are pushed, an arc of the result may come from several of an operand, so that there is no Trace")
-		}
-		first := firstLooks(a, b, o.LookAhead.Side)
-		if want := map[bool]Filter{true: AltSequenceFilter, false: SequenceFilter}[first]; o.Filter != AutoFilter && o.Filter != want {
-			return nil, fmt.Errorf("ops: Compose: labels can be pushed with the filter %v here, not with %v", want, o.Filter)
-		}
-		return newPushComposer(a, b, first, o.LookAhead, o.Limits)
-	case o.LookAhead == nil && !special && o.Filter == AutoFilter && o.Trace == nil && (looksAhead(a) || looksAhead(b)):
-		if first, ok := lookAheadFile(a, b); ok {
-			return newPushComposer(a, b, first, nil, o.Limits)
-		}
-		return newComposer(a, b, opts) // neither side can look ahead: by plain labels, as OpenFst
-	}
-	return newMatchedComposer(a, b, opts)
-}
 
 // matchedComposer is the Expander of A∘B with matchers, or that looks ahead. It is apart
 // from Composer, whose loops have nothing to ask for each arc.
@@ -80,34 +24,11 @@ type matchedComposer[W semiring.Weight[W]] struct {
 	found []fst.Arc[W]
 }
 
-func newMatchedComposer[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions) (*matchedComposer[W], error) {
-	o := ComposeOptions{}
-	if opts != nil {
-		o = *opts
-	}
-	if int(o.Filter) >= len(filterNames) {
-		return nil, fmt.Errorf("ops: Compose: unknown filter %v", o.Filter)
-	}
-	if o.Trace != nil {
-		return nil, errors.New("ops: Compose: with matchers, an arc of the result may come from several of an operand, so that there is no Trace")
-	}
-	if err := compatibleSymbols("Compose", "output symbols of the first machine", "input symbols of the second",
-		fst.OutputSymbols(a), fst.InputSymbols(b)); err != nil {
-		return nil, err
-	}
-	if o.First == nil {
-		o.First = matcherOf(a, outputLabels)
-	}
-	if o.Second == nil {
-		o.Second = matcherOf(b, inputLabels)
-	}
-	if err := errors.Join(o.First.check("first"), o.Second.check("second")); err != nil {
-		return nil, err
-	}
-	c := &matchedComposer[W]{filter: o.Filter, meter: o.Limits.meter("Compose"), start: fst.NoState,
-		a: newMatcherSide(a, outputLabels, o.First), b: newMatcherSide(b, inputLabels, o.Second)}
+func newMatchedComposer[W semiring.Weight[W]](p *composePlan[W]) (*matchedComposer[W], error) {
+	c := &matchedComposer[W]{filter: p.Filter, match: p.match, meter: p.Limits.meter("Compose"), start: fst.NoState,
+		a: newMatcherSide(p.a, p.First), b: newMatcherSide(p.b, p.Second)}
 	var waiting []fst.Label
-	for _, m := range []*Matcher{o.First, o.Second} {
+	for _, m := range []*Matcher{p.First, p.Second} {
 		if m != nil && m.Kind == MatchEpsilons {
 			waiting = append(waiting, m.Labels...)
 		}
@@ -115,49 +36,13 @@ func newMatchedComposer[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOpti
 	slices.Sort(waiting)
 	c.a.epsilons = slices.Compact(waiting)
 	c.b.epsilons = c.a.epsilons
-	var err error
-	if c.match, err = c.chooseSide(); err != nil {
-		return nil, fmt.Errorf("ops: Compose: %w", err)
-	}
-	if o.LookAhead != nil {
-		if o.First != nil || o.Second != nil {
-			return nil, fmt.Errorf("ops: Compose: looking ahead and matchers at once: %w", ErrMatcher)
-		}
-		if c.ahead, err = newLookAhead(a, b, o.LookAhead, o.Limits); err != nil {
+	if p.LookAhead != nil {
+		var err error
+		if c.ahead, err = newLookAhead(p, p.LookAhead); err != nil {
 			return nil, err
 		}
 	}
 	return c, nil
-}
-
-// chooseSide is that of plain composition, but that machines with a matcher must be sorted.
-func (c *matchedComposer[W]) chooseSide() (matchSide, error) {
-	for _, s := range []*matcherSide[W]{&c.a, &c.b} {
-		if s.m == nil {
-			continue
-		}
-		sorted, known := knownSorted(s.f, s.labels)
-		if _, whole := s.f.(fst.Expanded[W]); whole && !known {
-			sorted = fst.PropertiesOf(s.f, s.labels.sorted()).Has(s.labels.sorted())
-		} else if !known {
-			sorted = true // each state is checked when it is met
-		}
-		if !sorted {
-			return 0, fmt.Errorf("the %s has a matcher, and its arcs are not sorted: %w", s.name, ErrNotSorted)
-		}
-	}
-	if c.a.m == nil && c.b.m == nil {
-		return chooseSide(c.a.f, c.b.f)
-	}
-	sortedA, _ := knownSorted(c.a.f, outputLabels)
-	sortedB, _ := knownSorted(c.b.f, inputLabels)
-	switch {
-	case c.a.m != nil && c.b.m != nil || sortedA && sortedB:
-		return matchEither, nil
-	case c.a.m != nil:
-		return matchFirst, nil
-	}
-	return matchSecond, nil
 }
 
 // Start returns the pair of start states, NoState if one is missing.
@@ -321,22 +206,4 @@ func (c *matchedComposer[W]) Retain(live []fst.StateID) {
 	if c.start != fst.NoState {
 		c.start = c.table.ID(old.Keys[c.start])
 	}
-}
-
-// composeMatched is Compose with matchers, or looking ahead.
-func composeMatched[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions) (*fst.Vector[W], error) {
-	c, err := newMatched(a, b, opts)
-	if err != nil {
-		return nil, err
-	}
-	out, err := Materialize(c, Limits{})
-	if err != nil {
-		return nil, err
-	}
-	out.SetInputSymbols(fst.InputSymbols(a))
-	out.SetOutputSymbols(fst.OutputSymbols(b))
-	if opts == nil || !opts.KeepDead {
-		trim(out, nil, 1)
-	}
-	return out, nil
 }

@@ -363,15 +363,16 @@ func firstLooks[W semiring.Weight[W]](a, b fst.Fst[W], s LookAheadSide) bool {
 	return okA && (!okB || !fst.PropertiesOf(a, fst.NoOEpsilons).Has(fst.NoOEpsilons))
 }
 
-func newLookAhead[W semiring.Weight[W]](a, b fst.Fst[W], o *LookAhead, lim Limits) (*lookAhead[W], error) {
-	wholeA, okA := a.(fst.Expanded[W])
-	wholeB, okB := b.(fst.Expanded[W])
-	first := firstLooks(a, b, o.Side)
+// newLookAhead finds what the states of the machine that looks reach, as o asks.
+func newLookAhead[W semiring.Weight[W]](p *composePlan[W], o *LookAhead) (*lookAhead[W], error) {
+	wholeA, okA := p.a.f.(fst.Expanded[W])
+	wholeB, okB := p.b.f.(fst.Expanded[W])
+	first := firstLooks(p.a.f, p.b.f, o.Side)
 	looks, by := wholeB, Input
-	l := &lookAhead[W]{first: first, other: newSide(a, outputLabels), one: semiring.One[W](), final: fst.NoLabel}
+	l := &lookAhead[W]{first: first, other: p.a, one: semiring.One[W](), final: fst.NoLabel}
 	if first {
 		looks, by = wholeA, Output
-		l.other = newSide(b, inputLabels)
+		l.other = p.b
 	}
 	if first && !okA || !first && !okB {
 		return nil, errors.New("ops: Compose: the machine that looks ahead is computed on demand, and so does not know what it reaches: materialize it, or have the other one look")
@@ -385,8 +386,8 @@ func newLookAhead[W semiring.Weight[W]](a, b fst.Fst[W], o *LookAhead, lim Limit
 		}
 		l.divide = func(by, w W) W { return any(by).(semiring.Divisible[W]).DivideLeft(w) }
 	}
-	m := lim.workspace().meter("Compose").AtOnce()
-	w := &run.Stopwatch{Op: m.Op, Ctx: lim.Ctx}
+	m := p.Limits.workspace().meter("Compose").AtOnce()
+	w := &run.Stopwatch{Op: m.Op, Ctx: p.Ctx}
 	g, labels, err := reachGraph(looks, by, w)
 	if err != nil {
 		return nil, err

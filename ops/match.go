@@ -73,11 +73,7 @@ func chooseSide[W semiring.Weight[W]](a, b fst.Fst[W]) (matchSide, error) {
 // knownSorted reports whether f is known to be sorted, and whether it is known
 // at all.
 func knownSorted(f any, side labels) (sorted, known bool) {
-	p, ok := f.(fst.Propertied)
-	if !ok {
-		return false, false
-	}
-	k := p.KnownProperties()
+	k := knownProperties(f)
 	return k.Has(side.sorted()), k&(side.sorted()|side.notSorted()) != 0
 }
 
@@ -98,15 +94,23 @@ type side[W semiring.Weight[W]] struct {
 	f      fst.Fst[W]
 	labels labels
 	pages  [][]sideInfo // of the states of many arcs, by state
-	sorted bool         // f is known to be
-	fails  fst.Failing  // nil if reading f cannot fail
+	known  fst.Properties
+	sorted bool        // f is known to be
+	fails  fst.Failing // nil if reading f cannot fail
 }
 
 func newSide[W semiring.Weight[W]](f fst.Fst[W], l labels) side[W] {
-	s := side[W]{f: f, labels: l}
-	s.sorted, _ = knownSorted(f, l)
+	s := side[W]{f: f, labels: l, known: knownProperties(f)}
+	s.sorted = s.known.Has(l.sorted())
 	s.fails, _ = f.(fst.Failing)
 	return s
+}
+
+// again is s for another that reads the same machine, with nothing kept.
+func (s *side[W]) again() side[W] {
+	t := *s
+	t.pages = nil
+	return t
 }
 
 // of returns the info of state q, whose arcs are given.

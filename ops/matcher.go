@@ -130,9 +130,9 @@ type matcherSide[W semiring.Weight[W]] struct {
 	name     string // for messages
 }
 
-func newMatcherSide[W semiring.Weight[W]](f fst.Fst[W], l labels, m *Matcher) matcherSide[W] {
-	s := matcherSide[W]{side: newSide(f, l), m: m, name: "first machine"}
-	if l == inputLabels {
+func newMatcherSide[W semiring.Weight[W]](of side[W], m *Matcher) matcherSide[W] {
+	s := matcherSide[W]{side: of, m: m, name: "first machine"}
+	if of.labels == inputLabels {
 		s.name = "second machine"
 	}
 	if m == nil {
@@ -142,10 +142,10 @@ func newMatcherSide[W semiring.Weight[W]](f fst.Fst[W], l labels, m *Matcher) ma
 	case fst.RewriteAlways:
 		s.both = true
 	case fst.RewriteAuto:
-		if _, ok := f.(fst.Expanded[W]); ok {
-			s.both = fst.PropertiesOf(f, fst.Acceptor).Has(fst.Acceptor)
-		} else if p, ok := f.(fst.Propertied); ok {
-			s.both = p.KnownProperties().Has(fst.Acceptor)
+		if _, ok := of.f.(fst.Expanded[W]); ok {
+			s.both = fst.PropertiesOf(of.f, fst.Acceptor).Has(fst.Acceptor)
+		} else {
+			s.both = of.known.Has(fst.Acceptor)
 		}
 	}
 	return s
