@@ -94,27 +94,9 @@ func pushLabels[W semiring.Component[W], D semiring.Component[D]](f fst.Expanded
 		of = v
 	}
 	if o.ToFinal {
-		out, err = pushPairs(f, of, o, rightPairs[W, D](), splitRight[D], FactorGallicRight[D], semiring.GallicRight[D].DivideRight,
-			func(w semiring.GallicRight[D]) semiring.GallicRight[D] {
-				if !o.RemoveCommonAffix {
-					w.String = w.String.One()
-				}
-				if !o.RemoveTotalWeight {
-					w.Weight = w.Weight.One()
-				}
-				return w
-			})
+		out, err = pushPairs(f, of, o, rightPairs[W, D]())
 	} else {
-		out, err = pushPairs(f, of, o, leftPairs[W, D](), splitLeft[D], FactorGallicLeft[D], semiring.GallicLeft[D].DivideLeft,
-			func(w semiring.GallicLeft[D]) semiring.GallicLeft[D] {
-				if !o.RemoveCommonAffix {
-					w.String = w.String.One()
-				}
-				if !o.RemoveTotalWeight {
-					w.Weight = w.Weight.One()
-				}
-				return w
-			})
+		out, err = pushPairs(f, of, o, leftPairs[W, D]())
 	}
 	if err != nil {
 		return nil, err
@@ -125,53 +107,89 @@ func pushLabels[W semiring.Component[W], D semiring.Component[D]](f fst.Expanded
 
 // pairs is how strings and weights W are put together into G, whose weights are D.
 type pairs[W, D, G any] struct {
-	of     func(fst.Label, W) G
-	weigh  func(*G, D)                                           // replaces the weight
-	labels func(of fst.Expanded[W], o *PushOptions) ([]G, error) // the distances with 1̄ for each weight but 0̄
+	of      func(fst.Label, W) G
+	weigh   func(*G, D) // replaces the weight
+	split   func(G) (fst.Label, D, bool)
+	factor  func(G) []Factors[G]
+	divide  func(by, g G) G
+	removed func(total G, o *PushOptions) G                       // the part of the total that goes
+	labels  func(of fst.Expanded[W], o *PushOptions) ([]G, error) // the distances with 1̄ for each weight but 0̄
 }
 
 func leftPairs[W semiring.Component[W], D semiring.Component[D]]() pairs[W, D, semiring.GallicLeft[D]] {
 	type G = semiring.GallicLeft[D]
 	pair, wide := leftPair[D](), sums.Widening[W, D]()
-	return pairs[W, D, G]{func(l fst.Label, w W) G { return pair(l, wide(w)) }, func(g *G, w D) { g.Weight = w }, func(of fst.Expanded[W], o *PushOptions) ([]G, error) {
-		pair := leftPair[semiring.Boolean]()
-		g, err := toGallic(of, func(l fst.Label, w W) semiring.GallicLeft[semiring.Boolean] {
-			return pair(l, semiring.Boolean(!semiring.IsZero(w)))
-		}, &run.Stopwatch{Op: "Push", Ctx: o.Ctx, Most: o.Bytes})
-		if err != nil {
-			return nil, err
-		}
-		b, err := pushDistances[semiring.GallicLeft[semiring.Boolean], semiring.GallicLeft[semiring.Boolean]](g, o)
-		d := slices.Repeat([]G{semiring.Zero[G]()}, len(b))
-		for q := range b {
-			if b[q].Weight {
-				d[q] = G{String: b[q].String, Weight: semiring.One[D]()}
+	return pairs[W, D, G]{
+		of:     func(l fst.Label, w W) G { return pair(l, wide(w)) },
+		weigh:  func(g *G, w D) { g.Weight = w },
+		split:  splitLeft[D],
+		factor: FactorGallicLeft[D],
+		divide: G.DivideLeft,
+		removed: func(g G, o *PushOptions) G {
+			if !o.RemoveCommonAffix {
+				g.String = g.String.One()
 			}
-		}
-		return d, err
-	}}
+			if !o.RemoveTotalWeight {
+				g.Weight = g.Weight.One()
+			}
+			return g
+		},
+		labels: func(of fst.Expanded[W], o *PushOptions) ([]G, error) {
+			pair := leftPair[semiring.Boolean]()
+			g, err := toGallic(of, func(l fst.Label, w W) semiring.GallicLeft[semiring.Boolean] {
+				return pair(l, semiring.Boolean(!semiring.IsZero(w)))
+			}, &run.Stopwatch{Op: "Push", Ctx: o.Ctx, Most: o.Bytes})
+			if err != nil {
+				return nil, err
+			}
+			b, err := pushDistances[semiring.GallicLeft[semiring.Boolean], semiring.GallicLeft[semiring.Boolean]](g, o)
+			d := slices.Repeat([]G{semiring.Zero[G]()}, len(b))
+			for q := range b {
+				if b[q].Weight {
+					d[q] = G{String: b[q].String, Weight: semiring.One[D]()}
+				}
+			}
+			return d, err
+		},
+	}
 }
 
 func rightPairs[W semiring.Component[W], D semiring.Component[D]]() pairs[W, D, semiring.GallicRight[D]] {
 	type G = semiring.GallicRight[D]
 	pair, wide := rightPair[D](), sums.Widening[W, D]()
-	return pairs[W, D, G]{func(l fst.Label, w W) G { return pair(l, wide(w)) }, func(g *G, w D) { g.Weight = w }, func(of fst.Expanded[W], o *PushOptions) ([]G, error) {
-		pair := rightPair[semiring.Boolean]()
-		g, err := toGallic(of, func(l fst.Label, w W) semiring.GallicRight[semiring.Boolean] {
-			return pair(l, semiring.Boolean(!semiring.IsZero(w)))
-		}, &run.Stopwatch{Op: "Push", Ctx: o.Ctx, Most: o.Bytes})
-		if err != nil {
-			return nil, err
-		}
-		b, err := pushDistances[semiring.GallicRight[semiring.Boolean], semiring.GallicRight[semiring.Boolean]](g, o)
-		d := slices.Repeat([]G{semiring.Zero[G]()}, len(b))
-		for q := range b {
-			if b[q].Weight {
-				d[q] = G{String: b[q].String, Weight: semiring.One[D]()}
+	return pairs[W, D, G]{
+		of:     func(l fst.Label, w W) G { return pair(l, wide(w)) },
+		weigh:  func(g *G, w D) { g.Weight = w },
+		split:  splitRight[D],
+		factor: FactorGallicRight[D],
+		divide: G.DivideRight,
+		removed: func(g G, o *PushOptions) G {
+			if !o.RemoveCommonAffix {
+				g.String = g.String.One()
 			}
-		}
-		return d, err
-	}}
+			if !o.RemoveTotalWeight {
+				g.Weight = g.Weight.One()
+			}
+			return g
+		},
+		labels: func(of fst.Expanded[W], o *PushOptions) ([]G, error) {
+			pair := rightPair[semiring.Boolean]()
+			g, err := toGallic(of, func(l fst.Label, w W) semiring.GallicRight[semiring.Boolean] {
+				return pair(l, semiring.Boolean(!semiring.IsZero(w)))
+			}, &run.Stopwatch{Op: "Push", Ctx: o.Ctx, Most: o.Bytes})
+			if err != nil {
+				return nil, err
+			}
+			b, err := pushDistances[semiring.GallicRight[semiring.Boolean], semiring.GallicRight[semiring.Boolean]](g, o)
+			d := slices.Repeat([]G{semiring.Zero[G]()}, len(b))
+			for q := range b {
+				if b[q].Weight {
+					d[q] = G{String: b[q].String, Weight: semiring.One[D]()}
+				}
+			}
+			return d, err
+		},
+	}
 }
 
 // pairDistances returns the distances of the pairs of strings and weights of f.
@@ -213,9 +231,8 @@ func pairDistances[W semiring.Component[W], D semiring.Component[D], G semiring.
 }
 
 // pushPairs pushes f as an acceptor over pairs G, by the distances on of.
-// removed is the part of the total that goes.
-func pushPairs[W semiring.Component[W], D semiring.Component[D], G semiring.Approx[G]](f, of fst.Expanded[W], o *PushOptions, p pairs[W, D, G],
-	split func(G) (fst.Label, D, bool), factor func(G) []Factors[G], divide func(a, c G) G, removed func(G) G) (*fst.Vector[W], error) {
+func pushPairs[W semiring.Component[W], D semiring.Component[D], G semiring.Approx[G]](f, of fst.Expanded[W], o *PushOptions,
+	p pairs[W, D, G]) (*fst.Vector[W], error) {
 	m := o.Limits.workspace().meter("Push").AtOnce()
 	size := run.SizeOf[G](f.NumStates(), int64(fst.NumArcs(f)))
 	size.Bytes *= 2 // what distances are measured on, and what is pushed
@@ -232,16 +249,16 @@ func pushPairs[W semiring.Component[W], D semiring.Component[D], G semiring.Appr
 	}
 	var total G
 	if all := totalWeight(g, d, !o.ToFinal); !semiring.IsZero(all) && (o.RemoveTotalWeight || o.RemoveCommonAffix) {
-		if total = removed(all); alone {
+		if total = p.removed(all, o); alone {
 			p.weigh(&total, semiring.One[D]()) // weights stay where they are, all of them
 		}
 	} else {
 		total = semiring.One[G]()
 	}
-	if err := reweightBy(g, d, total, o.ToFinal, divide); err != nil {
+	if err := reweightBy(g, d, total, o.ToFinal, p.divide); err != nil {
 		return nil, err
 	}
-	out, err := spellOut("Push", g, factor, roundedSplit[W](split), o.Limits, machineBytes[G](g, o.Limits))
+	out, err := spellOut("Push", g, p.factor, roundedSplit[W](p.split), o.Limits, machineBytes[G](g, o.Limits))
 	if err != nil {
 		return nil, err
 	}
