@@ -145,7 +145,7 @@ func TestLimitsHoldInEveryTool(t *testing.T) {
 		much := []string{"fst"}
 		much = append(much, words...)
 		for _, f := range limitFlags {
-			if slices.Contains(unlimited[words[0]], f.name) {
+			if slices.Contains(findTool(words[0]).without, f.name) {
 				continue
 			}
 			much = append(much, "--"+f.name+"="+f.much)
@@ -162,7 +162,7 @@ func TestLimitsHoldInEveryTool(t *testing.T) {
 		limitedCall(t, strings.Fields(line), "timeout", "1ns")
 	}
 	for _, tool := range tools {
-		without := unlimited[tool.name]
+		without := tool.without
 		if !called[tool.name] && len(without) < len(limitFlags) {
 			t.Errorf("fst %s is not called here", tool.name)
 		}
@@ -186,7 +186,7 @@ func TestLimitsHoldInEveryTool(t *testing.T) {
 func bounds(prog string, limits ...string) []string {
 	return slices.DeleteFunc(limits, func(l string) bool {
 		name, _, _ := strings.Cut(strings.TrimPrefix(l, "--"), "=")
-		return slices.Contains(unlimited[findTool(prog).name], name)
+		return slices.Contains(findTool(prog).without, name)
 	})
 }
 
@@ -250,7 +250,7 @@ func TestOutputAfterTimeout(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var out bytes.Buffer
 	begin := func() *call {
-		c := printTool.newCall(cli.Streams{In: bytes.NewReader(nil), Out: &out, Err: &out})
+		c := findTool("print").newCall(cli.Streams{In: bytes.NewReader(nil), Out: &out, Err: &out})
 		*c.lib.timeout = time.Hour
 		return c
 	}
