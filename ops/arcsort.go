@@ -18,8 +18,8 @@ import (
 // that are in strict order already, which are most, cost a look at their arcs.
 func ArcSort[W semiring.Weight[W]](f *fst.Vector[W], side Side) { ArcSortWorkers(f, side, 1) }
 
-// ArcSortWorkers is ArcSort by several goroutines, between which the states are
-// divided, and the arcs of states with many; the result is the same for any number of them.
+// ArcSortWorkers is ArcSort by several goroutines, between which the states are divided, and the
+// arcs of states with many. The result is the same for any number of them.
 func ArcSortWorkers[W semiring.Weight[W]](f *fst.Vector[W], side Side, workers int) {
 	p := f.KnownProperties()
 	const block = 4096 // states, or arcs where there are fewer states

@@ -38,8 +38,8 @@ type CheckResult struct {
 	Stopped  error  // why pairs were not all compared that MaxLength and MaxPairs ask for
 	Cut      string // how far pairs were found, where MaxPairs or MaxSteps left some out; "" is all up to MaxLength
 
-	// Off is how far weights were apart at most, beyond Delta, where the operation rounds, or
-	// sums in float32 do, and so much can come of it; zero is nowhere.
+	// Off is how far weights were apart at most, beyond Delta, where the operation rounds, or sums
+	// in float32 do, and so much can come of it. Zero is nowhere.
 	Off float64
 }
 
@@ -48,7 +48,7 @@ type CheckResult struct {
 // on pairs of strings up to a length. It is for those who write a semiring, or wonder whether it is
 // the machine or the program.
 //
-// Pairs are found by enumeration of the paths of f and of the result, shortest first; where there
+// Pairs are found by enumeration of the paths of f and of the result, shortest first. Where there
 // are cycles, random paths of some hundred labels follow, on which small errors have added up. Each
 // pair is weighed in both machines exactly, by composition and shortest distance, so that cycles of
 // ε are no obstacle. Determinization is tried with exact residuals, and rounded as fst determinize
@@ -407,7 +407,7 @@ func weighAll[W semiring.Component[W]](o CheckOptions, sides [2]*fst.Vector[W], 
 }
 
 // float32Error adds to slack, nil for none, what sums in float32 may be off by. An operation adds
-// up weights along a path, through all states at most; each sum is rounded to 24 bits, and is no
+// up weights along a path, through all states at most. Each sum is rounded to 24 bits, and is no
 // larger than far, the largest distance from the start or to the end by the sizes of weights, which
 // is found when it is first asked for: most laws hold without. Pushing has two roundings an arc
 // besides, and some laws have three operations.
@@ -458,7 +458,7 @@ func apart(within func(delta float64) bool, low, high float64) float64 {
 // Let r be the residuals of a subset, and F(r) = ⊕ r(q)⊗w(q) the weight that what is left of the
 // string has from there, w(q) being that from state q alone. With residuals none of which is off by
 // more than ε, F is off by no more than ε: over log weights F(r+ε) = F(r)+ε, and F grows with each
-// residual; the same holds for min, and with a factor for a sum of numbers. Each arc of the result
+// residual. The same holds for min, and with a factor for a sum of numbers. Each arc of the result
 // makes its residuals from those of the subset before, without a loss, and rounds them once: to the
 // nearest multiple, which is delta/2 away at most, or to those of the first subset that has the
 // same multiples, by a factor of 1+delta at most. So one arc adds delta/2 to what the string is off

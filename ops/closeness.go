@@ -63,7 +63,7 @@ func proportional[W any]() bool {
 }
 
 // quantizer returns the rounding to multiples of delta, or by factors where weights of W are
-// multiplied as numbers, those of f among them; nil for zero. It comes to rest: what is rounded
+// multiplied as numbers, those of f among them. It is nil for zero. It comes to rest: what is rounded
 // again and again, as the residual weights round a cycle are, would not if rounding errors moved
 // it.
 func quantizer[W semiring.Weight[W]](op string, f fst.Fst[W], delta float64) (func(W) W, error) {

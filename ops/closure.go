@@ -17,12 +17,11 @@ const (
 	Plus                    // f⁺ = f ∪ ff ∪ …
 )
 
-// Closure makes f, in place, its concatenative closure: each final state gets an
-// ε-arc back to the start, with the final weight, and for Star a new state, the
-// last, becomes the start; it is final, with an ε-arc to the old start. Weights
-// of strings that f accepts empty parts of are infinite sums, which exist only
-// where ⊕ converges. Over a limit, which is a LimitError, f is as it was. O(|Q|)
-// time.
+// Closure makes f, in place, its concatenative closure: each final state gets an ε-arc back to the
+// start, with the final weight, and for Star a new state, the last, becomes the start. It is final,
+// with an ε-arc to the old start. Weights of strings that f accepts empty parts of are infinite
+// sums, which exist only where ⊕ converges. Over a limit, which is a LimitError, f is as it was.
+// O(|Q|) time.
 func Closure[W semiring.Weight[W]](f *fst.Vector[W], kind ClosureKind, lim Limits) error {
 	if kind != Star && kind != Plus {
 		return fmt.Errorf("ops: Closure: unknown kind %d", kind)

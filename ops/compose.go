@@ -35,11 +35,10 @@ type ComposeOptions struct {
 // for all strings x and z: its states are pairs of a state of A and one of B,
 // with a state of the filter that orders ε-moves (see Filter).
 //
-// A must be sorted by output label or B by input label; else the error wraps
-// ErrNotSorted. Where that is not known of a machine, it is tested. Symbol
-// tables, where A's output and B's input both have one, must agree. The sum over
-// y commutes past the weights of A and B, so that the definition above asks for
-// a commutative semiring; over another one, the weight of a path is the product
+// A must be sorted by output label or B by input label; else the error wraps ErrNotSorted. Where
+// that is not known of a machine, it is tested. Symbol tables, where A's output and B's input both
+// have one, must agree. The sum over y commutes past the weights of A and B, so that the definition
+// above asks for a commutative semiring. Over another one, the weight of a path is the product
 // w(e₁)⊗w(f₁)⊗w(e₂)⊗w(f₂)… of the pairs of arcs in turn.
 //
 // The result has the states and arcs of OpenFst 1.7.9's composition in the same
@@ -47,8 +46,8 @@ type ComposeOptions struct {
 // unless opts.KeepDead is set those that reach no final state are taken out.
 //
 // Time: O(V·D₁·(log D₂ + M₂)) for V pairs reached. D₁ is the out-degree of the machine whose arcs
-// are iterated, D₂ that of the machine that is searched, and M₂ how often a label repeats there;
-// where both are sorted, each pair of states costs no more than a merge of its arcs. Space: 16 to
+// are iterated, D₂ that of the machine that is searched, and M₂ how often a label repeats there.
+// Where both are sorted, each pair of states costs no more than a merge of its arcs. Space: 16 to
 // 30 bytes a pair on top of the result.
 //
 // This is M. Mohri, F. Pereira and M. Riley, "Weighted automata in text and
@@ -118,7 +117,7 @@ func (c *Composer[W]) giveBack(s *composeScratch[W]) {
 // to be, ComposeLazy checks the one whose order is unknown, A first, state by state. An arc out of
 // order becomes the error of the result. (The maker of a lazy machine declares its order with
 // fst.Lazy.LearnProperties.) States that reach no final state are kept, and opts.Trace is not
-// filled; the Limits hold for the states met, the bytes of the table of pairs and the arcs of any
+// filled. The Limits hold for the states met, the bytes of the table of pairs and the arcs of any
 // one state. cache adjusts the result's cache; nil is the default.
 func ComposeLazy[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions, cache *fst.LazyOptions) (*fst.Lazy[W], error) {
 	p, err := planCompose(a, b, opts)

@@ -7,7 +7,7 @@ import (
 )
 
 // Concat turns a, in place, into the concatenation ab. It relates xx' to yy' with the sum of a(x,
-// y) ⊗ b(x', y') over all ways to cut the strings. The states of b follow those of a; each final
+// y) ⊗ b(x', y') over all ways to cut the strings. The states of b follow those of a. Each final
 // state of a gets an ε-arc to b's start, with its final weight, and is final no more.
 //
 // Symbol tables must agree where both machines have them, else the error wraps

@@ -60,7 +60,7 @@ type DeterminizeOptions struct {
 // RmEpsilon, or the result has ε-arcs and can have two paths for one string.
 //
 // The weights must be zero-sum-free (a⊕b = 0̄ only when both are) and left divisible. Every acyclic
-// machine and every unweighted acceptor can be determinized; over the tropical semiring every
+// machine and every unweighted acceptor can be determinized. Over the tropical semiring every
 // machine with the twins property (see Twins), and an unambiguous one only then. From time to time
 // a growing construction searches its input for a breach of that property, at a cost bounded by the
 // work done so far. On a machine without two paths from the start to one state with the same
@@ -73,10 +73,10 @@ type DeterminizeOptions struct {
 // weights that do not cancel (see Twins) are not searched: only a limit ends what does not end by
 // itself. What stops at a limit is a DeterminizeError around the LimitError.
 //
-// States are numbered in the order in which they are first reached, arcs ordered
-// by label, and sums made in the order that OpenFst has. A transducer is
-// determinized as an acceptor whose weights carry output strings; what is left
-// of a string at a final state leaves by arcs labeled SubsequentialLabel.
+// States are numbered in the order in which they are first reached, arcs ordered by label, and sums
+// made in the order that OpenFst has. A transducer is determinized as an acceptor whose weights
+// carry output strings. What is left of a string at a final state leaves by arcs labeled
+// SubsequentialLabel.
 //
 // Cost: for each state of the result the arcs of its subset, sorted; the number
 // of states is exponential in those of f at worst.

@@ -15,11 +15,11 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// A transducer is determinized as an acceptor over its input, whose weights are
-// pairs of an output string and a weight: OpenFst's gallic weights. What they are
-// is in semiring's Gallic types; here strings lie in two slabs instead of a Go
-// value each, since a lexicon makes millions of them, nearly all of length 0 or
-// 1. Tests hold this against the subset construction over the Gallic types.
+// A transducer is determinized as an acceptor over its input, whose weights are pairs of an output
+// string and a weight: OpenFst's gallic weights. What they are is in semiring's Gallic types. Here
+// strings lie in two slabs instead of a Go value each, since a lexicon makes millions of them,
+// nearly all of length 0 or 1. Tests hold this against the subset construction over the Gallic
+// types.
 
 // outputTerm is one output string with its weight, as it leaves at a final state.
 type outputTerm[W any] struct {

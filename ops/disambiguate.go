@@ -23,8 +23,8 @@ type DisambiguateOptions struct {
 	// compares them exactly. OpenFst's tool rounds to 1/1024.
 	Delta float64
 
-	// SubsequentialLabel stands on the input side of the arcs that put out what
-	// is left of an output string at a final state; zero is ε.
+	// SubsequentialLabel stands on the input side of the arcs that put out what is left of an
+	// output string at a final state. Zero is ε.
 	SubsequentialLabel fst.Label
 
 	Limits // of the machine before ambiguities are removed, which may be larger
@@ -57,17 +57,16 @@ var ErrSplit = errors.New("rounding splits states in a way that cannot be mended
 // go, as do final weights. A transducer is disambiguated as an acceptor whose weights carry output
 // strings, and must be functional, else the error is a FunctionalError.
 //
-// The weights must be zero-sum-free and left divisible. The construction ends
-// for all acyclic machines, unweighted acceptors and unambiguous machines, and
-// over the tropical semiring where states that are reached by one string and share
-// a future are twins. From time to time a growing construction looks for a breach
-// of that, as Determinize does, and returns it as a TwinsError when it has come to
-// a million states; what stops at a limit is a DeterminizeError around the
+// The weights must be zero-sum-free and left divisible. The construction ends for all acyclic
+// machines, unweighted acceptors and unambiguous machines, and over the tropical semiring where
+// states that are reached by one string and share a future are twins. From time to time a growing
+// construction looks for a breach of that, as Determinize does, and returns it as a TwinsError when
+// it has come to a million states. What stops at a limit is a DeterminizeError around the
 // LimitError.
 //
-// Acceptors come out with the states and the order of arcs that OpenFst has.
-// Of a transducer's last outputs OpenFst confuses the heads, and can so keep two
-// paths for one string or none; here they belong to the state that they end.
+// Acceptors come out with the states and the order of arcs that OpenFst has. Of a transducer's last
+// outputs OpenFst confuses the heads, and can so keep two paths for one string or none. Here they
+// belong to the state that they end.
 //
 // Cost: that of the subset construction, exponential at worst, and O(|E|²) for the
 // pairs of states of its result that one string reaches.
@@ -298,7 +297,7 @@ func (d *disambiguator[W]) construct(in *fst.Vector[W], o *DisambiguateOptions) 
 }
 
 // compareLeftOver sets alike. A label at most leaves a step, so that of what has gone two ways to
-// one head different strings may be left; the weights are those of all ways together. The keys of
+// one head different strings may be left. The weights are those of all ways together. The keys of
 // one head are held at a time, beside what was built.
 func (d *disambiguator[W]) compareLeftOver(leftOver func(q fst.StateID, dst []byte) []byte, built run.Progress) error {
 	since := 0

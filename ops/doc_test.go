@@ -28,7 +28,7 @@ func TestDocNamesOperations(t *testing.T) {
 			}
 			found++
 			// ArcSorted is ArcSort that leaves its operand as it is, and so are all participles.
-			if name := f.Name.Name; !regexp.MustCompile(`\b` + strings.TrimSuffix(name, "ed") + `\b`).MatchString(doc) &&
+			if name := f.Name.Name; !regexp.MustCompile(`\b`+strings.TrimSuffix(name, "ed")+`\b`).MatchString(doc) &&
 				!regexp.MustCompile(`\b`+name+`\b`).MatchString(doc) {
 				t.Errorf("%s is not in the table of doc.go", name)
 			}

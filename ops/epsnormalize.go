@@ -423,7 +423,7 @@ func gainingCycle[W semiring.Weight[W]](f fst.Expanded[W], gain func(fst.StateID
 }
 
 // cycleOf returns a cycle among the arcs by[q] into q, each q with one or, where its State is
-// NoState, none; nil if there is none. O(states).
+// NoState, none. It is nil if there is none. O(states).
 func cycleOf(by []ArcRef) []ArcRef {
 	seen := make([]int32, len(by)) // the search that came to a state
 	for root := range fst.StateID(len(by)) {

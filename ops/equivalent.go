@@ -33,10 +33,10 @@ func (d *Distinction) String() string {
 // compares them exactly. What a and b are not is a StateError or an error around
 // ErrNotDeterministic; symbol tables that disagree are one around ErrSymbols.
 //
-// Pushed weights are the same for the same function only where quotients are unique:
-// a weight other than 0̄ that does not cancel (see semiring.Cancellative), as over MinMax
-// all do but 1̄, is an error around ErrCapability; so are weights without the method Cancels, of
-// which that is not known.
+// Pushed weights are the same for the same function only where quotients are unique: a weight other
+// than 0̄ that does not cancel (see semiring.Cancellative), as over MinMax all do but 1̄, is an
+// error around ErrCapability. So are weights without the method Cancels, of which that is not
+// known.
 //
 // Sets of states that must be equivalent, if the start states are, are joined
 // until none is left to join or one has final and other states. Cost: almost

@@ -103,7 +103,7 @@ func Posteriors[W interface {
 }
 
 // ExpectedCounts returns, for each arc, how often a random path of f is expected to pass it. Paths
-// are drawn by their weights; the counts are plain numbers: arcs holds them for the arcs of state
+// are drawn by their weights. The counts are plain numbers: arcs holds them for the arcs of state
 // after state, in their order, and finals the chance to end at each state. logTotal is the
 // logarithm of the sum over all paths. Errors are those of Posteriors.
 //

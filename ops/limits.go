@@ -126,8 +126,8 @@ type Meter struct{ m run.Meter }
 // NewMeter returns the meter of the operation op.
 func NewMeter(op string, lim Limits) *Meter { return &Meter{lim.meter(op)} }
 
-// Check returns a LimitError when p exceeds a limit, or the context is done; it
-// looks at the context once in every 256 calls, and each time that p has a megabyte more.
+// Check returns a LimitError when p exceeds a limit, or the context is done. It looks at the
+// context once in every 256 calls, and each time that p has a megabyte more.
 func (m *Meter) Check(p Progress) error { return m.m.Check(run.Progress(p)) }
 
 // SizeOf is the size of a machine over W, with the bytes that its arcs and states take.

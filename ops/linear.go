@@ -164,7 +164,7 @@ func (c *linearComposer[W]) check(n int) error {
 // NormalizeLinear normalizes a composition A∘M with a linear model: unnormalized probabilities Q(z
 // | y) become Q(z | y) / Σ_z Q(z | y): where A is P(x, y), the result has P(x, y) · Q(z | y) / Σ Q
 // for each path of x and z. The sums are over the strings that A reads, in the log semiring, so
-// that weights are negative logarithms of probabilities; the paths of A that read a string should
+// that weights are negative logarithms of probabilities. The paths of A that read a string should
 // put out one.
 //
 // The steps are those of OpenFst's LogLinearApply: sums by determinization of the input side, and

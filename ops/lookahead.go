@@ -12,13 +12,12 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// LabelLookAhead returns f with what composition needs to look ahead: for each state
-// the labels on the given side that it reaches by arcs with ε there, and whether it so
-// reaches a final state. For that the labels of that side are numbered anew, from 1 in
-// the order in which a depth-first search comes to them, so that the sets are few
-// intervals; arcs are sorted by them, and the side's symbol table goes. A machine that
-// is composed with the result must be relabeled by the pairs, which also lead labels that f
-// does not have, but which are among the new numbers, to one that nothing has.
+// LabelLookAhead returns f with what composition needs to look ahead: for each state the labels on
+// the given side that it reaches by arcs with ε there, and whether it so reaches a final state. For
+// that the labels of that side are numbered anew, from 1 in the order in which a depth-first search
+// comes to them, so that the sets are few intervals. Arcs are sorted by them, and the side's symbol
+// table goes. A machine that is composed with the result must be relabeled by the pairs, which also
+// lead labels that f does not have, but which are among the new numbers, to one that nothing has.
 //
 // Write stores the result as ilabel_lookahead or olabel_lookahead. The numbers are those
 // of OpenFst.

@@ -19,7 +19,7 @@ import (
 // The construction is the one of OpenFst's PushLabelsComposeFilter over PushWeightsComposeFilter
 // over LookAheadComposeFilter, after C. Allauzen, M. Riley and J. Schalkwyk, "A generalized
 // composition algorithm for weighted finite-state transducers", Interspeech 2009; states are
-// numbered as it does. A weight that is taken is rounded to 1/1024, so that states meet again; what
+// numbered as it does. A weight that is taken is rounded to 1/1024, so that states meet again. What
 // is divided out further on is what was taken, so that the relation does not change. (OpenFst
 // rounds what it divides by alone, and so is off by up to half that for each arc.)
 type pushComposer[W semiring.Weight[W]] struct {

@@ -75,9 +75,9 @@ func InvertWeights[W semiring.Divisible[W]](f *fst.Vector[W]) {
 	})
 }
 
-// PowerWeights raises each weight to the power x. As with OpenFst, 0̄ to the power
-// 0 is 1̄, which makes every state final; below, 0̄ has no power, and stays (OpenFst
-// makes it -∞, which is in no semiring).
+// PowerWeights raises each weight to the power x. As with OpenFst, 0̄ to the power 0 is 1̄, which
+// makes every state final. Below, 0̄ has no power, and stays (OpenFst makes it -∞, which is in no
+// semiring).
 func PowerWeights[W semiring.Powered[W]](f *fst.Vector[W], x float64) {
 	zero, one := semiring.Zero[W](), semiring.One[W]()
 	MapWeights(f, func(w W) W {

@@ -77,9 +77,9 @@ func knownSorted(f any, side labels) (sorted, known bool) {
 	return k.Has(side.sorted()), k&(side.sorted()|side.notSorted()) != 0
 }
 
-// sideInfo is what composition needs to know of one state on the side where it
-// is matched. It is found in one pass over the state's arcs; of states with many
-// arcs it is kept, since a state is met in many pairs.
+// sideInfo is what composition needs to know of one state on the side where it is matched. It is
+// found in one pass over the state's arcs. Of states with many arcs it is kept, since a state is
+// met in many pairs.
 type sideInfo uint8
 
 const (
@@ -257,11 +257,10 @@ func interpolate[W any](arcs []fst.Arc[W], l labels, want fst.Label) (base, n in
 	return lo, hi - lo + 1
 }
 
-// bisect is seek from 0 without the gallop. While the range is long it branches,
-// for then a guess starts the next read before this one has come from memory;
-// the last 64, which are few cache lines, it goes without a branch to mispredict.
-// Measured: all with branches takes a quarter more on small machines, all
-// without a fifth more on large ones.
+// bisect is seek from 0 without the gallop. While the range is long it branches, for then a guess
+// starts the next read before this one has come from memory. The last 64, which are few cache
+// lines, it goes without a branch to mispredict. Measured: all with branches takes a quarter more
+// on small machines, all without a fifth more on large ones.
 func bisect[W any](arcs []fst.Arc[W], l labels, want fst.Label) int {
 	base, n := 0, len(arcs)
 	if n == 0 {

@@ -10,10 +10,10 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// Matcher gives labels of one machine a meaning of their own in composition, on the side on
-// which it is matched: the output side of the first machine, the input side of the second. The
-// machine must be sorted on that side, and is the one that is searched where a state has such a
-// label; the other machine must not have the label there, which would be a StateError.
+// Matcher gives labels of one machine a meaning of their own in composition, on the side on which
+// it is matched: the output side of the first machine, the input side of the second. The machine
+// must be sorted on that side, and is the one that is searched where a state has such a label. The
+// other machine must not have the label there, which would be a StateError.
 //
 // The matchers are those of C. Allauzen, M. Riley, J. Schalkwyk, W. Skut and M. Mohri, "OpenFst: a
 // general and efficient weighted finite-state transducer library", CIAA 2007, with the semantics
@@ -30,8 +30,8 @@ type Matcher struct {
 	// as rho does: automata of Aho and Corasick have it at their start.
 	NoLoop bool
 
-	// Rewrite says whether what rho, sigma or a loop of phi matched takes the label's place on
-	// both sides of an arc; by default it does if the machine is an acceptor.
+	// Rewrite says whether what rho, sigma or a loop of phi matched takes the label's place on both
+	// sides of an arc. By default it does if the machine is an acceptor.
 	Rewrite fst.Rewrite
 
 	// Labels are those of MatchEpsilons.

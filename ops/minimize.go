@@ -21,11 +21,10 @@ var ErrAcceptor = errors.New("the machine is an acceptor")
 
 // MinimizeOptions adjusts Minimize; nil is the same as the zero value.
 type MinimizeOptions struct {
-	// Delta is how close counts as settled when weights are pushed, and what
-	// pushed weights are rounded to before they are compared. Zero is ShortestDelta, or
-	// FactorDelta where weights are multiplied as numbers (semiring.Proportional),
-	// since weights that are equal in truth differ by rounding once they are pushed;
-	// negative compares them exactly.
+	// Delta is how close counts as settled when weights are pushed, and what pushed weights are
+	// rounded to before they are compared. Zero is ShortestDelta, or FactorDelta where weights are
+	// multiplied as numbers (semiring.Proportional), since weights that are equal in truth differ
+	// by rounding once they are pushed. Negative compares them exactly.
 	Delta float64
 
 	Truncation // of the sums that weights are pushed by

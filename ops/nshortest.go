@@ -265,7 +265,7 @@ func (h *pathHeap[W]) worse(x, y int32) bool {
 // f need not be determinizable. Residual weights are rounded to multiples of Delta, as OpenFst
 // does, where the weights can be; a negative Delta compares them exactly. On a machine with cycles
 // of weight 1̄ that cannot be determinized there may be ever new subsets at one distance, and
-// OpenFst does not come back; here it is ErrEndless after MaxVisits of them without a path. For N =
+// OpenFst does not come back. Here it is ErrEndless after MaxVisits of them without a path. For N =
 // 1 it is ShortestPath. A transducer is ErrNotAcceptor.
 //
 // After M. Mohri and M. Riley, "An efficient algorithm for the n-best-strings

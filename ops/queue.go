@@ -49,11 +49,10 @@ func ParseQueue(s string) (Queue, error) {
 // property. better tells whether any arc is better than 1̄, so that a cycle may be improved for
 // ever.
 //
-// QueueAuto chooses as OpenFst does, from what is known of f without looking
-// (known): in state order when sorted, in topological order when acyclic, last
-// in first out when nothing is weighted and ⊕ idempotent; otherwise by
-// components, each shortest first, or first in first out where an arc is better
-// than 1̄ or the weights have no path property.
+// QueueAuto chooses as OpenFst does, from what is known of f without looking (known): in state
+// order when sorted, in topological order when acyclic, last in first out when nothing is weighted
+// and ⊕ idempotent. Otherwise by components, each shortest first, or first in first out where an
+// arc is better than 1̄ or the weights have no path property.
 func newQueue[W semiring.Weight[W]](op string, kind Queue, f fst.Expanded[W], known fst.Properties, keep func(*fst.Arc[W]) bool,
 	alg *sums.AlgebraOf[W], nearest func(states int, moving bool) sums.Queue, w *run.Stopwatch) (q sums.Queue, better bool, err error) {
 	n := f.NumStates()

@@ -60,9 +60,9 @@ type RandGenOptions struct {
 	Limits
 }
 
-// RandGen draws random paths of f, with replacement. Each begins at the start
-// state, and at each state takes an arc or, at a final state, may stop; a path
-// that comes to a state with neither, or that grows too long, is dropped.
+// RandGen draws random paths of f, with replacement. Each begins at the start state, and at each
+// state takes an arc or, at a final state, may stop. A path that comes to a state with neither, or
+// that grows too long, is dropped.
 //
 // The result is a machine with a chain from its start for each path that was not
 // dropped, all weights 1̄; or, with Weighted, a tree in which paths share their
@@ -74,7 +74,7 @@ type RandGenOptions struct {
 //
 // A path may also come to where all that follows leads round cycles which are never left: by their
 // arcs, or because what leaves them has a chance of less than 2⁻⁴⁰, such as a final weight of 1000.
-// MaxLength drops such a path, too; without it a path that is drawn so far is a StateError around
+// MaxLength drops such a path, too. Without it a path that is drawn so far is a StateError around
 // ErrNoEnd, with the first state on it from which that is so. Machines with such states are drawn
 // from as long as no path comes to one: in what is drawn nothing is different.
 //

@@ -51,7 +51,7 @@ func ConcatLazy[W semiring.Weight[W]](cache *fst.LazyOptions, fs ...fst.Fst[W]) 
 }
 
 // ClosureLazy returns the concatenative closure of f, to be computed where it is looked at: final
-// states have an ε-arc back to the start; for Star a new start is final, too. For the rest see
+// states have an ε-arc back to the start. For Star a new start is final, too. For the rest see
 // UnionLazy.
 func ClosureLazy[W semiring.Weight[W]](f fst.Fst[W], kind ClosureKind, cache *fst.LazyOptions) *fst.Lazy[W] {
 	r := newRational([]fst.Fst[W]{f})

@@ -146,12 +146,11 @@ func onlyFinal[W semiring.Weight[W]](f fst.Expanded[W]) fst.StateID {
 	return only
 }
 
-// reverseProperties returns what is known of the reverse of a machine with
-// properties p: super if a new start was made, which has arcs if there are final
-// states. Without a new start, a final weight times the weight of an arc can be
-// 1̄, so that Weighted is not kept; what lies on cycles is, since then the final
-// weight is 1̄ or its state on none. That nothing leads to a new start is left
-// out, since OpenFst does not know of it and it decides the shape of a Union.
+// reverseProperties returns what is known of the reverse of a machine with properties p: super if a
+// new start was made, which has arcs if there are final states. Without a new start, a final weight
+// times the weight of an arc can be 1̄, so that Weighted is not kept. What lies on cycles is, since
+// then the final weight is 1̄ or its state on none. That nothing leads to a new start is left out,
+// since OpenFst does not know of it and it decides the shape of a Union.
 func reverseProperties(p fst.Properties, super, finals, started bool) fst.Properties {
 	out := p & (fst.Acceptor | fst.NotAcceptor | fst.Epsilons | fst.IEpsilons | fst.OEpsilons |
 		fst.Unweighted | fst.Cyclic | fst.Acyclic | fst.WeightedCycles | fst.UnweightedCycles)

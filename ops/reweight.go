@@ -29,7 +29,7 @@ func ReweightToInitial[W semiring.Divisible[W]](f *fst.Vector[W], potentials []W
 
 // ReweightToFinal moves weights towards the final states of f, in place, by potentials V: an arc
 // from p to q of weight w gets (V(p)⊗w)/V(q), and a final weight ρ of p gets V(p)⊗ρ. 1̄/V(start)
-// comes in front of every path, as in ReweightToInitial. ⊗ must distribute on the right; the rest
+// comes in front of every path, as in ReweightToInitial. ⊗ must distribute on the right. The rest
 // is as there, but that a state of potential 0̄ stops being final: as a distance from the start it
 // says that no path leads to the state.
 func ReweightToFinal[W semiring.RightDivisible[W]](f *fst.Vector[W], potentials []W) error {

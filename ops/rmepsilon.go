@@ -42,7 +42,7 @@ type RmEpsilonOptions struct {
 // the reverse of the order in which they are found, which is OpenFst's.
 //
 // The weights must be k-closed for the ε-cycles. Sums over the ε-paths are exact where no cycle is
-// reached, and over weights with the path property; with cycles they are as ShortestDistance has
+// reached, and over weights with the path property. With cycles they are as ShortestDistance has
 // them: by elimination for weights with a Star, else to within Delta. A sum that diverges is an
 // error around ErrNotClosed, a CycleError with a cycle. When an error or a limit stops it, f has
 // its relation still, and ε-arcs left. Unless KeepDead is set, what is on no path from the start to
@@ -138,7 +138,7 @@ func RmEpsilonPruned[W PathWeight[W]](f *fst.Vector[W], opts *RmEpsilonPrunedOpt
 
 // RmEpsilonLazy returns f without ε-arcs, to be computed where it is looked at; nothing is trimmed.
 // f must not change meanwhile. States keep their numbers, so that there is no table of them to be
-// forgotten, and Retain is false; what is held beside the cache is 16 bytes and a weight for each
+// forgotten, and Retain is false. What is held beside the cache is 16 bytes and a weight for each
 // state of f that was met.
 func RmEpsilonLazy[W semiring.Approx[W]](f fst.Fst[W], opts *RmEpsilonOptions, cache *fst.LazyOptions) (*fst.Lazy[W], error) {
 	var o RmEpsilonOptions

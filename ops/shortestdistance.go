@@ -45,11 +45,9 @@ type ShortestDistanceOptions struct {
 	// one when the queue is QueueShortestFirst, no arc is better than 1̄ and all final weights
 	// are equal. It asks for the path property.
 	FirstPath bool
-	// MaxVisits bounds how often states are relaxed in all before the answer is
-	// ErrNotClosed; zero is a million and a thousand for each state, with Truncate 32 million
-	// more, and no bound
-	// where relaxation is known to end: on an acyclic machine, and over weights
-	// with the path property.
+	// MaxVisits bounds how often states are relaxed in all before the answer is ErrNotClosed. Zero
+	// is a million and a thousand for each state, with Truncate 32 million more, and no bound where
+	// relaxation is known to end: on an acyclic machine, and over weights with the path property.
 	MaxVisits int64
 	// Touched, if not nil, receives one more than the highest state that a
 	// relaxation came to: what OpenFst's vector of distances would be long.
@@ -87,7 +85,7 @@ func (o *ShortestDistanceOptions) maxVisits(states int) int64 {
 // opts.Sources) to q. In reverse the paths lead from q to a final state and include its final
 // weight; d[q] is 0̄ where there are none.
 //
-// The weights must be k-closed for f: every acyclic f qualifies; over the tropical semirings every
+// The weights must be k-closed for f: every acyclic f qualifies. Over the tropical semirings every
 // f in which no cycle has a negative weight; over Log and Probability every f whose cycles sum to
 // less than one, where the sum is reached in the limit. Otherwise the error is ErrNotClosed, in a
 // CycleError: over weights with the path property with a cycle that improves for ever, found in
@@ -111,12 +109,11 @@ func (o *ShortestDistanceOptions) maxVisits(states int) int64 {
 //     what remains by relaxation within Delta. Over Log all of this is in float64, and each distance is rounded once.
 //     OpenFst skips updates below delta in all of these, and so differs in the fourth digit.
 //
-// Cost: O(states + arcs) when acyclic, O(arcs + states·log states) when no arc
-// is better than 1̄ (nearest first), O(states·arcs) otherwise over the tropical
-// semirings; elimination costs n³/3 in a component of n states. Memory: a
-// distance and at most 24 bytes a state; in components of more than 64 states over
-// weights without the path property also up to 24 bytes an arc; in reverse over weights
-// with the path property a copy of the arcs.
+// Cost: O(states + arcs) when acyclic, O(arcs + states·log states) when no arc is better than 1̄
+// (nearest first), O(states·arcs) otherwise over the tropical semirings. Elimination costs n³/3 in
+// a component of n states. Memory: a distance and at most 24 bytes a state. In components of more
+// than 64 states over weights without the path property also up to 24 bytes an arc; in reverse over
+// weights with the path property a copy of the arcs.
 //
 // The relaxation is Gen-Single-Source of M. Mohri, "Semiring frameworks and
 // algorithms for shortest-distance problems", J. Automata, Languages and
@@ -729,11 +726,10 @@ func (r *relaxation[W]) outside(s fst.StateID, i int) error {
 	return arcNotMember(r.op, s, i, e.Weight)
 }
 
-// look is called now and then: at the bound on visits, at the context, and for
-// a cycle among the last improvements. Such a cycle is better than 1̄ and would
-// improve for ever; when there is one in the machine, one shows up after
-// finitely many visits (B. Cherkassky and A. Goldberg, "Negative-cycle
-// detection algorithms", Mathematical Programming 85, 1999). Looking costs
+// look is called now and then: at the bound on visits, at the context, and for a cycle among the
+// last improvements. Such a cycle is better than 1̄ and would improve for ever. When there is one
+// in the machine, one shows up after finitely many visits (B. Cherkassky and A. Goldberg,
+// "Negative-cycle detection algorithms", Mathematical Programming 85, 1999). Looking costs
 // O(states), so it is done once in as many visits.
 func (r *relaxation[W]) look(s fst.StateID) error {
 	if r.limit == 0 {

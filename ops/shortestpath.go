@@ -23,9 +23,9 @@ type PathWeight[W any] interface {
 type ShortestPathOptions[W any] struct {
 	N     int   // how many paths; zero is one, negative none
 	Queue Queue // zero is QueueAuto; decides which of equally good paths is found when N is 1
-	// Delta is, for N > 1, the least change of a distance that is passed on, and
-	// what makes two weights equal when complete paths are compared with
-	// beginnings of paths; zero and below is none.
+	// Delta is, for N > 1, the least change of a distance that is passed on, and what makes two
+	// weights equal when complete paths are compared with beginnings of paths. Zero and below is
+	// none.
 	Delta float64
 	// FirstPath ends the search for one path when no state left in the queue can
 	// be better than the best final one so far. The queue must be
@@ -35,8 +35,8 @@ type ShortestPathOptions[W any] struct {
 	// times it; nil keeps all. One that is better than 1̄ keeps none; one that is no member, as
 	// NaN, is an error around ErrNotMember.
 	Threshold *W
-	// States, for N > 1, ends the search when so many states have been made,
-	// those on no path among them; zero is no end, negative makes none.
+	// States, for N > 1, ends the search when so many states have been made, those on no path among
+	// them. Zero is no end, negative makes none.
 	States    int
 	MaxVisits int64 // bounds relaxations, as in ShortestDistance
 	// Limits holds for the result, and for the bytes of the search: the partial

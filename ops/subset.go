@@ -295,8 +295,8 @@ func (m *subsetMachine[W, R, A]) alike(a, b R) bool {
 // expand returns the final weight and the arcs of subset q, by increasing
 // label. The arcs are valid until the next call.
 //
-// The order of the sums is OpenFst's: elements by state, those of one state in
-// the reverse of the order in which their arcs were met; so the rounding is too.
+// The order of the sums is OpenFst's: elements by state, those of one state in the reverse of the
+// order in which their arcs were met. So the rounding is too.
 func (m *subsetMachine[W, R, A]) expand(q fst.StateID) (R, []subsetArc[R], error) {
 	final := m.alg.zero()
 	m.alg.begin()

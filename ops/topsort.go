@@ -69,7 +69,7 @@ func alongCycle[W semiring.Weight[W]](f fst.Fst[W], cycle []ArcRef) string {
 }
 
 // cycleThrough returns the arcs of a shortest cycle of f through q, of the first ones in the order
-// of arcs, on states that inside accepts; nil if there is none. Arcs of weight 0̄ lead nowhere.
+// of arcs, on states that inside accepts. It is nil if there is none. Arcs of weight 0̄ lead nowhere.
 // O(states + arcs) of what is inside.
 func cycleThrough[W semiring.Weight[W]](f fst.Fst[W], q fst.StateID, inside func(fst.StateID) bool) []ArcRef {
 	by := map[fst.StateID]ArcRef{} // the arc by which each state was reached
@@ -117,11 +117,10 @@ func (e *CycleError) Error() string {
 
 func (e *CycleError) Unwrap() error { return e.Err }
 
-// TopSort renumbers the states of f in place so that every arc goes from a
-// lower to a higher state. The order is that in which a depth-first search,
-// from the start state and then from the lowest state not yet seen, finishes
-// states, reversed; so the start state comes after the states that it does not
-// reach, and first when it reaches all. Arcs keep their order.
+// TopSort renumbers the states of f in place so that every arc goes from a lower to a higher state.
+// The order is that in which a depth-first search, from the start state and then from the lowest
+// state not yet seen, finishes states, reversed. So the start state comes after the states that it
+// does not reach, and first when it reaches all. Arcs keep their order.
 //
 // When f has a cycle it is left as it is, and the error is a CycleError around
 // ErrCyclic that holds one.

@@ -20,9 +20,8 @@ var ErrUndecided = square.ErrUndecided
 
 // TwinsOptions adjusts Twins; nil is the same as the zero value.
 type TwinsOptions struct {
-	// Delta is how far apart the weights of two cycles may be and yet count as
-	// equal; zero compares exactly, which rounding can fail: in binary,
-	// 0.1+0.2+0.3 and 0.3+0.2+0.1 differ.
+	// Delta is how far apart the weights of two cycles may be and yet count as equal. Zero compares
+	// exactly, which rounding can fail: in binary, 0.1+0.2+0.3 and 0.3+0.2+0.1 differ.
 	Delta float64
 
 	// Pairs bounds the pairs of states and of arcs looked at; zero is none.
@@ -218,7 +217,7 @@ func nearness[W semiring.Weight[W]](op string, delta float64) (func(a, b W) bool
 
 // outputsDrift reports whether the difference between the two outputs is another after each turn.
 // In the free group over the labels it is v⁻ⁿ·d·wⁿ after n turns with outputs v and w. If that is
-// the same for two n, then vᵏ = (dwd⁻¹)ᵏ for some k > 0; roots are unique there, so v = dwd⁻¹, and
+// the same for two n, then vᵏ = (dwd⁻¹)ᵏ for some k > 0. Roots are unique there, so v = dwd⁻¹, and
 // it is the same for all n.
 func (e *TwinsError) outputsDrift() bool {
 	difference := func(n int) [2]string {

@@ -9,7 +9,7 @@ import (
 // Union makes a, in place, the union of a and b: (a∪b)(x, y) = a(x, y) ⊕ b(x, y).
 //
 // The states of b follow those of a. When a is known to be fst.InitialAcyclic, only an ε-arc from
-// its start to b's start is added; otherwise a new state, the last, becomes the start, with an
+// its start to b's start is added. Otherwise a new state, the last, becomes the start, with an
 // ε-arc to each old one. What is known thus decides the shape, as in OpenFst; fst.PropertiesOf
 // makes it known.
 //

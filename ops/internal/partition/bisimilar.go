@@ -88,11 +88,11 @@ func (p *refinable[I]) split(made func(old, new I)) {
 
 // bisimilar refines classes of states until those of one class have arcs with the same labels to
 // the same classes, and no further. list[first[q]:first[q+1]] are the arcs into state q, class is
-// the class of each state, of which there are n; it returns the same of the refined ones.
+// the class of each state, of which there are n. It returns the same of the refined ones.
 //
 // Arcs are in slices, of one label into one class, and slices in bunches, of one label into several
 // classes. The states of a class agree on each bunch in whether they have an arc of it. A bunch of
-// several slices gives up one that is no larger than the rest; then classes are split by who has an
+// several slices gives up one that is no larger than the rest. Then classes are split by who has an
 // arc of that slice, and of these by who has none of the rest, which counts of arcs, one for each
 // state and bunch, tell. Both parts of a bunch are thus split by, and only the smaller is looked
 // at.

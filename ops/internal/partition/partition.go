@@ -15,10 +15,10 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// partition is a partition of the states of a machine, for refinement. Each
-// class is a list through next, new members at the head; the states that Hopcroft's
-// algorithm has marked are in a second list of their class. Four flat arrays of
-// elements and four of classes, nothing allocated while it is refined.
+// partition is a partition of the states of a machine, for refinement. Each class is a list through
+// next, new members at the head. The states that Hopcroft's algorithm has marked are in a second
+// list of their class. Four flat arrays of elements and four of classes, nothing allocated while it
+// is refined.
 //
 // Which state stands for a class in the minimal machine is the head of its list,
 // and so the order of the lists decides the numbers of states: it is OpenFst's.
@@ -288,7 +288,7 @@ func incoming[W semiring.Weight[W]](f fst.Expanded[W]) (list []inArc, first []in
 // states whose arcs have the same labels in another order start out apart.
 //
 // Classes begin as the states that agree in finality and in the set of their labels. Each class in
-// turn splits all others by whether its states are reached with a label, the labels in order; of
+// turn splits all others by whether its states are reached with a label, the labels in order. Of
 // the two parts the smaller need be used again. That holds for deterministic machines, complete or
 // not. For others it does not: a state that reaches the smaller part may or may not reach the other
 // as well, and OpenFst, which stops there, can merge states that are not equivalent. Here bisimilar

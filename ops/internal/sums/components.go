@@ -626,7 +626,7 @@ func RealList(arcs []InnerArc[float64]) RealArcs {
 	}
 }
 
-// solveLog solves with the least of b as the scale of all states; where that leaves the range of
+// solveLog solves with the least of b as the scale of all states. Where that leaves the range of
 // float64, with an exponent for each number in large components, and with the cost of the best path
 // to each state as its scale in small ones, in which there are not so many paths.
 func solveLog(s *system[semiring.Log64], b []semiring.Log64) int {
