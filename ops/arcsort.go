@@ -6,13 +6,12 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// ArcSort sorts the arcs of each state of f, in place: by input label and then
-// output label for Input, the other way round for Output.
+// ArcSort sorts the arcs of each state of f in place. For Input that is by input label and then
+// output label, for Output the other way round.
 //
-// Arcs whose two labels are alike come out in the order in which OpenFst 1.7.9
-// leaves them: as they were where the state has at most 16 arcs, and otherwise
-// in the order that its library's introsort happens to give, for the numbers of
-// composed and determinized states depend on it.
+// Arcs whose two labels are alike come out in the order in which OpenFst 1.7.9 leaves them. That is
+// as they were where the state has at most 16 arcs, and otherwise in the order that its library's
+// introsort happens to give. The numbers of composed and determinized states depend on it.
 //
 // O(|E| log D) time, where D is the largest out-degree, and O(D) space. States
 // that are in strict order already, which are most, cost a look at their arcs.

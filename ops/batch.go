@@ -32,12 +32,12 @@ func init() {
 	run.Errors.Panic = func(value any, stack []byte) error { return &WorkerPanic{value, stack} }
 }
 
-// Batch calls do(0) … do(n-1), with lim.Workers of them under way at once, and returns
-// the error of the lowest i that has one. What is before that i has been done, what is
-// behind it may have been left out; with one worker, which is the default, it has. Each
-// call keeps its result under its own i, so that results do not depend on the number of
-// workers. Operations on many machines, such as a corpus of lattices, are run
-// this way: their parts share nothing, and the speed-up is the number of processors.
+// Batch calls do(0) … do(n-1), with lim.Workers of them under way at once, and returns the error of
+// the lowest i that has one. What is before that i has been done. What is behind it may have been
+// left out, and has with one worker, which is the default. Each call keeps its result under its own
+// i, so that results do not depend on the number of workers. Operations on many machines, such as a
+// corpus of lattices, are run this way. Their parts share nothing, and the speed-up is the number
+// of processors.
 //
 // Once lim.Ctx is done no further call is made, and the first i that is left out has a LimitError.
 //

@@ -38,24 +38,24 @@ type CheckResult struct {
 	Stopped  error  // why pairs were not all compared that MaxLength and MaxPairs ask for
 	Cut      string // how far pairs were found, where MaxPairs or MaxSteps left some out; "" is all up to MaxLength
 
-	// Off is how far weights were apart at most, beyond Delta, where the operation rounds, or sums
-	// in float32 do, and so much can come of it. Zero is nowhere.
+	// Off is how far weights were apart at most, beyond Delta, where rounding can explain it: that
+	// of the operation, or of sums in float32. Zero is nowhere.
 	Off float64
 }
 
-// Check tries the laws of weighted machines on f: that the semiring's axioms hold for the weights
-// it has, and that operations which are to keep the relation, or to turn it in a known way, do so
-// on pairs of strings up to a length. It is for those who write a semiring, or wonder whether it is
-// the machine or the program.
+// Check tries the laws of weighted machines on f. The semiring's axioms hold for the weights it
+// has. Operations that keep the relation, or turn it in a known way, do so on pairs of strings up
+// to a length. It is for those who write a semiring, or wonder whether it is the machine or the
+// program.
 //
 // Pairs are found by enumeration of the paths of f and of the result, shortest first. Where there
 // are cycles, random paths of some hundred labels follow, on which small errors have added up. Each
 // pair is weighed in both machines exactly, by composition and shortest distance, so that cycles of
 // ε are no obstacle. Determinization is tried with exact residuals, and rounded as fst determinize
-// rounds them: by that a string of n labels may be off by n/2 of the multiples that residuals are
-// rounded to (roundingError has the proof), and what is beyond Delta is said in Off. What cannot be
-// applied to f (determinizing what has no deterministic equivalent, ...) is skipped with the
-// reason. A result within the bounds is no proof.
+// rounds them. A string of n labels may be off by n/2 of the multiples that residuals are rounded
+// to (roundingError has the proof). Off says what is beyond Delta. What cannot be applied to f
+// (determinizing what has no deterministic equivalent, ...) is skipped with the reason. A result
+// within the bounds is no proof.
 //
 // Some operations have no end, and the strings that their states hold may grow. So zero States are
 // 100,000, or eight times those of f if these are more; zero Bytes 256 MiB, or thirty-two times

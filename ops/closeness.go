@@ -21,7 +21,7 @@ import (
 // deterministic equivalent would seem to have one, of which longer strings have wrong weights.
 
 // FactorDelta is the factor, less 1, below which fst determinize, disambiguate and minimize take
-// weights that are multiplied as numbers for equal: rounding errors do not come near it, and
+// weights that are multiplied as numbers for equal. Rounding errors do not come near it, and
 // strings of a thousand labels do not suffer from it. Those of OpenFst's semirings have
 // DefaultDelta and ShortestDelta for that.
 const FactorDelta = 1e-9

@@ -17,8 +17,8 @@ const (
 	Plus                    // f⁺ = f ∪ ff ∪ …
 )
 
-// Closure makes f, in place, its concatenative closure: each final state gets an ε-arc back to the
-// start, with the final weight, and for Star a new state, the last, becomes the start. It is final,
+// Closure makes f, in place, its concatenative closure. Each final state gets an ε-arc back to the
+// start, with the final weight. For Star a new state, the last, becomes the start. It is final,
 // with an ε-arc to the old start. Weights of strings that f accepts empty parts of are infinite
 // sums, which exist only where ⊕ converges. Over a limit, which is a LimitError, f is as it was.
 // O(|Q|) time.

@@ -32,8 +32,8 @@ type ComposeOptions struct {
 //
 //	(A∘B)(x, z) = ⊕_y A(x, y) ⊗ B(y, z)
 //
-// for all strings x and z: its states are pairs of a state of A and one of B,
-// with a state of the filter that orders ε-moves (see Filter).
+// for all strings x and z. Its states are pairs of a state of A and one of B, with a state of the
+// filter that orders ε-moves (see Filter).
 //
 // A must be sorted by output label or B by input label; else the error wraps ErrNotSorted. Where
 // that is not known of a machine, it is tested. Symbol tables, where A's output and B's input both
@@ -41,12 +41,12 @@ type ComposeOptions struct {
 // above asks for a commutative semiring. Over another one, the weight of a path is the product
 // w(e₁)⊗w(f₁)⊗w(e₂)⊗w(f₂)… of the pairs of arcs in turn.
 //
-// The result has the states and arcs of OpenFst 1.7.9's composition in the same
-// order: states are numbered as they are first reached, breadth first, and
-// unless opts.KeepDead is set those that reach no final state are taken out.
+// The result has the states and arcs of OpenFst 1.7.9's composition in the same order. States are
+// numbered as they are first reached, breadth first. Unless opts.KeepDead is set, those that reach
+// no final state are taken out.
 //
 // Time: O(V·D₁·(log D₂ + M₂)) for V pairs reached. D₁ is the out-degree of the machine whose arcs
-// are iterated, D₂ that of the machine that is searched, and M₂ how often a label repeats there.
+// are iterated, and D₂ that of the machine that is searched. M₂ is how often a label repeats there.
 // Where both are sorted, each pair of states costs no more than a merge of its arcs. Space: 16 to
 // 30 bytes a pair on top of the result.
 //
@@ -540,11 +540,10 @@ func trim[W semiring.Weight[W]](v *fst.Vector[W], tr *Trace, workers int) {
 	v.SetProperties(v.KnownProperties()&keptByDeletion|fst.Accessible|fst.CoAccessible, fst.AllProperties)
 }
 
-// Trace tells where the arcs and states of a composition came from. Arc i of
-// output state q was made from one arc of each operand: of State1(q) in A and of
-// State2(q) in B, at the positions that Arcs(q) holds. This is how a quantity of
-// an output arc, such as its posterior, is carried back to the machines it
-// depends on.
+// Trace tells where the arcs and states of a composition came from. Arc i of output state q was
+// made from one arc of each operand. They leave State1(q) in A and State2(q) in B, at the positions
+// that Arcs(q) holds. This is how a quantity of an output arc, such as its posterior, is carried
+// back to the machines it depends on.
 //
 // It costs 8 bytes an arc and 16 a state.
 type Trace struct {

@@ -198,9 +198,9 @@ func breadthFirst[W semiring.Weight[W]](f *fst.Vector[W]) *fst.Vector[W] {
 
 // Compress writes f in the compressed form of OpenFst's fstcompress. Decompress gives f back with
 // its states renumbered and the arcs of states in another order. A machine without a start state
-// comes back empty. Machines that have several arcs with the same labels between two states
-// may not come back, for the format can confuse these: that is found out, and is an error that
-// wraps ErrCompressed.
+// comes back empty. Machines that have several arcs with the same labels between two states may not
+// come back, for the format can confuse these. That is found out, and is an error that wraps
+// ErrCompressed.
 //
 // Cost: O(|Q| + |E| log |E|).
 func Compress[W semiring.Codec[W]](w io.Writer, f fst.Expanded[W]) error {

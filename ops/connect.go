@@ -23,9 +23,9 @@ func DeadEnd[W semiring.Weight[W]](f fst.Expanded[W]) fst.StateID {
 // final state, with their arcs. The others are renumbered in order. Arcs keep their order, and the
 // relation of f does not change. A machine without a start state becomes the empty machine.
 //
-// Cost: O(states + arcs): a search from the start, and a few sweeps from the highest state down,
-// with a search backwards among what they leave undecided. It needs no strongly connected
-// components, whose search is slower.
+// Cost: O(states + arcs), for a search from the start and a few sweeps from the highest state down.
+// A search backwards decides what they leave undecided. It needs no strongly connected components,
+// whose search is slower.
 func Connect[W semiring.Weight[W]](f *fst.Vector[W]) { ConnectWorkers(f, 1) }
 
 // ConnectWorkers is Connect by several goroutines; the result is the same for any number of them.

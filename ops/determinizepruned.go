@@ -24,13 +24,13 @@ type DividedPath[W any] interface {
 	semiring.Divisible[W]
 }
 
-// DeterminizePruned determinizes f as far as the best paths need it: it returns what Prune would
+// DeterminizePruned determinizes f as far as the best paths need it. It returns what Prune would
 // leave of Determinize(f), with states in the order in which they are found, best first. Of an
-// acceptor only that part is built, so that a bound on states or a threshold brings even machines
-// to an end that cannot be determinized. A transducer is determinized whole, and then pruned.
+// acceptor only that part is built. So a bound on states or a threshold brings even machines to an
+// end that cannot be determinized. A transducer is determinized whole, and then pruned.
 //
 // A threshold does not bring to an end what has two cycles with the same labels, one that costs
-// nothing and one that does, behind a string that is good enough: then states of equal cost differ
+// nothing and one that does, behind a string that is good enough. Then states of equal cost differ
 // by more and more. Such cycles are searched for, and are a TwinsError, as with Determinize: by a
 // proof at once, as a suspicion at a million states. Without such cycles, it ends, over Tropical
 // and Tropical64; over other weights any breach of the twins property is a suspicion.

@@ -40,22 +40,21 @@ type DisambiguatePrunedOptions[W any] struct {
 // ErrSplit reports residuals that rounding keeps from meeting where they must.
 var ErrSplit = errors.New("rounding splits states in a way that cannot be mended (try another Delta; --delta)")
 
-// Disambiguate returns a machine with the relation of f in which no two accepting
-// paths have the same input labels: for each string, one path with the ⊕-sum of
-// all. Unlike a deterministic machine, it may have several arcs with one label at
-// a state, and every unambiguous machine and some that cannot be determinized can
-// be disambiguated.
+// Disambiguate returns a machine with the relation of f in which no two accepting paths have the
+// same input labels. Each string has one path, with the ⊕-sum of all. Unlike a deterministic
+// machine, it may have several arcs with one label at a state. Every unambiguous machine, and some
+// machines that cannot be determinized, can be disambiguated.
 //
 // ε is an ordinary label: remove it first with RmEpsilon, or two paths may differ
 // in it alone.
 //
 // First comes a subset construction like that of Determinize, in which a subset has a head, one of
 // its states. Only the head's arcs are followed, each into a subset of its own, of the states that
-// share a future with the new head: some string takes both to final states. Then, of the arcs with
-// the same label into one state, or into such with one head of which different outputs are left
-// over, from states that one string reaches, all but those of the lowest head are superfluous and
-// go, as do final weights. A transducer is disambiguated as an acceptor whose weights carry output
-// strings, and must be functional, else the error is a FunctionalError.
+// share a future with the new head. That is, some string takes both to final states. Then, of the
+// arcs with the same label into one state, or into such with one head of which different outputs
+// are left over, from states that one string reaches, all but those of the lowest head are
+// superfluous and go, as do final weights. A transducer is disambiguated as an acceptor whose
+// weights carry output strings, and must be functional, else the error is a FunctionalError.
 //
 // The weights must be zero-sum-free and left divisible. The construction ends for all acyclic
 // machines, unweighted acceptors and unambiguous machines, and over the tropical semiring where

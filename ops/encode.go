@@ -109,10 +109,9 @@ func (t *EncodeTable[W]) encode(e fst.Arc[W], one W) fst.Arc[W] {
 	return e
 }
 
-// Encode replaces, in place, the labels or the weights or both of each arc of f
-// by a label of t, which Decode turns back. An encoded machine is an acceptor, or
-// unweighted, or both, and what is done to it by operations on such machines
-// (Determinize, Minimize) keeps each arc's labels and weight together.
+// Encode replaces, in place, the labels or the weights or both of each arc of f by a label of t,
+// which Decode turns back. An encoded machine is an acceptor, or unweighted, or both, so operations
+// on such machines (Determinize, Minimize) keep each arc's labels and weight together.
 //
 // With EncodeWeights, final weights become arcs to a new state, the last. Symbol
 // tables move from f to t. A table can serve several machines. O(|Q| + |E|) time.
@@ -225,9 +224,9 @@ func Decode[W semiring.Weight[W]](f *fst.Vector[W], t *EncodeTable[W]) error {
 	return nil
 }
 
-// RmFinalEpsilon removes, in place, the final states that have no successful way
-// on, where ε:ε-arcs lead to them: such an arc becomes a final weight of the
-// state it leaves. The machine is then trimmed.
+// RmFinalEpsilon removes, in place, the final states that have no successful way on, where ε:ε-arcs
+// lead to them. Such an arc becomes a final weight of the state it leaves. The machine is then
+// trimmed.
 func RmFinalEpsilon[W semiring.Weight[W]](f *fst.Vector[W]) {
 	n := f.NumStates()
 	p, changed := f.KnownProperties(), false

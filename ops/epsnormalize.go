@@ -16,14 +16,14 @@ import (
 // side come after the labels of that side: all ε come last. There are no arcs with ε on both sides
 // but for those that spell out what is left of an output string.
 //
-// No cycle may have more labels on the other side than on this, for then there are ever more
-// left to come: that is an UnboundedOutputError with the cycle, around
-// ErrUnboundedDelay, or ErrNotClosed where there is none on this side. It is met before the work
-// that would not end, if and only if it would not; epsnormalizeend.go has the proof.
+// No cycle may have more labels on the other side than on this, for then there are ever more left
+// to come. That is an UnboundedOutputError with the cycle, around ErrUnboundedDelay, or
+// ErrNotClosed where there is none on this side. It is met before the work that would not end, if
+// and only if it would not; epsnormalizeend.go has the proof.
 //
 // The outputs become part of the weights, ε-arcs are removed, and the outputs spelled out again;
 // states and arcs are OpenFst's. Cost: that of RmEpsilon, and O(states + arcs) of the result, times
-// the length of the strings, which are held each by itself: n²/2 labels on a chain of n arcs with ε
+// the length of the strings. Each string is held by itself: n²/2 labels on a chain of n arcs with ε
 // on the side and an output. Limits.Bytes counts them.
 //
 // After M. Mohri, "Generic epsilon-removal and input epsilon-normalization
@@ -136,7 +136,7 @@ func factorGallicUnion[W semiring.Component[W]](g semiring.GallicUnion[W]) []Fac
 }
 
 // ErrUnboundedDelay reports a cycle with more labels on one side than on the other, which would
-// have ever more of them to come: the reason of an UnboundedOutputError and of a DelayError.
+// have ever more of them to come. It is the reason of an UnboundedOutputError and of a DelayError.
 var ErrUnboundedDelay = errors.New("a cycle puts out more labels than it reads")
 
 // UnboundedOutputError is the evidence that EpsNormalize does not end: a path from the start to a

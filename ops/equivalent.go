@@ -33,10 +33,10 @@ func (d *Distinction) String() string {
 // compares them exactly. What a and b are not is a StateError or an error around
 // ErrNotDeterministic; symbol tables that disagree are one around ErrSymbols.
 //
-// Pushed weights are the same for the same function only where quotients are unique: a weight other
-// than 0̄ that does not cancel (see semiring.Cancellative), as over MinMax all do but 1̄, is an
-// error around ErrCapability. So are weights without the method Cancels, of which that is not
-// known.
+// Pushed weights are the same for the same function only where quotients are unique. A weight other
+// than 0̄ that does not cancel (see semiring.Cancellative) is an error around ErrCapability. Over
+// MinMax that is every weight but 1̄. So are weights without the method Cancels, of which that is
+// not known.
 //
 // Sets of states that must be equivalent, if the start states are, are joined
 // until none is left to join or one has final and other states. Cost: almost
@@ -197,9 +197,9 @@ func (u *unionFind) union(x, y int32) bool {
 
 // Distinguish returns nil when a and b are equivalent. Otherwise it returns a string whose weights
 // in a and b differ by more than delta. It searches the pairs of states that one string reaches,
-// breadth first: where one of them is final and the other not, where the weights differ, or by
-// going on from a pair that two strings reach with different quotients of weights. The search gives
-// up after four million pairs, with Unknown set.
+// breadth first. It stops where one of them is final and the other not, or where the weights
+// differ. It also goes on from a pair that two strings reach with different quotients of weights.
+// The search gives up after four million pairs, with Unknown set.
 func Distinguish[W minimizable[W]](a, b fst.Expanded[W], delta float64) (*Distinction, error) {
 	same, err := Equivalent(a, b, delta)
 	if same || err != nil {

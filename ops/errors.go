@@ -91,7 +91,7 @@ func compatibleSymbols(op, nameX, nameY string, x, y *fst.SymbolTable) error {
 }
 
 // CompatibleSymbols returns an error of op that wraps ErrSymbols unless the input tables of a and b
-// agree, and the output tables too: what an operation that puts two machines side by side asks for.
+// agree, and the output tables too. An operation that puts two machines side by side asks for that.
 // A missing table agrees with any; the names of tables and the order of symbols do not matter.
 func CompatibleSymbols(op string, a, b any) error {
 	if err := compatibleSymbols(op, "input symbols of the first machine", "input symbols of the second",

@@ -13,25 +13,24 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// ErrAmbiguousArcs reports machines that may or may not be isomorphic: some state
-// has arcs that agree in labels and weight, and the one pairing of them that was
-// tried does not lead to an isomorphism.
+// ErrAmbiguousArcs reports machines that may or may not be isomorphic. Some state has arcs that
+// agree in labels and weight, and the one pairing of them that was tried does not lead to an
+// isomorphism.
 var ErrAmbiguousArcs = errors.New("cannot decide: a state has several arcs with the same labels and weight")
 
 // Isomorphic reports whether a and b are equal up to state numbers and the order of arcs. It looks
 // at what the start states reach, and compares weights with a tolerance of delta.
 //
-// Arcs are paired in order of labels, then weights, then next states. This
-// decides the question for machines that are deterministic when labels and
-// weight together are taken for the label. For others true is right, but one
-// pairing alone is tried, since to try all is as hard as graph isomorphism: where
-// it fails after a choice was made, the error wraps ErrAmbiguousArcs, and where it
+// Arcs are paired in order of labels, then weights, then next states. This decides the question for
+// machines that are deterministic when labels and weight together are taken for the label. For
+// others true is right, but only one pairing is tried, since to try all is as hard as graph
+// isomorphism. Where it fails after a choice was made, the error wraps ErrAmbiguousArcs. Where it
 // fails at the first of the arcs that leave a choice, false may be wrong.
 //
-// So does fstisomorphic, with the same choices, the same errors and the same false
-// negatives. But it takes two states of a for one of b: arcs to two states that
-// nothing tells apart pass there for two arcs to one of them. Here they do not: if all arcs
-// agree when two states of a are one of b, a reaches more states than b.
+// So does fstisomorphic, with the same choices, the same errors and the same false negatives. But
+// it takes two states of a for one of b. Arcs to two states that nothing tells apart pass there for
+// two arcs to one of them. Here they do not: if all arcs agree when two states of a are one of b, a
+// reaches more states than b.
 //
 // O(|Q| + |E| log D) time.
 func Isomorphic[W semiring.Approx[W]](a, b fst.Expanded[W], delta float64) (bool, error) {

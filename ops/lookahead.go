@@ -12,12 +12,12 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// LabelLookAhead returns f with what composition needs to look ahead: for each state the labels on
-// the given side that it reaches by arcs with ε there, and whether it so reaches a final state. For
-// that the labels of that side are numbered anew, from 1 in the order in which a depth-first search
-// comes to them, so that the sets are few intervals. Arcs are sorted by them, and the side's symbol
-// table goes. A machine that is composed with the result must be relabeled by the pairs, which also
-// lead labels that f does not have, but which are among the new numbers, to one that nothing has.
+// LabelLookAhead returns f with what composition needs to look ahead. For each state these are the
+// labels on the given side that it reaches by arcs with ε there, and whether it so reaches a final
+// state. The labels of that side are numbered anew, from 1 in the order of a depth-first search, so
+// that the sets are few intervals. Arcs are sorted by them, and the side's symbol table goes. A
+// machine that is composed with the result must be relabeled by the pairs. They also lead labels
+// that f lacks, and that are among the new numbers, to one that nothing has.
 //
 // Write stores the result as ilabel_lookahead or olabel_lookahead. The numbers are those
 // of OpenFst.
@@ -25,8 +25,8 @@ import (
 // What is over lim is known before anything is made, but for the bytes of the intervals. Those of f
 // count twice, for the copy that is relabeled is there beside the result.
 //
-// Cost: O(|Q| + |E| + I log I) for I intervals, which are |Q| times the number of labels at
-// worst, and a few where f is a tree or deterministic.
+// Cost: O(|Q| + |E| + I log I) for I intervals. These are |Q| times the number of labels at worst,
+// and a few where f is a tree or deterministic.
 //
 // After C. Allauzen, M. Riley and J. Schalkwyk, "A generalized composition algorithm for
 // weighted finite-state transducers", Interspeech 2009.
@@ -306,12 +306,12 @@ type LookAhead struct {
 	// pushed depends on the pair of states alone.
 	PushWeights bool
 
-	// PushLabels puts out the other machine's label where the machine that looks ahead can come
-	// to one of its arcs only, on the way there and not at its end, and goes on behind that
-	// arc: a determinization of what is put out, as far as it can be had on the fly. The filter
-	// is then SequenceFilter or AltSequenceFilter, as the machine that looks asks for. With
-	// PushWeights this is how OpenFst composes with files of its look-ahead types, which
-	// Compose does of itself when it is given one and no other filter or matcher.
+	// PushLabels puts out the other machine's label early where the machine that looks ahead can
+	// come to one of its arcs only. It then goes on behind that arc. That determinizes what is put
+	// out, as far as it can be had on the fly. The filter is then SequenceFilter or
+	// AltSequenceFilter, as the machine that looks asks for. With PushWeights this is how OpenFst
+	// composes with files of its look-ahead types. Compose does so by itself when it is given one
+	// and no other filter or matcher.
 	PushLabels bool
 }
 

@@ -404,8 +404,8 @@ type pushMove[W any] struct {
 	waits bool
 }
 
-// Expand makes the arcs of q in OpenFst's order: of the arcs of one machine in turn, before which
-// it waits, those of the other that match.
+// Expand makes the arcs of q in OpenFst's order. First one machine waits, and then for each of its
+// arcs come those of the other that match.
 func (c *pushComposer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (final W, arcs []fst.Arc[W], err error) {
 	key := c.table.Key(q)
 	s1, s2, fs := run.Untriple(key.pair)

@@ -129,9 +129,9 @@ func RmWeight[W semiring.Weight[W]](f *fst.Vector[W]) {
 	})
 }
 
-// SuperFinal adds a state, the last, and makes it the only final one: each state
-// that was final gets an arc to it, its last, with the given label on both sides
-// and the final weight. A machine without a start state stays as it is.
+// SuperFinal adds a state, the last, and makes it the only final one. Each state that was final
+// gets an arc to it, its last, with the given label on both sides and the final weight. A machine
+// without a start state stays as it is.
 func SuperFinal[W semiring.Weight[W]](f *fst.Vector[W], label fst.Label) {
 	if f.Start() == fst.NoState {
 		return
@@ -289,13 +289,12 @@ func mergeArcs[W semiring.Weight[W]](f *fst.Vector[W], merge func(kept, e *fst.A
 	f.SetProperties(p|factsOf(f), fst.AllProperties)
 }
 
-// Convert returns f over the semiring V: ops.Convert[semiring.Log64](f). Tropical
-// and log weights are negative logarithms of probabilities and keep their value;
-// to and from probabilities it is x = -log p. Between float32 and float64 the
-// number is rounded. Other pairs of semirings give an error, and so does a weight that
-// V has no number for, or only 0̄, which would take its paths away (a *StateError). But a
-// probability below the least float64 is 0: underflow is what probabilities do. MapInto takes
-// any function.
+// Convert returns f over the semiring V: ops.Convert[semiring.Log64](f). Tropical and log weights
+// are negative logarithms of probabilities and keep their value; to and from probabilities it is x
+// = -log p. Between float32 and float64 the number is rounded. Other pairs of semirings give an
+// error. So does a weight that V has no number for, or only 0̄, which would take its paths away (a
+// *StateError). But a probability below the least float64 is 0: underflow is what probabilities do.
+// MapInto takes any function.
 func Convert[V semiring.Weight[V], W semiring.Weight[W]](f fst.Expanded[W]) (*fst.Vector[V], error) {
 	g, err := Converter[V, W]()
 	if err != nil {

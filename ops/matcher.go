@@ -11,9 +11,9 @@ import (
 )
 
 // Matcher gives labels of one machine a meaning of their own in composition, on the side on which
-// it is matched: the output side of the first machine, the input side of the second. The machine
-// must be sorted on that side, and is the one that is searched where a state has such a label. The
-// other machine must not have the label there, which would be a StateError.
+// it is matched. That is the output side of the first machine, and the input side of the second.
+// The machine must be sorted on that side, and is the one that is searched where a state has such a
+// label. The other machine must not have the label there, which would be a StateError.
 //
 // The matchers are those of C. Allauzen, M. Riley, J. Schalkwyk, W. Skut and M. Mohri, "OpenFst: a
 // general and efficient weighted finite-state transducer library", CIAA 2007, with the semantics
@@ -25,9 +25,9 @@ type Matcher struct {
 	// in the place of ε-arcs, and none of those.
 	Label fst.Label
 
-	// NoLoop has phi arcs that are loops followed like others, and so be an error. Otherwise
-	// such a loop matches any label that nothing else matched, and puts it in the place of phi,
-	// as rho does: automata of Aho and Corasick have it at their start.
+	// NoLoop has phi arcs that are loops followed like others, and so be an error. Otherwise such a
+	// loop matches any label that nothing else matched, and puts it in the place of phi, as rho
+	// does. Automata of Aho and Corasick have it at their start.
 	NoLoop bool
 
 	// Rewrite says whether what rho, sigma or a loop of phi matched takes the label's place on both
@@ -42,10 +42,9 @@ type Matcher struct {
 type MatcherKind uint8
 
 const (
-	// MatchPhi is failure: when no arc of a state has the wanted label, which is not ε,
-	// matching follows the phi arc with its weight and looks for the label at the next state. A
-	// state that is not final takes the final weight from there likewise. There may be one such
-	// arc a state.
+	// MatchPhi is failure. When no arc of a state has the wanted label, which is not ε, matching
+	// follows the phi arc with its weight and looks for the label at the next state. A state that
+	// is not final takes the final weight from there likewise. There may be one such arc a state.
 	MatchPhi MatcherKind = iota + 1
 	// MatchRho is the rest: the arcs with rho match where no other arc of the state does.
 	MatchRho

@@ -23,8 +23,8 @@ var ErrAcceptor = errors.New("the machine is an acceptor")
 type MinimizeOptions struct {
 	// Delta is how close counts as settled when weights are pushed, and what pushed weights are
 	// rounded to before they are compared. Zero is ShortestDelta, or FactorDelta where weights are
-	// multiplied as numbers (semiring.Proportional), since weights that are equal in truth differ
-	// by rounding once they are pushed. Negative compares them exactly.
+	// multiplied as numbers (semiring.Proportional). Weights that are equal in truth differ by
+	// rounding once they are pushed. Negative compares them exactly.
 	Delta float64
 
 	Truncation // of the sums that weights are pushed by
@@ -34,9 +34,9 @@ type MinimizeOptions struct {
 	// merging (bisimilar ones), which need not be all equivalent ones.
 	AllowNondet bool
 
-	// ArcOrder keeps apart, in machines with cycles, states whose arcs have the
-	// same labels in another order, as OpenFst does: with unsorted arcs its
-	// machines are not minimal. It makes no difference where arcs are sorted.
+	// ArcOrder keeps apart, in machines with cycles, states whose arcs have the same labels in
+	// another order, as OpenFst does. With unsorted arcs its machines are not minimal. It makes no
+	// difference where arcs are sorted.
 	ArcOrder bool
 
 	Limits
@@ -66,7 +66,7 @@ func minimizeDelta[W semiring.Weight[W]](o *MinimizeOptions) float64 {
 // as in OpenFst, and so are the numbers.
 //
 // Cost: O(states + arcs) when acyclic and deterministic, O(arcs · log states) otherwise, and that
-// of Push, with Labels for a transducer: its strings can take the square of a chain's length.
+// of Push, with Labels for a transducer. Its strings can take the square of a chain's length.
 //
 // After M. Mohri, "Minimization algorithms for sequential transducers", Theoretical Computer
 // Science 234:177-201, 2000; the partitions after D. Revuz (1992) and J. Hopcroft (1971), and R.
@@ -92,12 +92,11 @@ func Minimize[W semiring.Component[W]](f fst.Expanded[W], opts *MinimizeOptions)
 	return out, nil
 }
 
-// MinimizeFactored is Minimize that keeps output strings whole: the output labels
-// of the first machine are numbers of strings, which the second, from those
-// numbers to strings, spells out. Their composition is the minimal transducer.
-// The second has one state that is start and end and a loop through new states
-// for each string, numbered from 1 in the order in which they are met. If f has
-// output symbols, the strings are named by theirs, joined by "_".
+// MinimizeFactored is Minimize that keeps output strings whole. The output labels of the first
+// machine are numbers of strings. The second machine, from those numbers to strings, spells them
+// out. Their composition is the minimal transducer. The second has one state that is start and end.
+// It has a loop through new states for each string, numbered from 1 in the order in which they are
+// met. If f has output symbols, the strings are named by theirs, joined by "_".
 func MinimizeFactored[W semiring.Component[W]](f fst.Expanded[W], opts *MinimizeOptions) (main, strings *fst.Vector[W], err error) {
 	var o MinimizeOptions
 	if opts != nil {

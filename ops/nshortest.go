@@ -27,9 +27,9 @@ type nBestInput[W any] struct {
 	endless  int64        // states never looked at before, between one complete path and the next, at which to give up; zero: there are only so many
 }
 
-// ErrEndless reports a search for distinct strings that found no next one: on a
-// machine with cycles of weight 1̄ that cannot be determinized, there can be ever
-// new sets of states at the same distance.
+// ErrEndless reports a search for distinct strings that found no next one. On a machine with cycles
+// of weight 1̄ that cannot be determinized, there can be ever new sets of states at the same
+// distance.
 var ErrEndless = errors.New("the search for distinct strings does not come to an end: there are ever new sets of states at one distance (ask for fewer, or make the machine determinizable)")
 
 // partial is a path from some state of the machine to its end: 24 bytes and a
@@ -256,17 +256,16 @@ func (h *pathHeap[W]) worse(x, y int32) bool {
 	return h.less(py.key, px.key)
 }
 
-// ShortestPathUnique is ShortestPath for distinct strings: of all paths of the
-// acceptor f with one string only a best one counts, so that the result has the
-// opts.N best strings, each with its best weight. ε counts as a symbol of the
-// string: remove it first (RmEpsilon) where it should not.
+// ShortestPathUnique is ShortestPath for distinct strings. Of all paths of the acceptor f with one
+// string only a best one counts. So the result has the opts.N best strings, each with its best
+// weight. ε counts as a symbol of the string: remove it first (RmEpsilon) where it should not.
 //
 // The reversed machine is determinized as far as the search goes, with distances carried along, so
 // f need not be determinizable. Residual weights are rounded to multiples of Delta, as OpenFst
 // does, where the weights can be; a negative Delta compares them exactly. On a machine with cycles
-// of weight 1̄ that cannot be determinized there may be ever new subsets at one distance, and
-// OpenFst does not come back. Here it is ErrEndless after MaxVisits of them without a path. For N =
-// 1 it is ShortestPath. A transducer is ErrNotAcceptor.
+// of weight 1̄ that cannot be determinized there may be ever new subsets at one distance. OpenFst
+// does not come back then. Here it is ErrEndless after MaxVisits of them without a path. For N = 1
+// it is ShortestPath. A transducer is ErrNotAcceptor.
 //
 // After M. Mohri and M. Riley, "An efficient algorithm for the n-best-strings
 // problem", ICSLP 2002.

@@ -21,10 +21,9 @@ func (s Side) String() string {
 	return "input"
 }
 
-// Project makes f, in place, the acceptor of its input strings or of its output
-// strings: the label on the given side is copied to the other, and so is the
-// symbol table. The weight of a string is the sum over all that it was related
-// to. O(|Q| + |E|) time, no space.
+// Project makes f, in place, the acceptor of its input strings or of its output strings. The label
+// on the given side is copied to the other, and so is the symbol table. The weight of a string is
+// the sum over all that it was related to. O(|Q| + |E|) time, no space.
 func Project[W semiring.Weight[W]](f *fst.Vector[W], side Side) {
 	p := f.KnownProperties()
 	for q := range f.NumStates() {

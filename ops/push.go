@@ -37,24 +37,23 @@ type divisible[W any] interface {
 	semiring.Approx[W]
 }
 
-// Push returns f with weights, output labels or both moved along its paths, as
-// far as they are common to what follows: the weight, and output, of each
-// accepting path stay as they are. Pushed to the start, weights leaving a state,
-// its final weight included, sum to 1̄ at all states but the start, and no output
-// label that all paths from a state share is put out after it. Pushed to the
-// final states the same holds of the reversed machine.
+// Push returns f with weights, output labels or both moved along its paths, as far as they are
+// common to what follows. The weight and the output of each accepting path stay as they are. Pushed
+// to the start, the weights that leave a state, its final weight included, sum to 1̄ at all states
+// but the start. No output label that all paths from a state share is put out after it. Pushed to
+// the final states the same holds of the reversed machine.
 //
-// Where the whole has a weight or a common output and the start lies on a cycle,
-// a new start state is added, the last one, with an ε-arc that carries them.
-// Output strings longer than a label become chains of arcs with input ε, and
-// what is left at a final state an arc to a new final state.
+// Where the whole has a weight or a common output and the start lies on a cycle, a new start state
+// is added. It is the last one, with an ε-arc that carries them. Output strings longer than a label
+// become chains of arcs with input ε. What is left at a final state becomes an arc to a new final
+// state.
 //
 // States from which no final state is reached (or, to the final states, that
 // are not reached) keep their weights. Weights must be k-closed for f, as
 // ShortestDistance has it, and its errors come back.
 //
 // Cost: one shortest distance, and O(states + arcs). With Labels, distances are strings, each held
-// by itself: what all paths from a state put out at least, which on a chain of n labels is n²/2
+// by itself: what all paths from a state put out at least. On a chain of n labels that is n²/2
 // labels in all, in time and in memory. Limits.Bytes counts them.
 //
 // After M. Mohri, "Weighted automata algorithms", in Handbook of Weighted

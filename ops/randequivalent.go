@@ -33,7 +33,7 @@ func (d *PairDistinction) String() string {
 }
 
 // RandEquivalent compares two transducers on the strings of random paths. Each path is drawn from
-// one of the two at random, or from the other where one has no path: it returns the first pair of
+// one of the two at random, or from the other where one has no path. It returns the first pair of
 // strings that they weigh differently, nil if none was met. nil is therefore no proof that they are
 // equivalent. Any machines will do, deterministic or not, with ε or not; the symbol tables must
 // agree.

@@ -29,7 +29,7 @@ func UnionLazy[W semiring.Weight[W]](cache *fst.LazyOptions, fs ...fst.Fst[W]) (
 }
 
 // ConcatLazy returns the concatenation of machines, one or more, to be computed where it is looked
-// at: a final state of one has an ε-arc to the start of the next, and is not final but in the last.
+// at. A final state of one has an ε-arc to the start of the next, and is final only in the last.
 // For the rest see UnionLazy.
 func ConcatLazy[W semiring.Weight[W]](cache *fst.LazyOptions, fs ...fst.Fst[W]) (*fst.Lazy[W], error) {
 	if len(fs) == 0 {

@@ -11,9 +11,9 @@ import (
 // ErrNoTarget reports a label of a machine that has no label to become.
 var ErrNoTarget = errors.New("the label has no counterpart in the target symbols")
 
-// Relabel changes labels of f in place: input labels by the pairs of in, from From to To, and
-// output labels by the pairs of out. Labels that are in no pair stay. Of two pairs for one label
-// the first counts. A pair to NoLabel says that the label must not occur: an arc with it is a
+// Relabel changes labels of f in place. Input labels change by the pairs of in, from From to To,
+// and output labels by the pairs of out. Labels that are in no pair stay. Of two pairs for one
+// label the first counts. A pair to NoLabel says that the label must not occur. An arc with it is a
 // StateError around ErrNoTarget, and f is then as it was. Symbol tables are not touched (see
 // SymbolTable.PairsTo for pairs that lead from one to another). O(|Q| + |E|) time.
 func Relabel[W semiring.Weight[W]](f *fst.Vector[W], in, out []fst.LabelPair) error {

@@ -11,17 +11,15 @@ import (
 
 // ReverseOptions adjusts Reverse; nil is the same as the zero value.
 type ReverseOptions struct {
-	// NoSuperInitial leaves out the new start state where it can: f has one
-	// final state, and its weight is 1̄ or it lies on no cycle. States then keep
-	// their numbers, and the final weight goes onto the reversed arcs that leave
-	// the state.
+	// NoSuperInitial leaves out the new start state where f has one final state, and its weight is
+	// 1̄ or it lies on no cycle. States then keep their numbers, and the final weight goes onto the
+	// reversed arcs that leave the state.
 	NoSuperInitial bool
 	Limits
 }
 
-// Reverse returns the machine of the reversed strings: fᴿ(x₁…xₘ, y₁…yₙ) is
-// f(xₘ…x₁, yₙ…y₁) with the weights' Reverse, so that over a semiring whose ⊗ does
-// not commute the result is over the reversed one.
+// Reverse returns the machine of the reversed strings: fᴿ(x₁…xₘ, y₁…yₙ) is f(xₘ…x₁, yₙ…y₁) with the
+// weights' Reverse. Over a semiring whose ⊗ does not commute the result is over the reversed one.
 //
 // State q becomes q+1, and the new start 0 has an ε-arc to each old final state,
 // with its final weight; but see ReverseOptions. The old start is the only final

@@ -32,11 +32,10 @@ type RmEpsilonOptions struct {
 	Limits
 }
 
-// RmEpsilon removes, in place, the arcs with ε on both sides, and keeps the
-// relation of f: each state gets the arcs and the final weight of all states that
-// it reaches by ε, times the sum of the ways there. Arcs of one state that
-// agree in labels and next state are summed. The result is trimmed unless
-// KeepDead is set.
+// RmEpsilon removes, in place, the arcs with ε on both sides, and keeps the relation of f. Each
+// state gets the arcs and the final weight of all states that it reaches by ε, times the sum of the
+// ways there. Arcs of one state that agree in labels and next state are summed. The result is
+// trimmed unless KeepDead is set.
 //
 // States keep their numbers but for the trimming. The arcs of a state come in
 // the reverse of the order in which they are found, which is OpenFst's.

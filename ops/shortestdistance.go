@@ -46,8 +46,9 @@ type ShortestDistanceOptions struct {
 	// are equal. It asks for the path property.
 	FirstPath bool
 	// MaxVisits bounds how often states are relaxed in all before the answer is ErrNotClosed. Zero
-	// is a million and a thousand for each state, with Truncate 32 million more, and no bound where
-	// relaxation is known to end: on an acyclic machine, and over weights with the path property.
+	// is a million and a thousand for each state, with Truncate 32 million more. It is no bound
+	// where relaxation is known to end: on an acyclic machine, and over weights with the path
+	// property.
 	MaxVisits int64
 	// Touched, if not nil, receives one more than the highest state that a
 	// relaxation came to: what OpenFst's vector of distances would be long.
@@ -85,15 +86,15 @@ func (o *ShortestDistanceOptions) maxVisits(states int) int64 {
 // opts.Sources) to q. In reverse the paths lead from q to a final state and include its final
 // weight; d[q] is 0̄ where there are none.
 //
-// The weights must be k-closed for f: every acyclic f qualifies. Over the tropical semirings every
-// f in which no cycle has a negative weight; over Log and Probability every f whose cycles sum to
-// less than one, where the sum is reached in the limit. Otherwise the error is ErrNotClosed, in a
-// CycleError: over weights with the path property with a cycle that improves for ever, found in
-// time O(states·arcs) with the first-in-first-out queue that QueueAuto takes for such components;
-// over others with the shortest cycle through a state of a component whose sums diverge. Where
-// MaxVisits is given and reached first, it is a StateError. Distances that are no members of the
-// semiring are ErrNotMember in a StateError, with an ArcError inside if a weight of the machine is
-// none.
+// The weights must be k-closed for f. Every acyclic f qualifies. So does, over the tropical
+// semirings, every f in which no cycle has a negative weight. Over Log and Probability every f does
+// whose cycles sum to less than one; the sum is reached in the limit. Otherwise the error is
+// ErrNotClosed, in a CycleError. Over weights with the path property it has a cycle that improves
+// for ever, found in time O(states·arcs) with the queue that QueueAuto takes for such components,
+// first in first out. Over others it has the shortest cycle through a state of a component whose
+// sums diverge. Where MaxVisits is given and reached first, it is a StateError. Distances that are
+// no members of the semiring are ErrNotMember in a StateError, with an ArcError inside if a weight
+// of the machine is none.
 //
 // Which algorithm runs:
 //   - weights with the path property, and any others with Truncate:
@@ -111,9 +112,9 @@ func (o *ShortestDistanceOptions) maxVisits(states int) int64 {
 //
 // Cost: O(states + arcs) when acyclic, O(arcs + states·log states) when no arc is better than 1̄
 // (nearest first), O(states·arcs) otherwise over the tropical semirings. Elimination costs n³/3 in
-// a component of n states. Memory: a distance and at most 24 bytes a state. In components of more
-// than 64 states over weights without the path property also up to 24 bytes an arc; in reverse over
-// weights with the path property a copy of the arcs.
+// a component of n states. Memory: a distance and at most 24 bytes a state. Components of more than
+// 64 states over weights without the path property take up to 24 bytes an arc more. In reverse,
+// weights with the path property take a copy of the arcs.
 //
 // The relaxation is Gen-Single-Source of M. Mohri, "Semiring frameworks and
 // algorithms for shortest-distance problems", J. Automata, Languages and

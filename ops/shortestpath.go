@@ -23,8 +23,8 @@ type PathWeight[W any] interface {
 type ShortestPathOptions[W any] struct {
 	N     int   // how many paths; zero is one, negative none
 	Queue Queue // zero is QueueAuto; decides which of equally good paths is found when N is 1
-	// Delta is, for N > 1, the least change of a distance that is passed on, and what makes two
-	// weights equal when complete paths are compared with beginnings of paths. Zero and below is
+	// Delta is, for N > 1, the least change of a distance that is passed on. Weights that are so
+	// near are equal when complete paths are compared with beginnings of paths. Zero and below is
 	// none.
 	Delta float64
 	// FirstPath ends the search for one path when no state left in the queue can
@@ -49,15 +49,14 @@ func (o *ShortestPathOptions[W]) distances() *ShortestDistanceOptions {
 	return &ShortestDistanceOptions{Queue: o.Queue, Delta: o.Delta, MaxVisits: o.MaxVisits, Limits: Limits{Ctx: o.Ctx}}
 }
 
-// ShortestPath returns a machine with the opts.N best successful paths of f by
-// the natural order of the weights: fewer when f has fewer, the empty machine
-// when it has none. Paths are counted as sequences of arcs, not of labels; see
-// ShortestPathUnique for distinct strings.
+// ShortestPath returns a machine with the opts.N best successful paths of f by the natural order of
+// the weights. It has fewer when f has fewer, and is empty when f has none. Paths are counted as
+// sequences of arcs, not of labels; see ShortestPathUnique for distinct strings.
 //
-// For one path, the result is a chain that is numbered from its end: state 0 is
-// final, and the start has the highest number. For N > 1, state 0 is the start
-// with an ε-arc to each path, best first, and the paths share their ends: without
-// the start they are a tree that leads to the one final state 1.
+// For one path, the result is a chain that is numbered from its end: state 0 is final, and the
+// start has the highest number. For N > 1, state 0 is the start with an ε-arc to each path, best
+// first. The paths share their ends: without the start they are a tree that leads to the one final
+// state 1.
 //
 // Cycles must not be better than 1̄: else the error is ErrNotClosed, in a
 // CycleError with the cycle. For N > 1, ⊗ must distribute on both sides.
@@ -302,15 +301,14 @@ func searchFloats[T interface {
 	return end, nil
 }
 
-// ShortestPathLazy returns one best successful path of a machine that is computed
-// on demand, as ShortestPath numbers it, and asks for no more states than the
-// search comes to: those at least as good as the best path.
+// ShortestPathLazy returns one best successful path of a machine that is computed on demand, as
+// ShortestPath numbers it. It asks for no more states than the search comes to, those at least as
+// good as the best path.
 //
-// No weight may be better than 1̄ (a negative cost over Tropical): an arc or a final
-// weight that is ends the search with ErrNotClosed. A machine with infinitely many
-// states and no successful path keeps the search going until lim ends it: its Bytes are
-// those of the search, besides the machine's own, and of the result, of which alone States
-// and Arcs are counted.
+// No weight may be better than 1̄ (a negative cost over Tropical): an arc or a final weight that is
+// ends the search with ErrNotClosed. A machine with infinitely many states and no successful path
+// keeps the search going until lim ends it. Bytes are those of the search, besides the machine's
+// own, and of the result. States and Arcs are those of the result alone.
 //
 // Cost: O((states + arcs) log arcs) of the part that was looked at.
 //

@@ -11,11 +11,11 @@ import (
 )
 
 // Synchronize returns a transducer with the relation of f whose paths read and write in step as
-// long as both sides have labels: an arc has labels on both sides, or on neither, but for the end
-// of the path, where the longer string goes on alone.
+// long as both sides have labels. An arc has labels on both sides, or on neither. Only at the end
+// of the path the longer string goes on alone.
 //
-// The delay between input and output must be bounded along the paths of f: round each cycle as many
-// input labels as output labels are read. Otherwise the error is a DelayError with a cycle that
+// The delay between input and output must be bounded along the paths of f. So each cycle must have
+// as many input labels as output labels. Otherwise the error is a DelayError with a cycle that
 // shows it, before the work begins.
 //
 // States are a state of f with the labels that one side is ahead by, numbered as they are first
@@ -139,8 +139,8 @@ func (s *synchronizer[W]) Retain(live []fst.StateID) {
 }
 
 // DelayError is the evidence that the delay between input and output of a transducer has no bound,
-// so that Synchronize does not end: a path from the start to a cycle, and once round it, where one
-// side has more labels than the other. errors.Is finds ErrUnboundedDelay.
+// so that Synchronize does not end. It is a path from the start to a cycle, and once round it,
+// where one side has more labels than the other. errors.Is finds ErrUnboundedDelay.
 type DelayError struct {
 	Op              string
 	Path            Path
@@ -169,14 +169,14 @@ func (e *DelayError) Error() string {
 
 func (e *DelayError) Unwrap() error { return ErrUnboundedDelay }
 
-// BoundedDelay tests whether there is a bound on how many labels one side of f can be ahead of the
-// other, along paths from the start, whether they lead to a final state or not: whether Synchronize
-// ends. It returns nil when that is so, and otherwise a way to a cycle with more labels on one
-// side, on accepting paths if there is one, of the fewest arcs that way and cycle together can
-// have, or of few where to be certain of that would take long.
+// BoundedDelay tests whether Synchronize ends. That is, whether there is a bound on how many labels
+// one side of f can be ahead of the other, along all paths from the start. It returns nil when that
+// is so, and otherwise a way to a cycle with more labels on one side, on accepting paths if there
+// is one. Way and cycle have the fewest arcs together, or few where to be certain of that would
+// take long.
 //
-// The delay is bounded exactly when each cycle has as many labels on either side: what a path
-// without cycles adds is bounded, and round a cycle that has not it grows for ever. All cycles of a
+// The delay is bounded exactly when each cycle has as many labels on either side. What a path
+// without cycles adds is bounded. Round any other cycle the delay grows for ever. All cycles of a
 // strongly connected component are balanced exactly when its states have delays that each arc
 // changes by the difference of its labels.
 //

@@ -23,9 +23,8 @@ type ArcRef struct {
 	Arc   int
 }
 
-// CycleError carries a cycle as the evidence why an operation stopped: the arcs
-// of Cycle in order, each leading to the state of the next and the last to that
-// of the first.
+// CycleError carries a cycle as the evidence why an operation stopped. The arcs of Cycle are in
+// order, each leading to the state of the next and the last to that of the first.
 type CycleError struct {
 	Op    string
 	Cycle []ArcRef

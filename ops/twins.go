@@ -62,7 +62,7 @@ type TwinsOptions struct {
 // Cost: O(|Q|² + |E|²) for acceptors, on the reached pairs; parallel arcs with one input label
 // count once. A transducer is searched again for each difference of outputs with which a component
 // of pairs is entered. Finding the shortest breach takes O(P·(P + A)) at worst, for P pairs and A
-// of their arcs, and mostly little: no path longer than the best breach so far is followed. It
+// of their arcs, and mostly little. No path longer than the best breach so far is followed. It
 // stops after a billion steps, or at a limit on bytes or time, and returns the breach that it has.
 //
 // After C. Allauzen and M. Mohri, "Efficient algorithms for testing the twins property", J.
