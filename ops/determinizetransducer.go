@@ -276,7 +276,7 @@ func (d *outputDeterminizer[W, R, A]) Retain(live []fst.StateID) {
 }
 
 // retainRests returns the rests of the given states, NoState of those that are none, and forgets
-// others when there are twice as many as the last time that it went through them: each new one then
+// others when there are twice as many as the last time that it went through them. Each new one then
 // pays for two.
 func (d *outputDeterminizer[W, R, A]) retainRests(states []outputState, live []fst.StateID) []fst.StateID {
 	rests := make([]fst.StateID, len(live))
@@ -498,7 +498,7 @@ func (a *outputResiduals[W]) keep(r outResidual[W]) outResidual[W] {
 	return r
 }
 
-// only forgets strings when there are twice as many labels as the last time that it did: what is
+// only forgets strings when there are twice as many labels as the last time that it did. What is
 // new then pays for what is moved. Strings lie in one another, and each label is moved once.
 func (a *outputResiduals[W]) only(left iter.Seq[*outResidual[W]]) {
 	if len(a.kept) <= 2*a.left+retainedLeast {

@@ -186,7 +186,7 @@ func (e *UnboundedOutputError) Unwrap() error { return e.Err }
 // string of each arc matters; of the empty set nothing comes. This is seen before it begins.
 //
 // (3) A cycle of g with gain comes from closed walks of f with more outputs than inputs, over arcs
-// that are not 0̄ and on paths from the start to a final state: some simple cycle there has a gain
+// that are not 0̄ and on paths from the start to a final state. Some simple cycle there has a gain
 // too. It is what the error shows.
 
 // endlessRemoval decides (1), for f as normalized on the input, which is inverted for the Output.

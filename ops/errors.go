@@ -146,7 +146,7 @@ func arcNotMember[W semiring.Weight[W]](op string, q fst.StateID, arc int, w W) 
 	return &StateError{Op: op, State: q, Err: &ArcError{Arc: arc, Weight: weightText(w), Err: ErrNotMember}}
 }
 
-// thresholdMember returns the error of a threshold, nil if there is none, that is no member: what
+// thresholdMember returns the error of a threshold, nil if there is none, that is no member. What
 // it leaves of a machine would be nothing, or all, as comparisons with NaN happen to be written.
 func thresholdMember[W semiring.Weight[W]](op string, threshold *W) error {
 	if threshold == nil || (*threshold).Member() {

@@ -75,7 +75,7 @@ type sortedArcs[W any] struct {
 	arcs []fst.Arc[W]
 }
 
-// ahead is how many states are looked at before they are compared: states come in the order in
+// ahead is how many states are looked at before they are compared. States come in the order in
 // which they are reached, so that their rows are seldom in the cache, and a loop that does nothing
 // else has many of them on their way at once.
 const ahead = 16

@@ -196,9 +196,9 @@ func reachIntervals(g *fst.Vector[semiring.Boolean], m *run.Meter, w *run.Stopwa
 		}
 		path = append(path, graph.Frame{Q: q})
 	}
-	// join adds what t reaches to what q does. Where there is no room, what q has is united
-	// first: so that however many arcs lead to the same labels, their sets take a few times
-	// what is left of them.
+	// join adds what t reaches to what q does. Where there is no room, what q has is united first.
+	// So however many arcs lead to the same labels, their sets take a few times what is left of
+	// them.
 	join := func(q, t fst.StateID) error {
 		s, had := sets[q], cap(sets[q])
 		if len(s)+len(sets[t]) > had {

@@ -39,11 +39,10 @@ func (l labels) sorted() fst.Properties {
 
 func (l labels) notSorted() fst.Properties { return l.sorted() << 1 }
 
-// chooseSide decides as OpenFst does: on both sides if both machines are known
-// to be sorted, else on the first that is known to be, else on the first that
-// turns out to be when looked at. What is found out is told to the machines. A
-// machine computed on demand cannot be looked at whole: it is taken for sorted
-// when nothing else is left, and each of its states is checked when it is met.
+// chooseSide decides as OpenFst does: on both sides if both machines are known to be sorted, else
+// on the first that is known to be, else on the first that turns out to be when looked at. What is
+// found out is told to the machines. A machine computed on demand cannot be looked at whole. It is
+// taken for sorted when nothing else is left, and each of its states is checked when it is met.
 func chooseSide[W semiring.Weight[W]](a, b fst.Fst[W]) (matchSide, error) {
 	sortedA, triedA := knownSorted(a, outputLabels)
 	sortedB, triedB := knownSorted(b, inputLabels)

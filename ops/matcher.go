@@ -244,8 +244,8 @@ func (s *matcherSide[W]) sortedArcs(q fst.StateID) ([]fst.Arc[W], error) {
 	return arcs, nil
 }
 
-// find appends what matches label l at state q, whose arcs are given, and which is no ε: arcs
-// with labels put in their place, and the weights of failures before.
+// find appends what matches label l at state q, whose arcs are given, and which is no ε. Arcs with
+// labels put in their place, and the weights of failures before.
 func (s *matcherSide[W]) find(q fst.StateID, arcs []fst.Arc[W], l fst.Label, dst []fst.Arc[W]) ([]fst.Arc[W], error) {
 	if s.m != nil && s.m.Kind != MatchEpsilons && l == s.m.Label {
 		return dst, s.fail(q, "label %d is %v here, and the other machine has it, too", l, s.m.Kind)

@@ -246,8 +246,8 @@ func removeEpsilons[W semiring.Approx[W]](f *fst.Vector[W], o *RmEpsilonOptions,
 	return nil
 }
 
-// finishRemoval sets the properties of f, which had p, and trims it if that has not been done:
-// where lost tells that something sums to 0̄ that was not.
+// finishRemoval sets the properties of f, which had p, and trims it if that has not been done. lost
+// tells that something sums to 0̄ that was not.
 func finishRemoval[W semiring.Weight[W]](f *fst.Vector[W], p fst.Properties, keep epsilonKeep, lost bool, o *RmEpsilonOptions) {
 	const kept = fst.Acceptor | fst.Acyclic | fst.InitialAcyclic | fst.TopSorted
 	known := p&kept | fst.NoEpsilons

@@ -27,13 +27,13 @@ const (
 //
 // A state needs the states that it has ε-arcs to, closed, unless they are of its component. In the
 // order in which states are closed these come before it, so workers take blocks of that order, and
-// one that meets a state for which it would have to wait puts it aside, for after the block: most
+// one that meets a state for which it would have to wait puts it aside, for after the block. Most
 // of these are at the end of another's block. No two wait for each other: of all states not closed,
 // the first in order needs none of the others. (Before, states were sorted into levels, of which
 // one was closed after the other; on a random machine of a million arcs the sorting took a seventh
 // of what closing did, the results were copied by one worker, and two workers took as long as one.)
 //
-// Results go to a RowSet, where they stay: nothing is copied again, f is as it was until all is
+// Results go to a RowSet, where they stay. Nothing is copied again, f is as it was until all is
 // done, and so it is after an error.
 func closeSideBySide[W semiring.Approx[W]](f *fst.Vector[W], o *RmEpsilonOptions, keep epsilonKeep) error {
 	n := f.NumStates()
@@ -169,7 +169,7 @@ func (s *closing[W]) component(i int) int {
 // stretch is a part of a component, of places lo ≤ i < hi, that is still to be closed.
 type stretch struct{ lo, hi int }
 
-// mark is the status of the states of the component, while they are to be closed: they read one
+// mark is the status of the states of the component, while they are to be closed. They read one
 // another, as they are by then, and nobody else may.
 func (r stretch) mark() uint32 { return epsilonMark + uint32(r.lo) }
 

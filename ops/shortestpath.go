@@ -65,12 +65,11 @@ func (o *ShortestPathOptions[W]) distances() *ShortestDistanceOptions {
 // ShortestDistance, of turning f round, and O(N·arcs·log) at worst for the
 // search, mostly O(N·length of paths·arcs a state·log).
 //
-// One path is found by relaxation with back pointers (Mohri 2002, see
-// ShortestDistance). N paths are found by A* over the reversed machine: partial
-// paths from the end are extended in the order of their weight times the exact
-// distance from the start, each state at most N times (M. Mohri and M. Riley,
-// "An efficient algorithm for the n-best-strings problem", ICSLP 2002). Ties are
-// broken as OpenFst does.
+// One path is found by relaxation with back pointers (Mohri 2002, see ShortestDistance). N paths
+// are found by A* over the reversed machine. Partial paths from the end are extended in the order
+// of their weight times the exact distance from the start, each state at most N times (M. Mohri and
+// M. Riley, "An efficient algorithm for the n-best-strings problem", ICSLP 2002). Ties are broken
+// as OpenFst does.
 func ShortestPath[W PathWeight[W]](f fst.Expanded[W], opts *ShortestPathOptions[W]) (*fst.Vector[W], error) {
 	var o ShortestPathOptions[W]
 	if opts != nil {
@@ -416,7 +415,7 @@ func (work *searchScratch[W]) shortestPath(f fst.Fst[W], lim Limits) (*fst.Vecto
 	return out, nil
 }
 
-// searchScratch is the work space of a search, which the next one takes over: what grew from
+// searchScratch is the work space of a search, which the next one takes over. What grew from
 // nothing for each word was a fifth of the pages that looking up words touches for the first time.
 type searchScratch[W PathWeight[W]] struct {
 	seen []searchState[W]

@@ -116,8 +116,8 @@ func (l *liveSearch[I, W]) sweep() {
 }
 
 // sweepTwo is sweep by two goroutines: one begins at the highest state and the other in the middle.
-// What the second looks at may lead to states that the first has not come to, and waits for them:
-// where it finds less than half as many live ones, since arcs lead to states near by, it leaves the
+// What the second looks at may lead to states that the first has not come to, and waits for them.
+// Where it finds less than half as many live ones, since arcs lead to states near by, it leaves the
 // rest to the first.
 func (l *liveSearch[I, W]) sweepTwo() {
 	l.prepareToWait(2)

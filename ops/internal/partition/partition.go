@@ -125,11 +125,10 @@ func (p *partition) split(made func(c int32)) {
 // machine f, whose arcs are sorted, the state that stands for all that accept the
 // same from there. Weights are not looked at.
 //
-// States are compared height by height, where the height is the length of the
-// longest way on: two are equivalent when they agree in finality and in their
-// arcs up to equivalence of the next states, which are lower. The class of the
-// last state of each height is represented by that state, any other class by its
-// first, as in OpenFst.
+// States are compared height by height, where the height is the length of the longest way on. Two
+// are equivalent when they agree in finality and in their arcs up to equivalence of the next
+// states, which are lower. The class of the last state of each height is represented by that state,
+// any other class by its first, as in OpenFst.
 //
 // Cost: O(states + arcs), hashing.
 //

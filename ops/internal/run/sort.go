@@ -121,8 +121,8 @@ func introsortPiece(keys []SortKey, depth int) {
 	}
 }
 
-// split moves a median of three to the front and parts the rest around it:
-// nothing before the returned position is greater, nothing from it on less.
+// split moves a median of three to the front and parts the rest around it. Nothing before the
+// returned position is greater, nothing from it on less.
 func split(keys []SortKey) int {
 	b, c := len(keys)/2, len(keys)-1
 	median := 1
@@ -197,9 +197,9 @@ const SharedPiece = 1 << 13
 
 // SortStates sorts the arcs of all states of f by several goroutines, which take blocks of states.
 // Who finds a state with many arcs gives pieces of it to those that have no states left, to the
-// same result: a lexicon has most of its arcs to sort at one state.
+// same result. A lexicon has most of its arcs to sort at one state.
 //
-// Nobody waits for the others between the steps of a state: each goroutine is woken once, where
+// Nobody waits for the others between the steps of a state. Each goroutine is woken once, where
 // waking took .05 to .1 ms at each of five steps. Keys are made by who finds the state, and the
 // arcs of a piece are put in place by who has sorted it.
 func SortStates[W semiring.Weight[W]](f *fst.Vector[W], key func(*fst.Arc[W]) SortKey, block, workers int) {
@@ -293,7 +293,7 @@ type sortPiece[W any] struct {
 	lo, hi, depth int
 }
 
-// sort leaves the keys as Introsort does: they are split at the same places, and no key leaves its
+// sort leaves the keys as Introsort does. They are split at the same places, and no key leaves its
 // piece in the insertion sort at the end, so that this can be done piece by piece. What is split
 // off goes to the pool.
 func (p sortPiece[W]) sort(pool *WorkPool[sortPiece[W]]) {

@@ -8,7 +8,7 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// differing is how many of the arcs of a component that alternatives returns are looked at: any two
+// differing is how many of the arcs of a component that alternatives returns are looked at. Any two
 // of them that come first have different outputs on one side and the same on the other, so that
 // there are two delays, and others are not needed.
 const differing = 2

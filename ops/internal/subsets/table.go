@@ -31,7 +31,7 @@ type Table[R any] struct {
 	Refs []Ref        // of each subset
 	Seed maphash.Seed // of the hashes
 
-	// Alone holds the subsets of one state with residual 1̄, by state, biased by one: most of what
+	// Alone holds the subsets of one state with residual 1̄, by state, biased by one. Most of what
 	// a lexicon is determinized into is found without a hash. Where the number of input states is
 	// not known beforehand, it is empty, and these are found as all others.
 	Alone []fst.StateID
