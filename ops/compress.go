@@ -36,7 +36,7 @@ type lzArc struct {
 
 func (a lzArc) key() run.SortKey { return run.LabelKey(fst.Label(a.next), a.label) }
 
-func (a lzArc) less(b lzArc) bool { return a.key().less(b.key()) }
+func (a lzArc) less(b lzArc) bool { return a.key().Less(b.key()) }
 
 // lzCode is an entry of the dictionary, 0 for none, and an arc after it, the zero value
 // for none.

@@ -3,7 +3,6 @@ package ops
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops/internal/partition"

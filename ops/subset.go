@@ -178,7 +178,7 @@ func (m *subsetMachine[W, R, A]) start() (fst.StateID, error) {
 	if v, ok := m.f.(*fst.Vector[W]); ok && v.NumStates() >= warmFrom {
 		m.ahead.f = v
 	}
-	m.next, m.head = append(m.next[:0], subsets.Element[R]{s, m.alg.one()}), s
+	m.next, m.head = append(m.next[:0], subsets.Element[R]{State: s, Residual: m.alg.one()}), s
 	return m.id(fst.NoState, fst.NoLabel), nil
 }
 
@@ -261,7 +261,7 @@ func (m *subsetMachine[W, R, A]) hash(subset []subsets.Element[R], head fst.Stat
 // keep fills the place of a new subset with m.next.
 func (m *subsetMachine[W, R, A]) keep(place []subsets.Element[R]) {
 	for i, e := range m.next {
-		place[i] = subsets.Element[R]{e.State, m.alg.keep(e.Residual)}
+		place[i] = subsets.Element[R]{State: e.State, Residual: m.alg.keep(e.Residual)}
 	}
 	if m.added != nil {
 		m.added(place)
@@ -339,7 +339,7 @@ func (m *subsetMachine[W, R, A]) expand(q fst.StateID) (R, []subsetArc[R], error
 				m.runs = append(m.runs, int32(len(m.order)))
 			}
 			last = key
-			m.order = append(m.order, subsets.Candidate{key, int32(len(m.cand))})
+			m.order = append(m.order, subsets.Candidate{Key: key, Index: int32(len(m.cand))})
 			m.cand = append(m.cand, m.alg.step(e.Residual, a))
 		}
 	}
@@ -354,7 +354,7 @@ func (m *subsetMachine[W, R, A]) expand(q fst.StateID) (R, []subsetArc[R], error
 		return final, nil, &StateError{Op: m.op, State: subset[0].State, Err: ErrNotMember}
 	}
 	if len(m.runs) > 0 {
-		m.order, m.spare = orderCandidates(m.order, m.spare, m.runs)
+		m.order, m.spare = subsets.Order(m.order, m.spare, m.runs)
 	}
 	for lo := 0; lo < len(m.order); {
 		label := m.order[lo].Label()
@@ -396,7 +396,7 @@ func (m *subsetMachine[W, R, A]) arc(q fst.StateID, label fst.Label, group []sub
 			weight = m.alg.divisor(weight, r)
 			rs = append(rs, r)
 		}
-		m.next = append(m.next, subsets.Element[R]{group[i].State(), many.plusAll(rs)})
+		m.next = append(m.next, subsets.Element[R]{State: group[i].State(), Residual: many.plusAll(rs)})
 	}
 	for i, c := range group {
 		if all {
@@ -416,7 +416,7 @@ func (m *subsetMachine[W, R, A]) arc(q fst.StateID, label fst.Label, group []sub
 			m.next[n-1].Residual = sum
 			continue
 		}
-		m.next = append(m.next, subsets.Element[R]{c.State(), r})
+		m.next = append(m.next, subsets.Element[R]{State: c.State(), Residual: r})
 	}
 	if !m.alg.member(weight) {
 		return &StateError{Op: m.op, State: m.next[0].State, Err: ErrNotMember}

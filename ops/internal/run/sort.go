@@ -18,7 +18,8 @@ type SortKey struct {
 	At    int32
 }
 
-func (k SortKey) less(l SortKey) bool {
+// Less reports whether k comes before l; keys that differ only in At are alike.
+func (k SortKey) Less(l SortKey) bool {
 	return k.Major < l.Major || k.Major == l.Major && k.Minor < l.Minor
 }
 
@@ -70,7 +71,7 @@ func sortKeys[W any](keys []SortKey, arcs []fst.Arc[W], lo, hi int, key func(*fs
 	for i := lo; i < hi; i++ {
 		k := key(&arcs[i])
 		k.At = int32(i)
-		strict = strict && (i == lo || keys[i-1].less(k))
+		strict = strict && (i == lo || keys[i-1].Less(k))
 		keys[i] = k
 	}
 	return strict
@@ -97,7 +98,7 @@ func introsortDepth(n int) int { return 2 * (bits.Len(uint(n)) - 1) }
 func insertionSort(keys []SortKey) {
 	for i := 1; i < len(keys); i++ {
 		k, j := keys[i], i
-		for j > 0 && k.less(keys[j-1]) {
+		for j > 0 && k.Less(keys[j-1]) {
 			keys[j] = keys[j-1]
 			j--
 		}
@@ -127,14 +128,14 @@ func split(keys []SortKey) int {
 	b, c := len(keys)/2, len(keys)-1
 	median := 1
 	switch {
-	case keys[1].less(keys[b]):
-		if keys[b].less(keys[c]) {
+	case keys[1].Less(keys[b]):
+		if keys[b].Less(keys[c]) {
 			median = b
-		} else if keys[1].less(keys[c]) {
+		} else if keys[1].Less(keys[c]) {
 			median = c
 		}
-	case keys[1].less(keys[c]):
-	case keys[b].less(keys[c]):
+	case keys[1].Less(keys[c]):
+	case keys[b].Less(keys[c]):
 		median = c
 	default:
 		median = b
@@ -143,11 +144,11 @@ func split(keys []SortKey) int {
 	pivot := keys[0]
 	i, j := 1, len(keys)
 	for {
-		for keys[i].less(pivot) {
+		for keys[i].Less(pivot) {
 			i++
 		}
 		j--
-		for pivot.less(keys[j]) {
+		for pivot.Less(keys[j]) {
 			j--
 		}
 		if i >= j {
@@ -175,7 +176,7 @@ func sift(keys []SortKey, i int, k SortKey) {
 	top, n := i, len(keys)
 	for 2*i+2 < n {
 		child := 2*i + 2
-		if keys[child].less(keys[child-1]) {
+		if keys[child].Less(keys[child-1]) {
 			child--
 		}
 		keys[i] = keys[child]
@@ -185,7 +186,7 @@ func sift(keys []SortKey, i int, k SortKey) {
 		keys[i] = keys[2*i+1]
 		i = 2*i + 1
 	}
-	for i > top && keys[(i-1)/2].less(k) {
+	for i > top && keys[(i-1)/2].Less(k) {
 		keys[i] = keys[(i-1)/2]
 		i = (i - 1) / 2
 	}

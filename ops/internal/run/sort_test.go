@@ -24,9 +24,9 @@ func TestIntrosortWorstCase(t *testing.T) {
 	Introsort(keys)
 	heapsort(heaped)
 	less := func(a, b SortKey) int {
-		if a.less(b) {
+		if a.Less(b) {
 			return -1
-		} else if b.less(a) {
+		} else if b.Less(a) {
 			return 1
 		}
 		return 0
