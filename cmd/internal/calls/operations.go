@@ -8,12 +8,14 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// offered is an operation as the C interface offers it. It makes a machine, or answers with a
-// number.
+// offered is an operation as the C interface offers it.
 type offered[W number[W]] struct {
 	two bool // it takes a second machine over the same weights
-	do  func(m *held[W], b fst.Expanded[W], o *operation) (machine, float64, error)
+	do  doing[W]
 }
+
+// doing makes a machine of m, and of b where two are taken, or answers with a number.
+type doing[W number[W]] func(m *held[W], b fst.Expanded[W], o *operation) (machine, float64, error)
 
 // operations is what tropica_machine_operate offers, by name: one entry each. The header of the C
 // interface lists the names, and the Python package has a function for each; a test compares.
@@ -84,9 +86,10 @@ func fromOne[W number[W]](make func(f fst.Expanded[W], o *operation) (fst.Expand
 }
 
 func fromTwo[W number[W]](make func(a, b fst.Expanded[W], o *operation) (fst.Expanded[W], error)) offered[W] {
-	return offered[W]{two: true, do: func(m *held[W], b fst.Expanded[W], o *operation) (machine, float64, error) {
+	do := func(m *held[W], b fst.Expanded[W], o *operation) (machine, float64, error) {
 		return m.made(make(m.f, b, o))
-	}}
+	}
+	return offered[W]{two: true, do: do}
 }
 
 // inPlace offers what changes a machine: a copy of the caller's.
@@ -99,13 +102,14 @@ func inPlace[W number[W]](change func(v *fst.Vector[W], o *operation) error) off
 
 // compared offers a question, of which 1 is yes.
 func compared[W number[W]](ask func(a, b fst.Expanded[W], o *operation) (bool, error)) offered[W] {
-	return offered[W]{two: true, do: func(m *held[W], b fst.Expanded[W], o *operation) (machine, float64, error) {
+	do := func(m *held[W], b fst.Expanded[W], o *operation) (machine, float64, error) {
 		yes, err := ask(m.f, b, o)
 		if yes && err == nil {
 			return nil, 1, nil
 		}
 		return nil, 0, err
-	}}
+	}
+	return offered[W]{two: true, do: do}
 }
 
 func (m *held[W]) made(f fst.Expanded[W], err error) (machine, float64, error) {
@@ -154,7 +158,8 @@ func determinize[W number[W]](f fst.Expanded[W], o *operation) (fst.Expanded[W],
 	if !ok {
 		return nil, fmt.Errorf("determinize: type %q is none of functional, nonfunctional, disambiguate", o.Type)
 	}
-	return ops.Determinize(fst.Fst[W](f), &ops.DeterminizeOptions{Delta: o.delta(), Type: kind, Limits: o.limits})
+	return ops.Determinize(fst.Fst[W](f),
+		&ops.DeterminizeOptions{Delta: o.delta(), Type: kind, Limits: o.limits})
 }
 
 // total answers with the ⊕-sum of all paths.
@@ -185,38 +190,41 @@ func convert[W number[W]](m *held[W], _ fst.Expanded[W], o *operation) (machine,
 	return nil, 0, fmt.Errorf("convert: %q is none of standard, log, log64", o.To)
 }
 
+type tropical = semiring.Tropical
+
 // ordered offers what needs an order of paths.
-func ordered[W number[W]](name string, make func(f fst.Expanded[semiring.Tropical], threshold *semiring.Tropical,
-	o *operation) (*fst.Vector[semiring.Tropical], error)) func(*held[W], fst.Expanded[W], *operation) (machine, float64, error) {
+func ordered[W number[W]](name string, make func(f fst.Expanded[tropical], threshold *tropical,
+	o *operation) (*fst.Vector[tropical], error)) doing[W] {
 	return func(m *held[W], _ fst.Expanded[W], o *operation) (machine, float64, error) {
-		f, ok := any(m.f).(fst.Expanded[semiring.Tropical])
+		f, ok := any(m.f).(fst.Expanded[tropical])
 		if !ok {
-			return nil, 0, fmt.Errorf("%s: paths over %s weights have no order; convert to standard", name, typeNames[m.code])
+			return nil, 0, fmt.Errorf("%s: paths over %s weights have no order; convert to standard", name,
+				typeNames[m.code])
 		}
 		if o.N < 0 {
 			return nil, 0, fmt.Errorf("%s: n is %d, not at least 1", name, o.N)
 		}
-		var threshold *semiring.Tropical
+		var threshold *tropical
 		if o.Threshold != nil {
-			t := semiring.Tropical(*o.Threshold)
+			t := tropical(*o.Threshold)
 			threshold = &t
 		}
 		out, err := make(f, threshold, o)
 		if err != nil {
 			return nil, 0, err
 		}
-		return &held[semiring.Tropical]{out, standardType}, 0, nil
+		return &held[tropical]{out, standardType}, 0, nil
 	}
 }
 
-func prune(f fst.Expanded[semiring.Tropical], threshold *semiring.Tropical, o *operation) (*fst.Vector[semiring.Tropical], error) {
+func prune(f fst.Expanded[tropical], threshold *tropical, o *operation) (*fst.Vector[tropical], error) {
 	v := copied(f)
-	return v, ops.Prune(v, &ops.PruneOptions[semiring.Tropical]{Threshold: threshold, Limits: o.limits})
+	return v, ops.Prune(v, &ops.PruneOptions[tropical]{Threshold: threshold, Limits: o.limits})
 }
 
-func shortestPath(f fst.Expanded[semiring.Tropical], threshold *semiring.Tropical,
-	o *operation) (*fst.Vector[semiring.Tropical], error) {
-	po := &ops.ShortestPathOptions[semiring.Tropical]{N: o.N, Threshold: threshold, Limits: o.limits}
+func shortestPath(f fst.Expanded[tropical], threshold *tropical,
+	o *operation) (*fst.Vector[tropical], error) {
+	po := &ops.ShortestPathOptions[tropical]{N: o.N, Threshold: threshold, Limits: o.limits}
 	if o.Unique {
 		return ops.ShortestPathUnique(f, po)
 	}

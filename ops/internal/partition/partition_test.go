@@ -14,7 +14,7 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// Package ops, which makes errors, is not there.
+// Nobody else makes errors without package ops.
 func init() {
 	run.Errors.Limit = func(e run.Exceeded) error { return fmt.Errorf("%s: %s: %w", e.Op, e.Limit, e.Cause) }
 }
