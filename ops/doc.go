@@ -35,7 +35,8 @@
 //	         Compress Decompress LabelLookAhead                 small files; the labels that each state can reach
 //	search   ShortestDistance ShortestDistanceLog64             sums over paths,
 //	         ShortestDistanceAcyclic TotalWeight
-//	         ShortestPath ForwardBackward                       best paths, arc posteriors
+//	         ShortestPath ShortestPathUnique                    best paths, best strings
+//	         ForwardBackward Posteriors ExpectedCounts          what passes through each arc
 //	draw     RandGen                                            random paths
 //	compare  Equal Compare Isomorphic Equivalent Distinguish RandEquivalent
 //	ask      Twins Functional Unambiguous BoundedDelay          with a witness where the answer is no
