@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/tropica-fst/tropica/fst/engine"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -325,7 +326,7 @@ func (x *LinearExpander[W]) classify(s []int32, l Label, dst []Arc[W]) ([]Arc[W]
 
 // Bytes returns how much memory the table of states holds.
 func (x *LinearExpander[W]) Bytes() int64 {
-	return 4*int64(cap(x.states.tuples)) + int64(cap(x.states.slots))*8
+	return 4*int64(cap(x.states.tuples)) + x.states.index.Bytes()
 }
 
 // tupleTable numbers tuples of one width in the order in which they first appear, as Table does
@@ -334,7 +335,7 @@ type tupleTable struct {
 	width  int
 	n      int
 	tuples []int32
-	slots  []slot
+	index  engine.Index
 }
 
 func (t *tupleTable) at(q StateID) []int32 {
@@ -354,26 +355,19 @@ func hashTuple(s []int32) uint64 {
 
 // id returns the number of s, which is copied if it is new.
 func (t *tupleTable) id(s []int32) (StateID, error) {
-	if 4*t.n >= 3*len(t.slots) {
-		t.grow()
-	}
-	h := hashTuple(s)
-	mask := uint64(len(t.slots) - 1)
-	for i := h & mask; ; i = (i + 1) & mask {
-		p := &t.slots[i]
-		if p.id == 0 {
-			if t.n > maxState {
-				return NoState, ErrLinearStates
-			}
-			t.tuples = append(t.tuples, s...)
-			t.n++
-			*p = slot{id: uint32(t.n), tag: uint32(h >> 32)}
-			return StateID(t.n - 1), nil
-		}
-		if p.tag == uint32(h>>32) && equalTuples(t.at(StateID(p.id-1)), s) {
-			return StateID(p.id - 1), nil
+	p := t.index.Probe(uint32(hashTuple(s)))
+	for q := p.Next(); q >= 0; q = p.Next() {
+		if equalTuples(t.at(StateID(q)), s) {
+			return StateID(q), nil
 		}
 	}
+	if t.n > maxState {
+		return NoState, ErrLinearStates
+	}
+	t.tuples = append(t.tuples, s...)
+	t.index.AddAt(p, int32(t.n))
+	t.n++
+	return StateID(t.n - 1), nil
 }
 
 func equalTuples(a, b []int32) bool {
@@ -383,17 +377,4 @@ func equalTuples(a, b []int32) bool {
 		}
 	}
 	return true
-}
-
-func (t *tupleTable) grow() {
-	t.slots = make([]slot, max(16, 2*len(t.slots)))
-	mask := uint64(len(t.slots) - 1)
-	for q := range t.n {
-		h := hashTuple(t.at(StateID(q)))
-		i := h & mask
-		for t.slots[i].id != 0 {
-			i = (i + 1) & mask
-		}
-		t.slots[i] = slot{id: uint32(q + 1), tag: uint32(h >> 32)}
-	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -40,7 +41,7 @@ func TestSortShared(t *testing.T) {
 		for i := range n {
 			v.AddArc(0, arc{ILabel: fst.Label(l(i)), OLabel: fst.Label(i % 3), Weight: semiring.Tropical(i), NextState: 1})
 		}
-		for i := range sharedPiece { // and one that is not shared
+		for i := range run.SharedPiece { // and one that is not shared
 			v.AddArc(2, arc{ILabel: fst.Label(i % 7), OLabel: fst.Label(i % 2), Weight: semiring.Tropical(i), NextState: 1})
 		}
 		want := v.Clone()

@@ -38,24 +38,24 @@ type CheckResult struct {
 	Stopped  error  // why pairs were not all compared that MaxLength and MaxPairs ask for
 	Cut      string // how far pairs were found, where MaxPairs or MaxSteps left some out; "" is all up to MaxLength
 
-	// Off is how far weights were apart at most, beyond Delta, where the operation rounds, or
-	// sums in float32 do, and so much can come of it; zero is nowhere.
+	// Off is how far weights were apart at most, beyond Delta, where rounding can explain it: that
+	// of the operation, or of sums in float32. Zero is nowhere.
 	Off float64
 }
 
-// Check tries the laws of weighted machines on f: that the semiring's axioms hold for the weights
-// it has, and that operations which are to keep the relation, or to turn it in a known way, do so
-// on pairs of strings up to a length. It is for those who write a semiring, or wonder whether it is
-// the machine or the program.
+// Check tries the laws of weighted machines on f. The semiring's axioms hold for the weights it
+// has. Operations that keep the relation, or turn it in a known way, do so on pairs of strings up
+// to a length. It is for those who write a semiring, or wonder whether it is the machine or the
+// program.
 //
-// Pairs are found by enumeration of the paths of f and of the result, shortest first; where there
+// Pairs are found by enumeration of the paths of f and of the result, shortest first. Where there
 // are cycles, random paths of some hundred labels follow, on which small errors have added up. Each
 // pair is weighed in both machines exactly, by composition and shortest distance, so that cycles of
 // ε are no obstacle. Determinization is tried with exact residuals, and rounded as fst determinize
-// rounds them: by that a string of n labels may be off by n/2 of the multiples that residuals are
-// rounded to (roundingError has the proof), and what is beyond Delta is said in Off. What cannot be
-// applied to f (determinizing what has no deterministic equivalent, ...) is skipped with the
-// reason. A result within the bounds is no proof.
+// rounds them. A string of n labels may be off by n/2 of the multiples that residuals are rounded
+// to (roundingError has the proof). Off says what is beyond Delta. What cannot be applied to f
+// (determinizing what has no deterministic equivalent, ...) is skipped with the reason. A result
+// within the bounds is no proof.
 //
 // Some operations have no end, and the strings that their states hold may grow. So zero States are
 // 100,000, or eight times those of f if these are more; zero Bytes 256 MiB, or thirty-two times
@@ -407,7 +407,7 @@ func weighAll[W semiring.Component[W]](o CheckOptions, sides [2]*fst.Vector[W], 
 }
 
 // float32Error adds to slack, nil for none, what sums in float32 may be off by. An operation adds
-// up weights along a path, through all states at most; each sum is rounded to 24 bits, and is no
+// up weights along a path, through all states at most. Each sum is rounded to 24 bits, and is no
 // larger than far, the largest distance from the start or to the end by the sizes of weights, which
 // is found when it is first asked for: most laws hold without. Pushing has two roundings an arc
 // besides, and some laws have three operations.
@@ -458,7 +458,7 @@ func apart(within func(delta float64) bool, low, high float64) float64 {
 // Let r be the residuals of a subset, and F(r) = ⊕ r(q)⊗w(q) the weight that what is left of the
 // string has from there, w(q) being that from state q alone. With residuals none of which is off by
 // more than ε, F is off by no more than ε: over log weights F(r+ε) = F(r)+ε, and F grows with each
-// residual; the same holds for min, and with a factor for a sum of numbers. Each arc of the result
+// residual. The same holds for min, and with a factor for a sum of numbers. Each arc of the result
 // makes its residuals from those of the subset before, without a loss, and rounds them once: to the
 // nearest multiple, which is delta/2 away at most, or to those of the first subset that has the
 // same multiples, by a factor of 1+delta at most. So one arc adds delta/2 to what the string is off

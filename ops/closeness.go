@@ -21,7 +21,7 @@ import (
 // deterministic equivalent would seem to have one, of which longer strings have wrong weights.
 
 // FactorDelta is the factor, less 1, below which fst determinize, disambiguate and minimize take
-// weights that are multiplied as numbers for equal: rounding errors do not come near it, and
+// weights that are multiplied as numbers for equal. Rounding errors do not come near it, and
 // strings of a thousand labels do not suffer from it. Those of OpenFst's semirings have
 // DefaultDelta and ShortestDelta for that.
 const FactorDelta = 1e-9
@@ -63,7 +63,7 @@ func proportional[W any]() bool {
 }
 
 // quantizer returns the rounding to multiples of delta, or by factors where weights of W are
-// multiplied as numbers, those of f among them; nil for zero. It comes to rest: what is rounded
+// multiplied as numbers, those of f among them. It is nil for zero. It comes to rest: what is rounded
 // again and again, as the residual weights round a cycle are, would not if rounding errors moved
 // it.
 func quantizer[W semiring.Weight[W]](op string, f fst.Fst[W], delta float64) (func(W) W, error) {

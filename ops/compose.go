@@ -2,12 +2,12 @@ package ops
 
 import (
 	"errors"
-	"fmt"
-	"math"
+	"slices"
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/fst/engine"
+	"github.com/tropica-fst/tropica/ops/internal/graph"
 	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
@@ -32,42 +32,42 @@ type ComposeOptions struct {
 //
 //	(A∘B)(x, z) = ⊕_y A(x, y) ⊗ B(y, z)
 //
-// for all strings x and z: its states are pairs of a state of A and one of B,
-// with a state of the filter that orders ε-moves (see Filter).
+// for all strings x and z. Its states are pairs of a state of A and one of B, with a state of the
+// filter that orders ε-moves (see Filter).
 //
-// A must be sorted by output label or B by input label; else the error wraps
-// ErrNotSorted. Where that is not known of a machine, it is tested. Symbol
-// tables, where A's output and B's input both have one, must agree. The sum over
-// y commutes past the weights of A and B, so that the definition above asks for
-// a commutative semiring; over another one, the weight of a path is the product
+// A must be sorted by output label or B by input label; else the error wraps ErrNotSorted. Where
+// that is not known of a machine, it is tested. Symbol tables, where A's output and B's input both
+// have one, must agree. The sum over y commutes past the weights of A and B, so that the definition
+// above asks for a commutative semiring. Over another one, the weight of a path is the product
 // w(e₁)⊗w(f₁)⊗w(e₂)⊗w(f₂)… of the pairs of arcs in turn.
 //
-// The result has the states and arcs of OpenFst 1.7.9's composition in the same
-// order: states are numbered as they are first reached, breadth first, and
-// unless opts.KeepDead is set those that reach no final state are taken out.
+// The result has the states and arcs of OpenFst 1.7.9's composition in the same order. States are
+// numbered as they are first reached, breadth first. Unless opts.KeepDead is set, those that reach
+// no final state are taken out.
 //
 // Time: O(V·D₁·(log D₂ + M₂)) for V pairs reached. D₁ is the out-degree of the machine whose arcs
-// are iterated, D₂ that of the machine that is searched, and M₂ how often a label repeats there;
-// where both are sorted, each pair of states costs no more than a merge of its arcs. Space: 16 to
+// are iterated, and D₂ that of the machine that is searched. M₂ is how often a label repeats there.
+// Where both are sorted, each pair of states costs no more than a merge of its arcs. Space: 16 to
 // 30 bytes a pair on top of the result.
 //
 // This is M. Mohri, F. Pereira and M. Riley, "Weighted automata in text and
 // speech processing", ECAI 1996 workshop, with the filters of Allauzen, Riley
 // and Schalkwyk, Interspeech 2009.
 func Compose[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions) (*fst.Vector[W], error) {
-	if opts.matching(a, b) {
-		return composeMatched(a, b, opts)
-	}
-	c, err := newComposer(a, b, opts)
+	p, err := planCompose(a, b, opts)
 	if err != nil {
 		return nil, err
 	}
+	if p.mode != composePlainly {
+		return p.materialize()
+	}
+	c := newComposer(p)
 	s := c.borrow()
 	out, err := c.run(&s.out)
 	if err != nil {
 		return nil, err
 	}
-	if opts == nil || !opts.KeepDead {
+	if !p.KeepDead {
 		trim(out, c.trace, c.meter.Lim.Workers)
 	}
 	if s.out.Out == nil {
@@ -117,16 +117,14 @@ func (c *Composer[W]) giveBack(s *composeScratch[W]) {
 // to be, ComposeLazy checks the one whose order is unknown, A first, state by state. An arc out of
 // order becomes the error of the result. (The maker of a lazy machine declares its order with
 // fst.Lazy.LearnProperties.) States that reach no final state are kept, and opts.Trace is not
-// filled; the Limits hold for the states met, the bytes of the table of pairs and the arcs of any
+// filled. The Limits hold for the states met, the bytes of the table of pairs and the arcs of any
 // one state. cache adjusts the result's cache; nil is the default.
 func ComposeLazy[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions, cache *fst.LazyOptions) (*fst.Lazy[W], error) {
-	var c fst.Expander[W]
-	var err error
-	if opts.matching(a, b) {
-		c, err = newMatched(a, b, opts)
-	} else {
-		c, err = newComposer(a, b, opts)
+	p, err := planCompose(a, b, opts)
+	if err != nil {
+		return nil, err
 	}
+	c, err := p.expander()
 	if err != nil {
 		return nil, err
 	}
@@ -155,40 +153,21 @@ type Composer[W semiring.Weight[W]] struct {
 // NewComposer prepares A∘B; requirements and errors are those of Compose. It composes by plain
 // labels: options that ask for more are an error.
 func NewComposer[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions) (*Composer[W], error) {
-	if opts == nil {
-		opts = &ComposeOptions{}
-	}
-	if opts.matching(a, b) {
-		return nil, errors.New("ops: NewComposer: matchers and looking ahead are for Compose and ComposeLazy")
-	}
-	return newComposer(a, b, opts)
-}
-
-// newComposer is NewComposer for options that may ask for more, or files that look ahead, where
-// that has been found not to be possible, or not to be meant.
-func newComposer[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions) (*Composer[W], error) {
-	if opts == nil {
-		opts = &ComposeOptions{}
-	}
-	if int(opts.Filter) >= len(filterNames) {
-		return nil, fmt.Errorf("ops: Compose: unknown filter %v", opts.Filter)
-	}
-	if err := compatibleSymbols("Compose", "output symbols of the first machine", "input symbols of the second",
-		fst.OutputSymbols(a), fst.InputSymbols(b)); err != nil {
+	p, err := planCompose(a, b, opts)
+	if err != nil {
 		return nil, err
 	}
-	match, err := chooseSide(a, b)
-	if err != nil {
-		return nil, &partError{"Compose", err}
+	if p.mode != composePlainly {
+		return nil, errors.New("ops: NewComposer: matchers and looking ahead are for Compose and ComposeLazy")
 	}
+	return newComposer(p), nil
+}
+
+func newComposer[W semiring.Weight[W]](p *composePlan[W]) *Composer[W] {
 	return &Composer[W]{
-		a: newSide(a, outputLabels), b: newSide(b, inputLabels),
-		filter: opts.Filter,
-		match:  match,
-		meter:  opts.Limits.meter("Compose"),
-		trace:  opts.Trace,
-		zero:   semiring.Zero[W](),
-	}, nil
+		a: p.a, b: p.b, filter: p.Filter, match: p.match,
+		meter: p.Limits.meter("Compose"), trace: p.Trace, zero: semiring.Zero[W](),
+	}
 }
 
 // Tuple returns the states of A and B, and of the filter, that make state q.
@@ -417,76 +396,6 @@ func (c *Composer[W]) expand(p *pairOf[W], dst []fst.Arc[W], trace *Trace) ([]fs
 	return dst, nil
 }
 
-// pause is for states with very many arcs: it checks the limits, numbers the arcs that are there,
-// unless that is another's, and, once the state's own from begin on are many, makes room for all of
-// them: n that come next, and those that r then makes from arc i on. They are counted first, for a
-// state that goes beyond a limit to end before it is made.
-func (c *Composer[W]) pause(dst []fst.Arc[W], begin, n, i, k int, r *restOf[W]) ([]fst.Arc[W], error) {
-	if err := c.check(int64(c.numbered + len(c.keys))); err != nil {
-		return dst, err
-	}
-	if !c.later {
-		c.number(dst)
-	}
-	if !c.counted && len(dst)-begin+n >= wideState {
-		c.counted = true
-		rest := int64(n) + r.arcs(i, k)
-		if err := c.checkAhead(rest, int64(len(dst)-begin)+rest); err != nil {
-			return dst, err
-		}
-		if rest += int64(len(dst)); rest > int64(cap(dst)) {
-			dst = append(make([]fst.Arc[W], 0, min(rest, mostAtOnce)), dst...)
-		}
-	}
-	return dst, nil
-}
-
-// restOf is a state that is being expanded: what its arcs, to be gone through and to be searched,
-// make.
-type restOf[W semiring.Weight[W]] struct {
-	in, se            []fst.Arc[W]
-	inLabel, seLabel  labels
-	inSorted          bool
-	inAlone, together bool // whether an arc with ε moves alone, and with one with ε
-	eps0, eps1        int  // where se has ε
-}
-
-// arcs is how many arcs those of in from i on make, where label i-1 was found, or looked for, at k;
-// no more than 2⁵⁵ are counted. It counts what expand then makes, so that a state with very many
-// has them in one array of just their size. It takes no longer than to look the labels of in up in
-// se, however many there are.
-func (r *restOf[W]) arcs(i, k int) (n int64) {
-	const most = 1 << 55
-	var last fst.Label // of the arc before, where it had one
-	run := int64(-1)   // how often se has it; negative if there is none
-	for ; i < len(r.in) && n < most; i++ {
-		l := label(&r.in[i], r.inLabel)
-		if l == fst.Epsilon {
-			if r.inAlone {
-				n++
-			}
-			if r.together {
-				n += int64(r.eps1 - r.eps0)
-			}
-			continue
-		}
-		if run < 0 || l != last {
-			if r.inSorted {
-				k = seek(r.se, r.seLabel, k, l)
-			} else {
-				k = bisect(r.se, r.seLabel, l)
-			}
-			end := len(r.se)
-			if l < math.MaxInt32 {
-				end = seek(r.se, r.seLabel, k, l+1)
-			}
-			last, run = l, int64(end-k)
-		}
-		n += run
-	}
-	return min(n, most)
-}
-
 // number gives the last arcs, those whose triples are in c.keys, their next states.
 func (c *Composer[W]) number(arcs []fst.Arc[W]) {
 	arcs = arcs[len(arcs)-len(c.keys):]
@@ -501,17 +410,6 @@ func (c *Composer[W]) number(arcs []fst.Arc[W]) {
 // checkEvery is how many arcs of one state are made between checks of limits.
 const checkEvery = 1 << 13
 
-// wideState is how many arcs a state has whose array the result takes as it is.
-const wideState = 1 << 15
-
-// mostAtOnce is how many arcs room is made for at once. Of more the array grows: who sets no limit
-// may ask for a state larger than any memory, and should come as far as that goes.
-const mostAtOnce = 1 << 27
-
-// wideScratch is room for what there is of such a state when its arcs are counted, and for what is
-// before it.
-const wideScratch = 2 * (wideState + checkEvery)
-
 // check compares with the limits what has been built, with n arcs of the state
 // at hand.
 func (c *Composer[W]) check(n int64) error {
@@ -522,19 +420,6 @@ func (c *Composer[W]) check(n int64) error {
 		p.Bytes += p.Arcs*8 + int64(p.States)*16
 	}
 	return c.meter.Check(p)
-}
-
-// checkAhead is check of a state that has been counted: rest of its arcs are to be made yet, of
-// whole.
-func (c *Composer[W]) checkAhead(rest, whole int64) error {
-	made := int64(c.numbered + len(c.keys))
-	err := c.check(made + rest)
-	if over, ok := err.(*LimitError); ok && c.check(made) == nil {
-		over.Built.Arcs -= rest
-		over.Built.Bytes -= rest * int64(unsafe.Sizeof(fst.Arc[W]{}))
-		over.Next = whole
-	}
-	return err
 }
 
 // tripleBytes estimates what a state costs: key, slots of the table at their
@@ -576,7 +461,7 @@ func (c *Composer[W]) run(b *run.StateBuffer[W]) (*fst.Vector[W], error) {
 		return out, nil
 	}
 	out.SetStart(start)
-	out.SetProperties(composeProperties(knownProperties(c.a.f), knownProperties(c.b.f)), fst.AllProperties)
+	out.SetProperties(composeProperties(c.a.known, c.b.known), fst.AllProperties)
 	return out, nil
 }
 
@@ -622,6 +507,11 @@ func (c *Composer[W]) step(out *run.StateBuffer[W], q, n int) (done int, err err
 	return done, c.check(0)
 }
 
+var _ fst.Retainer = (*Composer[semiring.Tropical])(nil)
+
+// Retain forgets all states but live.
+func (c *Composer[W]) Retain(live []fst.StateID) { c.table = c.table.Only(live) }
+
 // composeProperties returns what is known of A∘B before it is trimmed.
 func composeProperties(p1, p2 fst.Properties) fst.Properties {
 	both := p1 & p2
@@ -641,11 +531,85 @@ func composeProperties(p1, p2 fst.Properties) fst.Properties {
 // trim removes the states that reach no final state, given that all are reached
 // from the start. tr, if not nil, follows.
 func trim[W semiring.Weight[W]](v *fst.Vector[W], tr *Trace, workers int) {
-	if dead := findDead(v, false, workers); dead != nil {
+	if dead := graph.FindDead(v, false, workers); dead != nil {
 		if tr != nil {
-			tr.remap(dead.bools(v.NumStates()), func(q fst.StateID, i int) fst.StateID { return v.Arcs(q)[i].NextState })
+			tr.remap(dead.Bools(v.NumStates()), func(q fst.StateID, i int) fst.StateID { return v.Arcs(q)[i].NextState })
 		}
 		v.Engine(engine.Key{}).DeleteStateSet(dead, workers)
 	}
 	v.SetProperties(v.KnownProperties()&keptByDeletion|fst.Accessible|fst.CoAccessible, fst.AllProperties)
+}
+
+// Trace tells where the arcs and states of a composition came from. Arc i of output state q was
+// made from one arc of each operand. They leave State1(q) in A and State2(q) in B, at the positions
+// that Arcs(q) holds. This is how a quantity of an output arc, such as its posterior, is carried
+// back to the machines it depends on.
+//
+// It costs 8 bytes an arc and 16 a state.
+type Trace struct {
+	offset []int64 // positions of state q: [offset[q], offset[q+1])
+	pos1   []int32
+	pos2   []int32
+	state1 []fst.StateID
+	state2 []fst.StateID
+}
+
+// NumStates returns the number of states of the output.
+func (t *Trace) NumStates() int { return len(t.state1) }
+
+// States returns the states of A and B whose pair (with a state of the filter)
+// output state q is.
+func (t *Trace) States(q fst.StateID) (s1, s2 fst.StateID) { return t.state1[q], t.state2[q] }
+
+// Arcs returns, for each arc of output state q in order, the position among the
+// arcs of s1 and of s2, where s1, s2 = States(q). A position of -1 means that
+// the operand did not move: the arc is an ε-move of the other one alone.
+// The slices are read-only.
+func (t *Trace) Arcs(q fst.StateID) (pos1, pos2 []int32) {
+	i, j := t.offset[q], t.offset[q+1]
+	return t.pos1[i:j:j], t.pos2[i:j:j]
+}
+
+func (t *Trace) reset() {
+	t.offset = append(t.offset[:0], 0)
+	t.pos1, t.pos2 = t.pos1[:0], t.pos2[:0]
+	t.state1, t.state2 = t.state1[:0], t.state2[:0]
+}
+
+// endState closes the arcs of the next state, which came from s1 and s2.
+func (t *Trace) endState(s1, s2 fst.StateID) {
+	t.state1, t.state2 = append(t.state1, s1), append(t.state2, s2)
+	t.offset = append(t.offset, int64(len(t.pos1)))
+}
+
+// remap follows the removal of dead states, and of the arcs into them. next
+// returns the output arcs as they were before.
+func (t *Trace) remap(dead []bool, next func(q fst.StateID, i int) fst.StateID) {
+	n, k := 0, 0
+	for q := range dead {
+		i, j := int(t.offset[q]), int(t.offset[q+1])
+		if dead[q] {
+			continue
+		}
+		t.offset[n] = int64(k) // n ≤ q: offset[q] has been read
+		for p := i; p < j; p++ {
+			if !dead[next(fst.StateID(q), p-i)] {
+				t.pos1[k], t.pos2[k] = t.pos1[p], t.pos2[p]
+				k++
+			}
+		}
+		t.state1[n], t.state2[n] = t.state1[q], t.state2[q]
+		n++
+	}
+	t.offset = append(t.offset[:n], int64(k))
+	t.pos1, t.pos2 = slices.Clip(t.pos1[:k]), slices.Clip(t.pos2[:k])
+	t.state1, t.state2 = t.state1[:n], t.state2[:n]
+}
+
+// add records the positions of the arcs that an output arc is made of. A nil
+// Trace takes no note.
+func (t *Trace) add(pos1, pos2 int) {
+	if t != nil {
+		t.pos1, t.pos2 = append(t.pos1, int32(pos1)), append(t.pos2, int32(pos2))
+	}
 }

@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/fst/fsttest"
+	"github.com/tropica-fst/tropica/ops/internal/graph"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -283,7 +283,7 @@ func TestComposeLimits(t *testing.T) {
 	}
 }
 
-// deadStates agrees with a search from every state, on machines whose live
+// graph.DeadStates agrees with a search from every state, on machines whose live
 // states are found by sweeps and on such as need the search backwards.
 func TestDeadStates(t *testing.T) {
 	type W = semiring.Tropical
@@ -304,14 +304,14 @@ func TestDeadStates(t *testing.T) {
 			}
 		}
 		v.SetFinal(fst.StateID(rng.IntN(n)), 0)
-		var reached stateSet // now all of them, now those from the start
-		got := deadStates(v, 1)
+		var reached graph.StateSet // now all of them, now those from the start
+		got := graph.DeadStates(v, 1)
 		if i%3 == 0 {
-			reached = reachedStates(v, 1)
-			got = useless(v, 1)
+			reached = graph.Reached(v, 1)
+			got = graph.Useless(v, 1)
 		}
 		for q := range n {
-			want := !reachesFinal(v, fst.StateID(q)) || reached != nil && !reached.has(fst.StateID(q))
+			want := !reachesFinal(v, fst.StateID(q)) || reached != nil && !reached.Has(fst.StateID(q))
 			if is := got != nil && got[q]; is != want {
 				t.Fatalf("case %d: state %d of %d: dead is %v, want %v", i, q, n, is, want)
 			}

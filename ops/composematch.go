@@ -2,68 +2,12 @@ package ops
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
-
-// matching reports whether opts, or what files brought with a and b, ask for more than plain
-// labels.
-func (o *ComposeOptions) matching(a, b any) bool {
-	if (o == nil || o.Filter == AutoFilter && o.Trace == nil) && (looksAhead(a) || looksAhead(b)) {
-		return true
-	}
-	return o != nil && (o.First != nil || o.Second != nil || o.LookAhead != nil) ||
-		matcherOf(a, outputLabels) != nil || matcherOf(b, inputLabels) != nil
-}
-
-// looksAhead reports whether f comes from a file of a look-ahead type.
-func looksAhead(f any) bool {
-	g, ok := f.(interface{ AddOn() *fst.AddOn })
-	if !ok || g.AddOn() == nil {
-		return false
-	}
-	switch g.AddOn().Type {
-	case "arc_lookahead", "ilabel_lookahead", "olabel_lookahead":
-		return true
-	}
-	return false
-}
-
-// newMatched returns the Expander that opts, or the files of a and b, ask for.
-func newMatched[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions) (fst.Expander[W], error) {
-	var o ComposeOptions
-	if opts != nil {
-		o = *opts
-	}
-	if o.LookAhead != nil && o.LookAhead.Side > LookAheadSecond {
-		return nil, fmt.Errorf("ops: Compose: unknown side %d to look ahead from", o.LookAhead.Side)
-	}
-	special := o.First != nil || o.Second != nil || matcherOf(a, outputLabels) != nil || matcherOf(b, inputLabels) != nil
-	switch {
-	case o.LookAhead != nil && o.LookAhead.PushLabels:
-		switch {
-		case special:
-			return nil, fmt.Errorf("ops: Compose: looking ahead and matchers at once: %w", ErrMatcher)
-		case o.Trace != nil:
-			return nil, errors.New("ops: Compose: where labels are pushed, an arc of the result may come from several of an operand, so that there is no Trace")
-		}
-		first := firstLooks(a, b, o.LookAhead.Side)
-		if want := map[bool]Filter{true: AltSequenceFilter, false: SequenceFilter}[first]; o.Filter != AutoFilter && o.Filter != want {
-			return nil, fmt.Errorf("ops: Compose: labels can be pushed with the filter %v here, not with %v", want, o.Filter)
-		}
-		return newPushComposer(a, b, first, o.LookAhead, o.Limits)
-	case o.LookAhead == nil && !special && o.Filter == AutoFilter && o.Trace == nil && (looksAhead(a) || looksAhead(b)):
-		if first, ok := lookAheadFile(a, b); ok {
-			return newPushComposer(a, b, first, nil, o.Limits)
-		}
-		return newComposer(a, b, opts) // neither side can look ahead: by plain labels, as OpenFst
-	}
-	return newMatchedComposer(a, b, opts)
-}
 
 // matchedComposer is the Expander of A∘B with matchers, or that looks ahead. It is apart
 // from Composer, whose loops have nothing to ask for each arc.
@@ -80,34 +24,11 @@ type matchedComposer[W semiring.Weight[W]] struct {
 	found []fst.Arc[W]
 }
 
-func newMatchedComposer[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions) (*matchedComposer[W], error) {
-	o := ComposeOptions{}
-	if opts != nil {
-		o = *opts
-	}
-	if int(o.Filter) >= len(filterNames) {
-		return nil, fmt.Errorf("ops: Compose: unknown filter %v", o.Filter)
-	}
-	if o.Trace != nil {
-		return nil, errors.New("ops: Compose: with matchers, an arc of the result may come from several of an operand, so that there is no Trace")
-	}
-	if err := compatibleSymbols("Compose", "output symbols of the first machine", "input symbols of the second",
-		fst.OutputSymbols(a), fst.InputSymbols(b)); err != nil {
-		return nil, err
-	}
-	if o.First == nil {
-		o.First = matcherOf(a, outputLabels)
-	}
-	if o.Second == nil {
-		o.Second = matcherOf(b, inputLabels)
-	}
-	if err := errors.Join(o.First.check("first"), o.Second.check("second")); err != nil {
-		return nil, err
-	}
-	c := &matchedComposer[W]{filter: o.Filter, meter: o.Limits.meter("Compose"), start: fst.NoState,
-		a: newMatcherSide(a, outputLabels, o.First), b: newMatcherSide(b, inputLabels, o.Second)}
+func newMatchedComposer[W semiring.Weight[W]](p *composePlan[W]) (*matchedComposer[W], error) {
+	c := &matchedComposer[W]{filter: p.Filter, match: p.match, meter: p.Limits.meter("Compose"), start: fst.NoState,
+		a: newMatcherSide(p.a, p.First), b: newMatcherSide(p.b, p.Second)}
 	var waiting []fst.Label
-	for _, m := range []*Matcher{o.First, o.Second} {
+	for _, m := range []*Matcher{p.First, p.Second} {
 		if m != nil && m.Kind == MatchEpsilons {
 			waiting = append(waiting, m.Labels...)
 		}
@@ -115,49 +36,13 @@ func newMatchedComposer[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOpti
 	slices.Sort(waiting)
 	c.a.epsilons = slices.Compact(waiting)
 	c.b.epsilons = c.a.epsilons
-	var err error
-	if c.match, err = c.chooseSide(); err != nil {
-		return nil, fmt.Errorf("ops: Compose: %w", err)
-	}
-	if o.LookAhead != nil {
-		if o.First != nil || o.Second != nil {
-			return nil, fmt.Errorf("ops: Compose: looking ahead and matchers at once: %w", ErrMatcher)
-		}
-		if c.ahead, err = newLookAhead(a, b, o.LookAhead, o.Limits); err != nil {
+	if p.LookAhead != nil {
+		var err error
+		if c.ahead, err = newLookAhead(p, p.LookAhead); err != nil {
 			return nil, err
 		}
 	}
 	return c, nil
-}
-
-// chooseSide is that of plain composition, but that machines with a matcher must be sorted.
-func (c *matchedComposer[W]) chooseSide() (matchSide, error) {
-	for _, s := range []*matcherSide[W]{&c.a, &c.b} {
-		if s.m == nil {
-			continue
-		}
-		sorted, known := knownSorted(s.f, s.labels)
-		if _, whole := s.f.(fst.Expanded[W]); whole && !known {
-			sorted = fst.PropertiesOf(s.f, s.labels.sorted()).Has(s.labels.sorted())
-		} else if !known {
-			sorted = true // each state is checked when it is met
-		}
-		if !sorted {
-			return 0, fmt.Errorf("the %s has a matcher, and its arcs are not sorted: %w", s.name, ErrNotSorted)
-		}
-	}
-	if c.a.m == nil && c.b.m == nil {
-		return chooseSide(c.a.f, c.b.f)
-	}
-	sortedA, _ := knownSorted(c.a.f, outputLabels)
-	sortedB, _ := knownSorted(c.b.f, inputLabels)
-	switch {
-	case c.a.m != nil && c.b.m != nil || sortedA && sortedB:
-		return matchEither, nil
-	case c.a.m != nil:
-		return matchFirst, nil
-	}
-	return matchSecond, nil
 }
 
 // Start returns the pair of start states, NoState if one is missing.
@@ -175,88 +60,112 @@ func (c *matchedComposer[W]) Start() (fst.StateID, error) {
 	return c.start, nil
 }
 
-// Expand makes the arcs of q in the order of plain composition.
-func (c *matchedComposer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (final W, arcs []fst.Arc[W], err error) {
-	key := c.table.Keys[q]
-	s1, s2, fs := run.Untriple(key)
-	final = semiring.Zero[W]()
-	arcs1, arcs2 := c.a.f.Arcs(s1), c.b.f.Arcs(s2)
+// matchedState is a state of the result that is being expanded.
+type matchedState[W semiring.Weight[W]] struct {
+	s1, s2       fst.StateID
+	arcs1, arcs2 []fst.Arc[W]
+	final        W
+	moves        moves
+	first        bool // the first machine is searched
+	from         W    // the potential, where weights are pushed
+	made         int  // arcs
+	tried        int  // pairs of arcs since limits were looked at
+}
+
+// read finds what the expansion of q needs to know.
+func (c *matchedComposer[W]) read(q fst.StateID) (x matchedState[W], err error) {
+	var fs int8
+	x.s1, x.s2, fs = run.Untriple(c.table.Keys[q])
+	x.final = semiring.Zero[W]()
+	x.arcs1, x.arcs2 = c.a.f.Arcs(x.s1), c.b.f.Arcs(x.s2)
 	if err := errors.Join(c.a.err(), c.b.err()); err != nil {
-		return final, dst, err
+		return x, err
 	}
-	info1, info2 := c.a.of(s1, arcs1), c.b.of(s2, arcs2)
-	final1, err := c.a.final(s1)
+	info1, info2 := c.a.of(x.s1, x.arcs1), c.b.of(x.s2, x.arcs2)
+	final1, err := c.a.final(x.s1)
 	if err != nil {
-		return final, dst, err
+		return x, err
 	}
 	if !semiring.IsZero(final1) {
-		final2, err := c.b.final(s2)
+		final2, err := c.b.final(x.s2)
 		if err != nil {
-			return final, dst, err
+			return x, err
 		}
 		if !semiring.IsZero(final2) {
-			final = final1.Times(final2)
+			x.final = final1.Times(final2)
 		}
 	}
-	base := len(dst)
-	first := c.match == matchFirst || c.match == matchEither && len(arcs1) > len(arcs2)
-	if need1, need2 := c.a.special(arcs1, info1&sideSorted != 0), c.b.special(arcs2, info2&sideSorted != 0); need1 && need2 {
-		return final, dst, c.a.fail(s1, "state %d of the second one has %v at the same time as this one has %v", s2, c.b.m.Kind, c.a.m.Kind)
-	} else if need1 || need2 {
-		first = need1
+	x.first = c.match == matchFirst || c.match == matchEither && len(x.arcs1) > len(x.arcs2)
+	need1, need2 := c.a.special(x.arcs1, info1&sideSorted != 0), c.b.special(x.arcs2, info2&sideSorted != 0)
+	switch {
+	case need1 && need2:
+		return x, c.a.fail(x.s1, "state %d of the second one has %v at the same time as this one has %v", x.s2, c.b.m.Kind, c.a.m.Kind)
+	case need1 || need2:
+		x.first = need1
 	}
-	m := c.filter.moves(fs, info1, info2)
-	in, se, inArcs, seArcs, seState := &c.a, &c.b, arcs1, arcs2, s2
-	inAlone, seAlone := m.alone1, m.alone2
-	if first {
-		in, se, inArcs, seArcs, seState = &c.b, &c.a, arcs2, arcs1, s1
-		inAlone, seAlone = m.alone2, m.alone1
+	x.moves = c.filter.moves(fs, info1, info2)
+	if x.first && info1&sideSorted == 0 {
+		return x, c.a.unsorted(x.s1)
 	}
-	if se.of(seState, seArcs)&sideSorted == 0 {
-		return final, dst, se.unsorted(seState)
+	if !x.first && info2&sideSorted == 0 {
+		return x, c.b.unsorted(x.s2)
 	}
-	from := c.ahead.potential(s1, s2, q == c.start)
-	tried := 0 // pairs of arcs since limits were looked at
-	// add appends the arc that e of the iterated and f of the searched machine make; nil waits.
-	add := func(e, f *fst.Arc[W], next int8) error {
-		if tried++; tried == checkEvery {
-			tried = 0
-			if err := c.check(len(dst) - base); err != nil {
-				return err
-			}
+	x.from = c.ahead.potential(x.s1, x.s2, q == c.start)
+	return x, nil
+}
+
+// add appends the arc that e of the iterated and f of the searched machine make; nil waits.
+func (c *matchedComposer[W]) add(x *matchedState[W], dst []fst.Arc[W], e, f *fst.Arc[W], next int8) ([]fst.Arc[W], error) {
+	if x.tried++; x.tried == checkEvery {
+		x.tried = 0
+		if err := c.check(x.made); err != nil {
+			return dst, err
 		}
-		x, y := e, f
-		if first {
-			x, y = f, e
+	}
+	if x.first {
+		e, f = f, e
+	}
+	out := fst.Arc[W]{}
+	t1, t2 := x.s1, x.s2
+	switch {
+	case f == nil:
+		out.ILabel, out.Weight, t1 = e.ILabel, e.Weight, e.NextState
+	case e == nil:
+		out.OLabel, out.Weight, t2 = f.OLabel, f.Weight, f.NextState
+	default:
+		out.ILabel, out.OLabel, out.Weight, t1, t2 = e.ILabel, f.OLabel, e.Weight.Times(f.Weight), e.NextState, f.NextState
+	}
+	k := run.Triple(t1, t2, next)
+	if c.ahead != nil {
+		if !c.ahead.meets(t1, t2) {
+			return dst, nil
 		}
-		out := fst.Arc[W]{}
-		t1, t2 := s1, s2
-		switch {
-		case y == nil:
-			out.ILabel, out.Weight, t1 = x.ILabel, x.Weight, x.NextState
-		case x == nil:
-			out.OLabel, out.Weight, t2 = y.OLabel, y.Weight, y.NextState
-		default:
-			out.ILabel, out.OLabel, out.Weight, t1, t2 = x.ILabel, y.OLabel, x.Weight.Times(y.Weight), x.NextState, y.NextState
+		if c.ahead.divide != nil {
+			out.Weight = c.ahead.divide(x.from, out.Weight.Times(c.ahead.potential(t1, t2, k == c.table.Keys[c.start])))
 		}
-		k := run.Triple(t1, t2, next)
-		if c.ahead != nil {
-			if !c.ahead.meets(t1, t2) {
-				return nil
-			}
-			if c.ahead.divide != nil {
-				out.Weight = c.ahead.divide(from, out.Weight.Times(c.ahead.potential(t1, t2, k == c.table.Keys[c.start])))
-			}
-		}
-		out.NextState = c.table.ID(k)
-		dst = append(dst, out)
-		return nil
+	}
+	out.NextState = c.table.ID(k)
+	x.made++
+	return append(dst, out), nil
+}
+
+// Expand makes the arcs of q in the order of plain composition.
+func (c *matchedComposer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (final W, arcs []fst.Arc[W], err error) {
+	x, err := c.read(q)
+	if err != nil {
+		return x.final, dst, err
+	}
+	in, se, inArcs, seArcs, seState := &c.a, &c.b, x.arcs1, x.arcs2, x.s2
+	inAlone, seAlone := x.moves.alone1, x.moves.alone2
+	if x.first {
+		in, se, inArcs, seArcs, seState = &c.b, &c.a, x.arcs2, x.arcs1, x.s1
+		inAlone, seAlone = x.moves.alone2, x.moves.alone1
 	}
 	if seAlone != blocked {
 		c.found = se.alone(seArcs, c.found[:0])
 		for i := range c.found {
-			if err := add(nil, &c.found[i], seAlone); err != nil {
-				return final, dst, err
+			if dst, err = c.add(&x, dst, nil, &c.found[i], seAlone); err != nil {
+				return x.final, dst, err
 			}
 		}
 	}
@@ -266,37 +175,37 @@ func (c *matchedComposer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (final W, a
 		next := int8(0)
 		if in.waits(l) {
 			if inAlone != blocked {
-				if err := add(e, nil, inAlone); err != nil {
-					return final, dst, err
+				if dst, err = c.add(&x, dst, e, nil, inAlone); err != nil {
+					return x.final, dst, err
 				}
 			}
-			if l != fst.Epsilon || m.both == blocked {
+			if l != fst.Epsilon || x.moves.both == blocked {
 				continue
 			}
-			c.found, next = append(c.found[:0], se.epsilonArcs(seArcs)...), m.both
+			c.found, next = append(c.found[:0], se.epsilonArcs(seArcs)...), x.moves.both
 		} else if c.found, err = se.find(seState, seArcs, l, c.found[:0]); err != nil {
-			return final, dst, err
+			return x.final, dst, err
 		}
 		for j := range c.found {
-			if err := add(e, &c.found[j], next); err != nil {
-				return final, dst, err
+			if dst, err = c.add(&x, dst, e, &c.found[j], next); err != nil {
+				return x.final, dst, err
 			}
 		}
 		if (i+1)%checkEvery == 0 { // also where nothing is found
-			if err := c.check(len(dst) - base); err != nil {
-				return final, dst, err
+			if err := c.check(x.made); err != nil {
+				return x.final, dst, err
 			}
 		}
 	}
-	if c.ahead != nil && c.ahead.divide != nil && !semiring.IsZero(final) {
-		final = c.ahead.divide(from, final)
+	if c.ahead != nil && c.ahead.divide != nil && !semiring.IsZero(x.final) {
+		x.final = c.ahead.divide(x.from, x.final)
 	}
 	// States that were looked at ahead are read here, and nowhere else if nothing meets there.
 	if err := errors.Join(c.a.err(), c.b.err()); err != nil {
-		return final, dst, err
+		return x.final, dst, err
 	}
-	c.arcs += int64(len(dst) - base)
-	return final, dst, c.check(0)
+	c.arcs += int64(x.made)
+	return x.final, dst, c.check(0)
 }
 
 // check compares with the limits what has been built, with n arcs of the state at hand.
@@ -309,20 +218,16 @@ func (c *matchedComposer[W]) check(n int) error {
 	return c.meter.Check(p)
 }
 
-// composeMatched is Compose with matchers, or looking ahead.
-func composeMatched[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions) (*fst.Vector[W], error) {
-	c, err := newMatched(a, b, opts)
-	if err != nil {
-		return nil, err
+var _ fst.Retainer = (*matchedComposer[semiring.Tropical])(nil)
+
+// Retain forgets all states but live. The start, with which weights are pushed, stays in the table.
+func (c *matchedComposer[W]) Retain(live []fst.StateID) {
+	old := c.table
+	c.table, c.arcs = old.Only(live), 0
+	if c.ahead != nil {
+		c.ahead.forget()
 	}
-	out, err := Materialize(c, Limits{})
-	if err != nil {
-		return nil, err
+	if c.start != fst.NoState {
+		c.start = c.table.ID(old.Keys[c.start])
 	}
-	out.SetInputSymbols(fst.InputSymbols(a))
-	out.SetOutputSymbols(fst.OutputSymbols(b))
-	if opts == nil || !opts.KeepDead {
-		trim(out, nil, 1)
-	}
-	return out, nil
 }

@@ -44,7 +44,7 @@ func shareable[W semiring.Weight[W]](f fst.Fst[W]) bool {
 // has the say.
 func (c *Composer[W]) ahead() *Composer[W] {
 	return &Composer[W]{
-		a: newSide(c.a.f, outputLabels), b: newSide(c.b.f, inputLabels),
+		a: c.a.again(), b: c.b.again(),
 		filter: c.filter, match: c.match, zero: c.zero, later: true,
 		meter: Limits(c.meter.Lim).meter(c.meter.Op),
 	}

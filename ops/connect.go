@@ -1,13 +1,9 @@
 package ops
 
 import (
-	"slices"
-	"sync/atomic"
-
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/fst/engine"
 	"github.com/tropica-fst/tropica/ops/internal/graph"
-	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -27,14 +23,14 @@ func DeadEnd[W semiring.Weight[W]](f fst.Expanded[W]) fst.StateID {
 // final state, with their arcs. The others are renumbered in order. Arcs keep their order, and the
 // relation of f does not change. A machine without a start state becomes the empty machine.
 //
-// Cost: O(states + arcs): a search from the start, and a few sweeps from the highest state down,
-// with a search backwards among what they leave undecided. It needs no strongly connected
-// components, whose search is slower.
+// Cost: O(states + arcs), for a search from the start and a few sweeps from the highest state down.
+// A search backwards decides what they leave undecided. It needs no strongly connected components,
+// whose search is slower.
 func Connect[W semiring.Weight[W]](f *fst.Vector[W]) { ConnectWorkers(f, 1) }
 
 // ConnectWorkers is Connect by several goroutines; the result is the same for any number of them.
 func ConnectWorkers[W semiring.Weight[W]](f *fst.Vector[W], workers int) {
-	if dead := uselessSet(f, workers); dead != nil {
+	if dead := graph.UselessSet(f, workers); dead != nil {
 		f.Engine(engine.Key{}).DeleteStateSet(dead, workers)
 	} else {
 		f.SetProperties(f.KnownProperties()&keptByDeletion, fst.AllProperties)
@@ -48,75 +44,3 @@ func ConnectWorkers[W semiring.Weight[W]](f *fst.Vector[W], workers int) {
 const keptByDeletion = fst.Expandable | fst.Mutable | fst.Error | fst.Acceptor | fst.IDeterministic | fst.ODeterministic |
 	fst.NoEpsilons | fst.NoIEpsilons | fst.NoOEpsilons | fst.ILabelSorted | fst.OLabelSorted | fst.Unweighted |
 	fst.Acyclic | fst.InitialAcyclic | fst.TopSorted | fst.UnweightedCycles
-
-// reachedStates marks the states that are reached from the start.
-func reachedStates[W semiring.Weight[W]](f *fst.Vector[W], workers int) stateSet {
-	reached := newStateSet(f.NumStates())
-	if f.Start() == fst.NoState {
-		return reached
-	}
-	reached.add(f.Start())
-	pool := run.NewWorkPool(workers, []fst.StateID{f.Start()})
-	run.Together(workers, pool.Stop, func(int) { reachFrom(f, reached, pool) })
-	return reached
-}
-
-// reachFrom searches from what is in the pool, until nobody has anything left.
-func reachFrom[W semiring.Weight[W]](f *fst.Vector[W], reached stateSet, pool *run.WorkPool[[]fst.StateID]) {
-	// The order in which states are taken does not matter, so that several are taken at once:
-	// where their arcs lie is looked up, and the first of them touched, before any is gone
-	// through. Misses of the cache then overlap, which one after the other are most of the
-	// search: 120 to 88 ms of the whole of Connect on a random machine.
-	const batch = 16
-	var rows [batch][]fst.Arc[W]
-	shared := pool.Workers > 1
-	for todo, ok := pool.Take(); ok; todo, ok = pool.Take() {
-		for len(todo) > 0 {
-			if shared && len(todo) >= 4*batch {
-				todo = shareHalf(pool, todo)
-			}
-			k := min(batch, len(todo))
-			top := len(todo) - k
-			for i, q := range todo[top:] {
-				rows[i] = f.Arcs(q)
-			}
-			todo = todo[:top]
-			first := fst.StateID(0)
-			for _, arcs := range rows[:k] {
-				if len(arcs) > 0 {
-					first |= arcs[0].NextState
-				}
-			}
-			if first < 0 {
-				panic("ops: an arc that leads nowhere") // never so, but says that the arcs are wanted
-			}
-			for _, arcs := range rows[:k] {
-				for i := range arcs {
-					t := arcs[i].NextState
-					word, bit := &reached[uint32(t)/64], uint64(1)<<(uint32(t)%64)
-					if shared {
-						if atomic.LoadUint64(word)&bit != 0 || atomic.OrUint64(word, bit)&bit != 0 {
-							continue
-						}
-					} else if *word&bit != 0 {
-						continue
-					} else {
-						*word |= bit
-					}
-					todo = append(todo, t)
-				}
-			}
-		}
-	}
-}
-
-// shareHalf gives away half of a list of states if somebody waits for work, and returns what is
-// left.
-func shareHalf(pool *run.WorkPool[[]fst.StateID], todo []fst.StateID) []fst.StateID {
-	if pool.Idle.Load() == 0 {
-		return todo
-	}
-	half := len(todo) / 2
-	pool.Put(slices.Clone(todo[half:]))
-	return todo[:half]
-}

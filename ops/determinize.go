@@ -7,6 +7,7 @@ import (
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/ops/internal/square"
+	"github.com/tropica-fst/tropica/ops/internal/subsets"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -50,32 +51,31 @@ type DeterminizeOptions struct {
 	Limits
 }
 
-// Determinize returns a machine with the relation of f in which no state has
-// two arcs with the same input label. The weight of an arc is the ⊕ (for
-// outputs the first common label) of what it stands for, and states are sets of
-// pairs of a state of f and a residual weight.
+// Determinize returns a machine with the relation of f in which no state has two arcs with the same
+// input label. The weight of an arc is the ⊕ (for outputs the first common label) of what it stands
+// for. States are sets of pairs of a state of f and a residual weight.
 //
-// ε is an ordinary label here, as it is in OpenFst: remove it first with
-// RmEpsilon, or the result has ε-arcs and can have two paths for one string.
+// ε is an ordinary label here, as it is in OpenFst. Remove it first with RmEpsilon, or the result
+// has ε-arcs and can have two paths for one string.
 //
 // The weights must be zero-sum-free (a⊕b = 0̄ only when both are) and left divisible. Every acyclic
-// machine and every unweighted acceptor can be determinized; over the tropical semiring every
+// machine and every unweighted acceptor can be determinized. Over the tropical semiring every
 // machine with the twins property (see Twins), and an unambiguous one only then. From time to time
-// a growing construction searches its input for a breach of that property, at a cost bounded by the
-// work done so far. On a machine without two paths from the start to one state with the same
-// labels, which every trim unambiguous machine is, a breach is a proof, and the error is a
-// TwinsError. So is a difference of outputs that are all kept. Over Tropical and Tropical64
-// ambiguous machines are looked at for two cycles with the same labels which are the cheapest that
-// these labels have and cost differently: a proof too. Any other breach is none: the construction
-// goes on to a million states or 256 MiB of output strings (or to the limit on states or bytes, or
-// the context's deadline, when set) and then returns the TwinsError as a suspicion. Machines with
-// weights that do not cancel (see Twins) are not searched: only a limit ends what does not end by
-// itself. What stops at a limit is a DeterminizeError around the LimitError.
+// a growing construction searches its input for a breach of that property. The cost is bounded by
+// the work done so far. A breach is a proof on a machine without two paths from the start to one
+// state with the same labels, as every trim unambiguous machine is. The error is then a TwinsError.
+// So is a difference of outputs that are all kept. Over Tropical and Tropical64 ambiguous machines
+// are searched for two cycles with the same labels that are the cheapest with these labels and cost
+// differently. That is a proof too. Any other breach is none. The construction goes on to a million
+// states or 256 MiB of output strings, or to the limit on states or bytes or the context's deadline
+// when set. Then it returns the TwinsError as a suspicion. Machines with weights that do not cancel
+// (see Twins) are not searched: only a limit ends what does not end by itself. What stops at a
+// limit is a DeterminizeError around the LimitError.
 //
-// States are numbered in the order in which they are first reached, arcs ordered
-// by label, and sums made in the order that OpenFst has. A transducer is
-// determinized as an acceptor whose weights carry output strings; what is left
-// of a string at a final state leaves by arcs labeled SubsequentialLabel.
+// States are numbered in the order in which they are first reached, arcs ordered by label, and sums
+// made in the order that OpenFst has. A transducer is determinized as an acceptor whose weights
+// carry output strings. What is left of a string at a final state leaves by arcs labeled
+// SubsequentialLabel.
 //
 // Cost: for each state of the result the arcs of its subset, sorted; the number
 // of states is exponential in those of f at worst.
@@ -113,13 +113,13 @@ func determinized[W semiring.Divisible[W]](f fst.Fst[W], opts *DeterminizeOption
 // DeterminizeLazy returns the machine of Determinize, to be computed where it is
 // looked at. f must not change meanwhile.
 //
-// f may be computed on demand, and without end: of its states only those are asked
-// for that the subsets hold which are looked at. Whether such a machine is an acceptor
-// is not known beforehand where it does not say. It is then determinized as a
-// transducer, which gives the same; but over weights with a CommonDivisor, or
-// without the path property for DeterminizeDisambiguate, as an acceptor, and an arc
-// with two different labels is an error around ErrNotAcceptor. The same holds of
-// Determinize. Of the result it is known that it is sorted where f is known to be an acceptor.
+// f may be computed on demand, and without end: of its states only those are asked for that the
+// subsets hold which are looked at. Whether such a machine is an acceptor is not known beforehand
+// where it does not say. It is then determinized as a transducer, which gives the same. Over
+// weights with a CommonDivisor, or without the path property for DeterminizeDisambiguate, it is
+// determinized as an acceptor. An arc with two different labels is then an error around
+// ErrNotAcceptor. The same holds of Determinize. Of the result it is known that it is sorted where
+// f is known to be an acceptor.
 func DeterminizeLazy[W semiring.Divisible[W]](f fst.Fst[W], opts *DeterminizeOptions, cache *fst.LazyOptions) (*fst.Lazy[W], error) {
 	d, err := newDeterminizer(f, opts)
 	if err != nil {
@@ -195,7 +195,7 @@ func newAcceptorDeterminizer[W semiring.Divisible[W]](f fst.Fst[W], o *Determini
 	d := &acceptorDeterminizer[W]{}
 	var w W
 	_, common := any(w).(semiring.CommonDivisor[W])
-	d.m = subsetMachine[W, W, plainResiduals[W]]{op: "Determinize", f: f, table: newSubsetTable[W](), alg: plainResiduals[W]{common}}
+	d.m = subsetMachine[W, W, plainResiduals[W]]{op: "Determinize", f: f, table: subsets.NewTable[W](), alg: plainResiduals[W]{common}}
 	d.m.meter = o.Limits.meter("Determinize")
 	d.m.guard = newTwinsGuard(f, o.Limits, false, square.NewWeightDelays[W])
 	d.m.guard.rounds(o.Delta)
@@ -218,6 +218,12 @@ func (d *acceptorDeterminizer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (W, []
 	}
 	return final, dst, nil
 }
+
+var _ fst.Retainer = (*acceptorDeterminizer[semiring.Tropical])(nil)
+
+// Retain forgets all subsets but live. What is found to be wrong later is told by the labels
+// from a subset that was kept, and not from the start.
+func (d *acceptorDeterminizer[W]) Retain(live []fst.StateID) { d.m.retain(live) }
 
 // plainResiduals is the algebra of acceptors: weights, with ⊕ as the common
 // divisor unless they have one of their own.

@@ -7,6 +7,7 @@ import (
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/ops/internal/square"
+	"github.com/tropica-fst/tropica/ops/internal/subsets"
 	"github.com/tropica-fst/tropica/ops/internal/sums"
 	"github.com/tropica-fst/tropica/semiring"
 )
@@ -24,14 +25,13 @@ type DividedPath[W any] interface {
 	semiring.Divisible[W]
 }
 
-// DeterminizePruned determinizes f as far as the best paths need it: it returns
-// what Prune would leave of Determinize(f), with states in the order in which
-// they are found, best first. Of an acceptor only that part is built, so that a
-// bound on states or a threshold brings even machines to an end that cannot be
-// determinized; a transducer is determinized whole, and then pruned.
+// DeterminizePruned determinizes f as far as the best paths need it. It returns what Prune would
+// leave of Determinize(f), with states in the order in which they are found, best first. Of an
+// acceptor only that part is built. So a bound on states or a threshold brings even machines to an
+// end that cannot be determinized. A transducer is determinized whole, and then pruned.
 //
 // A threshold does not bring to an end what has two cycles with the same labels, one that costs
-// nothing and one that does, behind a string that is good enough: then states of equal cost differ
+// nothing and one that does, behind a string that is good enough. Then states of equal cost differ
 // by more and more. Such cycles are searched for, and are a TwinsError, as with Determinize: by a
 // proof at once, as a suspicion at a million states. Without such cycles, it ends, over Tropical
 // and Tropical64; over other weights any breach of the twins property is a suspicion.
@@ -86,19 +86,19 @@ func DeterminizePruned[W DividedPath[W]](f fst.Expanded[W], opts *DeterminizePru
 				return findCheapTwins(op, f, in, limit, o.Delta, Limits{Bytes: o.Bytes / 2, Ctx: ctx}, budget)
 			}
 			g.pruned = func(subset, q fst.StateID) bool {
-				for _, e := range d.m.table.subset(subset) {
-					if e.state == q && int(subset) < len(p.alpha) {
-						return !p.alg.Less(limit, p.alpha[subset].Times(e.residual).Times(in[q]))
+				for _, e := range d.m.table.Of(subset) {
+					if e.State == q && int(subset) < len(p.alpha) {
+						return !p.alg.Less(limit, p.alpha[subset].Times(e.Residual).Times(in[q]))
 					}
 				}
 				return false
 			}
 		}
 	}
-	d.m.added = func(subset []element[W]) {
+	d.m.added = func(subset []subsets.Element[W]) {
 		sum := p.alg.Zero
 		for _, e := range subset {
-			sum = sum.Plus(e.residual.Times(in[e.state]))
+			sum = sum.Plus(e.Residual.Times(in[e.State]))
 		}
 		p.beta = append(p.beta, sum)
 	}

@@ -11,14 +11,15 @@ import (
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/ops/internal/square"
+	"github.com/tropica-fst/tropica/ops/internal/subsets"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// A transducer is determinized as an acceptor over its input, whose weights are
-// pairs of an output string and a weight: OpenFst's gallic weights. What they are
-// is in semiring's Gallic types; here strings lie in two slabs instead of a Go
-// value each, since a lexicon makes millions of them, nearly all of length 0 or
-// 1. Tests hold this against the subset construction over the Gallic types.
+// A transducer is determinized as an acceptor over its input, whose weights are pairs of an output
+// string and a weight: OpenFst's gallic weights. What they are is in semiring's Gallic types. Here
+// strings lie in two slabs instead of a Go value each, since a lexicon makes millions of them,
+// nearly all of length 0 or 1. Tests hold this against the subset construction over the Gallic
+// types.
 
 // outputTerm is one output string with its weight, as it leaves at a final state.
 type outputTerm[W any] struct {
@@ -86,7 +87,7 @@ type outputRest struct {
 
 func newOutputDeterminizer[W semiring.Divisible[W], R any, A outputAlgebra[W, R]](f fst.Fst[W], o *DeterminizeOptions, alg A) (fst.Expander[W], error) {
 	d := &outputDeterminizer[W, R, A]{o: o, rests: fst.NewTable[outputRest](nil), ofNothing: fst.NoState, superfinal: fst.NoState}
-	d.m = subsetMachine[W, R, A]{op: "Determinize", f: f, alg: alg, table: newSubsetTable[R]()}
+	d.m = subsetMachine[W, R, A]{op: "Determinize", f: f, alg: alg, table: subsets.NewTable[R]()}
 	d.m.meter = o.Limits.meter("Determinize")
 	d.m.guard = newTwinsGuard(f, o.Limits, false, square.NewOutputDelays[W])
 	d.m.guard.rounds(o.Delta)
@@ -241,6 +242,72 @@ func (d *outputDeterminizer[W, R, A]) finish(terms []outputTerm[W], dst []fst.Ar
 		}
 	}
 	return zero, dst, nil
+}
+
+var _ fst.Retainer = (*outputDeterminizer[semiring.Tropical, outResidual[semiring.Tropical], *outputResiduals[semiring.Tropical]])(nil)
+
+// Retain forgets all states but live. Of output strings, those of residuals and those that are left
+// behind final states, there are at most twice as many left as these states need.
+func (d *outputDeterminizer[W, R, A]) Retain(live []fst.StateID) {
+	old := d.states
+	d.states, d.ofSubset, d.ofRest, d.ofNothing, d.superfinal = nil, nil, nil, fst.NoState, fst.NoState
+	rests := d.retainRests(old, live)
+	var subsets []fst.StateID
+	for i, q := range live {
+		s := old[q]
+		if s.subset == -1 {
+			s.rest = rests[i]
+			d.ofTail(s.rest) // which adds the state
+			continue
+		}
+		id := fst.StateID(len(d.states))
+		switch s.subset {
+		case -2:
+			d.superfinal = id
+		default:
+			subsets = append(subsets, fst.StateID(s.subset))
+			s.subset = int32(len(d.ofSubset))
+			d.ofSubset = append(d.ofSubset, id)
+		}
+		d.states = append(d.states, s)
+	}
+	d.m.retain(subsets)
+	d.count(0)
+}
+
+// retainRests returns the rests of the given states, NoState of those that are none, and forgets
+// others when there are twice as many as the last time that it went through them. Each new one then
+// pays for two.
+func (d *outputDeterminizer[W, R, A]) retainRests(states []outputState, live []fst.StateID) []fst.StateID {
+	rests := make([]fst.StateID, len(live))
+	for i, q := range live {
+		rests[i] = states[q].rest
+		if states[q].subset != -1 {
+			rests[i] = fst.NoState
+		}
+	}
+	if d.rests.Len() <= 2*d.left+retainedLeast {
+		return rests
+	}
+	old := d.rests
+	d.rests = fst.NewTable[outputRest](nil)
+	moved := map[fst.StateID]fst.StateID{fst.NoState: fst.NoState}
+	var chain []fst.StateID // from a rest to one that has been moved
+	for i, r := range rests {
+		chain = chain[:0]
+		at, known := moved[r]
+		for ; !known; at, known = moved[r] {
+			chain = append(chain, r)
+			r = old.Key(r).tail
+		}
+		for _, r := range slices.Backward(chain) {
+			at, _ = d.rests.ID(outputRest{old.Key(r).label, at})
+			moved[r] = at
+		}
+		rests[i] = at
+	}
+	d.left = d.rests.Len()
+	return rests
 }
 
 // outString is a string of output labels: none for n = 0, the label at for
@@ -431,7 +498,7 @@ func (a *outputResiduals[W]) keep(r outResidual[W]) outResidual[W] {
 	return r
 }
 
-// only forgets strings when there are twice as many labels as the last time that it did: what is
+// only forgets strings when there are twice as many labels as the last time that it did. What is
 // new then pays for what is moved. Strings lie in one another, and each label is moved once.
 func (a *outputResiduals[W]) only(left iter.Seq[*outResidual[W]]) {
 	if len(a.kept) <= 2*a.left+retainedLeast {

@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/graph"
 	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/ops/internal/square"
 	"github.com/tropica-fst/tropica/semiring"
@@ -22,8 +23,8 @@ type DisambiguateOptions struct {
 	// compares them exactly. OpenFst's tool rounds to 1/1024.
 	Delta float64
 
-	// SubsequentialLabel stands on the input side of the arcs that put out what
-	// is left of an output string at a final state; zero is ε.
+	// SubsequentialLabel stands on the input side of the arcs that put out what is left of an
+	// output string at a final state. Zero is ε.
 	SubsequentialLabel fst.Label
 
 	Limits // of the machine before ambiguities are removed, which may be larger
@@ -39,34 +40,32 @@ type DisambiguatePrunedOptions[W any] struct {
 // ErrSplit reports residuals that rounding keeps from meeting where they must.
 var ErrSplit = errors.New("rounding splits states in a way that cannot be mended (try another Delta; --delta)")
 
-// Disambiguate returns a machine with the relation of f in which no two accepting
-// paths have the same input labels: for each string, one path with the ⊕-sum of
-// all. Unlike a deterministic machine, it may have several arcs with one label at
-// a state, and every unambiguous machine and some that cannot be determinized can
-// be disambiguated.
+// Disambiguate returns a machine with the relation of f in which no two accepting paths have the
+// same input labels. Each string has one path, with the ⊕-sum of all. Unlike a deterministic
+// machine, it may have several arcs with one label at a state. Every unambiguous machine, and some
+// machines that cannot be determinized, can be disambiguated.
 //
 // ε is an ordinary label: remove it first with RmEpsilon, or two paths may differ
 // in it alone.
 //
 // First comes a subset construction like that of Determinize, in which a subset has a head, one of
 // its states. Only the head's arcs are followed, each into a subset of its own, of the states that
-// share a future with the new head: some string takes both to final states. Then, of the arcs with
-// the same label into one state, or into such with one head of which different outputs are left
-// over, from states that one string reaches, all but those of the lowest head are superfluous and
-// go, as do final weights. A transducer is disambiguated as an acceptor whose weights carry output
-// strings, and must be functional, else the error is a FunctionalError.
+// share a future with the new head. That is, some string takes both to final states. Then, of the
+// arcs with the same label into one state, or into such with one head of which different outputs
+// are left over, from states that one string reaches, all but those of the lowest head are
+// superfluous and go, as do final weights. A transducer is disambiguated as an acceptor whose
+// weights carry output strings, and must be functional, else the error is a FunctionalError.
 //
-// The weights must be zero-sum-free and left divisible. The construction ends
-// for all acyclic machines, unweighted acceptors and unambiguous machines, and
-// over the tropical semiring where states that are reached by one string and share
-// a future are twins. From time to time a growing construction looks for a breach
-// of that, as Determinize does, and returns it as a TwinsError when it has come to
-// a million states; what stops at a limit is a DeterminizeError around the
+// The weights must be zero-sum-free and left divisible. The construction ends for all acyclic
+// machines, unweighted acceptors and unambiguous machines, and over the tropical semiring where
+// states that are reached by one string and share a future are twins. From time to time a growing
+// construction looks for a breach of that, as Determinize does, and returns it as a TwinsError when
+// it has come to a million states. What stops at a limit is a DeterminizeError around the
 // LimitError.
 //
-// Acceptors come out with the states and the order of arcs that OpenFst has.
-// Of a transducer's last outputs OpenFst confuses the heads, and can so keep two
-// paths for one string or none; here they belong to the state that they end.
+// Acceptors come out with the states and the order of arcs that OpenFst has. Of a transducer's last
+// outputs OpenFst confuses the heads, and can so keep two paths for one string or none. Here they
+// belong to the state that they end.
 //
 // Cost: that of the subset construction, exponential at worst, and O(|E|²) for the
 // pairs of states of its result that one string reaches.
@@ -103,7 +102,7 @@ func disambiguate[W semiring.Divisible[W]](f fst.Expanded[W], opts *Disambiguate
 		return nil, err
 	}
 	in, original := trimmedCopy(f)
-	var s arcSorter[W]
+	var s run.ArcSorter[W]
 	sortByNext(in, &s)
 	d := &disambiguator[W]{meter: o.Limits.workspace().meter(opDisambiguate).AtOnce()}
 	if err := d.construct(in, &o); err != nil {
@@ -143,7 +142,7 @@ func trimmedCopy[W semiring.Weight[W]](f fst.Expanded[W]) (*fst.Vector[W], []fst
 			in.TruncateArcs(q, len(kept))
 		}
 	}
-	dead := useless(in, 1)
+	dead := graph.Useless(in, 1)
 	var original []fst.StateID
 	for q := range fst.StateID(in.NumStates()) {
 		if dead == nil || !dead[q] {
@@ -157,10 +156,10 @@ func trimmedCopy[W semiring.Weight[W]](f fst.Expanded[W]) (*fst.Vector[W], []fst
 }
 
 // sortByNext sorts arcs by input label, then next state, others as ArcSort does.
-func sortByNext[W semiring.Weight[W]](f *fst.Vector[W], s *arcSorter[W]) {
+func sortByNext[W semiring.Weight[W]](f *fst.Vector[W], s *run.ArcSorter[W]) {
 	for q := range fst.StateID(f.NumStates()) {
 		if arcs := f.MutableArcs(q); len(arcs) > 1 {
-			s.sort(arcs, func(e *fst.Arc[W]) sortKey { return labelKey(e.ILabel, fst.Label(e.NextState)) })
+			s.Sort(arcs, func(e *fst.Arc[W]) run.SortKey { return run.LabelKey(e.ILabel, fst.Label(e.NextState)) })
 		}
 	}
 	const unsorted = fst.ILabelSorted | fst.NotILabelSorted | fst.OLabelSorted | fst.NotOLabelSorted
@@ -277,9 +276,9 @@ func (d *disambiguator[W]) construct(in *fst.Vector[W], o *DisambiguateOptions) 
 		}
 		built = t.m.built
 		leftOver = func(q fst.StateID, dst []byte) []byte {
-			for _, e := range t.m.table.subset(fst.StateID(t.states[q].subset)) {
-				dst = binary.LittleEndian.AppendUint32(dst, uint32(e.state))
-				dst = t.m.alg.appendKey(dst, outResidual[W]{s: e.residual.s, w: semiring.One[W]()})
+			for _, e := range t.m.table.Of(fst.StateID(t.states[q].subset)) {
+				dst = binary.LittleEndian.AppendUint32(dst, uint32(e.State))
+				dst = t.m.alg.appendKey(dst, outResidual[W]{s: e.Residual.s, w: semiring.One[W]()})
 			}
 			return dst
 		}
@@ -297,7 +296,7 @@ func (d *disambiguator[W]) construct(in *fst.Vector[W], o *DisambiguateOptions) 
 }
 
 // compareLeftOver sets alike. A label at most leaves a step, so that of what has gone two ways to
-// one head different strings may be left; the weights are those of all ways together. The keys of
+// one head different strings may be left. The weights are those of all ways together. The keys of
 // one head are held at a time, beside what was built.
 func (d *disambiguator[W]) compareLeftOver(leftOver func(q fst.StateID, dst []byte) []byte, built run.Progress) error {
 	since := 0

@@ -21,20 +21,28 @@
 //
 //	make     Union Concat Closure Reverse Invert Project        rational operations; relabelling
 //	combine  Compose ComposeLazy Intersect Subtract Replace     Filter orders ε-moves, Trace tells where arcs came from
-//	simplify Connect RmEpsilon Determinize Minimize Push Prune  same relation (Prune: the best part of it), other machine
+//	         NewComposer                                        the Expander that Compose and ComposeLazy are made of
+//	simplify Connect ConnectWorkers DeadEnd RmEpsilon           same relation, other machine
+//	         Determinize Minimize MinimizeFactored Push
 //	         Disambiguate                                       one path a string, also where Determinize does not end
-//	order    ArcSort TopSort Synchronize EpsNormalize
+//	prune    Prune DeterminizePruned DisambiguatePruned         the best part of the relation
+//	order    ArcSort ArcSortWorkers TopSort Synchronize EpsNormalize
 //	weights  MapWeights InvertWeights PowerWeights QuantizeWeights PlusWeights TimesWeights RmWeight
-//	         ReweightToInitial ReweightToFinal
+//	         ReweightToInitial ReweightToFinal ReweightLog FactorWeight
 //	         Convert MapInto                                    to another semiring
-//	arcs     ArcSum ArcUnique SuperFinal EpsilonLabels Relabel
+//	arcs     ArcSum ArcUnique SuperFinal RmFinalEpsilon EpsilonLabels Relabel
 //	encode   Encode Decode                                      labels or weights as one label, and back
 //	         Compress Decompress LabelLookAhead                 small files; the labels that each state can reach
-//	search   ShortestDistance ShortestPath ForwardBackward      sums over paths, best paths, arc posteriors
+//	search   ShortestDistance ShortestDistanceLog64             sums over paths,
+//	         ShortestDistanceAcyclic TotalWeight
+//	         ShortestPath ShortestPathUnique                    best paths, best strings
+//	         ForwardBackward Posteriors ExpectedCounts          what passes through each arc
 //	draw     RandGen                                            random paths
-//	compare  Equal Compare Isomorphic Equivalent RandEquivalent Twins BoundedDelay Describe
+//	compare  Equal Compare Isomorphic Equivalent Distinguish RandEquivalent
+//	ask      Twins Functional Unambiguous BoundedDelay          with a witness where the answer is no
+//	         Stochastic Describe Check CheckLimits              Check tests the operations on a machine of yours
 //	lazily   ComposeLazy IntersectLazy SubtractLazy ReplaceLazy UnionLazy ConcatLazy ClosureLazy DeterminizeLazy
-//	         RmEpsilonLazy SynchronizeLazy FactorWeightLazy    Collect makes a machine in memory of any
+//	         RmEpsilonLazy SynchronizeLazy FactorWeightLazy     Collect makes a machine in memory of any
 //	         ShortestPathLazy ShortestDistanceLazy              searches that ask for states one by one
 //	linear   ComposeLinear NormalizeLinear                      with an fst.LinearModel, a log-linear tagger or classifier
 //
@@ -71,12 +79,15 @@
 // own over the same expansion, and a test that both agree.
 //
 // What several operations share is in internal packages: run (limits, workers, work space, heaps,
-// tables), graph (components), square (searches on pairs of states) and sums (sums over paths, and
-// queues).
+// tables, sorting), graph (components, orders, what is reached and what is dead), square (searches
+// on pairs of states), sums (sums over paths, and queues), subsets (the states of determinization),
+// partition (which states are equivalent) and draw (random numbers).
 //
-// To add an operation: one file here with its tests and an example, and one line in the table
-// above. The command offers it through a method in cmd/fst/internal/suite, where weight types are
-// erased, and a tool in cmd/fst/tools.go.
+// To add an operation, three places: one file here with its tests and an example, a method beside
+// its line of the interface in one file of cmd/fst/internal/suite, where weight types are erased,
+// and a tool in cmd/fst that offers itself. Help, completion, the manual page, links and the tests
+// of every tool follow from the tool. A test asks for the name in the table above. The C interface
+// has one table of its own, in cmd/internal/calls, and the Python package a function for each entry.
 //
 // Three packages serve the engine from outside. go-cmp compares structures in tests and prints
 // their difference. gonum is the dense linear algebra of package learn; sums over paths here are

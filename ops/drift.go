@@ -6,6 +6,7 @@ import (
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops/internal/square"
+	"github.com/tropica-fst/tropica/ops/internal/subsets"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -51,17 +52,17 @@ func (m *subsetMachine[W, R, A]) drift(budget int64) *TwinsError {
 	}
 	spread := func(q fst.StateID) float64 {
 		least, most := math.Inf(1), math.Inf(-1)
-		for _, e := range m.table.subset(q) {
-			if m.alg.isZero(e.residual) {
+		for _, e := range m.table.Of(q) {
+			if m.alg.isZero(e.Residual) {
 				continue
 			}
-			c := cost(weigh.sum(e.residual))
+			c := cost(weigh.sum(e.Residual))
 			least, most = min(least, c), max(most, c)
 		}
 		return most - least
 	}
 	farthest, apart := fst.NoState, 0.0
-	for q := range fst.StateID(m.table.len()) {
+	for q := range fst.StateID(m.table.Len()) {
 		if a := spread(q); a > apart {
 			farthest, apart = q, a
 		}
@@ -70,7 +71,7 @@ func (m *subsetMachine[W, R, A]) drift(budget int64) *TwinsError {
 		return nil
 	}
 	var way []fst.StateID // to the farthest, itself first
-	for q := farthest; q != fst.NoState; q = m.table.refs[q].parent {
+	for q := farthest; q != fst.NoState; q = m.table.Refs[q].Parent {
 		way = append(way, q)
 	}
 	slices.Reverse(way)
@@ -88,9 +89,9 @@ func (m *subsetMachine[W, R, A]) drift(budget int64) *TwinsError {
 
 // driftFrom tries the strings that lead from the first subset of way to others on it.
 func (m *subsetMachine[W, R, A]) driftFrom(way []fst.StateID, cost func(W) float64, budget *int64) *TwinsError {
-	from := m.table.subset(way[0])
+	from := m.table.Of(way[0])
 	n := len(from)
-	if n < 2 || int64(n)*int64(n) > *budget || slices.ContainsFunc(from, func(e element[R]) bool { return m.alg.isZero(e.residual) }) {
+	if n < 2 || int64(n)*int64(n) > *budget || slices.ContainsFunc(from, func(e subsets.Element[R]) bool { return m.alg.isZero(e.Residual) }) {
 		return nil
 	}
 	costs := make([][]float64, n) // from each element to those of the subset that was come to
@@ -99,22 +100,22 @@ func (m *subsetMachine[W, R, A]) driftFrom(way []fst.StateID, cost func(W) float
 		costs[k][k] = 0
 	}
 	for j := 1; j < len(way) && *budget > 0; j++ {
-		before, after := m.table.subset(way[j-1]), m.table.subset(way[j])
-		label := m.table.refs[way[j]].label
+		before, after := m.table.Of(way[j-1]), m.table.Of(way[j])
+		label := m.table.Refs[way[j]].Label
 		next := make([][]float64, n)
 		for k := range next {
 			next[k] = slices.Repeat([]float64{math.Inf(1)}, len(after))
 		}
 		*budget -= int64(n) * int64(len(after))
 		for c := range before {
-			arcs := m.f.Arcs(before[c].state)
+			arcs := m.f.Arcs(before[c].State)
 			*budget -= int64(len(arcs))
 			for a := range arcs {
 				e := &arcs[a]
 				if e.ILabel != label || semiring.IsZero(e.Weight) {
 					continue
 				}
-				to, ok := slices.BinarySearchFunc(after, e.NextState, func(x element[R], q fst.StateID) int { return int(x.state) - int(q) })
+				to, ok := slices.BinarySearchFunc(after, e.NextState, func(x subsets.Element[R], q fst.StateID) int { return int(x.State) - int(q) })
 				if !ok {
 					continue
 				}
@@ -126,12 +127,12 @@ func (m *subsetMachine[W, R, A]) driftFrom(way []fst.StateID, cost func(W) float
 			}
 		}
 		costs = next
-		if slices.EqualFunc(from, after, func(x, y element[R]) bool { return x.state == y.state }) {
+		if slices.EqualFunc(from, after, func(x, y subsets.Element[R]) bool { return x.State == y.State }) {
 			*budget -= int64(n) * int64(n) * int64(n)
 			if *budget < 0 {
 				return nil
 			}
-			left, right, ok := driftingCycles(costs, func(k int) bool { return m.guard.pruned == nil || m.guard.pruned(way[0], from[k].state) })
+			left, right, ok := driftingCycles(costs, func(k int) bool { return m.guard.pruned == nil || m.guard.pruned(way[0], from[k].State) })
 			if ok {
 				if b := m.driftEvidence(way[:j+1], left, right, cost); b != nil {
 					return b
@@ -150,7 +151,7 @@ func (m *subsetMachine[W, R, A]) driftEvidence(way []fst.StateID, left, right []
 		return nil
 	}
 	side := func(cycle []int) (access, round []int32, passed []*fst.Arc[W], total float64) {
-		_, access = m.trace(way[0], m.table.subset(way[0])[cycle[0]].state)
+		_, access = m.trace(way[0], m.table.Of(way[0])[cycle[0]].State)
 		for k := range length {
 			arcs, along := m.cheapest(way, cycle[k%len(cycle)], cycle[(k+1)%len(cycle)], cost)
 			round, passed = append(round, arcs...), append(passed, along...)
@@ -168,7 +169,7 @@ func (m *subsetMachine[W, R, A]) driftEvidence(way []fst.StateID, left, right []
 	if !driftsApart(lc, rc, len(lr), m.guard.delta) {
 		return nil
 	}
-	e := &TwinsError{Op: m.op, Cycle: len(la), Exact: true, States: m.table.len()}
+	e := &TwinsError{Op: m.op, Cycle: len(la), Exact: true, States: m.table.Len()}
 	e.Left, e.Right = pathOf(m.f, m.f.Start(), append(la, lr...)), pathOf(m.f, m.f.Start(), append(ra, rr...))
 	e.LeftFactor, e.RightFactor = m.guard.factor(lp, e.Left.osyms), m.guard.factor(rp, e.Right.osyms)
 	live := square.Coaccessible(m.guard.f)
@@ -193,20 +194,20 @@ func (m *subsetMachine[W, R, A]) cheapest(way []fst.StateID, from, to int, cost 
 		arc  int32
 	}
 	none := step{cost: math.Inf(1)}
-	best := [][]step{slices.Repeat([]step{none}, len(m.table.subset(way[0])))}
+	best := [][]step{slices.Repeat([]step{none}, len(m.table.Of(way[0])))}
 	best[0][from].cost = 0
 	for j := 1; j < len(way); j++ {
-		before, after := m.table.subset(way[j-1]), m.table.subset(way[j])
+		before, after := m.table.Of(way[j-1]), m.table.Of(way[j])
 		now := slices.Repeat([]step{none}, len(after))
 		for c := range before {
 			if math.IsInf(best[j-1][c].cost, 1) {
 				continue
 			}
-			for a, e := range m.f.Arcs(before[c].state) {
-				if e.ILabel != m.table.refs[way[j]].label || semiring.IsZero(e.Weight) {
+			for a, e := range m.f.Arcs(before[c].State) {
+				if e.ILabel != m.table.Refs[way[j]].Label || semiring.IsZero(e.Weight) {
 					continue
 				}
-				k, ok := slices.BinarySearchFunc(after, e.NextState, func(x element[R], q fst.StateID) int { return int(x.state) - int(q) })
+				k, ok := slices.BinarySearchFunc(after, e.NextState, func(x subsets.Element[R], q fst.StateID) int { return int(x.State) - int(q) })
 				if w := best[j-1][c].cost + cost(e.Weight); ok && w < now[k].cost {
 					now[k] = step{w, c, int32(a)}
 				}
@@ -218,7 +219,7 @@ func (m *subsetMachine[W, R, A]) cheapest(way []fst.StateID, from, to int, cost 
 		s := best[j][at]
 		at = s.from
 		numbers = append(numbers, s.arc)
-		arcs = append(arcs, &m.f.Arcs(m.table.subset(way[j-1])[at].state)[s.arc])
+		arcs = append(arcs, &m.f.Arcs(m.table.Of(way[j-1])[at].State)[s.arc])
 	}
 	slices.Reverse(numbers)
 	slices.Reverse(arcs)

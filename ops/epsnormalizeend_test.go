@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/fst/fsttest"
+	"github.com/tropica-fst/tropica/ops/internal/graph"
 	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
@@ -79,7 +79,7 @@ func manyStrings(f *fst.Vector[semiring.Tropical], side Side) bool {
 	if side == Output {
 		Invert(in)
 	}
-	dead := useless(in, 1)
+	dead := graph.Useless(in, 1)
 	entered := make([]bool, in.NumStates())
 	entered[in.Start()] = true
 	for q := range fst.StateID(in.NumStates()) {

@@ -11,9 +11,9 @@ import (
 // they compare machines.
 const DefaultDelta = 1.0 / 1024
 
-// Equal reports whether a and b have the same states and arcs in the same order,
-// weights compared with a tolerance of delta (0 is exactly). Symbol tables are
-// not compared. See Compare for where they differ.
+// Equal reports whether a and b have the same states and arcs in the same order. Weights are
+// compared with a tolerance of delta (0 is exactly). Symbol tables are not compared. See Compare
+// for where they differ.
 func Equal[W semiring.Approx[W]](a, b fst.Expanded[W], delta float64) bool {
 	return Compare(a, b, delta) == nil
 }

@@ -3,7 +3,7 @@ package ops
 import "fmt"
 
 // Filter decides how the ε-moves of two composed machines interleave. Where A's output and B's
-// input are both ε on some path, A can move first, or B, or both at once; counting more than one of
+// input are both ε on some path, A can move first, or B, or both at once. Counting more than one of
 // these orders multiplies the weight of the path in every semiring that is not idempotent. A filter
 // keeps exactly one order, at the price of up to three copies of a pair of states.
 //

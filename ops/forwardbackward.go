@@ -12,11 +12,11 @@ import (
 )
 
 // Passages holds the ⊕-sum of the weights of the successful paths through each arc and each final
-// weight of a machine: α(p)⊗w⊗β(q), or that divided by the sum over all successful paths.
+// weight of a machine. That is α(p)⊗w⊗β(q), or that divided by the sum over all successful paths.
 //
 // Over Log all of these are computed in float64 and rounded one by one. Sums of a long machine are
-// large beside what its arcs weigh: posteriors are to be taken from Posteriors or ExpectedCounts,
-// not from Alpha and Beta, whose rounding they would show.
+// large beside what its arcs weigh. Take posteriors from Posteriors or ExpectedCounts, not from
+// Alpha and Beta, whose rounding they would show.
 type Passages[W semiring.Weight[W]] struct {
 	Alpha []W // from the start to each state
 	Beta  []W // from each state to the final states, final weights included
@@ -46,9 +46,9 @@ type ForwardBackwardOptions struct {
 // weight was to be divided by.
 var ErrNoPath = errors.New("no successful path")
 
-// ForwardBackward returns, undivided, the weight of the paths through each arc:
-// over the tropical semirings the best path through it, over Probability and the
-// log semirings the mass that passes it, counted as often as a path does.
+// ForwardBackward returns, undivided, the weight of the paths through each arc. Over the tropical
+// semirings that is the best path through it. Over Probability and the log semirings it is the mass
+// that passes it, counted as often as a path does.
 //
 // f may have cycles if the weights are k-closed for it; errors are those of
 // ShortestDistance. Where they are k-closed for what the start leads to alone, Beta is 0̄
@@ -75,12 +75,11 @@ func ForwardBackward[W semiring.Approx[W]](f fst.Expanded[W], opts *ForwardBackw
 
 func undivided[D semiring.Weight[D]](_, w D) D { return w }
 
-// Posteriors is ForwardBackward with every weight of an arc or final weight
-// divided, on the left, by the total: over Probability the expected number of
-// passages of a path drawn at random by its weight, over Log and Log64 its
-// negative logarithm, over the tropical semirings how much worse than the best
-// path the best path through the arc is. Without cycles the expected number is
-// the probability.
+// Posteriors is ForwardBackward with every weight of an arc or final weight divided, on the left,
+// by the total. Over Probability that is the expected number of passages of a path drawn at random
+// by its weight, and over Log and Log64 its negative logarithm. Over the tropical semirings it is
+// how much worse than the best path the best path through the arc is. Without cycles the expected
+// number is the probability.
 //
 // ⊗ should be commutative; otherwise dividing on the left is what it says and no
 // more. A machine without successful paths gives ErrNoPath.
@@ -103,8 +102,8 @@ func Posteriors[W interface {
 }
 
 // ExpectedCounts returns, for each arc, how often a random path of f is expected to pass it. Paths
-// are drawn by their weights; the counts are plain numbers: arcs holds them for the arcs of state
-// after state, in their order, and finals the chance to end at each state. logTotal is the
+// are drawn by their weights. The counts are plain numbers. arcs holds them for the arcs of state
+// after state, in their order. finals holds the chance to end at each state. logTotal is the
 // logarithm of the sum over all paths. Errors are those of Posteriors.
 //
 // Cost: that of ForwardBackward; over Log64 one exp an arc more.

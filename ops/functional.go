@@ -18,14 +18,15 @@ type SearchOptions struct {
 	Limits
 }
 
-// Functional tests whether f has at most one output string for each input
-// string, ε being no symbol here. It returns nil when that is so, and otherwise
-// two paths with one input and two outputs, of the fewest steps that any two
-// have: a step reads a label on both, or ε on one. Weights are not looked at.
+// Functional tests whether f has at most one output string for each input string, ε being no symbol
+// here. It returns nil when that is so, and otherwise two paths with one input and two outputs, of
+// the fewest steps that any two have. A step reads a label on both, or ε on one. Weights are not
+// looked at.
 //
 // Consider two paths that have read the same input. The output of one leads that of the other by
-// some labels, or the outputs differ for good. f is functional exactly when each pair of states
-// with a common accepted string has one lead, however it is reached, and final pairs have none.
+// some labels, or the outputs differ for good. f is functional exactly when two conditions hold.
+// Each pair of states with a common accepted string has one lead, however it is reached. Final
+// pairs have none.
 //
 // The search is breadth-first, keeps two leads a pair, and ends with the first evidence. Two leads
 // are enough: a continuation to final states can cancel only one of them. The other then gives
@@ -56,4 +57,30 @@ func newSearch[W semiring.Weight[W]](op string, f fst.Expanded[W], opts *SearchO
 		opts = &SearchOptions{}
 	}
 	return square.NewSearch(op, f, opts.Pairs, run.Limits(opts.Limits))
+}
+
+// Unambiguous tests whether no two accepting paths of f have the same input labels, ε being one of
+// them. On a machine with ε-arcs, call RmEpsilon first. It returns nil when that is so, and
+// otherwise two such paths, of the fewest arcs that any two have.
+//
+// f is unambiguous exactly when two conditions hold. No two different states that one string
+// reaches accept a common string, and no two arcs with one label lead from one state to another.
+//
+// Cost: O(|Q|² + |E|²) steps, on reached pairs no further from the start than the shortest
+// evidence. Parallel arcs with one label count once. Memory holds the pairs, not the arcs between
+// them.
+//
+// After M.-P. Béal, O. Carton, C. Prieur and J. Sakarovitch, "Squaring
+// transducers", Theoretical Computer Science 292(1):45-63, 2003.
+func Unambiguous[W semiring.Weight[W]](f fst.Expanded[W], opts *SearchOptions) (*AmbiguousError, error) {
+	s, err := newSearch("Unambiguous", f, opts)
+	if err != nil {
+		return nil, err
+	}
+	steps, err := square.TwoPaths(s)
+	if steps == nil || err != nil {
+		return nil, err
+	}
+	left, right := pathsOf(s, steps)
+	return &AmbiguousError{Op: "Unambiguous", Left: left, Right: right}, nil
 }

@@ -15,9 +15,8 @@ var ErrNotAcceptor = errors.New("not an acceptor: some arc has different labels 
 // (a∩b)(x) = a(x) ⊗ b(x). Both must be acceptors, else the error wraps
 // ErrNotAcceptor. It is composition of acceptors: for the rest see Compose.
 //
-// Of a machine that is computed on demand, and that says nothing of itself, no more is
-// looked at than composition asks for: what is not an arc of an acceptor there is
-// the error then, as a StateError.
+// Of a machine that is computed on demand, and that says nothing of itself, no more is looked at
+// than composition asks for. An arc there that no acceptor has is then the error, as a StateError.
 func Intersect[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions) (*fst.Vector[W], error) {
 	if err := acceptors("Intersect", &a, &b); err != nil {
 		return nil, err

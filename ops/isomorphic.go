@@ -8,28 +8,29 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/graph"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// ErrAmbiguousArcs reports machines that may or may not be isomorphic: some state
-// has arcs that agree in labels and weight, and the one pairing of them that was
-// tried does not lead to an isomorphism.
+// ErrAmbiguousArcs reports machines that may or may not be isomorphic. Some state has arcs that
+// agree in labels and weight, and the one pairing of them that was tried does not lead to an
+// isomorphism.
 var ErrAmbiguousArcs = errors.New("cannot decide: a state has several arcs with the same labels and weight")
 
 // Isomorphic reports whether a and b are equal up to state numbers and the order of arcs. It looks
 // at what the start states reach, and compares weights with a tolerance of delta.
 //
-// Arcs are paired in order of labels, then weights, then next states. This
-// decides the question for machines that are deterministic when labels and
-// weight together are taken for the label. For others true is right, but one
-// pairing alone is tried, since to try all is as hard as graph isomorphism: where
-// it fails after a choice was made, the error wraps ErrAmbiguousArcs, and where it
+// Arcs are paired in order of labels, then weights, then next states. This decides the question for
+// machines that are deterministic when labels and weight together are taken for the label. For
+// others true is right, but only one pairing is tried, since to try all is as hard as graph
+// isomorphism. Where it fails after a choice was made, the error wraps ErrAmbiguousArcs. Where it
 // fails at the first of the arcs that leave a choice, false may be wrong.
 //
-// So does fstisomorphic, with the same choices, the same errors and the same false
-// negatives. But it takes two states of a for one of b: arcs to two states that
-// nothing tells apart pass there for two arcs to one of them. Here they do not: if all arcs
-// agree when two states of a are one of b, a reaches more states than b.
+// So does fstisomorphic, with the same choices, the same errors and the same false negatives. But
+// it takes two states of a for one of b. Arcs to two states that nothing tells apart pass there for
+// two arcs to one of them. Here they do not: if all arcs agree when two states of a are one of b, a
+// reaches more states than b.
 //
 // O(|Q| + |E| log D) time.
 func Isomorphic[W semiring.Approx[W]](a, b fst.Expanded[W], delta float64) (bool, error) {
@@ -38,7 +39,7 @@ func Isomorphic[W semiring.Approx[W]](a, b fst.Expanded[W], delta float64) (bool
 	}
 	m := isomorphism[W]{delta: delta, order: weightOrder[W](delta)}
 	m.image = slices.Repeat([]fst.StateID{fst.NoState}, a.NumStates())
-	m.taken = newStateSet(b.NumStates())
+	m.taken = graph.NewStateSet(b.NumStates())
 	m.pair(a.Start(), b.Start())
 	for i := 0; i < len(m.queue); i++ {
 		if i%ahead == 0 {
@@ -58,11 +59,11 @@ func Isomorphic[W semiring.Approx[W]](a, b fst.Expanded[W], delta float64) (bool
 type isomorphism[W semiring.Approx[W]] struct {
 	delta  float64
 	order  func(v, w W) int
-	image  []fst.StateID // of a's states in b
-	taken  stateSet      // b's states that are images
-	queue  []fst.StateID // a's states that have an image
-	shared bool          // two of a's states have one image
-	choice bool          // arcs were paired that could have been paired otherwise
+	image  []fst.StateID  // of a's states in b
+	taken  graph.StateSet // b's states that are images
+	queue  []fst.StateID  // a's states that have an image
+	shared bool           // two of a's states have one image
+	choice bool           // arcs were paired that could have been paired otherwise
 	ra, rb sortedArcs[W]
 
 	touched fst.StateID // so that touching is not left out as of no use
@@ -70,11 +71,11 @@ type isomorphism[W semiring.Approx[W]] struct {
 
 // sortedArcs is room for the arcs of a state in another order.
 type sortedArcs[W any] struct {
-	keys []sortKey // of many, and the arcs themselves then if they fit
+	keys []run.SortKey // of many, and the arcs themselves then if they fit
 	arcs []fst.Arc[W]
 }
 
-// ahead is how many states are looked at before they are compared: states come in the order in
+// ahead is how many states are looked at before they are compared. States come in the order in
 // which they are reached, so that their rows are seldom in the cache, and a loop that does nothing
 // else has many of them on their way at once.
 const ahead = 16
@@ -95,8 +96,8 @@ func (m *isomorphism[W]) touch(a, b fst.Expanded[W], states []fst.StateID) {
 // pair maps p to q, and reports whether that agrees with what p is mapped to.
 func (m *isomorphism[W]) pair(p, q fst.StateID) bool {
 	if m.image[p] == fst.NoState {
-		m.shared = m.shared || m.taken.has(q)
-		m.taken.add(q)
+		m.shared = m.shared || m.taken.Has(q)
+		m.taken.Add(q)
 		m.image[p] = q
 		m.queue = append(m.queue, p)
 	}
@@ -123,7 +124,7 @@ func (m *isomorphism[W]) same(finalA, finalB W, arcsA, arcsB []fst.Arc[W]) bool 
 
 // sorted returns arcs in the order of compare, in room where they are not so already.
 //
-// Labels are sorted as numbers, which is what there is to do for most states; arcs with the same
+// Labels are sorted as numbers, which is what there is to do for most states. Arcs with the same
 // labels are put in order by compare. With one stable sort by compare, of 300,000 arcs at a state,
 // all took four times as long.
 func (m *isomorphism[W]) sorted(arcs []fst.Arc[W], room *sortedArcs[W]) []fst.Arc[W] {
@@ -135,25 +136,25 @@ func (m *isomorphism[W]) sorted(arcs []fst.Arc[W], room *sortedArcs[W]) []fst.Ar
 	if strict {
 		return arcs
 	}
-	if len(arcs) <= insertionPiece {
+	if len(arcs) <= run.InsertionPiece {
 		room.arcs = append(room.arcs[:0], arcs...)
 		slices.SortStableFunc(room.arcs, m.compare)
 		return room.arcs
 	}
 	room.keys = slices.Grow(room.keys[:0], len(arcs))[:len(arcs)]
 	for i := range arcs {
-		k := labelKey(arcs[i].ILabel, arcs[i].OLabel)
-		k.minor, k.at = uint32(i), int32(i) // the sort is stable so
+		k := run.LabelKey(arcs[i].ILabel, arcs[i].OLabel)
+		k.Minor, k.At = uint32(i), int32(i) // the sort is stable so
 		room.keys[i] = k
 	}
-	introsort(room.keys)
-	out := inPlaceOf[W](room.keys)
+	run.Introsort(room.keys)
+	out := run.InPlaceOf[W](room.keys)
 	if out == nil {
 		room.arcs = slices.Grow(room.arcs[:0], len(arcs))[:len(arcs)]
 		out = room.arcs
 	}
 	for i := range out {
-		out[i] = arcs[room.keys[i].at]
+		out[i] = arcs[room.keys[i].At]
 	}
 	for rest := out; len(rest) > 0; {
 		n := 1

@@ -9,15 +9,15 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// ComposeLinear returns A∘M for a linear model M. Of the model's machine only those arcs
-// are computed whose words A puts out where they are met, so that the cost does not grow with the
-// vocabulary; A need not be sorted. Matchers, look-ahead and traces are errors: compose
-// with the whole machine for these (Materialize of its Expander).
+// ComposeLinear returns A∘M for a linear model M. Of the model's machine only those arcs are
+// computed whose words A puts out where they are met. So the cost does not grow with the
+// vocabulary. A need not be sorted. Matchers, look-ahead and traces are errors: compose with the
+// whole machine for these (Materialize of its Expander).
 //
 // The result has the states and arcs of OpenFst's composition with a linear-tagger or
 // linear-classifier.
 //
-// Cost: O(arcs of the result · groups of features · length of contexts); AltSequenceFilter and
+// Cost: O(arcs of the result · groups of features · length of contexts). AltSequenceFilter and
 // MatchFilter ask what arcs a state of the model has, which are made once.
 func ComposeLinear[W semiring.Weight[W]](a fst.Expanded[W], m *fst.LinearModel[W], opts *ComposeOptions) (*fst.Vector[W], error) {
 	var o ComposeOptions
@@ -161,10 +161,10 @@ func (c *linearComposer[W]) check(n int) error {
 	return c.meter.Check(p)
 }
 
-// NormalizeLinear normalizes a composition A∘M with a linear model: unnormalized probabilities Q(z
-// | y) become Q(z | y) / Σ_z Q(z | y): where A is P(x, y), the result has P(x, y) · Q(z | y) / Σ Q
+// NormalizeLinear normalizes a composition A∘M with a linear model. Unnormalized probabilities Q(z
+// | y) become Q(z | y) / Σ_z Q(z | y). Where A is P(x, y), the result has P(x, y) · Q(z | y) / Σ Q
 // for each path of x and z. The sums are over the strings that A reads, in the log semiring, so
-// that weights are negative logarithms of probabilities; the paths of A that read a string should
+// that weights are negative logarithms of probabilities. The paths of A that read a string should
 // put out one.
 //
 // The steps are those of OpenFst's LogLinearApply: sums by determinization of the input side, and

@@ -19,7 +19,7 @@ import (
 // The construction is the one of OpenFst's PushLabelsComposeFilter over PushWeightsComposeFilter
 // over LookAheadComposeFilter, after C. Allauzen, M. Riley and J. Schalkwyk, "A generalized
 // composition algorithm for weighted finite-state transducers", Interspeech 2009; states are
-// numbered as it does. A weight that is taken is rounded to 1/1024, so that states meet again; what
+// numbered as it does. A weight that is taken is rounded to 1/1024, so that states meet again. What
 // is divided out further on is what was taken, so that the relation does not change. (OpenFst
 // rounds what it divides by alone, and so is off by up to half that for each arc.)
 type pushComposer[W semiring.Weight[W]] struct {
@@ -100,34 +100,30 @@ func lookAheadFile[W semiring.Weight[W]](a, b fst.Fst[W]) (first, ok bool) {
 	return false, asks(b, true) && fst.PropertiesOf(b, fst.ILabelSorted).Has(fst.ILabelSorted)
 }
 
-// newPushComposer makes the composer of a ∘ b with what o asks for; o nil is what the file of the
-// machine that looks does.
-func newPushComposer[W semiring.Weight[W]](a, b fst.Fst[W], first bool, o *LookAhead, lim Limits) (*pushComposer[W], error) {
-	if err := compatibleSymbols("Compose", "output symbols of the first machine", "input symbols of the second",
-		fst.OutputSymbols(a), fst.InputSymbols(b)); err != nil {
-		return nil, err
-	}
-	c := &pushComposer[W]{first: first, filter: SequenceFilter, one: semiring.One[W](), meter: lim.meter("Compose"),
+// newPushComposer makes the composer of a plan to push.
+func newPushComposer[W semiring.Weight[W]](p *composePlan[W]) (*pushComposer[W], error) {
+	c := &pushComposer[W]{first: p.first, filter: SequenceFilter, match: p.match, one: semiring.One[W](),
+		looks: p.b, other: p.a,
+		meter: p.Limits.meter("Compose"),
 		table: fst.NewTable(hashPushState),
 		taken: fst.NewTable[string](nil)}
-	c.looks, c.other = newSide(b, inputLabels), newSide(a, outputLabels)
 	c.a, c.b = &c.other, &c.looks
-	if first {
+	if p.first {
 		c.filter = AltSequenceFilter
-		c.looks, c.other = newSide(a, outputLabels), newSide(b, inputLabels)
+		c.looks, c.other = p.a, p.b
 		c.a, c.b = &c.looks, &c.other
 	}
-	if o != nil {
-		c.weights, c.labels = o.PushWeights, o.PushLabels
-	} else {
+	if p.byFile {
 		c.weights = filesPush[W]()
 		c.labels = c.weights
+	} else {
+		c.weights, c.labels = p.LookAhead.PushWeights, p.LookAhead.PushLabels
 	}
 	_, canDivide := any(c.one).(semiring.Divisible[W])
 	_, canRound := any(c.one).(semiring.Quantizable[W])
 	_, commutes := any(c.one).(semiring.Commutative[W])
 	if c.weights && !(canDivide && canRound && commutes) {
-		if o != nil {
+		if !p.byFile {
 			return nil, errors.New("ops: Compose: only weights that commute and can be divided and rounded can be pushed")
 		}
 		c.weights = false
@@ -136,23 +132,20 @@ func newPushComposer[W semiring.Weight[W]](a, b fst.Fst[W], first bool, o *LookA
 		c.divide = func(by, w W) W { return any(by).(semiring.Divisible[W]).DivideLeft(w) }
 		c.quantize = func(w W) W { return any(w).(semiring.Quantizable[W]).Quantize(DefaultDelta) }
 	}
-	var err error
-	if c.match, err = chooseSide(a, b); err != nil {
-		return nil, &partError{"Compose", err}
+	if p.byFile {
+		c.reach = fileReach(c)
+		return c, nil
 	}
-	if o == nil {
-		c.reach, err = fileReach(c)
-	} else {
-		var l *lookAhead[W]
-		side := LookAheadSecond
-		if first {
-			side = LookAheadFirst
-		}
-		if l, err = newLookAhead(a, b, &LookAhead{Side: side}, lim); err == nil {
-			c.reach = &labelReach[W]{l: l, other: &c.other, sum: sumAhead[W]()}
-		}
+	side := LookAheadSecond
+	if p.first {
+		side = LookAheadFirst
 	}
-	return c, err
+	l, err := newLookAhead(p, &LookAhead{Side: side})
+	if err != nil {
+		return nil, err
+	}
+	c.reach = &labelReach[W]{l: l, other: &c.other, sum: sumAhead[W]()}
+	return c, nil
 }
 
 // filesPush reports whether files of look-ahead types push labels and weights: over OpenFst's arc
@@ -167,17 +160,17 @@ func filesPush[W semiring.Weight[W]]() bool {
 }
 
 // fileReach is what the file of the machine that looks says.
-func fileReach[W semiring.Weight[W]](c *pushComposer[W]) (reachability[W], error) {
+func fileReach[W semiring.Weight[W]](c *pushComposer[W]) reachability[W] {
 	x := c.looks.f.(interface{ AddOn() *fst.AddOn }).AddOn()
 	if x.Type == "arc_lookahead" {
-		return &arcReach[W]{looks: &c.looks, other: &c.other}, nil
+		return &arcReach[W]{looks: &c.looks, other: &c.other}
 	}
 	data := x.Input
 	if c.first {
 		data = x.Output
 	}
 	return &labelReach[W]{l: &lookAhead[W]{final: data.Reach.Final, sets: data.Reach.Sets, of: func(q fst.StateID) fst.StateID { return q }},
-		other: &c.other, sum: sumAhead[W]()}, nil
+		other: &c.other, sum: sumAhead[W]()}
 }
 
 // sumAhead returns how weights that are met are summed: any divisor would do. For weights that are
@@ -411,8 +404,8 @@ type pushMove[W any] struct {
 	waits bool
 }
 
-// Expand makes the arcs of q in OpenFst's order: of the arcs of one machine in turn, before which
-// it waits, those of the other that match.
+// Expand makes the arcs of q in OpenFst's order. First one machine waits, and then for each of its
+// arcs come those of the other that match.
 func (c *pushComposer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (final W, arcs []fst.Arc[W], err error) {
 	key := c.table.Key(q)
 	s1, s2, fs := run.Untriple(key.pair)
@@ -609,4 +602,18 @@ func (c *pushComposer[W]) check(n int) error {
 func (c *pushComposer[W]) Tuple(q fst.StateID) (s1, s2 fst.StateID) {
 	s1, s2, _ = run.Untriple(c.table.Key(q).pair)
 	return s1, s2
+}
+
+var _ fst.Retainer = (*pushComposer[semiring.Tropical])(nil)
+
+// Retain forgets all states but live.
+func (c *pushComposer[W]) Retain(live []fst.StateID) {
+	old, weights := c.table, c.ahead
+	c.table, c.taken, c.ahead, c.arcs = fst.NewTable(hashPushState), fst.NewTable[string](nil), nil, 0
+	for _, q := range live {
+		s := old.Key(q)
+		s.taken = c.take(weights[s.taken])
+		c.table.ID(s)
+	}
+	c.reach.forget()
 }

@@ -43,7 +43,7 @@ func pushKeepsRelation[W semiring.Approx[W]](t *testing.T, draw func(*rand.Rand)
 			if diff := cmp.Diff(want, fsttest.Relation(lazy, 6), fsttest.Within[W](1e-9)); diff != "" {
 				t.Fatalf("trial %d, side %d, lazily: mismatch (-want +got):\n%s", trial, side, diff)
 			}
-			c := fsttest.Must(newPushComposer[W](a, b, side == LookAheadFirst, co.LookAhead, Limits{}))
+			c := fsttest.Must(newPushComposer(fsttest.Must(planCompose[W](a, b, co))))
 			fsttest.Must(Materialize[W](c, Limits{}))
 			for q := range fst.StateID(c.table.Len()) {
 				if c.table.Key(q).label != fst.NoLabel {

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/ops/internal/sums"
 	"github.com/tropica-fst/tropica/semiring"
 )
@@ -74,9 +75,9 @@ func InvertWeights[W semiring.Divisible[W]](f *fst.Vector[W]) {
 	})
 }
 
-// PowerWeights raises each weight to the power x. As with OpenFst, 0̄ to the power
-// 0 is 1̄, which makes every state final; below, 0̄ has no power, and stays (OpenFst
-// makes it -∞, which is in no semiring).
+// PowerWeights raises each weight to the power x. As with OpenFst, 0̄ to the power 0 is 1̄, which
+// makes every state final. Below, 0̄ has no power, and stays (OpenFst makes it -∞, which is in no
+// semiring).
 func PowerWeights[W semiring.Powered[W]](f *fst.Vector[W], x float64) {
 	zero, one := semiring.Zero[W](), semiring.One[W]()
 	MapWeights(f, func(w W) W {
@@ -128,9 +129,9 @@ func RmWeight[W semiring.Weight[W]](f *fst.Vector[W]) {
 	})
 }
 
-// SuperFinal adds a state, the last, and makes it the only final one: each state
-// that was final gets an arc to it, its last, with the given label on both sides
-// and the final weight. A machine without a start state stays as it is.
+// SuperFinal adds a state, the last, and makes it the only final one. Each state that was final
+// gets an arc to it, its last, with the given label on both sides and the final weight. A machine
+// without a start state stays as it is.
 func SuperFinal[W semiring.Weight[W]](f *fst.Vector[W], label fst.Label) {
 	if f.Start() == fst.NoState {
 		return
@@ -261,15 +262,15 @@ func ArcUnique[W semiring.Weight[W]](f *fst.Vector[W]) {
 // agrees in these with the one kept before it. forget is not known afterwards.
 func mergeArcs[W semiring.Weight[W]](f *fst.Vector[W], merge func(kept, e *fst.Arc[W]) bool, forget fst.Properties) {
 	p := f.KnownProperties()
-	var s arcSorter[W]
+	var s run.ArcSorter[W]
 	for q := range f.NumStates() {
 		arcs := f.MutableArcs(fst.StateID(q))
 		if len(arcs) < 2 {
 			continue
 		}
-		s.sort(arcs, func(e *fst.Arc[W]) sortKey {
-			k := labelKey(e.ILabel, e.OLabel)
-			k.minor = uint32(e.NextState)
+		s.Sort(arcs, func(e *fst.Arc[W]) run.SortKey {
+			k := run.LabelKey(e.ILabel, e.OLabel)
+			k.Minor = uint32(e.NextState)
 			return k
 		})
 		n := 1
@@ -288,13 +289,12 @@ func mergeArcs[W semiring.Weight[W]](f *fst.Vector[W], merge func(kept, e *fst.A
 	f.SetProperties(p|factsOf(f), fst.AllProperties)
 }
 
-// Convert returns f over the semiring V: ops.Convert[semiring.Log64](f). Tropical
-// and log weights are negative logarithms of probabilities and keep their value;
-// to and from probabilities it is x = -log p. Between float32 and float64 the
-// number is rounded. Other pairs of semirings give an error, and so does a weight that
-// V has no number for, or only 0̄, which would take its paths away (a *StateError). But a
-// probability below the least float64 is 0: underflow is what probabilities do. MapInto takes
-// any function.
+// Convert returns f over the semiring V: ops.Convert[semiring.Log64](f). Tropical and log weights
+// are negative logarithms of probabilities and keep their value; to and from probabilities it is x
+// = -log p. Between float32 and float64 the number is rounded. Other pairs of semirings give an
+// error. So does a weight that V has no number for, or only 0̄, which would take its paths away (a
+// *StateError). But a probability below the least float64 is 0: underflow is what probabilities do.
+// MapInto takes any function.
 func Convert[V semiring.Weight[V], W semiring.Weight[W]](f fst.Expanded[W]) (*fst.Vector[V], error) {
 	g, err := Converter[V, W]()
 	if err != nil {
@@ -422,4 +422,45 @@ func fromCost[V any]() func(float64) V {
 	}
 	g, _ := f.(func(float64) V)
 	return g
+}
+
+// rounded returns sums in the weights of the machine: d itself where these are the same. A sum that
+// is too large for them, and so would be 0̄, is ErrNotMember.
+func rounded[W semiring.Weight[W], D semiring.Weight[D]](op string, d []D) ([]W, error) {
+	if d, same := any(d).([]W); same {
+		return d, nil
+	}
+	w := sums.RoundedOnly[W](d)
+	if bad := sums.OutsideOf[W]()(w); bad >= 0 {
+		return nil, &StateError{Op: op, State: fst.StateID(bad), Err: ErrNotMember}
+	}
+	for q := range w {
+		if semiring.IsZero(w[q]) && !semiring.IsZero(d[q]) {
+			return nil, &StateError{Op: op, State: fst.StateID(q), Err: ErrNotMember}
+		}
+	}
+	return w, nil
+}
+
+// replaceBy makes f what g is, with the weights rounded. f keeps its symbols.
+func replaceBy[W semiring.Weight[W], D semiring.Weight[D]](f *fst.Vector[W], g *fst.Vector[D]) {
+	narrow := sums.Narrowing[W, D]()
+	c := weightChange[D, W]{kept: true}
+	f.Clear()
+	f.ReserveStates(g.NumStates())
+	f.ReserveArcs(g.NumArcs())
+	var arcs []fst.Arc[W]
+	for q := range fst.StateID(g.NumStates()) {
+		arcs = arcs[:0]
+		for _, e := range g.Arcs(q) {
+			w := narrow(e.Weight)
+			c.arc(w)
+			arcs = append(arcs, fst.Arc[W]{ILabel: e.ILabel, OLabel: e.OLabel, Weight: w, NextState: e.NextState})
+		}
+		final := narrow(g.Final(q))
+		c.final(g.Final(q), final)
+		f.PushState(final, arcs)
+	}
+	f.SetStart(g.Start())
+	f.SetProperties(c.properties(g.KnownProperties()), fst.AllProperties)
 }

@@ -39,11 +39,10 @@ func (l labels) sorted() fst.Properties {
 
 func (l labels) notSorted() fst.Properties { return l.sorted() << 1 }
 
-// chooseSide decides as OpenFst does: on both sides if both machines are known
-// to be sorted, else on the first that is known to be, else on the first that
-// turns out to be when looked at. What is found out is told to the machines. A
-// machine computed on demand cannot be looked at whole: it is taken for sorted
-// when nothing else is left, and each of its states is checked when it is met.
+// chooseSide decides as OpenFst does: on both sides if both machines are known to be sorted, else
+// on the first that is known to be, else on the first that turns out to be when looked at. What is
+// found out is told to the machines. A machine computed on demand cannot be looked at whole. It is
+// taken for sorted when nothing else is left, and each of its states is checked when it is met.
 func chooseSide[W semiring.Weight[W]](a, b fst.Fst[W]) (matchSide, error) {
 	sortedA, triedA := knownSorted(a, outputLabels)
 	sortedB, triedB := knownSorted(b, inputLabels)
@@ -73,17 +72,13 @@ func chooseSide[W semiring.Weight[W]](a, b fst.Fst[W]) (matchSide, error) {
 // knownSorted reports whether f is known to be sorted, and whether it is known
 // at all.
 func knownSorted(f any, side labels) (sorted, known bool) {
-	p, ok := f.(fst.Propertied)
-	if !ok {
-		return false, false
-	}
-	k := p.KnownProperties()
+	k := knownProperties(f)
 	return k.Has(side.sorted()), k&(side.sorted()|side.notSorted()) != 0
 }
 
-// sideInfo is what composition needs to know of one state on the side where it
-// is matched. It is found in one pass over the state's arcs; of states with many
-// arcs it is kept, since a state is met in many pairs.
+// sideInfo is what composition needs to know of one state on the side where it is matched. It is
+// found in one pass over the state's arcs. Of states with many arcs it is kept, since a state is
+// met in many pairs.
 type sideInfo uint8
 
 const (
@@ -98,15 +93,23 @@ type side[W semiring.Weight[W]] struct {
 	f      fst.Fst[W]
 	labels labels
 	pages  [][]sideInfo // of the states of many arcs, by state
-	sorted bool         // f is known to be
-	fails  fst.Failing  // nil if reading f cannot fail
+	known  fst.Properties
+	sorted bool        // f is known to be
+	fails  fst.Failing // nil if reading f cannot fail
 }
 
 func newSide[W semiring.Weight[W]](f fst.Fst[W], l labels) side[W] {
-	s := side[W]{f: f, labels: l}
-	s.sorted, _ = knownSorted(f, l)
+	s := side[W]{f: f, labels: l, known: knownProperties(f)}
+	s.sorted = s.known.Has(l.sorted())
 	s.fails, _ = f.(fst.Failing)
 	return s
+}
+
+// again is s for another that reads the same machine, with nothing kept.
+func (s *side[W]) again() side[W] {
+	t := *s
+	t.pages = nil
+	return t
 }
 
 // of returns the info of state q, whose arcs are given.
@@ -253,11 +256,10 @@ func interpolate[W any](arcs []fst.Arc[W], l labels, want fst.Label) (base, n in
 	return lo, hi - lo + 1
 }
 
-// bisect is seek from 0 without the gallop. While the range is long it branches,
-// for then a guess starts the next read before this one has come from memory;
-// the last 64, which are few cache lines, it goes without a branch to mispredict.
-// Measured: all with branches takes a quarter more on small machines, all
-// without a fifth more on large ones.
+// bisect is seek from 0 without the gallop. While the range is long it branches, for then a guess
+// starts the next read before this one has come from memory. The last 64, which are few cache
+// lines, it goes without a branch to mispredict. Measured: all with branches takes a quarter more
+// on small machines, all without a fifth more on large ones.
 func bisect[W any](arcs []fst.Arc[W], l labels, want fst.Label) int {
 	base, n := 0, len(arcs)
 	if n == 0 {

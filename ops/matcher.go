@@ -10,10 +10,10 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// Matcher gives labels of one machine a meaning of their own in composition, on the side on
-// which it is matched: the output side of the first machine, the input side of the second. The
-// machine must be sorted on that side, and is the one that is searched where a state has such a
-// label; the other machine must not have the label there, which would be a StateError.
+// Matcher gives labels of one machine a meaning of their own in composition, on the side on which
+// it is matched. That is the output side of the first machine, and the input side of the second.
+// The machine must be sorted on that side, and is the one that is searched where a state has such a
+// label. The other machine must not have the label there, which would be a StateError.
 //
 // The matchers are those of C. Allauzen, M. Riley, J. Schalkwyk, W. Skut and M. Mohri, "OpenFst: a
 // general and efficient weighted finite-state transducer library", CIAA 2007, with the semantics
@@ -25,13 +25,13 @@ type Matcher struct {
 	// in the place of ε-arcs, and none of those.
 	Label fst.Label
 
-	// NoLoop has phi arcs that are loops followed like others, and so be an error. Otherwise
-	// such a loop matches any label that nothing else matched, and puts it in the place of phi,
-	// as rho does: automata of Aho and Corasick have it at their start.
+	// NoLoop has phi arcs that are loops followed like others, and so be an error. Otherwise such a
+	// loop matches any label that nothing else matched, and puts it in the place of phi, as rho
+	// does. Automata of Aho and Corasick have it at their start.
 	NoLoop bool
 
-	// Rewrite says whether what rho, sigma or a loop of phi matched takes the label's place on
-	// both sides of an arc; by default it does if the machine is an acceptor.
+	// Rewrite says whether what rho, sigma or a loop of phi matched takes the label's place on both
+	// sides of an arc. By default it does if the machine is an acceptor.
 	Rewrite fst.Rewrite
 
 	// Labels are those of MatchEpsilons.
@@ -42,10 +42,9 @@ type Matcher struct {
 type MatcherKind uint8
 
 const (
-	// MatchPhi is failure: when no arc of a state has the wanted label, which is not ε,
-	// matching follows the phi arc with its weight and looks for the label at the next state. A
-	// state that is not final takes the final weight from there likewise. There may be one such
-	// arc a state.
+	// MatchPhi is failure. When no arc of a state has the wanted label, which is not ε, matching
+	// follows the phi arc with its weight and looks for the label at the next state. A state that
+	// is not final takes the final weight from there likewise. There may be one such arc a state.
 	MatchPhi MatcherKind = iota + 1
 	// MatchRho is the rest: the arcs with rho match where no other arc of the state does.
 	MatchRho
@@ -130,9 +129,9 @@ type matcherSide[W semiring.Weight[W]] struct {
 	name     string // for messages
 }
 
-func newMatcherSide[W semiring.Weight[W]](f fst.Fst[W], l labels, m *Matcher) matcherSide[W] {
-	s := matcherSide[W]{side: newSide(f, l), m: m, name: "first machine"}
-	if l == inputLabels {
+func newMatcherSide[W semiring.Weight[W]](of side[W], m *Matcher) matcherSide[W] {
+	s := matcherSide[W]{side: of, m: m, name: "first machine"}
+	if of.labels == inputLabels {
 		s.name = "second machine"
 	}
 	if m == nil {
@@ -142,10 +141,10 @@ func newMatcherSide[W semiring.Weight[W]](f fst.Fst[W], l labels, m *Matcher) ma
 	case fst.RewriteAlways:
 		s.both = true
 	case fst.RewriteAuto:
-		if _, ok := f.(fst.Expanded[W]); ok {
-			s.both = fst.PropertiesOf(f, fst.Acceptor).Has(fst.Acceptor)
-		} else if p, ok := f.(fst.Propertied); ok {
-			s.both = p.KnownProperties().Has(fst.Acceptor)
+		if _, ok := of.f.(fst.Expanded[W]); ok {
+			s.both = fst.PropertiesOf(of.f, fst.Acceptor).Has(fst.Acceptor)
+		} else {
+			s.both = of.known.Has(fst.Acceptor)
 		}
 	}
 	return s
@@ -245,8 +244,8 @@ func (s *matcherSide[W]) sortedArcs(q fst.StateID) ([]fst.Arc[W], error) {
 	return arcs, nil
 }
 
-// find appends what matches label l at state q, whose arcs are given, and which is no ε: arcs
-// with labels put in their place, and the weights of failures before.
+// find appends what matches label l at state q, whose arcs are given, and which is no ε. Arcs with
+// labels put in their place, and the weights of failures before.
 func (s *matcherSide[W]) find(q fst.StateID, arcs []fst.Arc[W], l fst.Label, dst []fst.Arc[W]) ([]fst.Arc[W], error) {
 	if s.m != nil && s.m.Kind != MatchEpsilons && l == s.m.Label {
 		return dst, s.fail(q, "label %d is %v here, and the other machine has it, too", l, s.m.Kind)

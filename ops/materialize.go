@@ -123,3 +123,19 @@ func withSymbols(cache *fst.LazyOptions, in, out any) *fst.LazyOptions {
 	o.InputSymbols, o.OutputSymbols = fst.InputSymbols(in), fst.OutputSymbols(out)
 	return &o
 }
+
+// knownProperties returns what f knows of itself without being looked at.
+func knownProperties(f any) fst.Properties {
+	if p, ok := f.(fst.Propertied); ok {
+		return p.KnownProperties()
+	}
+	return 0
+}
+
+// The delayed forms can forget states (fst.Lazy.Retain): the table of pairs, of subsets or of what
+// else states are made of is then made anew of those that are left. O(states that are left). Those
+// of RmEpsilonLazy are its operand's, and have no table. Arcs that were made before count for no
+// limit any more: what a limit holds for is what there is.
+
+// retainedLeast is how many open calls, rests or labels are not worth going through.
+const retainedLeast = 64

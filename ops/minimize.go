@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/partition"
 	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/ops/internal/sums"
 	"github.com/tropica-fst/tropica/semiring"
@@ -19,11 +20,10 @@ var ErrAcceptor = errors.New("the machine is an acceptor")
 
 // MinimizeOptions adjusts Minimize; nil is the same as the zero value.
 type MinimizeOptions struct {
-	// Delta is how close counts as settled when weights are pushed, and what
-	// pushed weights are rounded to before they are compared. Zero is ShortestDelta, or
-	// FactorDelta where weights are multiplied as numbers (semiring.Proportional),
-	// since weights that are equal in truth differ by rounding once they are pushed;
-	// negative compares them exactly.
+	// Delta is how close counts as settled when weights are pushed, and what pushed weights are
+	// rounded to before they are compared. Zero is ShortestDelta, or FactorDelta where weights are
+	// multiplied as numbers (semiring.Proportional). Weights that are equal in truth differ by
+	// rounding once they are pushed. Negative compares them exactly.
 	Delta float64
 
 	Truncation // of the sums that weights are pushed by
@@ -33,9 +33,9 @@ type MinimizeOptions struct {
 	// merging (bisimilar ones), which need not be all equivalent ones.
 	AllowNondet bool
 
-	// ArcOrder keeps apart, in machines with cycles, states whose arcs have the
-	// same labels in another order, as OpenFst does: with unsorted arcs its
-	// machines are not minimal. It makes no difference where arcs are sorted.
+	// ArcOrder keeps apart, in machines with cycles, states whose arcs have the same labels in
+	// another order, as OpenFst does. With unsorted arcs its machines are not minimal. It makes no
+	// difference where arcs are sorted.
 	ArcOrder bool
 
 	Limits
@@ -65,7 +65,7 @@ func minimizeDelta[W semiring.Weight[W]](o *MinimizeOptions) float64 {
 // as in OpenFst, and so are the numbers.
 //
 // Cost: O(states + arcs) when acyclic and deterministic, O(arcs · log states) otherwise, and that
-// of Push, with Labels for a transducer: its strings can take the square of a chain's length.
+// of Push, with Labels for a transducer. Its strings can take the square of a chain's length.
 //
 // After M. Mohri, "Minimization algorithms for sequential transducers", Theoretical Computer
 // Science 234:177-201, 2000; the partitions after D. Revuz (1992) and J. Hopcroft (1971), and R.
@@ -91,12 +91,11 @@ func Minimize[W semiring.Component[W]](f fst.Expanded[W], opts *MinimizeOptions)
 	return out, nil
 }
 
-// MinimizeFactored is Minimize that keeps output strings whole: the output labels
-// of the first machine are numbers of strings, which the second, from those
-// numbers to strings, spells out. Their composition is the minimal transducer.
-// The second has one state that is start and end and a loop through new states
-// for each string, numbered from 1 in the order in which they are met. If f has
-// output symbols, the strings are named by theirs, joined by "_".
+// MinimizeFactored is Minimize that keeps output strings whole. The output labels of the first
+// machine are numbers of strings. The second machine, from those numbers to strings, spells them
+// out. Their composition is the minimal transducer. The second has one state that is start and end.
+// It has a loop through new states for each string, numbered from 1 in the order in which they are
+// met. If f has output symbols, the strings are named by theirs, joined by "_".
 func MinimizeFactored[W semiring.Component[W]](f fst.Expanded[W], opts *MinimizeOptions) (main, strings *fst.Vector[W], err error) {
 	var o MinimizeOptions
 	if opts != nil {
@@ -362,9 +361,9 @@ func minimizeUnweighted[W semiring.Weight[W]](f *fst.Vector[W], o *MinimizeOptio
 	var err error
 	if p.Has(fst.Acyclic | fst.IDeterministic) {
 		ArcSort(f, Input)
-		stands, err = minimalAcyclic(f, w)
+		stands, err = partition.Acyclic(f, w)
 	} else {
-		stands, err = minimalCyclic(f, o.ArcOrder, p&fst.IDeterministic != 0, w)
+		stands, err = partition.Cyclic(f, o.ArcOrder, p&fst.IDeterministic != 0, w)
 	}
 	if err != nil {
 		return err

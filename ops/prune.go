@@ -85,78 +85,24 @@ func prune[W PathWeight[W]](f *fst.Vector[W], opts *PruneOptions[W], deleteState
 		deleteStates(slices.Repeat([]bool{true}, n))
 		return nil
 	}
-	known := f.KnownProperties() & keptByDeletion
 	threshold := zero
 	if o.Threshold != nil {
 		threshold = *o.Threshold
 	}
-	limit := beta[start].Times(threshold)
-	alpha := slices.Repeat([]W{zero}, n)
-	queue := run.NewStateHeap(n, true, beforeThrough(alpha, beta, &alg))
-	const (
-		unseen = iota
-		waiting
-		visited
-	)
-	seen := make([]uint8, n)
-	var cuts cutList
-	count := 0
-	if !alg.Less(limit, beta[start]) {
-		alpha[start] = alg.One
-		seen[start] = waiting
-		queue.Push(start)
-		count++
+	p := &pruning[W]{f: f, alg: &alg, beta: beta, limit: beta[start].Times(threshold), most: o.States, meter: m, size: size}
+	gone, err := p.visit()
+	if err != nil {
+		return err
 	}
-	for steps := 0; !queue.Empty(); steps++ {
-		s := queue.Pop()
-		seen[s] = visited
-		if steps&1023 == 0 {
-			if err := m.CheckNow(size); err != nil {
-				return err
-			}
-		}
-		as := alpha[s]
-		arcs := f.Arcs(s)
-		cuts.begin(s, len(arcs))
-		if w := f.Final(s); !w.Equal(zero) && alg.Less(limit, as.Times(w)) {
-			cuts.add(0)
-		}
-		for i := range arcs {
-			e := &arcs[i]
-			t := e.NextState
-			w := as.Times(e.Weight)
-			if alg.Less(limit, w.Times(beta[t])) {
-				cuts.add(1 + i)
-				continue
-			}
-			if alg.Less(w, alpha[t]) {
-				alpha[t] = w
-			}
-			if seen[t] == visited || o.States > 0 && count >= o.States {
-				continue
-			}
-			if seen[t] == unseen {
-				seen[t] = waiting
-				queue.Push(t)
-				count++
-			} else {
-				queue.Update(t)
-			}
-		}
-	}
-	gone := make([]bool, n+1)
-	for q, s := range seen {
-		gone[q] = s != visited
-	}
-	gone[n] = true
 	if o.Limits.any() {
 		m = o.Limits.meter(op)
-		if err := m.CheckNow(sizeOfRest(f, &cuts, gone)); err != nil {
+		if err := m.CheckNow(sizeOfRest(f, &p.cuts, gone)); err != nil {
 			return err
 		}
 	}
+	known := f.KnownProperties() & keptByDeletion
 	dead := f.AddState() // where the arcs that go lead until they go
-	eachCut(&cuts, f, func(q fst.StateID, cut func(i int) bool) {
+	eachCut(&p.cuts, f, func(q fst.StateID, cut func(i int) bool) {
 		if cut(0) {
 			f.SetFinal(q, zero)
 		}
@@ -172,6 +118,83 @@ func prune[W PathWeight[W]](f *fst.Vector[W], opts *PruneOptions[W], deleteState
 		f.SetProperties(known, fst.AllProperties)
 	}
 	return nil
+}
+
+// pruning is the search for what is good enough, which does not touch f.
+type pruning[W PathWeight[W]] struct {
+	f     *fst.Vector[W]
+	alg   *sums.AlgebraOf[W]
+	beta  []W // distances to the final states
+	limit W   // of paths
+	most  int // states; 0 is any
+	cuts  cutList
+	meter run.Meter
+	size  run.Progress
+}
+
+// visit goes through the states in the order of the best path through them, and notes in cuts what
+// is beyond the limit. It returns which states it did not come to, with one more that is gone.
+func (p *pruning[W]) visit() (gone []bool, err error) {
+	f, alg, beta, limit := p.f, p.alg, p.beta, p.limit
+	n, start := f.NumStates(), f.Start()
+	alpha := slices.Repeat([]W{alg.Zero}, n)
+	queue := run.NewStateHeap(n, true, beforeThrough(alpha, beta, alg))
+	const (
+		unseen = iota
+		waiting
+		visited
+	)
+	seen := make([]uint8, n)
+	count := 0
+	if !alg.Less(limit, beta[start]) {
+		alpha[start] = alg.One
+		seen[start] = waiting
+		queue.Push(start)
+		count++
+	}
+	for steps := 0; !queue.Empty(); steps++ {
+		s := queue.Pop()
+		seen[s] = visited
+		if steps&1023 == 0 {
+			if err := p.meter.CheckNow(p.size); err != nil {
+				return nil, err
+			}
+		}
+		as := alpha[s]
+		arcs := f.Arcs(s)
+		p.cuts.begin(s, len(arcs))
+		if w := f.Final(s); !w.Equal(alg.Zero) && alg.Less(limit, as.Times(w)) {
+			p.cuts.add(0)
+		}
+		for i := range arcs {
+			e := &arcs[i]
+			t := e.NextState
+			w := as.Times(e.Weight)
+			if alg.Less(limit, w.Times(beta[t])) {
+				p.cuts.add(1 + i)
+				continue
+			}
+			if alg.Less(w, alpha[t]) {
+				alpha[t] = w
+			}
+			if seen[t] == visited || p.most > 0 && count >= p.most {
+				continue
+			}
+			if seen[t] == unseen {
+				seen[t] = waiting
+				queue.Push(t)
+				count++
+			} else {
+				queue.Update(t)
+			}
+		}
+	}
+	gone = make([]bool, n+1)
+	for q, s := range seen {
+		gone[q] = s != visited
+	}
+	gone[n] = true
+	return gone, nil
 }
 
 // cutList notes what goes of the states that are visited, a bit for the final weight of one and one

@@ -37,24 +37,23 @@ type divisible[W any] interface {
 	semiring.Approx[W]
 }
 
-// Push returns f with weights, output labels or both moved along its paths, as
-// far as they are common to what follows: the weight, and output, of each
-// accepting path stay as they are. Pushed to the start, weights leaving a state,
-// its final weight included, sum to 1̄ at all states but the start, and no output
-// label that all paths from a state share is put out after it. Pushed to the
-// final states the same holds of the reversed machine.
+// Push returns f with weights, output labels or both moved along its paths, as far as they are
+// common to what follows. The weight and the output of each accepting path stay as they are. Pushed
+// to the start, the weights that leave a state, its final weight included, sum to 1̄ at all states
+// but the start. No output label that all paths from a state share is put out after it. Pushed to
+// the final states the same holds of the reversed machine.
 //
-// Where the whole has a weight or a common output and the start lies on a cycle,
-// a new start state is added, the last one, with an ε-arc that carries them.
-// Output strings longer than a label become chains of arcs with input ε, and
-// what is left at a final state an arc to a new final state.
+// Where the whole has a weight or a common output and the start lies on a cycle, a new start state
+// is added. It is the last one, with an ε-arc that carries them. Output strings longer than a label
+// become chains of arcs with input ε. What is left at a final state becomes an arc to a new final
+// state.
 //
 // States from which no final state is reached (or, to the final states, that
 // are not reached) keep their weights. Weights must be k-closed for f, as
 // ShortestDistance has it, and its errors come back.
 //
 // Cost: one shortest distance, and O(states + arcs). With Labels, distances are strings, each held
-// by itself: what all paths from a state put out at least, which on a chain of n labels is n²/2
+// by itself: what all paths from a state put out at least. On a chain of n labels that is n²/2
 // labels in all, in time and in memory. Limits.Bytes counts them.
 //
 // After M. Mohri, "Weighted automata algorithms", in Handbook of Weighted
@@ -94,27 +93,9 @@ func pushLabels[W semiring.Component[W], D semiring.Component[D]](f fst.Expanded
 		of = v
 	}
 	if o.ToFinal {
-		out, err = pushPairs(f, of, o, rightPairs[W, D](), splitRight[D], FactorGallicRight[D], semiring.GallicRight[D].DivideRight,
-			func(w semiring.GallicRight[D]) semiring.GallicRight[D] {
-				if !o.RemoveCommonAffix {
-					w.String = w.String.One()
-				}
-				if !o.RemoveTotalWeight {
-					w.Weight = w.Weight.One()
-				}
-				return w
-			})
+		out, err = pushPairs(f, of, o, rightPairs[W, D]())
 	} else {
-		out, err = pushPairs(f, of, o, leftPairs[W, D](), splitLeft[D], FactorGallicLeft[D], semiring.GallicLeft[D].DivideLeft,
-			func(w semiring.GallicLeft[D]) semiring.GallicLeft[D] {
-				if !o.RemoveCommonAffix {
-					w.String = w.String.One()
-				}
-				if !o.RemoveTotalWeight {
-					w.Weight = w.Weight.One()
-				}
-				return w
-			})
+		out, err = pushPairs(f, of, o, leftPairs[W, D]())
 	}
 	if err != nil {
 		return nil, err
@@ -125,53 +106,89 @@ func pushLabels[W semiring.Component[W], D semiring.Component[D]](f fst.Expanded
 
 // pairs is how strings and weights W are put together into G, whose weights are D.
 type pairs[W, D, G any] struct {
-	of     func(fst.Label, W) G
-	weigh  func(*G, D)                                           // replaces the weight
-	labels func(of fst.Expanded[W], o *PushOptions) ([]G, error) // the distances with 1̄ for each weight but 0̄
+	of      func(fst.Label, W) G
+	weigh   func(*G, D) // replaces the weight
+	split   func(G) (fst.Label, D, bool)
+	factor  func(G) []Factors[G]
+	divide  func(by, g G) G
+	removed func(total G, o *PushOptions) G                       // the part of the total that goes
+	labels  func(of fst.Expanded[W], o *PushOptions) ([]G, error) // the distances with 1̄ for each weight but 0̄
 }
 
 func leftPairs[W semiring.Component[W], D semiring.Component[D]]() pairs[W, D, semiring.GallicLeft[D]] {
 	type G = semiring.GallicLeft[D]
 	pair, wide := leftPair[D](), sums.Widening[W, D]()
-	return pairs[W, D, G]{func(l fst.Label, w W) G { return pair(l, wide(w)) }, func(g *G, w D) { g.Weight = w }, func(of fst.Expanded[W], o *PushOptions) ([]G, error) {
-		pair := leftPair[semiring.Boolean]()
-		g, err := toGallic(of, func(l fst.Label, w W) semiring.GallicLeft[semiring.Boolean] {
-			return pair(l, semiring.Boolean(!semiring.IsZero(w)))
-		}, &run.Stopwatch{Op: "Push", Ctx: o.Ctx, Most: o.Bytes})
-		if err != nil {
-			return nil, err
-		}
-		b, err := pushDistances[semiring.GallicLeft[semiring.Boolean], semiring.GallicLeft[semiring.Boolean]](g, o)
-		d := slices.Repeat([]G{semiring.Zero[G]()}, len(b))
-		for q := range b {
-			if b[q].Weight {
-				d[q] = G{String: b[q].String, Weight: semiring.One[D]()}
+	return pairs[W, D, G]{
+		of:     func(l fst.Label, w W) G { return pair(l, wide(w)) },
+		weigh:  func(g *G, w D) { g.Weight = w },
+		split:  splitLeft[D],
+		factor: FactorGallicLeft[D],
+		divide: G.DivideLeft,
+		removed: func(g G, o *PushOptions) G {
+			if !o.RemoveCommonAffix {
+				g.String = g.String.One()
 			}
-		}
-		return d, err
-	}}
+			if !o.RemoveTotalWeight {
+				g.Weight = g.Weight.One()
+			}
+			return g
+		},
+		labels: func(of fst.Expanded[W], o *PushOptions) ([]G, error) {
+			pair := leftPair[semiring.Boolean]()
+			g, err := toGallic(of, func(l fst.Label, w W) semiring.GallicLeft[semiring.Boolean] {
+				return pair(l, semiring.Boolean(!semiring.IsZero(w)))
+			}, &run.Stopwatch{Op: "Push", Ctx: o.Ctx, Most: o.Bytes})
+			if err != nil {
+				return nil, err
+			}
+			b, err := pushDistances[semiring.GallicLeft[semiring.Boolean], semiring.GallicLeft[semiring.Boolean]](g, o)
+			d := slices.Repeat([]G{semiring.Zero[G]()}, len(b))
+			for q := range b {
+				if b[q].Weight {
+					d[q] = G{String: b[q].String, Weight: semiring.One[D]()}
+				}
+			}
+			return d, err
+		},
+	}
 }
 
 func rightPairs[W semiring.Component[W], D semiring.Component[D]]() pairs[W, D, semiring.GallicRight[D]] {
 	type G = semiring.GallicRight[D]
 	pair, wide := rightPair[D](), sums.Widening[W, D]()
-	return pairs[W, D, G]{func(l fst.Label, w W) G { return pair(l, wide(w)) }, func(g *G, w D) { g.Weight = w }, func(of fst.Expanded[W], o *PushOptions) ([]G, error) {
-		pair := rightPair[semiring.Boolean]()
-		g, err := toGallic(of, func(l fst.Label, w W) semiring.GallicRight[semiring.Boolean] {
-			return pair(l, semiring.Boolean(!semiring.IsZero(w)))
-		}, &run.Stopwatch{Op: "Push", Ctx: o.Ctx, Most: o.Bytes})
-		if err != nil {
-			return nil, err
-		}
-		b, err := pushDistances[semiring.GallicRight[semiring.Boolean], semiring.GallicRight[semiring.Boolean]](g, o)
-		d := slices.Repeat([]G{semiring.Zero[G]()}, len(b))
-		for q := range b {
-			if b[q].Weight {
-				d[q] = G{String: b[q].String, Weight: semiring.One[D]()}
+	return pairs[W, D, G]{
+		of:     func(l fst.Label, w W) G { return pair(l, wide(w)) },
+		weigh:  func(g *G, w D) { g.Weight = w },
+		split:  splitRight[D],
+		factor: FactorGallicRight[D],
+		divide: G.DivideRight,
+		removed: func(g G, o *PushOptions) G {
+			if !o.RemoveCommonAffix {
+				g.String = g.String.One()
 			}
-		}
-		return d, err
-	}}
+			if !o.RemoveTotalWeight {
+				g.Weight = g.Weight.One()
+			}
+			return g
+		},
+		labels: func(of fst.Expanded[W], o *PushOptions) ([]G, error) {
+			pair := rightPair[semiring.Boolean]()
+			g, err := toGallic(of, func(l fst.Label, w W) semiring.GallicRight[semiring.Boolean] {
+				return pair(l, semiring.Boolean(!semiring.IsZero(w)))
+			}, &run.Stopwatch{Op: "Push", Ctx: o.Ctx, Most: o.Bytes})
+			if err != nil {
+				return nil, err
+			}
+			b, err := pushDistances[semiring.GallicRight[semiring.Boolean], semiring.GallicRight[semiring.Boolean]](g, o)
+			d := slices.Repeat([]G{semiring.Zero[G]()}, len(b))
+			for q := range b {
+				if b[q].Weight {
+					d[q] = G{String: b[q].String, Weight: semiring.One[D]()}
+				}
+			}
+			return d, err
+		},
+	}
 }
 
 // pairDistances returns the distances of the pairs of strings and weights of f.
@@ -213,9 +230,8 @@ func pairDistances[W semiring.Component[W], D semiring.Component[D], G semiring.
 }
 
 // pushPairs pushes f as an acceptor over pairs G, by the distances on of.
-// removed is the part of the total that goes.
-func pushPairs[W semiring.Component[W], D semiring.Component[D], G semiring.Approx[G]](f, of fst.Expanded[W], o *PushOptions, p pairs[W, D, G],
-	split func(G) (fst.Label, D, bool), factor func(G) []Factors[G], divide func(a, c G) G, removed func(G) G) (*fst.Vector[W], error) {
+func pushPairs[W semiring.Component[W], D semiring.Component[D], G semiring.Approx[G]](f, of fst.Expanded[W], o *PushOptions,
+	p pairs[W, D, G]) (*fst.Vector[W], error) {
 	m := o.Limits.workspace().meter("Push").AtOnce()
 	size := run.SizeOf[G](f.NumStates(), int64(fst.NumArcs(f)))
 	size.Bytes *= 2 // what distances are measured on, and what is pushed
@@ -232,16 +248,16 @@ func pushPairs[W semiring.Component[W], D semiring.Component[D], G semiring.Appr
 	}
 	var total G
 	if all := totalWeight(g, d, !o.ToFinal); !semiring.IsZero(all) && (o.RemoveTotalWeight || o.RemoveCommonAffix) {
-		if total = removed(all); alone {
+		if total = p.removed(all, o); alone {
 			p.weigh(&total, semiring.One[D]()) // weights stay where they are, all of them
 		}
 	} else {
 		total = semiring.One[G]()
 	}
-	if err := reweightBy(g, d, total, o.ToFinal, divide); err != nil {
+	if err := reweightBy(g, d, total, o.ToFinal, p.divide); err != nil {
 		return nil, err
 	}
-	out, err := spellOut("Push", g, factor, roundedSplit[W](split), o.Limits, machineBytes[G](g, o.Limits))
+	out, err := spellOut("Push", g, p.factor, roundedSplit[W](p.split), o.Limits, machineBytes[G](g, o.Limits))
 	if err != nil {
 		return nil, err
 	}
@@ -353,4 +369,58 @@ func roundedSplit[W, D, G any](split func(G) (fst.Label, D, bool)) func(G) (fst.
 		l, w, ok := split(g)
 		return l, narrow(w), ok
 	}
+}
+
+// costOf returns what the product of two pairs of a string and a tropical weight costs, nil for
+// weights that are no such pairs. Sums are rounded as the weights' own are: else each would seem to
+// differ from itself.
+func costOf[G any]() func(a, b *G) float64 {
+	var f func(a, b *G) float64
+	switch f := any(&f).(type) {
+	case *func(a, b *semiring.GallicLeft[semiring.Tropical]) float64:
+		*f = func(a, b *semiring.GallicLeft[semiring.Tropical]) float64 { return float64(a.Weight.Times(b.Weight)) }
+	case *func(a, b *semiring.GallicRight[semiring.Tropical]) float64:
+		*f = func(a, b *semiring.GallicRight[semiring.Tropical]) float64 { return float64(a.Weight.Times(b.Weight)) }
+	case *func(a, b *semiring.GallicLeft[semiring.Tropical64]) float64:
+		*f = func(a, b *semiring.GallicLeft[semiring.Tropical64]) float64 { return float64(a.Weight.Times(b.Weight)) }
+	case *func(a, b *semiring.GallicRight[semiring.Tropical64]) float64:
+		*f = func(a, b *semiring.GallicRight[semiring.Tropical64]) float64 {
+			return float64(a.Weight.Times(b.Weight))
+		}
+	}
+	return f
+}
+
+// nearTie reports whether at some state two ways of reaching it (in reverse, of going on from it)
+// differ in cost by something, but no more than delta, the better of them being the distance d. A
+// relaxation that came by the other first would have passed over the better one, as OpenFst does;
+// exact sums do not. Without such ties both give the same distances. It costs one look at each arc,
+// and is rare among weights that are not made to be so close.
+func nearTie[W semiring.Weight[W], G semiring.Weight[G]](f fst.Expanded[W], sums []G, reverse bool, delta float64) bool {
+	cost := costOf[W]()
+	if cost == nil {
+		return false
+	}
+	d := any(sums).([]W) // such pairs are carried as they are
+	one := semiring.One[W]()
+	tie := func(other, best float64) bool { return other > best && other <= best+delta*(1+1e-6) }
+	for q := range fst.StateID(len(d)) {
+		at := cost(&d[q], &one)
+		if reverse {
+			final := f.Final(q)
+			if tie(cost(&final, &one), at) {
+				return true
+			}
+		} else if q == f.Start() && tie(cost(&one, &one), at) {
+			return true
+		}
+		arcs := f.Arcs(q)
+		for i := range arcs {
+			e := &arcs[i]
+			if reverse && tie(cost(&e.Weight, &d[e.NextState]), at) || !reverse && tie(cost(&d[q], &e.Weight), cost(&d[e.NextState], &one)) {
+				return true
+			}
+		}
+	}
+	return false
 }

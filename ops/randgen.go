@@ -9,6 +9,7 @@ import (
 	"sort"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/draw"
 	"github.com/tropica-fst/tropica/ops/internal/run"
 	"github.com/tropica-fst/tropica/ops/internal/sums"
 	"github.com/tropica-fst/tropica/semiring"
@@ -51,40 +52,38 @@ type RandGenOptions struct {
 	// above 2²⁴ is none where paths have no end (ErrNoEnd), which would take gigabytes to come
 	// there. Negative allows no arc and no stopping, as a length of 0 does in OpenFst.
 	MaxLength int
-	// Weighted gives the tree of all paths drawn, weighted by how often they
-	// were: an arc by the share of its state's draws that took it, a final weight
-	// by the share that stopped times NPath, as negative logarithms.
+	// Weighted gives the tree of all paths drawn, weighted by how often they were. An arc has the
+	// share of its state's draws that took it, a final weight the share that stopped times NPath,
+	// as negative logarithms.
 	Weighted          bool
 	RemoveTotalWeight bool // with Weighted: leave out the NPath, so that the tree sums to at most one
 	Limits
 }
 
-// RandGen draws random paths of f, with replacement. Each begins at the start
-// state, and at each state takes an arc or, at a final state, may stop; a path
-// that comes to a state with neither, or that grows too long, is dropped.
+// RandGen draws random paths of f, with replacement. Each begins at the start state, and at each
+// state takes an arc or, at a final state, may stop. A path that comes to a state with neither, or
+// that grows too long, is dropped.
 //
-// The result is a machine with a chain from its start for each path that was not
-// dropped, all weights 1̄; or, with Weighted, a tree in which paths share their
-// beginnings, states numbered in the order in which they are first drawn, and in
-// which dropped paths are dead ends. Empty paths make the start of the chains
-// final, once. The chains come in the order of the tree,
-// depth first. rng alone decides, so equal generators give equal results, though
-// not those of OpenFst for its seeds.
+// The result is a machine with a chain from its start for each path that was not dropped, all
+// weights 1̄. With Weighted it is a tree in which paths share their beginnings, and dropped paths
+// are dead ends. States are numbered in the order in which they are first drawn. Empty paths make
+// the start of the chains final, once. The chains come in the order of the tree, depth first. rng
+// alone decides, so equal generators give equal results, though not those of OpenFst for its seeds.
 //
 // A path may also come to where all that follows leads round cycles which are never left: by their
 // arcs, or because what leaves them has a chance of less than 2⁻⁴⁰, such as a final weight of 1000.
-// MaxLength drops such a path, too; without it a path that is drawn so far is a StateError around
+// MaxLength drops such a path, too. Without it a path that is drawn so far is a StateError around
 // ErrNoEnd, with the first state on it from which that is so. Machines with such states are drawn
 // from as long as no path comes to one: in what is drawn nothing is different.
 //
 // The selections by weight and Weighted need one of Tropical, Tropical64, Log,
 // Log64 and Probability: else the error is around ErrNoProbability.
 //
-// Cost: draws are made for all paths at a state together, O(draws) a state, or O(arcs·log draws)
-// where there are hundreds for each arc, and O(arcs) more to select by weight. Limits count the
-// path that is being drawn, too, although it may be dropped in the end. The search for an end, from
-// a path of 1024 arcs and then of each power of two, looks at no more arcs than states have been
-// drawn so far.
+// Cost: draws are made for all paths at a state together. That takes O(draws) a state, or
+// O(arcs·log draws) where there are hundreds for each arc. To select by weight takes O(arcs) more.
+// Limits count the path that is being drawn, too, although it may be dropped in the end. The search
+// for an end, from a path of 1024 arcs and then of each power of two, looks at no more arcs than
+// states have been drawn so far.
 func RandGen[W semiring.Weight[W]](f fst.Fst[W], rng *rand.Rand, opts *RandGenOptions) (*fst.Vector[W], error) {
 	g := &randGen[W]{f: f, rng: rng, zero: semiring.Zero[W]()}
 	if opts != nil {
@@ -266,7 +265,7 @@ func (g *randGen[W]) draw(q fst.StateID, n, length int, to []choice) []choice {
 // draw.
 const splitDraws = 256
 
-// split makes n draws among so many ways by drawing how many fall on each: a binomial number of
+// split makes n draws among so many ways by drawing how many fall on each: a draw.Binomial number of
 // those that are left.
 func (g *randGen[W]) split(n, ways int, sums []float64, to []choice) []choice {
 	g.drew(ways)
@@ -277,7 +276,7 @@ func (g *randGen[W]) split(n, ways int, sums []float64, to []choice) []choice {
 			p = (sums[at] - before) / (sums[ways-1] - before)
 			before = sums[at]
 		}
-		if k := binomial(g.rng, n, p); k > 0 {
+		if k := draw.Binomial(g.rng, n, p); k > 0 {
 			to = append(to, choice{int32(at), int32(k)})
 			n -= k
 		}

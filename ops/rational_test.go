@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/fst/fsttest"
 	"github.com/tropica-fst/tropica/semiring"
@@ -294,36 +293,5 @@ func TestArcSortSorts(t *testing.T) {
 				t.Fatalf("case %d: arc %d is lost", i, k)
 			}
 		}
-	}
-}
-
-// Inputs that defeat the choice of pivots end in heapsort: the depth is bounded.
-func TestIntrosortWorstCase(t *testing.T) {
-	const n = 1 << 14
-	keys := make([]sortKey, n)
-	for i := range keys { // Musser's median-of-3 killer
-		switch k := n / 2; {
-		case i < k && i%2 == 0:
-			keys[i].major = uint64(i + 1)
-		case i < k:
-			keys[i].major = uint64(k + i + 1 - i%2)
-		default:
-			keys[i].major = uint64(2 * (i - k + 1))
-		}
-		keys[i].at = int32(i)
-	}
-	heaped := slices.Clone(keys)
-	introsort(keys)
-	heapsort(heaped)
-	less := func(a, b sortKey) int {
-		if a.less(b) {
-			return -1
-		} else if b.less(a) {
-			return 1
-		}
-		return 0
-	}
-	if !slices.IsSortedFunc(keys, less) || !slices.IsSortedFunc(heaped, less) {
-		t.Error("not sorted")
 	}
 }

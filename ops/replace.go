@@ -3,6 +3,7 @@ package ops
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops/internal/graph"
@@ -39,9 +40,10 @@ type ReplaceOptions struct {
 }
 
 // Replace returns the machine of the rule with the label root. Each arc whose output label names a
-// rule is replaced by the machine of that rule: an arc to its start, with the arc's weight, and
-// arcs back from its final states, with their weights. Of two rules for one label the last counts.
-// Rules that call one another in a circle, reached or not, are an error around ErrRecursion.
+// rule is replaced by the machine of that rule. An arc leads to its start, with the arc's weight,
+// and arcs lead back from its final states, with their weights. Of two rules for one label the last
+// counts. Rules that call one another in a circle, reached or not, are an error around
+// ErrRecursion.
 //
 // Each call gets a copy of its own. States are numbered as they are first reached,
 // the arc back before the others, as in OpenFst 1.7.9. Cost: O(states + arcs) of
@@ -62,7 +64,7 @@ func Replace[W semiring.Weight[W]](rules []Rule[W], root fst.Label, opts *Replac
 	return out, nil
 }
 
-// ReplaceLazy is Replace, to be computed where it is looked at: rules may call one another in a
+// ReplaceLazy is Replace, to be computed where it is looked at. Rules may call one another in a
 // circle, for a call is followed only when its state is asked for. The Limits hold for the states
 // met and for what is remembered of them, which calls stand open. cache adjusts the result's cache;
 // nil is the default. The example of this function is a grammar that calls itself.
@@ -213,4 +215,39 @@ func (r *replacer[W]) Expand(s fst.StateID, dst []fst.Arc[W]) (W, []fst.Arc[W], 
 		}
 	}
 	return final, dst, nil
+}
+
+var _ fst.Retainer = (*replacer[semiring.Tropical])(nil)
+
+// Retain forgets all states but live, and the calls that stand open in none of them. It goes
+// through those only when there are twice as many as it left the last time. So each new call pays
+// for two, and not each Retain for the depth of a stack.
+func (r *replacer[W]) Retain(live []fst.StateID) {
+	if r.stacks.Len() <= 2*r.left+retainedLeast {
+		r.table = r.table.Only(live)
+		return
+	}
+	states, stacks := r.table, r.stacks
+	r.table, r.stacks = fst.NewTable[callState](nil), fst.NewTable[callFrame](nil)
+	r.stacks.ID(callFrame{})
+	moved := map[fst.StateID]fst.StateID{0: 0}
+	var open []fst.StateID // the stacks from a state's down to one that has been moved
+	for _, q := range live {
+		c := states.Key(q)
+		open = open[:0]
+		at, known := moved[c.stack]
+		for s := c.stack; !known; at, known = moved[s] {
+			open = append(open, s)
+			s = stacks.Key(s).below
+		}
+		for _, s := range slices.Backward(open) {
+			frame := stacks.Key(s)
+			frame.below = at
+			at, _ = r.stacks.ID(frame)
+			moved[s] = at
+		}
+		c.stack = at
+		r.table.ID(c)
+	}
+	r.left = r.stacks.Len()
 }

@@ -6,22 +6,21 @@ import (
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops/internal/run"
+	"github.com/tropica-fst/tropica/ops/internal/sums"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
 // ReverseOptions adjusts Reverse; nil is the same as the zero value.
 type ReverseOptions struct {
-	// NoSuperInitial leaves out the new start state where it can: f has one
-	// final state, and its weight is 1̄ or it lies on no cycle. States then keep
-	// their numbers, and the final weight goes onto the reversed arcs that leave
-	// the state.
+	// NoSuperInitial leaves out the new start state where f has one final state, and its weight is
+	// 1̄ or it lies on no cycle. States then keep their numbers, and the final weight goes onto the
+	// reversed arcs that leave the state.
 	NoSuperInitial bool
 	Limits
 }
 
-// Reverse returns the machine of the reversed strings: fᴿ(x₁…xₘ, y₁…yₙ) is
-// f(xₘ…x₁, yₙ…y₁) with the weights' Reverse, so that over a semiring whose ⊗ does
-// not commute the result is over the reversed one.
+// Reverse returns the machine of the reversed strings: fᴿ(x₁…xₘ, y₁…yₙ) is f(xₘ…x₁, yₙ…y₁) with the
+// weights' Reverse. Over a semiring whose ⊗ does not commute the result is over the reversed one.
 //
 // State q becomes q+1, and the new start 0 has an ε-arc to each old final state,
 // with its final weight; but see ReverseOptions. The old start is the only final
@@ -146,12 +145,11 @@ func onlyFinal[W semiring.Weight[W]](f fst.Expanded[W]) fst.StateID {
 	return only
 }
 
-// reverseProperties returns what is known of the reverse of a machine with
-// properties p: super if a new start was made, which has arcs if there are final
-// states. Without a new start, a final weight times the weight of an arc can be
-// 1̄, so that Weighted is not kept; what lies on cycles is, since then the final
-// weight is 1̄ or its state on none. That nothing leads to a new start is left
-// out, since OpenFst does not know of it and it decides the shape of a Union.
+// reverseProperties returns what is known of the reverse of a machine with properties p: super if a
+// new start was made, which has arcs if there are final states. Without a new start, a final weight
+// times the weight of an arc can be 1̄, so that Weighted is not kept. What lies on cycles is, since
+// then the final weight is 1̄ or its state on none. That nothing leads to a new start is left out,
+// since OpenFst does not know of it and it decides the shape of a Union.
 func reverseProperties(p fst.Properties, super, finals, started bool) fst.Properties {
 	out := p & (fst.Acceptor | fst.NotAcceptor | fst.Epsilons | fst.IEpsilons | fst.OEpsilons |
 		fst.Unweighted | fst.Cyclic | fst.Acyclic | fst.WeightedCycles | fst.UnweightedCycles)
@@ -167,4 +165,77 @@ func reverseProperties(p fst.Properties, super, finals, started bool) fst.Proper
 		out |= p & fst.Accessible << 2 // what the start reached now reaches the only final state
 	}
 	return out
+}
+
+// backward is a machine turned round as OpenFst's Reverse does it: state q is
+// q+1, and 0 leads to the final states. Weights stay as they are; products are
+// taken in the other order instead, which comes to the same as reversed weights.
+type backward[W semiring.Weight[W]] struct {
+	first []int64
+	arcs  []fst.Arc[W]
+	zero  W
+	end   fst.StateID // the one final state: the start of the machine itself
+}
+
+func (b *backward[W]) Start() fst.StateID { return 0 }
+func (b *backward[W]) NumStates() int     { return len(b.first) - 1 }
+func (b *backward[W]) Final(q fst.StateID) W {
+	if q == b.end {
+		return b.zero.One()
+	}
+	return b.zero
+}
+func (b *backward[W]) Arcs(q fst.StateID) []fst.Arc[W] {
+	return b.arcs[b.first[q]:b.first[q+1]]
+}
+
+// reversed turns f round by counting, in two passes, unless the context of w is done.
+func reversed[W semiring.Weight[W]](f fst.Expanded[W], w *run.Stopwatch) (*backward[W], error) {
+	n := f.NumStates()
+	b := &backward[W]{first: make([]int64, n+3), zero: semiring.Zero[W](), end: f.Start() + 1}
+	at := b.first[1:] // at[q+1] is where the next arc of q+1 goes
+	for q := range fst.StateID(n) {
+		if !f.Final(q).Equal(b.zero) {
+			at[1]++
+		}
+		arcs := f.Arcs(q)
+		if err := w.Spend(1 + len(arcs)); err != nil {
+			return nil, err
+		}
+		for i := range arcs {
+			at[arcs[i].NextState+2]++
+		}
+	}
+	for q := range n + 1 {
+		at[q+1] += at[q]
+	}
+	b.arcs = make([]fst.Arc[W], at[n+1])
+	for q := range fst.StateID(n) {
+		if w := f.Final(q); !w.Equal(b.zero) {
+			b.arcs[at[0]] = fst.Arc[W]{Weight: w, NextState: q + 1}
+			at[0]++
+		}
+		arcs := f.Arcs(q)
+		if err := w.Spend(1 + len(arcs)); err != nil {
+			return nil, err
+		}
+		for i := range arcs {
+			e := &arcs[i]
+			k := &at[e.NextState+1]
+			b.arcs[*k] = fst.Arc[W]{ILabel: e.ILabel, OLabel: e.OLabel, Weight: e.Weight, NextState: q + 1}
+			*k++
+		}
+	}
+	b.first = b.first[:n+2]
+	return b, nil
+}
+
+// knownReversed is what OpenFst would know of the reversed machine, as far as it
+// matters for the choice of a queue: it sees whether all arcs go up as it adds
+// them, and the other facts lead to the same distances.
+func knownReversed[W semiring.Weight[W]](b *backward[W]) fst.Properties {
+	if sums.IsTopSorted(fst.Expanded[W](b)) {
+		return fst.TopSorted | fst.Acyclic
+	}
+	return fst.NotTopSorted
 }

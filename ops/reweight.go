@@ -6,16 +6,16 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// ReweightToInitial moves weights towards the start of f, in place, by potentials V: an arc from p
+// ReweightToInitial moves weights towards the start of f, in place, by potentials V. An arc from p
 // to q of weight w gets V(p)\(w⊗V(q)), and a final weight ρ of p gets V(p)\ρ. V(start) comes in
-// front of every path: onto the arcs and the final weight of the start state when that lies on no
-// cycle, else on an ε-arc from a new start state, which is the last state. So the weights of
-// successful paths do not change, whatever the potentials are, up to rounding.
+// front of every path. It goes onto the arcs and the final weight of the start state when that lies
+// on no cycle, else onto an ε-arc from a new start state, the last. So the weights of successful
+// paths do not change, whatever the potentials are, up to rounding.
 //
-// Potentials that are missing at the end count as 0̄. A state of potential 0̄
-// keeps its final weight, and so do the arcs into it and out of it: as with
-// OpenFst, path weights are then kept only if no path from a state that has
-// another potential leads there, as is the case for shortest distances.
+// Potentials that are missing at the end count as 0̄. A state of potential 0̄ keeps its final
+// weight, and so do the arcs into it and out of it. As with OpenFst, path weights are then kept
+// only if no path from a state with another potential leads there. For shortest distances that is
+// so.
 //
 // ⊗ must distribute on the left. Weights that come out of the semiring (a
 // potential that cannot be divided by) are ErrNotMember in a StateError; f is
@@ -27,10 +27,10 @@ func ReweightToInitial[W semiring.Divisible[W]](f *fst.Vector[W], potentials []W
 	return reweightBy(f, potentials, semiring.One[W](), false, W.DivideLeft)
 }
 
-// ReweightToFinal moves weights towards the final states of f, in place, by potentials V: an arc
+// ReweightToFinal moves weights towards the final states of f, in place, by potentials V. An arc
 // from p to q of weight w gets (V(p)⊗w)/V(q), and a final weight ρ of p gets V(p)⊗ρ. 1̄/V(start)
-// comes in front of every path, as in ReweightToInitial. ⊗ must distribute on the right; the rest
-// is as there, but that a state of potential 0̄ stops being final: as a distance from the start it
+// comes in front of every path, as in ReweightToInitial. ⊗ must distribute on the right. The rest
+// is as there, but that a state of potential 0̄ stops being final. As a distance from the start, 0̄
 // says that no path leads to the state.
 func ReweightToFinal[W semiring.RightDivisible[W]](f *fst.Vector[W], potentials []W) error {
 	return reweightBy(f, potentials, semiring.One[W](), true, W.DivideRight)

@@ -2,7 +2,6 @@ package ops
 
 import (
 	"errors"
-	"math"
 	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
@@ -45,11 +44,10 @@ type ShortestDistanceOptions struct {
 	// one when the queue is QueueShortestFirst, no arc is better than 1̄ and all final weights
 	// are equal. It asks for the path property.
 	FirstPath bool
-	// MaxVisits bounds how often states are relaxed in all before the answer is
-	// ErrNotClosed; zero is a million and a thousand for each state, with Truncate 32 million
-	// more, and no bound
-	// where relaxation is known to end: on an acyclic machine, and over weights
-	// with the path property.
+	// MaxVisits bounds how often states are relaxed in all before the answer is ErrNotClosed. Zero
+	// is a million and a thousand for each state, with Truncate 32 million more. It is no bound
+	// where relaxation is known to end: on an acyclic machine, and over weights with the path
+	// property.
 	MaxVisits int64
 	// Touched, if not nil, receives one more than the highest state that a
 	// relaxation came to: what OpenFst's vector of distances would be long.
@@ -87,15 +85,15 @@ func (o *ShortestDistanceOptions) maxVisits(states int) int64 {
 // opts.Sources) to q. In reverse the paths lead from q to a final state and include its final
 // weight; d[q] is 0̄ where there are none.
 //
-// The weights must be k-closed for f: every acyclic f qualifies; over the tropical semirings every
-// f in which no cycle has a negative weight; over Log and Probability every f whose cycles sum to
-// less than one, where the sum is reached in the limit. Otherwise the error is ErrNotClosed, in a
-// CycleError: over weights with the path property with a cycle that improves for ever, found in
-// time O(states·arcs) with the first-in-first-out queue that QueueAuto takes for such components;
-// over others with the shortest cycle through a state of a component whose sums diverge. Where
-// MaxVisits is given and reached first, it is a StateError. Distances that are no members of the
-// semiring are ErrNotMember in a StateError, with an ArcError inside if a weight of the machine is
-// none.
+// The weights must be k-closed for f. Every acyclic f qualifies. So does, over the tropical
+// semirings, every f in which no cycle has a negative weight. Over Log and Probability every f does
+// whose cycles sum to less than one; the sum is reached in the limit. Otherwise the error is
+// ErrNotClosed, in a CycleError. Over weights with the path property it has a cycle that improves
+// for ever, found in time O(states·arcs) with the queue that QueueAuto takes for such components,
+// first in first out. Over others it has the shortest cycle through a state of a component whose
+// sums diverge. Where MaxVisits is given and reached first, it is a StateError. Distances that are
+// no members of the semiring are ErrNotMember in a StateError, with an ArcError inside if a weight
+// of the machine is none.
 //
 // Which algorithm runs:
 //   - weights with the path property, and any others with Truncate:
@@ -111,12 +109,11 @@ func (o *ShortestDistanceOptions) maxVisits(states int) int64 {
 //     what remains by relaxation within Delta. Over Log all of this is in float64, and each distance is rounded once.
 //     OpenFst skips updates below delta in all of these, and so differs in the fourth digit.
 //
-// Cost: O(states + arcs) when acyclic, O(arcs + states·log states) when no arc
-// is better than 1̄ (nearest first), O(states·arcs) otherwise over the tropical
-// semirings; elimination costs n³/3 in a component of n states. Memory: a
-// distance and at most 24 bytes a state; in components of more than 64 states over
-// weights without the path property also up to 24 bytes an arc; in reverse over weights
-// with the path property a copy of the arcs.
+// Cost: O(states + arcs) when acyclic, O(arcs + states·log states) when no arc is better than 1̄
+// (nearest first), O(states·arcs) otherwise over the tropical semirings. Elimination costs n³/3 in
+// a component of n states. Memory: a distance and at most 24 bytes a state. Components of more than
+// 64 states over weights without the path property take up to 24 bytes an arc more. In reverse,
+// weights with the path property take a copy of the arcs.
 //
 // The relaxation is Gen-Single-Source of M. Mohri, "Semiring frameworks and
 // algorithms for shortest-distance problems", J. Automata, Languages and
@@ -399,487 +396,6 @@ func totalWeight[W semiring.Weight[W], D semiring.Weight[D]](f fst.Expanded[W], 
 	return sums.RowsOf[D, D]().Sum([]D{zero.One()}, terms, zero)
 }
 
-// relaxation is the state of one run.
-type relaxation[W semiring.Weight[W]] struct {
-	op       string
-	f        fst.Expanded[W]
-	queue    sums.Queue
-	d        []W
-	waiting  []bool
-	o        *ShortestDistanceOptions
-	delta    float64
-	visits   int64
-	left     int64 // visits until the next look at limits
-	limit    int64 // of visits; 0 before the first look
-	touched  fst.StateID
-	better   bool          // a cycle may improve for ever
-	pred     []fst.StateID // the state that improved each last; kept if better, and for paths
-	predArc  []int32       // and by which of its arcs, for paths
-	reversed bool          // f is reversed: factors go the other way round
-
-	// Without the path property: what reached each state since it was last relaxed.
-	add []W
-	// Over the log semirings instead: that, and d, before they are rounded.
-	logAdd, logSums []semiring.Log64
-	keep            func(*fst.Arc[W]) bool // the arcs that count; nil: all
-}
-
-// newRelaxation returns a relaxation in which no state has been reached.
-func newRelaxation[W semiring.Approx[W]](op string, f fst.Expanded[W], known fst.Properties, alg *sums.AlgebraOf[W], reversed bool,
-	o *ShortestDistanceOptions, keep func(*fst.Arc[W]) bool) (*relaxation[W], error) {
-	n := f.NumStates()
-	r := &relaxation[W]{op: op, f: f, o: o, delta: o.delta(alg.Path), reversed: reversed, touched: -1, keep: keep}
-	r.d = slices.Repeat([]W{alg.Zero}, n)
-	q, better, err := newQueue(op, o.Queue, f, known, keep, alg, sums.Nearest(r.d, alg), &run.Stopwatch{Op: op, Ctx: o.Ctx})
-	if err != nil {
-		return nil, err
-	}
-	r.queue = q
-	r.waiting = make([]bool, n)
-	r.better = better
-	if better {
-		r.pred = slices.Repeat([]fst.StateID{fst.NoState}, n)
-	}
-	switch any(alg.Zero).(type) {
-	case semiring.Log, semiring.Log64:
-		r.logAdd = slices.Repeat([]semiring.Log64{semiring.Zero[semiring.Log64]()}, n)
-		r.logSums = slices.Clone(r.logAdd)
-	default:
-		if !alg.Path {
-			r.add = slices.Clone(r.d)
-		}
-	}
-	return r, nil
-}
-
-// forget makes q a state that has not been reached.
-func (r *relaxation[W]) forget(q fst.StateID, alg *sums.AlgebraOf[W]) {
-	r.d[q] = alg.Zero
-	if r.add != nil {
-		r.add[q] = alg.Zero
-	}
-	if r.logAdd != nil {
-		inf := semiring.Zero[semiring.Log64]()
-		r.logAdd[q], r.logSums[q] = inf, inf
-	}
-}
-
-// enter makes q a source.
-func (r *relaxation[W]) enter(q fst.StateID, alg *sums.AlgebraOf[W]) {
-	if r.waiting[q] {
-		return
-	}
-	r.d[q] = alg.One
-	if r.add != nil {
-		r.add[q] = alg.One
-	}
-	if r.logAdd != nil {
-		r.logAdd[q], r.logSums[q] = 0, 0
-	}
-	r.waiting[q] = true
-	r.touched = max(r.touched, q)
-	r.queue.Push(q)
-}
-
-// relaxAll relaxes until the queue is empty.
-func relaxAll[W semiring.Approx[W]](r *relaxation[W], alg *sums.AlgebraOf[W]) error {
-	r.visits, r.left, r.limit = 0, 0, 0
-	switch r := any(r).(type) {
-	case *relaxation[semiring.Tropical]:
-		return relaxFloats(r)
-	case *relaxation[semiring.Tropical64]:
-		return relaxFloats(r)
-	case *relaxation[semiring.Log]:
-		return relaxLogs(r)
-	case *relaxation[semiring.Log64]:
-		return relaxLogs(r)
-	}
-	return relaxGeneric(r, alg)
-}
-
-// relax returns the distances from the sources.
-func relax[W semiring.Approx[W]](op string, f fst.Expanded[W], known fst.Properties, alg *sums.AlgebraOf[W], sources []fst.StateID,
-	reversed bool, o *ShortestDistanceOptions) ([]W, error) {
-	r, err := newRelaxation(op, f, known, alg, reversed, o, nil)
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range sources {
-		r.enter(s, alg)
-	}
-	err = relaxAll(r, alg)
-	o.touched(int(r.touched) + 1)
-	if err != nil {
-		return nil, err
-	}
-	return r.d, nil
-}
-
-// relaxGeneric is the loop for any weights. add[q] is what reached q since q
-// was last relaxed; with the path property it would always be d[q].
-func relaxGeneric[W semiring.Approx[W]](r *relaxation[W], alg *sums.AlgebraOf[W]) error {
-	add := r.add
-	var heap func(*W) int64
-	held := int64(0)
-	if r.o.Bytes > 0 {
-		heap = run.HeapOf[W]()
-	}
-	for !r.queue.Empty() {
-		s := r.queue.Pop()
-		if r.o.FirstPath && !r.f.Final(s).Equal(alg.Zero) {
-			return nil
-		}
-		if r.left--; r.left < 0 {
-			if err := r.look(s); err != nil {
-				return err
-			}
-		}
-		r.waiting[s] = false
-		ds := r.d[s]
-		if add != nil {
-			ds, add[s] = add[s], alg.Zero
-		}
-		arcs := r.f.Arcs(s)
-		for i := range arcs {
-			e := &arcs[i]
-			if r.keep != nil && !r.keep(e) {
-				continue
-			}
-			t := e.NextState
-			r.touched = max(r.touched, t)
-			var w W
-			if r.reversed {
-				w = e.Weight.Times(ds)
-			} else {
-				w = ds.Times(e.Weight)
-			}
-			// Close enough is the caller's choice: over Log a cycle converges
-			// only in the limit.
-			sum := r.d[t].Plus(w)
-			if r.d[t].Near(sum, r.delta) {
-				continue
-			}
-			if !sum.Member() {
-				return r.outside(s, i)
-			}
-			if heap != nil {
-				if held += heap(&sum) - heap(&r.d[t]); held > r.o.Bytes {
-					return &LimitError{Op: r.op, Limit: "bytes", Bound: r.o.Bytes, Built: Progress{Bytes: held}, Cause: ErrLimit}
-				}
-			}
-			r.d[t] = sum
-			if add != nil {
-				add[t] = add[t].Plus(w)
-			}
-			if r.pred != nil {
-				r.pred[t] = s
-			}
-			if r.waiting[t] {
-				r.queue.Update(t)
-			} else {
-				r.waiting[t] = true
-				r.queue.Push(t)
-			}
-		}
-	}
-	return nil
-}
-
-// relaxFloats is relaxGeneric for the tropical semirings, with OpenFst's
-// comparison in the arithmetic of T: a and b are close when a ≤ b+δ and b ≤ a+δ.
-func relaxFloats[T interface {
-	sums.Float
-	semiring.Weight[T]
-}](r *relaxation[T]) error {
-	d, waiting, delta := r.d, r.waiting, T(r.delta)
-	inf := T(math.Inf(1))
-	near := sums.ByCost[T](r.queue)
-	for {
-		var s fst.StateID
-		if near != nil {
-			if s = near.Pop(); s == fst.NoState {
-				break
-			}
-		} else if r.queue.Empty() {
-			break
-		} else {
-			s = r.queue.Pop()
-		}
-		if r.o.FirstPath && r.f.Final(s) != inf {
-			return nil
-		}
-		if r.left--; r.left < 0 {
-			if err := r.look(s); err != nil {
-				return err
-			}
-		}
-		waiting[s] = false
-		ds := d[s]
-		arcs := r.f.Arcs(s)
-		touched := r.touched
-		for i := range arcs {
-			e := &arcs[i]
-			t := e.NextState
-			touched = max(touched, t)
-			w := ds + e.Weight
-			if !(w < d[t]) || d[t] <= w+delta {
-				if w != w && ds != inf && e.Weight != inf {
-					return r.outside(s, i)
-				}
-				continue
-			}
-			if w == -inf {
-				return r.outside(s, i)
-			}
-			d[t] = w
-			if r.pred != nil {
-				r.pred[t] = s
-			}
-			switch {
-			case near == nil && waiting[t]:
-				r.queue.Update(t)
-			case waiting[t]:
-				// Nothing moves in its heaps.
-			case near != nil:
-				waiting[t] = true
-				near.Push(t)
-			default:
-				waiting[t] = true
-				r.queue.Push(t)
-			}
-		}
-		r.touched = touched
-	}
-	return nil
-}
-
-// relaxLogs is relaxGeneric for the log semirings, with OpenFst's arithmetic: weights and what they
-// are compared by are of T, and sums are carried in float64.
-func relaxLogs[T interface {
-	sums.Float
-	semiring.Weight[T]
-}](r *relaxation[T]) error {
-	d, waiting := r.d, r.waiting
-	near := sums.NearCost[T](r.delta)
-	inf := T(math.Inf(1))
-	add, sums := r.logAdd, r.logSums
-	for !r.queue.Empty() {
-		s := r.queue.Pop()
-		if r.left--; r.left < 0 {
-			if err := r.look(s); err != nil {
-				return err
-			}
-		}
-		waiting[s] = false
-		x := T(add[s])
-		add[s] = semiring.Log64(inf)
-		arcs := r.f.Arcs(s)
-		for i := range arcs {
-			e := &arcs[i]
-			if r.keep != nil && !r.keep(e) {
-				continue
-			}
-			t := e.NextState
-			r.touched = max(r.touched, t)
-			if x == inf || e.Weight == inf {
-				continue
-			}
-			w := x + e.Weight
-			if !(w > -inf) {
-				return r.outside(s, i)
-			}
-			if near(d[t], addedLog(d[t], w)) {
-				continue
-			}
-			sums[t] = sums[t].Plus(semiring.Log64(w))
-			d[t] = T(sums[t])
-			add[t] = add[t].Plus(semiring.Log64(w))
-			if waiting[t] {
-				r.queue.Update(t)
-			} else {
-				waiting[t] = true
-				r.queue.Push(t)
-			}
-		}
-	}
-	return nil
-}
-
-// addedLog is a ⊕ b with the difference of a and b rounded to T. It decides what is dropped, where
-// one unit in the last place matters.
-func addedLog[T sums.Float](a, b T) T {
-	if a > b {
-		a, b = b, a
-	}
-	if d := float64(b - a); d < 746 {
-		return T(float64(a) - math.Log1p(math.Exp(-d)))
-	}
-	return a
-}
-
-// outside is the error of arc i of s, by which a distance leaves the semiring.
-func (r *relaxation[W]) outside(s fst.StateID, i int) error {
-	e := &r.f.Arcs(s)[i]
-	switch {
-	case e.Weight.Member():
-		return &StateError{Op: r.op, State: e.NextState, Err: ErrNotMember}
-	case r.reversed: // unreverse finds the arc of the machine itself, which leads to s
-		return arcNotMember(r.op, e.NextState, int(s), e.Weight)
-	}
-	return arcNotMember(r.op, s, i, e.Weight)
-}
-
-// look is called now and then: at the bound on visits, at the context, and for
-// a cycle among the last improvements. Such a cycle is better than 1̄ and would
-// improve for ever; when there is one in the machine, one shows up after
-// finitely many visits (B. Cherkassky and A. Goldberg, "Negative-cycle
-// detection algorithms", Mathematical Programming 85, 1999). Looking costs
-// O(states), so it is done once in as many visits.
-func (r *relaxation[W]) look(s fst.StateID) error {
-	if r.limit == 0 {
-		r.limit = r.o.maxVisits(len(r.d))
-	}
-	if r.visits > r.limit {
-		if r.o.MaxVisits != 0 || !r.ends() {
-			return &StateError{Op: r.op, State: s, Err: ErrNotClosed}
-		}
-		r.limit = math.MaxInt64
-	}
-	if err := run.Cancelled(r.op, r.o.Ctx); err != nil {
-		return err
-	}
-	step := int64(1024)
-	if r.better {
-		if r.visits > 0 {
-			if cycle := predCycle[W](r.f, r.pred); cycle != nil {
-				return notClosed[W](r.op, r.f, cycle)
-			}
-		}
-		step = max(64, int64(len(r.d)))
-	}
-	r.left = min(step, r.limit-r.visits+1)
-	r.visits += r.left
-	return nil
-}
-
-// ends reports whether relaxation comes to its end, be it after exponentially many visits, as with
-// the last-in-first-out queue on a chain of diamonds: without a cycle, and where ⊕ chooses, since a
-// cycle that is better than 1̄ is found.
-func (r *relaxation[W]) ends() bool {
-	return sums.NewAlgebra[W]().Path || fst.PropertiesOf(r.f, fst.Acyclic).Has(fst.Acyclic)
-}
-
-// predCycle finds a cycle of pred, by which each state of f was improved last; nil is none.
-func predCycle[W semiring.Weight[W]](f fst.Fst[W], pred []fst.StateID) []ArcRef {
-	mark := make([]int32, len(pred))
-	for q := range pred {
-		s := fst.StateID(q)
-		for s != fst.NoState && mark[s] == 0 {
-			mark[s] = int32(q) + 1
-			s = pred[s]
-		}
-		if s == fst.NoState || mark[s] != int32(q)+1 {
-			continue
-		}
-		var cycle []ArcRef
-		for t := s; ; {
-			p := pred[t]
-			cycle = append(cycle, ArcRef{p, bestArc(f, p, t)})
-			if t = p; t == s {
-				break
-			}
-		}
-		slices.Reverse(cycle)
-		return cycle
-	}
-	return nil
-}
-
-// bestArc returns the position of the best arc from p to q.
-func bestArc[W semiring.Weight[W]](f fst.Fst[W], p, q fst.StateID) int {
-	best := -1
-	arcs := f.Arcs(p)
-	for i := range arcs {
-		if arcs[i].NextState == q && (best < 0 || !arcs[best].Weight.Equal(arcs[best].Weight.Plus(arcs[i].Weight))) {
-			best = i
-		}
-	}
-	return best
-}
-
-// backward is a machine turned round as OpenFst's Reverse does it: state q is
-// q+1, and 0 leads to the final states. Weights stay as they are; products are
-// taken in the other order instead, which comes to the same as reversed weights.
-type backward[W semiring.Weight[W]] struct {
-	first []int64
-	arcs  []fst.Arc[W]
-	zero  W
-	end   fst.StateID // the one final state: the start of the machine itself
-}
-
-func (b *backward[W]) Start() fst.StateID { return 0 }
-func (b *backward[W]) NumStates() int     { return len(b.first) - 1 }
-func (b *backward[W]) Final(q fst.StateID) W {
-	if q == b.end {
-		return b.zero.One()
-	}
-	return b.zero
-}
-func (b *backward[W]) Arcs(q fst.StateID) []fst.Arc[W] {
-	return b.arcs[b.first[q]:b.first[q+1]]
-}
-
-// reversed turns f round by counting, in two passes, unless the context of w is done.
-func reversed[W semiring.Weight[W]](f fst.Expanded[W], w *run.Stopwatch) (*backward[W], error) {
-	n := f.NumStates()
-	b := &backward[W]{first: make([]int64, n+3), zero: semiring.Zero[W](), end: f.Start() + 1}
-	at := b.first[1:] // at[q+1] is where the next arc of q+1 goes
-	for q := range fst.StateID(n) {
-		if !f.Final(q).Equal(b.zero) {
-			at[1]++
-		}
-		arcs := f.Arcs(q)
-		if err := w.Spend(1 + len(arcs)); err != nil {
-			return nil, err
-		}
-		for i := range arcs {
-			at[arcs[i].NextState+2]++
-		}
-	}
-	for q := range n + 1 {
-		at[q+1] += at[q]
-	}
-	b.arcs = make([]fst.Arc[W], at[n+1])
-	for q := range fst.StateID(n) {
-		if w := f.Final(q); !w.Equal(b.zero) {
-			b.arcs[at[0]] = fst.Arc[W]{Weight: w, NextState: q + 1}
-			at[0]++
-		}
-		arcs := f.Arcs(q)
-		if err := w.Spend(1 + len(arcs)); err != nil {
-			return nil, err
-		}
-		for i := range arcs {
-			e := &arcs[i]
-			k := &at[e.NextState+1]
-			b.arcs[*k] = fst.Arc[W]{ILabel: e.ILabel, OLabel: e.OLabel, Weight: e.Weight, NextState: q + 1}
-			*k++
-		}
-	}
-	b.first = b.first[:n+2]
-	return b, nil
-}
-
-// knownReversed is what OpenFst would know of the reversed machine, as far as it
-// matters for the choice of a queue: it sees whether all arcs go up as it adds
-// them, and the other facts lead to the same distances.
-func knownReversed[W semiring.Weight[W]](b *backward[W]) fst.Properties {
-	if sums.IsTopSorted(fst.Expanded[W](b)) {
-		return fst.TopSorted | fst.Acyclic
-	}
-	return fst.NotTopSorted
-}
-
 // sumByComponents is ShortestDistance for QueueAuto over weights without the
 // path property.
 func sumByComponents[W semiring.Weight[W], D semiring.Approx[D]](op string, f fst.Expanded[W], o *ShortestDistanceOptions) ([]D, error) {
@@ -917,4 +433,75 @@ func diverged[W semiring.Weight[W], D semiring.Weight[D]](op string, e *sums.Div
 		return notClosed(op, e.Machine, cycle)
 	}
 	return &StateError{Op: op, State: e.State, Err: ErrNotClosed}
+}
+
+// ShortestDistanceAcyclic returns d with d[q] = ⊕ w(π) over all paths π from the start state to q.
+// With reverse the paths lead from q to a final state, final weight included; d[q] is 0̄ where
+// there are none.
+//
+// f must be acyclic; else the error is a CycleError around ErrCyclic. Nothing else is asked of the
+// weights: ⊕-sums are finite. Distances that are no members of the semiring are ErrNotMember, as
+// for ShortestDistance. Going forward needs ⊗ to distribute over sums on its left, (a⊕b)⊗c; in
+// reverse, over sums on its right.
+//
+// Cost: O(states + arcs): a depth-first search for the order, unless f is known
+// or seen to be sorted, and one ⊕ and ⊗ an arc. Over Log and Log64 the sum of a
+// state is a scaled sum of exponentials, at one exp an arc
+// and one log a state. Over Log sums are float64 along the whole of a path, and are
+// rounded once, in the result. They run in a fixed order and do not depend on how the
+// states are numbered but for rounding.
+//
+// This is the shortest-distance algorithm for acyclic graphs of M. Mohri,
+// "Semiring frameworks and algorithms for shortest-distance problems", J.
+// Automata, Languages and Combinatorics 7(3), 2002, section 3.
+func ShortestDistanceAcyclic[W semiring.Weight[W]](f fst.Expanded[W], reverse bool) ([]W, error) {
+	order, err := acyclicOrder("ShortestDistanceAcyclic", f)
+	if err != nil {
+		return nil, err
+	}
+	switch f := any(f).(type) {
+	case fst.Expanded[semiring.Log]:
+		d, err := sumAcyclic[semiring.Log, semiring.Log64](f, order, reverse)
+		w, _ := any(d).([]W)
+		return w, err
+	case fst.Expanded[sums.CarriedProduct]:
+		d, err := sumAcyclic[sums.CarriedProduct, sums.CarriedProduct64](f, order, reverse)
+		w, _ := any(d).([]W)
+		return w, err
+	}
+	return sumAcyclic[W, W](f, order, reverse)
+}
+
+// sumAcyclic is ShortestDistanceAcyclic with sums carried in D.
+func sumAcyclic[W semiring.Weight[W], D semiring.Weight[D]](f fst.Expanded[W], order []fst.StateID, reverse bool) (d []W, err error) {
+	const op = "ShortestDistanceAcyclic"
+	var total []D
+	if reverse {
+		total, err = sums.SweepReverse[W, D](f, order, &run.Stopwatch{})
+	} else {
+		total, err = sums.SweepForward[W, D](f, order, nil, &run.Stopwatch{})
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := membersOnly(op, f, total, reverse); err != nil {
+		return nil, err
+	}
+	return rounded[W](op, total)
+}
+
+// acyclicOrder lists the states in topological order; nil is the order of ids.
+func acyclicOrder[W semiring.Weight[W]](op string, f fst.Expanded[W]) ([]fst.StateID, error) {
+	if sums.IsTopSorted(f) {
+		return nil, nil
+	}
+	order, cycle := topOrder(f, nil)
+	if cycle != nil {
+		return nil, &CycleError{Op: op, Cycle: cycle, Err: ErrCyclic}
+	}
+	list := make([]fst.StateID, len(order))
+	for q, k := range order {
+		list[k] = fst.StateID(q)
+	}
+	return list, nil
 }

@@ -14,14 +14,14 @@ import (
 // ShortestDistanceLazy returns d with d[q] = ⊕ w(π) over all paths π from the start (or
 // opts.Sources) to q, for a machine computed on demand. Sources must be states that the machine has
 // issued; d covers the states that are reached. It holds d and a queue, and asks for states one by
-// one: the machine's own cache is all that there is of its arcs, where ShortestDistance wants them
+// one. The machine's own cache is all that there is of its arcs, where ShortestDistance wants them
 // whole.
 //
 // Options and errors are those of ShortestDistance, but that the machine cannot be read in Reverse
-// and the Queue is QueueFIFO, which QueueAuto takes here. Sums that are reached in the limit only
-// are within Delta, and what diverges is told from them as there: round a cycle that sums to 1 the
-// k-th turn adds 1/k, so that a state is visited again unless what has come to it since the last
-// time is less than half of that, however large Delta.
+// and the Queue is QueueFIFO, which QueueAuto takes here. Sums that are reached only in the limit
+// are within Delta. What diverges is told from them as there: round a cycle that sums to 1 the k-th
+// turn adds 1/k. So a state is visited again unless what has come to it since the last time is less
+// than half of that, however large Delta is.
 //
 // Cost: O(states · arcs) at worst, and O(states + arcs) where states are met in topological order.
 // This is Gen-Single-Source with a queue of M. Mohri, "Semiring frameworks and algorithms for

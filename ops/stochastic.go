@@ -10,8 +10,8 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// StochasticError is the evidence that a machine is not stochastic: a path from the
-// start to a state whose final weight and arcs do not sum to 1̄.
+// StochasticError is the evidence that a machine is not stochastic. It is a path from the start to
+// a state whose final weight and arcs do not sum to 1̄.
 type StochasticError struct {
 	State fst.StateID
 	Path  Path   // a shortest one, in arcs
@@ -42,7 +42,7 @@ func asProbability[W semiring.Weight[W]](w W) float64 {
 }
 
 // Stochastic tests whether the final weight and the arc weights of each reached state sum to 1̄, up
-// to delta: the machine then generates strings with its weights as probabilities (or their negative
+// to delta. The machine then generates strings with its weights as probabilities (or their negative
 // logarithms). It returns nil when that is so, and otherwise, of the states that fail, one nearest
 // to the start, with a shortest path to it. Arcs of weight 0̄ lead nowhere. A machine without a
 // start state is stochastic. Sums are taken in the order of the arcs.

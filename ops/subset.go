@@ -10,13 +10,13 @@ import (
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops/internal/run"
+	"github.com/tropica-fst/tropica/ops/internal/subsets"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// residuals is the algebra in which the subset construction computes: R is what
-// remains, after division by the weight of the deterministic path, of the
-// weight of the input paths to one state. For acceptors R is W; for functional
-// transducers it is an output string and a weight.
+// residuals is the algebra in which the subset construction computes. R is what remains of the
+// weight of the input paths to one state, after division by the weight of the deterministic path.
+// For acceptors R is W; for functional transducers it is an output string and a weight.
 type residuals[W, R any] interface {
 	one() R
 	zero() R
@@ -40,139 +40,6 @@ type residuals[W, R any] interface {
 // adder is met by residuals of which many are added up better together than one after another.
 type adder[R any] interface{ plusAll(rs []R) R }
 
-// element is a state of the input in a subset, with its residual.
-type element[R any] struct {
-	state    fst.StateID
-	residual R
-}
-
-// subsetTable numbers subsets in the order in which they first appear.
-//
-// Elements lie in pages without pointers of their own, back to back; a subset
-// never straddles two. Keys are compared as states and exact residuals, through
-// an open-addressing table that keeps 32 bits of the hash beside the number, so
-// that growing reads no element. Rivals: a Go map keyed by strings of bytes
-// holds every subset twice; one slab that doubles copies everything and holds
-// three times its contents while it does.
-type subsetTable[R any] struct {
-	pages [][]element[R]
-	spare [][]element[R] // empty pages of an earlier construction
-	refs  []subsetRef
-	slots []subsetSlot
-	known int // subsets in slots
-	seed  maphash.Seed
-
-	// The subsets of one state with residual 1̄, by state, biased by one: most of what a
-	// lexicon is determinized into is found without a hash. Where the number of input
-	// states is not known beforehand, it is empty, and these are in slots as all others.
-	alone []fst.StateID
-
-	held  int64 // bytes in pages
-	most  int32 // size of the largest subset
-	which fst.StateID
-}
-
-// subsetRef places a subset, and says how it was first reached.
-type subsetRef struct {
-	page, at, n int32
-	parent      fst.StateID // NoState for the start
-	label       fst.Label
-}
-
-type subsetSlot struct {
-	id   uint32 // biased by one
-	hash uint32
-}
-
-const subsetPage = 1 << 12 // elements
-
-func newSubsetTable[R any]() subsetTable[R] { return subsetTable[R]{seed: maphash.MakeSeed()} }
-
-func (t *subsetTable[R]) len() int { return len(t.refs) }
-
-func (t *subsetTable[R]) subset(q fst.StateID) []element[R] {
-	r := &t.refs[q]
-	return t.pages[r.page][r.at : r.at+r.n : r.at+r.n]
-}
-
-func (t *subsetTable[R]) bytes() int64 {
-	return t.held + int64(cap(t.refs))*int64(unsafe.Sizeof(subsetRef{})) + int64(len(t.slots))*int64(unsafe.Sizeof(subsetSlot{})) + 4*int64(cap(t.alone))
-}
-
-// find returns the number of the subset with the given hash for which same
-// holds, or NoState.
-func (t *subsetTable[R]) find(hash uint32, same func(fst.StateID) bool) fst.StateID {
-	if len(t.slots) == 0 {
-		return fst.NoState
-	}
-	mask := uint32(len(t.slots) - 1)
-	for i := hash & mask; ; i = (i + 1) & mask {
-		s := t.slots[i]
-		if s.id == 0 {
-			return fst.NoState
-		}
-		if s.hash == hash && same(fst.StateID(s.id-1)) {
-			return fst.StateID(s.id - 1)
-		}
-	}
-}
-
-// add gives a new subset, of n elements for the caller to fill, the next number, under which
-// find will have it.
-func (t *subsetTable[R]) add(hash uint32, n int, parent fst.StateID, label fst.Label) []element[R] {
-	if 3*len(t.slots) <= 4*t.known {
-		old := t.slots
-		t.slots = make([]subsetSlot, max(64, 2*len(old)))
-		for _, s := range old {
-			if s.id != 0 {
-				t.enter(s)
-			}
-		}
-	}
-	t.known++
-	t.enter(subsetSlot{id: uint32(len(t.refs)) + 1, hash: hash})
-	return t.place(n, parent, label)
-}
-
-// enter takes the first free slot.
-func (t *subsetTable[R]) enter(s subsetSlot) {
-	mask := uint32(len(t.slots) - 1)
-	i := s.hash & mask
-	for t.slots[i].id != 0 {
-		i = (i + 1) & mask
-	}
-	t.slots[i] = s
-}
-
-// place makes room for the next subset, of n elements.
-func (t *subsetTable[R]) place(n int, parent fst.StateID, label fst.Label) []element[R] {
-	last := len(t.pages) - 1
-	if last < 0 || len(t.pages[last])+n > cap(t.pages[last]) {
-		// Small constructions start with small pages, doubling up to subsetPage.
-		size := max(n, min(subsetPage, max(16, 2*len(t.refs))))
-		if k := len(t.spare) - 1; k >= 0 && cap(t.spare[k]) >= n {
-			t.pages = append(t.pages, t.spare[k])
-			size = cap(t.spare[k])
-			t.spare = t.spare[:k]
-		} else {
-			t.pages = append(t.pages, make([]element[R], 0, size))
-		}
-		t.held += int64(size) * int64(unsafe.Sizeof(element[R]{}))
-		last++
-	}
-	at := len(t.pages[last])
-	t.pages[last] = t.pages[last][:at+n]
-	id := uint32(len(t.refs))
-	if int32(n) > t.most {
-		t.most, t.which = int32(n), fst.StateID(id)
-	}
-	if len(t.refs) == cap(t.refs) {
-		t.refs = slices.Grow(t.refs, max(64, len(t.refs))) // doubling: append by quarters copies five times as much
-	}
-	t.refs = append(t.refs, subsetRef{page: int32(last), at: int32(at), n: int32(n), parent: parent, label: label})
-	return t.pages[last][at : at+n]
-}
-
 // subsetArc is an arc of the deterministic machine, its weight in the algebra.
 type subsetArc[R any] struct {
 	label  fst.Label
@@ -191,7 +58,7 @@ type subsetMachine[W semiring.Weight[W], R any, A residuals[W, R]] struct {
 	delta    func(R) R // rounds residuals; nil keeps them exact
 	compared func(R) R // rounds residuals only for subsets to be compared; nil compares them as they are
 	factors  bool      // residuals can become 0̄ as they shrink
-	table    subsetTable[R]
+	table    subsets.Table[R]
 	retained bool // the start may not be subset 0 any more
 	guard    *twinsGuard[W]
 	meter    run.Meter
@@ -205,7 +72,7 @@ type subsetMachine[W semiring.Weight[W], R any, A residuals[W, R]] struct {
 	besides   int64 // bytes that a disambiguation holds
 
 	// Called for each new subset; nil is nothing.
-	added func([]element[R])
+	added func([]subsets.Element[R])
 
 	// Of a disambiguation, else nil: whether two states share a future. Subsets
 	// then have a head each, a state on whose arcs alone they are left, and an
@@ -216,27 +83,21 @@ type subsetMachine[W semiring.Weight[W], R any, A residuals[W, R]] struct {
 
 	ahead warmer[W]
 
-	order []candidate
-	spare []candidate // for what is merged
-	runs  []int32     // where keys do not increase in order, but for 0
-	share []candidate // of one head
-	cand  []R         // residuals of the candidates, in the order in which arcs were met
-	next  []element[R]
+	order []subsets.Candidate
+	spare []subsets.Candidate // for what is merged
+	runs  []int32             // where keys do not increase in order, but for 0
+	share []subsets.Candidate // of one head
+	cand  []R                 // residuals of the candidates, in the order in which arcs were met
+	next  []subsets.Element[R]
 	key   []byte
 	out   []subsetArc[R]
 }
 
-// candidate is an arc out of one element of the subset being expanded: key is
-// its label and next state, index its place in cand.
-type candidate struct {
-	key   uint64
-	index int32
-}
-
-// warmer fetches, of a machine too large for the caches, what the next elements need: subsets are expanded in the order
-// in which they lie, so that what comes next is known, and fetches that do not wait for one another take the time of
-// one or two: 0.77 of the time on a lexicon of 780,000 states (determinize_L_full of fst bench), 0.89 on one composed
-// with a language model (determinize_LG).
+// warmer fetches what the next elements need, of a machine too large for the caches. Subsets are
+// expanded in the order in which they lie, so that what comes next is known. Fetches that do not
+// wait for one another take the time of one or two. That saves 23 % of the time on a lexicon of
+// 780,000 states (determinize_L_full of fst bench), and 11 % on one composed with a language model
+// (determinize_LG).
 type warmer[W semiring.Weight[W]] struct {
 	f    *fst.Vector[W] // nil for other kinds, and for small machines
 	page int32
@@ -252,38 +113,32 @@ func (m *subsetMachine[W, R, A]) warmed(q fst.StateID) int {
 	if m.ahead.f == nil {
 		return math.MaxInt
 	}
-	r := &m.table.refs[q]
-	if r.page != m.ahead.page {
-		m.ahead.page, m.ahead.end = r.page, r.at
+	page, at := m.table.Place(q)
+	if page != m.ahead.page {
+		m.ahead.page, m.ahead.end = page, at
 	}
-	return int(m.ahead.end - r.at)
+	return int(m.ahead.end - at)
 }
 
-// warm fetches what elements from the i-th of subset q on need, also of the subsets behind it, and returns for how many.
+// warm fetches what elements need, from the i-th of subset q on and of the subsets behind it. It
+// returns for how many.
 func (m *subsetMachine[W, R, A]) warm(q fst.StateID, i int) int {
-	r := &m.table.refs[q]
-	page := m.table.pages[r.page][int(r.at)+i:]
+	page := m.table.From(q, i)
 	page = page[:min(len(page), warmStep)]
 	f, sum := m.ahead.f, m.ahead.sink
 	for k := range page {
-		sum ^= fst.StateID(f.OutDegree(page[k].state))
+		sum ^= fst.StateID(f.OutDegree(page[k].State))
 	}
 	for k := range page {
-		if arcs := f.Arcs(page[k].state); len(arcs) > 0 {
+		if arcs := f.Arcs(page[k].State); len(arcs) > 0 {
 			sum ^= arcs[0].NextState
 		}
 	}
 	m.ahead.sink = sum // or nothing of this would be done
-	m.ahead.end = r.at + int32(i+len(page))
+	_, at := m.table.Place(q)
+	m.ahead.end = at + int32(i+len(page))
 	return len(page)
 }
-
-func candidateKey(l fst.Label, q fst.StateID) uint64 {
-	return uint64(uint32(l)^1<<31)<<32 | uint64(uint32(q))
-}
-
-func (c candidate) label() fst.Label   { return fst.Label(uint32(c.key>>32) ^ 1<<31) }
-func (c candidate) state() fst.StateID { return fst.StateID(uint32(c.key)) }
 
 // round makes q round residuals, where they are multiplied as numbers only to compare them; nil is exact.
 func (m *subsetMachine[W, R, A]) round(q func(R) R, factors bool) {
@@ -313,61 +168,100 @@ func (m *subsetMachine[W, R, A]) start() (fst.StateID, error) {
 	if err := m.operandErr(); err != nil {
 		return fst.NoState, err
 	}
-	if s == fst.NoState || m.table.len() > 0 && !m.retained {
+	if s == fst.NoState || m.table.Len() > 0 && !m.retained {
 		return min(s, 0), nil
 	}
 	if e, ok := m.f.(fst.Expanded[W]); ok && m.related == nil && !m.retained {
 		n := e.NumStates()
-		m.table.alone = slices.Grow(m.table.alone[:0], n)[:n]
+		m.table.Alone = slices.Grow(m.table.Alone[:0], n)[:n]
 	}
 	if v, ok := m.f.(*fst.Vector[W]); ok && v.NumStates() >= warmFrom {
 		m.ahead.f = v
 	}
-	m.next, m.head = append(m.next[:0], element[R]{s, m.alg.one()}), s
+	m.next, m.head = append(m.next[:0], subsets.Element[R]{State: s, Residual: m.alg.one()}), s
 	return m.id(fst.NoState, fst.NoLabel), nil
+}
+
+// subsetScratch is the work space of a subset construction, when none is under way.
+type subsetScratch[R any] struct {
+	table subsets.Table[R]
+	order []subsets.Candidate
+	spare []subsets.Candidate
+	runs  []int32
+	cand  []R
+	next  []subsets.Element[R]
+	key   []byte
+	out   []subsetArc[R]
+}
+
+// borrow makes the work space of m that of an earlier construction. How many bytes are held then
+// depends on what went before, so that constructions with limits, which tell that
+// in their errors, should not.
+func (m *subsetMachine[W, R, A]) borrow() {
+	s := run.Scratch[subsetScratch[R]]().Get().(*subsetScratch[R])
+	if cap(s.table.Refs) > 0 {
+		m.table = s.table
+	}
+	m.order, m.spare, m.runs, m.cand, m.next, m.key, m.out = s.order, s.spare, s.runs, s.cand, s.next, s.key, s.out
+}
+
+// giveBack ends the use of m.
+func (m *subsetMachine[W, R, A]) giveBack() {
+	m.table.Reset()
+	clear(m.cand[:cap(m.cand)])
+	clear(m.next[:cap(m.next)])
+	clear(m.out[:cap(m.out)])
+	if cap(m.cand) > run.KeptScratch {
+		m.order, m.spare, m.runs, m.cand, m.next, m.out = nil, nil, nil, nil, nil, nil
+	}
+	run.Scratch[subsetScratch[R]]().Put(&subsetScratch[R]{m.table, m.order, m.spare, m.runs, m.cand, m.next, m.key[:0], m.out})
+	m.table, m.order, m.spare, m.runs = subsets.NewTable[R](), nil, nil, nil
+	m.cand, m.next, m.key, m.out = nil, nil, nil, nil
 }
 
 // id returns the number of the subset in m.next.
 func (m *subsetMachine[W, R, A]) id(parent fst.StateID, label fst.Label) fst.StateID {
-	if len(m.next) == 1 && int(m.next[0].state) < len(m.table.alone) && (m.alg.equal(m.next[0].residual, m.alg.one()) || m.compared != nil && m.alike(m.next[0].residual, m.alg.one())) {
-		at := &m.table.alone[m.next[0].state]
+	if len(m.next) == 1 && int(m.next[0].State) < len(m.table.Alone) && (m.alg.equal(m.next[0].Residual, m.alg.one()) || m.compared != nil && m.alike(m.next[0].Residual, m.alg.one())) {
+		at := &m.table.Alone[m.next[0].State]
 		if *at == 0 {
-			*at = fst.StateID(m.table.len() + 1)
-			m.keep(m.table.place(1, parent, label))
+			*at = fst.StateID(m.table.Len() + 1)
+			m.keep(m.table.Append(1, parent, label))
 		}
 		return *at - 1
 	}
-	hash := m.hash(m.next, m.head)
-	if q := m.table.find(hash, m.same); q != fst.NoState {
-		return q
+	p := m.table.Probe(m.hash(m.next, m.head))
+	for k := p.Next(); k >= 0; k = p.Next() {
+		if q := fst.StateID(k); m.same(q) {
+			return q
+		}
 	}
-	m.keep(m.table.add(hash, len(m.next), parent, label))
-	return fst.StateID(m.table.len() - 1)
+	m.keep(m.table.Add(p, len(m.next), parent, label))
+	return fst.StateID(m.table.Len() - 1)
 }
 
 // hash is of what same compares: the states and the residuals of a subset, and the head of one that has a head.
-func (m *subsetMachine[W, R, A]) hash(subset []element[R], head fst.StateID) uint32 {
+func (m *subsetMachine[W, R, A]) hash(subset []subsets.Element[R], head fst.StateID) uint32 {
 	key := m.key[:0]
 	if m.related != nil {
 		key = append(key, byte(head), byte(head>>8), byte(head>>16), byte(head>>24))
 	}
 	for i := range subset {
 		e := &subset[i]
-		key = append(key, byte(e.state), byte(e.state>>8), byte(e.state>>16), byte(e.state>>24))
+		key = append(key, byte(e.State), byte(e.State>>8), byte(e.State>>16), byte(e.State>>24))
 		if m.compared != nil {
-			key = m.alg.appendKey(key, m.compared(e.residual))
+			key = m.alg.appendKey(key, m.compared(e.Residual))
 		} else {
-			key = m.alg.appendKey(key, e.residual)
+			key = m.alg.appendKey(key, e.Residual)
 		}
 	}
 	m.key = key
-	return uint32(maphash.Bytes(m.table.seed, key))
+	return uint32(maphash.Bytes(m.table.Seed, key))
 }
 
 // keep fills the place of a new subset with m.next.
-func (m *subsetMachine[W, R, A]) keep(place []element[R]) {
+func (m *subsetMachine[W, R, A]) keep(place []subsets.Element[R]) {
 	for i, e := range m.next {
-		place[i] = element[R]{e.state, m.alg.keep(e.residual)}
+		place[i] = subsets.Element[R]{State: e.State, Residual: m.alg.keep(e.Residual)}
 	}
 	if m.added != nil {
 		m.added(place)
@@ -379,15 +273,15 @@ func (m *subsetMachine[W, R, A]) keep(place []element[R]) {
 
 // same reports whether q is the subset in m.next.
 func (m *subsetMachine[W, R, A]) same(q fst.StateID) bool {
-	s := m.table.subset(q)
+	s := m.table.Of(q)
 	if len(s) != len(m.next) || m.related != nil && m.heads[q] != m.head {
 		return false
 	}
 	for i := range s {
-		if s[i].state != m.next[i].state {
+		if s[i].State != m.next[i].State {
 			return false
 		}
-		if a, b := s[i].residual, m.next[i].residual; !m.alg.equal(a, b) && (m.compared == nil || !m.alike(a, b)) {
+		if a, b := s[i].Residual, m.next[i].Residual; !m.alg.equal(a, b) && (m.compared == nil || !m.alike(a, b)) {
 			return false
 		}
 	}
@@ -402,14 +296,14 @@ func (m *subsetMachine[W, R, A]) alike(a, b R) bool {
 // expand returns the final weight and the arcs of subset q, by increasing
 // label. The arcs are valid until the next call.
 //
-// The order of the sums is OpenFst's: elements by state, those of one state in
-// the reverse of the order in which their arcs were met; so the rounding is too.
+// The order of the sums is OpenFst's: elements by state, those of one state in the reverse of the
+// order in which their arcs were met. So the rounding is too.
 func (m *subsetMachine[W, R, A]) expand(q fst.StateID) (R, []subsetArc[R], error) {
 	final := m.alg.zero()
 	m.alg.begin()
 	m.order, m.cand, m.out, m.runs = m.order[:0], m.cand[:0], m.out[:0], m.runs[:0]
 	last := uint64(0)
-	subset := m.table.subset(q)
+	subset := m.table.Of(q)
 	many := m.many
 	all := many != nil
 	var finals []R
@@ -421,15 +315,15 @@ func (m *subsetMachine[W, R, A]) expand(q fst.StateID) (R, []subsetArc[R], error
 			warmed += m.warm(q, i)
 		}
 		if ends && all {
-			finals = append(finals, m.alg.stop(e.residual, m.f.Final(e.state)))
+			finals = append(finals, m.alg.stop(e.Residual, m.f.Final(e.State)))
 		} else if ends {
-			sum, ok := m.alg.plus(final, m.alg.stop(e.residual, m.f.Final(e.state)))
+			sum, ok := m.alg.plus(final, m.alg.stop(e.Residual, m.f.Final(e.State)))
 			if !ok {
 				return final, nil, m.conflict(q, fst.NoLabel, i, -1)
 			}
 			final = sum
 		}
-		arcs := m.f.Arcs(e.state)
+		arcs := m.f.Arcs(e.State)
 		if m.since += len(arcs); m.since >= candidatesALook {
 			if err := m.look(); err != nil {
 				return final, nil, err
@@ -440,13 +334,13 @@ func (m *subsetMachine[W, R, A]) expand(q fst.StateID) (R, []subsetArc[R], error
 		}
 		for k := range arcs {
 			a := &arcs[k]
-			key := candidateKey(a.ILabel, a.NextState)
+			key := subsets.Key(a.ILabel, a.NextState)
 			if key <= last && len(m.order) > 0 {
 				m.runs = append(m.runs, int32(len(m.order)))
 			}
 			last = key
-			m.order = append(m.order, candidate{key, int32(len(m.cand))})
-			m.cand = append(m.cand, m.alg.step(e.residual, a))
+			m.order = append(m.order, subsets.Candidate{Key: key, Index: int32(len(m.cand))})
+			m.cand = append(m.cand, m.alg.step(e.Residual, a))
 		}
 	}
 	if all {
@@ -457,15 +351,15 @@ func (m *subsetMachine[W, R, A]) expand(q fst.StateID) (R, []subsetArc[R], error
 		return final, nil, err
 	}
 	if !m.alg.member(final) {
-		return final, nil, &StateError{Op: m.op, State: subset[0].state, Err: ErrNotMember}
+		return final, nil, &StateError{Op: m.op, State: subset[0].State, Err: ErrNotMember}
 	}
 	if len(m.runs) > 0 {
-		m.order, m.spare = orderCandidates(m.order, m.spare, m.runs)
+		m.order, m.spare = subsets.Order(m.order, m.spare, m.runs)
 	}
 	for lo := 0; lo < len(m.order); {
-		label := m.order[lo].label()
+		label := m.order[lo].Label()
 		hi := lo + 1
-		for hi < len(m.order) && m.order[hi].label() == label {
+		for hi < len(m.order) && m.order[hi].Label() == label {
 			hi++
 		}
 		if m.since += hi - lo; m.since >= candidatesALook {
@@ -490,51 +384,51 @@ func (m *subsetMachine[W, R, A]) expand(q fst.StateID) (R, []subsetArc[R], error
 
 // arc appends the arc of subset q with the given label, to the subset of the
 // given candidates.
-func (m *subsetMachine[W, R, A]) arc(q fst.StateID, label fst.Label, group []candidate) error {
+func (m *subsetMachine[W, R, A]) arc(q fst.StateID, label fst.Label, group []subsets.Candidate) error {
 	weight := m.alg.zero()
 	m.next = m.next[:0]
 	many := m.many
 	all := many != nil
 	for i, last := 0, 0; all && i < len(group); i = last {
 		var rs []R // of one state
-		for last = i; last < len(group) && group[last].state() == group[i].state(); last++ {
-			r := m.cand[group[last].index]
+		for last = i; last < len(group) && group[last].State() == group[i].State(); last++ {
+			r := m.cand[group[last].Index]
 			weight = m.alg.divisor(weight, r)
 			rs = append(rs, r)
 		}
-		m.next = append(m.next, element[R]{group[i].state(), many.plusAll(rs)})
+		m.next = append(m.next, subsets.Element[R]{State: group[i].State(), Residual: many.plusAll(rs)})
 	}
 	for i, c := range group {
 		if all {
 			break
 		}
-		r := m.cand[c.index]
+		r := m.cand[c.Index]
 		weight = m.alg.divisor(weight, r)
-		if n := len(m.next); n > 0 && m.next[n-1].state == c.state() {
-			sum, ok := m.alg.plus(m.next[n-1].residual, r)
+		if n := len(m.next); n > 0 && m.next[n-1].State == c.State() {
+			sum, ok := m.alg.plus(m.next[n-1].Residual, r)
 			if !ok {
 				other := i - 1
-				for m.alg.isZero(m.cand[group[other].index]) {
+				for m.alg.isZero(m.cand[group[other].Index]) {
 					other-- // the sum is without it
 				}
-				return m.conflict(q, label, int(group[other].index), int(c.index))
+				return m.conflict(q, label, int(group[other].Index), int(c.Index))
 			}
-			m.next[n-1].residual = sum
+			m.next[n-1].Residual = sum
 			continue
 		}
-		m.next = append(m.next, element[R]{c.state(), r})
+		m.next = append(m.next, subsets.Element[R]{State: c.State(), Residual: r})
 	}
 	if !m.alg.member(weight) {
-		return &StateError{Op: m.op, State: m.next[0].state, Err: ErrNotMember}
+		return &StateError{Op: m.op, State: m.next[0].State, Err: ErrNotMember}
 	}
 	if m.alg.isZero(weight) {
 		return nil // paths of weight 0̄ are none, and 0̄ divides nothing
 	}
 	for i := range m.next {
-		r := &m.next[i].residual
+		r := &m.next[i].Residual
 		*r = m.alg.divide(weight, *r)
 		if m.factors && m.alg.vanished(*r) {
-			if err := m.guard.vanished(m.op, m.table.len()); err != nil {
+			if err := m.guard.vanished(m.op, m.table.Len()); err != nil {
 				return err
 			}
 		}
@@ -549,7 +443,7 @@ func (m *subsetMachine[W, R, A]) arc(q fst.StateID, label fst.Label, group []can
 // arcsFor appends, for each state that the head of subset q has an arc to under the
 // label, an arc to the candidates that share a future with it. The arcs of the
 // machine are sorted by label, then next state.
-func (m *subsetMachine[W, R, A]) arcsFor(q fst.StateID, label fst.Label, group []candidate) error {
+func (m *subsetMachine[W, R, A]) arcsFor(q fst.StateID, label fst.Label, group []subsets.Candidate) error {
 	arcs := m.f.Arcs(m.heads[q])
 	first, _ := slices.BinarySearchFunc(arcs, label, func(e fst.Arc[W], l fst.Label) int { return cmp.Compare(e.ILabel, l) })
 	last := fst.NoState
@@ -568,7 +462,7 @@ func (m *subsetMachine[W, R, A]) arcsFor(q fst.StateID, label fst.Label, group [
 		}
 		m.share = m.share[:0]
 		for _, c := range group {
-			if m.related(c.state(), last) {
+			if m.related(c.State(), last) {
 				m.share = append(m.share, c)
 			}
 		}
@@ -598,8 +492,8 @@ func (m *subsetMachine[W, R, A]) check() error {
 
 // built is what has been made, of the state at hand too.
 func (m *subsetMachine[W, R, A]) built() run.Progress {
-	p := run.Progress{States: m.table.len() + m.more, Arcs: m.arcs}
-	p.Bytes = m.table.bytes() + 4*int64(cap(m.heads)) + m.alg.bytes() + m.arcs*int64(unsafe.Sizeof(fst.Arc[W]{})) + int64(p.States)*24 +
+	p := run.Progress{States: m.table.Len() + m.more, Arcs: m.arcs}
+	p.Bytes = m.table.Bytes() + 4*int64(cap(m.heads)) + m.alg.bytes() + m.arcs*int64(unsafe.Sizeof(fst.Arc[W]{})) + int64(p.States)*24 +
 		m.workBytes() + m.moreBytes + m.besides
 	return p
 }
@@ -607,12 +501,13 @@ func (m *subsetMachine[W, R, A]) built() run.Progress {
 // workBytes is what the work space of expand takes.
 func (m *subsetMachine[W, R, A]) workBytes() int64 {
 	var r R
-	return int64(cap(m.order)+cap(m.spare)+cap(m.share))*int64(unsafe.Sizeof(candidate{})) + 4*int64(cap(m.runs)) + int64(cap(m.cand))*int64(unsafe.Sizeof(r)) +
-		int64(cap(m.next))*int64(unsafe.Sizeof(element[R]{})) + int64(cap(m.out))*int64(unsafe.Sizeof(subsetArc[R]{})) + int64(cap(m.key))
+	return int64(cap(m.order)+cap(m.spare)+cap(m.share))*int64(unsafe.Sizeof(subsets.Candidate{})) + 4*int64(cap(m.runs)) + int64(cap(m.cand))*int64(unsafe.Sizeof(r)) +
+		int64(cap(m.next))*int64(unsafe.Sizeof(subsets.Element[R]{})) + int64(cap(m.out))*int64(unsafe.Sizeof(subsetArc[R]{})) + int64(cap(m.key))
 }
 
-// candidatesALook is how many candidates of one subset are gone through between two looks at the limits: subsets of all states, whose arcs are
-// millions, would else take longer than any timeout.
+// candidatesALook is how many candidates of one subset are gone through between two looks at the
+// limits. Subsets of all states, with millions of arcs, would otherwise take longer than any
+// timeout.
 const candidatesALook = 1 << 16
 
 // look looks at the limits now.
@@ -642,39 +537,40 @@ func (m *subsetMachine[W, R, A]) limited(err error) error {
 
 // labels returns the labels on the path by which subset q was first reached, from the subset root.
 func (m *subsetMachine[W, R, A]) labels(q fst.StateID) (l []fst.Label, root fst.StateID) {
-	for r := m.table.refs[q]; r.parent != fst.NoState; r = m.table.refs[q] {
-		l = append(l, r.label)
-		q = r.parent
+	for r := m.table.Refs[q]; r.Parent != fst.NoState; r = m.table.Refs[q] {
+		l = append(l, r.Label)
+		q = r.Parent
 	}
 	slices.Reverse(l)
 	return l, q
 }
 
-// forgotten reports whether what leads to root, a subset without a parent, is not known any more: it is another than that of the start.
+// forgotten reports whether root, a subset without a parent, is another than that of the start.
+// What leads to it is then not known any more.
 func (m *subsetMachine[W, R, A]) forgotten(root fst.StateID) bool {
 	if !m.retained {
 		return false
 	}
-	s := m.table.subset(root)
-	return len(s) != 1 || s[0].state != m.f.Start() || !m.alike(s[0].residual, m.alg.one())
+	s := m.table.Of(root)
+	return len(s) != 1 || s[0].State != m.f.Start() || !m.alike(s[0].Residual, m.alg.one())
 }
 
 // largest describes the largest subset.
 func (m *subsetMachine[W, R, A]) largest() *Subset {
-	if m.table.len() == 0 {
+	if m.table.Len() == 0 {
 		return nil
 	}
-	labels, root := m.labels(m.table.which)
+	labels, root := m.labels(m.table.Largest)
 	s := &Subset{Labels: labels, Kept: m.forgotten(root), isyms: fst.InputSymbols(m.f)}
-	for _, e := range m.table.subset(m.table.which) {
-		s.States = append(s.States, e.state)
+	for _, e := range m.table.Of(m.table.Largest) {
+		s.States = append(s.States, e.State)
 	}
 	return s
 }
 
-// conflict makes the evidence when a sum does not exist: two paths with the same
-// input labels and different outputs. They end with candidates i and k of subset
-// q, or for label NoLabel at elements of q: i, and an earlier one that is final.
+// conflict makes the evidence when a sum does not exist: two paths with the same input labels and
+// different outputs. They end with candidates i and k of subset q. For label NoLabel they end at
+// elements of q: i, and an earlier one that is final.
 //
 // The states on the way are read again for it. Where that fails, as a machine
 // computed on demand may that has dropped them since, its error is the result.
@@ -686,14 +582,14 @@ func (m *subsetMachine[W, R, A]) conflict(q fst.StateID, label fst.Label, i, k i
 		return m.limited(err)
 	}
 	e := &FunctionalError{Op: m.op, Final: label == fst.NoLabel}
-	subset := m.table.subset(q)
+	subset := m.table.Of(q)
 	var left, right []int32
-	var l, r element[R] // with which they begin
+	var l, r subsets.Element[R] // with which they begin
 	if e.Final {
-		r, right = m.trace(q, subset[i].state)
+		r, right = m.trace(q, subset[i].State)
 		for j := range i {
-			if !m.alg.isZero(m.alg.stop(subset[j].residual, m.f.Final(subset[j].state))) {
-				l, left = m.trace(q, subset[j].state)
+			if !m.alg.isZero(m.alg.stop(subset[j].Residual, m.f.Final(subset[j].State))) {
+				l, left = m.trace(q, subset[j].State)
 				break
 			}
 		}
@@ -707,10 +603,10 @@ func (m *subsetMachine[W, R, A]) conflict(q fst.StateID, label fst.Label, i, k i
 	if _, root := m.labels(q); m.forgotten(root) {
 		e.Kept = true
 		if before, ok := any(m.alg).(interface{ outputBefore(R) []fst.Label }); ok {
-			e.LeftBefore, e.RightBefore = slices.Clone(before.outputBefore(l.residual)), slices.Clone(before.outputBefore(r.residual))
+			e.LeftBefore, e.RightBefore = slices.Clone(before.outputBefore(l.Residual)), slices.Clone(before.outputBefore(r.Residual))
 		}
 	}
-	e.Left, e.Right = pathOf(m.f, l.state, left), pathOf(m.f, r.state, right)
+	e.Left, e.Right = pathOf(m.f, l.State, left), pathOf(m.f, r.State, right)
 	if err := m.operandErr(); err != nil {
 		return err
 	}
@@ -718,8 +614,8 @@ func (m *subsetMachine[W, R, A]) conflict(q fst.StateID, label fst.Label, i, k i
 		// Where the state leads to a final one, let both paths go there: the
 		// evidence is then two outputs for one accepted string.
 		if rest, ok := pathToFinal(m.f, e.Left.States[len(left)]); ok {
-			e.Left = pathOf(m.f, l.state, append(left, rest...))
-			e.Right = pathOf(m.f, r.state, append(right, rest...))
+			e.Left = pathOf(m.f, l.State, append(left, rest...))
+			e.Right = pathOf(m.f, r.State, append(right, rest...))
 			e.Final = true
 		}
 	}
@@ -730,41 +626,42 @@ func (m *subsetMachine[W, R, A]) conflict(q fst.StateID, label fst.Label, i, k i
 }
 
 // origin returns the arcs of a path to the end of candidate i of subset q, and what it begins with.
-func (m *subsetMachine[W, R, A]) origin(q fst.StateID, subset []element[R], i int) (element[R], []int32) {
+func (m *subsetMachine[W, R, A]) origin(q fst.StateID, subset []subsets.Element[R], i int) (subsets.Element[R], []int32) {
 	for _, e := range subset {
-		if n := len(m.f.Arcs(e.state)); i >= n {
+		if n := len(m.f.Arcs(e.State)); i >= n {
 			i -= n
 			continue
 		}
-		from, arcs := m.trace(q, e.state)
+		from, arcs := m.trace(q, e.State)
 		return from, append(arcs, int32(i))
 	}
 	return m.lost("ops: no such candidate")
 }
 
-// lost is for what only a machine that fails while it is read again can bring about.
-func (m *subsetMachine[W, R, A]) lost(what string) (element[R], []int32) {
+// lost returns nothing. It is called where a path that must be there is not. That happens only when
+// the machine fails while it is read again; otherwise it panics.
+func (m *subsetMachine[W, R, A]) lost(what string) (subsets.Element[R], []int32) {
 	if m.operandErr() == nil {
 		panic(what)
 	}
-	return element[R]{}, nil
+	return subsets.Element[R]{}, nil
 }
 
-// trace returns the arcs of a path to state s of subset q, along
-// the labels by which q was first reached, from the start or, where Retain has forgotten subsets on
-// the way, from what it returns of one that was kept. While all sums exist, every such
+// trace returns the arcs of a path to state s of subset q, along the labels by which q was first
+// reached. The path begins at the start. Where Retain has forgotten subsets on the way, it begins
+// at the element that trace returns, of a subset that was kept. While all sums exist, every such
 // path has the same output.
-func (m *subsetMachine[W, R, A]) trace(q fst.StateID, s fst.StateID) (element[R], []int32) {
+func (m *subsetMachine[W, R, A]) trace(q fst.StateID, s fst.StateID) (subsets.Element[R], []int32) {
 	var arcs []int32
-	for r := m.table.refs[q]; r.parent != fst.NoState; r = m.table.refs[q] {
+	for r := m.table.Refs[q]; r.Parent != fst.NoState; r = m.table.Refs[q] {
 		s = func() fst.StateID {
-			for _, e := range m.table.subset(r.parent) {
-				arcsOf := m.f.Arcs(e.state)
+			for _, e := range m.table.Of(r.Parent) {
+				arcsOf := m.f.Arcs(e.State)
 				for k := range arcsOf {
 					a := &arcsOf[k]
-					if a.ILabel == r.label && a.NextState == s && !m.alg.isZero(m.alg.step(e.residual, a)) {
+					if a.ILabel == r.Label && a.NextState == s && !m.alg.isZero(m.alg.step(e.Residual, a)) {
 						arcs = append(arcs, int32(k))
-						return e.state
+						return e.State
 					}
 				}
 			}
@@ -773,15 +670,38 @@ func (m *subsetMachine[W, R, A]) trace(q fst.StateID, s fst.StateID) (element[R]
 		if s == fst.NoState {
 			return m.lost("ops: no way back")
 		}
-		q = r.parent
+		q = r.Parent
 	}
 	slices.Reverse(arcs)
-	for _, e := range m.table.subset(q) {
-		if e.state == s {
+	for _, e := range m.table.Of(q) {
+		if e.State == s {
 			return e, arcs
 		}
 	}
 	return m.lost("ops: no such state")
+}
+
+func (m *subsetMachine[W, R, A]) retain(live []fst.StateID) {
+	old := m.table
+	m.table, m.arcs, m.retained = subsets.NewTable[R](), 0, true
+	for _, q := range live {
+		subset := old.Of(q)
+		p := m.table.Probe(m.hash(subset, fst.NoState))
+		for p.Next() >= 0 { // live subsets differ
+		}
+		copy(m.table.Add(p, len(subset), fst.NoState, fst.NoLabel), subset)
+	}
+	m.ahead = warmer[W]{f: m.ahead.f} // which was somewhere in the old pages
+	m.alg.only(func(yield func(*R) bool) {
+		for q := range live {
+			subset := m.table.Of(fst.StateID(q))
+			for i := range subset {
+				if !yield(&subset[i].Residual) {
+					return
+				}
+			}
+		}
+	})
 }
 
 // pathToFinal returns the arcs of a shortest path from q to a final state; it

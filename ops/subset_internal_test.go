@@ -96,7 +96,7 @@ func againstGallic[R any, A outputAlgebra[semiring.Tropical, R], G semiring.Divi
 	if _, err := g.m.start(); err != nil {
 		t.Fatal(err)
 	}
-	for q := fst.StateID(0); int(q) < d.m.table.len(); q++ {
+	for q := fst.StateID(0); int(q) < d.m.table.Len(); q++ {
 		final, arcs, err := d.m.expand(q)
 		if err != nil {
 			return false // a limit, or a subset that grows
@@ -119,7 +119,7 @@ func againstGallic[R any, A outputAlgebra[semiring.Tropical, R], G semiring.Divi
 			}
 		}
 	}
-	return d.m.table.len() == g.m.table.len()
+	return d.m.table.Len() == g.m.table.Len()
 }
 
 func sameTerms(a, b []outputTerm[semiring.Tropical]) bool {

@@ -137,6 +137,11 @@ func (d *subtraction[W]) Expand(s fst.StateID, dst []fst.Arc[W]) (W, []fst.Arc[W
 	return final, dst, fst.Err(d.a)
 }
 
+var _ fst.Retainer = (*subtraction[semiring.Tropical])(nil)
+
+// Retain forgets all states but live.
+func (d *subtraction[W]) Retain(live []fst.StateID) { d.table = d.table.Only(live) }
+
 // searchLabel returns the position of the first arc whose input label is not below
 // l, arcs being sorted by it.
 func searchLabel[W any](arcs []fst.Arc[W], l fst.Label) int {

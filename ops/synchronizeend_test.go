@@ -161,3 +161,36 @@ func TestDelayOfMachinesOnDemand(t *testing.T) {
 		t.Errorf("of a machine without end: %v", err)
 	}
 }
+
+// A delay that grows along a chain, and ends, takes memory for the chain, not for its square.
+func TestSynchronizeSharesStrings(t *testing.T) {
+	const n = 5000
+	f := fst.NewVector[semiring.Tropical](2*n + 1)
+	f.AddStates(2*n + 1)
+	f.SetStart(0)
+	f.SetFinal(2*n, 0)
+	for q := range fst.StateID(2 * n) {
+		e := fst.Arc[semiring.Tropical]{ILabel: 1 + fst.Label(q%7), NextState: q + 1}
+		if q >= n {
+			e.ILabel, e.OLabel = fst.Epsilon, 1+fst.Label(q%5)
+		}
+		f.AddArc(q, e)
+	}
+	s := newSynchronizer[semiring.Tropical](f)
+	out, err := Materialize[semiring.Tropical](s, Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if most := int64(2 * n * 200); s.Bytes() > most {
+		t.Errorf("%d bytes for a chain of %d, want at most %d", s.Bytes(), 2*n, most)
+	}
+	if out.NumStates() != 2*n+1 {
+		t.Errorf("%d states, want %d", out.NumStates(), 2*n+1)
+	}
+	for q := range fst.StateID(n) { // n ε-arcs, and then pairs
+		e := out.Arcs(n + q)[0]
+		if e.ILabel != 1+fst.Label(q%7) || e.OLabel != 1+fst.Label((n+q)%5) {
+			t.Fatalf("state %d has the labels %d:%d", n+q, e.ILabel, e.OLabel)
+		}
+	}
+}

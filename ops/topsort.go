@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/ops/internal/graph"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -22,9 +23,8 @@ type ArcRef struct {
 	Arc   int
 }
 
-// CycleError carries a cycle as the evidence why an operation stopped: the arcs
-// of Cycle in order, each leading to the state of the next and the last to that
-// of the first.
+// CycleError carries a cycle as the evidence why an operation stopped. The arcs of Cycle are in
+// order, each leading to the state of the next and the last to that of the first.
 type CycleError struct {
 	Op    string
 	Cycle []ArcRef
@@ -68,7 +68,7 @@ func alongCycle[W semiring.Weight[W]](f fst.Fst[W], cycle []ArcRef) string {
 }
 
 // cycleThrough returns the arcs of a shortest cycle of f through q, of the first ones in the order
-// of arcs, on states that inside accepts; nil if there is none. Arcs of weight 0̄ lead nowhere.
+// of arcs, on states that inside accepts. It is nil if there is none. Arcs of weight 0̄ lead nowhere.
 // O(states + arcs) of what is inside.
 func cycleThrough[W semiring.Weight[W]](f fst.Fst[W], q fst.StateID, inside func(fst.StateID) bool) []ArcRef {
 	by := map[fst.StateID]ArcRef{} // the arc by which each state was reached
@@ -116,11 +116,10 @@ func (e *CycleError) Error() string {
 
 func (e *CycleError) Unwrap() error { return e.Err }
 
-// TopSort renumbers the states of f in place so that every arc goes from a
-// lower to a higher state. The order is that in which a depth-first search,
-// from the start state and then from the lowest state not yet seen, finishes
-// states, reversed; so the start state comes after the states that it does not
-// reach, and first when it reaches all. Arcs keep their order.
+// TopSort renumbers the states of f in place so that every arc goes from a lower to a higher state.
+// The order is that in which a depth-first search, from the start state and then from the lowest
+// state not yet seen, finishes states, reversed. So the start state comes after the states that it
+// does not reach, and first when it reaches all. Arcs keep their order.
 //
 // When f has a cycle it is left as it is, and the error is a CycleError around
 // ErrCyclic that holds one.
@@ -141,74 +140,9 @@ func TopSort[W semiring.Weight[W]](f *fst.Vector[W]) error {
 // topOrder returns the topological position of every state along the arcs that
 // keep accepts (nil: all), or a cycle of such arcs.
 func topOrder[W semiring.Weight[W]](f fst.Expanded[W], keep func(*fst.Arc[W]) bool) (order []fst.StateID, cycle []ArcRef) {
-	const white, grey = fst.NoState, fst.StateID(-2)
-	n := f.NumStates()
-	order = slices.Repeat([]fst.StateID{white}, n)
-	start := f.Start()
-	if start == fst.NoState {
-		start = 0
+	order, found := graph.TopOrder(f, keep)
+	for _, r := range found {
+		cycle = append(cycle, ArcRef(r))
 	}
-	type visit struct {
-		q   fst.StateID
-		arc int32
-	}
-	var path []visit
-	left := fst.StateID(n) // positions not yet given are below left
-	for i := -1; i < n; i++ {
-		root := fst.StateID(i)
-		if i < 0 {
-			if root = start; n == 0 {
-				break
-			}
-		}
-		if order[root] != white {
-			continue
-		}
-		order[root] = grey
-		path = append(path[:0], visit{q: root})
-		arcs := f.Arcs(root)
-		for {
-			top := &path[len(path)-1]
-			k, descend := top.arc, fst.NoState
-			for ; int(k) < len(arcs); k++ {
-				if keep != nil && !keep(&arcs[k]) {
-					continue
-				}
-				t := arcs[k].NextState
-				if order[t] >= 0 {
-					continue
-				}
-				top.arc = k
-				if order[t] == grey {
-					j := len(path) - 1
-					for path[j].q != t {
-						j--
-					}
-					for _, v := range path[j:] {
-						cycle = append(cycle, ArcRef{v.q, int(v.arc)})
-					}
-					return nil, cycle
-				}
-				descend = t
-				break
-			}
-			if descend != fst.NoState {
-				top.arc = k
-				order[descend] = grey
-				path = append(path, visit{q: descend})
-				arcs = f.Arcs(descend)
-				continue
-			}
-			left--
-			order[top.q] = left
-			path = path[:len(path)-1]
-			if len(path) == 0 {
-				break
-			}
-			last := &path[len(path)-1]
-			last.arc++
-			arcs = f.Arcs(last.q)
-		}
-	}
-	return order, nil
+	return order, cycle
 }

@@ -84,7 +84,7 @@ func (p *Path) String() string {
 	return b.String()
 }
 
-// TwinsError is the evidence that a machine lacks the twins property: both paths carry the same
+// TwinsError is the evidence that a machine lacks the twins property. Both paths carry the same
 // input labels, and each goes round a cycle of its own from arc number Cycle on. Each further turn
 // multiplies the two weights by different factors, or appends different outputs. So the residuals
 // of the two end states drift apart for ever.
@@ -97,11 +97,11 @@ type TwinsError struct {
 	// outputs where the machine is a transducer.
 	LeftFactor, RightFactor string
 
-	// Exact is true when this proves that determinization does not end: the factors differ by
-	// more than rounding, and no two paths lead from the start to one state with the same
-	// labels, parallel arcs with these taken for one; or the cycles are the cheapest of all
-	// that lead there with these labels; or all outputs are kept, and theirs differ. Otherwise
-	// it only may not end.
+	// Exact is true when this proves that determinization does not end. There are three proofs. The
+	// factors differ by more than rounding, and no two paths lead from the start to one state with
+	// the same labels, parallel arcs counted as one. Or the cycles are the cheapest of all that
+	// lead there with these labels. Or all outputs are kept, and theirs differ. Otherwise it only
+	// may not end.
 	Exact bool
 
 	// Dead is true where one of the cycles leads to no final state: Connect takes it away.
@@ -153,9 +153,9 @@ type FunctionalError struct {
 	Final       bool
 
 	// Kept is true where a delayed determinization has forgotten how it came here
-	// (fst.Lazy.Retain): the paths then do not begin at the start, but each at a state of the
-	// subset that was kept. One string takes the start to both, with outputs that are the same
-	// but for LeftBefore and RightBefore, which come last in them.
+	// (fst.Lazy.Retain). The paths then do not begin at the start, but each at a state of the
+	// subset that was kept. One string takes the start to both, with outputs that are the same but
+	// for LeftBefore and RightBefore, which come last in them.
 	Kept                    bool
 	LeftBefore, RightBefore []fst.Label
 }
@@ -207,9 +207,8 @@ func (s *Subset) String() string {
 	return fmt.Sprintf("labels %s%s reach a subset of %d states %v", shortSymbols(s.isyms, s.Labels), from, len(s.States), shortLabels(s.States))
 }
 
-// DeterminizeError reports that a limit stopped a determinization, with what is
-// known about the reason: a failure of the twins property, if one was found,
-// and the largest subset.
+// DeterminizeError reports that a limit stopped a determinization, with what is known about the
+// reason. That is a failure of the twins property, if one was found, and the largest subset.
 type DeterminizeError struct {
 	Limit   *LimitError
 	Twins   *TwinsError // nil when none was found

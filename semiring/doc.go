@@ -57,11 +57,11 @@
 //
 // # To add a semiring
 //
-// One file with the type, its methods and a line "var _ Component[Mine] =
-// Mine(0)", or of the constraints that it meets; AppendKey must give equal
-// weights equal bytes, and other weights others. Then a generator and the line
-// semiringtest.Laws(t, gen) in a test, and one line in the command's table of arc
-// types. FormatCodec is needed only for files.
+// Three places. One file with the type, its methods and a line "var _ Component[Mine] = Mine(0)",
+// or of the constraints that it meets. AppendKey must give equal weights equal bytes, and other
+// weights others. A test with a generator and the line semiringtest.Laws(t, gen). For files,
+// FormatCodec, and the suite in cmd/fst/internal/arctypes: one line in the package of its memory
+// layout, and its place in the list All.
 //
 // # Rivals
 //

@@ -21,7 +21,8 @@ import (
 	"github.com/tropica-fst/tropica/ops"
 )
 
-var benchTool = &tool{name: "bench", args: "corpus workloads.tsv id [reps]", min: 2, max: 4,
+var _ = offer(&tool{name: "bench", args: "corpus workloads.tsv id [reps]", min: 2, max: 4,
+	own: true, without: noLimits[:3], // measures operations as they are
 	summary: "Times one operation of the benchmark, or compares two runs of it.", about: `
 Runs the workload id of workloads.tsv on the machines in the directory corpus. Prints one line of
 JSON: times, memory, and what a peer's result must agree with. testdata/bench holds the
@@ -69,7 +70,7 @@ Time: that of the operation, reps times and once more.`,
 			}
 			return c.Output("", func(w io.Writer) error { _, err := w.Write(line); return err })
 		}
-	}}
+	}})
 
 // workload is one line of workloads.tsv.
 type workload struct {

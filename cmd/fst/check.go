@@ -11,7 +11,8 @@ import (
 	"github.com/tropica-fst/tropica/ops"
 )
 
-var checkTool = &tool{name: "check", args: "[in.fst]", max: 1,
+var _ = offer(&tool{name: "check", args: "[in.fst]", max: 1,
+	own: true,
 	summary: "Tries the laws of weighted machines on a machine: whether determinize keeps its relation, for " +
 		"example.", about: `
 The axioms of the semiring are tested on the weights of the machine. Operations that should keep
@@ -91,7 +92,7 @@ many laws were not tested completely. With --law_timeout=0 the output is the sam
 			}
 			return nil
 		}
-	}}
+	}})
 
 // stoppedEarly reports whether a bound ended what err ended.
 func stoppedEarly(err error) bool {

@@ -22,7 +22,8 @@ func (n *counter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-var drawTool = &tool{name: "draw", args: "[binary.fst [text.dot]]", max: 2,
+var _ = offer(&tool{name: "draw", args: "[binary.fst [text.dot]]", max: 2,
+	looks:   true,
 	summary: "Draws a machine, as SVG or in the languages of Graphviz and D2.", about: `
 With --format=svg the picture is complete: states in layers, arcs between the same two states as
 one, labels apart from one another. It has its natural size unless --width or --height is given;
@@ -108,4 +109,4 @@ at most. Beyond, it is linear but for sorting: 40000 states with two arcs each t
 			}
 			return c.Output(c.arg(1), func(w io.Writer) error { return t.WriteDOT(w, t.m, o) })
 		}
-	}}
+	}})

@@ -112,7 +112,7 @@ func TestErrorsNameToolAndOperation(t *testing.T) {
 			}
 		}
 	}
-	for _, h := range hostileTools {
+	for _, h := range allHostileTools() {
 		words := strings.Fields(h.words)
 		bounded := slices.Insert(slices.Clone(words), 1, bounds(words[0], "--limit_states=5000", "--timeout=5s")...)
 		for _, flag := range []string{"--limit_states=1", "--limit_arcs=1", "--limit_bytes=1", "--timeout=1ns",

@@ -15,7 +15,8 @@ import (
 	"github.com/tropica-fst/tropica/ops"
 )
 
-var explainTool = &tool{name: "explain", args: "[in.fst]", max: 1,
+var _ = offer(&tool{name: "explain", args: "[in.fst]", max: 1,
+	own: true,
 	summary: "Tells whether a machine is ambiguous, functional, determinizable, synchronizable, stochastic, " +
 		"and shows paths that prove it.", about: `
 Prints one line for each property:
@@ -76,7 +77,7 @@ are still computed, and the exit status is 1.`,
 			}
 			return stopped
 		}
-	}}
+	}})
 
 // question is a line of what explain prints.
 type question struct {

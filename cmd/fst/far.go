@@ -302,7 +302,8 @@ func padded(n, width int) string {
 	return strings.Repeat("0", max(0, width-len(s))) + s
 }
 
-var farcreateTool = &tool{name: "farcreate", args: "[in1.fst [in2.fst ...] out.far]", max: -1,
+var _ = offer(&tool{name: "farcreate", args: "[in1.fst [in2.fst ...] out.far]", max: -1,
+	looks:   true,
 	summary: "Makes an archive of machines.", about: `
 Keys are the names of files without their directories, or with --generate_keys=N numbers of N
 digits. They must be in byte order, the order of LC_ALL=C sort and of the shell's *.fst in that
@@ -361,7 +362,7 @@ Time O(states + arcs), a machine in memory at a time.`,
 				return a.Close()
 			})
 		}
-	}}
+	}})
 
 // farTypeFlag defines --far_type; otherwise says what the default is.
 func farTypeFlag(fs *flags.Set, otherwise string) *string {
@@ -458,7 +459,8 @@ func (c *call) listed(files []string) (names []string, err error) {
 	return names, nil
 }
 
-var farextractTool = &tool{name: "farextract", args: "[in1.far in2.far ...]", max: -1,
+var _ = offer(&tool{name: "farextract", args: "[in1.far in2.far ...]", max: -1,
+	looks:   true,
 	summary: "Writes the machines of archives to files.", about: `
 Each machine goes to a file named by its key between --filename_prefix and --filename_suffix. Of
 several machines under one key the others get .1, .2 and so on. Keys that lead out of the
@@ -555,7 +557,7 @@ Time O(states + arcs), a machine in memory at a time.`,
 			}
 			return nil
 		}
-	}}
+	}})
 
 // keyRange defines --begin_key and --end_key.
 func keyRange(fs *flags.Set) (begin, end *string) {
@@ -563,7 +565,8 @@ func keyRange(fs *flags.Set) (begin, end *string) {
 		fs.String("end_key", "", "Last key (default: the last of the archive)")
 }
 
-var farinfoTool = &tool{name: "farinfo", args: "[in1.far in2.far ...]", max: -1,
+var _ = offer(&tool{name: "farinfo", args: "[in1.far in2.far ...]", max: -1,
+	looks:   true,
 	summary: "Prints what is in archives.", about: `
   farinfo --list_fsts in.far
 
@@ -637,11 +640,11 @@ Time O(states + arcs), a machine in memory at a time.`,
 				return nil
 			})
 		}
-	}}
+	}})
 
 // comparingArchives makes the two tools that compare archives key by key.
 func comparingArchives(name, summary string, same func(a, b *archived, delta float64) (bool, error)) *tool {
-	return &tool{name: name, args: "in1.far in2.far", min: 2, max: 2, summary: summary, about: `
+	return &tool{name: name, args: "in1.far in2.far", min: 2, max: 2, looks: true, summary: summary, about: `
 Exit status 0 if all machines are the same, 2 if not.
 
   ` + name + ` a.far b.far
@@ -727,10 +730,10 @@ Time O(states + arcs · log(arcs at a state)), two machines in memory at a time.
 		}}
 }
 
-var farequalTool = comparingArchives("farequal", "Tells whether two archives hold equal machines under "+
+var _ = offer(comparingArchives("farequal", "Tells whether two archives hold equal machines under "+
 	"equal keys.",
-	func(a, b *archived, delta float64) (bool, error) { return a.Equal(a.m, b.m, delta) == nil, nil })
+	func(a, b *archived, delta float64) (bool, error) { return a.Equal(a.m, b.m, delta) == nil, nil }))
 
-var farisomorphicTool = comparingArchives("farisomorphic", "Tells whether two archives hold isomorphic "+
+var _ = offer(comparingArchives("farisomorphic", "Tells whether two archives hold isomorphic "+
 	"machines under equal keys.",
-	func(a, b *archived, delta float64) (bool, error) { return a.Isomorphic(a.m, b.m, delta) })
+	func(a, b *archived, delta float64) (bool, error) { return a.Isomorphic(a.m, b.m, delta) }))

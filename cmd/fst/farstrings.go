@@ -55,7 +55,8 @@ func (c *call) inputsAndOutput(lists bool) (inputs []string, out string, err err
 	return inputs, out, err
 }
 
-var farcompilestringsTool = &tool{name: "farcompilestrings", args: "[in1.txt [in2.txt ...] out.far]", max: -1,
+var _ = offer(&tool{name: "farcompilestrings", args: "[in1.txt [in2.txt ...] out.far]", max: -1,
+	looks:   true,
 	summary: "Makes an archive of machines, one for each string.", about: `
 A string is a line, or with --entry_type=file a whole file. Its labels are symbols between
 separators, bytes or characters. A key is the name of the file, without its directory, and the
@@ -173,7 +174,7 @@ Time and memory in proportion to the longest string, and to the archive.`,
 				return a.Close()
 			})
 		}
-	}}
+	}})
 
 // lineDigits is the number of digits of the number of a file's lines.
 func (c *call) lineDigits(name string) (int, error) {
@@ -245,7 +246,8 @@ func (c *call) eachString(name string, whole bool, do func(line int, s string) e
 	}
 }
 
-var farprintstringsTool = &tool{name: "farprintstrings", args: "[in1.far in2.far ...]", max: -1,
+var _ = offer(&tool{name: "farprintstrings", args: "[in1.far in2.far ...]", max: -1,
+	looks:   true,
 	summary: "Prints the machines of archives as strings.", about: `
 Each machine must have one path. Its output is printed on a line, or with --entry_type=file to a
 file of its own. A machine that is not a string gives an empty line, with a message.
@@ -334,9 +336,10 @@ Time O(labels), a machine in memory at a time.`,
 				})
 			})
 		}
-	}}
+	}})
 
-var farconvertTool = &tool{name: "farconvert", args: "[in.far [out.far]]", max: 2,
+var _ = offer(&tool{name: "farconvert", args: "[in.far [out.far]]", max: 2,
+	looks:   true,
 	summary: "Converts an archive and its machines to other types.", about: `
   farconvert --far_type=stlist --fst_type=const in.far out.far
 
@@ -356,9 +359,10 @@ Time O(states + arcs), a machine in memory at a time.`,
 				return m, fstType, err
 			}, nil)
 		}
-	}}
+	}})
 
-var farencodeTool = &tool{name: "farencode", args: "in.far mapper [out.far]", min: 2, max: 3,
+var _ = offer(&tool{name: "farencode", args: "in.far mapper [out.far]", min: 2, max: 3,
+	looks:   true,
 	summary: "Encodes the labels, or weights, or both, of the machines of an archive, or decodes them.", about: `
 All machines are encoded with one table, which is written to the mapper, or with
 --encode_reuse read from it and added to.
@@ -412,7 +416,7 @@ Time O(states + arcs).`,
 				return c.Output(c.args[1], table.Write)
 			})
 		}
-	}}
+	}})
 
 // eachArchived writes what do makes of the machines of an archive to another one.
 // Then, if last is not nil, it calls that; where it fails the new archive is not written either.

@@ -15,7 +15,7 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-var convertTool = &tool{name: "convert", args: "[in.fst [out.fst]]", max: 2,
+var _ = offer(&tool{name: "convert", args: "[in.fst [out.fst]]", max: 2,
 	summary: "Converts between the types of machines in files.", about: `
 const files load fast, also by mapping (--fst_align). compact files omit what is the same on all
 arcs. ngram files hold a back-off language model. olabel_lookahead and ilabel_lookahead files add
@@ -27,9 +27,9 @@ sigma files give one label a special meaning.
   fst convert --fst_type=phi --phi_fst_phi_label=9 in.fst out.fst
 
 Time O(states + arcs), of look-ahead types also the intervals of labels.`,
-	setup: setupConvert}
+	setup: setupConvert})
 
-var specialTool = &tool{name: "special", args: "[in.fst [out.fst]]", max: 2,
+var _ = offer(&tool{name: "special", args: "[in.fst [out.fst]]", max: 2,
 	summary: "Converts to files whose labels have a meaning: phi, rho and sigma.", about: `
 This is fst convert under the name of OpenFst's tool for these types. Arcs under the label of a phi
 file are followed where nothing else matches, and consume nothing. Those of rho match what no
@@ -41,7 +41,7 @@ the label composes as usual.
   fst special --fst_type=rho --rho_fst_rho_label=2 rules.fst | fst compose words.fst -
 
 Time O(states + arcs).`,
-	setup: setupConvert}
+	setup: setupConvert})
 
 func setupConvert(fs *flags.Set) func(*call) error {
 	to := fs.Enum("fst_type", "vector", fst.FileTypes(), "Type to write")
@@ -99,8 +99,9 @@ func (c *call) lookAhead(t *typed, m machine, fstType, out string) (machine, err
 	return m, c.Output(save, func(w io.Writer) error { return fst.WriteLabelPairs(w, pairs) })
 }
 
-var compressTool = &tool{name: "compress", args: "[in.fst [out.fstz]]  or  --decode [in.fstz [out.fst]]",
-	max: 2, summary: "Makes a machine small for keeping, or gives it back with --decode.", about: `
+var _ = offer(&tool{name: "compress", args: "[in.fst [out.fstz]]  or  --decode [in.fstz [out.fst]]",
+	looks: true,
+	max:   2, summary: "Makes a machine small for keeping, or gives it back with --decode.", about: `
 States are renumbered in breadth-first order, and the order of the arcs of a state changes.
 Without --arc_type, the file says what the weights are.
 
@@ -149,7 +150,7 @@ Time O(states + arcs · log arcs).`,
 			}
 			return c.writeMachine(1, &typed{Suite: s, m: m}, m, "")
 		}
-	}}
+	}})
 
 // shortFormat is the form of weights that farprintstrings has: six digits.
 func (c *call) shortFormat() semiring.TextFormat {

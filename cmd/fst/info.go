@@ -10,7 +10,8 @@ import (
 	"github.com/tropica-fst/tropica/ops"
 )
 
-var infoTool = &tool{name: "info", args: "[in.fst]", max: 1,
+var _ = offer(&tool{name: "info", args: "[in.fst]", max: 1,
+	looks:   true,
 	summary: "Prints facts about a machine: counts, connectivity, properties.", about: `
 --arc_filter selects the arcs along which states count as reached and connected. The label
 multiplicity is the average number of arcs of a state that share the label of an arc: 1 for a
@@ -54,7 +55,7 @@ Time O(states + arcs · log(arcs at a state)).`,
 				return nil
 			})
 		}
-	}}
+	}})
 
 // infoLine prints a label in 50 columns and a value.
 func infoLine(w io.Writer, label string, value any) { fmt.Fprintf(w, "%-50s%v\n", label, value) }

@@ -5,7 +5,7 @@ import (
 	"github.com/tropica-fst/tropica/fst"
 )
 
-var symbolsTool = inPlace("symbols", "Attaches, removes, renumbers or saves a machine's symbol tables.", `
+var _ = offer(inPlace("symbols", "Attaches, removes, renumbers or saves a machine's symbol tables.", `
 Labels of arcs are not touched: fst relabel does that.
 
   fst symbols --isymbols=in.txt --osymbols=out.txt in.fst out.fst
@@ -75,7 +75,7 @@ Time O(states + arcs + symbols).`,
 			}
 			return nil
 		}
-	})
+	}))
 
 // labelPairs reads a file of label pairs: old and new label on each line, lines
 // that start with # skipped.

@@ -73,7 +73,7 @@ func (l *library) define(fs *flags.Set, t *tool) {
 	l.saveOPairs = fs.String("save_relabel_opairs", "", "File for output label pairs when relabeling")
 	l.verbosity = fs.Int("v", 32, 0, "Verbosity")
 	of, bytes := "of the result", "of memory for the operation"
-	if t.looks() {
+	if t.looks {
 		of, bytes = "of a machine that is read", "of what is read, all together"
 	}
 	l.limitStates = fs.Int("limit_states", 64, 0,
@@ -99,7 +99,7 @@ func (l *library) define(fs *flags.Set, t *tool) {
 		"fst_verify_properties", "fst_align", "save_relabel_ipairs", "save_relabel_opairs", "v",
 		"limit_states", "limit_arcs", "limit_bytes", "workers", "timeout",
 		"fst_default_cache_gc", "fst_default_cache_gc_limit", "fst_read_mode", "fst_error_fatal", "tmpdir")
-	fs.Without(unlimited[t.name]...)
+	fs.Without(t.without...)
 }
 
 func (l *library) check() error {

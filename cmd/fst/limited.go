@@ -15,25 +15,8 @@ import (
 	"github.com/tropica-fst/tropica/ops"
 )
 
-// looking are the tools that make no machine of their own: --limit_states and the other limits
-// bound their input. For the others they bound the result and the work on it; fst check and fst
-// explain bound the machines that they try.
-var looking = []string{"compress", "draw", "equal", "equivalent", "farcompilestrings", "farconvert",
-	"farcreate", "farencode", "farequal", "farextract", "farinfo", "farisomorphic", "farprintstrings", "info",
-	"isomorphic", "linear", "mpdtinfo", "pdtinfo", "print", "shortestdistance"}
-
-// unlimited are the tools for which a limit means nothing, with the flags that they do not take.
-var unlimited = map[string][]string{
-	"bench":      {"limit_states", "limit_arcs", "limit_bytes"}, // measures operations as they are
-	"completion": {"limit_states", "limit_arcs", "limit_bytes", "timeout"},
-	"man":        {"limit_states", "limit_arcs", "limit_bytes", "timeout"},
-	"linear":     {"limit_states", "limit_arcs"}, // a model has tables, and no states before it is composed
-	"links":      {"limit_states", "limit_arcs", "limit_bytes", "timeout"},
-	"serve":      {"limit_states", "limit_arcs", "limit_bytes", "timeout"}, // calls have limits of their own
-}
-
-// looks tells the tools whose limits bound what is read.
-func (t *tool) looks() bool { return slices.Contains(looking, t.name) }
+// noLimits are all limits, for tools that work on no machine.
+var noLimits = []string{"limit_states", "limit_arcs", "limit_bytes", "timeout"}
 
 // deadline is the end of --timeout, counted from the start of the tool, or of the fst run that it
 // is a stage of; zero is none.
@@ -144,7 +127,7 @@ func (c *call) examine(t *typed, shown string) error {
 		c.input += t.Size(t.m).Bytes
 		holdTo(most, c.input)
 	}
-	if !c.tool.looks() {
+	if !c.tool.looks {
 		return nil
 	}
 	states, arcs, most := *c.lib.limitStates, *c.lib.limitArcs, *c.lib.limitBytes
@@ -168,7 +151,7 @@ func (c *call) examine(t *typed, shown string) error {
 // below, and is ignored.
 func (c *call) examineHeader(h *fst.Header, shown string) error {
 	compact := strings.HasPrefix(h.FstType, "compact")
-	if !c.tool.looks() || !compact && !strings.HasPrefix(h.FstType, "const") &&
+	if !c.tool.looks || !compact && !strings.HasPrefix(h.FstType, "const") &&
 		!slices.Contains([]string{"vector", "edit", "ngram"}, h.FstType) {
 		return nil
 	}

@@ -10,7 +10,8 @@ import (
 	"github.com/tropica-fst/tropica/ops"
 )
 
-var linearTool = &tool{name: "linear", args: "features1.txt [features2.txt ...]", min: 1, max: -1,
+var _ = offer(&tool{name: "linear", args: "features1.txt [features2.txt ...]", min: 1, max: -1,
+	looks: true, without: noLimits[:2], // a model has tables, and no states before it is composed
 	summary: "Makes a log-linear tagger or classifier of sequences from features and their weights.", about: `
 A tagger outputs a tag for each word, a classifier one class before it reads. The weight of a
 path is the product of the weights of the features that fire.
@@ -92,7 +93,7 @@ at each state; composition makes those that it needs.`,
 			}
 			return nil
 		}
-	}}
+	}})
 
 // readLines opens a file for a reader of text.
 func (c *call) readLines(name string, read func(io.Reader, string) error) error {
@@ -104,7 +105,7 @@ func (c *call) readLines(name string, read func(io.Reader, string) error) error 
 	return read(&limitedReader{r, c, shown}, shown)
 }
 
-var loglinearapplyTool = &tool{name: "loglinearapply", args: "in.fst linear.fst [out.fst]", min: 2, max: 3,
+var _ = offer(&tool{name: "loglinearapply", args: "in.fst linear.fst [out.fst]", min: 2, max: 3,
 	summary: "Applies a log-linear model of conditional probabilities to a machine.", about: `
 Where the first has P(x, y) and the second unnormalized Q(z|y), the result has
 P(x, y) · Q(z|y) / Σ Q for each path of x and z. These are posterior probabilities, as negative
@@ -135,7 +136,7 @@ is exponential at worst.`,
 			}
 			return c.writeMachine(2, a, m, "")
 		}
-	}}
+	}})
 
 // composeModel composes a with b, which may be a linear model that has not been expanded.
 func (c *call) composeModel(a, b *typed, o *ops.ComposeOptions) (machine, error) {

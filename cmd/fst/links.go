@@ -12,7 +12,8 @@ import (
 	"github.com/tropica-fst/tropica/cmd/internal/shell"
 )
 
-var linksTool = &tool{name: "links", args: "DIR", min: 1, max: 1,
+var _ = offer(&tool{name: "links", args: "DIR", min: 1, max: 1,
+	own: true, without: noLimits,
 	summary: "Links this program under the names of OpenFst's tools.", about: `
 Scripts that call fstcompose and other tools then run unchanged with DIR first in PATH. Existing
 links to this program stay. Other files of these names stay too, and are an error after all other
@@ -68,22 +69,21 @@ Time O(tools).`,
 			}
 			return nil
 		}
-	}}
+	}})
 
 // linked returns the tools that OpenFst has too.
 func linked() []*tool {
 	var out []*tool
 	for _, t := range tools {
-		switch t.name {
-		case "links", "completion", "man", "explain", "loss", "bench", "check", "run":
-		default:
+		if !t.own {
 			out = append(out, t)
 		}
 	}
 	return out
 }
 
-var completionTool = &tool{name: "completion", args: "bash|zsh|fish", min: 1, max: 1,
+var _ = offer(&tool{name: "completion", args: "bash|zsh|fish", min: 1, max: 1,
+	own: true, without: noLimits,
 	summary: "Prints a script that completes tools and flags in a shell.", about: `
   source <(fst completion bash)
   fst completion fish > ~/.config/fish/completions/fst.fish
@@ -93,9 +93,10 @@ Time O(tools · flags).`,
 		return func(c *call) error {
 			return c.Output("", func(w io.Writer) error { return c.program().Completion(w, c.args[0]) })
 		}
-	}}
+	}})
 
-var manTool = &tool{name: "man", max: 0,
+var _ = offer(&tool{name: "man", max: 0,
+	own: true, without: noLimits,
 	summary: "Prints the manual page: all tools and flags.", about: `
   fst man > /usr/local/share/man/man1/fst.1
   fst man | man -l -
@@ -105,7 +106,7 @@ Time O(tools · flags).`,
 		return func(c *call) error {
 			return c.Output("", func(w io.Writer) error { return c.program().Man(w, cli.Version()) })
 		}
-	}}
+	}})
 
 // program describes this program to shells.
 func (c *call) program() *shell.Program {

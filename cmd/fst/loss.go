@@ -21,7 +21,8 @@ import (
 	"github.com/tropica-fst/tropica/ops"
 )
 
-var lossTool = &tool{name: "loss", args: "[cases.jsonl [results.jsonl]]", max: 2,
+var _ = offer(&tool{name: "loss", args: "[cases.jsonl [results.jsonl]]", max: 2,
+	own:     true,
 	summary: "Evaluates sequence losses and their exact gradients: JSON lines in, JSON lines out.", about: `
 A case has alphabet (symbols are 0 .. alphabet-1), l, q (order 1, 2 or 3), gamma (default 1),
 yi (the reference), and potentials: theta or lattice. theta has l rows; row s has alphabet^min(q,s)
@@ -117,7 +118,7 @@ determinization needs.`,
 			}
 			return err
 		}
-	}}
+	}})
 
 // lossOptions are the values of the tool's flags.
 type lossOptions struct {

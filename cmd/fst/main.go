@@ -119,6 +119,11 @@ type tool struct {
 	min, max int    // number of arguments; max < 0 is any
 	summary  string // one line
 	about    string // definition, what the input must satisfy, cost, an example
+	own      bool   // OpenFst has no such tool: no link is made to it
+	// It makes no machine of its own: --limit_states and the other limits bound its input. For
+	// other tools they bound the result and the work on it.
+	looks   bool
+	without []string // the limits that mean nothing for it, and are no flags of it
 	// setup defines the tool's flags and returns what runs with their values.
 	setup func(*flags.Set) func(*call) error
 }

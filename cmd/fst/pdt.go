@@ -81,7 +81,7 @@ parentheses balance.
 `
 
 var (
-	pdtcomposeTool = composePDT(false, "Composes a pushdown transducer and a finite one.", aboutPDT+`
+	_ = offer(composePDT(false, "Composes a pushdown transducer and a finite one.", aboutPDT+`
 The finite machine lets parentheses pass. The result is a PDT with the same pairs, or, with
 --compose_filter=expand, a finite machine. The first must be sorted by output label or the
 second by input label (fst arcsort).
@@ -89,15 +89,15 @@ second by input label (fst arcsort).
   pdtcompose --pdt_parentheses=pairs.txt grammar.pdt sentence.fst out.pdt
 
 Time O(pairs of states reached · arcs), times the stacks with a filter that expands; that
-may not end (--limit_states).`)
-	mpdtcomposeTool = composePDT(true, "Composes a multi-pushdown transducer and a finite one.", aboutMPDT+`
+may not end (--limit_states).`))
+	_ = offer(composePDT(true, "Composes a multi-pushdown transducer and a finite one.", aboutMPDT+`
 The finite machine lets parentheses pass; see pdtcompose.
 
   mpdtcompose --mpdt_parentheses=triples.txt in.mpdt in.fst out.mpdt
 
 Time O(pairs of states reached · arcs), times the stacks with a filter that expands; that
-may not end (--limit_states).`)
-	pdtexpandTool = expandPDT(false, "Expands a pushdown transducer to a finite one.", aboutPDT+`
+may not end (--limit_states).`))
+	_ = offer(expandPDT(false, "Expands a pushdown transducer to a finite one.", aboutPDT+`
 The result has a state for each state and stack. The stack must be bounded, else the error says
 where it grows. With --weight, paths that are worse than the best one by more are omitted and never
 visited. The stack need not be bounded then, as long as each turn of what makes it grow adds to the
@@ -108,36 +108,36 @@ rounding, only the limits end it.)
   pdtexpand --pdt_parentheses=pairs.txt in.pdt out.fst
   pdtexpand --pdt_parentheses=pairs.txt --weight=2.5 grammar.pdt near.fst
 
-Time O(states + arcs) of the result, exponential in the depth of the stack at worst.`)
-	mpdtexpandTool = expandPDT(true, "Expands a multi-pushdown transducer to a finite one.", aboutMPDT+`
+Time O(states + arcs) of the result, exponential in the depth of the stack at worst.`))
+	_ = offer(expandPDT(true, "Expands a multi-pushdown transducer to a finite one.", aboutMPDT+`
 The result has a state for each state and pair of stacks. Where all pairs are of one stack, it must
 be bounded, else the error says where it grows. Where two are not bounded the result may be
 infinite, which cannot be decided beforehand: see --limit_states.
 
   mpdtexpand --mpdt_parentheses=triples.txt in.mpdt out.fst
 
-Time O(states + arcs) of the result.`)
-	pdtinfoTool = infoPDT(false, "Counts the parentheses of a pushdown transducer.", aboutPDT+`
+Time O(states + arcs) of the result.`))
+	_ = offer(infoPDT(false, "Counts the parentheses of a pushdown transducer.", aboutPDT+`
   pdtinfo --pdt_parentheses=pairs.txt in.pdt
 
-Time O(states + arcs).`)
-	mpdtinfoTool = infoPDT(true, "Counts the parentheses of a multi-pushdown transducer.", aboutMPDT+`
+Time O(states + arcs).`))
+	_ = offer(infoPDT(true, "Counts the parentheses of a multi-pushdown transducer.", aboutMPDT+`
   mpdtinfo --mpdt_parentheses=triples.txt in.mpdt
 
-Time O(states + arcs).`)
-	pdtreverseTool = reversePDT(false, "Reverses the strings of a pushdown transducer.", aboutPDT+`
+Time O(states + arcs).`))
+	_ = offer(reversePDT(false, "Reverses the strings of a pushdown transducer.", aboutPDT+`
 Opening and closing parentheses are exchanged; the pairs stay.
 
   pdtreverse --pdt_parentheses=pairs.txt in.pdt out.pdt
 
-Time O(states + arcs).`)
-	mpdtreverseTool = reversePDT(true, "Reverses the strings of a multi-pushdown transducer.", aboutMPDT+`
+Time O(states + arcs).`))
+	_ = offer(reversePDT(true, "Reverses the strings of a multi-pushdown transducer.", aboutMPDT+`
 Opening and closing parentheses are exchanged, and so are the stacks. The pairs with their new
 stacks go to --mpdt_new_parentheses.
 
   mpdtreverse --mpdt_parentheses=triples.txt --mpdt_new_parentheses=new.txt in.mpdt out.mpdt
 
-Time O(states + arcs).`)
+Time O(states + arcs).`))
 )
 
 func composePDT(multi bool, summary, about string) *tool {
@@ -247,7 +247,9 @@ func reversePDT(multi bool, summary, about string) *tool {
 }
 
 func infoPDT(multi bool, summary, about string) *tool {
-	return pushdown(multi, tool{name: "pdtinfo", args: "[in.pdt]", max: 1, summary: summary, about: about},
+	return pushdown(multi, tool{name: "pdtinfo", args: "[in.pdt]", max: 1,
+		looks:   true,
+		summary: summary, about: about},
 		func(_ *flags.Set, p *parenFile) func(*call) error {
 			return func(c *call) error {
 				parens, err := p.read(c)
@@ -295,7 +297,7 @@ func infoPDT(multi bool, summary, about string) *tool {
 		})
 }
 
-var pdtshortestpathTool = pushdown(false, tool{name: "pdtshortestpath", args: "in.pdt [out.fst]", max: 2,
+var _ = offer(pushdown(false, tool{name: "pdtshortestpath", args: "in.pdt [out.fst]", max: 2,
 	summary: "Finds the best path of a pushdown transducer.", about: aboutPDT + `
 The result is the best of these paths, found without expanding the machine. The weights need
 the path property. The stack need not be bounded (rules may be recursive), but no cycle may
@@ -337,9 +339,9 @@ their arcs.`},
 			}
 			return c.writeMachine(1, t, m, "")
 		}
-	})
+	}))
 
-var pdtreplaceTool = &tool{name: "pdtreplace",
+var _ = offer(&tool{name: "pdtreplace",
 	args: "root.fst rootlabel [rule1.fst label1 ...] [out.pdt]", min: 3, max: -1,
 	summary: "Makes a pushdown transducer of rules that call one another.", about: `
 Each rule is a machine and its label. An arc with the output label of a rule calls it. Rules may be
@@ -392,4 +394,4 @@ Time O(states + arcs), and an arc for each final state of each call.`,
 			}
 			return c.Output(out, func(w io.Writer) error { return root.Write(w, m, &fst.WriteOptions{Type: "vector"}) })
 		}
-	}}
+	}})

@@ -13,14 +13,14 @@ import (
 	"github.com/tropica-fst/tropica/ops"
 )
 
-var differenceTool = composition("difference", "Subtracts an unweighted deterministic acceptor from an "+
+var _ = offer(composition("difference", "Subtracts an unweighted deterministic acceptor from an "+
 	"acceptor: (A−B)(x) = A(x) where B does not accept x.", `
 The second machine must be unweighted, deterministic, without ε, and sorted.
 
   fst difference a.fst b.fst out.fst
 
 Time O(pairs reached · arcs · log arcs).`,
-	func(_ *call, a, b *typed, o *ops.ComposeOptions) (machine, error) { return a.Subtract(a.m, b.m, o) })
+	func(_ *call, a, b *typed, o *ops.ComposeOptions) (machine, error) { return a.Subtract(a.m, b.m, o) }))
 
 // building makes a tool that builds one machine from one.
 func building(name, summary, about string, prepare func(*flags.Set) func(*call, *typed,
@@ -44,7 +44,7 @@ func building(name, summary, about string, prepare func(*flags.Set) func(*call, 
 		}}
 }
 
-var epsnormalizeTool = building("epsnormalize", "Moves ε on the input (or output) side behind all labels "+
+var _ = offer(building("epsnormalize", "Moves ε on the input (or output) side behind all labels "+
 	"of a path.", `
   fst epsnormalize in.fst out.fst
 
@@ -59,9 +59,9 @@ Time: ε-removal over weights that carry output strings.`,
 			}
 			return t.EpsNormalize(t.m, side, lim)
 		}
-	})
+	}))
 
-var synchronizeTool = building("synchronize", "Makes input and output labels keep step along each path.", `
+var _ = offer(building("synchronize", "Makes input and output labels keep step along each path.", `
 The delay between input and output must be bounded. Otherwise the error shows a cycle that
 increases it, and nothing is written.
 
@@ -70,9 +70,9 @@ increases it, and nothing is written.
 Time linear in the result.`,
 	func(fs *flags.Set) func(*call, *typed, ops.Limits) (machine, error) {
 		return func(c *call, t *typed, lim ops.Limits) (machine, error) { return t.Synchronize(t.m, lim) }
-	})
+	}))
 
-var relabelTool = inPlace("relabel", "Changes the labels of arcs, by symbols or by pairs of numbers.", `
+var _ = offer(inPlace("relabel", "Changes the labels of arcs, by symbols or by pairs of numbers.", `
   fst relabel --relabel_isymbols=new.txt in.fst out.fst
   fst relabel --relabel_ipairs=pairs.txt in.fst out.fst
 
@@ -112,7 +112,7 @@ of --isymbols, or the machine's own. Time O(states + arcs).`,
 			t.SetSymbols(t.m, tables[0], tables[1])
 			return nil
 		}
-	})
+	}))
 
 // symbolPairs reads tables and returns the pairs from the old to the new one. Where
 // *attached is a table it becomes the new one.
@@ -146,7 +146,7 @@ func (c *call) symbolPairs(attached **fst.SymbolTable, oldName, newName, unknown
 	return pairs, nil
 }
 
-var reweightTool = &tool{name: "reweight", args: "in.fst potential.txt [out.fst]", min: 2, max: 3,
+var _ = offer(&tool{name: "reweight", args: "in.fst potential.txt [out.fst]", min: 2, max: 3,
 	summary: "Moves weights along paths by a potential of each state.", about: `
 Each line of potential.txt is a state and a weight, as fst shortestdistance prints them. The
 weights of successful paths do not change.
@@ -180,9 +180,9 @@ Time O(states + arcs).`,
 			}
 			return c.writeMachine(2, t, t.m, "")
 		}
-	}}
+	}})
 
-var encodeTool = &tool{name: "encode", args: "in.fst mapper [out.fst]", min: 2, max: 3,
+var _ = offer(&tool{name: "encode", args: "in.fst mapper [out.fst]", min: 2, max: 3,
 	summary: "Makes one label of labels or weights, and back.", about: `
 Each pair of labels, or label and weight, becomes one label; the mapper file holds the table.
 With --decode the mapper restores them. An encoded machine can be determinized and minimized as an
@@ -231,7 +231,7 @@ Time O(states + arcs).`,
 				return c.writeMachine(2, t, t.m, "")
 			})
 		}
-	}}
+	}})
 
 // encodeTable reads the table that argument i names, for machines over t, or makes a new one.
 func (c *call) encodeTable(t *typed, i int, read, labels, weights bool) (suite.EncodeTable, error) {
@@ -256,7 +256,7 @@ func (c *call) encodeTable(t *typed, i int, read, labels, weights bool) (suite.E
 var labelings = map[string]ops.Labeling{"neither": ops.LabelNeither, "input": ops.LabelInput,
 	"output": ops.LabelOutput, "both": ops.LabelBoth}
 
-var replaceTool = &tool{name: "replace", args: "root.fst rootlabel [rule1.fst label1 ...] [out.fst]",
+var _ = offer(&tool{name: "replace", args: "root.fst rootlabel [rule1.fst label1 ...] [out.fst]",
 	min: 3, max: -1, summary: "Replaces arcs by the machines that their output labels stand for.", about: `
 Each rule is a machine and its label. Rules may call others, but not recursively.
 
@@ -301,7 +301,7 @@ Time linear in the result, which may be exponential in the depth of calls.`,
 			}
 			return c.Output(out, func(w io.Writer) error { return first.Write(w, m, &fst.WriteOptions{Type: "vector"}) })
 		}
-	}}
+	}})
 
 // rules reads the arguments of the tools that replace: machines, each with its label,
 // and the output.

@@ -11,7 +11,8 @@ import (
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 )
 
-var runTool = &tool{name: "run", args: "'program' [argument ...]", max: -1,
+var _ = offer(&tool{name: "run", args: "'program' [argument ...]", max: -1,
+	own:     true,
 	summary: "Runs several tools in one process, without files between them.", about: `
 A program is written as for a shell, and the tools are those of fst:
 
@@ -78,7 +79,7 @@ Time: that of the tools.`,
 			c.delivered += len(s.order) + len(s.printed)
 			return nil
 		}
-	}}
+	}})
 
 const runLongest = 1 << 20
 

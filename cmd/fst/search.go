@@ -12,7 +12,8 @@ import (
 	"github.com/tropica-fst/tropica/ops"
 )
 
-var shortestdistanceTool = &tool{name: "shortestdistance", args: "[in.fst [distance.txt]]", max: 2,
+var _ = offer(&tool{name: "shortestdistance", args: "[in.fst [distance.txt]]", max: 2,
+	looks:   true,
 	summary: "Prints for each state the sum of all paths to it, or from it.", about: `
 Each line is a state and the sum of the weights of all paths from the start to it (with
 --reverse, from it to the final states). Over log weights sums are exact, and float64 until they
@@ -71,9 +72,9 @@ is better than one, O(states · arcs) at worst over the tropical semiring.`,
 				return d(w, &fst.PotentialOptions{Format: format})
 			})
 		}
-	}}
+	}})
 
-var shortestpathTool = &tool{name: "shortestpath", args: "[in.fst [out.fst]]", max: 2,
+var _ = offer(&tool{name: "shortestpath", args: "[in.fst [out.fst]]", max: 2,
 	summary: "Finds the best paths.", about: `
 The result has the --nshortest best paths, counted as sequences of arcs. The weights need the path
 property. With --unique, only a best one of all paths of an acceptor with the same labels counts.
@@ -115,7 +116,7 @@ Time: a shortest distance, and O(n · states · log) for n paths at worst.`,
 			}
 			return c.writeMachine(1, t, m, "")
 		}
-	}}
+	}})
 
 // drawFlags are those of tools that draw random paths.
 type drawFlags struct {
@@ -168,7 +169,7 @@ func orNone(n int64) int {
 	return int(n)
 }
 
-var randgenTool = &tool{name: "randgen", args: "[in.fst [out.fst]]", max: 2,
+var _ = offer(&tool{name: "randgen", args: "[in.fst [out.fst]]", max: 2,
 	summary: "Draws random paths.", about: `
 --select=log_prob reads weights as negative logarithms of probabilities. With --weighted the
 paths share their beginnings in a tree, weighted by how often they were drawn.
@@ -201,9 +202,10 @@ Time O(arcs drawn).`,
 			}
 			return c.writeMachine(1, t, m, "")
 		}
-	}}
+	}})
 
-var equivalentTool = &tool{name: "equivalent", args: "in1.fst in2.fst", min: 2, max: 2,
+var _ = offer(&tool{name: "equivalent", args: "in1.fst in2.fst", min: 2, max: 2,
+	looks:   true,
 	summary: "Tells whether two deterministic acceptors accept the same strings with the same weights.", about: `
 The exit status is 0 if they do, 2 if not; --v=1 prints a string that they weigh differently. With
 --random any two transducers are compared on the strings of random paths.
@@ -251,7 +253,7 @@ Time almost linear.`,
 			}
 			return errDifferent
 		}
-	}}
+	}})
 
 // inform says why with --v=1.
 func (c *call) inform(why fmt.Stringer) {

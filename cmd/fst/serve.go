@@ -8,7 +8,8 @@ import (
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 )
 
-var serveTool = &tool{name: "serve",
+var _ = offer(&tool{name: "serve",
+	without: noLimits,
 	summary: "Answers calls of the C interface over a pipe, for programs that cannot load the library.", about: `
 Requests arrive on standard input and answers go to standard output, both in the binary form of
 package calls. Arrays are in a file that both sides map into memory. The Python package starts
@@ -30,7 +31,7 @@ Time of a call, and 10 to 100 microseconds.`,
 			err := calls.NewServer().Serve(ending{c.In}, c.Out, mapped)
 			return err
 		}
-	}}
+	}})
 
 // ending ends the process with its input.
 type ending struct {

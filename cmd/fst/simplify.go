@@ -92,7 +92,7 @@ func settled(delta float64) float64 {
 	return delta
 }
 
-var determinizeTool = &tool{name: "determinize", args: "[in.fst [out.fst]]", max: 2,
+var _ = offer(&tool{name: "determinize", args: "[in.fst [out.fst]]", max: 2,
 	summary: "Makes an equivalent machine with at most one arc for each input label at a state.", about: `
 ε is an ordinary label here: run fst rmepsilon first. A machine without a deterministic equivalent
 is reported with two paths that prove it, where there is such a proof. Where they only make it
@@ -136,9 +136,9 @@ Time: exponential in the states of the input at worst; linear in the result.`,
 			}
 			return c.writeMachine(1, t, m, "")
 		}
-	}}
+	}})
 
-var disambiguateTool = &tool{name: "disambiguate", args: "[in.fst [out.fst]]", max: 2,
+var _ = offer(&tool{name: "disambiguate", args: "[in.fst [out.fst]]", max: 2,
 	summary: "Makes an equivalent machine with at most one accepting path for each input.", about: `
 Unlike a deterministic machine, the result may have several arcs with one label at a state. Some
 machines can be disambiguated that cannot be determinized. ε is an ordinary label here: run fst
@@ -171,9 +171,9 @@ Time: exponential in the states of the input at worst.`,
 			}
 			return c.writeMachine(1, t, m, "")
 		}
-	}}
+	}})
 
-var minimizeTool = &tool{name: "minimize", args: "[in.fst [out1.fst [out2.fst]]]", max: 3,
+var _ = offer(&tool{name: "minimize", args: "[in.fst [out1.fst [out2.fst]]]", max: 3,
 	summary: "Merges equivalent states of a deterministic machine.", about: `
 The input must be deterministic, with ε as an ordinary label (fst determinize). Weights and outputs
 move towards the start, rounded to --delta, and states that agree within it are merged. The result
@@ -234,7 +234,7 @@ Time O(arcs · log states), linear for acyclic machines.`,
 			}
 			return c.writeBoth(t, m, spelling)
 		}
-	}}
+	}})
 
 // writeBoth writes two machines to arguments 1 and 2, both or neither.
 func (c *call) writeBoth(t *typed, a, b machine) error {
@@ -255,7 +255,7 @@ func (c *call) writeBoth(t *typed, a, b machine) error {
 	})
 }
 
-var rmepsilonTool = inPlace("rmepsilon", "Removes the arcs with ε on both sides.", `
+var _ = offer(inPlace("rmepsilon", "Removes the arcs with ε on both sides.", `
 The result is trimmed unless --connect=false. --nstate and --weight keep its best part.
 `+sumsAbout+`
   fst rmepsilon in.fst out.fst
@@ -281,9 +281,9 @@ Time O(states · ε-arcs) at worst, O(states + arcs of the result) where ε-path
 			return t.RmEpsilon(t.m, &ops.RmEpsilonOptions{Queue: q, KeepDead: !*connect, Delta: p.Delta,
 				Truncation: truncated, Limits: lim}, p)
 		}
-	})
+	}))
 
-var pruneTool = inPlace("prune", "Removes paths that are worse than the best by more than a weight.", `
+var _ = offer(inPlace("prune", "Removes paths that are worse than the best by more than a weight.", `
 A path stays if its weight is at least as good as the best path's times --weight.
 --nstate bounds the states. The weights need the path property.
 
@@ -297,7 +297,7 @@ Time O((states + arcs) · log states).`,
 			defer cancel()
 			return t.Prune(t.m, pruned(c, lim))
 		}
-	})
+	}))
 
 // toFinalFlag defines both generations of the flag for a direction.
 func toFinalFlag(fs *flags.Set) func() bool {
@@ -306,7 +306,7 @@ func toFinalFlag(fs *flags.Set) func() bool {
 	return func() bool { return *old || *kind == "to_final" }
 }
 
-var pushTool = inPlace("push", "Moves weights or output labels towards the start or the final states.", `
+var _ = offer(inPlace("push", "Moves weights or output labels towards the start or the final states.", `
 After pushing weights to the start, the weights that leave a state sum to one. After pushing
 labels, paths output as early as possible what they must output.
 `+sumsAbout+`
@@ -338,4 +338,4 @@ Time: a shortest distance, and O(states + arcs).`,
 			t.m = m
 			return err
 		}
-	})
+	}))

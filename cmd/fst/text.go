@@ -9,7 +9,7 @@ import (
 	"github.com/tropica-fst/tropica/fst"
 )
 
-var compileTool = &tool{name: "compile", args: "[text.fst [binary.fst]]", max: 2,
+var _ = offer(&tool{name: "compile", args: "[text.fst [binary.fst]]", max: 2,
 	summary: "Makes a binary machine from text.", about: `
 Each line is an arc, "source destination input output [weight]" (one label with
 --acceptor), or a final state, "state [weight]". The first line's source is the start.
@@ -76,7 +76,7 @@ Time O(bytes of the text).`,
 			s.SetSymbols(m, in, out)
 			return c.writeMachine(1, &typed{Suite: s, m: m}, m, *fstType)
 		}
-	}}
+	}})
 
 // naming defines the flags that say how labels are shown.
 func naming(fs *flags.Set) func(c *call, t *typed) (*fst.WriteTextOptions, error) {
@@ -118,7 +118,8 @@ func naming(fs *flags.Set) func(c *call, t *typed) (*fst.WriteTextOptions, error
 	}
 }
 
-var printTool = &tool{name: "print", args: "[binary.fst [text.fst]]", max: 2,
+var _ = offer(&tool{name: "print", args: "[binary.fst [text.fst]]", max: 2,
+	looks:   true,
 	summary: "Prints a binary machine as text.", about: `
 The start state comes first, then the others by number; see fst compile for the lines.
 
@@ -152,7 +153,7 @@ Time O(states + arcs).`,
 			}
 			return c.saveSymbols(*saveO, o.OutputSymbols)
 		}
-	}}
+	}})
 
 // saveSymbols writes a table as text, where there is a table and a name.
 func (c *call) saveSymbols(name string, t *fst.SymbolTable) error {

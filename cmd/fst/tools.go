@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/tropica-fst/tropica/cmd/fst/internal/arctypes"
 	"github.com/tropica-fst/tropica/cmd/fst/internal/suite"
@@ -11,83 +13,16 @@ import (
 	"github.com/tropica-fst/tropica/ops"
 )
 
-// tools lists the command's tools in alphabetical order, one a line.
+// tools lists the command's tools in alphabetical order, once the program has begun.
 var tools []*tool
 
-// In init, since some tools list them.
-func init() {
-	tools = []*tool{
-		arcsortTool,
-		benchTool,
-		checkTool,
-		closureTool,
-		compileTool,
-		completionTool,
-		composeTool,
-		compressTool,
-		concatTool,
-		connectTool,
-		convertTool,
-		determinizeTool,
-		differenceTool,
-		disambiguateTool,
-		drawTool,
-		encodeTool,
-		epsnormalizeTool,
-		equalTool,
-		equivalentTool,
-		explainTool,
-		farcompilestringsTool,
-		farconvertTool,
-		farcreateTool,
-		farencodeTool,
-		farequalTool,
-		farextractTool,
-		farinfoTool,
-		farisomorphicTool,
-		farprintstringsTool,
-		infoTool,
-		intersectTool,
-		invertTool,
-		isomorphicTool,
-		linearTool,
-		linksTool,
-		loglinearapplyTool,
-		lossTool,
-		manTool,
-		mapTool,
-		minimizeTool,
-		mpdtcomposeTool,
-		mpdtexpandTool,
-		mpdtinfoTool,
-		mpdtreverseTool,
-		pdtcomposeTool,
-		pdtexpandTool,
-		pdtinfoTool,
-		pdtreplaceTool,
-		pdtreverseTool,
-		pdtshortestpathTool,
-		printTool,
-		projectTool,
-		pruneTool,
-		pushTool,
-		randgenTool,
-		relabelTool,
-		replaceTool,
-		reverseTool,
-		reweightTool,
-		rmepsilonTool,
-		runTool,
-		serveTool,
-		shortestdistanceTool,
-		shortestpathTool,
-		specialTool,
-		symbolsTool,
-		synchronizeTool,
-		topsortTool,
-		unionTool,
-	}
+// offer adds a tool to the list: help, completion, the manual page and links follow.
+func offer(t *tool) *tool {
+	tools = append(tools, t)
+	return t
 }
+
+func init() { slices.SortFunc(tools, func(a, b *tool) int { return strings.Compare(a.name, b.name) }) }
 
 // inPlace makes a tool that changes one machine: in.fst and out.fst are its
 // arguments. prepare defines flags and returns the change.
@@ -113,7 +48,7 @@ func noFlags(change func(*call, *typed) error) func(*flags.Set) func(*call, *typ
 	return func(*flags.Set) func(*call, *typed) error { return change }
 }
 
-var arcsortTool = inPlace("arcsort", "Sorts the arcs of each state.", `
+var _ = offer(inPlace("arcsort", "Sorts the arcs of each state.", `
 Arcs are sorted by input label, or by output label; arcs with the same labels keep
 OpenFst's order. Composition needs one of its sides sorted.
 
@@ -130,9 +65,9 @@ Time O(arcs · log(arcs at a state)).`,
 			t.ArcSort(t.m, side, int(*c.lib.workers))
 			return nil
 		}
-	})
+	}))
 
-var closureTool = inPlace("closure", "Closes a machine under concatenation: A* or A+.", `
+var _ = offer(inPlace("closure", "Closes a machine under concatenation: A* or A+.", `
 A*(x, y) is the sum of A(x1, y1) ⊗ ... ⊗ A(xn, yn) over all ways to write x = x1...xn,
 y = y1...yn with n >= 0; A+ asks for n >= 1.
 
@@ -151,21 +86,21 @@ Time O(states).`,
 			defer cancel()
 			return t.Closure(t.m, k, lim)
 		}
-	})
+	}))
 
-var connectTool = inPlace("connect", "Removes states and arcs that lie on no accepting path.", `
+var _ = offer(inPlace("connect", "Removes states and arcs that lie on no accepting path.", `
   fst connect in.fst out.fst
 
 Time O(states + arcs).`,
-	noFlags(func(c *call, t *typed) error { t.Connect(t.m, int(*c.lib.workers)); return nil }))
+	noFlags(func(c *call, t *typed) error { t.Connect(t.m, int(*c.lib.workers)); return nil })))
 
-var invertTool = inPlace("invert", "Exchanges input and output labels.", `
+var _ = offer(inPlace("invert", "Exchanges input and output labels.", `
   fst invert in.fst out.fst
 
 Time O(states + arcs).`,
-	noFlags(func(c *call, t *typed) error { t.Invert(t.m); return nil }))
+	noFlags(func(c *call, t *typed) error { t.Invert(t.m); return nil })))
 
-var projectTool = inPlace("project", "Makes an acceptor of the input or output labels.", `
+var _ = offer(inPlace("project", "Makes an acceptor of the input or output labels.", `
   fst project --project_type=output in.fst out.fst
 
 Time O(states + arcs).`,
@@ -180,9 +115,9 @@ Time O(states + arcs).`,
 			t.Project(t.m, side)
 			return nil
 		}
-	})
+	}))
 
-var topsortTool = inPlace("topsort", "Renumbers states so that every arc goes to a higher one.", `
+var _ = offer(inPlace("topsort", "Renumbers states so that every arc goes to a higher one.", `
 A cyclic machine has no such order: it is copied as it is, with a warning that names a cycle.
 
   fst topsort in.fst out.fst
@@ -196,9 +131,9 @@ Time O(states + arcs).`,
 			return nil
 		}
 		return err
-	}))
+	})))
 
-var reverseTool = &tool{name: "reverse", args: "[in.fst [out.fst]]", max: 2,
+var _ = offer(&tool{name: "reverse", args: "[in.fst [out.fst]]", max: 2,
 	summary: "Reverses the strings of a machine.", about: `
   fst reverse in.fst out.fst
 
@@ -218,9 +153,9 @@ Time O(states + arcs).`,
 			}
 			return c.writeMachine(1, t, m, "")
 		}
-	}}
+	}})
 
-var mapTool = &tool{name: "map", args: "[in.fst [out.fst]]", max: 2,
+var _ = offer(&tool{name: "map", args: "[in.fst [out.fst]]", max: 2,
 	summary: "Changes the weights, or merges the arcs, of a machine one by one.", about: `
 invert takes the reciprocal, power the power, quantize the nearest multiple of --delta,
 plus and times add and multiply by --weight, to_... convert to another semiring (as
@@ -252,7 +187,7 @@ Time O(states + arcs).`,
 			}
 			panic("a machine without a suite")
 		}
-	}}
+	}})
 
 // composition makes the two tools that compose.
 func composition(name, summary, about string, do func(c *call, a, b *typed, o *ops.ComposeOptions) (machine,
@@ -296,7 +231,7 @@ func composition(name, summary, about string, do func(c *call, a, b *typed, o *o
 		}}
 }
 
-var composeTool = composition("compose", "Composes two transducers: (A∘B)(x, z) = ⊕_y A(x, y) ⊗ B(y, z).", `
+var _ = offer(composition("compose", "Composes two transducers: (A∘B)(x, z) = ⊕_y A(x, y) ⊗ B(y, z).", `
 The first must be sorted by output label or the second by input label (fst arcsort). Where both
 sides have ε on the inner tape, a filter keeps one order of the ε-moves.
 
@@ -315,15 +250,15 @@ composition looks ahead by default, and pushes weights and labels, unless a filt
   fst compose --lookahead=auto lexicon.fst grammar.fst lg.fst
 
 Time O(pairs reached · arcs · log arcs).`,
-	(*call).composeModel)
+	(*call).composeModel))
 
-var intersectTool = composition("intersect", "Intersects two acceptors: (A∩B)(x) = A(x) ⊗ B(x).", `
+var _ = offer(composition("intersect", "Intersects two acceptors: (A∩B)(x) = A(x) ⊗ B(x).", `
 One of them must be sorted (fst arcsort).
 
   fst intersect a.fst b.fst ab.fst
 
 Time O(pairs reached · arcs · log arcs).`,
-	func(_ *call, a, b *typed, o *ops.ComposeOptions) (machine, error) { return a.Intersect(a.m, b.m, o) })
+	func(_ *call, a, b *typed, o *ops.ComposeOptions) (machine, error) { return a.Intersect(a.m, b.m, o) }))
 
 // joining makes the tools that append the second machine to the first.
 func joining(name, summary, about string, do func(t *typed, a, b machine, lim ops.Limits) error) *tool {
@@ -348,21 +283,22 @@ func joining(name, summary, about string, do func(t *typed, a, b machine, lim op
 		}}
 }
 
-var unionTool = joining("union", "Unites two machines: (A∪B)(x, y) = A(x, y) ⊕ B(x, y).", `
+var _ = offer(joining("union", "Unites two machines: (A∪B)(x, y) = A(x, y) ⊕ B(x, y).", `
   fst union a.fst b.fst ab.fst
 
 Time O(states + arcs).`,
-	func(t *typed, a, b machine, lim ops.Limits) error { return t.Union(a, b, lim) })
+	func(t *typed, a, b machine, lim ops.Limits) error { return t.Union(a, b, lim) }))
 
-var concatTool = joining("concat", "Concatenates two machines: (AB)(x, y) = ⊕ A(x1, y1) ⊗ B(x2, y2).", `
+var _ = offer(joining("concat", "Concatenates two machines: (AB)(x, y) = ⊕ A(x1, y1) ⊗ B(x2, y2).", `
 The sum is over all ways to write x = x1x2 and y = y1y2.
 
   fst concat a.fst b.fst ab.fst
 
 Time O(states + arcs).`,
-	func(t *typed, a, b machine, lim ops.Limits) error { return t.Concat(a, b, lim) })
+	func(t *typed, a, b machine, lim ops.Limits) error { return t.Concat(a, b, lim) }))
 
-var equalTool = &tool{name: "equal", args: "in1.fst in2.fst", min: 2, max: 2,
+var _ = offer(&tool{name: "equal", args: "in1.fst in2.fst", min: 2, max: 2,
+	looks:   true,
 	summary: "Tells whether two machines have the same states and arcs in the same order.", about: `
 Exit status 0 if they have, 2 if not; --v=1 says where they differ.
 
@@ -385,9 +321,10 @@ Time O(states + arcs).`,
 			}
 			return nil
 		}
-	}}
+	}})
 
-var isomorphicTool = &tool{name: "isomorphic", args: "in1.fst in2.fst", min: 2, max: 2,
+var _ = offer(&tool{name: "isomorphic", args: "in1.fst in2.fst", min: 2, max: 2,
+	looks:   true,
 	summary: "Tells whether two machines are equal up to the numbers of their states and the order of arcs.",
 	about: `
 Exit status 0 if they are, 2 if not.
@@ -409,7 +346,7 @@ Time O(states + arcs · log(arcs at a state)).`,
 			}
 			return err
 		}
-	}}
+	}})
 
 // forgetSymbols drops the tables of a second machine, for --fst_compat_symbols=false.
 func (c *call) forgetSymbols(t *typed) {

@@ -28,7 +28,7 @@ type Frame struct {
 	root bool  // no arc has been seen that reaches further up the path
 }
 
-// componentScratch is what a search needs while it runs, kept for the next: what grew from nothing
+// componentScratch is what a search needs while it runs, kept for the next. What grew from nothing
 // each time was half of what a shortest distance over 10,000 arcs threw away, which is a first
 // touch of a page every 4 kB.
 type componentScratch struct {
@@ -38,7 +38,7 @@ type componentScratch struct {
 
 var componentWork = sync.Pool{New: func() any { return new(componentScratch) }}
 
-// grown is append for a stack of at most most items: once it is large it has room for all of them,
+// grown is append for a stack of at most most items. Once it is large it has room for all of them,
 // of which what is never used is never touched, where one that grows by and by leaves four times
 // its size to the collector.
 func grown[T any](s []T, v T, most int) []T {

@@ -5,7 +5,7 @@ import "github.com/tropica-fst/tropica/fst"
 // Heap is a priority queue of values of type T: pop returns a least one by less.
 //
 // Values that compare as equal leave it in the order of std::priority_queue in GNU's C++ library,
-// which decides OpenFst's results: pop moves the hole at the root down to a leaf, always to the
+// which decides OpenFst's results. Pop moves the hole at the root down to a leaf, always to the
 // lesser child, and lets the last value rise from there. O(log n) comparisons an operation.
 type Heap[T any] struct {
 	less  func(a, b T) bool

@@ -9,7 +9,7 @@ import (
 // each machine of a corpus would otherwise throw away as much as the results hold, and
 // the collector lets that lie up to a share of the heap.
 //
-// Work space goes back when an operation is done with it, and never by a deferred call: that also
+// Work space goes back when an operation is done with it, and never by a deferred call. That also
 // runs while a panic of the weights or of a machine passes, and would hand what is half done to the
 // next operation.
 func Scratch[T any]() *sync.Pool {
@@ -23,6 +23,6 @@ func Scratch[T any]() *sync.Pool {
 
 var scratchPools sync.Map // from reflect.Type to *sync.Pool
 
-// KeptScratch is how many elements, or slots, of a subset table are kept for the next: more
-// would have to be cleared for machines that need few.
+// KeptScratch is how many elements, or slots, of a subset table are kept for the next. More would
+// have to be cleared for machines that need few.
 const KeptScratch = 1 << 14

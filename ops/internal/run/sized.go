@@ -7,8 +7,8 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// Weights that hold strings are as large as these, which the sizes of machines do not show: a
-// chain of n arcs that each put out a label has distances of n²/2 labels, and a chain of n pairs of
+// Weights that hold strings are as large as these, which the sizes of machines do not show. A chain
+// of n arcs that each put out a label has distances of n²/2 labels, and a chain of n pairs of
 // ε-arcs a set of 2ⁿ strings. What computes with such weights counts them here.
 
 // HeapOf returns how many bytes a weight holds outside of itself; nil where none of W does.

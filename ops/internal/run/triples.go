@@ -11,9 +11,9 @@ func Untriple(k uint64) (s1, s2 fst.StateID, fs int8) {
 	return fst.StateID(k >> 33), fst.StateID(k >> 2 & (1<<31 - 1)), int8(k & 3)
 }
 
-// Triples numbers packed triples in the order in which they first appear. It is
-// fst.Table with the key's type and hash fixed, and a look-up of many keys at
-// once; together that halves the time of a look-up among a million.
+// Triples numbers packed triples in the order in which they first appear. It is fst.Table with the
+// key's type and hash fixed, and a look-up of many keys at once. Together that halves the time of a
+// look-up among a million.
 type Triples struct {
 	Keys   []uint64
 	slots  []tripleSlot

@@ -7,6 +7,9 @@ import (
 	"sync/atomic"
 )
 
+// AloneStates is how many states of a machine are not worth sharing out among workers.
+const AloneStates = 2048
+
 // Together runs work(0) … work(n-1) side by side, work(0) in the goroutine of the caller, and
 // returns when all have ended.
 //

@@ -95,8 +95,8 @@ func (x *ambiguity[W]) search() error {
 	return nil
 }
 
-// expand takes up the pairs that one label leads to from p, which is depth steps from the start;
-// pairs from next on are one step further.
+// expand takes up the pairs that one label leads to from p, which is depth steps from the start.
+// Pairs from next on are one step further.
 func (x *ambiguity[W]) expand(p, depth int32, next int) error {
 	l, r := x.States(p)
 	left, right := x.F.Arcs(l), x.F.Arcs(r)

@@ -23,7 +23,7 @@ import (
 //
 // Pairs v come in the order of their accesses, as long as an access with a loop of one step may be
 // shorter than the best so far, which also bounds the loop. Where delays are weights, the access
-// says nothing about which loops change them, and a loop may begin at any of its pairs: so a loop
+// says nothing about which loops change them, and a loop may begin at any of its pairs. So a loop
 // through a pair that has been looked at is no better than what was found there, and such pairs are
 // left out, with all that lies on no cycle, or on none that changes a delay, without them. Delays
 // of outputs depend on the access, so that each different one is looked at for itself. All in all
@@ -82,9 +82,9 @@ type onLoop[D any] struct {
 // tried as accesses.
 const accessArcs = 1 << 16
 
-// ShortestEffort is how many steps a search for the shortest evidence tries when no
-// limit is given, of 20 to 40 ns each: an answer that may not be the shortest after ten seconds
-// is worth more than the shortest after days, for some millions of pairs on cycles.
+// ShortestEffort is how many steps a search for the shortest evidence tries when no limit is given,
+// of 20 to 40 ns each. An answer that may not be the shortest after ten seconds is worth more than
+// the shortest after days, for some millions of pairs on cycles.
 const ShortestEffort = 1 << 28
 
 // shorten replaces found, evidence of findTwins on the square s with components comp, by the

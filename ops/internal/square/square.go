@@ -174,7 +174,7 @@ const checkPairArcs = 4096
 // expand appends the arcs of pair p; its errors are those of check.
 //
 // Where ε moves one side alone, moves of the two sides may come in any order. Of a state that is
-// not final and has no other arcs, some arc will be next on its side; what the other side does on ε
+// not final and has no other arcs, some arc will be next on its side. What the other side does on ε
 // meanwhile can as well come after it. So that move comes first, with no other pairs for the orders
 // in which two chains of ε-arcs can be gone along together.
 func (s *Square[W]) expand(p int32) error {

@@ -8,7 +8,7 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// differing is how many of the arcs of a component that alternatives returns are looked at: any two
+// differing is how many of the arcs of a component that alternatives returns are looked at. Any two
 // of them that come first have different outputs on one side and the same on the other, so that
 // there are two delays, and others are not needed.
 const differing = 2
@@ -107,99 +107,157 @@ type Breach struct {
 	Shortest      bool // proved to have the fewest steps
 }
 
-// Twins looks for a cycle of the square round which the delay changes, and then for the
-// shortest breach, for which it tries as many steps as effort says at most.
+// Twins looks for a cycle of the square round which the delay changes, and then for the shortest
+// breach, for which it tries as many steps as effort says at most.
 func Twins[W semiring.Divisible[W], D any, A Delays[W, D]](s *Square[W], alg A, near func(a, b D) bool, effort int64) (*Breach, error) {
-	// A pair's delay, components, entries and place in the queue, as below. What its delays
-	// hold outside of themselves is counted from when they come up until others take their
+	// A pair's delay, components, entries and place in the queue, as in twinsSearch. What its
+	// delays hold outside of themselves is counted from when they come up until others take their
 	// place.
-	entry := int64(unsafe.Sizeof(twinsEntry[D]{}))
-	s.PerPair = entry + 64
+	s.PerPair = int64(unsafe.Sizeof(twinsEntry[D]{})) + 64
 	if err := s.Explore(); err != nil || len(s.Pairs) == 0 {
 		return nil, err
 	}
 	comp, n := s.Components(nil)
-	leads := s.leadToCycles(comp, n)
-	if !leads[comp[0]] {
+	t := &twinsSearch[W, D, A]{s: s, alg: alg, near: near, comp: comp, leads: s.leadToCycles(comp, n)}
+	if !t.leads[comp[0]] {
 		return nil, nil
 	}
-	delay := make([]D, len(s.Pairs))
-	seen := make([]int32, len(s.Pairs)) // the entry for which delay is set, biased by one
-	entries := []twinsEntry[D]{{at: alg.one(), parent: -1}}
-	into := make([][]int32, n) // entries of each component
-	into[comp[0]] = []int32{0}
-	keys := make([]map[string]bool, n) // what distinguishes them
-	undecided := false
-	var queue []int32
-
+	t.delay, t.seen = make([]D, len(s.Pairs)), make([]int32, len(s.Pairs))
+	t.entries = []twinsEntry[D]{{at: alg.one(), parent: -1}}
+	t.into, t.keys = make([][]int32, n), make([]map[string]bool, n)
+	t.into[comp[0]] = []int32{0}
 	// Components come in topological order, so all entries of one are known.
 	for k := range n {
-		keys[k] = nil
-		for _, id := range into[k] {
-			root := entries[id].pair
-			queue = append(queue[:0], root)
-			s.Held += alg.heap(entries[id].at) - alg.heap(delay[root])
-			delay[root], seen[root] = entries[id].at, id+1
-			for head := 0; head < len(queue); head++ {
-				if err := s.Check(); err != nil {
-					return nil, err
-				}
-				p := queue[head]
-				for _, group := range s.Out(p) {
-					if !leads[comp[group.To]] {
-						continue // delays there may be as many as there are paths
-					}
-					most := differing
-					if comp[group.To] != comp[p] {
-						if most = 8*len(s.Pairs) + 1<<16 - len(entries); most < 1 {
-							undecided = true
-							continue
-						}
-					}
-					list, more := s.alternatives(p, group, most)
-					undecided = undecided || more && comp[group.To] != comp[p]
-					for _, e := range list {
-						l, r := s.Arcs(p, e)
-						d := alg.Step(delay[p], l, r)
-						t := e.To
-						switch {
-						case alg.tooLong(d):
-							undecided = true
-						case comp[t] != comp[p]:
-							if into[comp[t]] != nil {
-								key, differ := alg.key(t, d)
-								if !differ || keys[comp[t]][key] {
-									continue
-								}
-							}
-							s.Held += 2*entry + alg.heap(d)
-							if key, differ := alg.key(t, d); differ {
-								s.Held += int64(len(key)) + 64
-								if keys[comp[t]] == nil {
-									keys[comp[t]] = map[string]bool{}
-								}
-								keys[comp[t]][key] = true
-							}
-							into[comp[t]] = append(into[comp[t]], int32(len(entries)))
-							entries = append(entries, twinsEntry[D]{t, d, Step{p, e}, id})
-						case seen[t] != id+1:
-							s.Held += alg.heap(d) - alg.heap(delay[t])
-							delay[t], seen[t] = d, id+1
-							queue = append(queue, t)
-						case !near(delay[t], d):
-							if b := breachBy(s, alg, near, comp, entries, id, Step{p, e}); b != nil {
-								return shorten(s, alg, near, comp, n, b, effort)
-							}
-						}
-					}
-				}
+		t.keys[k] = nil
+		for _, id := range t.into[k] {
+			b, err := t.from(id)
+			if err != nil {
+				return nil, err
+			}
+			if b != nil {
+				return shorten(s, alg, near, comp, n, b, effort)
 			}
 		}
 	}
-	if undecided {
+	if t.undecided {
 		return nil, ErrUndecided
 	}
 	return nil, nil
+}
+
+// twinsSearch goes through the components of the square, one after the other, with each delay by
+// which one is entered.
+type twinsSearch[W semiring.Divisible[W], D any, A Delays[W, D]] struct {
+	s     *Square[W]
+	alg   A
+	near  func(a, b D) bool
+	comp  []int32 // of each pair
+	leads []bool  // of each component: to a cycle
+
+	delay     []D     // of each pair,
+	seen      []int32 // by this entry, biased by one
+	queue     []int32
+	entries   []twinsEntry[D]
+	into      [][]int32         // entries of each component
+	keys      []map[string]bool // what tells them apart
+	undecided bool
+}
+
+// from searches a component from one entry. It returns a breach if the delay at some pair depends
+// on the way there.
+func (t *twinsSearch[W, D, A]) from(id int32) (*Breach, error) {
+	root := t.entries[id].pair
+	t.queue = append(t.queue[:0], root)
+	t.set(root, t.entries[id].at, id)
+	for head := 0; head < len(t.queue); head++ {
+		if err := t.s.Check(); err != nil {
+			return nil, err
+		}
+		p := t.queue[head]
+		for _, group := range t.s.Out(p) {
+			if !t.leads[t.comp[group.To]] {
+				continue // delays there may be as many as there are paths
+			}
+			if b := t.follow(id, p, group); b != nil {
+				return b, nil
+			}
+		}
+	}
+	return nil, nil
+}
+
+// set gives a pair the delay d, by an entry.
+func (t *twinsSearch[W, D, A]) set(pair int32, d D, id int32) {
+	t.s.Held += t.alg.heap(d) - t.alg.heap(t.delay[pair])
+	t.delay[pair], t.seen[pair] = d, id+1
+}
+
+// follow takes the arcs of a group out of pair p.
+func (t *twinsSearch[W, D, A]) follow(id, p int32, group Arc) *Breach {
+	most, leaves := differing, t.comp[group.To] != t.comp[p]
+	if leaves {
+		if most = 8*len(t.s.Pairs) + 1<<16 - len(t.entries); most < 1 {
+			t.undecided = true
+			return nil
+		}
+	}
+	list, more := t.s.alternatives(p, group, most)
+	t.undecided = t.undecided || more && leaves
+	for _, e := range list {
+		l, r := t.s.Arcs(p, e)
+		d, step := t.alg.Step(t.delay[p], l, r), Step{p, e}
+		switch {
+		case t.alg.tooLong(d):
+			t.undecided = true
+		case leaves:
+			t.enter(d, step, id)
+		case t.seen[e.To] != id+1:
+			t.set(e.To, d, id)
+			t.queue = append(t.queue, e.To)
+		case !t.near(t.delay[e.To], d):
+			if b := t.breach(id, step); b != nil {
+				return b
+			}
+		}
+	}
+	return nil
+}
+
+// enter notes a way into another component, unless it has been entered in the same way.
+func (t *twinsSearch[W, D, A]) enter(d D, by Step, parent int32) {
+	k := t.comp[by.Arc.To]
+	key, differ := t.alg.key(by.Arc.To, d)
+	if t.into[k] != nil && (!differ || t.keys[k][key]) {
+		return
+	}
+	t.s.Held += 2*int64(unsafe.Sizeof(twinsEntry[D]{})) + t.alg.heap(d)
+	if differ {
+		t.s.Held += int64(len(key)) + 64
+		if t.keys[k] == nil {
+			t.keys[k] = map[string]bool{}
+		}
+		t.keys[k][key] = true
+	}
+	t.into[k] = append(t.into[k], int32(len(t.entries)))
+	t.entries = append(t.entries, twinsEntry[D]{by.Arc.To, d, by, parent})
+}
+
+// breach makes the evidence: of the two cycles through the pair of an entry, one by the last step
+// and one by the path that the search took to the same pair, at least one changes the delay. It
+// returns nil when only rounding made the two ways differ.
+func (t *twinsSearch[W, D, A]) breach(id int32, last Step) *Breach {
+	cycle := ChangingCycle(t.s, t.alg, t.near, t.comp, t.entries[id].pair, t.entries[id].at, last)
+	if cycle == nil {
+		return nil
+	}
+	// The way in: the delays inside the components on it did not depend on the path, so any will
+	// do.
+	var access []Step
+	for e := id; e > 0; e = t.entries[e].parent {
+		in := t.s.pathWithin(t.comp, t.entries[t.entries[e].parent].pair, t.entries[e].step.Pair)
+		access = slices.Concat(in, []Step{t.entries[e].step}, access)
+	}
+	return &Breach{Access: access, Cycle: cycle}
 }
 
 // leadToCycles reports of each of n components of pairs, which are numbered along the arcs, whether
@@ -225,25 +283,6 @@ func (s *Square[W]) leadToCycles(comp []int32, n int) []bool {
 		}
 	}
 	return leads
-}
-
-// breachBy makes the evidence: of the two cycles through the pair of an entry, one
-// by the last step and one by the path that the search took to the same pair,
-// at least one changes the delay. It returns nil when only rounding made the
-// two ways differ.
-func breachBy[W semiring.Divisible[W], D any, A Delays[W, D]](s *Square[W], alg A, near func(a, b D) bool, comp []int32, entries []twinsEntry[D], id int32, last Step) *Breach {
-	cycle := ChangingCycle(s, alg, near, comp, entries[id].pair, entries[id].at, last)
-	if cycle == nil {
-		return nil
-	}
-	// The way in: the delays inside the components on it did not depend on
-	// the path, so any will do.
-	var access []Step
-	for e := id; e > 0; e = entries[e].parent {
-		in := append(s.pathWithin(comp, entries[entries[e].parent].pair, entries[e].step.Pair), entries[e].step)
-		access = append(in, access...)
-	}
-	return &Breach{Access: access, Cycle: cycle}
 }
 
 // ChangingCycle returns the cycle through root, which is entered with the delay at, that changes

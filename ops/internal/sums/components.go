@@ -458,8 +458,8 @@ func (s *system[D]) eliminate(b []D) int {
 // stringed is implemented by pairs of a string and a weight.
 type stringed[W any] interface{ WithStringOf(W) W }
 
-// factorsOut reports whether strings that differ only further on may be passed on as
-// what they have in common: where arcs multiply on the side on which ⊗ distributes.
+// factorsOut reports whether strings that differ only further on may be passed on as what they have
+// in common. That is so where arcs multiply on the side on which ⊗ distributes.
 func (s *system[D]) factorsOut() bool {
 	switch any(semiring.Zero[D]()).(type) {
 	case interface {
@@ -478,10 +478,10 @@ func (s *system[D]) factorsOut() bool {
 
 // iterate solves by relaxation first in, first out.
 //
-// Over pairs of a string and a weight, what is passed on has the string of the sum so
-// far, not that of what is new: the strings of ever more turns round a cycle would get
-// ever longer, and time quadratic in the visits, where the sum needs their common part
-// alone. So no string is longer than the first that came to a state.
+// Over pairs of a string and a weight, what is passed on has the string of the sum so far, not that
+// of what is new. The strings of ever more turns round a cycle would get ever longer, and time
+// quadratic in the visits, where the sum needs their common part alone. So no string is longer than
+// the first that came to a state.
 func (s *system[D]) iterate(b []D) (int, error) {
 	n := len(b)
 	first := make([]int32, n+2)
@@ -626,7 +626,7 @@ func RealList(arcs []InnerArc[float64]) RealArcs {
 	}
 }
 
-// solveLog solves with the least of b as the scale of all states; where that leaves the range of
+// solveLog solves with the least of b as the scale of all states. Where that leaves the range of
 // float64, with an exponent for each number in large components, and with the cost of the best path
 // to each state as its scale in small ones, in which there are not so many paths.
 func solveLog(s *system[semiring.Log64], b []semiring.Log64) int {

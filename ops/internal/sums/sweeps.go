@@ -19,7 +19,7 @@ const orderAfter = 64
 // numbers only grow from sweep to sweep, so there is an end: at a fixed point, at an overflow,
 // which leaves +∞ at the state returned, or at the bound on visits, where an answer within Delta is
 // taken if it is certain that there is one. A sum that is less than least, but not 0, is no answer
-// either: it would be among the numbers that have fewer digits, and settle no more.
+// either. It would be among the numbers that have fewer digits, and settle no more.
 func SweepLinear(arcs RealArcs, x []float64, least float64, o *Options) int {
 	b := slices.Clone(x)
 	return solveLarge(arcs, len(x), o, func(in *arcsInto, number func(q int) int) (sweep, func()) {
@@ -49,7 +49,7 @@ func SweepLinear(arcs RealArcs, x []float64, least float64, o *Options) int {
 	})
 }
 
-// SweepCosts solves x = b + x·A over numbers e^-w, which may be of any size: arcs and b have the w,
+// SweepCosts solves x = b + x·A over numbers e^-w, which may be of any size. Arcs and b have the w,
 // and b is where the solution goes. Sums over the paths of a component of thousands of states leave
 // float64 at one end while they are 1 at the other, and so do their ratios to the best paths, of
 // which there are ever more.

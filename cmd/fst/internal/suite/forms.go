@@ -8,6 +8,17 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
+// Forms is what the tools for other forms of machines can do: strings, archives, encoded labels.
+type Forms interface {
+	FromLabels(labels []fst.Label) Machine
+	ToString(m Machine, o *fst.StringOptions) (string, error)
+	Total(m Machine, format semiring.TextFormat) (string, error) // the ⊕-sum of all paths
+	LabelLookAhead(m Machine, side ops.Side, lim ops.Limits) (Machine, []fst.LabelPair, error)
+	Compress(w io.Writer, m Machine) error
+	Decompress(r io.Reader, name string, lim ops.Limits) (Machine, error)
+	EncodeTable(r io.Reader, name string, kind ops.EncodeKind) (EncodeTable, error) // a new one where r is nil
+}
+
 func (Component[W]) FromLabels(labels []fst.Label) Machine { return fst.FromLabels[W](labels) }
 
 func (Component[W]) ToString(m Machine, o *fst.StringOptions) (string, error) {

@@ -8,6 +8,27 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
+// Rules is what the tools for rewriting and for questions about a machine can do.
+type Rules interface {
+	AddTo(a *fst.ArchiveWriter, key string, m Machine, o *fst.WriteOptions) error
+	Subtract(a, b Machine, o *ops.ComposeOptions) (Machine, error)
+	EpsNormalize(m Machine, side ops.Side, lim ops.Limits) (Machine, error)
+	Synchronize(m Machine, lim ops.Limits) (Machine, error)
+	Relabel(m Machine, in, out []fst.LabelPair) error
+	Replace(labels []fst.Label, rules []Machine, root fst.Label, o *ops.ReplaceOptions) (Machine, error)
+	Reweight(m Machine, potentials io.Reader, o *fst.PotentialOptions, toFinal bool) error
+	Idempotent() bool
+	HasPath() bool                        // a ⊕ b is a or b, so that pruning means something
+	Has(m Machine, p fst.Properties) bool // all of p, which is found out
+	DeadEnd(m Machine) fst.StateID
+	Ambiguous(m Machine, lim ops.Limits) (*ops.AmbiguousError, error)
+	BoundedDelay(m Machine, lim ops.Limits) (*ops.DelayError, error)
+	Functional(m Machine, lim ops.Limits) (*ops.FunctionalError, error)
+	Twins(m Machine, lim ops.Limits) (*ops.TwinsError, error)
+	Stochastic(m Machine, delta float64, lim ops.Limits) (*ops.StochasticError, error)
+	Check(m Machine, o *ops.CheckOptions) ([]ops.CheckResult, error)
+}
+
 func (Component[W]) Subtract(a, b Machine, o *ops.ComposeOptions) (Machine, error) {
 	return ops.Subtract(a.(fst.Expanded[W]), b.(fst.Expanded[W]), o)
 }

@@ -12,6 +12,32 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
+// Search is what the tools that search, simplify and compare can do.
+type Search interface {
+	Equivalent(a, b Machine, delta float64) (bool, error)
+	Distinguish(a, b Machine, delta float64) (*ops.Distinction, error)
+	RandEquivalent(a, b Machine, rng *rand.Rand, o *ops.RandEquivalentOptions) (*ops.PairDistinction, error)
+	Closeness(byDefault float64) float64 // of weights that determinize and similar tools treat as equal
+	Determinize(m Machine, o *ops.DeterminizeOptions, p *Pruning) (Machine, error)
+	Disambiguate(m Machine, o *ops.DisambiguateOptions, p *Pruning) (Machine, error)
+	Minimize(m Machine, o *ops.MinimizeOptions) (Machine, error)
+	MinimizeFactored(m Machine, o *ops.MinimizeOptions) (labels, strings Machine, err error)
+	RmEpsilon(m Machine, o *ops.RmEpsilonOptions, p *Pruning) error
+	Prune(m Machine, p *Pruning) error
+	Push(m Machine, o *ops.PushOptions) (Machine, error)
+	ShortestDistance(m Machine, o *ops.ShortestDistanceOptions,
+		double bool) (func(io.Writer, *fst.PotentialOptions) error, error)
+	ShortestPath(m Machine, o *PathOptions, p *Pruning) (Machine, error)
+	RandGen(m Machine, rng *rand.Rand, o *ops.RandGenOptions) (Machine, error)
+	Describe(m Machine, o *ops.DescribeOptions) *ops.Description
+	Verify(m Machine) error
+	// where a log machine has a weight that is none; "" where it has not, and for others
+	NonMember(m Machine) string
+	WriteDOT(w io.Writer, m Machine, o *fst.DOTOptions) error
+	WriteD2(w io.Writer, m Machine, o *fst.DOTOptions) error
+	WriteSVG(w io.Writer, m Machine, o *fst.SVGOptions) error
+}
+
 // Pruning is what the flags --weight and --nstate of a tool gave.
 type Pruning struct {
 	Weight string // "" is 0̄: no threshold

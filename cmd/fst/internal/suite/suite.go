@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/ops"
@@ -21,16 +20,27 @@ import (
 // methods only.
 type Machine any
 
-// Suite is what the tools can do with machines over one weight type, which is
-// erased here and nowhere else. Methods change their first machine in place
-// where they return none, unless they say otherwise.
+// Suite is what the tools can do with machines over one weight type, which is erased here and
+// nowhere else. Methods change their first machine in place where they return none, unless they say
+// otherwise. Each file of this package has a part of it beside the methods that meet it, so that an
+// operation is added in one place.
 //
 // A weight type gets the richest suite whose constraint it meets; what needs
 // more algebra answers with an error that names it.
 type Suite interface {
+	Basic
+	Rules
+	Search
+	Forms
+	Pushdown
+	Linear
+}
+
+// Basic is what the tools do with any machine: files, symbols, and the operations that need one
+// pass.
+type Basic interface {
 	ArcType() string
 	Owns(m Machine) bool
-
 	Read(s *fst.Stream, h *fst.Header) (Machine, error)
 	Skip(s *fst.Stream, h *fst.Header) error // passes over what Read would read
 	ReadText(r io.Reader, o *fst.ReadTextOptions) (Machine, error)
@@ -39,17 +49,7 @@ type Suite interface {
 	Mutable(m Machine) Machine // a machine that may be changed: m itself if it is one
 	Frozen(m Machine) Machine
 	Empty() Machine
-	AddTo(a *fst.ArchiveWriter, key string, m Machine, o *fst.WriteOptions) error
 	SetSymbols(m Machine, in, out *fst.SymbolTable)
-
-	FromLabels(labels []fst.Label) Machine
-	ToString(m Machine, o *fst.StringOptions) (string, error)
-	Total(m Machine, format semiring.TextFormat) (string, error) // the ⊕-sum of all paths
-	LabelLookAhead(m Machine, side ops.Side, lim ops.Limits) (Machine, []fst.LabelPair, error)
-	Compress(w io.Writer, m Machine) error
-	Decompress(r io.Reader, name string, lim ops.Limits) (Machine, error)
-	EncodeTable(r io.Reader, name string, kind ops.EncodeKind) (EncodeTable, error) // a new one where r is nil
-
 	Compose(a, b Machine, o *ops.ComposeOptions) (Machine, error)
 	Intersect(a, b Machine, o *ops.ComposeOptions) (Machine, error)
 	Union(a, b Machine, lim ops.Limits) error
@@ -66,50 +66,6 @@ type Suite interface {
 	MapWeights(m Machine, kind string, o *MapOptions) (Machine, error)
 	Equal(a, b Machine, delta float64) *ops.Difference
 	Isomorphic(a, b Machine, delta float64) (bool, error)
-	Equivalent(a, b Machine, delta float64) (bool, error)
-	Distinguish(a, b Machine, delta float64) (*ops.Distinction, error)
-	RandEquivalent(a, b Machine, rng *rand.Rand, o *ops.RandEquivalentOptions) (*ops.PairDistinction, error)
-
-	Closeness(byDefault float64) float64 // of weights that determinize and similar tools treat as equal
-	Determinize(m Machine, o *ops.DeterminizeOptions, p *Pruning) (Machine, error)
-	Disambiguate(m Machine, o *ops.DisambiguateOptions, p *Pruning) (Machine, error)
-	Minimize(m Machine, o *ops.MinimizeOptions) (Machine, error)
-	MinimizeFactored(m Machine, o *ops.MinimizeOptions) (labels, strings Machine, err error)
-	RmEpsilon(m Machine, o *ops.RmEpsilonOptions, p *Pruning) error
-	Prune(m Machine, p *Pruning) error
-	Push(m Machine, o *ops.PushOptions) (Machine, error)
-	ShortestDistance(m Machine, o *ops.ShortestDistanceOptions,
-		double bool) (func(io.Writer, *fst.PotentialOptions) error, error)
-	ShortestPath(m Machine, o *PathOptions, p *Pruning) (Machine, error)
-	RandGen(m Machine, rng *rand.Rand, o *ops.RandGenOptions) (Machine, error)
-
-	Subtract(a, b Machine, o *ops.ComposeOptions) (Machine, error)
-	EpsNormalize(m Machine, side ops.Side, lim ops.Limits) (Machine, error)
-	Synchronize(m Machine, lim ops.Limits) (Machine, error)
-	Relabel(m Machine, in, out []fst.LabelPair) error
-	Replace(labels []fst.Label, rules []Machine, root fst.Label, o *ops.ReplaceOptions) (Machine, error)
-	Reweight(m Machine, potentials io.Reader, o *fst.PotentialOptions, toFinal bool) error
-
-	Idempotent() bool
-	HasPath() bool                        // a ⊕ b is a or b, so that pruning means something
-	Has(m Machine, p fst.Properties) bool // all of p, which is found out
-	DeadEnd(m Machine) fst.StateID
-	Ambiguous(m Machine, lim ops.Limits) (*ops.AmbiguousError, error)
-	BoundedDelay(m Machine, lim ops.Limits) (*ops.DelayError, error)
-	Functional(m Machine, lim ops.Limits) (*ops.FunctionalError, error)
-	Twins(m Machine, lim ops.Limits) (*ops.TwinsError, error)
-	Stochastic(m Machine, delta float64, lim ops.Limits) (*ops.StochasticError, error)
-	Describe(m Machine, o *ops.DescribeOptions) *ops.Description
-	Verify(m Machine) error
-	// where a log machine has a weight that is none; "" where it has not, and for others
-	NonMember(m Machine) string
-	Check(m Machine, o *ops.CheckOptions) ([]ops.CheckResult, error)
-	WriteDOT(w io.Writer, m Machine, o *fst.DOTOptions) error
-	WriteD2(w io.Writer, m Machine, o *fst.DOTOptions) error
-	WriteSVG(w io.Writer, m Machine, o *fst.SVGOptions) error
-
-	Pushdown
-	Linear
 }
 
 // EncodeTable encodes and decodes any number of machines.
