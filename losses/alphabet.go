@@ -14,53 +14,6 @@ package losses
 // which are products of matrices, done by tiles in registers. The symbols of the reference go through
 // the kernels of rows, with a column of zeros in place of the tail.
 
-// tails is the tail arcs of a layer by their targets.
-type tails struct {
-	at    []uint32 // by target: its first entry in the next layer
-	first []uint32 // targets + 1: the first of its rows in rows
-	rows  []uint32 // by target
-}
-
-// fewestTail is the least size of a tail for which products pay.
-const fewestTail = 24
-
-// newTails returns nil where products do not pay.
-func newTails(gl *graphLayer) *tails {
-	tail := gl.labels - gl.single
-	if !gl.trailing || gl.narrow == nil || gl.single+1 != gl.classes || tail < fewestTail || len(gl.start) < 2 {
-		return nil
-	}
-	n := len(gl.start) - 1
-	t := &tails{rows: make([]uint32, n)}
-	target, number := make([]uint32, n), map[uint32]uint32{}
-	for r := range n {
-		to := gl.narrow[r*gl.classes+gl.single] >> gl.shift
-		g, ok := number[to]
-		if !ok {
-			g = uint32(len(t.at))
-			number[to] = g
-			t.at = append(t.at, to)
-		}
-		target[r] = g
-	}
-	t.first = make([]uint32, len(t.at)+1)
-	for _, g := range target {
-		t.first[g+1]++
-	}
-	for g := range t.at {
-		t.first[g+1] += t.first[g]
-	}
-	fill := make([]uint32, len(t.at))
-	copy(fill, t.first)
-	for r, g := range target {
-		t.rows[fill[g]] = uint32(r)
-		fill[g]++
-	}
-	return t
-}
-
-func (t *tails) bytes() int64 { return 4 * int64(len(t.at)+len(t.first)+len(t.rows)) }
-
 // Sides of a tile, and targets of a block.
 const (
 	tileRows, tileColumns = 8, 24
@@ -96,16 +49,21 @@ type tailKernels struct {
 // fits reports whether products do the layer.
 func (k *tailKernels) fits(gl *graphLayer) bool { return useLanes && gl.tails != nil }
 
-// product stores A·B in c, or adds it: rows and columns are whole tiles, and element (i, j) of A is
-// a[i·rowA + j·stepA].
-func (k *tailKernels) product(rows, columns, depth int, a []float64, rowA, stepA int, b []float64, rowB int, c []float64, rowC int, add bool) {
-	k.args = tileArgs{rowA: 8 * rowA, stepA: 8 * stepA, rowB: 8 * rowB, rowC: 8 * rowC, k: depth}
+// matrix is a view: element (i, j) is x[i·row + j·step].
+type matrix struct {
+	x         []float64
+	row, step int
+}
+
+// product stores A·B in c, or adds it. C is rows × columns of whole tiles, and A is rows × depth. b and c have step 1.
+func (k *tailKernels) product(c, a, b matrix, rows, columns, depth int, add bool) {
+	k.args = tileArgs{rowA: 8 * a.row, stepA: 8 * a.step, rowB: 8 * b.row, rowC: 8 * c.row, k: depth}
 	if add {
 		k.args.add = 1
 	}
 	for j := 0; j < columns; j += tileColumns {
 		for i := 0; i < rows; i += tileRows {
-			k.args.a, k.args.b, k.args.c = &a[i*rowA], &b[j], &c[i*rowC+j]
+			k.args.a, k.args.b, k.args.c = &a.x[i*a.row], &b.x[j], &c.x[i*c.row+j]
 			tile512(&k.args)
 		}
 	}
@@ -164,16 +122,19 @@ func (k *tailKernels) gather(gl *graphLayer, g, n int, a, w []float64) {
 	}
 }
 
-func (k *tailKernels) forward(rows *rowKernels, gl *graphLayer, p, a, b, w []float64) {
-	k.prepare(gl, p, false)
-	small := gl.withoutTail()
-	rows.forward(&small, k.single, a, b, w)
+// forward is the function forward for layers that fit.
+func (k *tailKernels) forward(rows *rowKernels, s *step) {
+	gl, a, b, w := s.gl, s.alpha.x, s.next.x, s.w.x
+	k.prepare(gl, s.p.x, false)
+	small, of := gl.withoutTail(), *s
+	of.gl, of.p.x = &small, k.single
+	rows.forward(&of)
 	tail, t := gl.labels-gl.single, gl.tails
 	width, wide := up(tail, tileColumns), up(gl.contexts, tileRows)
 	for g := 0; g < len(t.at); g += tailBlock {
 		n := min(tailBlock, len(t.at)-g)
 		k.gather(gl, g, n, a, w)
-		k.product(up(n, tileRows), width, gl.contexts, k.m, wide, 1, k.p, width, k.to, width, false)
+		k.product(matrix{k.to, width, 1}, matrix{k.m, wide, 1}, matrix{k.p, width, 1}, up(n, tileRows), width, gl.contexts, false)
 		for i := range n {
 			// Of all arcs these alone lead there, but for an excluded one: to entry 0, with weight 0.
 			to := b[t.at[g+i]:][:tail]
@@ -184,13 +145,16 @@ func (k *tailKernels) forward(rows *rowKernels, gl *graphLayer, p, a, b, w []flo
 	}
 }
 
-func (k *tailKernels) backward(rows *rowKernels, gl *graphLayer, p, a, beta, betaN, w, x []float64) {
-	k.prepare(gl, p, true)
-	small := gl.withoutTail()
+// backward is the function backward for layers that fit.
+func (k *tailKernels) backward(rows *rowKernels, s *step) {
+	gl, a, beta, betaN, w, x := s.gl, s.alpha.x, s.beta.x, s.next.x, s.w.x, s.flow.x
+	k.prepare(gl, s.p.x, true)
+	small, of := gl.withoutTail(), *s
 	n, single, contexts := gl.labels, gl.single, gl.contexts
 	k.x = resize(k.x, contexts*(single+1))
 	clear(k.x)
-	rows.backward(&small, k.single, a, beta, betaN, w, k.x)
+	of.gl, of.p.x, of.flow.x = &small, k.single, k.x
+	rows.backward(&of)
 	tail, t := n-single, gl.tails
 	width, across, wide := up(tail, tileColumns), up(contexts, tileColumns), up(contexts, tileRows)
 	k.y = resize(k.y, tailBlock*across)
@@ -204,14 +168,14 @@ func (k *tailKernels) backward(rows *rowKernels, gl *graphLayer, p, a, beta, bet
 		for i := range n {
 			copy(k.to[i*width:][:tail], betaN[t.at[g+i]:])
 		}
-		k.product(up(n, tileRows), across, tail, k.to, width, 1, k.pT, across, k.y, across, false)
-		k.product(wide, width, n, k.m, 1, wide, k.to, width, k.flow, width, true)
+		k.product(matrix{k.y, across, 1}, matrix{k.to, width, 1}, matrix{k.pT, across, 1}, up(n, tileRows), across, tail, false)
+		k.product(matrix{k.flow, width, 1}, matrix{k.m, 1, wide}, matrix{k.to, width, 1}, wide, width, n, true)
 		for i := range n {
 			y := k.y[i*across:][:across]
 			for _, r := range t.rows[t.first[g+i]:t.first[g+i+1]] {
 				f := w[gl.narrow[int(r)*gl.classes+single]&mask]
-				s, e := gl.start[r], gl.start[r+1]
-				ctx, to := gl.ctx[s:e], beta[s:e]
+				first, end := gl.start[r], gl.start[r+1]
+				ctx, to := gl.ctx[first:end], beta[first:end]
 				for j := range to {
 					to[j] += f * y[ctx[j]]
 				}
@@ -223,11 +187,4 @@ func (k *tailKernels) backward(rows *rowKernels, gl *graphLayer, p, a, beta, bet
 		copy(row, k.x[c*(single+1):][:single])
 		copy(row[single:], k.flow[c*width:][:tail])
 	}
-}
-
-// withoutTail returns the layer with one label in place of the tail.
-func (gl *graphLayer) withoutTail() graphLayer {
-	small := *gl
-	small.labels, small.single = gl.classes, gl.classes
-	return small
 }

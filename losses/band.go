@@ -27,8 +27,10 @@ type bandSweeper struct {
 // certify returns what is to be known of the machine of a band; it is harmless
 // when no cell is left out, or no string costs more in the band than
 // the least alignment that leaves it.
-func (b *columnBuilder) certify(e Edit, ref []int, alphabet int, m *Machine) *banded {
-	threshold := b.outside(e, ref, alphabet)
+//
+// first and last are the windows of the band.
+func (e Edit) certify(first, last []int, ref []int, alphabet int, m *Machine) *banded {
+	threshold := e.outside(first, last, ref, alphabet)
 	if m.greatest() <= threshold*(1+1e-12) {
 		return &banded{harmless: true}
 	}
@@ -38,15 +40,15 @@ func (b *columnBuilder) certify(e Edit, ref []int, alphabet int, m *Machine) *ba
 // outside returns a lower bound on the cost of an alignment through a cell outside
 // the band, for the cheapest y; +Inf if there is no such cell. It is the least such
 // cost where lengths are moderate, by O(l m) steps, and takes O(l + m) otherwise.
-func (b *columnBuilder) outside(e Edit, ref []int, alphabet int) float64 {
-	l, m := b.l, b.m
+func (e Edit) outside(first, last []int, ref []int, alphabet int) float64 {
+	l, m := len(first)-1, len(ref)
 	inf := math.Inf(1)
 	if l == 0 || alphabet == 0 {
 		return inf
 	}
 	del, ins, diag := e.cheapest(ref, alphabet)
 	if int64(l)*int64(m) > 1<<22 {
-		return b.around(del, ins, diag)
+		return around(first, last, del, ins, diag)
 	}
 	// in: cheapest to a cell having stayed inside; out: having been outside.
 	in, out := make([]float64, m+1), make([]float64, m+1)
@@ -66,7 +68,7 @@ func (b *columnBuilder) outside(e Edit, ref []int, alphabet int) float64 {
 			if j > 0 {
 				x, y = min(x, in1[j-1]+ins[j-1]), min(y, out1[j-1]+ins[j-1])
 			}
-			if j < b.first[t] || j > b.last[t] {
+			if j < first[t] || j > last[t] {
 				x, y = inf, min(x, y)
 			}
 			in1[j], out1[j] = x, y
@@ -115,8 +117,8 @@ func (e Edit) cheapest(ref []int, alphabet int) (del float64, ins, diag []float6
 // inside lies next to the window above it, or between two windows below; reaching
 // it, and the end from it, takes at least the cheapest steps of each kind in numbers
 // that the cell decides but for how many are diagonal, which is best none or all.
-func (b *columnBuilder) around(del float64, ins, diag []float64) float64 {
-	l, m := b.l, b.m
+func around(first, last []int, del float64, ins, diag []float64) float64 {
+	l, m := len(first)-1, len(ins)
 	least := func(xs []float64) float64 {
 		x := math.Inf(1)
 		for _, y := range xs {
@@ -142,9 +144,9 @@ func (b *columnBuilder) around(del float64, ins, diag []float64) float64 {
 		}
 	}
 	for t := range l + 1 {
-		offer(t, b.last[t]+1)
+		offer(t, last[t]+1)
 		if t > 0 {
-			for j := b.first[t-1]; j < b.first[t]; j++ {
+			for j := first[t-1]; j < first[t]; j++ {
 				offer(t, j)
 			}
 		}
@@ -154,21 +156,21 @@ func (b *columnBuilder) around(del float64, ins, diag []float64) float64 {
 
 // greatest returns the greatest loss of the machine.
 func (m *Machine) greatest() float64 {
-	best := make([]float64, len(m.final))
-	for c, v := range m.final {
+	best := make([]float64, len(m.core.final))
+	for c, v := range m.core.final {
 		best[c] = math.Inf(-1)
 		if v != Excluded {
-			best[c] = m.values[v]
+			best[c] = m.core.values[v]
 		}
 	}
-	for t := len(m.layers) - 1; t >= 0; t-- {
-		l := m.layers[t].columned()
+	for t := len(m.core.layers) - 1; t >= 0; t-- {
+		l := m.core.layers[t].columned()
 		own := make([]float64, l.columns)
 		for c := range own {
 			own[c] = math.Inf(-1)
 			for k := range l.classes {
 				if to, v := l.arc(c*l.classes + k); v != Excluded {
-					own[c] = max(own[c], m.values[v]+best[to])
+					own[c] = max(own[c], m.core.values[v]+best[to])
 				}
 			}
 		}
@@ -177,7 +179,7 @@ func (m *Machine) greatest() float64 {
 	if len(best) == 0 {
 		return math.Inf(-1)
 	}
-	return best[0] + m.base
+	return best[0] + m.core.base
 }
 
 // bound sets r.LogZError.
@@ -271,10 +273,10 @@ func (b *banded) wider(e *Evaluator, m *Machine) (*Machine, error) {
 			continue
 		}
 		builder := trial.columns(b.ref, m.Labels(0), m.Len())
-		wide, err := builder.build()
+		wide, err := built(builder)
 		switch {
 		case err == nil:
-			wide.surrogate = builder.certify(trial, b.ref, m.Labels(0), wide)
+			wide.surrogate = trial.certify(builder.first, builder.last, b.ref, m.Labels(0), wide)
 			return wide, nil
 		case !errors.Is(err, ErrBudget):
 			return nil, err

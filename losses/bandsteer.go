@@ -65,7 +65,7 @@ func (h *herd) run(s *sampler, rng *rand.Rand, stopped func() error) (float64, e
 	}
 	total := 0.0
 	logs := make([]float64, len(h.strings))
-	for t := range s.m.layers {
+	for t := range s.l {
 		if err := stopped(); err != nil {
 			return 0, err
 		}
@@ -79,7 +79,7 @@ func (h *herd) run(s *sampler, rng *rand.Rand, stopped func() error) (float64, e
 			f.log, f.own = f.log+own-f.own, own
 			logs[i] = f.log
 		}
-		if t+1 < len(s.m.layers) && uneven(logs) {
+		if t+1 < s.l && uneven(logs) {
 			total += logMean(logs)
 			h.resample(rng, logs)
 		}

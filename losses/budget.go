@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/tropica-fst/tropica/ops"
 )
@@ -84,64 +83,28 @@ func (b Budget) allowance() int64 {
 	return DefaultBytes
 }
 
+// bounds returns the limits of a construction, with the default in place.
+func (b Budget) bounds() limits { return limits{b.Ctx, b.Columns, b.allowance()} }
+
+// budgetError makes a *BudgetError of the error of a machine beyond its limits. Others stay as they are.
+func budgetError(err error) error {
+	var over *oversize
+	if !errors.As(err, &over) {
+		return err
+	}
+	return &BudgetError{Columns: over.Columns, Bytes: over.Bytes, Limit: over.Limit, Length: over.Length, Layer: over.Layer}
+}
+
 // over returns the error of a build of length l whose size at layer t exceeds the budget, or of a
 // context that is done. It returns nil while the build may continue.
 func (b Budget) over(l, t, columns int, bytes int64) error {
-	limit := b.allowance()
-	switch {
-	case b.Columns > 0 && columns > b.Columns:
-		return &BudgetError{Columns: columns, Bytes: bytes, Length: l, Layer: t}
-	case bytes > limit:
-		return &BudgetError{Columns: columns, Bytes: bytes, Limit: limit, Length: l, Layer: t}
-	}
-	return b.stopped(l, t)
-}
-
-// outgrown returns the error of an exact build that is certain to exceed the bytes, as soon as that
-// is known. Layer t+1 has the given number of columns, of the given number of bytes, and layer t
-// the number before. Symbols are those of the alphabet, or classes of them.
-//
-// Columns grow until the middle of the shorter string, or two thirds of it over two symbols, ever
-// more slowly. Here the logarithm of the growth falls in a straight line to 0 at the middle, or at
-// .6. Later layers are not counted, or by half once a layer has enough columns to tell. That is
-// less than all columns there are, mostly a fifth of them. Bands grow otherwise.
-func (b Budget) outgrown(l, m, symbols, t, before, columns, total int, column int64) error {
-	limit := b.allowance()
-	peak := min(l, m) / 2
-	if symbols <= 2 {
-		peak = min(l, m) * 3 / 5
-	}
-	rest := peak - t - 1
-	if columns < 1<<11 || rest <= 0 || columns <= before {
-		return nil
-	}
-	growth := math.Log(float64(columns) / float64(before))
-	ahead := 0.0
-	for i := 1.0; i <= float64(rest); i++ {
-		ahead += float64(columns) * math.Exp(growth*(i-i*i/float64(2*rest)))
-	}
-	if columns >= 1<<14 {
-		ahead *= 1.5
-	}
-	all := float64(total) + ahead
-	if size := all * float64(column); size > float64(limit) {
-		// How far beyond the budget is neither needed nor known.
-		return &BudgetError{Columns: total, Bytes: int64(min(size, 1000*float64(limit), 1<<62)), Limit: limit, Length: l, Layer: t + 1}
-	}
-	return nil
+	return budgetError(b.bounds().over(l, t, columns, bytes))
 }
 
 // stopped returns the error of a context that is done.
-func (b Budget) stopped(l, t int) error {
-	if b.Ctx != nil {
-		if err := b.Ctx.Err(); err != nil {
-			return fmt.Errorf("losses: stopped at position %d of %d: %w", t, l, err)
-		}
-	}
-	return nil
-}
+func (b Budget) stopped(l, t int) error { return limits{Ctx: b.Ctx}.stopped(l, t) }
 
-// checkBudget refuses negative bounds.
+// check refuses negative bounds.
 func (b Budget) check(loss string) error {
 	if b.Columns < 0 || b.Bytes < 0 {
 		return fmt.Errorf("losses: %s: a budget of %d columns and %d bytes: neither may be negative", loss, b.Columns, b.Bytes)

@@ -289,7 +289,7 @@ func TestFittingTrials(t *testing.T) {
 			for band := 1; left > 0; band++ {
 				trial := e
 				trial.Band, trial.Budget = band, Budget{Columns: left}
-				m, err := trial.columns(ref, 10, l).build()
+				m, err := built(trial.columns(ref, 10, l))
 				var over *BudgetError
 				if err == nil {
 					want, left = band, left-m.TotalColumns()

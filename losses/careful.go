@@ -25,9 +25,7 @@ type careful struct {
 func (m *Machine) carefully() (*Machine, error) {
 	c := m.careful
 	c.once.Do(func() {
-		b := *c.builder
-		b.noWords = true
-		if c.machine, c.err = b.build(); c.err == nil {
+		if c.machine, c.err = built(c.builder); c.err == nil {
 			c.machine.surrogate = m.surrogate
 			m.mu.Lock()
 			m.bytes += c.machine.bytes
@@ -43,7 +41,7 @@ const harmlessConstant = 1e4
 
 // suited returns the machine to use at γ.
 func (m *Machine) suited(gamma float64) (*Machine, error) {
-	if m.careful == nil || math.Abs(gamma)*m.cancels <= harmlessConstant {
+	if m.careful == nil || math.Abs(gamma)*m.core.cancels <= harmlessConstant {
 		return m, nil
 	}
 	return m.carefully()
@@ -63,7 +61,7 @@ func (m *Machine) certain(gamma, logZ float64) error {
 	if math.IsInf(logZ, -1) {
 		size = 0 // no string, or γ L overflowed
 	}
-	if c := math.Abs(gamma) * m.cancels; c*4e-16 > 1e-9*max(1, size) {
+	if c := math.Abs(gamma) * m.core.cancels; c*4e-16 > 1e-9*max(1, size) {
 		return fmt.Errorf("losses: log Z is %v, found as a difference from %.3g, whose rounding exceeds a billionth of it; costs of both signs and such different sizes cannot be told apart: %w", logZ, c, ErrRange)
 	}
 	return nil

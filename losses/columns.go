@@ -29,7 +29,7 @@ import "math"
 // become equal; Ukkonen's band is a weak special case.
 type columnBuilder struct {
 	l, m   int
-	budget Budget
+	limits limits
 	class  []uint32 // of each symbol
 	unit   float64  // of the costs below
 	del    []int64  // by class
@@ -51,39 +51,49 @@ type columnBuilder struct {
 	constant bool      // del is the same in every class
 }
 
-// columns puts the costs into integers and finds symbols that act alike.
-func (e Edit) columns(ref []int, alphabet, l int) *columnBuilder {
-	e = e.or()
-	m := len(ref)
-	b := &columnBuilder{l: l, m: m, budget: e.Budget, constant: true}
+// problem is an alignment loss for one reference.
+type problem struct {
+	ref      []int // symbols outside of the alphabet match nothing
+	alphabet int
+	length   int                    // of the strings
+	cost     func(y, r int) float64 // of aligning y with r, of deleting y where r is -1, of inserting r where y is -1
+	tables   bool                   // symbols that ref lacks may differ in their costs
+	band     int                    // 0 is none
+	limits   limits
+}
+
+// newColumns puts the costs into integers and finds symbols that act alike.
+func newColumns(p problem) *columnBuilder {
+	ref, l, m := p.ref, p.length, len(p.ref)
+	b := &columnBuilder{l: l, m: m, limits: p.limits, constant: true}
 	// Symbols that act alike: without tables those that ref lacks; with tables
 	// those of equal rows.
 	var representative []int
-	if e.SubTable == nil && e.DelTable == nil {
-		b.class, representative = referenceClasses(ref, alphabet)
+	if !p.tables {
+		b.class, representative = referenceClasses(ref, p.alphabet)
 	} else {
-		b.class, representative = rowClasses(alphabet, func(y int) []float64 {
+		b.class, representative = rowClasses(p.alphabet, func(y int) []float64 {
 			row := make([]float64, 0, m+1)
 			for _, r := range ref {
-				row = append(row, e.cost(y, r))
+				row = append(row, p.cost(y, r))
 			}
-			return append(row, e.cost(y, -1))
+			return append(row, p.cost(y, -1))
 		})
 	}
-	b.windows(e.Band)
-	b.whole = e.Band == 0
+	b.first, b.last = bandWindows(l, m, p.band)
+	b.whole = p.band == 0
 	// A few costs are used many times: number those that are.
 	var seen costIndex
 	del, ins, sub := make([]int32, len(representative)), make([]int32, m), make([][]int32, len(representative))
 	for j, r := range ref {
-		ins[j] = seen.add(e.cost(-1, r))
+		ins[j] = seen.add(p.cost(-1, r))
 	}
 	for k, y := range representative {
-		del[k] = seen.add(e.cost(y, -1))
+		del[k] = seen.add(p.cost(y, -1))
 		b.constant = b.constant && del[k] == del[0]
 		sub[k] = make([]int32, m)
 		for j, r := range ref {
-			sub[k][j] = seen.add(e.cost(y, r))
+			sub[k][j] = seen.add(p.cost(y, r))
 		}
 	}
 	room := l + m + 2
@@ -149,37 +159,6 @@ func (b *columnBuilder) gains() {
 	b.base = float64(b.fixed) * b.unit
 }
 
-// costIndex numbers distinct costs.
-type costIndex struct {
-	costs []float64
-	index map[float64]int32 // once they are many
-}
-
-func (x *costIndex) add(c float64) int32 {
-	const few = 8
-	if len(x.costs) <= few {
-		for i, d := range x.costs {
-			if c == d {
-				return int32(i)
-			}
-		}
-	} else if i, ok := x.index[c]; ok {
-		return i
-	}
-	i := int32(len(x.costs))
-	x.costs = append(x.costs, c)
-	if len(x.costs) > few {
-		if x.index == nil {
-			x.index = map[float64]int32{}
-			for i, d := range x.costs {
-				x.index[d] = int32(i)
-			}
-		}
-		x.index[c] = i
-	}
-	return i
-}
-
 // pinches says for each symbol of the reference whether some alignment has to
 // align it: the windows of two layers meet in a corner there. It takes a
 // reference much longer than y.
@@ -191,110 +170,6 @@ func (b *columnBuilder) pinches() []bool {
 		}
 	}
 	return pinched
-}
-
-// referenceClasses gives each symbol that occurs in ref a class of its own, in
-// order of appearance, and one last class to all that do not. The
-// representative of a class is its least symbol.
-func referenceClasses(ref []int, alphabet int) (class []uint32, representative []int) {
-	class = make([]uint32, alphabet)
-	for _, r := range ref {
-		if r < alphabet && class[r] == 0 {
-			representative = append(representative, r)
-			class[r] = uint32(len(representative))
-		}
-	}
-	n := uint32(len(representative))
-	for k := range class {
-		if class[k] == 0 {
-			if int(n) == len(representative) {
-				representative = append(representative, k)
-			}
-			class[k] = n + 1
-		}
-		class[k]--
-	}
-	return class, representative
-}
-
-// rowClasses puts symbols with equal rows into one class.
-func rowClasses(alphabet int, row func(y int) []float64) (class []uint32, representative []int) {
-	class = make([]uint32, alphabet)
-	seen := map[string]uint32{}
-	var key []byte
-	for y := range alphabet {
-		key = appendFloats(key[:0], row(y)...)
-		k, ok := seen[string(key)]
-		if !ok {
-			k = uint32(len(representative))
-			seen[string(key)] = k
-			representative = append(representative, y)
-		}
-		class[y] = k
-	}
-	return class, representative
-}
-
-// windows sets the cells of each layer.
-func (b *columnBuilder) windows(band int) { b.first, b.last = bandWindows(b.l, b.m, band) }
-
-// bandWindows returns the first and last cell of each layer: all, or those with
-// |j - t m/l| ≤ band, widened until consecutive windows touch.
-func bandWindows(l, m, band int) (first, last []int) {
-	first, last, _ = widenedWindows(l, m, band)
-	return first, last
-}
-
-// BandFor returns the band that alignments of l symbols with a reference of m are kept to:
-// Band, or the least that has an alignment of them. 0 is none. O(l) time, times the
-// logarithm of m/l where Band has none.
-func (e Edit) BandFor(m, l int) int {
-	if e.Band <= 0 || l <= 0 || m < 0 || e.Band >= l+m {
-		return e.Band
-	}
-	_, _, used := widenedWindows(l, m, e.Band)
-	return used
-}
-
-// widenedWindows is bandWindows with the band that it took.
-func widenedWindows(l, m, band int) (first, last []int, used int) {
-	first, last = make([]int, l+1), make([]int, l+1)
-	if band == 0 || l == 0 {
-		for t := range last {
-			last[t] = m
-		}
-		return first, last, band
-	}
-	// ceil and floor of t m/l ∓ band, without overflow: m, l ≤ 2³¹ or so, and a band
-	// beyond the lengths is one of all cells.
-	band = min(band, l+m)
-	set := func(band int) (touch bool) {
-		touch = true
-		for t := range first {
-			at := int64(t) * int64(m)
-			first[t] = max(0, int((at+int64(l)-1)/int64(l))-band)
-			last[t] = min(m, int(at/int64(l))+band)
-			if t > 0 && last[t-1]+1 < first[t] {
-				touch = false
-			}
-		}
-		return touch
-	}
-	if set(band) {
-		return first, last, band
-	}
-	// Windows move by m/l a layer, and have 2·band+1 cells or one less: the
-	// wider, the sooner they touch, and at m/l they all do.
-	lo, hi := band, m/l+1
-	for hi-lo > 1 {
-		if mid := lo + (hi-lo)/2; set(mid) {
-			hi = mid
-		} else {
-			lo = mid
-		}
-	}
-	set(hi)
-	return first, last, hi
 }
 
 // bounds fills up and low backwards from the end, which every cell of the
@@ -338,21 +213,27 @@ func (b *columnBuilder) bounds() {
 	}
 }
 
-func (b *columnBuilder) build() (*Machine, error) {
+// build returns the machine, and whether it is one of gains, which subtracts from a constant. The error is an
+// *oversize, or the context's.
+func (b *columnBuilder) build() (m *core, subtracts bool, err error) {
 	if !b.noWords && !b.noClamp {
 		if w := b.words(); w != nil {
-			return w.build()
+			m, err = w.build()
+		} else if p := b.pairs(); p != nil {
+			m, err = p.build()
 		}
-		if p := b.pairs(); p != nil {
-			return p.build()
+		if m != nil || err != nil {
+			return m, true, err
 		}
 	}
-	return b.generic()
+	m, err = b.generic()
+	return m, false, err
 }
 
-// withGraph estimates the bytes of a layer with its graph of order 2 and the
-// values of one sweep, which the budget is to hold as well.
-func withGraph(arcs, columns int) int64 { return 8*int64(arcs) + 32*int64(columns) }
-
-// withOwnGraph is withGraph for a machine whose arcs are those of its graph.
-func withOwnGraph(arcs, columns int) int64 { return 4*int64(arcs) + 32*int64(columns) }
+// careful returns a builder of the same losses whose machine subtracts from no constant. It keeps no context.
+func (b *columnBuilder) careful() *columnBuilder {
+	c := *b
+	c.noWords = true
+	c.limits.Ctx = nil // it may be done when the machine is used
+	return &c
+}

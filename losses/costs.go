@@ -1,25 +1,10 @@
 package losses
 
 import (
-	"encoding/binary"
 	"math"
 	"math/big"
 	"math/bits"
 )
-
-func appendFloats(dst []byte, xs ...float64) []byte {
-	for _, x := range xs {
-		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(x+0))
-	}
-	return dst
-}
-
-func appendInts[T int | int64](dst []byte, xs ...T) []byte {
-	for _, x := range xs {
-		dst = binary.AppendVarint(dst, int64(x))
-	}
-	return dst
-}
 
 // Costs become integers so that columns are hashed and compared exactly. There
 // are three ways, the first that serves:
@@ -159,4 +144,35 @@ func fraction(x, tol float64) int64 {
 		}
 		y = 1 / (y - a)
 	}
+}
+
+// costIndex numbers distinct costs.
+type costIndex struct {
+	costs []float64
+	index map[float64]int32 // once they are many
+}
+
+func (x *costIndex) add(c float64) int32 {
+	const few = 8
+	if len(x.costs) <= few {
+		for i, d := range x.costs {
+			if c == d {
+				return int32(i)
+			}
+		}
+	} else if i, ok := x.index[c]; ok {
+		return i
+	}
+	i := int32(len(x.costs))
+	x.costs = append(x.costs, c)
+	if len(x.costs) > few {
+		if x.index == nil {
+			x.index = map[float64]int32{}
+			for i, d := range x.costs {
+				x.index[d] = int32(i)
+			}
+		}
+		x.index[c] = i
+	}
+	return i
 }

@@ -79,15 +79,48 @@ func (e Edit) Machine(ref []int, alphabet, l int) (*Machine, error) {
 		return nil, over
 	}
 	b := e.columns(ref, alphabet, l)
-	m, err := b.build()
+	m, err := built(b)
 	var over *BudgetError
 	switch {
 	case errors.As(err, &over):
 		over.Band = e.fitting(ref, alphabet, l)
 	case err == nil && e.Band > 0:
-		m.surrogate = b.certify(e, ref, alphabet, m)
+		m.surrogate = e.certify(b.first, b.last, ref, alphabet, m)
 	}
 	return m, err
+}
+
+// BandFor returns the band that alignments of l symbols with a reference of m are kept to:
+// Band, or the least that has an alignment of them. 0 is none. O(l) time, times the
+// logarithm of m/l where Band has none.
+func (e Edit) BandFor(m, l int) int {
+	if e.Band <= 0 || l <= 0 || m < 0 || e.Band >= l+m {
+		return e.Band
+	}
+	_, _, used := widenedWindows(l, m, e.Band)
+	return used
+}
+
+// columns returns what builds the machine of e, which Check has passed.
+func (e Edit) columns(ref []int, alphabet, l int) *columnBuilder {
+	e = e.or()
+	return newColumns(problem{
+		ref: ref, alphabet: alphabet, length: l, cost: e.cost, tables: e.SubTable != nil || e.DelTable != nil,
+		band: e.Band, limits: e.Budget.bounds(),
+	})
+}
+
+// built returns the machine of b.
+func built(b *columnBuilder) (*Machine, error) {
+	c, subtracts, err := b.build()
+	if err != nil {
+		return nil, budgetError(err)
+	}
+	m := newMachine(c)
+	if subtracts && c.cancels > 0 {
+		m.careful = &careful{builder: b.careful()}
+	}
+	return m, nil
 }
 
 // hopeless returns the error of an exact loss that is too large already at a hundredth of its size.
@@ -110,7 +143,7 @@ func (e Edit) hopeless(ref []int, alphabet, l int) *BudgetError {
 	}
 	b := e.columns(ref[:head], alphabet, lead)
 	var over *BudgetError
-	if _, err := b.build(); !errors.As(err, &over) {
+	if _, err := built(b); !errors.As(err, &over) {
 		return nil
 	}
 	over.Length, over.Band = l, e.fitting(ref, alphabet, l)
@@ -149,14 +182,15 @@ func (e Edit) fitting(ref []int, alphabet, l int) int {
 		}
 		trial.Budget = Budget{Ctx: e.Ctx, Columns: left}
 		b := trial.columns(head, alphabet, lead)
-		made, err := b.build()
+		made, err := built(b)
 		total, bytes, layers := 0, int64(0), lead
 		var over *BudgetError
 		switch {
 		case err == nil:
 			total = made.TotalColumns()
-			for t := range made.layers {
-				bytes += withGraph(len(made.layers[t].narrow)+2*len(made.layers[t].wide), made.layers[t].columns)
+			for t := range made.core.layers {
+				ly := &made.core.layers[t]
+				bytes += withGraph(len(ly.narrow)+2*len(ly.wide), ly.columns)
 			}
 			if lead == l && bytes <= limit && (columns == 0 || total <= columns) {
 				fits, left = band, left-total

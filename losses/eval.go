@@ -108,6 +108,9 @@ type Evaluator struct {
 	band  bandSweeper
 	given factored // of SetFactored
 	err   error    // of the budget, while a sweep runs
+
+	plain      *Machine // of the loss 0, for strings of plainSizes
+	plainSizes []int
 }
 
 // Eval computes the outputs in want: log Z = log Σ_u exp(θ(u) + γ L(u)) over the strings u of p,
@@ -135,7 +138,7 @@ func (e *Evaluator) eval(m *Machine, p *Potentials, gamma float64, want Want, r 
 	if math.IsNaN(gamma) || math.IsInf(gamma, 0) {
 		return fmt.Errorf("losses: γ is %v", gamma)
 	}
-	if err := e.white.check(p); err != nil {
+	if err := p.check(&e.white); err != nil {
 		return err
 	}
 	if want&(WantHVP|WantRiskHVP) != 0 {
@@ -145,7 +148,7 @@ func (e *Evaluator) eval(m *Machine, p *Potentials, gamma float64, want Want, r 
 	}
 	r.clear()
 	if m == nil {
-		m = e.white.plainMachine(p)
+		m = e.plainMachine(p)
 	} else if err := m.matches(p); err != nil {
 		return err
 	}
@@ -172,7 +175,7 @@ func (e *Evaluator) eval(m *Machine, p *Potentials, gamma float64, want Want, r 
 	}
 	// A mean far below the constant that it was subtracted from has lost its
 	// last places.
-	small := func(x float64) bool { return math.Abs(x) < 1e-5*m.cancels }
+	small := func(x float64) bool { return math.Abs(x) < 1e-5*m.core.cancels }
 	if m == given && m.careful != nil && m.TotalColumns() <= 1<<16 &&
 		(want&WantExpected != 0 && small(r.Expected) || want&WantRisk != 0 && small(r.Risk)) {
 		if m, err = m.carefully(); err != nil {
@@ -197,7 +200,7 @@ func (e *Evaluator) evalGraph(m *Machine, p *Potentials, gamma float64, want Wan
 	if err := e.begin(m, g, want); err != nil {
 		return err
 	}
-	e.white.prepare(g, p)
+	e.white.prepare(g, p.rows())
 	return e.jobs(m, g, p, gamma, want, r)
 }
 
@@ -265,7 +268,7 @@ func (e *Evaluator) jobs(m *Machine, g *graph, p *Potentials, gamma float64, wan
 	}
 	r.LogZ, r.LogSpace = ask.logZ, ask.inLogs
 	if want&WantExpected != 0 {
-		r.Expected = ask.mean + m.base
+		r.Expected = ask.mean + m.core.base
 	}
 	if want&WantHVP != 0 {
 		ask := job{gamma: gamma, tangent: alongDirection, covariance: r.HVP}
@@ -274,15 +277,15 @@ func (e *Evaluator) jobs(m *Machine, g *graph, p *Potentials, gamma float64, wan
 
 	// The plain one: the same sums at γ = 0.
 	if plain {
-		r.Risk, r.LogZ0 = ask.mean+m.base, ask.logZ
+		r.Risk, r.LogZ0 = ask.mean+m.core.base, ask.logZ
 	} else if want&(WantRisk|WantRiskGradient) != 0 {
 		ask := job{tangent: alongLoss}
 		if want&WantRiskGradient != 0 {
 			ask.covariance = r.RiskGradient
 		}
 		e.run(m, g, p, &ask)
-		r.Risk, r.LogZ0 = ask.mean+m.base, ask.logZ
-	} else if m.partial {
+		r.Risk, r.LogZ0 = ask.mean+m.core.base, ask.logZ
+	} else if m.core.partial {
 		r.LogZ0 = math.NaN() // what the whitening has counts excluded strings
 		if want&WantPlain != 0 {
 			ask := job{}
@@ -298,19 +301,19 @@ func (e *Evaluator) jobs(m *Machine, g *graph, p *Potentials, gamma float64, wan
 		}
 	}
 	if want&WantMaxAug != 0 {
-		r.MaxAug, r.MaxAugGap, r.ArgmaxAug = e.maxes.run(m, g, w, gamma, r.ArgmaxAug[:0])
+		r.MaxAug, r.MaxAugGap, r.ArgmaxAug = e.maxes.run(&m.core, g, w, gamma, r.ArgmaxAug[:0])
 	}
 	if want&WantViterbi != 0 {
-		if m.partial {
-			r.MaxScore, r.MaxScoreGap, r.Viterbi = e.maxes.run(m, g, w, 0, r.Viterbi[:0])
+		if m.core.partial {
+			r.MaxScore, r.MaxScoreGap, r.Viterbi = e.maxes.run(&m.core, g, w, 0, r.Viterbi[:0])
 		} else {
-			plain := w.plainMachine(p)
+			plain := e.plainMachine(p)
 			g, err := plain.graph(p.Order, e.Budget)
 			if err != nil {
 				return err
 			}
-			w.prepare(g, p)
-			r.MaxScore, r.MaxScoreGap, r.Viterbi = e.maxes.run(plain, g, w, 0, r.Viterbi[:0])
+			w.prepare(g, p.rows())
+			r.MaxScore, r.MaxScoreGap, r.Viterbi = e.maxes.run(&plain.core, g, w, 0, r.Viterbi[:0])
 		}
 	}
 	return e.failed(m)
@@ -323,7 +326,7 @@ func (e *Evaluator) room(m *Machine, g *graph, vectors int64) error {
 		return nil
 	}
 	if n := m.Bytes() + 8*vectors*int64(g.total); n > e.Budget.Bytes {
-		return &BudgetError{Columns: m.TotalColumns(), Bytes: n, Limit: e.Budget.Bytes, Length: len(m.layers), Layer: len(m.layers)}
+		return &BudgetError{Columns: m.TotalColumns(), Bytes: n, Limit: e.Budget.Bytes, Length: len(m.core.layers), Layer: len(m.core.layers)}
 	}
 	return nil
 }
@@ -333,37 +336,16 @@ func (e *Evaluator) failed(m *Machine) error {
 	if e.err != nil {
 		return e.err
 	}
-	return e.Budget.stopped(len(m.layers), len(m.layers))
+	return e.Budget.stopped(len(m.core.layers), len(m.core.layers))
 }
-
-// A job is one pair of sweeps: at one γ, with at most one tangent.
-type job struct {
-	gamma      float64
-	tangent    tangent
-	marginals  [][]float64 // if not nil, receives Q
-	covariance [][]float64 // if not nil, receives Cov([window], F), F the tangent's functional
-
-	logZ   float64
-	mean   float64 // E[F], without the machine's base
-	inLogs bool
-}
-
-// tangent names the functional F whose mean and covariances are wanted.
-type tangent uint8
-
-const (
-	noTangent      tangent = iota
-	alongLoss              // F = L
-	alongDirection         // F = Σ_t V_t(window)
-)
 
 // run does a job by the linear sweep when that is certain to be accurate, else
 // by the log-space sweep.
 func (e *Evaluator) run(m *Machine, g *graph, p *Potentials, j *job) {
 	if j.tangent == alongDirection {
-		e.white.setDirection(g, p, e.Direction)
+		e.white.setDirection(g, p.rows(), e.Direction)
 	}
-	if !e.logOnly && e.sweep.run(m, g, &e.white, j, e.scaleOnly) {
+	if !e.logOnly && e.sweep.run(&m.core, g, &e.white, j, e.scaleOnly) {
 		return
 	}
 	j.inLogs = true
@@ -378,7 +360,40 @@ func (e *Evaluator) run(m *Machine, g *graph, p *Potentials, j *job) {
 		j.logZ = math.NaN()
 		return
 	}
-	e.logs.run(m, g, &e.white, j)
+	e.logs.run(&m.core, g, &e.white, j)
+}
+
+// riskHessian stores the product of the Hessian of the risk and the direction in r.RiskHVP.
+func (e *Evaluator) riskHessian(m *Machine, g *graph, p *Potentials, r *Result) {
+	e.white.setDirection(g, p.rows(), e.Direction)
+	e.risk.ctx, e.logs.ctx = e.Budget.Ctx, e.Budget.Ctx
+	e.err = e.risk.run(&m.core, g, &e.white, !e.logOnly, &e.logs, func() error { return e.room(m, g, 8) }, r.RiskHVP)
+}
+
+// plainMachine returns the machine of the loss 0 for the label sets of p.
+func (e *Evaluator) plainMachine(p *Potentials) *Machine {
+	if e.plain != nil && slices.Equal(e.plainSizes, p.Sizes) {
+		return e.plain
+	}
+	var b Builder
+	zero := b.Value(0)
+	var class []uint32
+	for t, n := range p.Sizes {
+		if t == 0 || n != p.Sizes[t-1] {
+			class = make([]uint32, n)
+		}
+		s := Layer{Labels: n, Class: class, Classes: min(1, n), Columns: 1}
+		if n > 0 {
+			s.Next, s.Off = []uint32{0}, []uint32{zero}
+		}
+		b.Layer(s)
+	}
+	m, err := b.Finish([]uint32{zero})
+	if err != nil {
+		panic(err) // the shape above is right by construction
+	}
+	e.plain, e.plainSizes = m, slices.Clone(p.Sizes)
+	return m
 }
 
 // matches reports whether strings of p are strings of m.

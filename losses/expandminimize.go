@@ -5,7 +5,7 @@ import "slices"
 // minimize merges the columns of every layer that have the same losses up to a constant, from the
 // last layer back. It returns the constant of the first column, which is added to every path.
 // Columns keep the order in which they were first built. O(edges).
-func (b *ExpandBuilder) minimize() int32 {
+func (b *expander) minimize() int32 {
 	phi := append(b.phi[0][:0], 0)       // of the columns of the next layer, before merging
 	merged := append(b.merged[0][:0], 0) // their numbers after merging
 	own, ids := b.phi[1], b.merged[1]

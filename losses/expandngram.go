@@ -23,19 +23,14 @@ import (
 // Errors: *EdgeBudgetError, the context's error, an n below 1, a C that is negative or not finite,
 // and ErrBudget where the automaton itself exceeds the loss' Budget.
 func (b *ExpandBuilder) BuildNGram(ref []int, labels Expansions, loss NGram, opts *ExpandOptions) (*Machine, error) {
-	b.opts = ExpandOptions{}
-	if opts != nil {
-		b.opts = *opts
-	}
 	if err := loss.Budget.check("ngram"); err != nil {
 		return nil, err
 	}
 	if err := loss.check(); err != nil {
 		return nil, err
 	}
-	b.ref, b.labels = ref, labels
-	b.Stats = ExpandStats{}
-	b.spent = 0
+	b.b.begin(ref, labels, opts.or())
+	defer func() { b.Stats = ExpandStats(b.b.stats) }()
 	longest := 0
 	for t := range labels {
 		most := 0
@@ -69,10 +64,9 @@ func (b *ExpandBuilder) BuildNGram(ref []int, labels Expansions, loss NGram, opt
 	zero := out.Value(0)
 	columns := []uint64{0} // state<<32 | count
 	for t := range labels {
-		l := b.newLayer(len(columns))
-		b.classify(t, l)
-		if err := b.charge(t, len(columns), len(columns)*l.classes); err != nil {
-			return nil, err
+		l, err := b.b.position(t, len(columns))
+		if err != nil {
+			return nil, edgeError(err)
 		}
 		moves := b.ngramMoves(p, number, l.classes)
 		last := t+1 == len(labels)
@@ -90,8 +84,8 @@ func (b *ExpandBuilder) BuildNGram(ref []int, labels Expansions, loss NGram, opt
 				id, isNew := table.ID(to>>32<<32 | uint64(count+uint32(to)))
 				b.arcs[0], b.arcs[1] = append(b.arcs[0], uint32(id)), append(b.arcs[1], zero)
 				if n := table.Len(); isNew && n&1023 == 0 {
-					if err := b.check(t, n, 16); err != nil {
-						return nil, err
+					if err := b.b.check(t, n, 16); err != nil {
+						return nil, edgeError(err)
 					}
 				}
 			}
@@ -107,8 +101,8 @@ func (b *ExpandBuilder) BuildNGram(ref []int, labels Expansions, loss NGram, opt
 			columns = append(columns, table.Key(fst.StateID(id)))
 		}
 	}
-	b.Stats.Built++
-	b.Stats.Columns = b.Stats.Built
+	b.b.stats.Built++
+	b.b.stats.Columns = b.b.stats.Built
 	final := []uint32{zero}
 	switch {
 	case len(labels) == 0:
@@ -121,7 +115,7 @@ func (b *ExpandBuilder) BuildNGram(ref []int, labels Expansions, loss NGram, opt
 
 // dead reports whether some position has no labels.
 func (b *ExpandBuilder) dead() bool {
-	for _, list := range b.labels {
+	for _, list := range b.b.labels {
 		if len(list) == 0 {
 			return true
 		}
@@ -132,16 +126,15 @@ func (b *ExpandBuilder) dead() bool {
 // ngramMoves returns, by class, the effect of the symbols of a class on each state: the state
 // reached <<32 | n-grams met on the way, each as often as it is in the reference.
 func (b *ExpandBuilder) ngramMoves(p *ngramPlan, number map[int]int, classes int) []uint64 {
-	s := &b.classes
 	moves := make([]uint64, classes*p.states)
 	for k := range classes {
 		row := moves[k*p.states : (k+1)*p.states]
 		for q := range row {
 			at, count := uint32(q), uint64(0)
-			for _, where := range s.where[s.ends[k]:s.ends[k+1]] {
+			for _, where := range b.b.symbols(k) {
 				symbol := len(number)
 				if where >= 0 {
-					symbol = number[b.ref[where]]
+					symbol = number[b.b.ref[where]]
 				}
 				e := int(at)*p.classes + int(p.class[symbol])
 				count += uint64(p.gain[e])

@@ -13,7 +13,7 @@ func (c packedColumn) hash() uint64 {
 
 // buildPacked builds the layers for unit costs and a reference of at most 64 symbols. It returns
 // the loss of the path so far at the first column.
-func (b *ExpandBuilder) buildPacked() (init int32, err error) {
+func (b *expander) buildPacked() (init int32, err error) {
 	m, n := len(b.ref), len(b.labels)
 	mask := uint64(0)
 	if m > 0 {
@@ -44,7 +44,7 @@ func (b *ExpandBuilder) buildPacked() (init int32, err error) {
 }
 
 // packedLayer fills the transitions of position t and the columns they reach.
-func (b *ExpandBuilder) packedLayer(t, m int, l *expandLayer) error {
+func (b *expander) packedLayer(t, m int, l *expandLayer) error {
 	kmin, kmax := b.kmin[t+1], b.kmax[t+1]
 	last, clamp := t+1 == len(b.labels), !b.opts.NoClamp
 	top := uint64(0) // the bit of D[m]-D[m-1]
@@ -132,7 +132,7 @@ func (b *ExpandBuilder) packedLayer(t, m int, l *expandLayer) error {
 }
 
 // growPacked hashes the columns of b.next again, into size slots.
-func (b *ExpandBuilder) growPacked(size int) []int32 {
+func (b *expander) growPacked(size int) []int32 {
 	if cap(b.table) < size {
 		b.table = make([]int32, size)
 	}

@@ -11,7 +11,7 @@ type wideScratch struct {
 // buildWide builds the layers for any costs and any length of the reference.
 // Columns are m+1 integers; the clamp takes the maximum over all lengths that
 // may follow, O(m·kmax) a column.
-func (b *ExpandBuilder) buildWide(costs EditCosts) (init int32, err error) {
+func (b *expander) buildWide(costs editCosts) (init int32, err error) {
 	m, n := len(b.ref), len(b.labels)
 	col := slices.Grow(b.curWide[:0], m+1)[:m+1]
 	for j := range col {
@@ -42,7 +42,7 @@ func (b *ExpandBuilder) buildWide(costs EditCosts) (init int32, err error) {
 }
 
 // wideLayer is packedLayer for columns of any costs.
-func (b *ExpandBuilder) wideLayer(t, m int, costs EditCosts, l *expandLayer) error {
+func (b *expander) wideLayer(t, m int, costs editCosts, l *expandLayer) error {
 	w := m + 1
 	s := &b.classes
 	last := t+1 == len(b.labels)
@@ -124,7 +124,7 @@ func (b *ExpandBuilder) wideLayer(t, m int, costs EditCosts, l *expandLayer) err
 // clampWide clamps a column in place. An alignment with d diagonal moves costs k·del + s·ins -
 // d·(del+ins) and its diagonals. When these pay there are min(k,s) of them in the cheapest, and at
 // best all match, at worst none.
-func (b *ExpandBuilder) clampWide(col []int32, costs EditCosts, kmin, kmax int) {
+func (b *expander) clampWide(col []int32, costs editCosts, kmin, kmax int) {
 	m := len(col) - 1
 	gainBest := int32(max(0, costs.Delete+costs.Insert-min(costs.Match, costs.Substitute)))
 	gainWorst := int32(max(0, costs.Delete+costs.Insert-max(costs.Match, costs.Substitute)))

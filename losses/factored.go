@@ -23,10 +23,6 @@ func (s *PairScores) Set() {
 	s.steep = bad || hi > maxFactor || lo < -maxFactor
 }
 
-// maxFactor bounds |pair scores|, and twice it the range of a position's unary scores: then
-// potentials range over no more than what whitening.linear takes.
-const maxFactor = 50
-
 // Factored are potentials of order 2 that are sums of a label's score and a pair's. θ_t(a, b) is
 // the unary score of b at t plus Pairs.Scores[At[t]+a·Sizes[t]+b], with a = 0 at position 0.
 type Factored struct {
@@ -70,8 +66,6 @@ type factored struct {
 	filled bool
 	ok     bool // the whitening holds f
 	buf    []float64
-	unary  []float64
-	um     []float64
 }
 
 // SetFactored makes f the potentials of EvalFactored, until the next SetFactored or Eval. f must
@@ -88,16 +82,15 @@ func (e *Evaluator) SetFactored(f *Factored) error {
 	for _, size := range f.Sizes {
 		n, left = n+left*size, size
 	}
-	w := &e.white
-	k.buf, w.pBuf = resize(k.buf, n), resize(w.pBuf, n)
-	k.dense.Theta, w.p = resize(k.dense.Theta, len(f.Sizes)), resize(w.p, len(f.Sizes))
+	k.buf = resize(k.buf, n)
+	k.dense.Theta = resize(k.dense.Theta, len(f.Sizes))
 	at, left := 0, 1
 	for t, size := range f.Sizes {
 		end := at + left*size
-		k.dense.Theta[t], w.p[t] = k.buf[at:end:end], w.pBuf[at:end:end]
+		k.dense.Theta[t] = k.buf[at:end:end]
 		at, left = end, size
 	}
-	k.ok = !f.Pairs.steep && k.whiten(w)
+	k.ok = !f.Pairs.steep && e.white.factored(f.Sizes, f.Unary, f.Pairs.exp, f.At)
 	return nil
 }
 
@@ -118,91 +111,6 @@ func (k *factored) fill() {
 		u = u[size:]
 	}
 	k.filled = true
-}
-
-// whiten is whitening.prepare and linear for f, in the order of labels that it has. ok is false
-// where linear messages may underflow or scores are not finite.
-func (k *factored) whiten(w *whitening) (ok bool) {
-	f := k.f
-	w.order, w.fold = 2, w.p
-	w.labels = append(w.labels[:0], f.Sizes...)
-	k.unary = resize(k.unary, len(f.Unary))
-	at, widest := 0, 1
-	logZ := 0.0
-	for _, size := range f.Sizes {
-		from, to := f.Unary[at:at+size], k.unary[at:at+size]
-		lo, hi := math.Inf(1), math.Inf(-1)
-		for _, x := range from {
-			if x > hi {
-				hi = x
-			}
-			if x < lo && x >= -math.MaxFloat64 {
-				lo = x
-			}
-		}
-		if !(hi-lo <= 2*maxFactor && hi >= -math.MaxFloat64) {
-			return false
-		}
-		for b, x := range from {
-			to[b] = x - hi
-		}
-		logZ += hi
-		at += size
-		widest = max(widest, size)
-	}
-	expShifted(k.unary, k.unary, 0)
-	k.um = resize(k.um, widest)
-	w.h = resize(w.h, widest)
-	h := w.h
-	for b := range h {
-		h[b] = 1
-	}
-	scale := 1.0
-	for t := len(f.Sizes) - 1; t >= 0; t-- {
-		size := f.Sizes[t]
-		at -= size
-		um := k.um[:size]
-		for b, x := range k.unary[at : at+size] {
-			um[b] = x * h[b]
-		}
-		p := w.p[t]
-		e := f.Pairs.exp[f.At[t]:][:len(p)]
-		most, least := 0.0, math.Inf(1)
-		left := len(p) / size
-		for a := range left {
-			er, pr := e[a*size:(a+1)*size:(a+1)*size], p[a*size:(a+1)*size:(a+1)*size]
-			sum := 0.0
-			for b, x := range um {
-				y := er[b] * x
-				pr[b] = y
-				sum += y
-			}
-			h[a] = sum
-			if sum > most {
-				most = sum
-			}
-			if !(sum >= least) {
-				least = sum
-			}
-			inv := 1 / sum
-			for b := range pr {
-				pr[b] *= inv
-			}
-		}
-		if !(least > 1e-200*most && most < 1e200) {
-			return false // underflow, or a context without a continuation
-		}
-		inv := 1 / most
-		for a := range h[:left] {
-			h[a] *= inv
-		}
-		if scale *= most; scale > 1e50 || scale < 1e-50 {
-			logZ += math.Log(scale)
-			scale = 1
-		}
-	}
-	w.logZ0 = logZ + math.Log(scale)
-	return !math.IsNaN(w.logZ0) && !math.IsInf(w.logZ0, 0)
 }
 
 // EvalFactored is Eval on the potentials of SetFactored. Results that depend only on the potentials
@@ -246,7 +154,7 @@ func (e *Evaluator) evalFactored(m *Machine, gamma float64, want Want, r *Result
 		if err := m.matches(&k.dense); err != nil {
 			return err
 		}
-		if want&^wantChain == 0 && !m.partial || want&^WantMarginals == 0 || gamma == 0 && want&WantExpected == 0 && !m.partial {
+		if want&^wantChain == 0 && !m.core.partial || want&^WantMarginals == 0 || gamma == 0 && want&WantExpected == 0 && !m.core.partial {
 			if done, err := e.lean(m, gamma, want, r); done || err != nil {
 				return err
 			}
@@ -269,40 +177,19 @@ func (e *Evaluator) evalFactored(m *Machine, gamma float64, want Want, r *Result
 	return e.eval(m, &k.dense, gamma, want, r)
 }
 
-// chain stores the marginals of the plain model of order 2, renumbered as p is.
-func (w *whitening) chain(out [][]float64) {
-	one := [1]float64{1}
-	left := one[:]
-	for t, p := range w.p {
-		size := w.labels[t]
-		mu := resize(w.hNext, size)
-		w.h, w.hNext = mu, w.h
-		clear(mu)
-		o := out[t]
-		for a, la := range left {
-			pr, or := p[a*size:(a+1)*size:(a+1)*size], o[a*size:(a+1)*size:(a+1)*size]
-			for b, x := range pr {
-				y := la * x
-				mu[b] += y
-				or[b] = y
-			}
-		}
-		left = mu
-	}
-}
-
 // lean evaluates by a lean sweep, and reports whether there was one whose results are certain.
 func (e *Evaluator) lean(m *Machine, gamma float64, want Want, r *Result) (bool, error) {
 	var failed error
 	m.leanOnce.Do(func() {
-		g, err := newGraph(m, 2, e.Budget) // kept only if sweeps in logarithms ask for it
+		// Kept only if sweeps in logarithms ask for it.
+		g, err := newGraph(&m.core, 2, limits{Ctx: e.Budget.Ctx, Bytes: e.Budget.Bytes}, m.core.bytes)
 		if err != nil {
-			failed = err
+			failed = budgetError(err)
 			return
 		}
-		m.lean = newLean(m, g)
+		m.lean = newLean(&m.core, g)
 	})
-	if failed != nil || m.lean == nil || math.Abs(gamma)*m.reach > pushedFrom {
+	if failed != nil || m.lean == nil || math.Abs(gamma)*m.core.reach > pushedFrom {
 		return false, nil // others say what is wrong
 	}
 	r.clear()
@@ -322,15 +209,15 @@ func (e *Evaluator) lean(m *Machine, gamma float64, want Want, r *Result) (bool,
 			r.RiskGradient = shapeLike(r.RiskGradient, &e.given.dense)
 			gradient = r.RiskGradient
 		}
-		r.Risk = m.lean.risk(m, &e.sweep, w, gradient) + m.base
+		r.Risk = m.lean.risk(&m.core, &e.sweep, w, gradient) + m.core.base
 		return true, nil
 	}
-	logE, ok := m.lean.sweep(m, &e.sweep, w.p, gamma, out)
+	logE, ok := m.lean.sweep(&m.core, &e.sweep, w.p, gamma, out)
 	if !ok {
 		return false, nil
 	}
-	r.LogZ, r.LogZ0 = w.logZ0+logE+gamma*m.base, w.logZ0
-	if m.partial {
+	r.LogZ, r.LogZ0 = w.logZ0+logE+gamma*m.core.base, w.logZ0
+	if m.core.partial {
 		r.LogZ0 = math.NaN() // it counts excluded strings
 	}
 	return true, m.certain(gamma, r.LogZ)

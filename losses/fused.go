@@ -145,8 +145,8 @@ func (l *layer) columned() layer {
 }
 
 // columned returns what the layout of a graph needs of the machine, with arcs that lead to columns.
-func (m *Machine) columned() *Machine {
-	made := &Machine{layers: make([]layer, len(m.layers)), values: m.values, final: m.final, base: m.base, bytes: m.bytes}
+func (m *core) columned() *core {
+	made := &core{layers: make([]layer, len(m.layers)), values: m.values, final: m.final, base: m.base, bytes: m.bytes}
 	for t := range m.layers {
 		made.layers[t] = m.layers[t].columned()
 	}

@@ -10,9 +10,9 @@ func TestFusedEqualsLaidOut(t *testing.T) {
 	rng := rand.New(rand.NewPCG(15, 16))
 	for i := range 40 {
 		alphabet, l := 1+rng.IntN(12), 1+rng.IntN(9)
-		ref := randomRef(rng, max(1, l+rng.IntN(3)-1), alphabet)
-		e := []Edit{Unit, SmithWaterman, {Sub: 1, Ins: 1, Del: 1, Band: 2}}[i%3]
-		m, err := e.Machine(ref, alphabet, l)
+		ref := randomString(rng, max(1, l+rng.IntN(3)-1), alphabet)
+		e := []edits{{sub: 1, ins: 1, del: 1}, {match: -2, sub: 1, ins: 1, del: 1}, {sub: 1, ins: 1, del: 1, band: 2}}[i%3]
+		m, _, err := newColumns(e.problem(ref, alphabet, l)).build()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -23,7 +23,7 @@ func TestFusedEqualsLaidOut(t *testing.T) {
 		for s := range m.layers {
 			for c := range m.layers[s].columns {
 				for k := range m.layers[s].classes {
-					a, v := m.Arc(s, uint32(c), k)
+					a, v := m.layers[s].arc(c*m.layers[s].classes + k)
 					b, w := plain.layers[s].arc(c*m.layers[s].classes + k)
 					if a != b || v != w {
 						t.Fatalf("layer %d column %d class %d: arc to %d with value %d, by entries %d, %d", s, c, k, b, w, a, v)
@@ -31,7 +31,7 @@ func TestFusedEqualsLaidOut(t *testing.T) {
 				}
 			}
 		}
-		laid, err := newGraph(plain, 2, Budget{})
+		laid, err := newGraph(plain, 2, limits{}, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

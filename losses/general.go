@@ -306,6 +306,22 @@ func rational[W interface {
 	return determinizeLayers(s, m, func(ops.Limits) layerAlgebra { return alg }, opts.Columns)
 }
 
+// determinizeLayers determinizes m, which is acyclic and has no ε, over the algebra that alg makes. The result
+// has at most so many states, 0 for as many as the limits allow.
+func determinizeLayers[W interface {
+	~float64
+	semiring.Weight[W]
+}](s *stages, m *fst.Vector[W], alg func(lim ops.Limits) layerAlgebra, most int) (*fst.Vector[semiring.Log64], error) {
+	hold(s, m)
+	defer release(s, m)
+	lim := s.left()
+	if most > 0 && (lim.States == 0 || most < lim.States) {
+		lim.States = most
+	}
+	out, err := acyclic(m, alg(lim), lim)
+	return out, s.fail(stageDeterminize, err)
+}
+
 // withConstant adds one component to m in which every string of y has weight c that
 // spells something: the losses of all others are infinite, whatever the constant.
 func withConstant[W algebra[W]](s *stages, m *fst.Vector[W], c W, y fst.Expanded[semiring.Log64], opts *GeneralOptions) (*fst.Vector[W], error) {
@@ -456,7 +472,7 @@ func determinizeCosts(s *stages, m *fst.Vector[semiring.Tropical64], u fst.Expan
 	if grid.cancels(u) {
 		return determinizePlainly(s, m, grid.step, opts)
 	}
-	return determinizeLayers(s, m, func(lim ops.Limits) layerAlgebra { return &clampedCosts{matrices: lim.Bytes / 8} }, opts.Columns)
+	return determinizeLayers(s, m, func(lim ops.Limits) layerAlgebra { return newClampedCosts(lim.Bytes / 8) }, opts.Columns)
 }
 
 // determinizePlainly makes the automaton by the determinization of package ops, with room for the copy that is made of it.

@@ -77,6 +77,9 @@ type clampedCosts struct {
 	matrices int64 // bytes that the matrices may still take
 }
 
+// newClampedCosts returns the algebra of costs, whose matrices may take so many bytes.
+func newClampedCosts(matrices int64) *clampedCosts { return &clampedCosts{matrices} }
+
 func (*clampedCosts) zero() float64          { return math.Inf(1) }
 func (*clampedCosts) one() float64           { return 0 }
 func (*clampedCosts) loss(w float64) float64 { return w }

@@ -227,7 +227,7 @@ func TestClampBound(t *testing.T) {
 			continue
 		}
 		ops.ArcSort(m, ops.Input)
-		a, err := layers(m, &clampedCosts{matrices: 1 << 30}, func(int64) error { return nil })
+		a, err := layers(m, newClampedCosts(1<<30), func(int64) error { return nil })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,32 +9,26 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// determinizeLayers determinizes m, which is acyclic and has no ε, over the algebra alg: into losses. Its arcs are sorted in
-// place.
+// acyclic determinizes m, which is acyclic and has no ε, over the algebra alg: into losses. Its arcs are
+// sorted in place. The error is an *ops.LimitError where the result is beyond lim, or the algebra's.
 //
 // Subsets are made class by class, in topological order, so that those of a class are all known when its
 // arcs are made, and are forgotten after. Labels that do the same in a class are followed once. What a
 // subset has for a label is added up in a table by target, so that no candidates are sorted.
-func determinizeLayers[W floatWeight[W]](s *stages, m *fst.Vector[W], alg func(lim ops.Limits) layerAlgebra, most int) (*fst.Vector[semiring.Log64], error) {
+func acyclic[W floatWeight[W]](m *fst.Vector[W], alg layerAlgebra, lim ops.Limits) (*fst.Vector[semiring.Log64], error) {
 	out := fst.NewVector[semiring.Log64](0)
 	if m.Start() == fst.NoState {
 		return out, nil
 	}
-	hold(s, m)
-	defer release(s, m)
 	ops.ArcSort(m, ops.Input)
-	lim := s.left()
-	if most > 0 && (lim.States == 0 || most < lim.States) {
-		lim.States = most
-	}
 	b := layeredBuilder{lim: lim, out: out}
-	a, err := layers(m, alg(lim), b.room)
-	if err == nil {
-		b.a, b.other = a, a.bytes
-		err = b.build()
-	}
+	a, err := layers(m, alg, b.room)
 	if err != nil {
-		return nil, s.fail(stageDeterminize, err)
+		return nil, err
+	}
+	b.a, b.other = a, a.bytes
+	if err := b.build(); err != nil {
+		return nil, err
 	}
 	ops.Connect(out)
 	return out, nil

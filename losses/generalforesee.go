@@ -51,7 +51,7 @@ func (o *editOrigin) outgrownColumns() error {
 	e := o.edit
 	e.Budget = Budget{Ctx: o.opts.Ctx, Bytes: newStages(o.opts.Limits).Bytes}
 	var over *BudgetError
-	if _, err := e.columns(o.ref, o.alphabet, l).build(); !errors.As(err, &over) {
+	if _, err := built(e.columns(o.ref, o.alphabet, l)); !errors.As(err, &over) {
 		return nil // and what other errors there are the path finds itself
 	}
 	return &BudgetError{Stage: stageForeseen, Columns: over.Columns, Bytes: over.Bytes, Limit: over.Limit, Length: over.Length, Layer: over.Layer, advice: o.opts.advice}

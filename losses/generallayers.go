@@ -2,6 +2,7 @@ package losses
 
 import (
 	"encoding/binary"
+	"errors"
 	"math"
 	"slices"
 
@@ -78,6 +79,9 @@ type layerAlgebra interface {
 	loss(w float64) float64
 }
 
+// errCycle reports an acceptor that is not acyclic.
+var errCycle = errors.New("losses: the acceptor to determinize has a cycle")
+
 // floatWeight is a weight that is a float64.
 type floatWeight[W any] interface {
 	~float64
@@ -88,9 +92,9 @@ type floatWeight[W any] interface {
 // then, with the bytes taken so far, and its error returned.
 func layers[W floatWeight[W]](f *fst.Vector[W], alg layerAlgebra, stop func(bytes int64) error) (*layeredAcceptor, error) {
 	classOf, first := meetingClasses(f)
-	order, err := topologicalOrder[semiring.Tropical64](first.graph)
-	if err != nil {
-		return nil, err
+	order, cyclic := topologicalStates[semiring.Tropical64](first.graph)
+	if cyclic != fst.NoState {
+		return nil, errCycle
 	}
 	// Number classes in that order, beginning with the start's; those that it does not reach are left out.
 	rank := make([]int32, len(order))

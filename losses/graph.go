@@ -36,19 +36,15 @@ type graph struct {
 	plain  bool // labels keep their numbers
 	shared bool // arcs are the machine's own
 
-	budget Budget // while it is built
+	limits limits // while it is built
 	spent  int64
 	err    error
 }
 
 // charge counts a layer while the graph is built, and reports whether to go on.
-func (g *graph) charge(m *Machine, t int, gl *graphLayer) bool {
+func (g *graph) charge(m *core, t int, gl *graphLayer) bool {
 	g.spent += 4*int64(len(gl.start)+2*len(gl.ctx)+len(gl.width)) + 4*int64(len(gl.narrow)) + 8*int64(len(gl.wide))
-	if limit := g.budget.Bytes; limit > 0 && g.spent > limit {
-		g.err = &BudgetError{Columns: m.TotalColumns(), Bytes: g.spent, Limit: limit, Length: len(m.layers), Layer: t}
-	} else {
-		g.err = g.budget.stopped(len(m.layers), t)
-	}
+	g.err = g.limits.over(len(m.layers), t, m.totalColumns(), g.spent)
 	return g.err == nil
 }
 
@@ -163,35 +159,14 @@ func (n numbering) fold() numbering {
 	return n
 }
 
-// graph returns the layout for an order, built when first asked for.
-func (m *Machine) graph(order int, budget Budget) (*graph, error) {
-	if order < 1 || order > 3 {
-		return nil, fmt.Errorf("losses: potentials of order %d: 1, 2 and 3 are supported", order)
-	}
-	if err := m.Build(); err != nil {
-		return nil, err
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if g := m.graphs[order]; g != nil {
-		return g, nil
-	}
-	g, err := newGraph(m, order, budget)
-	if err != nil {
-		return nil, err
-	}
-	m.graphs[order] = g
-	m.bytes += g.bytes
-	return g, nil
-}
-
-func newGraph(m *Machine, order int, budget Budget) (*graph, error) {
+// newGraph returns the layout of m for an order. spent is what m and its other layouts take of the limits.
+func newGraph(m *core, order int, lim limits, spent int64) (*graph, error) {
 	if order == 2 && m.fused != nil {
 		return m.fused, nil
 	}
 	shared := order == 1 && m.fused == nil
 	m = m.columned()
-	g := &graph{order: order, shared: shared, budget: budget, spent: m.bytes, layers: make([]graphLayer, len(m.layers)+1), plain: true}
+	g := &graph{order: order, shared: shared, limits: lim, spent: spent, layers: make([]graphLayer, len(m.layers)+1), plain: true}
 	for t := range m.layers {
 		ml, gl := &m.layers[t], &g.layers[t]
 		if t > 0 && sameClasses(ml, &m.layers[t-1]) {
@@ -216,7 +191,7 @@ func newGraph(m *Machine, order int, budget Budget) (*graph, error) {
 	if g.err != nil {
 		return nil, g.err
 	}
-	g.budget = Budget{}
+	g.limits = limits{}
 	if err := g.layOut(); err != nil {
 		return nil, err
 	}
@@ -252,10 +227,10 @@ func sameClasses(a, b *layer) bool {
 
 // order1: an entry is a column, its context empty, and the machine's arcs are
 // the graph's.
-func (g *graph) order1(m *Machine) {
+func (g *graph) order1(m *core) {
 	for t := range g.layers {
 		gl := &g.layers[t]
-		n := m.Columns(t)
+		n := m.columns(t)
 		gl.start = make([]uint32, n+1)
 		for c := range gl.start {
 			gl.start[c] = uint32(c)
@@ -272,14 +247,14 @@ func (g *graph) order1(m *Machine) {
 }
 
 // order2: an entry is a column with its last label.
-func (g *graph) order2(m *Machine) {
+func (g *graph) order2(m *core) {
 	g.begin(m)
 	for t := range m.layers {
 		ml, gl, next := &m.layers[t], &g.layers[t], &g.layers[t+1]
 		if t > 0 && !g.charge(m, t, &g.layers[t-1]) {
 			return
 		}
-		in := newGroups(m.Columns(t+1), gl.classes)
+		in := newGroups(m.columns(t+1), gl.classes)
 		in.collect(ml, gl)
 		next.contexts = gl.labels
 		in.lay(next, gl)
@@ -290,7 +265,7 @@ func (g *graph) order2(m *Machine) {
 			continue
 		}
 		for i := range ml.columns * ml.classes {
-			if to, v := ml.arc(i); v != Excluded {
+			if to, v := ml.arc(i); v != excluded {
 				gl.set(i, next.start[to]+in.before(gl, int(to), gl.rank[i%ml.classes]), v)
 			}
 		}
@@ -305,10 +280,10 @@ func (g *graph) order2(m *Machine) {
 }
 
 // begin lays out layer 0: one entry with the empty context.
-func (g *graph) begin(m *Machine) {
+func (g *graph) begin(m *core) {
 	first := &g.layers[0]
 	first.start, first.ctx, first.contexts = []uint32{0, 1}, []uint32{0}, 1
-	if m.Columns(0) == 0 {
+	if m.columns(0) == 0 {
 		first.start, first.ctx = []uint32{0}, nil
 	}
 }
@@ -326,6 +301,16 @@ func newGroups(rows, classes int) groups {
 }
 
 func (in *groups) add(row int, r uint32) { in.set[row*in.words+int(r/64)] |= 1 << (r % 64) }
+
+// appendRanks appends the classes of a row, in order.
+func (in *groups) appendRanks(dst []uint32, row int) []uint32 {
+	for w, set := range in.set[row*in.words : (row+1)*in.words] {
+		for ; set != 0; set &= set - 1 {
+			dst = append(dst, uint32(64*w+bits.TrailingZeros64(set)))
+		}
+	}
+	return dst
+}
 
 // collect finds the classes that lead into each column.
 func (in *groups) collect(ml *layer, gl *graphLayer) {
@@ -346,7 +331,7 @@ func (in *groups) collect(ml *layer, gl *graphLayer) {
 		return
 	}
 	for i := range ml.columns * ml.classes {
-		if to, v := ml.arc(i); v != Excluded {
+		if to, v := ml.arc(i); v != excluded {
 			in.add(int(to), gl.rank[i%ml.classes])
 		}
 	}
@@ -447,116 +432,125 @@ func ones(n int) uint64 {
 	return 1<<n - 1
 }
 
+// classRows are the rows of a layer for order 3: its columns with the classes of their last labels.
+type classRows struct {
+	column, last []uint32 // by row: its column, and the rank of the class of its last label
+
+	in    groups   // by column: the classes of its rows
+	first []uint32 // by column: its first row
+}
+
+// newClassRows makes a row of each column and class that leads into it.
+func newClassRows(in groups) *classRows {
+	columns := len(in.set) / in.words
+	rows := &classRows{in: in, first: make([]uint32, columns)}
+	for c := range columns {
+		rows.first[c] = uint32(len(rows.column))
+		rows.last = in.appendRanks(rows.last, c)
+		for len(rows.column) < len(rows.last) {
+			rows.column = append(rows.column, uint32(c))
+		}
+	}
+	return rows
+}
+
+// row returns the row of a column and a class of rank r.
+func (rows *classRows) row(column, r uint32) int {
+	in := &rows.in
+	n := int(rows.first[column])
+	for w := 0; w <= int(r/64); w++ {
+		set := in.set[int(column)*in.words+w]
+		if w == int(r/64) {
+			set &= 1<<(r%64) - 1
+		}
+		n += bits.OnesCount64(set)
+	}
+	return n
+}
+
+// noLabel stands for the numbering before the first label: one label that all strings have.
+var noLabel = graphLayer{numbering: newNumbering([]uint32{0}, 1)}
+
 // order3: an entry is a column with its last two labels; a row is a column with
 // the class of its last label.
-func (g *graph) order3(m *Machine) {
+func (g *graph) order3(m *core) {
 	g.begin(m)
-	// rows of the layer at hand: column, and rank of the class of the last label
-	column, last := []uint32{0}, []uint32{0}
-	if m.Columns(0) == 0 {
-		column, last = nil, nil
+	rows := &classRows{column: []uint32{0}, last: []uint32{0}}
+	if m.columns(0) == 0 {
+		rows = &classRows{}
 	}
+	before := &noLabel // whose labels the rows' last labels are
 	for t := range m.layers {
-		ml, gl, next := &m.layers[t], &g.layers[t], &g.layers[t+1]
 		if t > 0 && !g.charge(m, t, &g.layers[t-1]) {
 			return
 		}
-		var before *graphLayer // whose labels the rows' last labels are
-		beforeClasses := 1
-		if t > 0 {
-			before = &g.layers[t-1]
-			beforeClasses = before.classes
-		}
-		// Rows of the next layer: columns by the classes that lead in.
-		in := newGroups(m.Columns(t+1), gl.classes)
-		for _, c := range column {
-			for k := range ml.classes {
-				if to, v := ml.arc(int(c)*ml.classes + k); v != Excluded {
-					in.add(int(to), gl.rank[k])
-				}
-			}
-		}
-		firstRow := make([]uint32, m.Columns(t+1)+1)
-		var column1, last1 []uint32
-		for c := range m.Columns(t + 1) {
-			firstRow[c] = uint32(len(column1))
-			for w, set := range in.set[c*in.words : (c+1)*in.words] {
-				for ; set != 0; set &= set - 1 {
-					column1 = append(column1, uint32(c))
-					last1 = append(last1, uint32(64*w+bits.TrailingZeros64(set)))
-				}
-			}
-		}
-		rowOf := func(to uint32, r uint32) int {
-			n := int(firstRow[to])
-			for w := 0; w <= int(r/64); w++ {
-				set := in.set[int(to)*in.words+w]
-				if w == int(r/64) {
-					set &= 1<<(r%64) - 1
-				}
-				n += bits.OnesCount64(set)
-			}
-			return n
-		}
-		// What leads into each row: classes of the label before.
-		pred := newGroups(len(column1), beforeClasses)
-		for i, c := range column {
-			for k := range ml.classes {
-				if to, v := ml.arc(int(c)*ml.classes + k); v != Excluded {
-					pred.add(rowOf(to, gl.rank[k]), last[i])
-				}
-			}
-		}
-		next.start = make([]uint32, len(column1)+1)
-		next.width = make([]uint32, len(column1))
-		next.contexts = gl.labels
-		if before != nil {
-			next.contexts *= before.labels
-		}
-		for r := range column1 {
-			size, cut := gl.rsize[last1[r]], gl.rcut[last1[r]]
-			next.width[r] = size
-			if before == nil {
-				for d := range size {
-					next.ctx = append(next.ctx, cut+d)
-				}
-			} else {
-				for w, set := range pred.set[r*pred.words : (r+1)*pred.words] {
-					for ; set != 0; set &= set - 1 {
-						p := 64*w + bits.TrailingZeros64(set)
-						for a := range before.rsize[p] {
-							for d := range size {
-								next.ctx = append(next.ctx, (before.rcut[p]+a)*uint32(gl.labels)+cut+d)
-							}
-						}
-					}
-				}
-			}
-			next.start[r+1] = uint32(len(next.ctx))
-		}
-		gl.pack(uint32(len(next.ctx)), ml.top(), len(column)*ml.classes)
-		for i, c := range column {
-			for k := range ml.classes {
-				to, v := ml.arc(int(c)*ml.classes + k)
-				if v == Excluded {
-					continue
-				}
-				r := rowOf(to, gl.rank[k])
-				p := next.start[r]
-				if before != nil {
-					p += pred.before(before, r, last[i]) * gl.size[k]
-				}
-				gl.set(i*ml.classes+k, p, v)
-			}
-		}
-		column, last = column1, last1
+		rows = g.third(m, t, before, rows)
+		before = &g.layers[t]
 	}
 	end := &g.layers[len(m.layers)]
 	end.column = make([]uint32, len(end.ctx))
-	for r := range column {
+	for r, c := range rows.column {
 		for i := end.start[r]; i < end.start[r+1]; i++ {
-			end.column[i] = column[r]
+			end.column[i] = c
 		}
+	}
+}
+
+// third lays out the arcs of layer t, which has the given rows, and the entries behind. It returns the rows
+// behind.
+func (g *graph) third(m *core, t int, before *graphLayer, rows *classRows) *classRows {
+	ml, gl, next := &m.layers[t], &g.layers[t], &g.layers[t+1]
+	in := newGroups(m.columns(t+1), gl.classes)
+	for _, c := range rows.column {
+		for k := range ml.classes {
+			if to, v := ml.arc(int(c)*ml.classes + k); v != excluded {
+				in.add(int(to), gl.rank[k])
+			}
+		}
+	}
+	behind := newClassRows(in)
+	// What leads into each row: classes of the label before.
+	pred := newGroups(len(behind.column), before.classes)
+	for i, c := range rows.column {
+		for k := range ml.classes {
+			if to, v := ml.arc(int(c)*ml.classes + k); v != excluded {
+				pred.add(behind.row(to, gl.rank[k]), rows.last[i])
+			}
+		}
+	}
+	behind.lay(next, gl, before, &pred)
+	gl.pack(uint32(len(next.ctx)), ml.top(), len(rows.column)*ml.classes)
+	for i, c := range rows.column {
+		for k := range ml.classes {
+			to, v := ml.arc(int(c)*ml.classes + k)
+			if v == excluded {
+				continue
+			}
+			r := behind.row(to, gl.rank[k])
+			gl.set(i*ml.classes+k, next.start[r]+pred.before(before, r, rows.last[i])*gl.size[k], v)
+		}
+	}
+	return behind
+}
+
+// lay sets the entries of next, whose rows these are: by class of the label before, that label, and the last label.
+func (rows *classRows) lay(next, gl, before *graphLayer, pred *groups) {
+	next.start = make([]uint32, len(rows.column)+1)
+	next.width = make([]uint32, len(rows.column))
+	next.contexts = before.labels * gl.labels
+	var ranks []uint32
+	for r, k := range rows.last {
+		next.width[r] = gl.rsize[k]
+		ranks = pred.appendRanks(ranks[:0], r)
+		for _, p := range ranks {
+			for a := range before.rsize[p] {
+				context := (before.rcut[p]+a)*uint32(gl.labels) + gl.rcut[k]
+				for d := range gl.rsize[k] {
+					next.ctx = append(next.ctx, context+d)
+				}
+			}
+		}
+		next.start[r+1] = uint32(len(next.ctx))
 	}
 }
 
@@ -589,4 +583,37 @@ func (gl *graphLayer) set(i int, p, v uint32) {
 	} else {
 		gl.wide[i] = uint64(p)<<32 | uint64(v)
 	}
+}
+
+// widthOf returns the number of labels of the class of row r.
+func (gl *graphLayer) widthOf(r int) uint32 {
+	if gl.width == nil {
+		return 1
+	}
+	return gl.width[r]
+}
+
+// arc returns the entry that arc i leads to, and the index of its value.
+func (gl *graphLayer) arc(i int) (next, value uint32) {
+	if gl.narrow != nil {
+		e := gl.narrow[i]
+		return e >> gl.shift, e & (1<<gl.shift - 1)
+	}
+	e := gl.wide[i]
+	return uint32(e >> 32), uint32(e)
+}
+
+// rowOf returns the row of an entry, and which label of the row's class it has.
+func (gl *graphLayer) rowOf(entry uint32) (row int, o uint32) {
+	lo, hi := 0, len(gl.start)-1
+	for hi-lo > 1 {
+		if mid := (lo + hi) / 2; gl.start[mid] <= entry {
+			lo = mid
+		} else {
+			hi = mid
+		}
+	}
+	// Rows without entries have equal starts. The row is the last nonempty one with this start; lo
+	// is it, for start[lo] ≤ entry < start[lo+1].
+	return lo, (entry - gl.start[lo]) % gl.widthOf(lo)
 }

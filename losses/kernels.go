@@ -1,28 +1,37 @@
 package losses
 
-// The inner loops of the linear sweep. Each does one layer. a and b are the forward values of the
-// layer and of the next, p the whitened potentials of the position (contexts × labels), w the
-// weight of each value.
+// dual is an array of numbers with their tangents. The tangents are nil where none are wanted.
+type dual struct{ x, d []float64 }
 
-// forward adds to b what flows from a.
-func forward[A uint32 | uint64](gl *graphLayer, arcs []A, p, a, b, w, v []float64) {
+// step is what the inner loops of the linear sweep read and write at one position.
+type step struct {
+	gl    *graphLayer
+	p     dual // whitened potentials of the position, contexts × labels; tangents are p times the direction, or nil
+	w     dual // by value: the weight of an arc; tangents may be nil
+	alpha dual // by entry: forward values of the layer
+	next  dual // by entry of the next layer: receives its forward values, or has its backward ones
+	beta  dual // by entry: receives the backward values of the layer
+	flow  dual // as p: is added what flows along each window
+	v     dual // by label: room
+}
+
+// forward adds to next what flows from alpha.
+func forward[A uint32 | uint64](s *step, arcs []A) {
+	gl := s.gl
 	n, classes := gl.labels, gl.classes
 	if n == 0 {
 		return
 	}
-	v = v[:n]
+	p, a, b, w, v := s.p.x, s.alpha.x, s.next.x, s.w.x, s.v.x[:n]
 	shift := gl.shift & 63
 	mask := A(1)<<shift - 1
 	for r := range len(gl.start) - 1 {
-		s, e := gl.start[r], gl.start[r+1]
-		width := uint32(1)
-		if gl.width != nil {
-			width = gl.width[r]
-		}
+		first, end := gl.start[r], gl.start[r+1]
+		width := gl.widthOf(r)
 		row := arcs[r*classes : (r+1)*classes]
 		for o := range width {
 			clear(v)
-			for i := s + o; i < e; i += width {
+			for i := first + o; i < end; i += width {
 				x := a[i]
 				q := p[int(gl.ctx[i])*n:][:n]
 				for d, y := range q {
@@ -48,22 +57,21 @@ func forward[A uint32 | uint64](gl *graphLayer, arcs []A, p, a, b, w, v []float6
 	}
 }
 
-// backward fills beta from betaN, and adds to x the flow along each window.
-func backward[A uint32 | uint64](gl *graphLayer, arcs []A, p, a, beta, betaN, w, g, x []float64) {
+// backward fills beta from next, and adds to flow.
+func backward[A uint32 | uint64](s *step, arcs []A) {
+	gl := s.gl
 	n, classes := gl.labels, gl.classes
+	p, a, beta, betaN, w, x := s.p.x, s.alpha.x, s.beta.x, s.next.x, s.w.x, s.flow.x
 	if n == 0 {
 		clear(beta[:len(gl.ctx)])
 		return
 	}
-	g = g[:n]
+	g := s.v.x[:n]
 	shift := gl.shift & 63
 	mask := A(1)<<shift - 1
 	for r := range len(gl.start) - 1 {
-		s, e := gl.start[r], gl.start[r+1]
-		width := uint32(1)
-		if gl.width != nil {
-			width = gl.width[r]
-		}
+		first, end := gl.start[r], gl.start[r+1]
+		width := gl.widthOf(r)
 		row := arcs[r*classes : (r+1)*classes]
 		for o := range width {
 			if gl.uniform && width == 1 {
@@ -81,7 +89,7 @@ func backward[A uint32 | uint64](gl *graphLayer, arcs []A, p, a, beta, betaN, w,
 					}
 				}
 			}
-			for i := s + o; i < e; i += width {
+			for i := first + o; i < end; i += width {
 				c := int(gl.ctx[i]) * n
 				q, f := p[c:][:n], x[c:][:n]
 				ai, sum := a[i], 0.0
@@ -96,27 +104,25 @@ func backward[A uint32 | uint64](gl *graphLayer, arcs []A, p, a, beta, betaN, w,
 	}
 }
 
-// forward1 is forward with tangents. pv is p times the direction, or nil; wd
-// the tangents of w, or nil.
-func forward1[A uint32 | uint64](gl *graphLayer, arcs []A, p, pv, a, b, a1, b1, w, wd, v, v1 []float64) {
+// forward1 is forward with tangents.
+func forward1[A uint32 | uint64](s *step, arcs []A) {
+	gl := s.gl
 	n, classes := gl.labels, gl.classes
 	if n == 0 {
 		return
 	}
-	v, v1 = v[:n], v1[:n]
+	p, a, b, w, v := s.p.x, s.alpha.x, s.next.x, s.w.x, s.v.x[:n]
+	pv, a1, b1, wd, v1 := s.p.d, s.alpha.d, s.next.d, s.w.d, s.v.d[:n]
 	shift := gl.shift & 63
 	mask := A(1)<<shift - 1
 	for r := range len(gl.start) - 1 {
-		s, e := gl.start[r], gl.start[r+1]
-		width := uint32(1)
-		if gl.width != nil {
-			width = gl.width[r]
-		}
+		first, end := gl.start[r], gl.start[r+1]
+		width := gl.widthOf(r)
 		row := arcs[r*classes : (r+1)*classes]
 		for o := range width {
 			clear(v)
 			clear(v1)
-			for i := s + o; i < e; i += width {
+			for i := first + o; i < end; i += width {
 				x, x1 := a[i], a1[i]
 				c := int(gl.ctx[i]) * n
 				for d, y := range p[c:][:n] {
@@ -147,22 +153,22 @@ func forward1[A uint32 | uint64](gl *graphLayer, arcs []A, p, pv, a, b, a1, b1, 
 }
 
 // backward1 is backward with tangents.
-func backward1[A uint32 | uint64](gl *graphLayer, arcs []A, p, pv, a, a1, beta, betaN, beta1, beta1N, w, wd, g, g1, x, x1 []float64) {
+func backward1[A uint32 | uint64](s *step, arcs []A) {
+	gl := s.gl
 	n, classes := gl.labels, gl.classes
+	p, a, beta, betaN, w, x := s.p.x, s.alpha.x, s.beta.x, s.next.x, s.w.x, s.flow.x
+	pv, a1, beta1, beta1N, wd, x1 := s.p.d, s.alpha.d, s.beta.d, s.next.d, s.w.d, s.flow.d
 	if n == 0 {
 		clear(beta[:len(gl.ctx)])
 		clear(beta1[:len(gl.ctx)])
 		return
 	}
-	g, g1 = g[:n], g1[:n]
+	g, g1 := s.v.x[:n], s.v.d[:n]
 	shift := gl.shift & 63
 	mask := A(1)<<shift - 1
 	for r := range len(gl.start) - 1 {
-		s, e := gl.start[r], gl.start[r+1]
-		width := uint32(1)
-		if gl.width != nil {
-			width = gl.width[r]
-		}
+		first, end := gl.start[r], gl.start[r+1]
+		width := gl.widthOf(r)
 		row := arcs[r*classes : (r+1)*classes]
 		for o := range width {
 			for k, arc := range row {
@@ -178,7 +184,7 @@ func backward1[A uint32 | uint64](gl *graphLayer, arcs []A, p, pv, a, a1, beta, 
 					g1[cut+d] = beta1N[at+d]*y + betaN[at+d]*y1
 				}
 			}
-			for i := s + o; i < e; i += width {
+			for i := first + o; i < end; i += width {
 				c := int(gl.ctx[i]) * n
 				ai, ai1, sum, sum1 := a[i], a1[i], 0.0, 0.0
 				f, f1 := x[c:][:n], x1[c:][:n]

@@ -69,32 +69,9 @@ func CheckLattice(a fst.Expanded[semiring.Log64]) error {
 
 // topologicalOrder returns the states of f so that every arc goes forward.
 func topologicalOrder[W semiring.Weight[W]](f fst.Expanded[W]) ([]fst.StateID, error) {
-	n := f.NumStates()
-	in := make([]int32, n)
-	for q := range fst.StateID(n) {
-		for _, e := range f.Arcs(q) {
-			in[e.NextState]++
-		}
-	}
-	order := make([]fst.StateID, 0, n)
-	for q := range fst.StateID(n) {
-		if in[q] == 0 {
-			order = append(order, q)
-		}
-	}
-	for i := 0; i < len(order); i++ {
-		for _, e := range f.Arcs(order[i]) {
-			if in[e.NextState]--; in[e.NextState] == 0 {
-				order = append(order, e.NextState)
-			}
-		}
-	}
-	if len(order) < n {
-		for q := range in {
-			if in[q] > 0 {
-				return nil, fmt.Errorf("state %d lies on a cycle or behind one: %w", q, ErrNotLattice)
-			}
-		}
+	order, cyclic := topologicalStates(f)
+	if cyclic != fst.NoState {
+		return nil, fmt.Errorf("state %d lies on a cycle or behind one: %w", cyclic, ErrNotLattice)
 	}
 	return order, nil
 }

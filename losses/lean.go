@@ -22,9 +22,9 @@ type leanLayer struct {
 }
 
 // newLean returns nil where there is no such graph.
-func newLean(m *Machine, g *graph) *lean {
+func newLean(m *core, g *graph) *lean {
 	n := len(m.layers)
-	if !g.plain || n == 0 || len(m.final) != 1 || m.final[0] == Excluded || m.layers[0].columns == 0 || g.total > 1<<20 {
+	if !g.plain || n == 0 || len(m.final) != 1 || m.final[0] == excluded || m.layers[0].columns == 0 || g.total > 1<<20 {
 		return nil
 	}
 	l := &lean{layers: make([]leanLayer, n+1), shift: uint8(bits.Len(uint(len(m.values) - 1)))}
@@ -51,7 +51,7 @@ func newLean(m *Machine, g *graph) *lean {
 		for i := range (len(gl.start) - 1) * gl.labels {
 			to, v := gl.arc(i)
 			switch {
-			case v == Excluded:
+			case v == excluded:
 				to = 0
 			case t+1 == n:
 				to = uint32(entries)
@@ -68,7 +68,7 @@ func newLean(m *Machine, g *graph) *lean {
 
 // sweep returns log E_p0[exp(γ L)] without the base, and stores the marginals in out unless it is
 // nil. ok is false where underflow may matter.
-func (l *lean) sweep(m *Machine, s *sweeper, p [][]float64, gamma float64, out [][]float64) (logE float64, ok bool) {
+func (l *lean) sweep(m *core, s *sweeper, p [][]float64, gamma float64, out [][]float64) (logE float64, ok bool) {
 	top := s.leanWeights(m, gamma)
 	table := s.w
 	total := len(l.label)
@@ -160,9 +160,9 @@ func (l *lean) sweep(m *Machine, s *sweeper, p [][]float64, gamma float64, out [
 }
 
 // leanWeights is weights without tangents.
-func (s *sweeper) leanWeights(m *Machine, gamma float64) float64 {
+func (s *sweeper) leanWeights(m *core, gamma float64) float64 {
 	s.w = resize(s.w, len(m.values))
-	s.w[Excluded] = 0
+	s.w[excluded] = 0
 	if gamma == 0 {
 		for i := range s.w[1:] {
 			s.w[i+1] = 1
@@ -182,7 +182,7 @@ func (s *sweeper) leanWeights(m *Machine, gamma float64) float64 {
 // risk returns E_p0[L] without the base, for a machine that excludes nothing. Unless out is nil, it
 // stores there the covariances of the loss and windows. Forward values are a probability and the
 // expected loss so far, backward ones the loss to come.
-func (l *lean) risk(m *Machine, s *sweeper, w *whitening, out [][]float64) float64 {
+func (l *lean) risk(m *core, s *sweeper, w *whitening, out [][]float64) float64 {
 	total, n := len(l.label), len(l.layers)-1
 	s.alpha, s.alpha1, s.beta = resize(s.alpha, total), resize(s.alpha1, total), resize(s.beta, total)
 	alpha, sofar, rest := s.alpha, s.alpha1, s.beta

@@ -190,7 +190,7 @@ func (r *reducer[T]) completion(del T, sub []T) ([][]T, error) {
 		}
 		rows[t] = row
 		if t&63 == 0 {
-			if err := b.budget.stopped(b.l, 0); err != nil {
+			if err := b.limits.stopped(b.l, 0); err != nil {
 				return nil, err
 			}
 		}
@@ -258,7 +258,7 @@ func downward[T scalar[T]](r *reducer[T], guarantee T) (bool, T) {
 
 // generic builds with columns of numbers: int64s where they fit, else words in a
 // row.
-func (b *columnBuilder) generic() (*Machine, error) {
+func (b *columnBuilder) generic() (*core, error) {
 	if b.exact == nil {
 		del, ins, sub := asWhole(b.del), asWhole(b.ins), make([][]whole, len(b.sub))
 		for k, row := range b.sub {
@@ -276,7 +276,7 @@ func (b *columnBuilder) generic() (*Machine, error) {
 		cells += b.last[t] - b.first[t] + 1
 	}
 	if most := 1 << 22; cells > most/(1+len(x.del)) {
-		return nil, &BudgetError{Bytes: int64(cells) * int64(1+len(x.del)) * 100, Limit: b.budget.allowance(), Length: b.l}
+		return nil, &oversize{Bytes: int64(cells) * int64(1+len(x.del)) * 100, Limit: b.limits.Bytes, Length: b.l}
 	}
 	r, err := newReducer(b, large{new(big.Int)}, x.del, x.ins, x.sub, false)
 	if err != nil {

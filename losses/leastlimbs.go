@@ -148,7 +148,7 @@ func (c *limbColumns) start(ins, risk []uint64) []uint64 {
 	return s
 }
 
-func (c *limbColumns) build() (*Machine, error) {
+func (c *limbColumns) build() (*core, error) {
 	r := c.reducer
 	b := r.b
 	c.n = (r.top.BitLen() + 3 + 63) / 64
@@ -164,8 +164,8 @@ func (c *limbColumns) build() (*Machine, error) {
 		guarantee.Lsh(guarantee, 64).Or(guarantee, new(big.Int).SetUint64(after[i]))
 	}
 	down, base := downward(r, large{guarantee})
-	g := newLayered(b.budget, b.l, b.class, len(r.del))
-	g.SetBase(bigFloat(base.Int, exponent))
+	g := newKeyed(b.limits, b.l, b.class, len(r.del))
+	g.setBase(bigFloat(base.Int, exponent))
 	g.start(start)
 	for t := range b.l {
 		riskBefore := risk
@@ -195,7 +195,7 @@ func (c *limbColumns) build() (*Machine, error) {
 				} else {
 					x = limbsFloat(o, exponent)
 				}
-				g.arc(d, g.Value(x))
+				g.arc(d, g.value(x))
 			}
 			if q&63 == 0 {
 				if err := g.room(); err != nil {

@@ -66,7 +66,7 @@ func bigFloat(x *big.Int, exponent int) float64 {
 // build makes the machine. width is the initial number of bits for each step of a column, the
 // amount by which a cell falls short of an insertion after the cell before it. That is at most the
 // greatest gain, except where windows meet in a corner.
-func (c *wholeColumns) build(width int) (*Machine, error) {
+func (c *wholeColumns) build(width int) (*core, error) {
 	m, err := c.buildPacked(packing{width})
 	if err == errWide {
 		return c.buildPacked(packing{64})
@@ -93,7 +93,7 @@ func (c *wholeColumns) top() whole {
 
 const never = whole(math.MaxInt64 / 2)
 
-func (c *wholeColumns) buildPacked(p packing) (*Machine, error) {
+func (c *wholeColumns) buildPacked(p packing) (*core, error) {
 	b := c.columnBuilder()
 	widest := 0
 	for t := range b.first {
@@ -114,14 +114,14 @@ func (c *wholeColumns) buildPacked(p packing) (*Machine, error) {
 	if !p.encode(key, start, mv.ins) {
 		return nil, errWide
 	}
-	g := newLayered(b.budget, b.l, b.class, c.classes())
-	g.SetBase(c.base)
+	g := newKeyed(b.limits, b.l, b.class, c.classes())
+	g.setBase(c.base)
 	g.start(key[:words(0)])
 	values := map[whole]uint32{}
 	value := func(o whole) uint32 {
 		v, ok := values[o]
 		if !ok {
-			v = g.Value(float64(o) * c.unit)
+			v = g.value(float64(o) * c.unit)
 			values[o] = v
 		}
 		return v
@@ -157,7 +157,7 @@ func (c *wholeColumns) buildPacked(p packing) (*Machine, error) {
 			return nil, err
 		}
 		if b.whole {
-			if err := b.budget.outgrown(b.l, b.m, g.classes, t, n, g.next.len(), g.total, withGraph(g.classes, 1)); err != nil {
+			if err := b.limits.outgrown(b.l, b.m, g.classes, t, n, g.next.len(), g.total, withGraph(g.classes, 1)); err != nil {
 				return nil, err
 			}
 		}

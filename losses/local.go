@@ -79,32 +79,6 @@ func (x Local) fitting(ref []int, alphabet, l int) int {
 // BandFor is as Edit.BandFor.
 func (x Local) BandFor(m, l int) int { return Edit{Band: x.Band}.BandFor(m, l) }
 
-// outgrown is Budget.outgrown for columns that grow longer. The logarithm of the growth falls to 0
-// at 0.6 to 0.75 of the shorter string, and half of all columns and more lie within a few layers of
-// the peak. The estimate lets growth fall in a straight line to 0 at 0.6, and counts a quarter of
-// the length for the layers about the peak. It gave 0.1 to 0.8 of all columns, from any layer of
-// 2000 on. That was for 12 machines of random references of 10 to 28 symbols of 2 to 15, three
-// scores, lengths equal or not. Growth is taken over two layers, for it alternates: an odd number
-// of symbols is needed to make up for a mismatch.
-func (x Local) outgrown(l, m, t int, sizes []int, total int, column int64) error {
-	limit, n := x.allowance(), len(sizes)
-	if x.Band > 0 || n < 3 || sizes[n-1] < 1<<12 || sizes[n-1] <= sizes[n-3] {
-		return nil
-	}
-	short := float64(min(l, m))
-	rest := 0.6*short - float64(t+1)
-	if rest <= 0 {
-		return nil
-	}
-	growth := math.Log(float64(sizes[n-1])/float64(sizes[n-3])) / 2
-	all := float64(sizes[n-1]) * math.Exp(growth*rest/2) * max(1, short/4)
-	if size := all * float64(column); size > float64(limit) {
-		// How far beyond the budget is neither needed nor known.
-		return &BudgetError{Columns: total, Bytes: int64(min(size, 1000*float64(limit), 1<<62)), Limit: limit, Length: l, Layer: t + 1}
-	}
-	return nil
-}
-
 // AppendKey implements Loss.
 func (x Local) AppendKey(dst []byte) []byte {
 	x = x.or()
@@ -234,108 +208,18 @@ func (x Local) Machine(ref []int, alphabet, l int) (*Machine, error) {
 
 // build is Machine without what its errors and its surrogate say.
 func (x Local) build(ref []int, alphabet, l int) (*Machine, error) {
-	m := len(ref)
-	class, rep := referenceClasses(ref, alphabet)
-	unit, gains, err := x.units(l, m)
+	unit, gains, err := x.units(l, len(ref))
 	if err != nil {
 		return nil, err
 	}
-	match, sub, ins, del := gains[0], gains[1], gains[2], gains[3]
-	step := max(match, sub, 0) // the most that one aligned pair gains
-
-	// A cell is stored as M+1 minus it, with 0 for a fresh start. As all else counts as a fresh
-	// start, it is at most step·min(l, m).
-	width := max(1, bits.Len64(uint64(step)*uint64(min(l, m))+1))
-	perWord := 64 / width
-	first, last := bandWindows(l, m, x.Band)
-	wide := 0
-	for t := range first {
-		wide = max(wide, last[t]-max(1, first[t])+1)
+	p := localProblem{
+		ref: ref, alphabet: alphabet, length: l, unit: unit,
+		match: gains[0], sub: gains[1], ins: gains[2], del: gains[3],
+		band: x.Band, limits: x.bounds(),
 	}
-	words := (wide+perWord-1)/perWord + 1 // and one for M
-	key := make([]uint64, words)
-	mask := uint64(math.MaxUint64) >> (64 - width)
-
-	g := newLayered(x.Budget, l, class, len(rep))
-	values := map[int64]uint32{}
-	value := func(rise int64) uint32 {
-		v, ok := values[rise]
-		if !ok {
-			v = g.Value(0 - float64(rise)*unit)
-			values[rise] = v
-		}
-		return v
+	c, err := p.build()
+	if err != nil {
+		return nil, budgetError(err)
 	}
-	h, made := make([]int64, m+1), make([]int64, m+1)
-	// Cell j of layer t is at j - low in the key.
-	low := func(t int) int { return max(1, first[t]) }
-	encode := func(t int, h []int64, best int64) {
-		r := l - t
-		clear(key)
-		if fresh := step * int64(min(r, m)); best < fresh {
-			key[0] = uint64(best)
-		} else {
-			key[0] = uint64(fresh) // whatever M is, no fresh start exceeds it
-		}
-		for j, i := low(t), 0; j <= last[t]; j, i = j+1, i+1 {
-			if h[j] > 0 && h[j]+step*int64(min(r, m-j)) > best {
-				key[1+i/perWord] |= uint64(best-h[j]+1) & mask << (i % perWord * width)
-			}
-		}
-	}
-	encode(0, h, 0)
-	g.start(key)
-	sizes := []int{1}
-	for t := range l {
-		n := g.open(words)
-		for c := range n {
-			k := g.tab.key(c)
-			best := int64(k[0])
-			for j, i := low(t), 0; j <= last[t]; j, i = j+1, i+1 {
-				h[j] = 0
-				if v := int64(k[1+i/perWord] >> (i % perWord * width) & mask); v > 0 {
-					// Below M where M was forgotten, a cell may come out
-					// negative: it is still so much behind, and only that counts.
-					h[j] = best - (v - 1)
-				}
-			}
-			for _, y := range rep {
-				top := best
-				for j := low(t + 1); j <= last[t+1]; j++ {
-					v := int64(0)
-					if j > low(t+1) {
-						v = max(v, made[j-1]+ins)
-					}
-					if j >= first[t] && j <= last[t] {
-						v = max(v, h[j]+del)
-					}
-					gain := sub
-					if y == ref[j-1] {
-						gain = match
-					}
-					if j-1 >= low(t) && j-1 <= last[t] { // else it begins there
-						gain += h[j-1]
-					}
-					v = max(v, gain)
-					made[j] = v
-					top = max(top, v)
-				}
-				encode(t+1, made, top)
-				g.arc(key, value(top-best))
-			}
-			if c&255 == 0 {
-				if err := g.room(); err != nil {
-					return nil, err
-				}
-			}
-		}
-		if err := g.close(); err != nil {
-			return nil, err
-		}
-		sizes = append(sizes, g.next.len())
-		if err := x.outgrown(l, m, t, sizes, g.total, withGraph(len(rep), 1)); err != nil {
-			return nil, err
-		}
-	}
-	return g.finish()
+	return newMachine(c), nil
 }

@@ -35,7 +35,7 @@ func logAdd(l1, m1, l2, m2 float64) (float64, float64) {
 	return l1 + math.Log1p(r), m1 + (m2-m1)*(r/(1+r))
 }
 
-func (s *logSweeper) run(m *Machine, g *graph, w *whitening, j *job) {
+func (s *logSweeper) run(m *core, g *graph, w *whitening, j *job) {
 	inf := math.Inf(1)
 	l := len(m.layers)
 	s.arc, s.inc = resize(s.arc, len(m.values)), resize(s.inc, len(m.values))
@@ -45,7 +45,7 @@ func (s *logSweeper) run(m *Machine, g *graph, w *whitening, j *job) {
 			s.inc[i] = x
 		}
 	}
-	s.arc[Excluded], s.inc[Excluded] = -inf, 0
+	s.arc[excluded], s.inc[excluded] = -inf, 0
 	s.alpha, s.mean = resize(s.alpha, g.total), resize(s.mean, g.total)
 	for i := range s.alpha {
 		s.alpha[i] = -inf
@@ -86,7 +86,7 @@ func (s *logSweeper) run(m *Machine, g *graph, w *whitening, j *job) {
 				}
 				for k := range gl.classes {
 					to, val := gl.arc(r*gl.classes + k)
-					if val == Excluded {
+					if val == excluded {
 						continue
 					}
 					size, cut := gl.size[k], gl.cut[k]
@@ -157,7 +157,7 @@ func (s *logSweeper) potentials(gl *graphLayer, w *whitening, j *job, t int) (th
 }
 
 // back does the backward step of one position.
-func (s *logSweeper) back(m *Machine, g *graph, w *whitening, j *job, t int, z, mean float64) {
+func (s *logSweeper) back(m *core, g *graph, w *whitening, j *job, t int, z, mean float64) {
 	inf := math.Inf(1)
 	gl := &g.layers[t]
 	th, dir := s.potentials(gl, w, j, t)
@@ -174,7 +174,7 @@ func (s *logSweeper) back(m *Machine, g *graph, w *whitening, j *job, t int, z, 
 				size, cut := gl.size[k], gl.cut[k]
 				at := to + o*size
 				for d := range size {
-					if val == Excluded {
+					if val == excluded {
 						v[cut+d], v1[cut+d] = -inf, 0
 						continue
 					}

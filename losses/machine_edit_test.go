@@ -31,7 +31,7 @@ func TestClampedEqualsUnclamped(t *testing.T) {
 		}
 		b := e.columns(ref, alphabet, l)
 		b.noClamp = true
-		raw, err := b.build()
+		raw, err := built(b)
 		if err != nil {
 			t.Fatal(err)
 		}

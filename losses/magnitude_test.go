@@ -173,7 +173,7 @@ func TestCostMagnitudes(t *testing.T) {
 		b.noClamp = true
 		var plain *Machine
 		if b.exact == nil {
-			if plain, err = b.build(); err != nil {
+			if plain, err = built(b); err != nil {
 				t.Fatal(err)
 			}
 		}

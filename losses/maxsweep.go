@@ -16,13 +16,13 @@ type maxSweeper struct {
 
 // run returns the best score, its lead over the second best string, and the
 // string appended to u.
-func (s *maxSweeper) run(m *Machine, gr *graph, w *whitening, gamma float64, u []int) (score, gap float64, _ []int) {
+func (s *maxSweeper) run(m *core, gr *graph, w *whitening, gamma float64, u []int) (score, gap float64, _ []int) {
 	inf := math.Inf(1)
 	l := len(m.layers)
 	s.best = resize(s.best, gr.total)
 	s.g = resize(s.g, gr.most)
 	value := func(i uint32) float64 {
-		if i == Excluded {
+		if i == excluded {
 			return -inf
 		}
 		return gamma * m.values[i]
@@ -119,41 +119,10 @@ func (s *maxSweeper) fill(gl, next *graphLayer, r int, o uint32, value func(uint
 		x := value(v)
 		for d := range size {
 			y := math.Inf(-1)
-			if v != Excluded {
+			if v != excluded {
 				y = x + s.best[next.at+int(to+d)]
 			}
 			g[gl.cut[k]+d] = y
 		}
 	}
-}
-
-func (gl *graphLayer) widthOf(r int) uint32 {
-	if gl.width == nil {
-		return 1
-	}
-	return gl.width[r]
-}
-
-func (gl *graphLayer) arc(i int) (next, value uint32) {
-	if gl.narrow != nil {
-		e := gl.narrow[i]
-		return e >> gl.shift, e & (1<<gl.shift - 1)
-	}
-	e := gl.wide[i]
-	return uint32(e >> 32), uint32(e)
-}
-
-// rowOf returns the row of an entry, and which label of the row's class it has.
-func (gl *graphLayer) rowOf(entry uint32) (row int, o uint32) {
-	lo, hi := 0, len(gl.start)-1
-	for hi-lo > 1 {
-		if mid := (lo + hi) / 2; gl.start[mid] <= entry {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
-	// Rows without entries have equal starts. The row is the last nonempty one with this start; lo
-	// is it, for start[lo] ≤ entry < start[lo+1].
-	return lo, (entry - gl.start[lo]) % gl.widthOf(lo)
 }

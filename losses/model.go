@@ -30,8 +30,7 @@ type model struct {
 }
 
 func newModel(p *Potentials) (*model, error) {
-	var w whitening
-	if err := w.check(p); err != nil {
+	if err := p.check(new(whitening)); err != nil {
 		return nil, err
 	}
 	l := len(p.Sizes)

@@ -30,7 +30,7 @@ func naive(loss func(u []int) float64, p *Potentials, gamma float64, want Want, 
 		return fmt.Errorf("losses: γ is %v", gamma)
 	}
 	var w whitening
-	if err := w.check(p); err != nil {
+	if err := p.check(&w); err != nil {
 		return err
 	}
 	if want&(WantHVP|WantRiskHVP) != 0 {

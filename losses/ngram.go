@@ -314,8 +314,7 @@ func (p *ngramPlan) layers(m *Machine) error {
 	if err != nil {
 		return err
 	}
-	m.layers, m.values, m.final, m.base, m.partial = made.layers, made.values, made.final, made.base, made.partial
-	m.cancels, m.reach = made.cancels, made.reach
+	m.core = made.core
 	m.mu.Lock()
 	m.bytes += made.bytes
 	m.mu.Unlock()

@@ -4,7 +4,7 @@ import "math/bits"
 
 // pairBuilder is wordBuilder for columns of two words: gains of two units and of one, as unit costs
 // have, and references of at most 64 symbols without a band. Columns and their moves are those of
-// ExpandBuilder for labels of one symbol each; with t symbols and j of the reference, its D[j] is t + j
+// expander for labels of one symbol each; with t symbols and j of the reference, its D[j] is t + j
 // less the score. It takes a tenth of the time of the columns of least costs.
 type pairBuilder struct{ *columnBuilder }
 
@@ -98,113 +98,122 @@ const pairPiece = 64
 // and the guarantee of those to come by no more than 2.
 const mostPair = 3
 
-func (b *pairBuilder) build() (*Machine, error) {
-	l, m, classes := b.l, b.m, len(b.gain)
-	made := &Machine{layers: make([]layer, l), values: make([]float64, 2+2*mostPair)}
-	made.values[Excluded] = infinity
+// build returns the machine, nil where it has a column or a value that is not foreseen here.
+func (b *pairBuilder) build() (*core, error) {
+	l, m := b.l, b.m
+	values := make([]float64, 2+2*mostPair)
 	for d := -mostPair; d <= mostPair; d++ {
-		made.values[1+mostPair+d] = float64(int64(d)*b.scale) * b.unit
+		values[1+mostPair+d] = float64(int64(d)*b.scale) * b.unit
 	}
-	shift := uint8(bits.Len(uint(len(made.values) - 1)))
-	mask := ^uint64(0) >> (64 - m)
-	top := uint64(1) << (m - 1)
-	match := make([]uint64, classes)
-	for k, g := range b.gain {
-		for j, x := range g {
+	g := b.newGainLayers(values)
+	mv := pairMover{m: m, ways: g.ways(nil), match: make([]uint64, len(b.gain))}
+	for k, row := range b.gain {
+		for j, x := range row {
 			if x == b.most {
-				match[k] |= 1 << j
+				mv.match[k] |= 1 << j
 			}
 		}
 	}
-	fused := newFusing(l, b.class, classes)
-	ways, size := waysOf(nil, classes, fused), withGraph
-	if fused != nil {
-		size = withOwnGraph
-	}
-	first, lower := packedColumn{up: mask}.clamp(m, l, l)
-	made.base = float64(b.fixed-int64(l-int(lower))*b.scale) * b.unit
-	keys := []packedColumn{first}
-	var s pairTable
-	var moved []movedPair
-	total := 1
+	first, lower := packedColumn{up: ^uint64(0) >> (64 - m)}.clamp(m, l, l)
+	g.m.base = float64(b.fixed-int64(l-int(lower))*b.scale) * b.unit
+	mv.from = []packedColumn{first}
 	for t := range l {
-		n := len(keys)
-		if n*classes > 0 && bits.Len(uint(n*classes))+int(shift) > 32 {
-			return b.generic()
-		}
-		s.begin(n)
-		if err := b.budget.over(l, t, total, made.bytes+size(n*classes, n)+s.bytes()); err != nil {
+		n := len(mv.from)
+		arcs, err := mv.layer(g, t, l-t-1)
+		if arcs == nil || err != nil {
 			return nil, err
 		}
-		arcs := make([]uint32, n*classes)
-		last, low, high, e := t+1 == l, 0, 0, 0
-		for at := 0; at < n; at += pairPiece {
-			if at&4095 == 0 {
-				if err := b.budget.over(l, t, total+len(s.keys), made.bytes+size(len(arcs), n)+s.bytes()); err != nil {
-					return nil, err
-				}
-			}
-			moved = moved[:0]
-			for _, from := range keys[at:min(at+pairPiece, n)] {
-				for _, eq := range match {
-					c, d := from, 0
-					// Myers' update, as in ExpandBuilder.packedLayer.
-					xv := eq | c.down
-					xh := (((eq & c.up) + c.up) ^ c.up) | eq
-					hu, hd := c.down|^(xh|c.up), c.up&xh
-					if hu&top != 0 {
-						d++
-					} else if hd&top != 0 {
-						d--
-					}
-					hu, hd = hu<<1|1, hd<<1
-					c.up, c.down = (hd|^(xv|hu))&mask, hu&xv&mask
-					if last {
-						c = packedColumn{} // all columns end alike: the loss is D[m]
-					} else {
-						var lower int32
-						c, lower = c.clamp(m, l-t-1, l-t-1)
-						d += int(lower)
-					}
-					low, high = min(low, d), max(high, d)
-					moved = append(moved, movedPair{c, c.spread(), d})
-				}
-			}
-			if len(s.slots) > cachedSlots && useVectors {
-				prefetchPairs(&moved[0], len(moved), &s.slots[0], hashShiftOf(len(s.slots)))
-			}
-			for i := range moved {
-				c := &moved[i]
-				arcs[e] = s.number(c.key, c.hash, ways[i%classes])<<shift | uint32(1+mostPair+c.rise)&(1<<shift-1)
-				e++
-			}
-		}
-		if low < -mostPair || high > mostPair {
-			return b.generic()
-		}
-		ly := &made.layers[t]
-		*ly = layer{columns: n, classes: classes, class: b.class, narrow: arcs, shift: shift}
-		ly.lo, ly.hi = made.values[1+mostPair+low], made.values[1+mostPair+high]
-		if fused != nil {
-			info := fused.columns(len(s.keys))
-			for i := range s.slots {
-				if e := &s.slots[i]; e.in != 0 {
+		reach := [2]float64{values[1+mostPair+mv.low], values[1+mostPair+mv.high]}
+		err = g.close(t, n, arcs, len(mv.to.keys), reach, func(info []uint64) {
+			for i := range mv.to.slots {
+				if e := &mv.to.slots[i]; e.in != 0 {
 					info[e.id] = uint64(e.in)
 				}
 			}
-			if fused.layer(t, arcs, shift) {
-				ly.enter = fused.graph.layers[t+1].start
-			} else {
-				fused = nil
-			}
-		}
-		made.bytes += size(len(arcs), n)
-		total += len(s.keys)
-		if err := b.budget.outgrown(l, m, classes, t, n, len(s.keys), total, size(classes, 1)); err != nil {
+		})
+		if err != nil {
 			return nil, err
 		}
-		keys, s.keys = s.keys, keys
+		mv.from, mv.to.keys = mv.to.keys, mv.from
 	}
-	made.final = []uint32{1 + mostPair}
-	return b.finish(made, fused)
+	return g.finish(1, 1+mostPair)
+}
+
+// pairMover moves the columns of a layer.
+type pairMover struct {
+	m     int
+	match []uint64 // by class: the symbols of the reference that it matches
+	ways  []uint32 // by class: what the table notes of it
+	from  []packedColumn
+	to    pairTable
+	moved []movedPair
+
+	low, high int // least and greatest rise of the layer
+}
+
+// layer returns the arcs of layer t, with so many symbols to come after it, and fills to. Arcs are nil where the machine has
+// columns or values that are not foreseen here.
+func (mv *pairMover) layer(g *gainLayers, t, left int) ([]uint32, error) {
+	n, classes, s := len(mv.from), len(mv.match), &mv.to
+	if !g.fits(n) {
+		return nil, nil
+	}
+	s.begin(n)
+	arcs := make([]uint32, n*classes)
+	mv.low, mv.high = 0, 0
+	e, shift := 0, g.shift&31
+	for at := 0; at < n; at += pairPiece {
+		if at&4095 == 0 {
+			if err := g.room(t, n, len(s.keys), s.bytes()); err != nil {
+				return nil, err
+			}
+		}
+		mv.move(mv.from[at:min(at+pairPiece, n)], left)
+		if len(s.slots) > cachedSlots && useVectors {
+			prefetchPairs(&mv.moved[0], len(mv.moved), &s.slots[0], hashShiftOf(len(s.slots)))
+		}
+		for i := range mv.moved {
+			c := &mv.moved[i]
+			arcs[e] = s.number(c.key, c.hash, mv.ways[i%classes])<<shift | uint32(1+mostPair+c.rise)&(1<<shift-1)
+			e++
+		}
+	}
+	if mv.low < -mostPair || mv.high > mostPair {
+		return nil, nil
+	}
+	return arcs, nil
+}
+
+// move fills moved, column by column and class by class.
+func (mv *pairMover) move(columns []packedColumn, left int) {
+	m := mv.m
+	mask, top := ^uint64(0)>>(64-m), uint64(1)<<(m-1)
+	low, high := mv.low, mv.high
+	mv.moved = mv.moved[:0]
+	for _, from := range columns {
+		for _, eq := range mv.match {
+			c, d := from, 0
+			// Myers' update, as in expander.packedLayer.
+			xv := eq | c.down
+			xh := (((eq & c.up) + c.up) ^ c.up) | eq
+			hu, hd := c.down|^(xh|c.up), c.up&xh
+			if hu&top != 0 {
+				d++
+			} else if hd&top != 0 {
+				d--
+			}
+			hu, hd = hu<<1|1, hd<<1
+			c.up, c.down = (hd|^(xv|hu))&mask, hu&xv&mask
+			if left == 0 {
+				c = packedColumn{} // all columns end alike: the loss is D[m]
+			} else {
+				var lower int32
+				c, lower = c.clamp(m, left, left)
+				d += int(lower)
+			}
+			low, high = min(low, d), max(high, d)
+			mv.moved = append(mv.moved, movedPair{c, c.spread(), d})
+		}
+	}
+	mv.low, mv.high = low, high
 }

@@ -153,7 +153,7 @@ func TestBandAlignments(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.noClamp = true
-		plain, err := b.build()
+		plain, err := built(b)
 		if err != nil {
 			t.Fatal(err)
 		}

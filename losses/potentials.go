@@ -3,7 +3,6 @@ package losses
 import (
 	"fmt"
 	"math"
-	"math/bits"
 )
 
 // Potentials are order-q scores θ_t(z) of the label strings u = u_0 … u_{l-1}:
@@ -60,15 +59,18 @@ func NewLatticePotentials(sizes []int, q int) *Potentials {
 }
 
 // RowLen returns the number of windows that end at position t, the greatest int where there are more.
-func (p *Potentials) RowLen(t int) int {
-	n := 1
-	for s := max(0, t-p.Order+1); s <= t; s++ {
-		hi, lo := bits.Mul(uint(n), uint(p.Sizes[s]))
-		if n = int(lo); hi > 0 || n < 0 {
-			return math.MaxInt
-		}
+func (p *Potentials) RowLen(t int) int { return p.rows().RowLen(t) }
+
+// rows returns p as sweeps take it.
+func (p *Potentials) rows() *potentials { return (*potentials)(p) }
+
+// check validates the shape and values of p, and has w find their peaks.
+func (p *Potentials) check(w *whitening) error {
+	err := w.check(p.rows())
+	if err == errOverflow {
+		return fmt.Errorf("%w: %w", err, ErrRange)
 	}
-	return n
+	return err
 }
 
 // Window returns the index in Theta[t] of the window of u that ends at t.

@@ -3,8 +3,6 @@ package losses
 import (
 	"context"
 	"math"
-
-	"github.com/tropica-fst/tropica/fst"
 )
 
 // The Hessian of the risk times a direction V is the derivative along V of the risk's gradient:
@@ -32,20 +30,18 @@ type riskSweeper struct {
 	ctx               context.Context
 }
 
-// riskHessian stores the product in r.RiskHVP.
-func (e *Evaluator) riskHessian(m *Machine, g *graph, p *Potentials, r *Result) {
-	e.white.setDirection(g, p, e.Direction)
-	s := &e.risk
-	s.ctx = e.Budget.Ctx
-	if !e.logOnly && s.forward(m, g, &e.white) {
-		s.backward(m, g, &e.white, r.RiskHVP)
-		return
+// run stores the products in out, at once where linear says so and the weight of all strings is certain. Else it asks room, and
+// goes on in logarithms, or returns the error.
+func (s *riskSweeper) run(m *core, g *graph, w *whitening, linear bool, logs *logSweeper, room func() error, out [][]float64) error {
+	if linear && s.forward(m, g, w) {
+		s.backward(m, g, w, out)
+		return nil
 	}
-	if e.err = e.room(m, g, 8); e.err != nil {
-		return
+	if err := room(); err != nil {
+		return err
 	}
-	e.logs.ctx = e.Budget.Ctx
-	s.inLogs(m, g, &e.white, &e.logs, r.RiskHVP)
+	s.inLogs(m, g, w, logs, out)
+	return nil
 }
 
 // centre subtracts from L and V their means over moments with weights; nil weights are all 1.
@@ -74,7 +70,7 @@ func centre(a []moment, weights []moment) {
 }
 
 // forward fills alpha, and reports whether the weight of all strings is certain.
-func (s *riskSweeper) forward(m *Machine, g *graph, w *whitening) bool {
+func (s *riskSweeper) forward(m *core, g *graph, w *whitening) bool {
 	l := len(m.layers)
 	s.alpha = resize(s.alpha, g.total)
 	clear(s.alpha)
@@ -108,7 +104,7 @@ func (s *riskSweeper) forward(m *Machine, g *graph, w *whitening) bool {
 				}
 				for k := range gl.classes {
 					to, val := gl.arc(r*gl.classes + k)
-					if val == Excluded {
+					if val == excluded {
 						continue
 					}
 					size, y := gl.size[k], m.values[val]
@@ -127,7 +123,7 @@ func (s *riskSweeper) forward(m *Machine, g *graph, w *whitening) bool {
 	}
 	z, end := 0.0, &g.layers[l]
 	for i, c := range end.column {
-		if m.final[c] != Excluded {
+		if m.final[c] != excluded {
 			z += s.alpha[end.at+i].w
 		}
 	}
@@ -135,12 +131,12 @@ func (s *riskSweeper) forward(m *Machine, g *graph, w *whitening) bool {
 }
 
 // backward stores the products.
-func (s *riskSweeper) backward(m *Machine, g *graph, w *whitening, out [][]float64) {
+func (s *riskSweeper) backward(m *core, g *graph, w *whitening, out [][]float64) {
 	l := len(m.layers)
 	s.beta, s.betaN = resize(s.beta, g.widest), resize(s.betaN, g.widest)
 	for i, c := range g.layers[l].column {
 		s.betaN[i] = moment{}
-		if f := m.final[c]; f != Excluded {
+		if f := m.final[c]; f != excluded {
 			s.betaN[i] = moment{w: 1, l: m.values[f]}
 		}
 	}
@@ -165,7 +161,7 @@ func (s *riskSweeper) backward(m *Machine, g *graph, w *whitening, out [][]float
 					to, val := gl.arc(r*gl.classes + k)
 					size := gl.size[k]
 					into := v[gl.cut[k]:][:size]
-					if val == Excluded {
+					if val == excluded {
 						clear(into)
 						continue
 					}
@@ -253,7 +249,7 @@ func (a *logMoment) add(b logMoment) {
 }
 
 // inLogs is forward and backward in logarithms.
-func (s *riskSweeper) inLogs(m *Machine, g *graph, w *whitening, logs *logSweeper, out [][]float64) {
+func (s *riskSweeper) inLogs(m *core, g *graph, w *whitening, logs *logSweeper, out [][]float64) {
 	l := len(m.layers)
 	along := &job{tangent: alongDirection}
 	s.logAlpha = resize(s.logAlpha, g.total)
@@ -286,7 +282,7 @@ func (s *riskSweeper) inLogs(m *Machine, g *graph, w *whitening, logs *logSweepe
 				}
 				for k := range gl.classes {
 					to, val := gl.arc(r*gl.classes + k)
-					if val == Excluded {
+					if val == excluded {
 						continue
 					}
 					size, y := gl.size[k], m.values[val]
@@ -301,7 +297,7 @@ func (s *riskSweeper) inLogs(m *Machine, g *graph, w *whitening, logs *logSweepe
 	total, end := noPaths, &g.layers[l]
 	for i, c := range end.column {
 		s.logBetaN[i] = noPaths
-		if f := m.final[c]; f != Excluded {
+		if f := m.final[c]; f != excluded {
 			a, y := s.logAlpha[end.at+i], m.values[f]
 			s.logBetaN[i] = logMoment{l: y}
 			total.add(logMoment{a.w, a.l + y, a.v, a.c})
@@ -335,7 +331,7 @@ func (s *riskSweeper) inLogs(m *Machine, g *graph, w *whitening, logs *logSweepe
 
 // back fills logBeta, and x with the flows of a position: in l the probability times how far L is
 // beyond its mean, in lv that with the product of L and V, less the window's own V.
-func (s *riskSweeper) back(m *Machine, gl *graphLayer, w *whitening, logs *logSweeper, along *job, t int,
+func (s *riskSweeper) back(m *core, gl *graphLayer, w *whitening, logs *logSweeper, along *job, t int,
 	total logMoment) {
 	th, dir := logs.potentials(gl, w, along, t)
 	n := gl.labels
@@ -351,7 +347,7 @@ func (s *riskSweeper) back(m *Machine, gl *graphLayer, w *whitening, logs *logSw
 				into := v[gl.cut[k]:][:size]
 				for d := range into {
 					into[d] = noPaths
-					if val != Excluded {
+					if val != excluded {
 						x := s.logBetaN[int(to+o*size)+d]
 						into[d] = logMoment{x.w, x.l + m.values[val], x.v, x.c}
 					}
@@ -372,60 +368,6 @@ func (s *riskSweeper) back(m *Machine, gl *graphLayer, w *whitening, logs *logSw
 					to.lv += e * (l*(a.v+x.v-total.v) + a.c + x.c - total.c)
 				}
 				s.logBeta[i] = sum
-			}
-		}
-	}
-}
-
-// cumulants adds, for each arc of A, the third joint cumulant of two functionals with passing it.
-// Given that a path passes an arc, what is before and what is behind it are independent.
-func (c *product) cumulants(rows [][]float64, p *pass, x, y *expectation) {
-	n := c.f.NumStates()
-	before, after := make([]float64, n), make([]float64, n) // covariances, given the state
-	for _, q := range c.order {
-		if p.at[q] == 0 {
-			continue
-		}
-		o := c.origin(q)
-		for i, a := range c.f.Arcs(q) {
-			if post := p.post[c.offset[q]+i]; post > 0 {
-				r := a.NextState
-				dx, dy := x.before[q]+x.arc(&o, i)-x.before[r], y.before[q]+y.arc(&o, i)-y.before[r]
-				before[r] += post / p.at[r] * (before[q] + dx*dy)
-			}
-		}
-	}
-	total := math.NaN()
-	for i := n - 1; i >= 0; i-- {
-		q := c.order[i]
-		if p.at[q] == 0 {
-			continue
-		}
-		o := c.origin(q)
-		sum := 0.0
-		if p.end[q] > 0 {
-			sum = p.end[q] * (x.end(q, &o) - x.after[q]) * (y.end(q, &o) - y.after[q])
-		}
-		for i, a := range c.f.Arcs(q) {
-			if post := p.post[c.offset[q]+i]; post > 0 {
-				r := a.NextState
-				dx, dy := x.arc(&o, i)+x.after[r]-x.after[q], y.arc(&o, i)+y.after[r]-y.after[q]
-				sum += post * (after[r] + dx*dy)
-			}
-		}
-		after[q] = sum / p.at[q]
-	}
-	if s := c.f.Start(); s != fst.NoState && p.at[s] > 0 {
-		total = after[s]
-	}
-	for q := range fst.StateID(n) {
-		o := c.origin(q)
-		for i, a := range c.f.Arcs(q) {
-			if post := p.post[c.offset[q]+i]; post > 0 {
-				r := a.NextState
-				dx := x.before[q] + x.arc(&o, i) + x.after[r] - x.total
-				dy := y.before[q] + y.arc(&o, i) + y.after[r] - y.total
-				rows[o.qa][o.pos(i)] += post * (before[q] + after[r] - total + dx*dy)
 			}
 		}
 	}

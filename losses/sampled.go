@@ -256,7 +256,7 @@ func (s *Sampler) eval(p *Potentials, gamma float64, want Want, r *SampledResult
 	if want&^served != 0 {
 		return errors.New("losses: sampler: maxima, Hessian products and bounds are not sampled; an Evaluator has them")
 	}
-	if err := s.white.check(p); err != nil {
+	if err := p.check(&s.white); err != nil {
 		return err
 	}
 	if err := s.matches(p); err != nil {
@@ -282,7 +282,7 @@ func (s *Sampler) eval(p *Potentials, gamma float64, want Want, r *SampledResult
 		}
 		tied = n
 	}
-	s.white.prepareRaw(p)
+	s.white.prepareRaw(p.rows())
 	r.LogZ0 = s.white.logZ0
 	if math.IsInf(r.LogZ0, -1) || s.length == 0 {
 		s.certain(gamma, r, tied)

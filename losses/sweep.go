@@ -28,12 +28,33 @@ type sweeper struct {
 	scale         []float64 // by layer: log of what forward values were divided by
 }
 
+// job is one pair of sweeps: at one γ, with at most one tangent.
+type job struct {
+	gamma      float64
+	tangent    tangent
+	marginals  [][]float64 // if not nil, receives Q
+	covariance [][]float64 // if not nil, receives Cov([window], F), F the tangent's functional
+
+	logZ   float64
+	mean   float64 // E[F], without the machine's base
+	inLogs bool
+}
+
+// tangent names the functional F whose mean and covariances are wanted.
+type tangent uint8
+
+const (
+	noTangent      tangent = iota
+	alongLoss              // F = L
+	alongDirection         // F = Σ_t V_t(window)
+)
+
 // least is the least sum for which underflow cannot matter: there are fewer
 // than 2⁴⁰ operations, and 2⁴⁰⁻¹⁰⁷⁴ / 1e-280 < 1e-30.
 const least = 1e-280
 
 // run does a job, and reports whether its results are certain.
-func (s *sweeper) run(m *Machine, g *graph, w *whitening, j *job, scaled bool) bool {
+func (s *sweeper) run(m *core, g *graph, w *whitening, j *job, scaled bool) bool {
 	if math.IsInf(w.logZ0, -1) {
 		j.logZ, j.mean = w.logZ0, math.NaN()
 		clearRows(j.marginals)
@@ -86,7 +107,7 @@ func clearRows(rows [][]float64) {
 }
 
 // weights fills w and wd, and returns the log of the scale.
-func (s *sweeper) weights(m *Machine, gamma float64) float64 {
+func (s *sweeper) weights(m *core, gamma float64) float64 {
 	top := math.Inf(-1)
 	for t := range m.layers {
 		l := &m.layers[t]
@@ -98,7 +119,7 @@ func (s *sweeper) weights(m *Machine, gamma float64) float64 {
 		top = 0
 	}
 	s.w, s.wd = resize(s.w, len(m.values)), resize(s.wd, len(m.values))
-	s.w[Excluded], s.wd[Excluded] = 0, 0
+	s.w[excluded], s.wd[excluded] = 0, 0
 	for i, x := range m.values[1:] {
 		e := math.Exp(min(0, gamma*x-top)) // values of finals alone may exceed top
 		s.w[i+1], s.wd[i+1] = e, e*x
@@ -108,7 +129,7 @@ func (s *sweeper) weights(m *Machine, gamma float64) float64 {
 
 // forward fills alpha (and alpha1 for a tangent). It returns the sum over all strings, its tangent,
 // and the log of the scale of the final weights.
-func (s *sweeper) forward(m *Machine, g *graph, w *whitening, j *job, scaled bool) (z, z1, final float64) {
+func (s *sweeper) forward(m *core, g *graph, w *whitening, j *job, scaled bool) (z, z1, final float64) {
 	l := len(m.layers)
 	s.v = resize(s.v, g.most)
 	clear(s.alpha)
@@ -127,47 +148,25 @@ func (s *sweeper) forward(m *Machine, g *graph, w *whitening, j *job, scaled boo
 		if stopped(s.ctx) {
 			return 0, 0, 0
 		}
-		a := s.alpha[gl.at:next.at]
 		end := g.total
 		if t+2 <= l {
 			end = g.layers[t+2].at
 		}
-		b := s.alpha[next.at:end]
-		if j.tangent == noTangent {
-			if s.tails.fits(gl) {
-				s.tails.forward(&s.rows, gl, w.fold[t], a, b, s.w)
-			} else if s.rows.fits(gl) {
-				s.rows.forward(gl, w.fold[t], a, b, s.w)
-			} else if gl.narrow != nil {
-				forward(gl, gl.narrow, w.fold[t], a, b, s.w, s.v)
-			} else {
-				forward(gl, gl.wide, w.fold[t], a, b, s.w, s.v)
-			}
-			if scaled {
-				s.scale[t+1] = rescale(b, nil)
-			}
-			continue
+		st := step{gl: gl, p: dual{x: w.fold[t]}, w: dual{x: s.w}, v: dual{x: s.v}}
+		st.alpha.x, st.next.x = s.alpha[gl.at:next.at], s.alpha[next.at:end]
+		if j.tangent != noTangent {
+			st.alpha.d, st.next.d = s.alpha1[gl.at:next.at], s.alpha1[next.at:end]
+			s.along(&st, w, j.tangent, t)
 		}
-		a1, b1 := s.alpha1[gl.at:next.at], s.alpha1[next.at:end]
-		var pv, wd []float64
-		if j.tangent == alongDirection {
-			pv = w.foldV[t]
-		} else {
-			wd = s.wd
-		}
-		if gl.narrow != nil {
-			forward1(gl, gl.narrow, w.fold[t], pv, a, b, a1, b1, s.w, wd, s.v, s.v1)
-		} else {
-			forward1(gl, gl.wide, w.fold[t], pv, a, b, a1, b1, s.w, wd, s.v, s.v1)
-		}
+		s.forwardStep(&st, j.tangent != noTangent)
 		if scaled {
-			s.scale[t+1] = rescale(b, b1)
+			s.scale[t+1] = rescale(st.next)
 		}
 	}
 	// Finals.
 	final = math.Inf(-1)
 	for _, f := range m.final {
-		if f != Excluded {
+		if f != excluded {
 			final = max(final, j.gamma*m.values[f])
 		}
 	}
@@ -177,7 +176,7 @@ func (s *sweeper) forward(m *Machine, g *graph, w *whitening, j *job, scaled boo
 	end := &g.layers[l]
 	for i, c := range end.column {
 		x := m.values[m.final[c]]
-		if m.final[c] == Excluded {
+		if m.final[c] == excluded {
 			continue
 		}
 		f := math.Exp(j.gamma*x - final)
@@ -193,9 +192,56 @@ func (s *sweeper) forward(m *Machine, g *graph, w *whitening, j *job, scaled boo
 	return z, z1, final
 }
 
+// along sets the tangents of what does not depend on the sweep.
+func (s *sweeper) along(st *step, w *whitening, tan tangent, t int) {
+	st.v.d = s.v1
+	if tan == alongDirection {
+		st.p.d = w.foldV[t]
+	} else {
+		st.w.d = s.wd
+	}
+}
+
+// forwardStep does one layer by the fastest kernel that can.
+func (s *sweeper) forwardStep(st *step, tangent bool) {
+	switch gl := st.gl; {
+	case tangent && gl.narrow != nil:
+		forward1(st, gl.narrow)
+	case tangent:
+		forward1(st, gl.wide)
+	case s.tails.fits(gl):
+		s.tails.forward(&s.rows, st)
+	case s.rows.fits(gl):
+		s.rows.forward(st)
+	case gl.narrow != nil:
+		forward(st, gl.narrow)
+	default:
+		forward(st, gl.wide)
+	}
+}
+
+// backwardStep does one layer by the fastest kernel that can.
+func (s *sweeper) backwardStep(st *step, tangent bool) {
+	switch gl := st.gl; {
+	case tangent && gl.narrow != nil:
+		backward1(st, gl.narrow)
+	case tangent:
+		backward1(st, gl.wide)
+	case s.tails.fits(gl):
+		s.tails.backward(&s.rows, st)
+	case s.rows.fits(gl):
+		s.rows.backward(st)
+	case gl.narrow != nil:
+		backward(st, gl.narrow)
+	default:
+		backward(st, gl.wide)
+	}
+}
+
 // rescale divides values by a power of two near their greatest, and returns
 // its logarithm.
-func rescale(a, a1 []float64) float64 {
+func rescale(v dual) float64 {
+	a, a1 := v.x, v.d
 	top := 0.0
 	for _, x := range a {
 		top = max(top, x)
@@ -219,7 +265,7 @@ func rescale(a, a1 []float64) float64 {
 
 // backward computes marginals and covariances from the forward values, and,
 // for a scaled sweep, whether they are certain.
-func (s *sweeper) backward(m *Machine, g *graph, w *whitening, j *job, z, z1 float64, scaled bool) bool {
+func (s *sweeper) backward(m *core, g *graph, w *whitening, j *job, z, z1 float64, scaled bool) bool {
 	l := len(m.layers)
 	s.beta, s.betaN = resize(s.beta, g.widest), resize(s.betaN, g.widest)
 	clear(s.beta)
@@ -232,13 +278,13 @@ func (s *sweeper) backward(m *Machine, g *graph, w *whitening, j *job, z, z1 flo
 	}
 	final := math.Inf(-1)
 	for _, f := range m.final {
-		if f != Excluded {
+		if f != excluded {
 			final = max(final, j.gamma*m.values[f])
 		}
 	}
 	end := &g.layers[l]
 	for i, c := range end.column {
-		if m.final[c] == Excluded {
+		if m.final[c] == excluded {
 			continue
 		}
 		x := m.values[m.final[c]]
@@ -258,40 +304,22 @@ func (s *sweeper) backward(m *Machine, g *graph, w *whitening, j *job, z, z1 flo
 			return false
 		}
 		a := s.alpha[gl.at:next.at]
-		p := w.fold[t]
-		s.x = resize(s.x, len(p))
+		s.x = resize(s.x, len(w.fold[t]))
 		clear(s.x)
+		st := step{gl: gl, p: dual{x: w.fold[t]}, w: dual{x: s.w}, v: dual{x: s.v}, alpha: dual{x: a}}
+		st.beta.x, st.next.x, st.flow.x = s.beta, s.betaN, s.x
+		if tan {
+			s.x1 = resize(s.x1, len(s.x))
+			clear(s.x1)
+			st.alpha.d, st.beta.d, st.next.d, st.flow.d = s.alpha1[gl.at:next.at], s.beta1, s.beta1N, s.x1
+			s.along(&st, w, j.tangent, t)
+		}
 		if scaled {
 			// Values of layer t+1, scaled to 1, times the forward ones must
 			// not be tiny in sum.
-			rescale(s.betaN, s.beta1N)
+			rescale(st.next)
 		}
-		if !tan {
-			if s.tails.fits(gl) {
-				s.tails.backward(&s.rows, gl, p, a, s.beta, s.betaN, s.w, s.x)
-			} else if s.rows.fits(gl) {
-				s.rows.backward(gl, p, a, s.beta, s.betaN, s.w, s.x)
-			} else if gl.narrow != nil {
-				backward(gl, gl.narrow, p, a, s.beta, s.betaN, s.w, s.v, s.x)
-			} else {
-				backward(gl, gl.wide, p, a, s.beta, s.betaN, s.w, s.v, s.x)
-			}
-		} else {
-			s.x1 = resize(s.x1, len(p))
-			clear(s.x1)
-			var pv, wd []float64
-			if j.tangent == alongDirection {
-				pv = w.foldV[t]
-			} else {
-				wd = s.wd
-			}
-			a1 := s.alpha1[gl.at:next.at]
-			if gl.narrow != nil {
-				backward1(gl, gl.narrow, p, pv, a, a1, s.beta, s.betaN, s.beta1, s.beta1N, s.w, wd, s.v, s.v1, s.x, s.x1)
-			} else {
-				backward1(gl, gl.wide, p, pv, a, a1, s.beta, s.betaN, s.beta1, s.beta1N, s.w, wd, s.v, s.v1, s.x, s.x1)
-			}
-		}
+		s.backwardStep(&st, tan)
 		zt := z
 		if scaled {
 			zt = 0

@@ -12,9 +12,7 @@ func (e Edit) Value(y, ref []int) float64 {
 	l, m := len(y), len(ref)
 	var first, last []int
 	if e.Band > 0 {
-		b := columnBuilder{l: l, m: m}
-		b.windows(e.Band)
-		first, last = b.first, b.last
+		first, last = bandWindows(l, m, e.Band)
 	}
 	var small [64]float64 // no allocation for words: enumeration calls this for every string
 	row := small[:]

@@ -51,7 +51,9 @@ func padded(n int) int {
 	return max(8, (n+3)&^3)
 }
 
-func (k *rowKernels) prepare(gl *graphLayer, p, a, w []float64) {
+// prepare sets what forward and backward have in common.
+func (k *rowKernels) prepare(s *step) {
+	gl, p, a, w := s.gl, s.p.x, s.alpha.x, s.w.x
 	n, m := gl.labels, padded(gl.labels)
 	k.v = resize(k.v, m)
 	k.args.stride = 8 * m
@@ -83,9 +85,11 @@ func (k *rowKernels) piece(gl *graphLayer, r int) {
 	k.args.rows = min(rowPiece, len(gl.start)-1-r)
 }
 
-func (k *rowKernels) forward(gl *graphLayer, p, a, b, w []float64) {
-	k.prepare(gl, p, a, w)
-	k.args.next = &b[0]
+// forward is the function forward for layers that fit.
+func (k *rowKernels) forward(s *step) {
+	gl := s.gl
+	k.prepare(s)
+	k.args.next = &s.next.x[0]
 	for r := 0; r < len(gl.start)-1; r += rowPiece {
 		k.piece(gl, r)
 		switch padded(gl.labels) {
@@ -102,10 +106,12 @@ func (k *rowKernels) forward(gl *graphLayer, p, a, b, w []float64) {
 	k.args = rowArgs{} // keeps no machine alive
 }
 
-func (k *rowKernels) backward(gl *graphLayer, p, a, beta, betaN, w, x []float64) {
+// backward is the function backward for layers that fit.
+func (k *rowKernels) backward(s *step) {
+	gl, x := s.gl, s.flow.x
 	n, m := gl.labels, padded(gl.labels)
-	k.prepare(gl, p, a, w)
-	k.args.next, k.args.beta = &betaN[0], &beta[0]
+	k.prepare(s)
+	k.args.next, k.args.beta = &s.next.x[0], &s.beta.x[0]
 	clear(k.v)
 	if n == m {
 		k.args.x = &x[0]

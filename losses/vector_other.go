@@ -2,11 +2,6 @@
 
 package losses
 
-// useVectors is false where there are no kernels in assembly.
-var useVectors = false
-
-var useLanes = false
-
 func forwardRows8(*rowArgs)   { panic("losses: no vectors") }
 func forwardRows12(*rowArgs)  { panic("losses: no vectors") }
 func forwardRows16(*rowArgs)  { panic("losses: no vectors") }
@@ -24,16 +19,7 @@ func countBackwardVector(x, beta, betaN, alpha, p *float64, gain *int32, d, stri
 	panic("losses: no vectors")
 }
 
-func moveWords(*wordArgs)   { panic("losses: no vectors") }
-func moveWords10(*laneArgs) { panic("losses: no vectors") }
-func moveWords21(*laneArgs) { panic("losses: no vectors") }
-func moveWords41(*laneArgs) { panic("losses: no vectors") }
-func moveWords43(*laneArgs) { panic("losses: no vectors") }
-
 func tile512(*tileArgs) { panic("losses: no vectors") }
-
-func prefetchSlots(*uint64, int, *wordSlot, uint)    {}
-func prefetchPairs(*movedPair, int, *pairSlot, uint) {}
 
 func expVector(dst, src *float64, n int, shift float64) { panic("losses: no vectors") }
 

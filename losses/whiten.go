@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 )
 
@@ -35,12 +36,34 @@ type whitening struct {
 	folded         [][]float64
 	foldedV        [][]float64
 
-	plain      *Machine
-	plainSizes []int
+	unary, um []float64 // of factored potentials: exponentials of unary scores, and those of a position times h
 }
 
-// check validates the shape and values of p, and finds the peaks.
-func (w *whitening) check(p *Potentials) error {
+// potentials are those of losses.Potentials, with the same fields.
+type potentials struct {
+	Sizes []int
+	Order int
+	Theta [][]float64
+}
+
+// RowLen returns the number of windows that end at position t, the greatest int where there are more.
+func (p *potentials) RowLen(t int) int {
+	n := 1
+	for s := max(0, t-p.Order+1); s <= t; s++ {
+		hi, lo := bits.Mul(uint(n), uint(p.Sizes[s]))
+		if n = int(lo); hi > 0 || n < 0 {
+			return math.MaxInt
+		}
+	}
+	return n
+}
+
+// errOverflow reports potentials whose scores of strings float64 cannot hold.
+var errOverflow = errors.New("losses: the sum of the greatest potentials of the rows overflows")
+
+// check validates the shape and values of p, and finds the peaks. Where the sum of those is out of range, the error is
+// errOverflow.
+func (w *whitening) check(p *potentials) error {
 	if p == nil {
 		return errors.New("losses: the potentials are nil; NewPotentials makes those of score 0")
 	}
@@ -82,7 +105,7 @@ func (w *whitening) check(p *Potentials) error {
 		}
 	}
 	if math.IsInf(sum, 0) {
-		return fmt.Errorf("losses: the sum of the greatest potentials of the rows overflows: %w", ErrRange)
+		return errOverflow
 	}
 	return nil
 }
@@ -100,15 +123,8 @@ func sameRow(a, b []float64) bool {
 	return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0]
 }
 
-func resize[T any](a []T, n int) []T {
-	if cap(a) < n {
-		return make([]T, n)
-	}
-	return a[:n]
-}
-
 // rows cuts buf into rows shaped as sizes say.
-func (w *whitening) rows(dst [][]float64, buf []float64, p *Potentials) ([][]float64, []float64) {
+func (w *whitening) rows(dst [][]float64, buf []float64, p *potentials) ([][]float64, []float64) {
 	n := 0
 	for _, row := range p.Theta {
 		n += len(row)
@@ -124,7 +140,7 @@ func (w *whitening) rows(dst [][]float64, buf []float64, p *Potentials) ([][]flo
 }
 
 // prepareRaw fills theta, p and logZ0 without renumbering.
-func (w *whitening) prepareRaw(p *Potentials) {
+func (w *whitening) prepareRaw(p *potentials) {
 	w.order = p.Order
 	w.labels = append(w.labels[:0], p.Sizes...)
 	w.p, w.pBuf = w.rows(w.p, w.pBuf, p)
@@ -139,7 +155,7 @@ func (w *whitening) prepareRaw(p *Potentials) {
 }
 
 // prepare fills theta, p, fold and logZ0.
-func (w *whitening) prepare(g *graph, p *Potentials) {
+func (w *whitening) prepare(g *graph, p *potentials) {
 	w.order = p.Order
 	w.labels = append(w.labels[:0], p.Sizes...)
 	w.theta, w.thetaBuf = w.rows(w.theta, w.thetaBuf, p)
@@ -167,7 +183,7 @@ func (w *whitening) prepare(g *graph, p *Potentials) {
 }
 
 // messages fills p and logZ0 from theta.
-func (w *whitening) messages(p *Potentials) {
+func (w *whitening) messages(p *potentials) {
 	widest := 1
 	for t := range p.Theta {
 		widest = max(widest, w.contexts(t+1))
@@ -193,7 +209,7 @@ func foldRows(dst [][]float64, buf []float64, src [][]float64, g *graph) {
 
 // repeats reports whether the potentials of position t are those of t-1, in
 // the same numbering: the usual case of tied weights.
-func (w *whitening) repeats(g *graph, p *Potentials, t int) bool {
+func (w *whitening) repeats(g *graph, p *potentials, t int) bool {
 	for s := max(0, t-w.order); s <= t; s++ {
 		if s > 0 && (p.Sizes[s] != p.Sizes[s-1] || !sameNumbering(&g.layers[s], &g.layers[s-1])) {
 			return false
@@ -207,7 +223,7 @@ func sameNumbering(a, b *graphLayer) bool {
 }
 
 // renumber copies a row from the order of labels to that of the graph.
-func renumber(dst, src []float64, g *graph, t int, p *Potentials) {
+func renumber(dst, src []float64, g *graph, t int, p *potentials) {
 	perm := g.layers[t].perm
 	n := len(perm)
 	if p.Order == 1 || t == 0 {
@@ -290,7 +306,7 @@ func (w *whitening) after(t, c int) int {
 // linear computes messages by scaled sums of products, with one exponential per distinct potential.
 // It reports false when a message could have underflowed, which needs forbidden windows and very
 // uneven potentials.
-func (w *whitening) linear(p *Potentials) bool {
+func (w *whitening) linear(p *potentials) bool {
 	w.exp, w.expBuf = w.rows(w.exp, w.expBuf, p)
 	l := len(w.theta)
 	w.logZ0 = 0
@@ -411,7 +427,7 @@ func (w *whitening) follow(t, c, d int) int {
 }
 
 // setDirection renumbers V and forms p0·V.
-func (w *whitening) setDirection(g *graph, p *Potentials, v [][]float64) {
+func (w *whitening) setDirection(g *graph, p *potentials, v [][]float64) {
 	w.v, w.vBuf = w.rows(w.v, w.vBuf, p)
 	w.pv, w.pvBuf = w.rows(w.pv, w.pvBuf, p)
 	for t := range v {
@@ -428,30 +444,4 @@ func (w *whitening) setDirection(g *graph, p *Potentials, v [][]float64) {
 	w.foldedV = resize(w.foldedV, len(w.p))
 	w.foldV = w.foldedV
 	foldRows(w.foldV, w.foldVBuf, w.pv, g)
-}
-
-// plainMachine returns the machine of the loss 0 for the label sets of p.
-func (w *whitening) plainMachine(p *Potentials) *Machine {
-	if w.plain != nil && slices.Equal(w.plainSizes, p.Sizes) {
-		return w.plain
-	}
-	var b Builder
-	zero := b.Value(0)
-	var class []uint32
-	for t, n := range p.Sizes {
-		if t == 0 || n != p.Sizes[t-1] {
-			class = make([]uint32, n)
-		}
-		s := Layer{Labels: n, Class: class, Classes: min(1, n), Columns: 1}
-		if n > 0 {
-			s.Next, s.Off = []uint32{0}, []uint32{zero}
-		}
-		b.Layer(s)
-	}
-	m, err := b.Finish([]uint32{zero})
-	if err != nil {
-		panic(err) // the shape above is right by construction
-	}
-	w.plain, w.plainSizes = m, slices.Clone(p.Sizes)
-	return m
 }

@@ -13,9 +13,9 @@ func TestLanesEqualTables(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(5, 6))
 	used := 0
-	for _, e := range []Edit{
-		{Sub: 2, Ins: 1, Del: 1}, Unit, SmithWaterman, {Match: -1, Sub: 0, Ins: 1, Del: 2},
-		{Sub: 1, Ins: 1, Del: 1, Band: 3}, {Match: -2, Sub: 1, Ins: 1, Del: 1, Band: 2},
+	for _, e := range []edits{
+		{sub: 2, ins: 1, del: 1}, {sub: 1, ins: 1, del: 1}, {match: -2, sub: 1, ins: 1, del: 1},
+		{match: -1, sub: 0, ins: 1, del: 2}, {sub: 1, ins: 1, del: 1, band: 3}, {match: -2, sub: 1, ins: 1, del: 1, band: 2},
 	} {
 		for range 100 {
 			alphabet, l := 1+rng.IntN(6), 1+rng.IntN(16)
@@ -24,24 +24,24 @@ func TestLanesEqualTables(t *testing.T) {
 			for j := range ref {
 				ref[j] = rng.IntN(alphabet + 1)
 			}
-			w := e.columns(ref, alphabet, l).words()
+			w := newColumns(e.problem(ref, alphabet, l)).words()
 			if w == nil {
 				continue
 			}
 			var fast, slow wordScratch
 			keys := []uint64{0}
-			keys[0], _ = w.clampWord(w.limits(0), 0)
+			keys[0], _ = w.clampWord(w.clampAt(0), 0)
 			for s := range l {
 				if len(keys) > 45 {
 					keys = keys[:45] // pieces that are not full
 				}
-				a := w.mover(&fast, s, w.limits(s+1))
+				a := w.mover(&fast, s, w.clampAt(s+1))
 				if a.lanes == nil {
 					break // no symbol matches
 				}
 				used++
 				useLanes = false
-				b := w.mover(&slow, s, w.limits(s+1))
+				b := w.mover(&slow, s, w.clampAt(s+1))
 				useLanes = true
 				var next []uint64
 				for c := 0; c < len(keys); c += wordPiece {

@@ -173,148 +173,110 @@ const pooled = 1 << 18
 
 var wordScratches = sync.Pool{New: func() any { return &wordScratch{slots: make([]wordSlot, 1<<8)} }}
 
-func (w *wordBuilder) build() (*Machine, error) {
+// build returns the machine, nil where it has a column or a value that is not foreseen here.
+func (w *wordBuilder) build() (*core, error) {
 	b := w.columnBuilder
-	l, hi := b.l, w.hi
 	s := wordScratches.Get().(*wordScratch)
 	defer func() {
 		if len(s.slots) <= pooled && cap(s.next)+cap(s.keys) <= pooled {
 			wordScratches.Put(s)
 		}
 	}()
-	m := &Machine{layers: make([]layer, l), base: b.base, values: make([]float64, 2+2*hi)}
-	m.values[Excluded] = infinity
-	for o := range 1 + 2*hi {
-		m.values[1+o] = 0 - float64(int64(o)*b.scale)*b.unit
+	values := make([]float64, 2+2*w.hi)
+	for o := range 1 + 2*w.hi {
+		values[1+o] = 0 - float64(int64(o)*b.scale)*b.unit
 	}
-	shift := uint8(bits.Len(uint(len(m.values) - 1)))
-	classes := len(b.gain)
-	fused := newFusing(l, b.class, classes)
-	s.ways = waysOf(s.ways, classes, fused)
-	ways := s.ways
-	// Bytes of a layer with its graph, and the values of a sweep.
-	size := withGraph
-	if fused != nil {
-		size = withOwnGraph
-	}
-
-	first, raised := w.clampWord(w.limits(0), 0)
-	m.base = float64(b.fixed-int64(raised)*b.scale) * b.unit
+	g := b.newGainLayers(values)
+	s.ways = g.ways(s.ways)
+	first, raised := w.clampWord(w.clampAt(0), 0)
+	g.m.base = float64(b.fixed-int64(raised)*b.scale) * b.unit
 	s.keys = append(s.keys[:0], first)
-	total := 1
-	for t := range l {
-		n := len(s.keys)
-		if n*classes > 0 && bits.Len(uint(n*classes))+int(shift) > 32 {
-			// Columns of the next layer might not fit beside their values.
-			return b.generic()
-		}
-		if err := b.budget.over(l, t, total, m.bytes+size(n*classes, n)+s.held(len(s.slots))); err != nil {
+	for t := range b.l {
+		arcs, err := w.layer(g, s, t)
+		if arcs == nil || err != nil {
 			return nil, err
 		}
-		arcs := make([]uint32, n*classes)
-		mv := w.mover(s, t, w.limits(t+1))
-		s.next = s.next[:0]
-		s.begin(n, classes)
-		slots, mask, hashShift := s.slots, uint64(len(s.slots)-1), hashShiftOf(len(s.slots))
-		for c := 0; c < n; c += wordPiece {
-			piece := s.keys[c:min(c+wordPiece, n)]
-			mv.move(piece)
-			if len(slots) > cachedSlots && useVectors {
-				prefetchSlots(&mv.out[0], mv.step*(classes-1)+mv.next*(len(piece)-1)+1, &slots[0], hashShift)
-			}
-			row := arcs[c*classes:][:len(piece)*classes]
-			most := uint8(0)
-			for i := range piece {
-				for k := range classes {
-					at := i*mv.next + k*mv.step
-					key := mv.out[at]
-					// Number the column.
-					id := uint32(len(s.next))
-					for i := (key * 0x9e3779b97f4a7c15) >> (hashShift & 63); ; i++ {
-						e := &slots[i&mask]
-						if e.in == 0 {
-							*e = wordSlot{key, id, ways[k]}
-							s.next = append(s.next, key)
-							break
-						}
-						if e.key == key {
-							e.in |= ways[k]
-							id = e.id
-							break
-						}
-					}
-					most = max(most, mv.off[at])
-					row[i*classes+k] = id<<(shift&31) | (uint32(mv.off[at]) + 1)
-				}
-			}
-			if int(most) > 2*hi {
-				return b.generic()
-			}
-			if more := min(wordPiece, n-c-len(piece)); uint64(len(s.next)+more*classes)*2 > mask {
-				// The old table and the one of twice its size stand side by side.
-				bytes := m.bytes + size(len(arcs), n) + s.held(3*len(slots))
-				if err := b.budget.over(b.l, t, total+len(s.next), bytes); err != nil {
-					return nil, err
-				}
-				s.grow()
-				slots, mask, hashShift = s.slots, uint64(len(s.slots)-1), hashShiftOf(len(s.slots))
-			}
-		}
-		if err := b.budget.over(b.l, t, total+len(s.next), m.bytes+size(len(arcs), n)); err != nil {
-			return nil, err
-		}
-		ly := &m.layers[t]
-		*ly = layer{columns: n, classes: classes, class: b.class, narrow: arcs, shift: shift}
-		ly.lo, ly.hi = m.values[1+2*hi], 0
-		if fused != nil {
-			info := fused.columns(len(s.next))
+		err = g.close(t, len(s.keys), arcs, len(s.next), [2]float64{values[1+2*w.hi], 0}, func(info []uint64) {
 			for i := range s.slots {
 				if e := &s.slots[i]; e.in != 0 {
 					info[e.id] = uint64(e.in)
 				}
 			}
-			if fused.layer(t, arcs, shift) {
-				ly.enter = fused.graph.layers[t+1].start
-			} else {
-				fused = nil // the layers so far are as good as the others
-			}
-		}
-		m.bytes += size(len(arcs), n)
-		total += len(s.next)
-		if b.whole {
-			if err := b.budget.outgrown(l, b.m, classes, t, n, len(s.next), total, size(classes, 1)); err != nil {
-				return nil, err
-			}
+		})
+		if err != nil {
+			return nil, err
 		}
 		s.keys, s.next = s.next, s.keys
 	}
 	// No symbol is left, so that all columns were raised to one.
-	m.final = make([]uint32, len(s.keys))
-	for c, key := range s.keys {
+	for _, key := range s.keys {
 		if key != 0 {
-			return b.generic()
+			return nil, nil
 		}
-		m.final[c] = 1
 	}
-	return b.finish(m, fused)
+	return g.finish(len(s.keys), 1)
 }
 
-// finish completes a machine of gains.
-func (b *columnBuilder) finish(m *Machine, fused *fusing) (*Machine, error) {
-	m.count()
-	if fused != nil && len(m.layers) > 0 {
-		m.fused = fused.finish(len(m.final))
-		if err := m.fused.layOut(); err != nil {
-			return nil, err
+// layer moves the columns s.keys of layer t. It returns their arcs, column << shift | value, and fills s.next
+// and s.slots. Arcs are nil where the machine has columns or values that are not foreseen here.
+func (w *wordBuilder) layer(g *gainLayers, s *wordScratch, t int) ([]uint32, error) {
+	n, classes := len(s.keys), len(w.gain)
+	if !g.fits(n) {
+		return nil, nil
+	}
+	if err := g.room(t, n, 0, s.held(len(s.slots))); err != nil {
+		return nil, err
+	}
+	arcs := make([]uint32, n*classes)
+	mv := w.mover(s, t, w.clampAt(t+1))
+	s.next = s.next[:0]
+	s.begin(n, classes)
+	ways, shift := s.ways, g.shift&31
+	slots, mask, hashShift := s.slots, uint64(len(s.slots)-1), hashShiftOf(len(s.slots))
+	for c := 0; c < n; c += wordPiece {
+		piece := s.keys[c:min(c+wordPiece, n)]
+		mv.move(piece)
+		if len(slots) > cachedSlots && useVectors {
+			prefetchSlots(&mv.out[0], mv.step*(classes-1)+mv.next*(len(piece)-1)+1, &slots[0], hashShift)
 		}
-		m.graphs[2] = m.fused
-		m.bytes += m.fused.bytes
+		row := arcs[c*classes:][:len(piece)*classes]
+		most := uint8(0)
+		for i := range piece {
+			for k := range classes {
+				at := i*mv.next + k*mv.step
+				key := mv.out[at]
+				// Number the column.
+				id := uint32(len(s.next))
+				for i := (key * 0x9e3779b97f4a7c15) >> (hashShift & 63); ; i++ {
+					e := &slots[i&mask]
+					if e.in == 0 {
+						*e = wordSlot{key, id, ways[k]}
+						s.next = append(s.next, key)
+						break
+					}
+					if e.key == key {
+						e.in |= ways[k]
+						id = e.id
+						break
+					}
+				}
+				most = max(most, mv.off[at])
+				row[i*classes+k] = id<<shift | (uint32(mv.off[at]) + 1)
+			}
+		}
+		if int(most) > 2*w.hi {
+			return nil, nil
+		}
+		if more := min(wordPiece, n-c-len(piece)); uint64(len(s.next)+more*classes)*2 > mask {
+			// The old table and the one of twice its size stand side by side.
+			if err := g.room(t, n, len(s.next), s.held(3*len(slots))); err != nil {
+				return nil, err
+			}
+			s.grow()
+			slots, mask, hashShift = s.slots, uint64(len(s.slots)-1), hashShiftOf(len(s.slots))
+		}
 	}
-	if m.cancels > 0 {
-		b.budget.Ctx = nil // it may be done when the machine is used
-		m.careful = &careful{builder: b}
-	}
-	return m, nil
+	return arcs, g.room(t, n, len(s.next), 0)
 }
 
 // wordPiece is the number of columns moved at a time, a multiple of 8.
@@ -344,7 +306,7 @@ type wordMover struct {
 	eight    [8]uint64
 }
 
-// wordArgs is what the assembly reads; vector_amd64.go checks the layout that is known there.
+// wordArgs is what the assembly reads; movewords_amd64.go checks the layout that is known there.
 type wordArgs struct {
 	keys            *uint64
 	n               int
@@ -492,7 +454,8 @@ type wordLimits struct {
 	blocks    int    // blocks of steps from turn on
 }
 
-func (w *wordBuilder) limits(t int) *wordLimits {
+// clampAt returns the constants of layer t.
+func (w *wordBuilder) clampAt(t int) *wordLimits {
 	r := w.l - t
 	f, n := w.first[t], w.last[t]
 	turn := min(max(w.m-r, f), n)
@@ -544,18 +507,6 @@ func (s *wordScratch) held(slots int) int64 {
 		n += 8 * int64(keys)
 	}
 	return n
-}
-
-// waysOf returns what a slot notes of each class.
-func waysOf(ways []uint32, classes int, fused *fusing) []uint32 {
-	ways = resize(ways, classes)
-	for k := range ways {
-		ways[k] = 1
-		if fused != nil {
-			ways[k] = 1 << fused.num.rank[k]
-		}
-	}
-	return ways
 }
 
 // hashShiftOf returns the shift that leaves a slot of a hash.
