@@ -5,6 +5,9 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/tropica-fst/tropica/losses/internal/align"
+	"github.com/tropica-fst/tropica/losses/internal/layered"
 )
 
 // banded is what is known of a banded edit distance L_w ≥ L.
@@ -156,21 +159,21 @@ func around(first, last []int, del float64, ins, diag []float64) float64 {
 
 // greatest returns the greatest loss of the machine.
 func (m *Machine) greatest() float64 {
-	best := make([]float64, len(m.core.final))
-	for c, v := range m.core.final {
+	best := make([]float64, len(m.core.Final))
+	for c, v := range m.core.Final {
 		best[c] = math.Inf(-1)
 		if v != Excluded {
-			best[c] = m.core.values[v]
+			best[c] = m.core.Values[v]
 		}
 	}
-	for t := len(m.core.layers) - 1; t >= 0; t-- {
-		l := m.core.layers[t].columned()
-		own := make([]float64, l.columns)
+	for t := len(m.core.Layers) - 1; t >= 0; t-- {
+		l := m.core.Layers[t].Columned()
+		own := make([]float64, l.Columns)
 		for c := range own {
 			own[c] = math.Inf(-1)
-			for k := range l.classes {
-				if to, v := l.arc(c*l.classes + k); v != Excluded {
-					own[c] = max(own[c], m.core.values[v]+best[to])
+			for k := range l.Classes {
+				if to, v := l.Arc(c*l.Classes + k); v != Excluded {
+					own[c] = max(own[c], m.core.Values[v]+best[to])
 				}
 			}
 		}
@@ -179,7 +182,7 @@ func (m *Machine) greatest() float64 {
 	if len(best) == 0 {
 		return math.Inf(-1)
 	}
-	return best[0] + m.core.base
+	return best[0] + m.core.Base
 }
 
 // bound sets r.LogZError.
@@ -276,7 +279,7 @@ func (b *banded) wider(e *Evaluator, m *Machine) (*Machine, error) {
 		wide, err := built(builder)
 		switch {
 		case err == nil:
-			wide.surrogate = trial.certify(builder.first, builder.last, b.ref, m.Labels(0), wide)
+			wide.surrogate = trial.certify(builder.First, builder.Last, b.ref, m.Labels(0), wide)
 			return wide, nil
 		case !errors.Is(err, ErrBudget):
 			return nil, err
@@ -366,7 +369,7 @@ func (s *bandSweeper) sample(e *Evaluator, m *Machine, p *Potentials, gamma, sil
 		value = whole.Value
 	}
 	n := min(1000, max(50, 10_000_000/cells))
-	s.us = resize(s.us, n)
+	s.us = layered.Resize(s.us, n)
 	if err := e.Sample(m, p, gamma, rand.New(rand.NewPCG(1, 2)), s.us); err != nil {
 		return 0, err
 	}
@@ -390,8 +393,8 @@ func (s *bandSweeper) steer(e *Evaluator, m *Machine, p *Potentials, gamma float
 	b := m.surrogate
 	h := herd{gamma: gamma}
 	h.whole, h.band = rows{e: b.edit, ref: b.ref}, rows{e: b.edit, ref: b.ref}
-	h.whole.first, h.whole.last = bandWindows(m.Len(), len(b.ref), wide)
-	h.band.first, h.band.last = bandWindows(m.Len(), len(b.ref), b.edit.Band)
+	h.whole.first, h.whole.last = align.BandWindows(m.Len(), len(b.ref), wide)
+	h.band.first, h.band.last = align.BandWindows(m.Len(), len(b.ref), b.edit.Band)
 	walk, err := e.sampler(m, p, gamma)
 	if err != nil {
 		return 0, err

@@ -219,9 +219,9 @@ func TestBandAround(t *testing.T) {
 		e.Band = 1 + rng.IntN(3)
 		ref := randomRef(rng, m, d)
 		b := e.columns(ref, d, l)
-		exact := e.outside(b.first, b.last, ref, d)
+		exact := e.outside(b.First, b.Last, ref, d)
 		del, ins, diag := e.cheapest(ref, d)
-		if x := around(b.first, b.last, del, ins, diag); x > exact+1e-9*math.Abs(exact) {
+		if x := around(b.First, b.Last, del, ins, diag); x > exact+1e-9*math.Abs(exact) {
 			t.Errorf("case %d %+v l %d ref %v: %v, but an alignment outside costs %v", i, e, l, ref, x, exact)
 		}
 	}

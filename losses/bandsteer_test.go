@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/tropica-fst/tropica/losses/internal/align"
 )
 
 // The rows of a herd end with the distances, whatever the costs, lengths and windows.
@@ -15,7 +17,7 @@ func TestHerdRows(t *testing.T) {
 		e.Band = rng.IntN(4)
 		ref, u := randomRef(rng, m, alphabet), randomRef(rng, l, alphabet)
 		r := rows{e: e, ref: ref}
-		r.first, r.last = bandWindows(l, m, e.Band)
+		r.first, r.last = align.BandWindows(l, m, e.Band)
 		row, next := r.start(nil), []float64(nil)
 		for s, y := range u {
 			row, next = r.after(s, y, row, next), row
@@ -50,8 +52,8 @@ func TestHerd(t *testing.T) {
 		_, exact := logZ(0)
 		machine, banded := logZ(1)
 		h := herd{gamma: gamma, whole: rows{e: e, ref: ref}, band: rows{e: e, ref: ref}}
-		h.whole.first, h.whole.last = bandWindows(l, m, 0)
-		h.band.first, h.band.last = bandWindows(l, m, 1)
+		h.whole.first, h.whole.last = align.BandWindows(l, m, 0)
+		h.band.first, h.band.last = align.BandWindows(l, m, 1)
 		ev := new(Evaluator)
 		s, err := ev.sampler(machine, p, gamma)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/tropica-fst/tropica/losses/internal/layered"
 	"github.com/tropica-fst/tropica/ops"
 )
 
@@ -84,11 +85,11 @@ func (b Budget) allowance() int64 {
 }
 
 // bounds returns the limits of a construction, with the default in place.
-func (b Budget) bounds() limits { return limits{b.Ctx, b.Columns, b.allowance()} }
+func (b Budget) bounds() layered.Limits { return layered.Limits{Ctx: b.Ctx, Columns: b.Columns, Bytes: b.allowance()} }
 
 // budgetError makes a *BudgetError of the error of a machine beyond its limits. Others stay as they are.
 func budgetError(err error) error {
-	var over *oversize
+	var over *layered.Oversize
 	if !errors.As(err, &over) {
 		return err
 	}
@@ -98,11 +99,11 @@ func budgetError(err error) error {
 // over returns the error of a build of length l whose size at layer t exceeds the budget, or of a
 // context that is done. It returns nil while the build may continue.
 func (b Budget) over(l, t, columns int, bytes int64) error {
-	return budgetError(b.bounds().over(l, t, columns, bytes))
+	return budgetError(b.bounds().Over(l, t, columns, bytes))
 }
 
 // stopped returns the error of a context that is done.
-func (b Budget) stopped(l, t int) error { return limits{Ctx: b.Ctx}.stopped(l, t) }
+func (b Budget) stopped(l, t int) error { return layered.Limits{Ctx: b.Ctx}.Stopped(l, t) }
 
 // check refuses negative bounds.
 func (b Budget) check(loss string) error {

@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/tropica-fst/tropica/losses/internal/align"
+	"github.com/tropica-fst/tropica/losses/internal/layered"
 )
 
 // Every construction and evaluation stops with its context, and within its bytes.
@@ -260,13 +263,13 @@ func TestLocalOutgrown(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, classes := referenceClasses(ref, c.d)
+		_, classes := align.ReferenceClasses(ref, c.d)
 		room := x
-		room.Bytes = int64(m.TotalColumns())*(withGraph(len(classes), 1)+4*int64(len(classes))+16) + 1<<19
+		room.Bytes = int64(m.TotalColumns())*(layered.WithGraph(len(classes), 1)+4*int64(len(classes))+16) + 1<<19
 		if _, err := room.Machine(ref, c.d, c.l); err != nil {
 			t.Errorf("%d symbols of %d: %v", c.l, c.d, err)
 		}
-		room.Bytes = withGraph(len(classes), 1) * int64(m.TotalColumns()) / 4
+		room.Bytes = layered.WithGraph(len(classes), 1) * int64(m.TotalColumns()) / 4
 		if _, err := room.Machine(ref, c.d, c.l); !errors.Is(err, ErrBudget) {
 			t.Errorf("%d symbols of %d in a quarter of their bytes: %v", c.l, c.d, err)
 		}
@@ -364,7 +367,7 @@ func TestObscure(t *testing.T) {
 			f()
 		}()
 	}
-	first, last := bandWindows(3, 2, math.MaxInt)
+	first, last := align.BandWindows(3, 2, math.MaxInt)
 	if first[3] != 0 || last[0] != 2 {
 		t.Errorf("a band beyond all cells: %v %v", first, last)
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"sync"
+
+	"github.com/tropica-fst/tropica/losses/internal/align"
 )
 
 // ErrRange reports an evaluation whose result float64s cannot hold or determine: θ + γ L overflows,
@@ -17,7 +19,7 @@ var ErrRange = errors.New("beyond the range of float64")
 // subtracts.
 type careful struct {
 	once    sync.Once
-	builder *columnBuilder
+	builder *align.Columns
 	machine *Machine
 	err     error
 }
@@ -41,7 +43,7 @@ const harmlessConstant = 1e4
 
 // suited returns the machine to use at γ.
 func (m *Machine) suited(gamma float64) (*Machine, error) {
-	if m.careful == nil || math.Abs(gamma)*m.core.cancels <= harmlessConstant {
+	if m.careful == nil || math.Abs(gamma)*m.core.Cancels <= harmlessConstant {
 		return m, nil
 	}
 	return m.carefully()
@@ -61,7 +63,7 @@ func (m *Machine) certain(gamma, logZ float64) error {
 	if math.IsInf(logZ, -1) {
 		size = 0 // no string, or γ L overflowed
 	}
-	if c := math.Abs(gamma) * m.core.cancels; c*4e-16 > 1e-9*max(1, size) {
+	if c := math.Abs(gamma) * m.core.Cancels; c*4e-16 > 1e-9*max(1, size) {
 		return fmt.Errorf("losses: log Z is %v, found as a difference from %.3g, whose rounding exceeds a billionth of it; costs of both signs and such different sizes cannot be told apart: %w", logZ, c, ErrRange)
 	}
 	return nil

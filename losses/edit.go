@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"github.com/tropica-fst/tropica/losses/internal/align"
+	"github.com/tropica-fst/tropica/losses/internal/layered"
 )
 
 // Loss makes the machine of a loss for one reference. Edit, Local, NGram and
@@ -85,7 +88,7 @@ func (e Edit) Machine(ref []int, alphabet, l int) (*Machine, error) {
 	case errors.As(err, &over):
 		over.Band = e.fitting(ref, alphabet, l)
 	case err == nil && e.Band > 0:
-		m.surrogate = e.certify(b.first, b.last, ref, alphabet, m)
+		m.surrogate = e.certify(b.First, b.Last, ref, alphabet, m)
 	}
 	return m, err
 }
@@ -97,28 +100,28 @@ func (e Edit) BandFor(m, l int) int {
 	if e.Band <= 0 || l <= 0 || m < 0 || e.Band >= l+m {
 		return e.Band
 	}
-	_, _, used := widenedWindows(l, m, e.Band)
+	_, _, used := align.WidenedWindows(l, m, e.Band)
 	return used
 }
 
 // columns returns what builds the machine of e, which Check has passed.
-func (e Edit) columns(ref []int, alphabet, l int) *columnBuilder {
+func (e Edit) columns(ref []int, alphabet, l int) *align.Columns {
 	e = e.or()
-	return newColumns(problem{
-		ref: ref, alphabet: alphabet, length: l, cost: e.cost, tables: e.SubTable != nil || e.DelTable != nil,
-		band: e.Band, limits: e.Budget.bounds(),
+	return align.New(align.Problem{
+		Ref: ref, Alphabet: alphabet, Length: l, Cost: e.cost, Tables: e.SubTable != nil || e.DelTable != nil,
+		Band: e.Band, Limits: e.Budget.bounds(),
 	})
 }
 
 // built returns the machine of b.
-func built(b *columnBuilder) (*Machine, error) {
-	c, subtracts, err := b.build()
+func built(b *align.Columns) (*Machine, error) {
+	c, subtracts, err := b.Build()
 	if err != nil {
 		return nil, budgetError(err)
 	}
 	m := newMachine(c)
-	if subtracts && c.cancels > 0 {
-		m.careful = &careful{builder: b.careful()}
+	if subtracts && c.Cancels > 0 {
+		m.careful = &careful{builder: b.Careful()}
 	}
 	return m, nil
 }
@@ -188,9 +191,9 @@ func (e Edit) fitting(ref []int, alphabet, l int) int {
 		switch {
 		case err == nil:
 			total = made.TotalColumns()
-			for t := range made.core.layers {
-				ly := &made.core.layers[t]
-				bytes += withGraph(len(ly.narrow)+2*len(ly.wide), ly.columns)
+			for t := range made.core.Layers {
+				ly := &made.core.Layers[t]
+				bytes += layered.WithGraph(len(ly.Narrow)+2*len(ly.Wide), ly.Columns)
 			}
 			if lead == l && bytes <= limit && (columns == 0 || total <= columns) {
 				fits, left = band, left-total

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/tropica-fst/tropica/losses/internal/layered"
+	"github.com/tropica-fst/tropica/losses/internal/sweep"
 )
 
 // Want says what an evaluation is to compute, as a set of bits. LogZ is always
@@ -99,11 +102,11 @@ type Evaluator struct {
 	logOnly   bool // tests: never the linear sweep
 	scaleOnly bool // tests: always the scaled sweep
 
-	white whitening
-	sweep sweeper
-	logs  logSweeper
-	maxes maxSweeper
-	risk  riskSweeper
+	white sweep.Whitening
+	sweep sweep.Sweeper
+	logs  sweep.LogSweeper
+	maxes sweep.MaxSweeper
+	risk  sweep.RiskSweeper
 	ngram ngramSweeper
 	band  bandSweeper
 	given factored // of SetFactored
@@ -175,7 +178,7 @@ func (e *Evaluator) eval(m *Machine, p *Potentials, gamma float64, want Want, r 
 	}
 	// A mean far below the constant that it was subtracted from has lost its
 	// last places.
-	small := func(x float64) bool { return math.Abs(x) < 1e-5*m.core.cancels }
+	small := func(x float64) bool { return math.Abs(x) < 1e-5*m.core.Cancels }
 	if m == given && m.careful != nil && m.TotalColumns() <= 1<<16 &&
 		(want&WantExpected != 0 && small(r.Expected) || want&WantRisk != 0 && small(r.Risk)) {
 		if m, err = m.carefully(); err != nil {
@@ -200,12 +203,12 @@ func (e *Evaluator) evalGraph(m *Machine, p *Potentials, gamma float64, want Wan
 	if err := e.begin(m, g, want); err != nil {
 		return err
 	}
-	e.white.prepare(g, p.rows())
+	e.white.Prepare(g, p.rows())
 	return e.jobs(m, g, p, gamma, want, r)
 }
 
 // begin looks whether the budget has room for an evaluation on a graph.
-func (e *Evaluator) begin(m *Machine, g *graph, want Want) error {
+func (e *Evaluator) begin(m *Machine, g *layered.Graph, want Want) error {
 	vectors := int64(2)
 	if want&(WantExpected|WantRisk|WantRiskGradient|WantHVP) != 0 {
 		vectors += 2
@@ -220,12 +223,12 @@ func (e *Evaluator) begin(m *Machine, g *graph, want Want) error {
 		return err
 	}
 	e.err = nil
-	e.sweep.ctx, e.logs.ctx, e.maxes.ctx = e.Budget.Ctx, e.Budget.Ctx, e.Budget.Ctx
+	e.sweep.Ctx, e.logs.Ctx, e.maxes.Ctx = e.Budget.Ctx, e.Budget.Ctx, e.Budget.Ctx
 	return nil
 }
 
 // jobs evaluates by sweeps over a graph, potentials being whitened.
-func (e *Evaluator) jobs(m *Machine, g *graph, p *Potentials, gamma float64, want Want, r *Result) error {
+func (e *Evaluator) jobs(m *Machine, g *layered.Graph, p *Potentials, gamma float64, want Want, r *Result) error {
 	w := &e.white
 	if want&WantMarginals != 0 {
 		r.Marginals = shapeLike(r.Marginals, p)
@@ -240,57 +243,57 @@ func (e *Evaluator) jobs(m *Machine, g *graph, p *Potentials, gamma float64, wan
 		r.RiskHVP = shapeLike(r.RiskHVP, p)
 	}
 
-	r.LogZ0 = w.logZ0
-	if math.IsInf(w.logZ0, -1) {
+	r.LogZ0 = w.LogZ0
+	if math.IsInf(w.LogZ0, -1) {
 		r.nothing()
 		return nil
 	}
 
 	// The augmented distribution.
-	ask := job{gamma: gamma}
+	ask := sweep.Job{Gamma: gamma}
 	if want&WantMarginals != 0 {
-		ask.marginals = r.Marginals
+		ask.Marginals = r.Marginals
 	}
 	// At γ = 0 the plain distribution is this one.
 	plain := gamma == 0 && want&(WantRisk|WantRiskGradient) != 0
 	if want&WantExpected != 0 || plain {
-		ask.tangent = alongLoss
+		ask.Tangent = sweep.AlongLoss
 	}
 	if plain && want&WantRiskGradient != 0 {
-		ask.covariance = r.RiskGradient
+		ask.Covariance = r.RiskGradient
 	}
 	e.run(m, g, p, &ask)
 	if err := e.failed(m); err != nil {
 		return err
 	}
-	if err := m.certain(gamma, ask.logZ); err != nil {
+	if err := m.certain(gamma, ask.LogZ); err != nil {
 		return err
 	}
-	r.LogZ, r.LogSpace = ask.logZ, ask.inLogs
+	r.LogZ, r.LogSpace = ask.LogZ, ask.InLogs
 	if want&WantExpected != 0 {
-		r.Expected = ask.mean + m.core.base
+		r.Expected = ask.Mean + m.core.Base
 	}
 	if want&WantHVP != 0 {
-		ask := job{gamma: gamma, tangent: alongDirection, covariance: r.HVP}
+		ask := sweep.Job{Gamma: gamma, Tangent: sweep.AlongDirection, Covariance: r.HVP}
 		e.run(m, g, p, &ask)
 	}
 
 	// The plain one: the same sums at γ = 0.
 	if plain {
-		r.Risk, r.LogZ0 = ask.mean+m.core.base, ask.logZ
+		r.Risk, r.LogZ0 = ask.Mean+m.core.Base, ask.LogZ
 	} else if want&(WantRisk|WantRiskGradient) != 0 {
-		ask := job{tangent: alongLoss}
+		ask := sweep.Job{Tangent: sweep.AlongLoss}
 		if want&WantRiskGradient != 0 {
-			ask.covariance = r.RiskGradient
+			ask.Covariance = r.RiskGradient
 		}
 		e.run(m, g, p, &ask)
-		r.Risk, r.LogZ0 = ask.mean+m.core.base, ask.logZ
-	} else if m.core.partial {
+		r.Risk, r.LogZ0 = ask.Mean+m.core.Base, ask.LogZ
+	} else if m.core.Partial {
 		r.LogZ0 = math.NaN() // what the whitening has counts excluded strings
 		if want&WantPlain != 0 {
-			ask := job{}
+			ask := sweep.Job{}
 			e.run(m, g, p, &ask)
-			r.LogZ0 = ask.logZ
+			r.LogZ0 = ask.LogZ
 		}
 	}
 
@@ -301,19 +304,19 @@ func (e *Evaluator) jobs(m *Machine, g *graph, p *Potentials, gamma float64, wan
 		}
 	}
 	if want&WantMaxAug != 0 {
-		r.MaxAug, r.MaxAugGap, r.ArgmaxAug = e.maxes.run(&m.core, g, w, gamma, r.ArgmaxAug[:0])
+		r.MaxAug, r.MaxAugGap, r.ArgmaxAug = e.maxes.Run(&m.core, g, w, gamma, r.ArgmaxAug[:0])
 	}
 	if want&WantViterbi != 0 {
-		if m.core.partial {
-			r.MaxScore, r.MaxScoreGap, r.Viterbi = e.maxes.run(&m.core, g, w, 0, r.Viterbi[:0])
+		if m.core.Partial {
+			r.MaxScore, r.MaxScoreGap, r.Viterbi = e.maxes.Run(&m.core, g, w, 0, r.Viterbi[:0])
 		} else {
 			plain := e.plainMachine(p)
 			g, err := plain.graph(p.Order, e.Budget)
 			if err != nil {
 				return err
 			}
-			w.prepare(g, p.rows())
-			r.MaxScore, r.MaxScoreGap, r.Viterbi = e.maxes.run(&plain.core, g, w, 0, r.Viterbi[:0])
+			w.Prepare(g, p.rows())
+			r.MaxScore, r.MaxScoreGap, r.Viterbi = e.maxes.Run(&plain.core, g, w, 0, r.Viterbi[:0])
 		}
 	}
 	return e.failed(m)
@@ -321,12 +324,12 @@ func (e *Evaluator) jobs(m *Machine, g *graph, p *Potentials, gamma float64, wan
 
 // room returns an error when a machine, its graph and the given count of numbers an entry exceed
 // the budget.
-func (e *Evaluator) room(m *Machine, g *graph, vectors int64) error {
+func (e *Evaluator) room(m *Machine, g *layered.Graph, vectors int64) error {
 	if e.Budget.Bytes <= 0 {
 		return nil
 	}
-	if n := m.Bytes() + 8*vectors*int64(g.total); n > e.Budget.Bytes {
-		return &BudgetError{Columns: m.TotalColumns(), Bytes: n, Limit: e.Budget.Bytes, Length: len(m.core.layers), Layer: len(m.core.layers)}
+	if n := m.Bytes() + 8*vectors*int64(g.Total); n > e.Budget.Bytes {
+		return &BudgetError{Columns: m.TotalColumns(), Bytes: n, Limit: e.Budget.Bytes, Length: len(m.core.Layers), Layer: len(m.core.Layers)}
 	}
 	return nil
 }
@@ -336,38 +339,38 @@ func (e *Evaluator) failed(m *Machine) error {
 	if e.err != nil {
 		return e.err
 	}
-	return e.Budget.stopped(len(m.core.layers), len(m.core.layers))
+	return e.Budget.stopped(len(m.core.Layers), len(m.core.Layers))
 }
 
 // run does a job by the linear sweep when that is certain to be accurate, else
 // by the log-space sweep.
-func (e *Evaluator) run(m *Machine, g *graph, p *Potentials, j *job) {
-	if j.tangent == alongDirection {
-		e.white.setDirection(g, p.rows(), e.Direction)
+func (e *Evaluator) run(m *Machine, g *layered.Graph, p *Potentials, j *sweep.Job) {
+	if j.Tangent == sweep.AlongDirection {
+		e.white.SetDirection(g, p.rows(), e.Direction)
 	}
-	if !e.logOnly && e.sweep.run(&m.core, g, &e.white, j, e.scaleOnly) {
+	if !e.logOnly && e.sweep.Run(&m.core, g, &e.white, j, e.scaleOnly) {
 		return
 	}
-	j.inLogs = true
+	j.InLogs = true
 	if p == &e.given.dense && e.given.ok {
 		e.given.fill()
-		e.white.theta = append(e.white.theta[:0], p.Theta...)
+		e.white.Theta = append(e.white.Theta[:0], p.Theta...)
 	}
 	if e.err == nil {
 		e.err = e.room(m, g, 5)
 	}
 	if e.err != nil {
-		j.logZ = math.NaN()
+		j.LogZ = math.NaN()
 		return
 	}
-	e.logs.run(&m.core, g, &e.white, j)
+	e.logs.Run(&m.core, g, &e.white, j)
 }
 
 // riskHessian stores the product of the Hessian of the risk and the direction in r.RiskHVP.
-func (e *Evaluator) riskHessian(m *Machine, g *graph, p *Potentials, r *Result) {
-	e.white.setDirection(g, p.rows(), e.Direction)
-	e.risk.ctx, e.logs.ctx = e.Budget.Ctx, e.Budget.Ctx
-	e.err = e.risk.run(&m.core, g, &e.white, !e.logOnly, &e.logs, func() error { return e.room(m, g, 8) }, r.RiskHVP)
+func (e *Evaluator) riskHessian(m *Machine, g *layered.Graph, p *Potentials, r *Result) {
+	e.white.SetDirection(g, p.rows(), e.Direction)
+	e.risk.Ctx, e.logs.Ctx = e.Budget.Ctx, e.Budget.Ctx
+	e.err = e.risk.Run(&m.core, g, &e.white, !e.logOnly, &e.logs, func() error { return e.room(m, g, 8) }, r.RiskHVP)
 }
 
 // plainMachine returns the machine of the loss 0 for the label sets of p.

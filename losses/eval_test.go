@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
+
+	"github.com/tropica-fst/tropica/losses/internal/features"
 )
 
 // Derivatives against central differences, on cases too large to enumerate.
@@ -87,11 +89,11 @@ func TestFiniteDifferences(t *testing.T) {
 
 // The vector kernels against the Go ones.
 func TestVectorKernels(t *testing.T) {
-	if !useVectors {
+	if !features.Vectors {
 		t.Skip("no vector kernels on this processor")
 	}
 	rng := rand.New(rand.NewPCG(15, 16))
-	defer func() { useVectors = true }()
+	defer func() { features.Vectors = true }()
 	for _, alphabet := range []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 31, 32, 33, 50} {
 		for _, loss := range []valued{Unit, SmithWaterman, Edit{Sub: 1, Ins: 1, Del: 1, Band: 2}, NGram{N: 2, C: 1}, NGram{N: 1}, Edit{Sub: 1, Ins: 3, Del: 2}, Edit{Match: 3, Sub: 1, Ins: 3, Del: 2}} {
 			for q := 1; q <= 2; q++ {
@@ -108,7 +110,7 @@ func TestVectorKernels(t *testing.T) {
 				}
 				var r [2]Result
 				for i := range r {
-					useVectors = i == 0
+					features.Vectors = i == 0
 					m, err := loss.Machine(ref, alphabet, l)
 					if err != nil {
 						t.Fatal(err)

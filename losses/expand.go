@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"github.com/tropica-fst/tropica/losses/internal/align"
 )
 
 // Expansions are the label lists of an input, position by position. Expansions[t][k] is the string
@@ -70,7 +72,7 @@ type ExpandStats struct {
 type ExpandBuilder struct {
 	Stats ExpandStats // of the last build
 
-	b    expander
+	b    align.Expander
 	arcs [2][]uint32
 }
 
@@ -85,12 +87,12 @@ type ExpandBuilder struct {
 //
 // Errors: *EdgeBudgetError, the context's error, costs out of range.
 func (b *ExpandBuilder) Build(ref []int, labels Expansions, opts *ExpandOptions) (*Machine, error) {
-	init, err := b.b.build(ref, labels, opts.or())
-	b.Stats = ExpandStats(b.b.stats)
+	init, err := b.b.Build(ref, labels, opts.or())
+	b.Stats = ExpandStats(b.b.Stats)
 	if err != nil {
 		return nil, edgeError(err)
 	}
-	c, err := b.b.machine(init)
+	c, err := b.b.Machine(init)
 	if err != nil {
 		return nil, err
 	}
@@ -104,13 +106,13 @@ func ExpandEdit(ref []int, labels Expansions, opts *ExpandOptions) (*Machine, er
 }
 
 // or returns the options with their defaults in place. o may be nil.
-func (o *ExpandOptions) or() expandOptions {
-	x := expandOptions{Costs: editCosts(UnitCosts), MaxBytes: DefaultBytes}
+func (o *ExpandOptions) or() align.ExpandOptions {
+	x := align.ExpandOptions{Costs: align.EditCosts(UnitCosts), MaxBytes: DefaultBytes}
 	if o == nil {
 		return x
 	}
 	if o.Costs != nil {
-		x.Costs = editCosts(*o.Costs)
+		x.Costs = align.EditCosts(*o.Costs)
 	}
 	if o.MaxBytes != 0 {
 		x.MaxBytes = o.MaxBytes
@@ -121,7 +123,7 @@ func (o *ExpandOptions) or() expandOptions {
 
 // edgeError makes an *EdgeBudgetError of the error of a machine beyond its budget. Others stay as they are.
 func edgeError(err error) error {
-	var spent *outspent
+	var spent *align.Outspent
 	if !errors.As(err, &spent) {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/losses/internal/align"
 )
 
 // BuildNGram returns the loss machine of labels for an n-gram loss. Its strings are the choices of
@@ -29,8 +30,8 @@ func (b *ExpandBuilder) BuildNGram(ref []int, labels Expansions, loss NGram, opt
 	if err := loss.check(); err != nil {
 		return nil, err
 	}
-	b.b.begin(ref, labels, opts.or())
-	defer func() { b.Stats = ExpandStats(b.b.stats) }()
+	b.b.Begin(ref, labels, opts.or())
+	defer func() { b.Stats = ExpandStats(b.b.Stats) }()
 	longest := 0
 	for t := range labels {
 		most := 0
@@ -39,7 +40,7 @@ func (b *ExpandBuilder) BuildNGram(ref []int, labels Expansions, loss NGram, opt
 		}
 		longest += most
 	}
-	if len(ref)+longest >= maxExpandLength {
+	if len(ref)+longest >= align.MaxExpandLength {
 		return nil, fmt.Errorf("losses: n-grams of expansions: a reference of %d symbols against up to %d: too long", len(ref), longest)
 	}
 	// Symbols by their order in the reference, and one number for all others.
@@ -64,17 +65,17 @@ func (b *ExpandBuilder) BuildNGram(ref []int, labels Expansions, loss NGram, opt
 	zero := out.Value(0)
 	columns := []uint64{0} // state<<32 | count
 	for t := range labels {
-		l, err := b.b.position(t, len(columns))
+		l, err := b.b.Position(t, len(columns))
 		if err != nil {
 			return nil, edgeError(err)
 		}
-		moves := b.ngramMoves(p, number, l.classes)
+		moves := b.ngramMoves(p, number, l.Classes)
 		last := t+1 == len(labels)
 		table := fst.NewTable[uint64](fst.Mix)
 		b.arcs = [2][]uint32{b.arcs[0][:0], b.arcs[1][:0]}
 		for _, c := range columns {
 			q, count := uint32(c>>32), uint32(c)
-			for k := range l.classes {
+			for k := range l.Classes {
 				to := moves[k*p.states+int(q)]
 				if last {
 					b.arcs[0] = append(b.arcs[0], 0)
@@ -84,13 +85,13 @@ func (b *ExpandBuilder) BuildNGram(ref []int, labels Expansions, loss NGram, opt
 				id, isNew := table.ID(to>>32<<32 | uint64(count+uint32(to)))
 				b.arcs[0], b.arcs[1] = append(b.arcs[0], uint32(id)), append(b.arcs[1], zero)
 				if n := table.Len(); isNew && n&1023 == 0 {
-					if err := b.b.check(t, n, 16); err != nil {
+					if err := b.b.Check(t, n, 16); err != nil {
 						return nil, edgeError(err)
 					}
 				}
 			}
 		}
-		if err := out.Layer(Layer{Labels: len(l.class), Class: l.class, Classes: l.classes, Columns: len(columns), Next: b.arcs[0], Off: b.arcs[1]}); err != nil {
+		if err := out.Layer(Layer{Labels: len(l.Class), Class: l.Class, Classes: l.Classes, Columns: len(columns), Next: b.arcs[0], Off: b.arcs[1]}); err != nil {
 			return nil, err
 		}
 		columns = columns[:0]
@@ -101,8 +102,8 @@ func (b *ExpandBuilder) BuildNGram(ref []int, labels Expansions, loss NGram, opt
 			columns = append(columns, table.Key(fst.StateID(id)))
 		}
 	}
-	b.b.stats.Built++
-	b.b.stats.Columns = b.b.stats.Built
+	b.b.Stats.Built++
+	b.b.Stats.Columns = b.b.Stats.Built
 	final := []uint32{zero}
 	switch {
 	case len(labels) == 0:
@@ -115,7 +116,7 @@ func (b *ExpandBuilder) BuildNGram(ref []int, labels Expansions, loss NGram, opt
 
 // dead reports whether some position has no labels.
 func (b *ExpandBuilder) dead() bool {
-	for _, list := range b.b.labels {
+	for _, list := range b.b.Labels {
 		if len(list) == 0 {
 			return true
 		}
@@ -131,10 +132,10 @@ func (b *ExpandBuilder) ngramMoves(p *ngramPlan, number map[int]int, classes int
 		row := moves[k*p.states : (k+1)*p.states]
 		for q := range row {
 			at, count := uint32(q), uint64(0)
-			for _, where := range b.b.symbols(k) {
+			for _, where := range b.b.Symbols(k) {
 				symbol := len(number)
 				if where >= 0 {
-					symbol = number[b.b.ref[where]]
+					symbol = number[b.b.Ref[where]]
 				}
 				e := int(at)*p.classes + int(p.class[symbol])
 				count += uint64(p.gain[e])

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"github.com/tropica-fst/tropica/losses/internal/layered"
+	"github.com/tropica-fst/tropica/losses/internal/sweep"
 )
 
 // PairScores are scores of neighbouring labels that the potentials of many strings share, and
@@ -17,10 +20,10 @@ type PairScores struct {
 
 // Set exponentiates the scores: call it when they have changed. O(len(Scores)).
 func (s *PairScores) Set() {
-	s.exp = resize(s.exp, len(s.Scores))
-	expShifted(s.exp, s.Scores, 0)
-	lo, hi, bad := rangeOf(s.Scores)
-	s.steep = bad || hi > maxFactor || lo < -maxFactor
+	s.exp = layered.Resize(s.exp, len(s.Scores))
+	sweep.ExpShifted(s.exp, s.Scores, 0)
+	lo, hi, bad := sweep.RangeOf(s.Scores)
+	s.steep = bad || hi > sweep.MaxFactor || lo < -sweep.MaxFactor
 }
 
 // Factored are potentials of order 2 that are sums of a label's score and a pair's. θ_t(a, b) is
@@ -82,15 +85,15 @@ func (e *Evaluator) SetFactored(f *Factored) error {
 	for _, size := range f.Sizes {
 		n, left = n+left*size, size
 	}
-	k.buf = resize(k.buf, n)
-	k.dense.Theta = resize(k.dense.Theta, len(f.Sizes))
+	k.buf = layered.Resize(k.buf, n)
+	k.dense.Theta = layered.Resize(k.dense.Theta, len(f.Sizes))
 	at, left := 0, 1
 	for t, size := range f.Sizes {
 		end := at + left*size
 		k.dense.Theta[t] = k.buf[at:end:end]
 		at, left = end, size
 	}
-	k.ok = !f.Pairs.steep && e.white.factored(f.Sizes, f.Unary, f.Pairs.exp, f.At)
+	k.ok = !f.Pairs.steep && e.white.Factored(f.Sizes, f.Unary, f.Pairs.exp, f.At)
 	return nil
 }
 
@@ -140,10 +143,10 @@ func (e *Evaluator) evalFactored(m *Machine, gamma float64, want Want, r *Result
 	k := &e.given
 	if k.ok && m == nil && want&^wantChain == 0 {
 		r.clear()
-		r.LogZ, r.LogZ0 = e.white.logZ0, e.white.logZ0
+		r.LogZ, r.LogZ0 = e.white.LogZ0, e.white.LogZ0
 		if want&WantMarginals != 0 {
 			r.Marginals = shapeLike(r.Marginals, &k.dense)
-			e.white.chain(r.Marginals)
+			e.white.Chain(r.Marginals)
 		}
 		return nil
 	}
@@ -154,7 +157,7 @@ func (e *Evaluator) evalFactored(m *Machine, gamma float64, want Want, r *Result
 		if err := m.matches(&k.dense); err != nil {
 			return err
 		}
-		if want&^wantChain == 0 && !m.core.partial || want&^WantMarginals == 0 || gamma == 0 && want&WantExpected == 0 && !m.core.partial {
+		if want&^wantChain == 0 && !m.core.Partial || want&^WantMarginals == 0 || gamma == 0 && want&WantExpected == 0 && !m.core.Partial {
 			if done, err := e.lean(m, gamma, want, r); done || err != nil {
 				return err
 			}
@@ -164,7 +167,7 @@ func (e *Evaluator) evalFactored(m *Machine, gamma float64, want Want, r *Result
 		if err != nil {
 			return err
 		}
-		if g.plain {
+		if g.Plain {
 			if err := e.begin(m, g, want); err != nil {
 				return err
 			}
@@ -182,14 +185,14 @@ func (e *Evaluator) lean(m *Machine, gamma float64, want Want, r *Result) (bool,
 	var failed error
 	m.leanOnce.Do(func() {
 		// Kept only if sweeps in logarithms ask for it.
-		g, err := newGraph(&m.core, 2, limits{Ctx: e.Budget.Ctx, Bytes: e.Budget.Bytes}, m.core.bytes)
+		g, err := layered.NewGraph(&m.core, 2, layered.Limits{Ctx: e.Budget.Ctx, Bytes: e.Budget.Bytes}, m.core.Bytes)
 		if err != nil {
 			failed = budgetError(err)
 			return
 		}
-		m.lean = newLean(&m.core, g)
+		m.lean = sweep.NewLean(&m.core, g)
 	})
-	if failed != nil || m.lean == nil || math.Abs(gamma)*m.core.reach > pushedFrom {
+	if failed != nil || m.lean == nil || math.Abs(gamma)*m.core.Reach > pushedFrom {
 		return false, nil // others say what is wrong
 	}
 	r.clear()
@@ -200,24 +203,24 @@ func (e *Evaluator) lean(m *Machine, gamma float64, want Want, r *Result) (bool,
 	}
 	w := &e.white
 	if want&(WantRisk|WantRiskGradient) != 0 { // at γ = 0, where the plain model is all there is
-		r.LogZ, r.LogZ0 = w.logZ0, w.logZ0
+		r.LogZ, r.LogZ0 = w.LogZ0, w.LogZ0
 		if out != nil {
-			w.chain(out)
+			w.Chain(out)
 		}
 		var gradient [][]float64
 		if want&WantRiskGradient != 0 {
 			r.RiskGradient = shapeLike(r.RiskGradient, &e.given.dense)
 			gradient = r.RiskGradient
 		}
-		r.Risk = m.lean.risk(&m.core, &e.sweep, w, gradient) + m.core.base
+		r.Risk = m.lean.Risk(&m.core, &e.sweep, w, gradient) + m.core.Base
 		return true, nil
 	}
-	logE, ok := m.lean.sweep(&m.core, &e.sweep, w.p, gamma, out)
+	logE, ok := m.lean.Sweep(&m.core, &e.sweep, w.P, gamma, out)
 	if !ok {
 		return false, nil
 	}
-	r.LogZ, r.LogZ0 = w.logZ0+logE+gamma*m.core.base, w.logZ0
-	if m.core.partial {
+	r.LogZ, r.LogZ0 = w.LogZ0+logE+gamma*m.core.Base, w.LogZ0
+	if m.core.Partial {
 		r.LogZ0 = math.NaN() // it counts excluded strings
 	}
 	return true, m.certain(gamma, r.LogZ)

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/tropica-fst/tropica/losses/internal/layered"
 )
 
 // Factored potentials give what the same potentials give in the dense form, for machines of every
@@ -58,7 +60,7 @@ func TestFactored(t *testing.T) {
 				}
 				l := Layer{Labels: n, Columns: columns}
 				if trial%3 > 0 { // a class for every label
-					l.Classes, l.Class = n, counting[:n]
+					l.Classes, l.Class = n, layered.Counting[:n]
 				}
 				for i := range columns * n {
 					v := values[rng.IntN(4)]

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/losses/internal/determinize"
 	"github.com/tropica-fst/tropica/ops"
 	"github.com/tropica-fst/tropica/semiring"
 )
@@ -134,13 +135,13 @@ func TropicalAutomaton(y fst.Expanded[semiring.Log64], u fst.Expanded[semiring.T
 		opts = &GeneralOptions{}
 	}
 	s := opts.stages()
-	rounding := costGridOf(u, opts.Cap, longest(y)+len(ref))
-	m, err := pairUp(s, y, rounding.machine(u), ref, opts)
+	rounding := determinize.CostGridOf(u, opts.Cap, longest(y)+len(ref))
+	m, err := pairUp(s, y, rounding.Machine(u), ref, opts)
 	if err != nil {
 		return nil, err
 	}
 	if opts.Cap != nil {
-		if m, err = withConstant(s, m, rounding.round(semiring.Tropical64(*opts.Cap)), y, opts); err != nil {
+		if m, err = withConstant(s, m, rounding.Round(semiring.Tropical64(*opts.Cap)), y, opts); err != nil {
 			return nil, err
 		}
 	}
@@ -189,16 +190,16 @@ func RationalAutomaton[W semiring.Weight[W]](y fst.Expanded[semiring.Log64], u f
 		return nil, fmt.Errorf("losses: rational: %w", err)
 	}
 	var l *fst.Vector[semiring.Log64]
-	err = errMassRange
+	err = determinize.ErrMassRange
 	if worst := scale(lu); worst*float64(len(ref)+longest(y)+2) <= 500 {
 		pu, err2 := ops.Convert[semiring.Probability](u)
 		if err2 != nil {
 			return nil, fmt.Errorf("losses: rational: %w", err2)
 		}
-		l, err = rational(y, pu, semiring.Probability(c), ref, opts, masses{})
+		l, err = rational(y, pu, semiring.Probability(c), ref, opts, determinize.Masses{})
 	}
-	if errors.Is(err, errMassRange) {
-		l, err = rational(y, lu, semiring.Log64(-math.Log(c)), ref, opts, logMasses{})
+	if errors.Is(err, determinize.ErrMassRange) {
+		l, err = rational(y, lu, semiring.Log64(-math.Log(c)), ref, opts, determinize.LogMasses{})
 	}
 	if err != nil {
 		return nil, err
@@ -292,7 +293,7 @@ type algebra[W any] interface {
 func rational[W interface {
 	~float64
 	algebra[W]
-}](y fst.Expanded[semiring.Log64], u fst.Expanded[W], c W, ref []int, opts *GeneralOptions, alg layerAlgebra) (*fst.Vector[semiring.Log64], error) {
+}](y fst.Expanded[semiring.Log64], u fst.Expanded[W], c W, ref []int, opts *GeneralOptions, alg determinize.LayerAlgebra) (*fst.Vector[semiring.Log64], error) {
 	s := opts.stages()
 	m, err := pairUp(s, y, u, ref, opts)
 	if err != nil {
@@ -303,7 +304,7 @@ func rational[W interface {
 			return nil, err
 		}
 	}
-	return determinizeLayers(s, m, func(ops.Limits) layerAlgebra { return alg }, opts.Columns)
+	return determinizeLayers(s, m, func(ops.Limits) determinize.LayerAlgebra { return alg }, opts.Columns)
 }
 
 // determinizeLayers determinizes m, which is acyclic and has no ε, over the algebra that alg makes. The result
@@ -311,14 +312,14 @@ func rational[W interface {
 func determinizeLayers[W interface {
 	~float64
 	semiring.Weight[W]
-}](s *stages, m *fst.Vector[W], alg func(lim ops.Limits) layerAlgebra, most int) (*fst.Vector[semiring.Log64], error) {
+}](s *stages, m *fst.Vector[W], alg func(lim ops.Limits) determinize.LayerAlgebra, most int) (*fst.Vector[semiring.Log64], error) {
 	hold(s, m)
 	defer release(s, m)
 	lim := s.left()
 	if most > 0 && (lim.States == 0 || most < lim.States) {
 		lim.States = most
 	}
-	out, err := acyclic(m, alg(lim), lim)
+	out, err := determinize.Acyclic(m, alg(lim), lim)
 	return out, s.fail(stageDeterminize, err)
 }
 
@@ -468,16 +469,16 @@ func divergent(err error, origin func(fst.StateID) fst.StateID) error {
 }
 
 // determinizeCosts makes the automaton of the costs of u, with subsets clamped where costs are exact.
-func determinizeCosts(s *stages, m *fst.Vector[semiring.Tropical64], u fst.Expanded[semiring.Tropical64], grid costGrid, opts *GeneralOptions) (*fst.Vector[semiring.Log64], error) {
-	if grid.cancels(u) {
-		return determinizePlainly(s, m, grid.step, opts)
+func determinizeCosts(s *stages, m *fst.Vector[semiring.Tropical64], u fst.Expanded[semiring.Tropical64], grid determinize.CostGrid, opts *GeneralOptions) (*fst.Vector[semiring.Log64], error) {
+	if grid.Cancels(u) {
+		return determinizePlainly(s, m, grid.Step, opts)
 	}
-	return determinizeLayers(s, m, func(lim ops.Limits) layerAlgebra { return newClampedCosts(lim.Bytes / 8) }, opts.Columns)
+	return determinizeLayers(s, m, func(lim ops.Limits) determinize.LayerAlgebra { return determinize.NewClampedCosts(lim.Bytes / 8) }, opts.Columns)
 }
 
 // determinizePlainly makes the automaton by the determinization of package ops, with room for the copy that is made of it.
 func determinizePlainly(s *stages, m *fst.Vector[semiring.Tropical64], delta float64, opts *GeneralOptions) (*fst.Vector[semiring.Log64], error) {
-	det, err := determinize(s, stageDeterminize, m, delta, opts.Columns)
+	det, err := determinized(s, stageDeterminize, m, delta, opts.Columns)
 	if err != nil {
 		return nil, err
 	}
@@ -488,9 +489,9 @@ func determinizePlainly(s *stages, m *fst.Vector[semiring.Tropical64], delta flo
 	return ops.MapInto(det, func(w semiring.Tropical64) semiring.Log64 { return semiring.Log64(w) }), nil
 }
 
-// determinize returns what m is, as a trim deterministic machine of at most so many
+// determinized returns what m is, as a trim deterministic machine of at most so many
 // states, 0 for as many as the limits allow.
-func determinize[W algebra[W]](s *stages, stage string, m *fst.Vector[W], delta float64, most int) (*fst.Vector[W], error) {
+func determinized[W algebra[W]](s *stages, stage string, m *fst.Vector[W], delta float64, most int) (*fst.Vector[W], error) {
 	hold(s, m)
 	defer release(s, m)
 	lim := s.left()
@@ -522,7 +523,7 @@ func distinct[W algebra[W]](s *stages, y *fst.Vector[W]) (*fst.Vector[W], error)
 	if err := ops.RmEpsilon(b, &ops.RmEpsilonOptions{Limits: s.left()}); err != nil {
 		return nil, s.fail(stageStrings, err)
 	}
-	det, err := determinize(s, stageStrings, b, 0, 0) // all weights are 0 or infinite
+	det, err := determinized(s, stageStrings, b, 0, 0) // all weights are 0 or infinite
 	if err != nil {
 		return nil, err
 	}

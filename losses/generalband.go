@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/losses/internal/align"
 	"github.com/tropica-fst/tropica/ops"
 	"github.com/tropica-fst/tropica/semiring"
 )
@@ -31,7 +32,7 @@ func composeBanded[W semiring.Weight[W]](s *stages, strings, uy *fst.Vector[W], 
 		if err := s.room(stageLengths, byLength.NumStates(), cells*16); err != nil {
 			return nil, err
 		}
-		first, last := bandWindows(int(x.length), m, opts.Band)
+		first, last := align.BandWindows(int(x.length), m, opts.Band)
 		windows[x.length] = [2][]int{first, last}
 	}
 	s.held += cells * 16

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/losses/internal/determinize"
 	"github.com/tropica-fst/tropica/ops"
 	"github.com/tropica-fst/tropica/semiring"
 )
@@ -19,17 +20,17 @@ func unclampedAutomaton(y fst.Expanded[semiring.Log64], u fst.Expanded[semiring.
 		opts = &GeneralOptions{}
 	}
 	s := opts.stages()
-	grid := costGridOf(u, opts.Cap, longest(y)+len(ref))
-	m, err := pairUp(s, y, grid.machine(u), ref, opts)
+	grid := determinize.CostGridOf(u, opts.Cap, longest(y)+len(ref))
+	m, err := pairUp(s, y, grid.Machine(u), ref, opts)
 	if err != nil {
 		return nil, err
 	}
 	if opts.Cap != nil {
-		if m, err = withConstant(s, m, grid.round(semiring.Tropical64(*opts.Cap)), y, opts); err != nil {
+		if m, err = withConstant(s, m, grid.Round(semiring.Tropical64(*opts.Cap)), y, opts); err != nil {
 			return nil, err
 		}
 	}
-	det, err := determinizePlainly(s, m, grid.step, opts)
+	det, err := determinizePlainly(s, m, grid.Step, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -227,35 +228,35 @@ func TestClampBound(t *testing.T) {
 			continue
 		}
 		ops.ArcSort(m, ops.Input)
-		a, err := layers(m, newClampedCosts(1<<30), func(int64) error { return nil })
+		a, err := determinize.Layers(m, determinize.NewClampedCosts(1<<30), func(int64) error { return nil })
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, c := range a.classes {
-			k := len(c.states)
+		for _, c := range a.Classes {
+			k := len(c.States)
 			for i := range k {
-				if c.d == nil {
+				if c.D == nil {
 					break
 				}
 				for j := range k {
 					most := math.Inf(-1)
 					for n := range l + 1 {
 						for _, s := range allStrings(symbols, n) {
-							if x := costFrom(m, c.states[i], s); !math.IsInf(x, 1) {
-								most = max(most, costFrom(m, c.states[j], s)-x)
+							if x := costFrom(m, c.States[i], s); !math.IsInf(x, 1) {
+								most = max(most, costFrom(m, c.States[j], s)-x)
 							}
 						}
 					}
-					d := c.d[i*k+j]
+					d := c.D[i*k+j]
 					slack := 1e-9 * max(1, math.Abs(d))
 					if most > d+slack {
-						t.Errorf("D(%d, %d) = %v, but losses differ by %v", c.states[i], c.states[j], d, most)
+						t.Errorf("D(%d, %d) = %v, but losses differ by %v", c.States[i], c.States[j], d, most)
 					}
 					if pairs++; i != j && !math.IsInf(d, 1) && most >= d-slack {
 						tight++
 					}
 					for x := range k {
-						if e := c.d[i*k+x] + c.d[x*k+j]; d > e+1e-9*max(1, math.Abs(e)) && !math.IsNaN(e) {
+						if e := c.D[i*k+x] + c.D[x*k+j]; d > e+1e-9*max(1, math.Abs(e)) && !math.IsNaN(e) {
 							t.Errorf("D(%d, %d) = %v by way of %d, directly %v", i, j, e, x, d)
 						}
 					}
@@ -292,7 +293,7 @@ func TestAddUp(t *testing.T) {
 			a, b = float64(rng.IntN(2000)-1000)/8, float64(rng.IntN(2000)-1000)/8
 		}
 		sum := new(big.Float).SetPrec(300).Add(big.NewFloat(a), big.NewFloat(b))
-		got := addUp(a, b)
+		got := determinize.AddUp(a, b)
 		switch x, accuracy := sum.Float64(); {
 		case accuracy == big.Exact:
 			if exact++; got != x {
@@ -307,7 +308,7 @@ func TestAddUp(t *testing.T) {
 	}
 	inf := math.Inf(1)
 	for _, c := range [][3]float64{{inf, 1, inf}, {1, -inf, -inf}, {-math.MaxFloat64, -math.MaxFloat64, -math.MaxFloat64}, {math.MaxFloat64, math.MaxFloat64, inf}} {
-		if got := addUp(c[0], c[1]); got != c[2] {
+		if got := determinize.AddUp(c[0], c[1]); got != c[2] {
 			t.Errorf("%v + %v = %v, should be %v", c[0], c[1], got, c[2])
 		}
 	}
@@ -388,12 +389,12 @@ func TestClampLeavesCancellation(t *testing.T) {
 	for _, w := range []semiring.Tropical64{1, 1e300} {
 		u.AddArc(0, fst.Arc[semiring.Tropical64]{ILabel: 1, OLabel: 1, Weight: w})
 	}
-	if g := costGridOf(u, nil, 8); g.cancels(u) {
-		t.Errorf("costs 1 and 1e300 cancel nothing, top %v", g.top)
+	if g := determinize.CostGridOf(u, nil, 8); g.Cancels(u) {
+		t.Errorf("costs 1 and 1e300 cancel nothing, top %v", g.Top)
 	}
 	u.AddArc(0, fst.Arc[semiring.Tropical64]{ILabel: 1, OLabel: 0, Weight: -1e300})
-	if g := costGridOf(u, nil, 8); !g.cancels(u) {
-		t.Errorf("-1e300 cancels 1e300, top %v", g.top)
+	if g := determinize.CostGridOf(u, nil, 8); !g.Cancels(u) {
+		t.Errorf("-1e300 cancels 1e300, top %v", g.Top)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/losses/internal/determinize"
 	"github.com/tropica-fst/tropica/ops"
 	"github.com/tropica-fst/tropica/semiring"
 )
@@ -30,7 +31,7 @@ func unquotientedAutomaton(y fst.Expanded[semiring.Log64], u fst.Expanded[semiri
 	if err != nil {
 		return nil, err
 	}
-	det, err := determinize(opts.stages(), stageDeterminize, m, 0x1p-40, 0)
+	det, err := determinized(opts.stages(), stageDeterminize, m, 0x1p-40, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -112,7 +113,7 @@ func TestQuotientKeepsLosses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		logs, err := rational(y, m, semiring.Log64(-math.Log(c)), ref, opts, logMasses{})
+		logs, err := rational(y, m, semiring.Log64(-math.Log(c)), ref, opts, determinize.LogMasses{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -387,8 +388,8 @@ func TestField(t *testing.T) {
 
 // Masses that float64 does not hold side by side are left to logarithms, with the same losses.
 func TestQuotientOutOfRange(t *testing.T) {
-	for _, pairs := range [][]layerArc{{{0, 1}, {1, 1e-200}}, {{0, .5}, {1, 1e200}}, {{0, 1e-170}}, {{0, math.NaN()}}, {{0, math.Inf(1)}}} {
-		if d, err := (masses{}).divide(pairs); err != errMassRange {
+	for _, pairs := range [][]determinize.LayerArc{{{0, 1}, {1, 1e-200}}, {{0, .5}, {1, 1e200}}, {{0, 1e-170}}, {{0, math.NaN()}}, {{0, math.Inf(1)}}} {
+		if d, err := (determinize.Masses{}).Divide(pairs); err != determinize.ErrMassRange {
 			t.Errorf("%v by %v: error %v", pairs, d, err)
 		}
 	}
@@ -396,7 +397,7 @@ func TestQuotientOutOfRange(t *testing.T) {
 	const symbols, l = 2, 7
 	u := rationalEdit(symbols, 3e13, 3e-14, 3e-14, 3e-14)
 	for _, ref := range [][]int{{0, 1, 0, 0, 1, 1, 0}, {1, 1}, {0, 0, 1, 0, 1}} {
-		if _, err := rational(Strings(symbols, l), u, 0, ref, &GeneralOptions{}, masses{}); len(ref) == l && !errors.Is(err, errMassRange) {
+		if _, err := rational(Strings(symbols, l), u, 0, ref, &GeneralOptions{}, determinize.Masses{}); len(ref) == l && !errors.Is(err, determinize.ErrMassRange) {
 			t.Errorf("reference %v: error %v, the masses should be out of range", ref, err)
 		}
 		a, err := RationalAutomaton(Strings(symbols, l), u, ref, 0, nil)

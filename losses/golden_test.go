@@ -8,6 +8,8 @@ import (
 	"os"
 	"slices"
 	"testing"
+
+	"github.com/tropica-fst/tropica/losses/internal/features"
 )
 
 // number reads a JSON number or one of the strings "inf", "-inf", "nan".
@@ -262,11 +264,11 @@ func TestGolden(t *testing.T) {
 			}
 			var r Result
 			e := Evaluator{Direction: c.V}
-			vectors := useVectors
-			defer func() { useVectors = vectors }()
+			vectors := features.Vectors
+			defer func() { features.Vectors = vectors }()
 			for _, mode := range []string{"linear", "again", "plain Go", "scaled", "logs"} {
 				e.scaleOnly, e.logOnly = mode == "scaled", mode == "logs"
-				useVectors = vectors && mode != "plain Go"
+				features.Vectors = vectors && mode != "plain Go"
 				if mode == "plain Go" {
 					if m, err = loss.Machine(c.Yi, c.Alphabet, c.L); err != nil {
 						t.Fatal(err)
@@ -275,7 +277,7 @@ func TestGolden(t *testing.T) {
 				if err := e.Eval(m, p, c.Gamma, want, &r); err != nil {
 					t.Fatal(err)
 				}
-				useVectors = vectors
+				features.Vectors = vectors
 				if err := c.compare(t, &r, p); err != nil {
 					t.Errorf("%s: %v", mode, err)
 				}

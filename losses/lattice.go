@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/losses/internal/determinize"
+	"github.com/tropica-fst/tropica/losses/internal/sweep"
 	"github.com/tropica-fst/tropica/ops"
 	"github.com/tropica-fst/tropica/semiring"
 )
@@ -69,7 +71,7 @@ func CheckLattice(a fst.Expanded[semiring.Log64]) error {
 
 // topologicalOrder returns the states of f so that every arc goes forward.
 func topologicalOrder[W semiring.Weight[W]](f fst.Expanded[W]) ([]fst.StateID, error) {
-	order, cyclic := topologicalStates(f)
+	order, cyclic := determinize.TopologicalStates(f)
 	if cyclic != fst.NoState {
 		return nil, fmt.Errorf("state %d lies on a cycle or behind one: %w", cyclic, ErrNotLattice)
 	}
@@ -228,7 +230,7 @@ func (c *product) draw(p *pass, rng *rand.Rand, us [][]int) error {
 			arcs := c.f.Arcs(q)
 			// Ending comes after the arcs. Posteriors of what leaves q add up to that of q.
 			weight = append(append(weight[:0], p.post[c.offset[q]:c.offset[q+1]]...), p.end[q])
-			k := pick(rng, weight)
+			k := sweep.Pick(rng, weight)
 			if k == len(arcs) {
 				break
 			}

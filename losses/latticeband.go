@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/losses/internal/determinize"
 	"github.com/tropica-fst/tropica/ops"
 	"github.com/tropica-fst/tropica/semiring"
 )
@@ -17,7 +18,7 @@ type bandOrigin struct {
 	u    fst.Expanded[semiring.Tropical64]
 	ref  []int
 	opts *GeneralOptions
-	grid costGrid // of the automaton within the band
+	grid determinize.CostGrid // of the automaton within the band
 
 	value func(y, ref []int) float64 // the loss without the band by its definition; nil where composition finds it
 }
@@ -123,7 +124,7 @@ func (o *bandOrigin) sample(a *Automaton, c *product, p *pass, gamma, silent flo
 			exact = one.Loss(u)
 		}
 		less = exact - a.Loss(u)
-		if math.Abs(less) <= o.grid.noise(len(u)+len(o.ref)) {
+		if math.Abs(less) <= o.grid.Noise(len(u)+len(o.ref)) {
 			less = 0 // automata have rounded costs
 		}
 		known[key] = less

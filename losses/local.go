@@ -6,6 +6,9 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+
+	"github.com/tropica-fst/tropica/losses/internal/align"
+	"github.com/tropica-fst/tropica/losses/internal/units"
 )
 
 // Local is the negated score of the best local alignment. The score is the greatest sum of gains
@@ -103,7 +106,7 @@ func (x Local) Value(y, ref []int) float64 {
 	l, m := len(y), len(ref)
 	h, next := make([]float64, m+1), make([]float64, m+1)
 	best := 0.0
-	first, last := bandWindows(l, m, x.Band)
+	first, last := align.BandWindows(l, m, x.Band)
 	for t, s := range y {
 		// Cells outside the window of their layer end no step of an alignment.
 		for j := first[t+1]; j <= last[t+1]; j++ {
@@ -145,27 +148,27 @@ func (x Local) units(l, m int) (float64, []int64, error) {
 	for i := range gains {
 		gains[i] = max(gains[i], -most)
 	}
-	if unit, units, ok := grid(gains); ok && bits.Len64(uint64(step/unit))+bits.Len(uint(l+m)) < 60 {
-		return unit, units, nil
+	if unit, multiples, ok := units.Grid(gains); ok && bits.Len64(uint64(step/unit))+bits.Len(uint(l+m)) < 60 {
+		return unit, multiples, nil
 	}
 	if least := min(x.Match, x.Sub); step >= 0x1p-1000 && (least <= 0 || least >= step/4096) {
 		_, e := math.Frexp(step)
 		n := min(50, 60-bits.Len(uint(l+m+2)))
-		units := make([]int64, len(gains))
+		multiples := make([]int64, len(gains))
 		for i, g := range gains {
-			units[i] = int64(math.Round(math.Ldexp(g, n-e)))
+			multiples[i] = int64(math.Round(math.Ldexp(g, n-e)))
 		}
-		return math.Ldexp(1, e-n), units, nil
+		return math.Ldexp(1, e-n), multiples, nil
 	}
-	exponent, exact := dyadic(gains)
-	units := make([]int64, len(gains))
+	exponent, exact := units.Dyadic(gains)
+	multiples := make([]int64, len(gains))
 	for i, g := range exact {
 		if g.BitLen()+bits.Len(uint(l+m+2)) > 61 {
 			return 0, nil, fmt.Errorf("losses: local: gains %v and %v are of too different sizes to be added exactly", x.Match, x.Sub)
 		}
-		units[i] = g.Int64()
+		multiples[i] = g.Int64()
 	}
-	return math.Ldexp(1, exponent), units, nil
+	return math.Ldexp(1, exponent), multiples, nil
 }
 
 // Check is as for Edit.
@@ -212,12 +215,12 @@ func (x Local) build(ref []int, alphabet, l int) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := localProblem{
-		ref: ref, alphabet: alphabet, length: l, unit: unit,
-		match: gains[0], sub: gains[1], ins: gains[2], del: gains[3],
-		band: x.Band, limits: x.bounds(),
+	p := align.LocalProblem{
+		Ref: ref, Alphabet: alphabet, Length: l, Unit: unit,
+		Match: gains[0], Sub: gains[1], Ins: gains[2], Del: gains[3],
+		Band: x.Band, Limits: x.bounds(),
 	}
-	c, err := p.build()
+	c, err := p.Build()
 	if err != nil {
 		return nil, budgetError(err)
 	}

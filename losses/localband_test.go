@@ -6,13 +6,15 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/tropica-fst/tropica/losses/internal/align"
 )
 
 // localByEnumeration is the banded local loss by its definition: every alignment of pieces, whose
 // steps all end in the band.
 func localByEnumeration(x Local, y, ref []int) float64 {
 	l, m := len(y), len(ref)
-	first, last := bandWindows(l, m, x.Band)
+	first, last := align.BandWindows(l, m, x.Band)
 	inside := func(t, j int) bool { return j >= first[t] && j <= last[t] }
 	best := 0.0
 	var walk func(t, j int, score float64)

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+
+	"github.com/tropica-fst/tropica/losses/internal/layered"
+	"github.com/tropica-fst/tropica/losses/internal/sweep"
 )
 
 // Excluded is the index of the value +Inf, which every machine has. A string whose path meets it is
@@ -28,7 +31,7 @@ const Excluded uint32 = 0
 // An arc takes four bytes while column and index fit together in 32 bits, and eight beyond. For
 // edit distances that is up to 2³⁰ columns a layer.
 type Machine struct {
-	core  core
+	core  layered.Machine
 	bytes int64 // of the core and of what evaluations have added; under mu
 
 	careful *careful    // the same machine without a subtraction from its constant; nil where there is none
@@ -39,57 +42,57 @@ type Machine struct {
 	ngram *ngramPlan // when set, layers are built when first asked for
 
 	mu     sync.Mutex
-	graphs [4]*graph // node layouts by order, built when first asked for
+	graphs [4]*layered.Graph // node layouts by order, built when first asked for
 
 	leanOnce sync.Once
-	lean     *lean // for factored potentials; nil where there is none
+	lean     *sweep.Lean // for factored potentials; nil where there is none
 }
 
 // newMachine returns the machine of a core.
-func newMachine(c *core) *Machine {
-	m := &Machine{core: *c, bytes: c.bytes}
-	if g := c.fused; g != nil {
+func newMachine(c *layered.Machine) *Machine {
+	m := &Machine{core: *c, bytes: c.Bytes}
+	if g := c.Fused; g != nil {
 		m.graphs[2] = g
-		m.bytes += g.bytes
+		m.bytes += g.Bytes
 	}
 	return m
 }
 
 // Len returns l, the number of positions.
-func (m *Machine) Len() int { return len(m.built().core.layers) }
+func (m *Machine) Len() int { return len(m.built().core.Layers) }
 
 // Labels returns the number of labels at position t.
-func (m *Machine) Labels(t int) int { return len(m.built().core.layers[t].class) }
+func (m *Machine) Labels(t int) int { return len(m.built().core.Layers[t].Class) }
 
 // Classes returns the number of label classes at position t, and the class of
 // each label. The slice is read-only.
 func (m *Machine) Classes(t int) (int, []uint32) {
-	l := &m.built().core.layers[t]
-	return l.classes, l.class
+	l := &m.built().core.Layers[t]
+	return l.Classes, l.Class
 }
 
 // Columns returns the number of columns of layer t, 0 ≤ t ≤ Len().
 func (m *Machine) Columns(t int) int {
-	return m.built().core.columns(t)
+	return m.built().core.Columns(t)
 }
 
 // TotalColumns returns the number of columns of all layers.
-func (m *Machine) TotalColumns() int { return m.built().core.totalColumns() }
+func (m *Machine) TotalColumns() int { return m.built().core.TotalColumns() }
 
 // Arc returns the arc of a column of layer t for a class of labels: the column reached in layer t+1
 // and the index of its value. Where the value is Excluded the column has no meaning.
 func (m *Machine) Arc(t int, column uint32, class int) (next, value uint32) {
-	return m.built().core.layers[t].arc(int(column)*m.core.layers[t].classes + class)
+	return m.built().core.Layers[t].Arc(int(column)*m.core.Layers[t].Classes + class)
 }
 
 // Value returns the loss value of an index.
-func (m *Machine) Value(i uint32) float64 { return m.built().core.values[i] }
+func (m *Machine) Value(i uint32) float64 { return m.built().core.Values[i] }
 
 // Final returns the index of the final value of a column of the last layer.
-func (m *Machine) Final(column uint32) uint32 { return m.built().core.final[column] }
+func (m *Machine) Final(column uint32) uint32 { return m.built().core.Final[column] }
 
 // Base returns the constant that every loss contains.
-func (m *Machine) Base() float64 { return m.built().core.base }
+func (m *Machine) Base() float64 { return m.built().core.Base }
 
 // Exact reports whether the machine gives the loss itself, rather than a
 // surrogate such as a banded edit distance.
@@ -104,7 +107,7 @@ func (m *Machine) Bytes() int64 {
 
 // Loss returns L(u), +Inf when u is excluded. It panics when u is not a string
 // of the machine (wrong length, label out of range), as an index would.
-func (m *Machine) Loss(u []int) float64 { return m.built().core.loss(u) }
+func (m *Machine) Loss(u []int) float64 { return m.built().core.Loss(u) }
 
 // Layer describes one position to a Builder.
 type Layer struct {
@@ -130,24 +133,24 @@ type Layer struct {
 //	zero, one := b.Value(0), b.Value(1)
 //	b.Layer(losses.Layer{Labels: 2, Columns: 1, Next: []uint32{0, 0}, Off: []uint32{zero, one}})
 //	m, err := b.Finish([]uint32{zero})
-type Builder struct{ b builder }
+type Builder struct{ b layered.Builder }
 
 // SetBase sets the constant that every loss contains.
-func (b *Builder) SetBase(v float64) { b.b.setBase(v) }
+func (b *Builder) SetBase(v float64) { b.b.SetBase(v) }
 
 // Value returns the index of a loss value; equal values have equal indices.
 // +Inf has the index Excluded. NaN and -Inf make Finish fail.
-func (b *Builder) Value(v float64) uint32 { return b.b.value(v) }
+func (b *Builder) Value(v float64) uint32 { return b.b.Value(v) }
 
 // Layer adds the next position. It copies its argument. Errors are kept and returned by Finish as
 // well.
-func (b *Builder) Layer(s Layer) error { return b.b.layer(spec(s)) }
+func (b *Builder) Layer(s Layer) error { return b.b.Layer(layered.Spec(s)) }
 
 // Finish returns the machine. final has, for each column of the last layer,
 // the index of its final value: its length is the number of those columns. The
 // Builder must not be used afterwards.
 func (b *Builder) Finish(final []uint32) (*Machine, error) {
-	c, err := b.b.finish(final)
+	c, err := b.b.Finish(final)
 	if err != nil {
 		return nil, err
 	}
@@ -171,14 +174,14 @@ func (m *Machine) Build() error {
 	switch {
 	case m.ngram != nil:
 		return m.ngram.build(m, nil)
-	case m.core.values == nil:
+	case m.core.Values == nil:
 		return errors.New("losses: a Machine that no Builder or Loss made")
 	}
 	return nil
 }
 
 // graph returns the layout for an order, built when first asked for.
-func (m *Machine) graph(order int, budget Budget) (*graph, error) {
+func (m *Machine) graph(order int, budget Budget) (*layered.Graph, error) {
 	if order < 1 || order > 3 {
 		return nil, fmt.Errorf("losses: potentials of order %d: 1, 2 and 3 are supported", order)
 	}
@@ -190,11 +193,11 @@ func (m *Machine) graph(order int, budget Budget) (*graph, error) {
 	if g := m.graphs[order]; g != nil {
 		return g, nil
 	}
-	g, err := newGraph(&m.core, order, limits{Ctx: budget.Ctx, Bytes: budget.Bytes}, m.bytes)
+	g, err := layered.NewGraph(&m.core, order, layered.Limits{Ctx: budget.Ctx, Bytes: budget.Bytes}, m.bytes)
 	if err != nil {
 		return nil, budgetError(err)
 	}
 	m.graphs[order] = g
-	m.bytes += g.bytes
+	m.bytes += g.Bytes
 	return g, nil
 }

@@ -30,7 +30,7 @@ func TestClampedEqualsUnclamped(t *testing.T) {
 			t.Fatal(err)
 		}
 		b := e.columns(ref, alphabet, l)
-		b.noClamp = true
+		b.NoClamp = true
 		raw, err := built(b)
 		if err != nil {
 			t.Fatal(err)

@@ -170,9 +170,9 @@ func TestCostMagnitudes(t *testing.T) {
 			t.Fatalf("case %d %+v: %v", i, e, err)
 		}
 		b := e.columns(ref, d, l)
-		b.noClamp = true
+		b.NoClamp = true
 		var plain *Machine
-		if b.exact == nil {
+		if b.Exact == nil {
 			if plain, err = built(b); err != nil {
 				t.Fatal(err)
 			}

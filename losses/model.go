@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/losses/internal/sweep"
 	"github.com/tropica-fst/tropica/ops"
 	"github.com/tropica-fst/tropica/semiring"
 )
@@ -30,7 +31,7 @@ type model struct {
 }
 
 func newModel(p *Potentials) (*model, error) {
-	if err := p.check(new(whitening)); err != nil {
+	if err := p.check(new(sweep.Whitening)); err != nil {
 		return nil, err
 	}
 	l := len(p.Sizes)

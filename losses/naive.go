@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"github.com/tropica-fst/tropica/losses/internal/sweep"
 )
 
 // Naive computes what Eval does by enumerating all strings: GRAD-NAIVE of the
@@ -29,7 +31,7 @@ func naive(loss func(u []int) float64, p *Potentials, gamma float64, want Want, 
 	if math.IsNaN(gamma) || math.IsInf(gamma, 0) {
 		return fmt.Errorf("losses: γ is %v", gamma)
 	}
-	var w whitening
+	var w sweep.Whitening
 	if err := p.check(&w); err != nil {
 		return err
 	}
@@ -141,8 +143,8 @@ type tally struct {
 
 func (a *tally) clear() {
 	a.top, a.best, a.second = math.Inf(-1), math.Inf(-1), math.Inf(-1)
-	clearRows(a.window)
-	clearRows(a.product)
+	sweep.ClearRows(a.window)
+	sweep.ClearRows(a.product)
 }
 
 func (a *tally) add(score, loss, f float64, at, u []int) {

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"math"
 	"sync"
+
+	"github.com/tropica-fst/tropica/losses/internal/align"
+	"github.com/tropica-fst/tropica/losses/internal/layered"
 )
 
 // NGram is L = -log(U + C), where U = Σ_u (times u occurs in y)·(times u occurs
@@ -123,7 +126,7 @@ type ngramPlan struct {
 // index builds the automaton, unless its trie exceeds the budget.
 func (p *ngramPlan) index(ref []int) error {
 	var rep []int
-	p.class, rep = referenceClasses(ref, p.alphabet)
+	p.class, rep = align.ReferenceClasses(ref, p.alphabet)
 	p.classes = len(rep)
 	n, k := p.loss.N, p.classes
 	const none = math.MaxUint32
@@ -296,7 +299,7 @@ func (p *ngramPlan) layers(m *Machine) error {
 				to = append(to, *e-1)
 			}
 		}
-		bytes += withGraph(len(to), len(columns))
+		bytes += layered.WithGraph(len(to), len(columns))
 		total += len(next)
 		if err := p.loss.over(p.length, t, total, bytes+int64(len(id))*4+int64(cap(next))*8); err != nil {
 			return err

@@ -3,6 +3,9 @@ package losses
 import (
 	"context"
 	"math"
+
+	"github.com/tropica-fst/tropica/losses/internal/layered"
+	"github.com/tropica-fst/tropica/losses/internal/sweep"
 )
 
 // ngramSweeper is the dynamic program for unigram and bigram losses under
@@ -43,7 +46,7 @@ func (s *ngramSweeper) covers(n *ngramPlan, p *Potentials, want Want) bool {
 func (s *ngramSweeper) fits(b Budget, n *ngramPlan, quadrature int) bool {
 	_, width := s.stride(n)
 	if quadrature > 0 {
-		width = max(width, (n.top+1)*lanes(min(quadrature, n.exactNodes())-1))
+		width = max(width, (n.top+1)*sweep.WholeVectors(min(quadrature, n.exactNodes())-1))
 	}
 	limit := b.Bytes
 	if limit <= 0 {
@@ -58,7 +61,7 @@ func (s *ngramSweeper) prepare(n *ngramPlan) {
 	}
 	s.from = n
 	d := n.alphabet
-	s.gain = resize(s.gain, d*d)
+	s.gain = layered.Resize(s.gain, d*d)
 	k := n.classes
 	for a := range d {
 		q := 0
@@ -70,7 +73,7 @@ func (s *ngramSweeper) prepare(n *ngramPlan) {
 		}
 	}
 	counts := n.most[n.length] + 1
-	s.loss, s.f, s.counts = resize(s.loss, counts), resize(s.f, counts), resize(s.counts, counts)
+	s.loss, s.f, s.counts = layered.Resize(s.loss, counts), layered.Resize(s.f, counts), layered.Resize(s.counts, counts)
 	for i := range s.loss {
 		s.loss[i] = n.loss.of(i)
 	}
@@ -82,8 +85,8 @@ func (s *ngramSweeper) eval(e *Evaluator, m *Machine, p *Potentials, gamma float
 	n := m.ngram
 	s.ctx = e.Budget.Ctx
 	w := &e.white
-	w.prepareRaw(p.rows())
-	if math.IsInf(w.logZ0, -1) {
+	w.PrepareRaw(p.rows())
+	if math.IsInf(w.LogZ0, -1) {
 		return false
 	}
 	s.prepare(n)
@@ -108,10 +111,10 @@ func (s *ngramSweeper) eval(e *Evaluator, m *Machine, p *Potentials, gamma float
 			z += s.f[k] * s.counts[k]
 		}
 	}
-	if !(z >= least) || !(mass >= least) {
+	if !(z >= sweep.Least) || !(mass >= sweep.Least) {
 		return false
 	}
-	r.LogZ = w.logZ0 + top + math.Log(z)
+	r.LogZ = w.LogZ0 + top + math.Log(z)
 	if want&WantExpected != 0 {
 		r.Expected = 0
 		for k, x := range s.loss {
@@ -124,7 +127,7 @@ func (s *ngramSweeper) eval(e *Evaluator, m *Machine, p *Potentials, gamma float
 		r.Marginals = shapeLike(r.Marginals, p)
 		s.backward(n, w, 1/z, r.Marginals)
 	}
-	r.LogZ0 = w.logZ0
+	r.LogZ0 = w.LogZ0
 	if n.loss.C == 0 {
 		r.LogZ0 += math.Log(mass)
 	}
@@ -154,31 +157,31 @@ func (s *ngramSweeper) eval(e *Evaluator, m *Machine, p *Potentials, gamma float
 // whole vectors.
 func (s *ngramSweeper) stride(n *ngramPlan) (pad, stride int) {
 	pad = (n.top + 7) &^ 7
-	return pad, pad + lanes(n.most[n.length]) + pad
+	return pad, pad + sweep.WholeVectors(n.most[n.length]) + pad
 }
 
 // transition returns p0 of position t as a label × label matrix.
-func (s *ngramSweeper) transition(n *ngramPlan, w *whitening, t int) []float64 {
-	if w.order == 2 {
-		return w.p[t]
+func (s *ngramSweeper) transition(n *ngramPlan, w *sweep.Whitening, t int) []float64 {
+	if w.Order == 2 {
+		return w.P[t]
 	}
 	d := n.alphabet
-	s.p = resize(s.p, d*d)
+	s.p = layered.Resize(s.p, d*d)
 	for b := range d {
-		copy(s.p[b*d:(b+1)*d], w.p[t])
+		copy(s.p[b*d:(b+1)*d], w.P[t])
 	}
 	return s.p
 }
 
-func (s *ngramSweeper) forward(n *ngramPlan, w *whitening) {
+func (s *ngramSweeper) forward(n *ngramPlan, w *sweep.Whitening) {
 	d := n.alphabet
 	pad, stride := s.stride(n)
 	size := d * stride
-	if s.alpha = resize(s.alpha, n.length*size); true {
+	if s.alpha = layered.Resize(s.alpha, n.length*size); true {
 		clear(s.alpha)
 	}
 	// alpha of layer t+1 is at t·size: label, then pad zeros and counts.
-	for b, x := range w.p[0] {
+	for b, x := range w.P[0] {
 		k := 0
 		if n.loss.N == 1 {
 			k = int(s.gain[b])
@@ -186,11 +189,11 @@ func (s *ngramSweeper) forward(n *ngramPlan, w *whitening) {
 		s.alpha[b*stride+pad+k] = x
 	}
 	for t := 1; t < n.length; t++ {
-		if stopped(s.ctx) {
+		if sweep.Stopped(s.ctx) {
 			break // with sums of 0, which are refused
 		}
 		a, b := s.alpha[(t-1)*size:t*size], s.alpha[t*size:(t+1)*size]
-		countForward(b, a, s.transition(n, w, t), s.gain, d, stride, pad, lanes(n.most[t+1]))
+		sweep.CountForward(b, a, s.transition(n, w, t), s.gain, d, stride, pad, sweep.WholeVectors(n.most[t+1]))
 	}
 	clear(s.counts)
 	end := s.alpha[(n.length-1)*size:]
@@ -203,24 +206,24 @@ func (s *ngramSweeper) forward(n *ngramPlan, w *whitening) {
 
 // backward sets q_t(window) to scale times Σ alpha · p0 · beta, where beta ends
 // with f.
-func (s *ngramSweeper) backward(n *ngramPlan, w *whitening, scale float64, q [][]float64) {
+func (s *ngramSweeper) backward(n *ngramPlan, w *sweep.Whitening, scale float64, q [][]float64) {
 	d := n.alphabet
 	pad, stride := s.stride(n)
 	size := d * stride
-	s.beta, s.betaN = resize(s.beta, size), resize(s.betaN, size)
+	s.beta, s.betaN = layered.Resize(s.beta, size), layered.Resize(s.betaN, size)
 	clear(s.beta)
 	clear(s.betaN)
-	s.x = resize(s.x, d*d)
+	s.x = layered.Resize(s.x, d*d)
 	for b := range d {
 		copy(s.betaN[b*stride:], s.f)
 	}
 	for t := n.length - 1; t > 0; t-- {
 		p := s.transition(n, w, t)
-		countBackward(s.x, s.beta, s.betaN, s.alpha[(t-1)*size:t*size], p, s.gain, d, stride, pad, lanes(n.most[t]))
+		sweep.CountBackward(s.x, s.beta, s.betaN, s.alpha[(t-1)*size:t*size], p, s.gain, d, stride, pad, sweep.WholeVectors(n.most[t]))
 		s.flows(n, w, t, scale, q[t])
 		s.beta, s.betaN = s.betaN, s.beta
 	}
-	for b, x := range w.p[0] {
+	for b, x := range w.P[0] {
 		k := 0
 		if n.loss.N == 1 {
 			k = int(s.gain[b])
@@ -230,16 +233,16 @@ func (s *ngramSweeper) backward(n *ngramPlan, w *whitening, scale float64, q [][
 }
 
 // flows sets q to scale times p0 times the flows in x.
-func (s *ngramSweeper) flows(n *ngramPlan, w *whitening, t int, scale float64, q []float64) {
-	if w.order == 2 {
-		for i, x := range w.p[t] {
+func (s *ngramSweeper) flows(n *ngramPlan, w *sweep.Whitening, t int, scale float64, q []float64) {
+	if w.Order == 2 {
+		for i, x := range w.P[t] {
 			q[i] = x * s.x[i] * scale
 		}
 		return
 	}
 	clear(q)
 	for b := range n.alphabet {
-		for i, x := range w.p[t] {
+		for i, x := range w.P[t] {
 			q[i] += x * s.x[b*n.alphabet+i] * scale
 		}
 	}

@@ -121,7 +121,7 @@ func TestBandAlignments(t *testing.T) {
 		// What a pinch forces is a substitution dearer than its detour: columns
 		// of gains have it as a gain below 0, those off the grid have no gains.
 		forced := 0
-		pinches := b.pinches()
+		pinches := b.Pinches()
 		if slices.Contains(pinches, true) {
 			pinched++
 		}
@@ -133,7 +133,7 @@ func TestBandAlignments(t *testing.T) {
 			}
 		}
 		below := 0
-		for _, g := range b.gain {
+		for _, g := range b.Gain {
 			for _, x := range g {
 				if x < 0 {
 					below++
@@ -141,7 +141,7 @@ func TestBandAlignments(t *testing.T) {
 			}
 		}
 		switch {
-		case b.exact != nil:
+		case b.Exact != nil:
 			offGrid += forced
 		case (forced > 0) != (below > 0):
 			t.Fatalf("case %d %+v ref %v: %d substitutions are dearer than the detour at a pinch, %d gains are below 0", i, e, ref, forced, below)
@@ -152,7 +152,7 @@ func TestBandAlignments(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.noClamp = true
+		b.NoClamp = true
 		plain, err := built(b)
 		if err != nil {
 			t.Fatal(err)

@@ -3,6 +3,8 @@ package losses
 import (
 	"fmt"
 	"math"
+
+	"github.com/tropica-fst/tropica/losses/internal/sweep"
 )
 
 // Potentials are order-q scores θ_t(z) of the label strings u = u_0 … u_{l-1}:
@@ -62,12 +64,12 @@ func NewLatticePotentials(sizes []int, q int) *Potentials {
 func (p *Potentials) RowLen(t int) int { return p.rows().RowLen(t) }
 
 // rows returns p as sweeps take it.
-func (p *Potentials) rows() *potentials { return (*potentials)(p) }
+func (p *Potentials) rows() *sweep.Potentials { return (*sweep.Potentials)(p) }
 
 // check validates the shape and values of p, and has w find their peaks.
-func (p *Potentials) check(w *whitening) error {
-	err := w.check(p.rows())
-	if err == errOverflow {
+func (p *Potentials) check(w *sweep.Whitening) error {
+	err := w.Check(p.rows())
+	if err == sweep.ErrOverflow {
 		return fmt.Errorf("%w: %w", err, ErrRange)
 	}
 	return err

@@ -18,7 +18,7 @@ import (
 //
 // It takes as much memory again as m, and O(arcs) once for each sign of γ.
 func (m *Machine) pushed(gamma float64) *Machine {
-	if m.Build() != nil || !(math.Abs(gamma)*m.core.reach > pushedFrom) {
+	if m.Build() != nil || !(math.Abs(gamma)*m.core.Reach > pushedFrom) {
 		return m // evaluations report what Build has
 	}
 	m.mu.Lock()
@@ -45,7 +45,7 @@ func (m *Machine) push(least bool) *Machine {
 	if least {
 		worst, better = math.Inf(1), math.Min
 	}
-	layers := m.core.columned().layers
+	layers := m.core.Columned().Layers
 	exact := true
 	sum := func(a, b float64) float64 {
 		if math.IsInf(a, 0) || math.IsInf(b, 0) {
@@ -58,23 +58,23 @@ func (m *Machine) push(least bool) *Machine {
 		}
 		return s
 	}
-	ahead := make([][]float64, len(m.core.layers)+1) // by layer and column: the best loss to come
-	last := make([]float64, len(m.core.final))
-	for c, v := range m.core.final {
+	ahead := make([][]float64, len(m.core.Layers)+1) // by layer and column: the best loss to come
+	last := make([]float64, len(m.core.Final))
+	for c, v := range m.core.Final {
 		last[c] = worst
 		if v != Excluded {
-			last[c] = m.core.values[v]
+			last[c] = m.core.Values[v]
 		}
 	}
-	ahead[len(m.core.layers)] = last
-	for t := len(m.core.layers) - 1; t >= 0; t-- {
+	ahead[len(m.core.Layers)] = last
+	for t := len(m.core.Layers) - 1; t >= 0; t-- {
 		l := &layers[t]
-		own := make([]float64, l.columns)
+		own := make([]float64, l.Columns)
 		for c := range own {
 			own[c] = worst
-			for k := range l.classes {
-				if to, v := l.arc(c*l.classes + k); v != Excluded && ahead[t+1][to] != worst {
-					own[c] = better(own[c], sum(m.core.values[v], ahead[t+1][to]))
+			for k := range l.Classes {
+				if to, v := l.Arc(c*l.Classes + k); v != Excluded && ahead[t+1][to] != worst {
+					own[c] = better(own[c], sum(m.core.Values[v], ahead[t+1][to]))
 				}
 			}
 		}
@@ -84,20 +84,20 @@ func (m *Machine) push(least bool) *Machine {
 		return m // no string
 	}
 	var b Builder
-	b.SetBase(sum(m.core.base, ahead[0][0]))
-	for t := range m.core.layers {
+	b.SetBase(sum(m.core.Base, ahead[0][0]))
+	for t := range m.core.Layers {
 		l := &layers[t]
-		next, off := make([]uint32, l.columns*l.classes), make([]uint32, l.columns*l.classes)
+		next, off := make([]uint32, l.Columns*l.Classes), make([]uint32, l.Columns*l.Classes)
 		for i := range next {
-			to, v := l.arc(i)
-			from := ahead[t][i/l.classes]
+			to, v := l.Arc(i)
+			from := ahead[t][i/l.Classes]
 			if v == Excluded || ahead[t+1][to] == worst {
 				off[i] = b.Value(math.Inf(1))
 				continue
 			}
-			next[i], off[i] = to, b.Value(sum(sum(m.core.values[v], ahead[t+1][to]), -from))
+			next[i], off[i] = to, b.Value(sum(sum(m.core.Values[v], ahead[t+1][to]), -from))
 		}
-		if b.Layer(Layer{Labels: len(l.class), Class: l.class, Classes: l.classes, Columns: l.columns, Next: next, Off: off}) != nil {
+		if b.Layer(Layer{Labels: len(l.Class), Class: l.Class, Classes: l.Classes, Columns: l.Columns, Next: next, Off: off}) != nil {
 			return m
 		}
 	}
@@ -112,6 +112,6 @@ func (m *Machine) push(least bool) *Machine {
 	if err != nil || !exact {
 		return m
 	}
-	p.core.cancels, p.surrogate = 0, m.surrogate
+	p.core.Cancels, p.surrogate = 0, m.surrogate
 	return p
 }

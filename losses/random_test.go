@@ -6,6 +6,9 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/tropica-fst/tropica/losses/internal/features"
+	"github.com/tropica-fst/tropica/losses/internal/layered"
 )
 
 // compareResults compares all outputs that want names.
@@ -239,14 +242,14 @@ func checkAgainstNaive(t *testing.T, rng *rand.Rand, name string, m *Machine, lo
 // machines of billions of columns have.
 func TestRandomPlainAndWide(t *testing.T) {
 	t.Run("plain", func(t *testing.T) {
-		defer func(v bool) { useVectors = v }(useVectors)
-		useVectors = false
+		defer func(v bool) { features.Vectors = v }(features.Vectors)
+		features.Vectors = false
 		TestRandomAgainstNaive(t)
 		TestRandomMachines(t)
 	})
 	t.Run("wide", func(t *testing.T) {
-		defer func() { arcBits = 32 }()
-		arcBits = 3
+		defer func() { layered.ArcBits = 32 }()
+		layered.ArcBits = 3
 		TestRandomAgainstNaive(t)
 		TestRandomMachines(t)
 	})

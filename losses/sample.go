@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+
+	"github.com/tropica-fst/tropica/losses/internal/sweep"
 )
 
 // ErrNoString reports that there is no allowed string to sample, or that a loss transducer has a path
@@ -26,14 +28,14 @@ func (e *Evaluator) Sample(m *Machine, p *Potentials, gamma float64, rng *rand.R
 		return err
 	}
 	for i := range us {
-		us[i] = s.draw(rng, us[i][:0])
+		us[i] = s.Draw(rng, us[i][:0])
 	}
 	return nil
 }
 
 // sampler makes the backward pass that Sample draws strings by. What it returns is good until
 // the evaluator is used again.
-func (e *Evaluator) sampler(m *Machine, p *Potentials, gamma float64) (*sampler, error) {
+func (e *Evaluator) sampler(m *Machine, p *Potentials, gamma float64) (*sweep.Sampler, error) {
 	if math.IsNaN(gamma) || math.IsInf(gamma, 0) {
 		return nil, fmt.Errorf("losses: γ is %v", gamma)
 	}
@@ -57,18 +59,18 @@ func (e *Evaluator) sampler(m *Machine, p *Potentials, gamma float64) (*sampler,
 	if err := e.room(m, g, 5); err != nil {
 		return nil, err
 	}
-	e.sweep.ctx, e.logs.ctx = e.Budget.Ctx, e.Budget.Ctx
+	e.sweep.Ctx, e.logs.Ctx = e.Budget.Ctx, e.Budget.Ctx
 	w := &e.white
-	w.prepare(g, p.rows())
-	j := job{gamma: gamma}
-	s := newSampler(&m.core, g, w, &j, !e.logOnly, &e.sweep, &e.logs)
-	if err := e.Budget.stopped(len(m.core.layers), len(m.core.layers)); err != nil {
+	w.Prepare(g, p.rows())
+	j := sweep.Job{Gamma: gamma}
+	s := sweep.NewSampler(&m.core, g, w, &j, !e.logOnly, &e.sweep, &e.logs)
+	if err := e.Budget.stopped(len(m.core.Layers), len(m.core.Layers)); err != nil {
 		return nil, err
 	}
-	if math.IsInf(j.logZ, -1) {
+	if math.IsInf(j.LogZ, -1) {
 		return nil, ErrNoString
 	}
-	if err := m.certain(gamma, j.logZ); err != nil {
+	if err := m.certain(gamma, j.LogZ); err != nil {
 		return nil, err
 	}
 	return s, nil

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/tropica-fst/tropica/losses/internal/layered"
 )
 
 // SoftmaxMargin is the softmax-margin objective of padded batches: for each example
@@ -87,7 +89,7 @@ func (s *SoftmaxMargin[F]) Eval(ctx context.Context, references [][]int, theta T
 	for len(s.workers) < workers {
 		s.workers = append(s.workers, &marginWorker{})
 	}
-	s.failures = resize(s.failures, len(references))
+	s.failures = layered.Resize(s.failures, len(references))
 	clear(s.failures)
 	if n := len(references) - len(s.slots); n > 0 {
 		s.slots = append(s.slots, make([]marginSlot, n)...)

@@ -1,6 +1,10 @@
 package losses
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/tropica-fst/tropica/losses/internal/layered"
+)
 
 // Tensor is a view of a flat array of numbers by example, position and window, as arrays of other
 // languages are laid out. It holds potentials θ, or the gradient with respect to them. Strides
@@ -93,7 +97,7 @@ func windowsOf(windows, alphabet, order int) error {
 
 func (x *Tensor[F]) copyTo(p *Potentials, b, length, alphabet, order int) {
 	p.Order = order
-	p.Sizes = resize(p.Sizes, length)
+	p.Sizes = layered.Resize(p.Sizes, length)
 	for t := range p.Sizes {
 		p.Sizes[t] = alphabet
 	}
@@ -106,7 +110,7 @@ func (x *Tensor[F]) copyTo(p *Potentials, b, length, alphabet, order int) {
 		if t < order {
 			n *= alphabet
 		}
-		p.Theta[t] = resize(p.Theta[t], n)
+		p.Theta[t] = layered.Resize(p.Theta[t], n)
 		for w, v := range x.Row(b, t)[:n] {
 			p.Theta[t][w] = float64(v)
 		}

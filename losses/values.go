@@ -1,6 +1,10 @@
 package losses
 
-import "math"
+import (
+	"math"
+
+	"github.com/tropica-fst/tropica/losses/internal/align"
+)
 
 var infinity = math.Inf(1)
 
@@ -12,7 +16,7 @@ func (e Edit) Value(y, ref []int) float64 {
 	l, m := len(y), len(ref)
 	var first, last []int
 	if e.Band > 0 {
-		first, last = bandWindows(l, m, e.Band)
+		first, last = align.BandWindows(l, m, e.Band)
 	}
 	var small [64]float64 // no allocation for words: enumeration calls this for every string
 	row := small[:]
