@@ -70,7 +70,8 @@ func TestLargeAlphabet(t *testing.T) {
 			for s := range want.Marginals {
 				for i, x := range want.Marginals[s] {
 					if math.Abs(got.Marginals[s][i]-x) > 1e-12 {
-						t.Fatalf("%+v, %d symbols: marginal %d of position %d is %v, want %v", c.loss, c.d, i, s, got.Marginals[s][i], x)
+						t.Fatalf("%+v, %d symbols: marginal %d of position %d is %v, want %v", c.loss, c.d, i,
+							s, got.Marginals[s][i], x)
 					}
 				}
 			}
@@ -106,7 +107,8 @@ func TestLargeAlphabetsInTurn(t *testing.T) {
 			for i, x := range want.Marginals[s] {
 				sum += x
 				if got.Marginals[s][i] != x {
-					t.Fatalf("%d symbols, length %d: marginal %d of position %d is %v, alone %v", d, l, i, s, got.Marginals[s][i], x)
+					t.Fatalf("%d symbols, length %d: marginal %d of position %d is %v, alone %v", d, l, i, s,
+						got.Marginals[s][i], x)
 				}
 			}
 			if math.Abs(sum-1) > 1e-10 {

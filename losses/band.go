@@ -202,14 +202,14 @@ func (m *Machine) greatest() float64 {
 // agree, 3/n (the rule of three), or as much again as the wider band made up for,
 // if that is less, since each band makes up for several times what the next does.
 //
-// Where few strings of the sample have most of the weight, as those of some hundred symbols
-// do in narrow bands, the mean is taken by a herd (bandsteer.go), which steers the strings it draws.
+// Where few strings of the sample have most of the weight, as those of some hundred symbols do in
+// narrow bands, the mean is taken by a herd (bandsteer.go), which steers the strings it draws.
 //
-// Time is linear in the lengths: long strings are scored within a band four times
-// as wide, and of very long ones fewer are drawn, 10⁷ cells in all, and 4·10⁷ of a herd. For γ < 0 a
-// sample may miss strings that only an alignment outside the
-// band serves well, and with costs as Smith-Waterman's a herd may for γ > 0 (400 symbols of 10, band 1: 224 by
-// 1024 strings, 212 by 4096): then the estimate is too great. The sample is a fixed one, so that results repeat.
+// Time is linear in the lengths: long strings are scored within a band four times as wide, and of
+// very long ones fewer are drawn, 10⁷ cells in all, and 4·10⁷ of a herd. For γ < 0 a sample may
+// miss strings that only an alignment outside the band serves well, and with costs as
+// Smith-Waterman's a herd may for γ > 0 (400 symbols of 10, band 1: 224 by 1024 strings, 212 by
+// 4096): then the estimate is too great. The sample is a fixed one, so that results repeat.
 func (s *bandSweeper) bound(e *Evaluator, m *Machine, p *Potentials, gamma float64, r *Result) error {
 	b := m.surrogate
 	r.LogZErrorKind = ErrorBound
@@ -271,7 +271,8 @@ func (b *banded) wider(e *Evaluator, m *Machine) (*Machine, error) {
 	for _, band := range []int{2*min(b.edit.Band, 1<<30) + 1, b.edit.Band + 1} {
 		trial := b.edit
 		trial.Band = band
-		trial.Budget = Budget{Ctx: e.Budget.Ctx, Columns: min(1<<21, max(1<<15, 8*m.TotalColumns())), Bytes: e.Budget.Bytes}
+		trial.Budget = Budget{Ctx: e.Budget.Ctx, Columns: min(1<<21, max(1<<15, 8*m.TotalColumns())),
+			Bytes: e.Budget.Bytes}
 		if trial.cells(len(b.ref), m.Len()) > mostCells {
 			continue
 		}
@@ -349,7 +350,8 @@ func (e Edit) gap() float64 {
 
 // sample estimates |log Z' - log Z| of the machine of a band; silent is the most
 // that it says where no string of the sample tells.
-func (s *bandSweeper) sample(e *Evaluator, m *Machine, p *Potentials, gamma, silent float64) (float64, error) {
+func (s *bandSweeper) sample(e *Evaluator, m *Machine, p *Potentials,
+	gamma, silent float64) (float64, error) {
 	b := m.surrogate
 	band, wide := b.edit.Band, 0
 	if b.local != nil {
@@ -388,7 +390,8 @@ func (s *bandSweeper) sample(e *Evaluator, m *Machine, p *Potentials, gamma, sil
 }
 
 // steer is sample where few strings of a plain sample have most of the weight.
-func (s *bandSweeper) steer(e *Evaluator, m *Machine, p *Potentials, gamma float64, wide, cells int) (float64, error) {
+func (s *bandSweeper) steer(e *Evaluator, m *Machine, p *Potentials, gamma float64,
+	wide, cells int) (float64, error) {
 	const groups = 8
 	b := m.surrogate
 	h := herd{gamma: gamma}
@@ -399,19 +402,21 @@ func (s *bandSweeper) steer(e *Evaluator, m *Machine, p *Potentials, gamma float
 	if err != nil {
 		return 0, err
 	}
-	mean, spread, err := h.shortfall(walk, rand.New(rand.NewPCG(1, 2)), groups, min(128, max(32, 40_000_000/groups/cells)), func() error {
-		return e.Budget.stopped(m.Len(), 0)
-	})
+	mean, spread, err := h.shortfall(walk, rand.New(rand.NewPCG(1, 2)), groups,
+		min(128, max(32, 40_000_000/groups/cells)), func() error {
+			return e.Budget.stopped(m.Len(), 0)
+		})
 	return math.Abs(mean) + 2*spread, err
 }
 
-// shortfall estimates |log Z' - log Z|, where Z' is of a surrogate L' for L, from n strings
-// drawn from the distribution of Z': less(i) is L - L' of string i. It takes the upper end of
-// a 95 % interval of the mean of exp(γ (L - L')), which is Z over Z'; where no string tells,
-// 3/n or silent, if that is less. It is sure where that interval is narrow. Where the
-// strings that decide the mean are too rare to be among n, it takes for γ > 0 no more than the mean of
-// γ (L' - L) with its own interval: exp is convex.
-func shortfall(gamma float64, n int, silent float64, less func(i int) (float64, error)) (float64, bool, error) {
+// shortfall estimates |log Z' - log Z|, where Z' is of a surrogate L' for L, from n strings drawn
+// from the distribution of Z': less(i) is L - L' of string i. The mean of exp(γ (L - L')) is Z over
+// Z', and the upper end of its 95 % interval is taken. Where L and L' agree on all strings, 3/n or
+// silent is taken, whichever is less. It is sure where that interval is narrow. The strings that
+// decide the mean may be too rare to be among n. For γ > 0 the estimate is therefore at most the
+// mean of γ (L' - L) with its own interval: exp is convex.
+func shortfall(gamma float64, n int, silent float64,
+	less func(i int) (float64, error)) (float64, bool, error) {
 	var weight, log moments
 	for i := range n {
 		x, err := less(i)

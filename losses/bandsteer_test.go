@@ -28,7 +28,8 @@ func TestHerdRows(t *testing.T) {
 	}
 }
 
-// A herd finds what a band costs, for orders 1 to 3, and strings of one length but references of another.
+// A herd finds what a band costs, for orders 1 to 3, and strings of one length but references of
+// another.
 func TestHerd(t *testing.T) {
 	rng := rand.New(rand.NewPCG(53, 54))
 	for i := range 12 {
@@ -99,20 +100,25 @@ func TestBandErrorGrows(t *testing.T) {
 		for band := 1; band <= 2; band++ {
 			least := math.Abs(r[band].LogZ - r[3].LogZ)
 			if r[band].LogZError < least {
-				t.Errorf("match %v γ %v band %d: error %v, but band 3 makes up for %v", e.Match, gamma, band, r[band].LogZError, least)
+				t.Errorf("match %v γ %v band %d: error %v, but band 3 makes up for %v", e.Match, gamma, band,
+					r[band].LogZError, least)
 			}
 		}
 		apart, errors := math.Abs(r[1].LogZ-r[2].LogZ), r[1].LogZError-r[2].LogZError
 		if math.Abs(apart-errors) > 0.3*apart {
-			t.Errorf("match %v γ %v: bands 1 and 2 are %v apart, what is said of them %v", e.Match, gamma, apart, errors)
+			t.Errorf("match %v γ %v: bands 1 and 2 are %v apart, what is said of them %v", e.Match, gamma,
+				apart, errors)
 		}
 	}
 }
 
-// Where no string of a sample has a weight that counts, the estimate is the mean of what the strings
-// are off by, at most, and not the logarithm of their number.
+// Where no string of a sample has a weight that counts, the estimate is the mean of what the
+// strings are off by, at most, and not the logarithm of their number.
 func TestShortfallRare(t *testing.T) {
-	x, sure, err := shortfall(1, 100, math.Inf(1), func(i int) (float64, error) { return -50 - float64(i%7), nil })
+	x, sure, err := shortfall(1, 100, math.Inf(1), func(i int) (float64, error) {
+		return -50 - float64(i%7),
+			nil
+	})
 	if err != nil || sure || x < 50 || x > 54 {
 		t.Errorf("off by 50 to 56: estimate %v, sure %v, %v", x, sure, err)
 	}

@@ -14,7 +14,8 @@ import (
 type Budget struct {
 	Ctx     context.Context // checked while columns are made and between layers of sweeps; nil is none
 	Columns int             // most columns of a machine, all layers together; 0 is as many as Bytes hold
-	Bytes   int64           // most bytes, as estimated while building; 0 is DefaultBytes, or none where Columns is set
+	// most bytes, as estimated while building; 0 is DefaultBytes, or none where Columns is set
+	Bytes int64
 }
 
 // DefaultBytes is the budget of a machine that states none.
@@ -29,12 +30,16 @@ type BudgetError struct {
 	// result, and Length and Layer 0. It is empty for a direct construction.
 	Stage string
 
-	Columns int   // columns built
-	Bytes   int64 // what they, those to come if that is certain, and their evaluation take at least, as estimated; at most 1000 Limit
-	Limit   int64 // the bytes allowed; 0 when it was the columns that ran out
-	Length  int   // l
-	Layer   int   // the position at which it stopped
-	Band    int   // a band that should fit the budget, see Edit.fitting and editOrigin.fitting; 0 where none does, or the loss has none
+	Columns int // columns built
+	// what they, those to come if that is certain, and their evaluation take at least, as
+	// estimated; at most 1000 Limit
+	Bytes  int64
+	Limit  int64 // the bytes allowed; 0 when it was the columns that ran out
+	Length int   // l
+	Layer  int   // the position at which it stopped
+	// a band that should fit the budget, see Edit.fitting and editOrigin.fitting; 0 where none
+	// does, or the loss has none
+	Band int
 
 	advice string // instead of a band
 	cause  error  // of a stage: what the operation said; may be nil
@@ -50,7 +55,8 @@ func (e *BudgetError) Error() string {
 	}
 	size := fmt.Sprintf("%d bytes", e.Bytes)
 	if e.Limit > 0 {
-		size = fmt.Sprintf("as it would take more than %d bytes, its evaluation included, of the %d allowed", e.Bytes, e.Limit)
+		size = fmt.Sprintf("as it would take more than %d bytes, its evaluation included, of the %d allowed",
+			e.Bytes, e.Limit)
 	}
 	if e.Stage != "" {
 		if e.Limit > 0 {
@@ -58,14 +64,15 @@ func (e *BudgetError) Error() string {
 		} else if over := (*ops.LimitError)(nil); errors.As(e.cause, &over) {
 			size = fmt.Sprintf("%d bytes in all, beyond %d %s", e.Bytes, over.Bound, over.Limit)
 		}
-		return fmt.Sprintf("losses: %v: general path: %s stopped with %d states, %s; %s", ErrBudget, e.Stage, e.Columns, size, advice)
+		return fmt.Sprintf("losses: %v: general path: %s stopped with %d states, %s; %s", ErrBudget, e.Stage,
+			e.Columns, size, advice)
 	}
 	return fmt.Sprintf("losses: %v: stopped at position %d of %d with %d columns, %s; %s",
 		ErrBudget, e.Layer, e.Length, e.Columns, size, advice)
 }
 
-// Unwrap returns ErrBudget and, for a stage of the general path, the error of the operation: errors.As
-// finds its *ops.LimitError.
+// Unwrap returns ErrBudget and, for a stage of the general path, the error of the operation:
+// errors.As finds its *ops.LimitError.
 func (e *BudgetError) Unwrap() []error {
 	if e.cause == nil {
 		return []error{ErrBudget}
@@ -85,15 +92,19 @@ func (b Budget) allowance() int64 {
 }
 
 // bounds returns the limits of a construction, with the default in place.
-func (b Budget) bounds() layered.Limits { return layered.Limits{Ctx: b.Ctx, Columns: b.Columns, Bytes: b.allowance()} }
+func (b Budget) bounds() layered.Limits {
+	return layered.Limits{Ctx: b.Ctx, Columns: b.Columns, Bytes: b.allowance()}
+}
 
-// budgetError makes a *BudgetError of the error of a machine beyond its limits. Others stay as they are.
+// budgetError makes a *BudgetError of the error of a machine beyond its limits. Others stay as they
+// are.
 func budgetError(err error) error {
 	var over *layered.Oversize
 	if !errors.As(err, &over) {
 		return err
 	}
-	return &BudgetError{Columns: over.Columns, Bytes: over.Bytes, Limit: over.Limit, Length: over.Length, Layer: over.Layer}
+	return &BudgetError{Columns: over.Columns, Bytes: over.Bytes, Limit: over.Limit, Length: over.Length,
+		Layer: over.Layer}
 }
 
 // over returns the error of a build of length l whose size at layer t exceeds the budget, or of a
@@ -108,7 +119,8 @@ func (b Budget) stopped(l, t int) error { return layered.Limits{Ctx: b.Ctx}.Stop
 // check refuses negative bounds.
 func (b Budget) check(loss string) error {
 	if b.Columns < 0 || b.Bytes < 0 {
-		return fmt.Errorf("losses: %s: a budget of %d columns and %d bytes: neither may be negative", loss, b.Columns, b.Bytes)
+		return fmt.Errorf("losses: %s: a budget of %d columns and %d bytes: neither may be negative", loss,
+			b.Columns, b.Bytes)
 	}
 	return nil
 }

@@ -50,7 +50,8 @@ func (c *Cache) setup(limit int64) {
 // Errors: those of loss, and a nil loss.
 func (c *Cache) Machine(loss Loss, ref []int, alphabet, l int) (*Machine, error) {
 	if loss == nil {
-		return nil, errors.New("losses: Cache.Machine: the loss is nil; the loss 0 needs no machine, see Evaluator.Eval")
+		return nil, errors.New("losses: Cache.Machine: the loss is nil; the loss 0 needs no machine, see " +
+			"Evaluator.Eval")
 	}
 	c.mu.Lock()
 	if c.byKey == nil { // made without NewCache

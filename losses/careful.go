@@ -9,12 +9,12 @@ import (
 	"github.com/tropica-fst/tropica/losses/internal/align"
 )
 
-// ErrRange reports an evaluation whose result float64s cannot hold or determine: θ + γ L overflows,
-// or is the difference of numbers so large that nothing is left of it.
+// ErrRange reports an evaluation whose result float64s cannot hold or determine. θ + γ L overflows,
+// or is a difference of numbers so large that no digit of it is right.
 var ErrRange = errors.New("beyond the range of float64")
 
 // careful is a machine for when rounding in the constant of another would show: one
-// that adds up losses from their least (see least.go). It has the same strings and
+// that adds up losses from their least (see align/least.go). It has the same strings and
 // losses; what builds machines of one word a column is fifteen times faster and
 // subtracts.
 type careful struct {
@@ -64,7 +64,9 @@ func (m *Machine) certain(gamma, logZ float64) error {
 		size = 0 // no string, or γ L overflowed
 	}
 	if c := math.Abs(gamma) * m.core.Cancels; c*4e-16 > 1e-9*max(1, size) {
-		return fmt.Errorf("losses: log Z is %v, found as a difference from %.3g, whose rounding exceeds a billionth of it; costs of both signs and such different sizes cannot be told apart: %w", logZ, c, ErrRange)
+		return fmt.Errorf("losses: log Z is %v, found as a difference from %.3g, whose rounding exceeds a "+
+			"billionth of it; costs of both signs and such different sizes cannot be told apart: "+
+			"%w", logZ, c, ErrRange)
 	}
 	return nil
 }

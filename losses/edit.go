@@ -25,12 +25,12 @@ type Loss interface {
 // constant cost only shifts the score.
 //
 // What is exact: everything with Band = 0. The machine has one column for each set of prefixes that
-// no continuation distinguishes up to a constant, as far as the clamp (columns.go) detects. Their
-// number grows exponentially with the length, about 2 per symbol for unit costs on random
+// no continuation distinguishes up to a constant, as far as the clamp (align.Columns) detects.
+// Their number grows exponentially with the length, about 2 per symbol for unit costs on random
 // references. No exact method avoids this.
 type Edit struct {
-	// All four 0, and no table, is the unit distance: Edit{} and Edit{Band: 2} count edits. Where one is
-	// set, the others are what they are. The loss 0 needs no machine: see Evaluator.Eval.
+	// All four 0, and no table, is the unit distance: Edit{} and Edit{Band: 2} count edits. Where
+	// one is set, the others are what they are. The loss 0 needs no machine: see Evaluator.Eval.
 	Match, Sub, Ins, Del float64
 
 	// Tables per symbol replace the constants where they are not nil:
@@ -61,7 +61,8 @@ var SmithWaterman = Edit{Match: -2, Sub: 1, Ins: 1, Del: 1}
 
 // or returns e with its default in place.
 func (e Edit) or() Edit {
-	if e.Match == 0 && e.Sub == 0 && e.Ins == 0 && e.Del == 0 && e.SubTable == nil && e.InsTable == nil && e.DelTable == nil {
+	if e.Match == 0 && e.Sub == 0 && e.Ins == 0 && e.Del == 0 && e.SubTable == nil && e.InsTable == nil &&
+		e.DelTable == nil {
 		e.Sub, e.Ins, e.Del = 1, 1, 1
 	}
 	return e
@@ -236,10 +237,12 @@ func (e Edit) tooLarge(ref []int, alphabet, l int) error {
 		classes = alphabet
 	}
 	if gains := int64(classes) * int64(m); gains > mostGains {
-		return fmt.Errorf("losses: edit: %d kinds of symbols against a reference of %d: %w", classes, m, ErrBudget)
+		return fmt.Errorf("losses: edit: %d kinds of symbols against a reference of %d: %w", classes, m,
+			ErrBudget)
 	}
 	if cells := e.cells(m, l); cells > mostCells {
-		return &BudgetError{Bytes: cells * 16, Limit: e.allowance(), Length: l, Band: e.fitting(ref, alphabet, l)}
+		return &BudgetError{Bytes: cells * 16, Limit: e.allowance(), Length: l,
+			Band: e.fitting(ref, alphabet, l)}
 	}
 	return nil
 }
@@ -250,7 +253,8 @@ func checkShape(ref []int, alphabet, l int) error {
 	case alphabet < 0 || l < 0:
 		return fmt.Errorf("losses: alphabet of %d symbols, length %d: neither may be negative", alphabet, l)
 	case alphabet > most || l > most || len(ref) > most:
-		return fmt.Errorf("losses: alphabet of %d symbols, lengths %d and %d: at most %d", alphabet, l, len(ref), most)
+		return fmt.Errorf("losses: alphabet of %d symbols, lengths %d and %d: at most %d", alphabet, l,
+			len(ref), most)
 	}
 	for j, r := range ref {
 		if r < 0 {
@@ -293,7 +297,8 @@ func (e Edit) check(ref []int, alphabet int) error {
 		}
 		for i, x := range row {
 			if bad(x) {
-				return fmt.Errorf("losses: edit: %s[%d] = %v is not a finite number of moderate size", name, i, x)
+				return fmt.Errorf("losses: edit: %s[%d] = %v is not a finite number of moderate size", name,
+					i, x)
 			}
 		}
 		return nil
@@ -303,12 +308,14 @@ func (e Edit) check(ref []int, alphabet int) error {
 	}
 	for j, r := range ref {
 		if r >= alphabet {
-			return fmt.Errorf("losses: edit: symbol %d of the reference is %d, but the cost tables have %d symbols", j, r, alphabet)
+			return fmt.Errorf("losses: edit: symbol %d of the reference is %d, but the cost tables have %d "+
+				"symbols", j, r, alphabet)
 		}
 	}
 	if e.SubTable != nil {
 		if len(e.SubTable) != alphabet {
-			return fmt.Errorf("losses: edit: the substitution table has %d rows for %d symbols", len(e.SubTable), alphabet)
+			return fmt.Errorf("losses: edit: the substitution table has %d rows for %d symbols",
+				len(e.SubTable), alphabet)
 		}
 		for y, row := range e.SubTable {
 			if err := table(fmt.Sprintf("substitution row %d", y), alphabet, row); err != nil {

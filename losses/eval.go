@@ -23,10 +23,13 @@ const (
 	WantMaxAug                        // the best θ(u) + γ L(u), and its u
 	WantViterbi                       // the best θ(u), and its u
 	WantHVP                           // Hessian of log Z times Evaluator.Direction
-	WantError                         // for a surrogate loss: how far LogZ is off; tens to hundreds of times the cost of all else, see LogZError
-	WantRiskHVP                       // Hessian of the risk times Evaluator.Direction
-	WantTied                          // of a Sampler: the gradient of log Z for weights that all positions share
-	WantLogZ                          // of a Sampler: log Z, which an Evaluator computes anyway
+	// for a surrogate loss: how far LogZ is off; tens to hundreds of times the cost of all else,
+	// see LogZError
+	WantError
+	WantRiskHVP // Hessian of the risk times Evaluator.Direction
+	// of a Sampler: the gradient of log Z for weights that all positions share
+	WantTied
+	WantLogZ // of a Sampler: log Z, which an Evaluator computes anyway
 )
 
 // Result holds what one evaluation computed. Slices belong to the Result and
@@ -40,10 +43,12 @@ type Result struct {
 	LogZ0    float64 // log Σ_u exp θ(u)
 	Risk     float64 // E_0[L]; NaN when no u is allowed
 
-	Marginals    [][]float64 // Q_t(z) = P_aug(window at t is z) = d LogZ / d θ_t(z); zero when no u is allowed
+	// Q_t(z) = P_aug(window at t is z) = d LogZ / d θ_t(z); zero when no u is allowed
+	Marginals    [][]float64
 	RiskGradient [][]float64 // d Risk / d θ_t(z) = Cov_0(L, [window at t is z])
 	HVP          [][]float64 // Cov_aug([window at t is z], V)
-	RiskHVP      [][]float64 // derivative of RiskGradient along V: E_0[(L - E L) (V - E V) ([window at t is z] - Q_t(z))]
+	// derivative of RiskGradient along V: E_0[(L - E L) (V - E V) ([window at t is z] - Q_t(z))]
+	RiskHVP [][]float64
 
 	MaxAug      float64 // max_u θ(u) + γ L(u); -Inf when no u is allowed
 	ArgmaxAug   []int   // its u; empty when no u is allowed
@@ -56,9 +61,9 @@ type Result struct {
 	// certified bound or an estimate. The total variation distance of the marginals is at most 1 -
 	// exp(-LogZError). Zero and ErrorExact without a band, zero and ErrorBound for a band that was
 	// proven to change no loss. It takes a machine of a wider band, made for the purpose, and up to
-	// 1000 strings drawn and scored, twice where few of them decide. For 30 to 400 symbols of 10 in
-	// bands of 1 and 2 this takes 25 ms to 1.1 s. All other outputs together take 0.2 to 22 ms,
-	// marginals 0.03 to 1.8. Request it once for a band, not in each epoch.
+	// 1000 strings. They are drawn and scored twice where few of them decide. For 30 to 400 symbols
+	// of 10 in bands of 1 and 2 this takes 25 ms to 1.1 s. All other outputs together take 0.2 to
+	// 22 ms, marginals 0.03 to 1.8. Request it once for a band, not in each epoch.
 	LogZError     float64
 	LogZErrorKind ErrorKind
 
@@ -116,14 +121,14 @@ type Evaluator struct {
 	plainSizes []int
 }
 
-// Eval computes the outputs in want: log Z = log Σ_u exp(θ(u) + γ L(u)) over the strings u of p,
-// with L the loss of m, and related quantities. A nil machine stands for the loss 0. γ may be any
+// Eval computes log Z = log Σ_u exp(θ(u) + γ L(u)) over the strings u of p, with L the loss of m.
+// It also computes the related outputs in want. A nil machine stands for the loss 0. γ may be any
 // finite number. After an error r is cleared: its numbers are 0 and its slices empty.
 //
 // Exact up to rounding: each output is within about 1e-13 of its scale. Cost: one forward and one
 // backward pass over the graph of the machine and the order of p, which is built at the first call.
-// Outputs beyond log Z and Marginals cost about two passes more for each of Expected, Risk with its
-// gradient, and HVP, one for each maximum, and about four for RiskHVP.
+// Expected, Risk with its gradient, and HVP cost about two passes more each. Each maximum costs
+// one, and RiskHVP about four.
 func (e *Evaluator) Eval(m *Machine, p *Potentials, gamma float64, want Want, r *Result) error {
 	if r == nil {
 		return errors.New("losses: Eval: the result is nil; give a *Result to fill")
@@ -228,7 +233,8 @@ func (e *Evaluator) begin(m *Machine, g *layered.Graph, want Want) error {
 }
 
 // jobs evaluates by sweeps over a graph, potentials being whitened.
-func (e *Evaluator) jobs(m *Machine, g *layered.Graph, p *Potentials, gamma float64, want Want, r *Result) error {
+func (e *Evaluator) jobs(m *Machine, g *layered.Graph, p *Potentials, gamma float64, want Want,
+	r *Result) error {
 	w := &e.white
 	if want&WantMarginals != 0 {
 		r.Marginals = shapeLike(r.Marginals, p)
@@ -329,7 +335,8 @@ func (e *Evaluator) room(m *Machine, g *layered.Graph, vectors int64) error {
 		return nil
 	}
 	if n := m.Bytes() + 8*vectors*int64(g.Total); n > e.Budget.Bytes {
-		return &BudgetError{Columns: m.TotalColumns(), Bytes: n, Limit: e.Budget.Bytes, Length: len(m.core.Layers), Layer: len(m.core.Layers)}
+		return &BudgetError{Columns: m.TotalColumns(), Bytes: n, Limit: e.Budget.Bytes,
+			Length: len(m.core.Layers), Layer: len(m.core.Layers)}
 	}
 	return nil
 }
@@ -370,7 +377,8 @@ func (e *Evaluator) run(m *Machine, g *layered.Graph, p *Potentials, j *sweep.Jo
 func (e *Evaluator) riskHessian(m *Machine, g *layered.Graph, p *Potentials, r *Result) {
 	e.white.SetDirection(g, p.rows(), e.Direction)
 	e.risk.Ctx, e.logs.Ctx = e.Budget.Ctx, e.Budget.Ctx
-	e.err = e.risk.Run(&m.core, g, &e.white, !e.logOnly, &e.logs, func() error { return e.room(m, g, 8) }, r.RiskHVP)
+	e.err = e.risk.Run(&m.core, g, &e.white, !e.logOnly, &e.logs, func() error { return e.room(m, g, 8) },
+		r.RiskHVP)
 }
 
 // plainMachine returns the machine of the loss 0 for the label sets of p.
@@ -403,11 +411,13 @@ func (e *Evaluator) plainMachine(p *Potentials) *Machine {
 func (m *Machine) matches(p *Potentials) error {
 	if n := m.ngram; n != nil {
 		if n.length != len(p.Sizes) {
-			return fmt.Errorf("losses: potentials for strings of %d labels, loss machine for %d", len(p.Sizes), n.length)
+			return fmt.Errorf("losses: potentials for strings of %d labels, loss machine for %d",
+				len(p.Sizes), n.length)
 		}
 		for t, k := range p.Sizes {
 			if k != n.alphabet {
-				return fmt.Errorf("losses: position %d: potentials for %d labels, loss machine for %d", t, k, n.alphabet)
+				return fmt.Errorf("losses: position %d: potentials for %d labels, loss machine for %d", t, k,
+					n.alphabet)
 			}
 		}
 		return nil
@@ -416,11 +426,13 @@ func (m *Machine) matches(p *Potentials) error {
 		return err
 	}
 	if m.Len() != len(p.Sizes) {
-		return fmt.Errorf("losses: potentials for strings of %d labels, loss machine for %d", len(p.Sizes), m.Len())
+		return fmt.Errorf("losses: potentials for strings of %d labels, loss machine for %d", len(p.Sizes),
+			m.Len())
 	}
 	for t, n := range p.Sizes {
 		if m.Labels(t) != n {
-			return fmt.Errorf("losses: position %d: potentials for %d labels, loss machine for %d", t, n, m.Labels(t))
+			return fmt.Errorf("losses: position %d: potentials for %d labels, loss machine for %d", t, n,
+				m.Labels(t))
 		}
 	}
 	return nil
@@ -436,7 +448,8 @@ func (r *Result) clear() {
 
 // reset leaves nothing in r but the memory of its slices.
 func (r *Result) reset() {
-	*r = Result{Marginals: r.Marginals[:0], RiskGradient: r.RiskGradient[:0], HVP: r.HVP[:0], RiskHVP: r.RiskHVP[:0],
+	*r = Result{Marginals: r.Marginals[:0], RiskGradient: r.RiskGradient[:0], HVP: r.HVP[:0],
+		RiskHVP:   r.RiskHVP[:0],
 		ArgmaxAug: r.ArgmaxAug[:0], Viterbi: r.Viterbi[:0]}
 }
 
@@ -470,7 +483,8 @@ func checkShapeOf(v [][]float64, p *Potentials) error {
 	}
 	for t := range v {
 		if len(v[t]) != len(p.Theta[t]) {
-			return fmt.Errorf("losses: row %d of the direction has %d values, the potentials %d", t, len(v[t]), len(p.Theta[t]))
+			return fmt.Errorf("losses: row %d of the direction has %d values, the potentials %d", t,
+				len(v[t]), len(p.Theta[t]))
 		}
 		for i, x := range v[t] {
 			if math.IsNaN(x) || math.IsInf(x, 0) {

@@ -42,7 +42,8 @@ func (e *EdgeBudgetError) Error() string {
 	if e.Bytes > 0 {
 		what = fmt.Sprintf("%d bytes", e.Bytes)
 	}
-	return fmt.Sprintf("losses: loss machine of expansions: more than %s at position %d of %d (%d columns so far); "+
+	return fmt.Sprintf("losses: loss machine of expansions: more than %s at position %d of %d (%d columns "+
+		"so far); "+
 		"offer fewer labels a position or raise the budget", what, e.Position, e.Positions, e.Columns)
 }
 
@@ -50,11 +51,12 @@ func (e *EdgeBudgetError) Unwrap() error { return ErrEdgeBudget }
 
 // ExpandOptions adjusts an ExpandBuilder; the zero value is right for most.
 type ExpandOptions struct {
-	Costs      *EditCosts // nil is UnitCosts
-	MaxEdges   int        // budget of column edges (columns times classes of labels) before minimization; 0 is none
-	MaxBytes   int64      // budget of memory while building; 0 is DefaultBytes, negative is none
-	NoClamp    bool       // keep columns as they are: exact too, and larger by orders of magnitude
-	NoMinimize bool       // keep the clamped columns
+	Costs *EditCosts // nil is UnitCosts
+	// budget of column edges (columns times classes of labels) before minimization; 0 is none
+	MaxEdges   int
+	MaxBytes   int64 // budget of memory while building; 0 is DefaultBytes, negative is none
+	NoClamp    bool  // keep columns as they are: exact too, and larger by orders of magnitude
+	NoMinimize bool  // keep the clamped columns
 	Ctx        context.Context
 }
 
@@ -121,7 +123,8 @@ func (o *ExpandOptions) or() align.ExpandOptions {
 	return x
 }
 
-// edgeError makes an *EdgeBudgetError of the error of a machine beyond its budget. Others stay as they are.
+// edgeError makes an *EdgeBudgetError of the error of a machine beyond its budget. Others stay as
+// they are.
 func edgeError(err error) error {
 	var spent *align.Outspent
 	if !errors.As(err, &spent) {

@@ -12,8 +12,8 @@ import (
 // one label a position. The loss of a string is NGram's of its expansion, exactly. With C = 0
 // strings that share no n-gram with ref are excluded. A position without labels leaves no string.
 //
-// A column is a state of the automaton of the reference's n-grams, the longest suffix of the
-// symbols so far that begins one of them, with the count so far. The last arc carries the loss.
+// A column is a state of the automaton of the reference's n-grams, with the count so far. The state
+// is the longest suffix of the symbols so far that begins an n-gram. The last arc carries the loss.
 // Columns are at most the states times the counts, both polynomial in the lengths. Edges are
 // columns times classes of labels. Labels are in one class when they spell the same, apart from
 // symbols that are not in ref. MaxEdges and MaxBytes bound them; Costs, NoClamp and NoMinimize
@@ -21,9 +21,10 @@ import (
 //
 // Cost: O(edges) table operations after O(states · symbols of the labels) a position.
 //
-// Errors: *EdgeBudgetError, the context's error, an n below 1, a C that is negative or not finite,
-// and ErrBudget where the automaton itself exceeds the loss' Budget.
-func (b *ExpandBuilder) BuildNGram(ref []int, labels Expansions, loss NGram, opts *ExpandOptions) (*Machine, error) {
+// Errors: *EdgeBudgetError, the context's error, an n below 1, a C that is negative or not finite.
+// ErrBudget reports an automaton beyond the loss' Budget.
+func (b *ExpandBuilder) BuildNGram(ref []int, labels Expansions, loss NGram,
+	opts *ExpandOptions) (*Machine, error) {
 	if err := loss.Budget.check("ngram"); err != nil {
 		return nil, err
 	}
@@ -41,7 +42,8 @@ func (b *ExpandBuilder) BuildNGram(ref []int, labels Expansions, loss NGram, opt
 		longest += most
 	}
 	if len(ref)+longest >= align.MaxExpandLength {
-		return nil, fmt.Errorf("losses: n-grams of expansions: a reference of %d symbols against up to %d: too long", len(ref), longest)
+		return nil, fmt.Errorf("losses: n-grams of expansions: a reference of %d symbols against up to %d: "+
+			"too long", len(ref), longest)
 	}
 	// Symbols by their order in the reference, and one number for all others.
 	number := map[int]int{}
@@ -59,7 +61,8 @@ func (b *ExpandBuilder) BuildNGram(ref []int, labels Expansions, loss NGram, opt
 		return nil, err
 	}
 	if p.top > 0 && int64(longest) > math.MaxUint32/int64(p.top) {
-		return nil, fmt.Errorf("losses: n-grams of expansions: up to %d symbols against a reference that has an n-gram %d times: too long", longest, p.top)
+		return nil, fmt.Errorf("losses: n-grams of expansions: up to %d symbols against a reference that "+
+			"has an n-gram %d times: too long", longest, p.top)
 	}
 	var out Builder
 	zero := out.Value(0)
@@ -91,7 +94,8 @@ func (b *ExpandBuilder) BuildNGram(ref []int, labels Expansions, loss NGram, opt
 				}
 			}
 		}
-		if err := out.Layer(Layer{Labels: len(l.Class), Class: l.Class, Classes: l.Classes, Columns: len(columns), Next: b.arcs[0], Off: b.arcs[1]}); err != nil {
+		if err := out.Layer(Layer{Labels: len(l.Class), Class: l.Class, Classes: l.Classes,
+			Columns: len(columns), Next: b.arcs[0], Off: b.arcs[1]}); err != nil {
 			return nil, err
 		}
 		columns = columns[:0]
@@ -125,7 +129,7 @@ func (b *ExpandBuilder) dead() bool {
 }
 
 // ngramMoves returns, by class, the effect of the symbols of a class on each state: the state
-// reached <<32 | n-grams met on the way, each as often as it is in the reference.
+// reached <<32 | n-grams met on the way. Each n-gram counts as often as the reference has it.
 func (b *ExpandBuilder) ngramMoves(p *ngramPlan, number map[int]int, classes int) []uint64 {
 	moves := make([]uint64, classes*p.states)
 	for k := range classes {

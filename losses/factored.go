@@ -51,8 +51,10 @@ func (f *Factored) check() error {
 		if size < 0 {
 			return fmt.Errorf("losses: position %d of the potentials has %d labels", t, size)
 		}
-		if at := f.At[t]; at < 0 || at > len(f.Pairs.Scores) || size > 0 && left > (len(f.Pairs.Scores)-at)/size {
-			return fmt.Errorf("losses: position %d has %d by %d pairs from %d on, but there are %d pair scores", t, left, size, at, len(f.Pairs.Scores))
+		if at := f.At[t]; at < 0 || at > len(f.Pairs.Scores) ||
+			size > 0 && left > (len(f.Pairs.Scores)-at)/size {
+			return fmt.Errorf("losses: position %d has %d by %d pairs from %d on, but there are %d pair "+
+				"scores", t, left, size, at, len(f.Pairs.Scores))
 		}
 		n, left = n+size, size
 	}
@@ -119,8 +121,8 @@ func (k *factored) fill() {
 // EvalFactored is Eval on the potentials of SetFactored. Results that depend only on the potentials
 // serve all evaluations until the next SetFactored.
 //
-// It is fast for the nil machine, and for machines in which every label is a class of its own;
-// others are evaluated as by Eval.
+// It is fast for the nil machine, and for machines in which every label is a class of its own.
+// Others are evaluated as by Eval.
 func (e *Evaluator) EvalFactored(m *Machine, gamma float64, want Want, r *Result) error {
 	if r == nil {
 		return errors.New("losses: EvalFactored: the result is nil; give a *Result to fill")
@@ -157,7 +159,8 @@ func (e *Evaluator) evalFactored(m *Machine, gamma float64, want Want, r *Result
 		if err := m.matches(&k.dense); err != nil {
 			return err
 		}
-		if want&^wantChain == 0 && !m.core.Partial || want&^WantMarginals == 0 || gamma == 0 && want&WantExpected == 0 && !m.core.Partial {
+		if want&^wantChain == 0 && !m.core.Partial || want&^WantMarginals == 0 ||
+			gamma == 0 && want&WantExpected == 0 && !m.core.Partial {
 			if done, err := e.lean(m, gamma, want, r); done || err != nil {
 				return err
 			}
@@ -185,7 +188,8 @@ func (e *Evaluator) lean(m *Machine, gamma float64, want Want, r *Result) (bool,
 	var failed error
 	m.leanOnce.Do(func() {
 		// Kept only if sweeps in logarithms ask for it.
-		g, err := layered.NewGraph(&m.core, 2, layered.Limits{Ctx: e.Budget.Ctx, Bytes: e.Budget.Bytes}, m.core.Bytes)
+		g, err := layered.NewGraph(&m.core, 2, layered.Limits{Ctx: e.Budget.Ctx, Bytes: e.Budget.Bytes},
+			m.core.Bytes)
 		if err != nil {
 			failed = budgetError(err)
 			return

@@ -78,7 +78,8 @@ func TestFactored(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, ask := range []Want{0, WantMarginals, WantMarginals | WantRisk | WantRiskGradient, WantExpected | WantPlain, WantMaxAug | WantMarginals} {
+			for _, ask := range []Want{0, WantMarginals, WantMarginals | WantRisk | WantRiskGradient,
+				WantExpected | WantPlain, WantMaxAug | WantMarginals} {
 				for _, gamma := range []float64{0, 4, -2, 300} {
 					for _, machine := range []*Machine{m, nil} {
 						if err := e.SetFactored(f); err != nil {
@@ -93,8 +94,10 @@ func TestFactored(t *testing.T) {
 								t.Fatal(err)
 							}
 							same := func(name string, a, b float64) {
-								if a != b && !(math.IsNaN(a) && math.IsNaN(b)) && !(math.Abs(a-b) <= 1e-9*max(1, math.Abs(b))) {
-									t.Fatalf("trial %d, γ %v, want %b: %s %v, dense %v", trial, gamma, ask, name, a, b)
+								if a != b && !(math.IsNaN(a) && math.IsNaN(b)) &&
+									!(math.Abs(a-b) <= 1e-9*max(1, math.Abs(b))) {
+									t.Fatalf("trial %d, γ %v, want %b: %s %v, dense %v", trial, gamma, ask,
+										name, a, b)
 								}
 							}
 							same("log Z", r.LogZ, want.LogZ)

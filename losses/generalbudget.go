@@ -62,7 +62,8 @@ func (s *stages) fail(stage string, err error) error {
 	if !errors.As(err, &over) || !errors.Is(over.Cause, ops.ErrLimit) {
 		return err
 	}
-	e := &BudgetError{Stage: stage, Columns: over.Built.States, Bytes: s.held + over.Built.Bytes, advice: s.advice, cause: err}
+	e := &BudgetError{Stage: stage, Columns: over.Built.States, Bytes: s.held + over.Built.Bytes,
+		advice: s.advice, cause: err}
 	if over.Limit == "bytes" {
 		e.Limit = s.Bytes
 	}
@@ -92,7 +93,7 @@ const (
 	adviceMachine = "take a smaller transducer, shorter strings or fewer of them, or raise the budget"
 )
 
-// advise returns opts with a remedy for a machine that is too large: strings of one length have
+// advise returns opts with a remedy for a machine that is too large. Strings of one length have
 // direct constructions, and a lattice can be made smaller.
 func (o *GeneralOptions) advise(y fst.Expanded[semiring.Log64]) *GeneralOptions {
 	p := *o
@@ -113,8 +114,8 @@ type editOrigin struct {
 	opts     *GeneralOptions
 }
 
-// advise names the band to try in a BudgetError. fits, if not nil, reports whether the operation on
-// the automaton of the first lead positions, -1 for all, fits a share of the budget.
+// advise names the band to try in a BudgetError. fits, if not nil, reports whether the operation
+// fits a share of the budget. Its automaton is that of the first lead positions, -1 for all.
 func (o *editOrigin) advise(err error, fits func(a *Automaton, lead int, share float64) error) error {
 	var over *BudgetError
 	if o == nil || o.opts.trial || !errors.As(err, &over) {
@@ -125,7 +126,8 @@ func (o *editOrigin) advise(err error, fits func(a *Automaton, lead int, share f
 	}
 	over.advice = ""
 	if _, err := chainLength(o.y); err == nil && o.opts.Expand == nil && o.opts.Cap == nil {
-		over.advice = fmt.Sprintf("try band %d (an upper bound on the loss), or the direct path (Edit.Machine), whose machines are far smaller, or raise the budget", over.Band)
+		over.advice = fmt.Sprintf("try band %d (an upper bound on the loss), or the direct path "+
+			"(Edit.Machine), whose machines are far smaller, or raise the budget", over.Band)
 	}
 	return err
 }

@@ -39,9 +39,9 @@ func (o *editOrigin) allStrings() bool {
 	return true
 }
 
-// outgrownColumns is outgrown where the columns of the direct path alone are beyond the budget, which
-// that path foresees in a fraction of a second. It is an estimate: the automaton had from a fourth
-// of those columns to all of them, see testdata/bench/NOTES.md. A state of it takes at least
+// outgrownColumns is outgrown where the columns of the direct path alone are beyond the budget,
+// which that path foresees in a fraction of a second. It is an estimate: the automaton had from a
+// fourth of those columns to all of them, see testdata/bench/NOTES.md. A state of it takes at least
 // five times the bytes, as it has an arc for each symbol, and is copied once.
 func (o *editOrigin) outgrownColumns() error {
 	l := o.y.NumStates() - 1
@@ -54,5 +54,6 @@ func (o *editOrigin) outgrownColumns() error {
 	if _, err := built(e.columns(o.ref, o.alphabet, l)); !errors.As(err, &over) {
 		return nil // and what other errors there are the path finds itself
 	}
-	return &BudgetError{Stage: stageForeseen, Columns: over.Columns, Bytes: over.Bytes, Limit: over.Limit, Length: over.Length, Layer: over.Layer, advice: o.opts.advice}
+	return &BudgetError{Stage: stageForeseen, Columns: over.Columns, Bytes: over.Bytes, Limit: over.Limit,
+		Length: over.Length, Layer: over.Layer, advice: o.opts.advice}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/tropica-fst/tropica/losses/internal/units"
 )
 
-// Local is the negated score of the best local alignment. The score is the greatest sum of gains
-// over an alignment of any piece of y with any piece of the reference, 0 for the empty one. Symbols
+// Local is the negated score of the best local alignment. The score is the greatest sum of gains of
+// an alignment of a piece of y with a piece of the reference. The empty alignment has 0. Symbols
 // before and after cost nothing, on both sides. Match is a gain, hence positive. Sub, Ins and Del
 // are gains too, hence negative (Ins and Del must not be positive).
 //
@@ -28,17 +28,16 @@ import (
 // ends there (0 is a fresh start) and M the best. If j mismatches and then k matches follow, M
 // grows by max(0, max(h-j, 0) + k - M). With j = 0 that determines M - h. From j = h on one more
 // mismatch makes no difference, which determines h, if l - t exceeds h + M. So for t between l/4
-// and l/2 all pairs 0 ≤ h ≤ M ≤ t/2 need states of their own: of the order of l² a layer, l³ in
-// all. (TestLeastLocalMachine: the least machines of l = 20, 40, 80 and 160 have 252, 1575, 10962
-// and 81675 states.)
+// and l/2 all pairs 0 ≤ h ≤ M ≤ t/2 need states of their own. These are of the order of l² a layer,
+// l³ in all. (TestLeastLocalMachine: the least machines of l = 20, 40, 80 and 160 have 252, 1575,
+// 10962 and 81675 states.)
 type Local struct {
 	// All four 0 are 1 for a match and -1 for all else, the defaults of Local{}.
 	Match, Sub, Ins, Del float64
 
 	// Band > 0 restricts alignments to |j - t·m/l| ≤ Band, as Edit.Band does. Each step of the
-	// alignment of a piece of y with a piece of the reference ends there; skipped parts before and
-	// after are not restricted. That gains no more, and is an upper bound on the loss. 0 is the
-	// exact loss.
+	// alignment of the two pieces ends there. Skipped parts before and after are not restricted.
+	// That gains no more, and is an upper bound on the loss. 0 is the exact loss.
 	Band int
 
 	// Budget is as in Edit. Columns of Local are many, and take a dynamic program for each symbol.
@@ -55,7 +54,8 @@ func (x Local) or() Local {
 }
 
 // localAdvice is what to do about a machine that is too large, where no band is known to help.
-const localAdvice = "take a band (narrower, if there is one), or shorter strings, or Edit or SmithWaterman with a band (kind or loss edit), or raise the budget"
+const localAdvice = "take a band (narrower, if there is one), or shorter strings, or Edit or SmithWaterman " +
+	"with a band (kind or loss edit), or raise the budget"
 
 // fitting returns a band, narrower than that of x if it has one, whose machine fits its budget. It
 // returns 0 where none is found among machines of some ten thousands of columns in all.
@@ -85,7 +85,8 @@ func (x Local) BandFor(m, l int) int { return Edit{Band: x.Band}.BandFor(m, l) }
 // AppendKey implements Loss.
 func (x Local) AppendKey(dst []byte) []byte {
 	x = x.or()
-	return appendInts(x.Budget.appendKey(appendFloats(append(dst, 'l'), x.Match, x.Sub, x.Ins, x.Del)), x.Band)
+	return appendInts(x.Budget.appendKey(appendFloats(append(dst, 'l'), x.Match, x.Sub, x.Ins, x.Del)),
+		x.Band)
 }
 
 func (x Local) check() error {
@@ -95,7 +96,8 @@ func (x Local) check() error {
 		}
 	}
 	if x.Ins > 0 || x.Del > 0 {
-		return fmt.Errorf("losses: local: insertions gain %v and deletions %v: neither may be positive", x.Ins, x.Del)
+		return fmt.Errorf("losses: local: insertions gain %v and deletions %v: neither may be positive",
+			x.Ins, x.Del)
 	}
 	return nil
 }
@@ -148,7 +150,8 @@ func (x Local) units(l, m int) (float64, []int64, error) {
 	for i := range gains {
 		gains[i] = max(gains[i], -most)
 	}
-	if unit, multiples, ok := units.Grid(gains); ok && bits.Len64(uint64(step/unit))+bits.Len(uint(l+m)) < 60 {
+	if unit, multiples, ok := units.Grid(gains); ok &&
+		bits.Len64(uint64(step/unit))+bits.Len(uint(l+m)) < 60 {
 		return unit, multiples, nil
 	}
 	if least := min(x.Match, x.Sub); step >= 0x1p-1000 && (least <= 0 || least >= step/4096) {
@@ -164,7 +167,8 @@ func (x Local) units(l, m int) (float64, []int64, error) {
 	multiples := make([]int64, len(gains))
 	for i, g := range exact {
 		if g.BitLen()+bits.Len(uint(l+m+2)) > 61 {
-			return 0, nil, fmt.Errorf("losses: local: gains %v and %v are of too different sizes to be added exactly", x.Match, x.Sub)
+			return 0, nil, fmt.Errorf("losses: local: gains %v and %v are of too different sizes to be "+
+				"added exactly", x.Match, x.Sub)
 		}
 		multiples[i] = g.Int64()
 	}
@@ -185,9 +189,9 @@ func (x Local) Check(ref []int, alphabet, l int) error {
 	return x.check()
 }
 
-// Machine implements Loss. With a band, columns are as wide as the band, and have two more numbers
+// Machine implements Loss. With a band, columns are as wide as the band. They have two more numbers
 // that grow with the length: how far their cells are behind the best score, and that score where it
-// still matters.
+// matters.
 func (x Local) Machine(ref []int, alphabet, l int) (*Machine, error) {
 	x = x.or()
 	if err := x.Check(ref, alphabet, l); err != nil {

@@ -25,8 +25,8 @@ const Excluded uint32 = 0
 //	L(u) = Base + Σ_t value(arc t) + value(final of the last column).
 //
 // Values are stored once, in a table of distinct float64s (a column minimum of an edit distance is
-// one of a few). exp(γ·value) is thus a small table per γ, and no float is rounded or compared on
-// the way: integer, decimal and irrational costs are alike. Label sets may differ by position.
+// one of a few). exp(γ·value) is thus a small table per γ. No float is rounded or compared on the
+// way: integer, decimal and irrational costs are alike. Label sets may differ by position.
 //
 // An arc takes four bytes while column and index fit together in 32 bits, and eight beyond. For
 // edit distances that is up to 2³⁰ columns a layer.
@@ -79,8 +79,8 @@ func (m *Machine) Columns(t int) int {
 // TotalColumns returns the number of columns of all layers.
 func (m *Machine) TotalColumns() int { return m.built().core.TotalColumns() }
 
-// Arc returns the arc of a column of layer t for a class of labels: the column reached in layer t+1
-// and the index of its value. Where the value is Excluded the column has no meaning.
+// Arc returns the arc of a column of layer t for a class of labels: the column of layer t+1 that it
+// leads to, and the index of its value. Where the value is Excluded the column has no meaning.
 func (m *Machine) Arc(t int, column uint32, class int) (next, value uint32) {
 	return m.built().core.Layers[t].Arc(int(column)*m.core.Layers[t].Classes + class)
 }
@@ -146,9 +146,8 @@ func (b *Builder) Value(v float64) uint32 { return b.b.Value(v) }
 // well.
 func (b *Builder) Layer(s Layer) error { return b.b.Layer(layered.Spec(s)) }
 
-// Finish returns the machine. final has, for each column of the last layer,
-// the index of its final value: its length is the number of those columns. The
-// Builder must not be used afterwards.
+// Finish returns the machine. final has the index of the final value of each column of the last
+// layer. The Builder must not be used afterwards.
 func (b *Builder) Finish(final []uint32) (*Machine, error) {
 	c, err := b.b.Finish(final)
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 //
 // Cost: the product of all label counts times the cost of loss. Of equally
 // good strings the lexicographically first is the best. With an error r is cleared, as Eval does.
-func Naive(loss func(u []int) float64, p *Potentials, gamma float64, want Want, direction [][]float64, r *Result) error {
+func Naive(loss func(u []int) float64, p *Potentials, gamma float64, want Want, direction [][]float64,
+	r *Result) error {
 	if r == nil {
 		return errors.New("losses: Naive: the result is nil; give a *Result to fill")
 	}
@@ -27,7 +28,8 @@ func Naive(loss func(u []int) float64, p *Potentials, gamma float64, want Want, 
 }
 
 // naive is Naive, which may leave what it has come to in r with an error.
-func naive(loss func(u []int) float64, p *Potentials, gamma float64, want Want, direction [][]float64, r *Result) error {
+func naive(loss func(u []int) float64, p *Potentials, gamma float64, want Want, direction [][]float64,
+	r *Result) error {
 	if math.IsNaN(gamma) || math.IsInf(gamma, 0) {
 		return fmt.Errorf("losses: γ is %v", gamma)
 	}
@@ -113,7 +115,8 @@ func naive(loss func(u []int) float64, p *Potentials, gamma float64, want Want, 
 	r.MaxAug, r.ArgmaxAug, r.MaxAugGap = aug.best, append(r.ArgmaxAug[:0], aug.arg...), aug.best-aug.second
 	if needPlain {
 		r.LogZ0, r.Risk = plain.logSum(), plain.loss/plain.sum
-		r.MaxScore, r.Viterbi, r.MaxScoreGap = plain.best, append(r.Viterbi[:0], plain.arg...), plain.best-plain.second
+		r.MaxScore, r.Viterbi, r.MaxScoreGap = plain.best, append(r.Viterbi[:0],
+			plain.arg...), plain.best-plain.second
 	}
 	aug.finish()
 	plain.finish()

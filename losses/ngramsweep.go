@@ -8,8 +8,8 @@ import (
 	"github.com/tropica-fst/tropica/losses/internal/sweep"
 )
 
-// ngramSweeper is the dynamic program for unigram and bigram losses under
-// potentials of order 1 and 2: a state is the last label b and the count k, and
+// ngramSweeper is the dynamic program for unigram and bigram losses under potentials of order 1 and
+// 2. A state is the last label b and the count k, with
 //
 //	alpha_{t+1}(d, k + c(bd)) += p0(d | b, t) alpha_t(b, k),
 //
@@ -41,8 +41,8 @@ func (s *ngramSweeper) covers(n *ngramPlan, p *Potentials, want Want) bool {
 		want&(WantMaxAug|WantViterbi|WantHVP|WantRiskHVP) == 0
 }
 
-// fits reports whether the values that a pass keeps are within the budget of the
-// evaluation, or that of the loss where the evaluation has none.
+// fits reports whether the values that a pass keeps are within the budget of the evaluation. Where
+// that has none, the loss' budget holds.
 func (s *ngramSweeper) fits(b Budget, n *ngramPlan, quadrature int) bool {
 	_, width := s.stride(n)
 	if quadrature > 0 {
@@ -73,7 +73,8 @@ func (s *ngramSweeper) prepare(n *ngramPlan) {
 		}
 	}
 	counts := n.most[n.length] + 1
-	s.loss, s.f, s.counts = layered.Resize(s.loss, counts), layered.Resize(s.f, counts), layered.Resize(s.counts, counts)
+	s.loss, s.f, s.counts = layered.Resize(s.loss, counts), layered.Resize(s.f,
+		counts), layered.Resize(s.counts, counts)
 	for i := range s.loss {
 		s.loss[i] = n.loss.of(i)
 	}
@@ -81,7 +82,8 @@ func (s *ngramSweeper) prepare(n *ngramPlan) {
 
 // eval answers want, or hands the case to the automaton when a sum is too
 // small to be certain.
-func (s *ngramSweeper) eval(e *Evaluator, m *Machine, p *Potentials, gamma float64, want Want, r *Result) (done bool) {
+func (s *ngramSweeper) eval(e *Evaluator, m *Machine, p *Potentials, gamma float64, want Want,
+	r *Result) (done bool) {
 	n := m.ngram
 	s.ctx = e.Budget.Ctx
 	w := &e.white
@@ -193,7 +195,8 @@ func (s *ngramSweeper) forward(n *ngramPlan, w *sweep.Whitening) {
 			break // with sums of 0, which are refused
 		}
 		a, b := s.alpha[(t-1)*size:t*size], s.alpha[t*size:(t+1)*size]
-		sweep.CountForward(b, a, s.transition(n, w, t), s.gain, d, stride, pad, sweep.WholeVectors(n.most[t+1]))
+		sweep.CountForward(b, a, s.transition(n, w, t), s.gain, d, stride, pad,
+			sweep.WholeVectors(n.most[t+1]))
 	}
 	clear(s.counts)
 	end := s.alpha[(n.length-1)*size:]
@@ -219,7 +222,8 @@ func (s *ngramSweeper) backward(n *ngramPlan, w *sweep.Whitening, scale float64,
 	}
 	for t := n.length - 1; t > 0; t-- {
 		p := s.transition(n, w, t)
-		sweep.CountBackward(s.x, s.beta, s.betaN, s.alpha[(t-1)*size:t*size], p, s.gain, d, stride, pad, sweep.WholeVectors(n.most[t]))
+		sweep.CountBackward(s.x, s.beta, s.betaN, s.alpha[(t-1)*size:t*size], p, s.gain, d, stride, pad,
+			sweep.WholeVectors(n.most[t]))
 		s.flows(n, w, t, scale, q[t])
 		s.beta, s.betaN = s.betaN, s.beta
 	}

@@ -28,7 +28,8 @@ type Potentials struct {
 // would.
 func NewPotentials(alphabet, l, q int) *Potentials {
 	if alphabet < 0 || l < 0 {
-		panic(fmt.Sprintf("losses: potentials for strings of length %d over %d labels: neither may be negative", l, alphabet))
+		panic(fmt.Sprintf("losses: potentials for strings of length %d over %d labels: neither may be "+
+			"negative", l, alphabet))
 	}
 	sizes := make([]int, l)
 	for t := range sizes {
@@ -48,7 +49,8 @@ func NewLatticePotentials(sizes []int, q int) *Potentials {
 			windows *= float64(sizes[s])
 		}
 		if float64(n)+windows > min(1<<48, math.MaxInt/8) {
-			panic(fmt.Sprintf("losses: potentials of order %d: %.3g windows of labels at position %d are too many", q, windows, t))
+			panic(fmt.Sprintf("losses: potentials of order %d: %.3g windows of labels at position %d are "+
+				"too many", q, windows, t))
 		}
 		n += p.RowLen(t)
 	}
@@ -60,7 +62,8 @@ func NewLatticePotentials(sizes []int, q int) *Potentials {
 	return p
 }
 
-// RowLen returns the number of windows that end at position t, the greatest int where there are more.
+// RowLen returns the number of windows that end at position t, the greatest int where there are
+// more.
 func (p *Potentials) RowLen(t int) int { return p.rows().RowLen(t) }
 
 // rows returns p as sweeps take it.

@@ -4,17 +4,17 @@ import (
 	"math"
 )
 
-// pushed returns the machine to use at γ where the sums of γ L would swallow the
-// potentials that they are added to: the same strings and losses, with values pushed towards the start
-// (M. Mohri, "Finite-state transducers in language and speech processing",
-// Computational Linguistics 23(2), 1997) by the greatest loss that can still follow a
-// column, or the least for γ < 0. Then the constant is the greatest γ L there is, a
-// value says how far an arc falls behind it, and what Z consists of, the strings near
-// the greatest, is a sum of numbers of one sign: nothing is subtracted, however large γ.
+// pushed returns the machine to use at γ where sums of γ L would swallow the potentials that they
+// are added to. It has the same strings and losses. Values are pushed towards the start by the
+// greatest loss that can follow a column, or the least for γ < 0 (M. Mohri, "Finite-state
+// transducers in language and speech processing", Computational Linguistics 23(2), 1997). The
+// constant is then the greatest γ L, and a value is how far an arc falls behind it. The strings
+// that make up Z are near the greatest: sums of numbers of one sign. Nothing is subtracted, however
+// large γ.
 //
-// The sums must be exact in float64, as they are for costs with few binary places;
-// where one is not, the losses themselves are not known well enough to be multiplied
-// by such a γ, and m is returned: certain then refuses what is in doubt.
+// The sums must be exact in float64, as they are for costs with few binary places. Where one is
+// not, the losses are not known well enough to be multiplied by such a γ. Then m is returned, and
+// certain refuses what is in doubt.
 //
 // It takes as much memory again as m, and O(arcs) once for each sign of γ.
 func (m *Machine) pushed(gamma float64) *Machine {
@@ -97,7 +97,8 @@ func (m *Machine) push(least bool) *Machine {
 			}
 			next[i], off[i] = to, b.Value(sum(sum(m.core.Values[v], ahead[t+1][to]), -from))
 		}
-		if b.Layer(Layer{Labels: len(l.Class), Class: l.Class, Classes: l.Classes, Columns: l.Columns, Next: next, Off: off}) != nil {
+		if b.Layer(Layer{Labels: len(l.Class), Class: l.Class, Classes: l.Classes, Columns: l.Columns,
+			Next: next, Off: off}) != nil {
 			return m
 		}
 	}

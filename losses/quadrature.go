@@ -15,12 +15,12 @@ import (
 // potentials have count·log x added. Z(x) is a polynomial whose degree K is the greatest count. The
 // Gauss-Jacobi rule with ⌈(K+1)/2⌉ nodes is exact for it, and all its terms are positive, so that
 // nothing cancels. Where counts are mostly small, as on the published bigram instances, 10 to 14
-// nodes give all digits at l = 30; where counts are large more are needed. Nodes are the lanes of
-// the vectors, as counts are in the dynamic program. There are half as many as the greatest count,
-// but the same number at every position.
+// nodes give all digits at l = 30. Large counts need more. Nodes are the lanes of the vectors, as
+// counts are in the dynamic program. There are half as many as the greatest count, but the same
+// number at every position.
 //
 // On the published bigram instances at l = 30 the exact quadrature costs as much as the counts,
-// whose vectors start short, so counts are the default.
+// whose vectors start short. Counts are therefore the default.
 
 // gaussJacobi returns the nodes in (0, 1) and weights of the n-point rule for ∫₀¹ x^{c-1} f(x) dx.
 // It uses the eigenvalues of the Jacobi matrix (Golub and Welsch, "Calculation of Gauss quadrature
@@ -111,7 +111,8 @@ func (s *ngramSweeper) quadratureServes(n *ngramPlan, gamma float64, want Want) 
 
 // quadrature computes log Z and marginals with the given number of nodes, at
 // most the exact one.
-func (s *ngramSweeper) quadrature(n *ngramPlan, w *sweep.Whitening, nodes int, p *Potentials, want Want, r *Result) bool {
+func (s *ngramSweeper) quadrature(n *ngramPlan, w *sweep.Whitening, nodes int, p *Potentials, want Want,
+	r *Result) bool {
 	nodes = min(nodes, n.exactNodes())
 	if s.ruleC != n.loss.C || s.ruleN != nodes {
 		s.node, s.nodeWeight = gaussJacobi(nodes, n.loss.C)
@@ -172,7 +173,8 @@ func (s *ngramSweeper) quadrature(n *ngramPlan, w *sweep.Whitening, nodes int, p
 	for t := n.length - 1; t > 0; t-- {
 		s.raise(s.betaN, d, lanes, powers)
 		m := s.transition(n, w, t)
-		sweep.CountBackward(s.x, s.beta, s.betaN, s.alpha[(t-1)*size:t*size], m, s.offset, d, stride, 0, lanes)
+		sweep.CountBackward(s.x, s.beta, s.betaN, s.alpha[(t-1)*size:t*size], m, s.offset, d, stride, 0,
+			lanes)
 		s.flows(n, w, t, 1/z, q[t])
 		s.beta, s.betaN = s.betaN, s.beta
 	}

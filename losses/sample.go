@@ -9,8 +9,8 @@ import (
 	"github.com/tropica-fst/tropica/losses/internal/sweep"
 )
 
-// ErrNoString reports that there is no allowed string to sample, or that a loss transducer has a path
-// for none.
+// ErrNoString reports that there is no allowed string to sample, or that a loss transducer has a
+// path for none.
 var ErrNoString = errors.New("losses: no string is allowed")
 
 // errNoSource is what Sample says to no source of randomness.

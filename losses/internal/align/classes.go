@@ -5,9 +5,8 @@ import (
 	"math"
 )
 
-// ReferenceClasses gives each symbol that occurs in ref a class of its own, in
-// order of appearance, and one last class to all that do not. The
-// representative of a class is its least symbol.
+// ReferenceClasses gives each symbol of ref a class of its own, in order of appearance. All other
+// symbols share one last class. The representative of a class is its least symbol.
 func ReferenceClasses(ref []int, alphabet int) (class []uint32, representative []int) {
 	class = make([]uint32, alphabet)
 	for _, r := range ref {

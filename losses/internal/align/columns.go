@@ -9,29 +9,26 @@ import (
 
 // Columns builds the machine of an alignment loss from columns of scores.
 //
-// Since the lengths are fixed, deleting all of y and inserting all of the
-// reference is a constant per symbol, and aligning y_t with r_j gains
-// g = del + ins - sub over it, or nothing (not aligning them): so
+// Since the lengths are fixed, deleting all of y and inserting all of the reference costs a
+// constant. Aligning y_t with r_j gains g = del + ins - sub over it; not aligning them gains
+// nothing:
 //
 //	L(y) = Σ_t del(y_t) + Σ_j ins(r_j) - S(y),   S = max Σ of gains.
 //
-// A gain below 0 counts as 0, for deleting y_t and inserting r_j is then at
-// least as good, wherever one of the two cells between, (t, j+1) and (t+1, j),
-// lies in the band. Neither does where two windows meet in a corner only
-// (pinches): all alignments pass there and pay what it costs.
+// A gain below 0 counts as 0: deleting y_t and inserting r_j is then at least as good. That needs
+// one of the two cells between, (t, j+1) or (t+1, j), in the band. Neither does where two windows
+// meet in a corner only (pinches): all alignments pass there and pay what it costs.
 //
-// The column S_t[j] is the best score of t symbols of y with j of the
-// reference. Its steps lie in [0, greatest gain], with a band too: S_t[j] ≥
-// S_t[j-1] by an insertion, and leaving out r_j from an alignment keeps it in
-// the band, as the layers of a cell j are consecutive.
+// The column S_t[j] is the best score of t symbols of y with j of the reference. Its steps lie in
+// [0, greatest gain], with a band too: S_t[j] ≥ S_t[j-1] by an insertion. Leaving out r_j keeps an
+// alignment in the band, as the layers of a cell j are consecutive.
 //
-// Clamp. With r = l-t symbols to come, any continuation f adds low_t(j) ≤
-// R_j(f) ≤ up_t(j) from entry j, both from small dynamic programs over what is
-// the least and the most that one more symbol may gain. G = max_j S[j] + low(j)
-// is a score that is had whatever follows, so raising S[j] to G - up(j) changes
-// no final score: the raised entry ends at G at most. Then S[first] is
-// subtracted and put on the arc. Columns that differ only in what cannot matter
-// become equal; Ukkonen's band is a weak special case.
+// Clamp. With r = l-t symbols to come, any continuation f adds low_t(j) ≤ R_j(f) ≤ up_t(j) from
+// entry j. Both bounds come from small dynamic programs over the least and the most that a symbol
+// may gain. G = max_j S[j] + low(j) is reached whatever follows. Raising S[j] to G - up(j)
+// therefore changes no final score: the raised entry ends at G at most. Then S[first] is subtracted
+// and put on the arc. Columns that differ only in what cannot matter become equal; Ukkonen's band
+// is a weak special case.
 type Columns struct {
 	l, m   int
 	limits layered.Limits
@@ -60,11 +57,12 @@ type Columns struct {
 type Problem struct {
 	Ref      []int // symbols outside of the alphabet match nothing
 	Alphabet int
-	Length   int                    // of the strings
-	Cost     func(y, r int) float64 // of aligning y with r, of deleting y where r is -1, of inserting r where y is -1
-	Tables   bool                   // symbols that ref lacks may differ in their costs
-	Band     int                    // 0 is none
-	Limits   layered.Limits
+	Length   int // of the strings
+	// of aligning y with r, of deleting y where r is -1, of inserting r where y is -1
+	Cost   func(y, r int) float64
+	Tables bool // symbols that ref lacks may differ in their costs
+	Band   int  // 0 is none
+	Limits layered.Limits
 }
 
 // New puts the costs into integers and finds symbols that act alike.
@@ -89,7 +87,8 @@ func New(p Problem) *Columns {
 	b.whole = p.Band == 0
 	// A few costs are used many times: number those that are.
 	var seen units.Index
-	del, ins, sub := make([]int32, len(representative)), make([]int32, m), make([][]int32, len(representative))
+	del, ins, sub := make([]int32, len(representative)), make([]int32, m), make([][]int32,
+		len(representative))
 	for j, r := range ref {
 		ins[j] = seen.Add(p.Cost(-1, r))
 	}
@@ -218,8 +217,8 @@ func (b *Columns) bounds() {
 	}
 }
 
-// Build returns the machine, and whether it is one of gains, which subtracts from a constant. The error is an
-// *oversize, or the context's.
+// Build returns the machine, and whether it is one of gains, which subtracts from a constant. The
+// error is an *layered.Oversize, or the context's.
 func (b *Columns) Build() (m *layered.Machine, subtracts bool, err error) {
 	if !b.noWords && !b.NoClamp {
 		if w := b.words(); w != nil {
@@ -235,7 +234,8 @@ func (b *Columns) Build() (m *layered.Machine, subtracts bool, err error) {
 	return m, false, err
 }
 
-// Careful returns a builder of the same losses whose machine subtracts from no constant. It keeps no context.
+// Careful returns a builder of the same losses whose machine subtracts from no constant. It keeps
+// no context.
 func (b *Columns) Careful() *Columns {
 	c := *b
 	c.noWords = true

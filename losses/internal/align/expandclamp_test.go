@@ -51,7 +51,8 @@ func TestPackedClampIsItsDefinition(t *testing.T) {
 		v := int(lower)
 		for j := m; ; j-- {
 			if v != want[j] {
-				t.Fatalf("m %d, lengths %d to %d: %v is clamped to %d at %d, should be %v", m, kmin, kmax, d, v, j, want)
+				t.Fatalf("m %d, lengths %d to %d: %v is clamped to %d at %d, should be %v", m, kmin, kmax, d,
+					v, j, want)
 			}
 			if j == 0 {
 				break

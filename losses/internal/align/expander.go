@@ -15,9 +15,10 @@ import (
 // and its loss is the edit distance of e(u) and a reference r_1 … r_m.
 //
 // The loss machine of such a lattice is built forwards. Its states at depth t are the columns D[j]
-// = ed(expansion of u_1 … u_t, r_1 … r_j), j = 0 … m, less D[m], which is put on the arcs. A label
-// applies the usual row update once for each of its symbols. That alone is exact and far too large,
-// since the columns remember everything spelt so far. Every new column is therefore clamped.
+// = ed(expansion of u_1 … u_t, r_1 … r_j), j = 0 … m. D[m] is subtracted from them and put on the
+// arcs. A label applies the usual row update once for each of its symbols. That alone is exact and
+// far too large, since the columns remember everything spelt so far. Every new column is therefore
+// clamped.
 //
 // # Clamp
 //
@@ -78,7 +79,8 @@ type ExpandOptions struct {
 // expandStats are those of losses.ExpandStats.
 type expandStats struct{ Built, Edges, Columns int }
 
-// Outspent reports a machine that outgrew its budget. The fields are those of losses.EdgeBudgetError.
+// Outspent reports a machine that outgrew its budget. The fields are those of
+// losses.EdgeBudgetError.
 type Outspent struct {
 	Edges               int
 	Bytes               int64
@@ -86,11 +88,14 @@ type Outspent struct {
 	Columns             int
 }
 
+// Error says where the build stopped.
 func (e *Outspent) Error() string {
-	return fmt.Sprintf("losses: loss machine of expansions: position %d of %d with %d columns", e.Position, e.Positions, e.Columns)
+	return fmt.Sprintf("losses: loss machine of expansions: position %d of %d with %d columns", e.Position,
+		e.Positions, e.Columns)
 }
 
-// Expander builds the layers of loss machines of expansions. It keeps its working memory from one build to the next.
+// Expander builds the layers of loss machines of expansions. It keeps its working memory from one
+// build to the next.
 type Expander struct {
 	Stats expandStats // of the last build
 
@@ -139,7 +144,8 @@ func (b *Expander) Build(ref []int, labels [][][]int, opts ExpandOptions) (init 
 	costs := opts.Costs
 	for _, c := range []int{costs.Insert, costs.Delete, costs.Substitute, costs.Match} {
 		if c < -maxEditCost || c > maxEditCost {
-			return 0, fmt.Errorf("losses: edit distance of expansions: cost %d is outside [-%d, %d]", c, maxEditCost, maxEditCost)
+			return 0, fmt.Errorf("losses: edit distance of expansions: cost %d is outside [-%d, %d]", c,
+				maxEditCost, maxEditCost)
 		}
 	}
 	b.Begin(ref, labels, opts)
@@ -165,7 +171,8 @@ func (b *Expander) Build(ref []int, labels [][][]int, opts ExpandOptions) (init 
 		return 0, nil
 	}
 	if len(ref)+b.kmax[0] >= MaxExpandLength {
-		return 0, fmt.Errorf("losses: edit distance of expansions: a reference of %d symbols against up to %d: too long", len(ref), b.kmax[0])
+		return 0, fmt.Errorf("losses: edit distance of expansions: a reference of %d symbols against up to "+
+			"%d: too long", len(ref), b.kmax[0])
 	}
 	if costs == unitCosts && len(ref) <= 64 {
 		init, err = b.buildPacked()
@@ -248,7 +255,8 @@ func (b *Expander) charge(t, columns, edges int) error {
 	b.Stats.Built += columns
 	b.Stats.Edges += edges
 	if b.opts.MaxEdges > 0 && b.Stats.Edges > b.opts.MaxEdges {
-		return &Outspent{Edges: b.opts.MaxEdges, Position: t, Positions: len(b.Labels), Columns: b.Stats.Built}
+		return &Outspent{Edges: b.opts.MaxEdges, Position: t, Positions: len(b.Labels),
+			Columns: b.Stats.Built}
 	}
 	return b.Check(t, 0, 0)
 }
@@ -259,11 +267,13 @@ func (b *Expander) Check(t, columns, columnBytes int) error {
 	limit := b.opts.MaxBytes
 	bytes := 8*int64(b.Stats.Edges) + 8*int64(columns) + 2*int64(columns)*int64(columnBytes)
 	if limit > 0 && bytes > limit {
-		return &Outspent{Bytes: limit, Position: t, Positions: len(b.Labels), Columns: b.Stats.Built + columns}
+		return &Outspent{Bytes: limit, Position: t, Positions: len(b.Labels),
+			Columns: b.Stats.Built + columns}
 	}
 	if b.opts.Ctx != nil {
 		if err := b.opts.Ctx.Err(); err != nil {
-			return fmt.Errorf("losses: loss machine of expansions: stopped at position %d of %d: %w", t, len(b.Labels), err)
+			return fmt.Errorf("losses: loss machine of expansions: stopped at position %d of %d: %w", t,
+				len(b.Labels), err)
 		}
 	}
 	return nil
@@ -310,7 +320,8 @@ func (b *Expander) Position(t, columns int) (*expandLayer, error) {
 	return l, b.charge(t, columns, columns*l.Classes)
 }
 
-// Symbols returns, for class k of the layer at hand, where the reference has the symbols of its labels first; -1 where it lacks one.
+// Symbols returns, for class k of the layer at hand, where the reference has the symbols of its
+// labels first; -1 where it lacks one.
 func (b *Expander) Symbols(k int) []int32 {
 	s := &b.classes
 	return s.where[s.ends[k]:s.ends[k+1]]

@@ -227,8 +227,8 @@ func (c packedColumn) least(from int) int {
 	return least
 }
 
-// fourSteps holds, for four bits of up and, above them, of down, the sum of the steps and the least
-// sum of the first few of them, including none.
+// fourSteps is indexed by four bits of up and, above them, four of down. It holds the sum of the
+// steps, and the least sum of the first few of them, including none.
 var fourSteps = func() (table [256]struct{ sum, least int8 }) {
 	for i := range table {
 		t := &table[i]

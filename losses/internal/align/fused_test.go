@@ -13,7 +13,8 @@ func TestFusedEqualsLaidOut(t *testing.T) {
 	for i := range 40 {
 		alphabet, l := 1+rng.IntN(12), 1+rng.IntN(9)
 		ref := randomString(rng, max(1, l+rng.IntN(3)-1), alphabet)
-		e := []edits{{sub: 1, ins: 1, del: 1}, {match: -2, sub: 1, ins: 1, del: 1}, {sub: 1, ins: 1, del: 1, band: 2}}[i%3]
+		e := []edits{{sub: 1, ins: 1, del: 1}, {match: -2, sub: 1, ins: 1, del: 1},
+			{sub: 1, ins: 1, del: 1, band: 2}}[i%3]
 		m, _, err := New(e.problem(ref, alphabet, l)).Build()
 		if err != nil {
 			t.Fatal(err)
@@ -28,7 +29,8 @@ func TestFusedEqualsLaidOut(t *testing.T) {
 					a, v := m.Layers[s].Arc(c*m.Layers[s].Classes + k)
 					b, w := plain.Layers[s].Arc(c*m.Layers[s].Classes + k)
 					if a != b || v != w {
-						t.Fatalf("layer %d column %d class %d: arc to %d with value %d, by entries %d, %d", s, c, k, b, w, a, v)
+						t.Fatalf("layer %d column %d class %d: arc to %d with value %d, by entries %d, %d", s,
+							c, k, b, w, a, v)
 					}
 				}
 			}
@@ -39,8 +41,10 @@ func TestFusedEqualsLaidOut(t *testing.T) {
 		}
 		for s := range laid.Layers {
 			a, b := &m.Fused.Layers[s], &laid.Layers[s]
-			if len(a.Start) != len(b.Start) || len(a.Ctx) != len(b.Ctx) || a.At != b.At || a.Contexts != b.Contexts {
-				t.Fatalf("layer %d: %d rows of %d entries at %d, laid out %d of %d at %d", s, len(a.Start), len(a.Ctx), a.At, len(b.Start), len(b.Ctx), b.At)
+			if len(a.Start) != len(b.Start) || len(a.Ctx) != len(b.Ctx) || a.At != b.At ||
+				a.Contexts != b.Contexts {
+				t.Fatalf("layer %d: %d rows of %d entries at %d, laid out %d of %d at %d", s, len(a.Start),
+					len(a.Ctx), a.At, len(b.Start), len(b.Ctx), b.At)
 			}
 			for i := range a.Start {
 				if a.Start[i] != b.Start[i] {

@@ -7,7 +7,8 @@ import (
 	"github.com/tropica-fst/tropica/losses/internal/layered"
 )
 
-// gainLayers collects the layers of a machine of gains, whose arcs come packed: column << shift | value.
+// gainLayers collects the layers of a machine of gains, whose arcs come packed: column << shift |
+// value.
 type gainLayers struct {
 	b     *Columns
 	m     *layered.Machine
@@ -53,16 +54,19 @@ func (g *gainLayers) size(n int) int64 {
 	return layered.WithGraph(n*len(g.b.Gain), n)
 }
 
-// room returns the error of a machine beyond its limits, with n columns at layer t, next behind it, and held bytes beside.
+// room returns the error of a machine beyond its limits, with n columns at layer t, next behind it,
+// and held bytes beside.
 func (g *gainLayers) room(t, n, next int, held int64) error {
 	return g.b.limits.Over(g.b.l, t, g.total+next, g.m.Bytes+g.size(n)+held)
 }
 
-// close adds layer t, which has n columns, their arcs, and next columns behind it. reach is the least and the
-// greatest value on the arcs. fill sets, by column behind, which ways lead to it.
-func (g *gainLayers) close(t, n int, arcs []uint32, next int, reach [2]float64, fill func(ways []uint64)) error {
+// close adds layer t, which has n columns, their arcs, and next columns behind it. reach is the
+// least and the greatest value on the arcs. fill sets, by column behind, which ways lead to it.
+func (g *gainLayers) close(t, n int, arcs []uint32, next int, reach [2]float64,
+	fill func(ways []uint64)) error {
 	b, ly := g.b, &g.m.Layers[t]
-	*ly = layered.Layer{Columns: n, Classes: len(b.Gain), Class: b.class, Narrow: arcs, Shift: g.shift, Lo: reach[0], Hi: reach[1]}
+	*ly = layered.Layer{Columns: n, Classes: len(b.Gain), Class: b.class, Narrow: arcs, Shift: g.shift,
+		Lo: reach[0], Hi: reach[1]}
 	if g.fused != nil {
 		fill(g.fused.Columns(next))
 		if g.fused.Layer(t, arcs, g.shift) {

@@ -11,18 +11,18 @@ import (
 
 // Columns of least costs: they build every machine that words.go does not.
 //
-// Let D_t[j] be the least cost of aligning t symbols with j of the reference, and best_t(j) the
-// least cost of completing from (t, j) for any continuation. Let
+// Let D_t[j] be the least cost of aligning t symbols with j of the reference. Let best_t(j) be the
+// least cost of completing from (t, j), for any continuation. Let
 //
 //	h = min_j D_t[j] + best_t(j),   R[j] = D_t[j] + best_t(j) - h ≥ 0.
 //
-// h is the least loss of a string with this beginning, so it never falls. With R as the column and
-// the rise of h as the value of an arc, L is the least loss of all plus values that are not
-// negative. A machine of gains (see columnBuilder) gives L as a difference of two sums, which loses
-// small parts beside a cost that no alignment of interest pays. This one adds, and each value is
+// h is the least loss of a string with this beginning, so it never falls. Take R as the column, and
+// the rise of h as the value of an arc. L is then the least loss of all plus values that are not
+// negative. A machine of gains (see Columns) gives L as a difference of two sums. That loses small
+// parts beside a large cost, even one that no good alignment pays. This one adds, and each value is
 // rounded once, from integers. Each move of the program becomes its reduced cost c + best(to) -
 // best(from) ≥ 0. Where losses are negative throughout, or closer to 0 at their greatest, the sum
-// is taken downwards instead, from the guarantee G below, which never rises.
+// goes downwards instead. It begins at the guarantee G below, which never rises.
 //
 // Clamp. worst_t(j) is the least cost of completing from (t, j) along an alignment fixed
 // beforehand, at the dearest symbols. G = min_j D[j] + worst(j) is attained for any continuation,
@@ -279,7 +279,8 @@ func (b *Columns) generic() (*layered.Machine, error) {
 		cells += b.Last[t] - b.First[t] + 1
 	}
 	if most := 1 << 22; cells > most/(1+len(x.del)) {
-		return nil, &layered.Oversize{Bytes: int64(cells) * int64(1+len(x.del)) * 100, Limit: b.limits.Bytes, Length: b.l}
+		return nil, &layered.Oversize{Bytes: int64(cells) * int64(1+len(x.del)) * 100, Limit: b.limits.Bytes,
+			Length: b.l}
 	}
 	r, err := newReducer(b, large{new(big.Int)}, x.del, x.ins, x.sub, false)
 	if err != nil {

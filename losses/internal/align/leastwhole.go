@@ -65,9 +65,9 @@ func bigFloat(x *big.Int, exponent int) float64 {
 	return y
 }
 
-// build makes the machine. width is the initial number of bits for each step of a column, the
-// amount by which a cell falls short of an insertion after the cell before it. That is at most the
-// greatest gain, except where windows meet in a corner.
+// build makes the machine. width is the initial number of bits for each step of a column. A step is
+// how far a cell falls short of an insertion after the cell before it. That is at most the greatest
+// gain, except where windows meet in a corner.
 func (c *wholeColumns) build(width int) (*layered.Machine, error) {
 	m, err := c.buildPacked(packing{width})
 	if err == errWide {
@@ -159,7 +159,8 @@ func (c *wholeColumns) buildPacked(p packing) (*layered.Machine, error) {
 			return nil, err
 		}
 		if b.whole {
-			if err := b.limits.Outgrown(b.l, b.m, g.Classes, t, n, g.Next.Len(), g.Total, layered.WithGraph(g.Classes, 1)); err != nil {
+			if err := b.limits.Outgrown(b.l, b.m, g.Classes, t, n, g.Next.Len(), g.Total,
+				layered.WithGraph(g.Classes, 1)); err != nil {
 				return nil, err
 			}
 		}

@@ -21,12 +21,12 @@ type LocalProblem struct {
 }
 
 // outgrown is limits.outgrown for columns that grow longer. The logarithm of the growth falls to 0
-// at 0.6 to 0.75 of the shorter string, and half of all columns and more lie within a few layers of
-// the peak. The estimate lets growth fall in a straight line to 0 at 0.6, and counts a quarter of
-// the length for the layers about the peak. It gave 0.1 to 0.8 of all columns, from any layer of
-// 2000 on. That was for 12 machines of random references of 10 to 28 symbols of 2 to 15, three
-// scores, lengths equal or not. Growth is taken over two layers, for it alternates: an odd number
-// of symbols is needed to make up for a mismatch.
+// at 0.6 to 0.75 of the shorter string. Half of all columns and more lie within a few layers of the
+// peak. The estimate lets growth fall in a straight line to 0 at 0.6. It counts a quarter of the
+// length for the layers about the peak. It gave 0.1 to 0.8 of all columns, from any layer of 2000
+// on. That was for 12 machines of random references of 10 to 28 symbols of 2 to 15, three scores,
+// lengths equal or not. Growth is taken over two layers, for it alternates: an odd number of
+// symbols is needed to make up for a mismatch.
 func (x *LocalProblem) outgrown(t int, sizes []int, total int, column int64) error {
 	limit, n := x.Limits.Bytes, len(sizes)
 	if x.Band > 0 || limit <= 0 || n < 3 || sizes[n-1] < 1<<12 || sizes[n-1] <= sizes[n-3] {
@@ -41,7 +41,8 @@ func (x *LocalProblem) outgrown(t int, sizes []int, total int, column int64) err
 	all := float64(sizes[n-1]) * math.Exp(growth*rest/2) * max(1, short/4)
 	if size := all * float64(column); size > float64(limit) {
 		// How far beyond the budget is neither needed nor known.
-		return &layered.Oversize{Columns: total, Bytes: int64(min(size, 1000*float64(limit), 1<<62)), Limit: limit, Length: x.Length, Layer: t + 1}
+		return &layered.Oversize{Columns: total, Bytes: int64(min(size, 1000*float64(limit), 1<<62)),
+			Limit: limit, Length: x.Length, Layer: t + 1}
 	}
 	return nil
 }
@@ -130,7 +131,7 @@ func (c *localCells) move(t, y int, h, made []int64, best int64) int64 {
 	return best
 }
 
-// Build returns the machine. The error is an *oversize, or the context's.
+// Build returns the machine. The error is an *layered.Oversize, or the context's.
 func (x *LocalProblem) Build() (*layered.Machine, error) {
 	class, rep := ReferenceClasses(x.Ref, x.Alphabet)
 	g := layered.NewKeyed(x.Limits, x.Length, class, len(rep))

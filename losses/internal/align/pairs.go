@@ -7,8 +7,8 @@ import (
 	"github.com/tropica-fst/tropica/losses/internal/layered"
 )
 
-// pairBuilder is wordBuilder for columns of two words: gains of two units and of one, as unit costs
-// have, and references of at most 64 symbols without a band. Columns and their moves are those of
+// pairBuilder is wordBuilder for columns of two words. Gains are two units and one, as for unit
+// costs, and references have at most 64 symbols and no band. Columns and their moves are those of
 // expander for labels of one symbol each; with t symbols and j of the reference, its D[j] is t + j
 // less the score. It takes a tenth of the time of the columns of least costs.
 type pairBuilder struct{ *Columns }
@@ -50,8 +50,8 @@ func (s *pairTable) begin(n int) {
 	clear(s.slots)
 }
 
-// number returns the number of a column with a hash, a new one if it was not there, and notes the way
-// to it.
+// number returns the number of a column with a hash, a new one if it was not there, and notes the
+// way to it.
 func (s *pairTable) number(key packedColumn, hash uint64, way uint32) uint32 {
 	if 2*len(s.keys) >= len(s.slots) {
 		s.grow()
@@ -99,8 +99,8 @@ type movedPair struct {
 // pairPiece is the number of columns moved at a time.
 const pairPiece = 64
 
-// mostPair is the most that a move with its clamp changes D[m] by: one symbol changes no loss by more than 1,
-// and the guarantee of those to come by no more than 2.
+// mostPair is the most that a move with its clamp changes D[m] by. One symbol changes no loss by
+// more than 1, and the guarantee of what is to come by no more than 2.
 const mostPair = 3
 
 // build returns the machine, nil where it has a column or a value that is not foreseen here.
@@ -156,8 +156,8 @@ type pairMover struct {
 	low, high int // least and greatest rise of the layer
 }
 
-// layer returns the arcs of layer t, with so many symbols to come after it, and fills to. Arcs are nil where the machine has
-// columns or values that are not foreseen here.
+// layer returns the arcs of layer t, with so many symbols to come after it, and fills to. Arcs are
+// nil where the machine has columns or values that are not foreseen here.
 func (mv *pairMover) layer(g *gainLayers, t, left int) ([]uint32, error) {
 	n, classes, s := len(mv.from), len(mv.match), &mv.to
 	if !g.fits(n) {
@@ -179,7 +179,8 @@ func (mv *pairMover) layer(g *gainLayers, t, left int) ([]uint32, error) {
 		}
 		for i := range mv.moved {
 			c := &mv.moved[i]
-			arcs[e] = s.number(c.key, c.hash, mv.ways[i%classes])<<shift | uint32(1+mostPair+c.rise)&(1<<shift-1)
+			arcs[e] = s.number(c.key, c.hash,
+				mv.ways[i%classes])<<shift | uint32(1+mostPair+c.rise)&(1<<shift-1)
 			e++
 		}
 	}
@@ -198,7 +199,7 @@ func (mv *pairMover) move(columns []packedColumn, left int) {
 	for _, from := range columns {
 		for _, eq := range mv.match {
 			c, d := from, 0
-			// Myers' update, as in expander.packedLayer.
+			// Myers' update, as in Expander.packedLayer.
 			xv := eq | c.down
 			xh := (((eq & c.up) + c.up) ^ c.up) | eq
 			hu, hd := c.down|^(xh|c.up), c.up&xh

@@ -20,7 +20,8 @@ type laneArgs struct {
 	limAll          uint64
 }
 
-// lanesFor returns the move of eight columns at a time for gains hi and lo; nil where there is none.
+// lanesFor returns the move of eight columns at a time for gains hi and lo; nil where there is
+// none.
 func lanesFor(hi, lo int) func(*laneArgs) {
 	if !features.Lanes {
 		return nil

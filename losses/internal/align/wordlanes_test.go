@@ -17,7 +17,8 @@ func TestLanesEqualTables(t *testing.T) {
 	used := 0
 	for _, e := range []edits{
 		{sub: 2, ins: 1, del: 1}, {sub: 1, ins: 1, del: 1}, {match: -2, sub: 1, ins: 1, del: 1},
-		{match: -1, sub: 0, ins: 1, del: 2}, {sub: 1, ins: 1, del: 1, band: 3}, {match: -2, sub: 1, ins: 1, del: 1, band: 2},
+		{match: -1, sub: 0, ins: 1, del: 2}, {sub: 1, ins: 1, del: 1, band: 3}, {match: -2, sub: 1, ins: 1,
+			del: 1, band: 2},
 	} {
 		for range 100 {
 			alphabet, l := 1+rng.IntN(6), 1+rng.IntN(16)
@@ -54,7 +55,8 @@ func TestLanesEqualTables(t *testing.T) {
 						for k := range a.classes {
 							x, y := i*a.next+k*a.step, i*b.next+k*b.step
 							if a.out[x] != b.out[y] || a.off[x] != b.off[y] {
-								t.Fatalf("%+v ref %v l %d layer %d class %d: column %#x becomes %#x, offset %d; by tables %#x, %d",
+								t.Fatalf("%+v ref %v l %d layer %d class %d: column %#x becomes %#x, "+
+									"offset %d; by tables %#x, %d",
 									e, ref, l, s, k, piece[i], a.out[x], a.off[x], b.out[y], b.off[y])
 							}
 							next = append(next, b.out[y])

@@ -8,12 +8,12 @@ import (
 	"github.com/tropica-fst/tropica/losses/internal/layered"
 )
 
-// wordBuilder is columnBuilder.generic for columns that fit one 64-bit word:
+// wordBuilder is Columns.generic for columns that fit one 64-bit word:
 // gains hi and lo only, as constant costs have, and hi bits for each step. It
 // gives the same machine, about fifteen times sooner.
 //
-// A step of s ≤ hi is written as s ones at the high end of its group of hi
-// bits, the steps from the low end of the word up. Then
+// A step of s ≤ hi is written as s ones at the high end of its group of hi bits. Steps go from the
+// low end of the word up. Then
 //   - a score is a population count;
 //   - raising the low cells to a common value is clearing ones from the low
 //     end, and raising the high cells to the steepest slope is setting zeros
@@ -27,10 +27,6 @@ import (
 // Moving and clamping is a dozen instructions a block and twenty more in
 // assembly (moveWords), where PDEP finds the lowest ones and highest zeros. With
 // AVX-512 eight columns move at a time, without tables: see asm/words.go.
-//
-// Tried: cells in byte lanes (prefix maxima in four shift-and-max rounds a
-// word) needs 40 operations a word of eight cells; the tables need 6 a block
-// of four unit-cost cells.
 type wordBuilder struct {
 	*Columns
 	hi, lo int
@@ -120,9 +116,10 @@ func (b *Columns) words() *wordBuilder {
 // twoGains returns the two gains of a machine that has no others, and whether its bounds are as
 // simple as those of constant costs.
 func (b *Columns) twoGains() (hi, lo int, ok bool) {
-	// Values are subtracted from the constant: its units must be few, for then the
-	// rounding of that is far below the least loss that is not 0.
-	if b.up == nil || b.most < 1 || b.most > 8 || b.scale > 1<<12 || max(b.fixed, -b.fixed) > int64(1<<12)*int64(b.l+b.m) {
+	// Values are subtracted from the constant, whose units must be few. Its rounding is then far
+	// below the least loss that is not 0.
+	if b.up == nil || b.most < 1 || b.most > 8 || b.scale > 1<<12 ||
+		max(b.fixed, -b.fixed) > int64(1<<12)*int64(b.l+b.m) {
 		return 0, 0, false
 	}
 	most, least := b.most, b.most
@@ -199,13 +196,14 @@ func (w *wordBuilder) build() (*layered.Machine, error) {
 		if arcs == nil || err != nil {
 			return nil, err
 		}
-		err = g.close(t, len(s.keys), arcs, len(s.next), [2]float64{values[1+2*w.hi], 0}, func(info []uint64) {
-			for i := range s.slots {
-				if e := &s.slots[i]; e.in != 0 {
-					info[e.id] = uint64(e.in)
+		err = g.close(t, len(s.keys), arcs, len(s.next), [2]float64{values[1+2*w.hi], 0},
+			func(info []uint64) {
+				for i := range s.slots {
+					if e := &s.slots[i]; e.in != 0 {
+						info[e.id] = uint64(e.in)
+					}
 				}
-			}
-		})
+			})
 		if err != nil {
 			return nil, err
 		}
@@ -220,8 +218,9 @@ func (w *wordBuilder) build() (*layered.Machine, error) {
 	return g.finish(len(s.keys), 1)
 }
 
-// layer moves the columns s.keys of layer t. It returns their arcs, column << shift | value, and fills s.next
-// and s.slots. Arcs are nil where the machine has columns or values that are not foreseen here.
+// layer moves the columns s.keys of layer t. It returns their arcs, column << shift | value, and
+// fills s.next and s.slots. Arcs are nil where the machine has columns or values that are not
+// foreseen here.
 func (w *wordBuilder) layer(g *gainLayers, s *wordScratch, t int) ([]uint32, error) {
 	n, classes := len(s.keys), len(w.Gain)
 	if !g.fits(n) {
@@ -339,7 +338,8 @@ func (w *wordBuilder) mover(s *wordScratch, t int, lim *wordLimits) *wordMover {
 	mv.w, mv.lim, mv.classes = w, lim, len(b.Gain)
 	mv.blocks = (groups + tab.steps - 1) / tab.steps
 	mv.drop, mv.all = uint(f1-f)*uint(w.hi), layered.Ones(groups*w.hi)
-	mv.out, mv.off = layered.Resize(mv.out, wordPiece*mv.classes), layered.Resize(mv.off, wordPiece*mv.classes)
+	mv.out, mv.off = layered.Resize(mv.out, wordPiece*mv.classes), layered.Resize(mv.off,
+		wordPiece*mv.classes)
 	mv.next, mv.step = mv.classes, 1
 	if mv.lanes = lanesFor(w.hi, w.lo); mv.lanes != nil && mv.classes > 0 {
 		mv.setLanes(f)
@@ -499,8 +499,8 @@ func (w *wordBuilder) clampWord(lim *wordLimits, key uint64) (uint64, int) {
 	return key, o
 }
 
-// held returns the bytes of so many slots and of the keys, where they are more than
-// what the pool keeps from one build to the next.
+// held returns the bytes of so many slots and of the keys, where the pool does not keep them from
+// one build to the next.
 func (s *wordScratch) held(slots int) int64 {
 	n := int64(0)
 	if slots > pooled {

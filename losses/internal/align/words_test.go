@@ -10,7 +10,8 @@ func TestWordsEqualGeneric(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	used := 0
 	for range 600 {
-		e := edits{match: float64(rng.IntN(4) - 2), sub: float64(rng.IntN(4)), ins: float64(rng.IntN(3)), del: float64(rng.IntN(3)), band: rng.IntN(4)}
+		e := edits{match: float64(rng.IntN(4) - 2), sub: float64(rng.IntN(4)), ins: float64(rng.IntN(3)),
+			del: float64(rng.IntN(3)), band: rng.IntN(4)}
 		if e == (edits{band: e.band}) {
 			e.sub, e.ins, e.del = 1, 1, 1
 		}
@@ -36,7 +37,8 @@ func TestWordsEqualGeneric(t *testing.T) {
 		}
 		for s := range l + 1 {
 			if got.Columns(s) != want.Columns(s) {
-				t.Fatalf("%+v ref %v alphabet %d l %d: %d columns at %d, generic %d", e, ref, alphabet, l, got.Columns(s), s, want.Columns(s))
+				t.Fatalf("%+v ref %v alphabet %d l %d: %d columns at %d, generic %d", e, ref, alphabet, l,
+					got.Columns(s), s, want.Columns(s))
 			}
 		}
 		u := make([]int, l)
@@ -45,7 +47,8 @@ func TestWordsEqualGeneric(t *testing.T) {
 				u[i] = rng.IntN(alphabet)
 			}
 			if a, b := got.Loss(u), want.Loss(u); !nearly(a, b) || !nearly(a, e.value(u, ref)) {
-				t.Fatalf("%+v ref %v: loss of %v is %v, generic %v, by definition %v", e, ref, u, a, b, e.value(u, ref))
+				t.Fatalf("%+v ref %v: loss of %v is %v, generic %v, by definition %v", e, ref, u, a, b,
+					e.value(u, ref))
 			}
 		}
 	}
@@ -99,7 +102,8 @@ func TestPairsEqualGeneric(t *testing.T) {
 		}
 		for s := range l + 1 {
 			if got.Columns(s) > want.Columns(s) {
-				t.Fatalf("ref %v alphabet %d l %d: %d columns at %d, generic %d", ref, alphabet, l, got.Columns(s), s, want.Columns(s))
+				t.Fatalf("ref %v alphabet %d l %d: %d columns at %d, generic %d", ref, alphabet, l,
+					got.Columns(s), s, want.Columns(s))
 			}
 		}
 		u := make([]int, l)
@@ -108,7 +112,8 @@ func TestPairsEqualGeneric(t *testing.T) {
 				u[i] = rng.IntN(alphabet)
 			}
 			if a, b := got.Loss(u), want.Loss(u); !nearly(a, b) || !nearly(a, e.value(u, ref)) {
-				t.Fatalf("ref %v: loss of %v is %v, generic %v, by definition %v", ref, u, a, b, e.value(u, ref))
+				t.Fatalf("ref %v: loss of %v is %v, generic %v, by definition %v", ref, u, a, b,
+					e.value(u, ref))
 			}
 		}
 	}

@@ -10,21 +10,20 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// residualDelta is how far determinization may round residuals that are logarithms of
-// masses, so that those which are equal but for the order of additions are taken for
-// equal. A logarithm has no unit, so that this bounds relative errors of masses. See generalquotient.go
-// for residuals that are masses, and costGrid for costs, which have a unit.
+// residualDelta is how far determinization may round residuals that are logarithms of masses.
+// Residuals that differ only by the order of additions then become equal. A logarithm has no unit,
+// so that this bounds relative errors of masses. See quotient.go for residuals that are masses, and
+// CostGrid for costs, which have a unit.
 const residualDelta = 0x1p-40
 
 // CostGrid rounds costs of a tropical loss to multiples of step before anything is added
 // up. Sums and differences of multiples are exact whatever their order, so that residuals
 // which are equal as sums of costs are equal in their bits.
 //
-// Rounding residuals alone, as they arise, does not do: what was rounded on one
-// route and then added to is not what was added to and then rounded on another,
-// and costs beyond 2¹² have rounding errors of 2⁻⁴⁰ themselves. For an edit distance
-// with costs 10⁵ and 10⁵+0.1 over strings of 7 of 3 symbols that gave 735 states
-// in place of 530, and with match -999999.7 and three other costs 1154 in place of 532.
+// Rounding residuals as they arise does not suffice: to round and then add is not to add and then
+// round. Costs beyond 2¹² also have rounding errors of 2⁻⁴⁰ themselves. Over strings of 7 of 3
+// symbols, costs of 10⁵ and 10⁵+0.1 gave 735 states in place of 530. A match of -999999.7 with
+// three other costs gave 1154 in place of 532.
 //
 // Nothing in it is absolute: costs s times as large have a step s times as large, up to
 // the rounding of s itself.
@@ -42,13 +41,13 @@ type CostGrid struct {
 // CostGridOf returns the grid for the paths of at most n arcs of u, with a cap if
 // that is not nil.
 //
-// Where the weights are small multiples of a unit that decimals and rationals have in
-// common, that is the unit: 0.1+0.2 and 0.3 are then equal. Else the unit is a power of two,
-// at most 2⁻³⁰ of the least weight: rounding changes no weight by more than 2⁻³¹ of itself, 5·10⁻¹⁰.
+// Where the weights are small multiples of a unit that decimals and rationals have in common, that
+// is the unit: 0.1+0.2 and 0.3 are then equal. Else the unit is a power of two, at most 2⁻³⁰ of the
+// least weight. Rounding then changes no weight by more than 2⁻³¹ of itself, 5·10⁻¹⁰.
 //
-// Weights so great that their sums would not be exact on such a grid are left out
-// of account: they are there to forbid, and must not blur what they do not forbid. Sums with
-// them round, and their residuals may stay apart, which costs states and not digits.
+// Weights so great that their sums would not be exact on such a grid do not count. They are there
+// to forbid, and must not blur what they do not forbid. Sums with them round, and their residuals
+// may stay apart, which costs states and not digits.
 func CostGridOf(u fst.Expanded[semiring.Tropical64], limit *float64, n int) CostGrid {
 	var seen units.Index
 	look := func(w semiring.Tropical64) {
@@ -106,8 +105,9 @@ func (g CostGrid) Round(w semiring.Tropical64) semiring.Tropical64 {
 	return semiring.Tropical64(math.RoundToEven(x) * g.Step)
 }
 
-// Cancels reports whether u has negative weights too large for the grid. What is added to them loses digits
-// that another sum may bring back, so that sums in two orders differ by more than rounding.
+// Cancels reports whether u has negative weights too large for the grid. What is added to them
+// loses digits that another sum may bring back, so that sums in two orders differ by more than
+// rounding.
 func (g CostGrid) Cancels(u fst.Expanded[semiring.Tropical64]) bool {
 	low := 0.0
 	for q := range fst.StateID(u.NumStates()) {

@@ -10,11 +10,13 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// layeredAcceptor is an acyclic acceptor without ε by classes of states that strings lead to together: the form from
-// which generaldeterminize.go makes subsets. Classes are in topological order, the start's first.
+// layeredAcceptor is an acyclic acceptor without ε by classes of states that strings lead to
+// together: the form from which subsets.go makes subsets. Classes are in topological order, the
+// start's first.
 //
-// It is made from the end backwards, so that an arc is written when all is known of what it leads to: arcs
-// are led to the state that stands for their target, and those are left out that do not matter.
+// It is made from the end backwards, so that an arc is written when all is known of what it leads
+// to: arcs are led to the state that stands for their target, and those are left out that do not
+// matter.
 type layeredAcceptor struct {
 	alg     LayerAlgebra
 	Classes []layerClass
@@ -30,8 +32,10 @@ type layerClass struct {
 	groups  []layerGroup
 	several bool // more than one string may lead here
 
-	same []LayerArc // by state: the one that stands for it, and the weight from here to there; nil is each for itself
-	D    []float64  // of costs: D(i, j) at i·len(states)+j; nil where nothing is known
+	// by state: the one that stands for it, and the weight from here to there; nil is each for
+	// itself
+	same []layerArc
+	D    []float64 // of costs: D(i, j) at i·len(states)+j; nil where nothing is known
 }
 
 // layerLabel is a label with its group: labels of one group do the same in every state of a class.
@@ -40,41 +44,44 @@ type layerLabel struct {
 	group int32
 }
 
-// layerGroup has the arcs of one label: those of state i are arcs[ends[i]:ends[i+1]], by increasing target.
+// layerGroup has the arcs of one label: those of state i are arcs[ends[i]:ends[i+1]], by increasing
+// target.
 type layerGroup struct {
 	next int32 // the class they lead to
 	ends []int32
-	arcs []LayerArc
+	arcs []layerArc
 }
 
-// LayerArc is an arc, or a pair of a subset: a state with its residual.
-type LayerArc struct {
+// layerArc is an arc, or a pair of a subset: a state with its residual.
+type layerArc struct {
 	To     int32 // in the class next
 	Weight float64
 }
 
-func (g *layerGroup) of(i int) []LayerArc { return g.arcs[g.ends[i]:g.ends[i+1]] }
+func (g *layerGroup) of(i int) []layerArc { return g.arcs[g.ends[i]:g.ends[i+1]] }
 
-// LayerAlgebra is what the weights of a layered acceptor mean: costs (clampedCosts), masses (masses) or
-// their negated logarithms (logMasses).
+// LayerAlgebra is what the weights of a layered acceptor mean: costs (clampedCosts), masses
+// (Masses) or their negated logarithms (LogMasses).
 type LayerAlgebra interface {
 	zero() float64 // of no path
 	one() float64  // of the empty path
-	// by is the arc e led on to the state that stands for its target, or e itself where its weight would not be exact.
-	by(e, same LayerArc) LayerArc
-	// join adds up the arcs of one state for one label that lead to one state of c, and leaves out those that do
-	// not matter. They are ordered by target.
-	join(c *layerClass, arcs []LayerArc) []LayerArc
-	// learn finds out what there is to know of class r, later ones being known, and returns the bytes that
-	// it takes. stop is asked now and then.
+	// by is the arc e led on to the state that stands for its target, or e itself where its weight
+	// would not be exact.
+	by(e, same layerArc) layerArc
+	// join adds up the arcs of one state for one label that lead to one state of c, and leaves out
+	// those that do not matter. They are ordered by target.
+	join(c *layerClass, arcs []layerArc) []layerArc
+	// learn finds out what there is to know of class r, later ones being known, and returns the
+	// bytes that it takes. stop is asked now and then.
 	learn(a *layeredAcceptor, r int, stop func() error) (int64, error)
-	// gather adds to sums, by state, what the arcs of g lead a subset to, and returns the range of states.
-	gather(subset []LayerArc, g *layerGroup, sums []float64) (lo, hi int32)
-	// reduce leaves out pairs of a subset of c that do not matter, divides the others by
-	// what they have in common, and returns that. Of what is left the divisor is a function up to a factor.
-	reduce(c *layerClass, pairs []LayerArc) (left []LayerArc, divisor float64, err error)
+	// gather adds to sums, by state, what the arcs of g lead a subset to, and returns the range of
+	// states.
+	gather(subset []layerArc, g *layerGroup, sums []float64) (lo, hi int32)
+	// reduce leaves out pairs of a subset of c that do not matter, divides the others by what they
+	// have in common, and returns that. Of what is left the divisor is a function up to a factor.
+	reduce(c *layerClass, pairs []layerArc) (left []layerArc, divisor float64, err error)
 	// end is the final weight of a subset.
-	end(subset []LayerArc, final []float64) float64
+	end(subset []layerArc, final []float64) float64
 	// loss is what a weight adds to a loss.
 	loss(w float64) float64
 }
@@ -90,13 +97,15 @@ type floatWeight[W any] interface {
 
 // Layers prepares f, whose arcs are sorted by label, acyclic and without ε. stop is asked now and
 // then, with the bytes taken so far, and its error returned.
-func Layers[W floatWeight[W]](f *fst.Vector[W], alg LayerAlgebra, stop func(bytes int64) error) (*layeredAcceptor, error) {
+func Layers[W floatWeight[W]](f *fst.Vector[W], alg LayerAlgebra,
+	stop func(bytes int64) error) (*layeredAcceptor, error) {
 	classOf, first := meetingClasses(f)
 	order, cyclic := TopologicalStates[semiring.Tropical64](first.graph)
 	if cyclic != fst.NoState {
 		return nil, errCycle
 	}
-	// Number classes in that order, beginning with the start's; those that it does not reach are left out.
+	// Number classes in that order, beginning with the start's; those that it does not reach are
+	// left out.
 	rank := make([]int32, len(order))
 	for i := range rank {
 		rank[i] = -1
@@ -156,12 +165,12 @@ type meetings struct {
 	start fst.StateID
 }
 
-// meetingClasses returns by state of f the class that it is in: the finest partition for which states
-// that one string leads to are in one class, and so are the targets of a class by a label. It merges targets
-// as Hopcroft and Karp's test of equivalence does, O(|Q| labels + |E|) in all.
+// meetingClasses returns by state of f the class that it is in: the finest partition for which
+// states that one string leads to are in one class, and so are the targets of a class by a label.
+// It merges targets as Hopcroft and Karp's test of equivalence does, O(|Q| labels + |E|) in all.
 //
-// Each class is part of the states that a state of the strings is paired with, for those are another
-// such partition. So its graph has no cycle.
+// Each class is part of the states that a state of the strings is paired with, for those are
+// another such partition. So its graph has no cycle.
 func meetingClasses[W semiring.Weight[W]](f *fst.Vector[W]) (classOf []fst.StateID, m meetings) {
 	n := f.NumStates()
 	parent := make([]fst.StateID, n)
@@ -230,7 +239,8 @@ func meetingClasses[W semiring.Weight[W]](f *fst.Vector[W]) (classOf []fst.State
 	for q := range fst.StateID(n) {
 		for _, e := range moves[q] {
 			if parent[q] == q {
-				m.graph.AddArc(classOf[q], fst.Arc[semiring.Tropical64]{ILabel: e.label, OLabel: e.label, NextState: classOf[e.to]})
+				m.graph.AddArc(classOf[q], fst.Arc[semiring.Tropical64]{ILabel: e.label, OLabel: e.label,
+					NextState: classOf[e.to]})
 			}
 		}
 	}
@@ -238,8 +248,10 @@ func meetingClasses[W semiring.Weight[W]](f *fst.Vector[W]) (classOf []fst.State
 	return classOf, m
 }
 
-// group fills the labels and groups of c with its arcs. find tells the class and the place of a state.
-func group[W floatWeight[W]](a *layeredAcceptor, f *fst.Vector[W], c *layerClass, find func(fst.StateID) (int32, int32)) {
+// group fills the labels and groups of c with its arcs. find tells the class and the place of a
+// state.
+func group[W floatWeight[W]](a *layeredAcceptor, f *fst.Vector[W], c *layerClass,
+	find func(fst.StateID) (int32, int32)) {
 	arcs := make([][]fst.Arc[W], len(c.States)) // those still to be read
 	for i, q := range c.States {
 		arcs[i] = f.Arcs(q)
@@ -264,7 +276,7 @@ func group[W floatWeight[W]](a *layeredAcceptor, f *fst.Vector[W], c *layerClass
 			for len(x) > 0 && x[0].ILabel == label {
 				if w := float64(x[0].Weight); w != zero {
 					next, to := find(x[0].NextState)
-					e := LayerArc{to, w}
+					e := layerArc{to, w}
 					if same := a.Classes[next].same; same != nil {
 						e = a.alg.by(e, same[to])
 					}

@@ -5,8 +5,8 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// TopologicalStates returns the states of f so that every arc goes forward. cyclic is a state on a cycle or behind one, NoState
-// where there is none.
+// TopologicalStates returns the states of f so that every arc goes forward. cyclic is a state on a
+// cycle or behind one, NoState where there is none.
 func TopologicalStates[W semiring.Weight[W]](f fst.Expanded[W]) (order []fst.StateID, cyclic fst.StateID) {
 	n := f.NumStates()
 	in := make([]int32, n)

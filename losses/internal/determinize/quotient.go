@@ -12,47 +12,50 @@ import (
 
 // Quotients for rational losses
 //
-// Where weights are masses that are added up, the loss of what comes after a subset of pairs (q, r) is -log of
+// Where weights are masses that are added up, the loss of what comes after a subset of pairs (q, r)
+// is -log of
 //
 //	Σ over (q, r) of r d_q(w),
 //
 // d_q(w) being the mass of the paths that read w from q to an end of the acceptor.
 //
-// There is no clamp. Every term of the sum is positive, so a pair can be left out only where others take over its
-// mass: d_q must be a linear combination of other d's on all strings that follow. Costs may differ and the
-// least still wins; masses that differ by however little give another sum. So the fewest states
-// that a deterministic machine can have is the number of functions w ↦ Σ r d_q(w) that prefixes leave, up to
-// a factor (Myhill and Nerode), and all that can be done is to find out which subsets are equal as such.
+// There is no clamp. Every term of the sum is positive, so a pair can be left out only where others
+// take over its mass: d_q must be a linear combination of other d's on all strings that follow.
+// Costs may differ and the least still wins; masses that differ by however little give another sum.
+// So the fewest states that a deterministic machine can have is the number of functions w ↦ Σ r
+// d_q(w) that prefixes leave, up to a factor (Myhill and Nerode), and all that can be done is to
+// find out which subsets are equal as such.
 //
-// Quotient. Let q ~ q' where d_q = k d_q' for a factor k > 0, and s(q) one state of each class. In place of
-// (q, r) a subset then has (s(q), r k): arcs of the acceptor are led to s(q), their weights
-// multiplied by k, from the end backwards. That is the minimization of the weighted acceptor, when
-// read from behind a layer at a time. A sufficient condition for ~ is that both states have, after
-// arcs were led so, the same arcs and the same final weight up to one factor.
+// Quotient. Let q ~ q' where d_q = k d_q' for a factor k > 0, and s(q) one state of each class. In
+// place of (q, r) a subset then has (s(q), r k): arcs of the acceptor are led to s(q), their
+// weights multiplied by k, from the end backwards. That is the minimization of the weighted
+// acceptor, when read from behind a layer at a time. A sufficient condition for ~ is that both
+// states have, after arcs were led so, the same arcs and the same final weight up to one factor.
 //
 // Theorem. This changes no sum, and there are no more subsets than without it.
 //
-// Proof. By induction from the end, d_q(a w) = Σ over arcs (q, a, c, p) of c d_p(w) = Σ of c k_p d_s(p)(w), where
-// arcs to one state may be added up. If q' has the same sums but for k, d_q = k d_q'. So each term of
-// a subset's sum stays what it was. The subset with (s(q), r k) is a function of that with (q, r), and
-// linear, so that subsets which were equal up to a factor still are. ∎
+// Proof. By induction from the end, d_q(a w) = Σ over arcs (q, a, c, p) of c d_p(w) = Σ of c k_p
+// d_s(p)(w). Arcs to one state may be added up. If q' has the same sums but for k, d_q = k d_q'. So
+// each term of a subset's sum stays what it was. The subset with (s(q), r k) is a linear function
+// of that with (q, r). Subsets that were equal up to a factor therefore still are. ∎
 //
-// What it does not find are states with d_q = Σ k_i d_i for several i. Those are rare: states of a layer are positions of
-// the reference, whose d's are independent as soon as enough symbols follow. TestQuotientLikeLeast counts, modulo a
-// prime, the functions that there are; testdata/bench/NOTES.md has the figures. To use them for masses would take
-// negative coefficients, with which small masses are lost in the differences of great ones.
+// What it does not find are states with d_q = Σ k_i d_i for several i. Those are rare: states of a
+// layer are positions of the reference, whose d's are independent as soon as enough symbols follow.
+// TestQuotientLikeLeast counts, modulo a prime, the functions that there are;
+// testdata/bench/NOTES.md has the figures. To use them for masses would take negative coefficients,
+// with which small masses are lost in the differences of great ones.
 //
-// Of a loss that counts n-grams, all states behind an n-gram that was found are one, as are all within an n-gram that
-// need the same symbols to end it. What is left of a subset is the count so far, and the symbols that
-// may end what the last ones began: the columns of the direct machine.
+// In a loss that counts n-grams, all states behind an n-gram that was found are one. So are all
+// states within n-grams that need the same symbols to end. A subset is then the count so far, and
+// the symbols that may end what the last ones began. These are the columns of the direct machine.
 //
-// Exactness. Masses that are integers stay so, and are divided by their greatest common divisor. Others
-// are divided by the greatest and rounded: quotients that are equal in the reals differ in their
-// last bits when they were come by in different orders, and a subset for each would be kept. Rounding
-// is relative, as a string's small mass matters where it is all that the string has.
+// Exactness. Masses that are integers stay so, and are divided by their greatest common divisor.
+// Others are divided by the greatest and rounded. Quotients that are equal in the reals differ in
+// their last bits, by the order of operations, and each would make a subset. Rounding is relative,
+// as a string's small mass matters where it is all that the string has.
 
-// massBits is the precision of a quotient: an error of 2⁻⁴¹ a position, 10⁻¹¹ of the sum after twenty, far
-// above the rounding of float64 and far below any use.
+// massBits is the precision of a quotient. The error is 2⁻⁴¹ a position, 10⁻¹¹ of the sum after
+// twenty: far above the rounding of float64, and harmless.
 const massBits = 40
 
 // roundMass rounds a positive mass to massBits.
@@ -77,11 +80,11 @@ func (Masses) one() float64              { return 1 }
 func (Masses) loss(w float64) float64    { return -math.Log(w) }
 func (Masses) plus(a, b float64) float64 { return a + b }
 
-func (Masses) by(e, same LayerArc) LayerArc { return LayerArc{same.To, e.Weight * same.Weight} }
+func (Masses) by(e, same layerArc) layerArc { return layerArc{same.To, e.Weight * same.Weight} }
 
-func (m Masses) join(_ *layerClass, arcs []LayerArc) []LayerArc { return addArcs(arcs, m.plus) }
+func (m Masses) join(_ *layerClass, arcs []layerArc) []layerArc { return addArcs(arcs, m.plus) }
 
-func (Masses) gather(subset []LayerArc, g *layerGroup, sums []float64) (lo, hi int32) {
+func (Masses) gather(subset []layerArc, g *layerGroup, sums []float64) (lo, hi int32) {
 	lo, hi = math.MaxInt32, -1
 	for _, x := range subset {
 		for _, e := range g.of(int(x.To)) {
@@ -92,7 +95,7 @@ func (Masses) gather(subset []LayerArc, g *layerGroup, sums []float64) (lo, hi i
 	return lo, hi
 }
 
-func (Masses) end(subset []LayerArc, final []float64) float64 {
+func (Masses) end(subset []layerArc, final []float64) float64 {
 	sum := 0.0
 	for _, x := range subset {
 		sum += x.Weight * final[x.To]
@@ -100,13 +103,14 @@ func (Masses) end(subset []LayerArc, final []float64) float64 {
 	return sum
 }
 
-func (m Masses) reduce(_ *layerClass, pairs []LayerArc) ([]LayerArc, float64, error) {
-	d, err := m.Divide(pairs)
+func (m Masses) reduce(_ *layerClass, pairs []layerArc) ([]layerArc, float64, error) {
+	d, err := m.divide(pairs)
 	return pairs, d, err
 }
 
-// Divide divides by the greatest common divisor where all weights are integers, and else by the greatest. Results are in range.
-func (Masses) Divide(pairs []LayerArc) (divisor float64, err error) {
+// divide divides by the greatest common divisor where all weights are integers, and else by the
+// greatest. Results are in range.
+func (Masses) divide(pairs []layerArc) (divisor float64, err error) {
 	const exact = 1 << 53
 	whole := uint64(0)
 	for _, x := range pairs {
@@ -162,7 +166,7 @@ func (m Masses) learn(a *layeredAcceptor, r int, stop func() error) (int64, erro
 		}
 	}
 	ratio := func(a, b float64) (float64, bool) { return a / b, inRange(a / b) }
-	return c.quotient(m.zero(), m.one(), m.Divide, ratio, stop)
+	return c.quotient(m.zero(), m.one(), m.divide, ratio, stop)
 }
 
 // LogMasses is the algebra of negated logarithms of masses.
@@ -175,11 +179,11 @@ func (LogMasses) plus(a, b float64) float64 {
 	return float64(semiring.Log64(a).Plus(semiring.Log64(b)))
 }
 
-func (LogMasses) by(e, same LayerArc) LayerArc { return LayerArc{same.To, e.Weight + same.Weight} }
+func (LogMasses) by(e, same layerArc) layerArc { return layerArc{same.To, e.Weight + same.Weight} }
 
-func (m LogMasses) join(_ *layerClass, arcs []LayerArc) []LayerArc { return addArcs(arcs, m.plus) }
+func (m LogMasses) join(_ *layerClass, arcs []layerArc) []layerArc { return addArcs(arcs, m.plus) }
 
-func (m LogMasses) gather(subset []LayerArc, g *layerGroup, sums []float64) (lo, hi int32) {
+func (m LogMasses) gather(subset []layerArc, g *layerGroup, sums []float64) (lo, hi int32) {
 	lo, hi = math.MaxInt32, -1
 	for _, x := range subset {
 		for _, e := range g.of(int(x.To)) {
@@ -190,7 +194,7 @@ func (m LogMasses) gather(subset []LayerArc, g *layerGroup, sums []float64) (lo,
 	return lo, hi
 }
 
-func (m LogMasses) end(subset []LayerArc, final []float64) float64 {
+func (m LogMasses) end(subset []layerArc, final []float64) float64 {
 	sum := m.zero()
 	for _, x := range subset {
 		sum = m.plus(sum, x.Weight+final[x.To])
@@ -198,13 +202,13 @@ func (m LogMasses) end(subset []LayerArc, final []float64) float64 {
 	return sum
 }
 
-func (m LogMasses) reduce(_ *layerClass, pairs []LayerArc) ([]LayerArc, float64, error) {
+func (m LogMasses) reduce(_ *layerClass, pairs []layerArc) ([]layerArc, float64, error) {
 	d, err := m.divide(pairs)
 	return pairs, d, err
 }
 
 // divide divides by the greatest mass, and rounds to multiples of residualDelta.
-func (m LogMasses) divide(pairs []LayerArc) (divisor float64, err error) {
+func (m LogMasses) divide(pairs []layerArc) (divisor float64, err error) {
 	d := m.zero()
 	for _, x := range pairs {
 		d = min(d, x.Weight)
@@ -221,8 +225,8 @@ func (m LogMasses) learn(a *layeredAcceptor, r int, stop func() error) (int64, e
 }
 
 // addArcs orders arcs by target, and adds up those to one.
-func addArcs(arcs []LayerArc, plus func(a, b float64) float64) []LayerArc {
-	slices.SortStableFunc(arcs, func(x, y LayerArc) int { return cmp.Compare(x.To, y.To) })
+func addArcs(arcs []layerArc, plus func(a, b float64) float64) []layerArc {
+	slices.SortStableFunc(arcs, func(x, y layerArc) int { return cmp.Compare(x.To, y.To) })
 	n := 0
 	for _, e := range arcs {
 		if n > 0 && arcs[n-1].To == e.To {
@@ -235,33 +239,35 @@ func addArcs(arcs []LayerArc, plus func(a, b float64) float64) []LayerArc {
 	return arcs[:n]
 }
 
-// quotient finds states of c whose arcs and final weights are the same up to a factor. Of each such set the
-// first state stands for all.
-func (c *layerClass) quotient(zero, one float64, divide func([]LayerArc) (float64, error), ratio func(a, b float64) (float64, bool), stop func() error) (int64, error) {
+// quotient finds states of c whose arcs and final weights are the same up to a factor. Of each such
+// set the first state stands for all.
+func (c *layerClass) quotient(zero, one float64,
+	divide func([]layerArc) (float64, error), ratio func(a, b float64) (float64,
+		bool), stop func() error) (int64, error) {
 	k := len(c.States)
 	if k < 2 {
 		return 0, nil
 	}
-	c.same = make([]LayerArc, k)
+	c.same = make([]layerArc, k)
 	divisors := make([]float64, k)
 	known := map[string]int32{}
 	var key []byte
-	var weights []LayerArc // numbered by group, which divide does not look at
+	var weights []layerArc // numbered by group, which divide does not look at
 	for i := range k {
 		if i&255 == 0 {
 			if err := stop(); err != nil {
 				return 0, err
 			}
 		}
-		c.same[i] = LayerArc{int32(i), one}
+		c.same[i] = layerArc{int32(i), one}
 		key, weights = key[:0], weights[:0]
 		if c.final[i] != zero {
-			weights = append(weights, LayerArc{-1, c.final[i]})
+			weights = append(weights, layerArc{-1, c.final[i]})
 		}
 		for x := range c.groups {
 			for _, e := range c.groups[x].of(i) {
 				key = binary.LittleEndian.AppendUint32(key, uint32(e.To))
-				weights = append(weights, LayerArc{int32(x), e.Weight})
+				weights = append(weights, layerArc{int32(x), e.Weight})
 			}
 		}
 		if len(weights) == 0 {
@@ -282,15 +288,15 @@ func (c *layerClass) quotient(zero, one float64, divide func([]LayerArc) (float6
 			continue
 		}
 		if factor, ok := ratio(d, divisors[j]); ok {
-			c.same[i] = LayerArc{j, factor}
+			c.same[i] = layerArc{j, factor}
 		}
 	}
 	c.restrict()
 	return 16 * int64(k), nil
 }
 
-// restrict drops the arcs of states for which others stand: no arc leads there any more. Labels that
-// differed in these alone become one group.
+// restrict drops the arcs of states for which others stand: no arc leads there any more. Labels
+// that differed in these alone become one group.
 func (c *layerClass) restrict() {
 	others := false
 	for i, s := range c.same {

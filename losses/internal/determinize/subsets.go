@@ -9,13 +9,16 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// Acyclic determinizes m, which is acyclic and has no ε, over the algebra alg: into losses. Its arcs are
-// sorted in place. The error is an *ops.LimitError where the result is beyond lim, or the algebra's.
+// Acyclic determinizes m, which is acyclic and has no ε, over the algebra alg: into losses. Its
+// arcs are sorted in place. The error is an *ops.LimitError where the result is beyond lim, or the
+// algebra's.
 //
-// Subsets are made class by class, in topological order, so that those of a class are all known when its
-// arcs are made, and are forgotten after. Labels that do the same in a class are followed once. What a
-// subset has for a label is added up in a table by target, so that no candidates are sorted.
-func Acyclic[W floatWeight[W]](m *fst.Vector[W], alg LayerAlgebra, lim ops.Limits) (*fst.Vector[semiring.Log64], error) {
+// Subsets are made class by class, in topological order, so that those of a class are all known
+// when its arcs are made, and are forgotten after. Labels that do the same in a class are followed
+// once. What a subset has for a label is added up in a table by target, so that no candidates are
+// sorted.
+func Acyclic[W floatWeight[W]](m *fst.Vector[W], alg LayerAlgebra,
+	lim ops.Limits) (*fst.Vector[semiring.Log64], error) {
 	out := fst.NewVector[semiring.Log64](0)
 	if m.Start() == fst.NoState {
 		return out, nil
@@ -78,13 +81,13 @@ func (b *layeredBuilder) build() error {
 	for i := range sums {
 		sums[i] = zero
 	}
-	b.out.SetStart(b.insert(0, []LayerArc{{b.a.start, alg.one()}}))
+	b.out.SetStart(b.insert(0, []layerArc{{b.a.start, alg.one()}}))
 	type move struct {
 		next fst.StateID
 		loss float64
 	}
 	var moves []move
-	var pairs []LayerArc
+	var pairs []layerArc
 	for r := range classes {
 		c, t := &classes[r], &b.tables[r]
 		for i := range t.len() {
@@ -102,7 +105,7 @@ func (b *layeredBuilder) build() error {
 				lo, hi := alg.gather(subset, g, sums)
 				for to := lo; to <= hi; to++ {
 					if w := sums[to]; w != zero {
-						pairs = append(pairs, LayerArc{to, w})
+						pairs = append(pairs, layerArc{to, w})
 						sums[to] = zero
 					}
 				}
@@ -118,7 +121,8 @@ func (b *layeredBuilder) build() error {
 			}
 			for _, l := range c.labels {
 				if to := moves[l.group]; to.next != fst.NoState {
-					b.out.AddArc(from, fst.Arc[semiring.Log64]{ILabel: l.label, OLabel: l.label, Weight: semiring.Log64(to.loss), NextState: to.next})
+					b.out.AddArc(from, fst.Arc[semiring.Log64]{ILabel: l.label, OLabel: l.label,
+						Weight: semiring.Log64(to.loss), NextState: to.next})
 					b.arcs++
 				}
 			}
@@ -130,7 +134,7 @@ func (b *layeredBuilder) build() error {
 }
 
 // insert returns the state of a subset of a class, a new one where it is not known.
-func (b *layeredBuilder) insert(class int32, pairs []LayerArc) fst.StateID {
+func (b *layeredBuilder) insert(class int32, pairs []layerArc) fst.StateID {
 	t := &b.tables[class]
 	before := t.bytes()
 	i, isNew := t.insert(pairs)
@@ -141,9 +145,10 @@ func (b *layeredBuilder) insert(class int32, pairs []LayerArc) fst.StateID {
 	return t.ids[i]
 }
 
-// subsets numbers distinct lists of pairs in order of insertion: a wordTable for keys of any length.
+// subsets numbers distinct lists of pairs in order of insertion: a wordTable for keys of any
+// length.
 type subsets struct {
-	pairs []LayerArc
+	pairs []layerArc
 	ends  []int
 	ids   []fst.StateID
 	slots []uint32 // number+1, 0 is empty
@@ -151,7 +156,7 @@ type subsets struct {
 
 func (t *subsets) len() int { return len(t.ends) }
 
-func (t *subsets) of(i int) []LayerArc {
+func (t *subsets) of(i int) []layerArc {
 	begin := 0
 	if i > 0 {
 		begin = t.ends[i-1]
@@ -163,7 +168,7 @@ func (t *subsets) bytes() int64 {
 	return 16*int64(cap(t.pairs)) + 8*int64(cap(t.ends)) + 4*int64(cap(t.ids)+len(t.slots))
 }
 
-func hashPairs(pairs []LayerArc) uint64 {
+func hashPairs(pairs []layerArc) uint64 {
 	h := uint64(len(pairs))
 	for _, x := range pairs {
 		hi, lo := bits.Mul64(math.Float64bits(x.Weight)^0x9e3779b97f4a7c15^h, 0xd6e8feb86659fd93^uint64(x.To))
@@ -172,7 +177,7 @@ func hashPairs(pairs []LayerArc) uint64 {
 	return h * 0x9e3779b97f4a7c15
 }
 
-func (t *subsets) insert(pairs []LayerArc) (i int, isNew bool) {
+func (t *subsets) insert(pairs []layerArc) (i int, isNew bool) {
 	if 2*len(t.ends) >= len(t.slots) {
 		t.slots = make([]uint32, max(16, 2*len(t.slots)))
 		for i := range t.ends {
@@ -191,7 +196,7 @@ func (t *subsets) insert(pairs []LayerArc) (i int, isNew bool) {
 }
 
 // probe returns the slot for a list and its number, -1 where the slot is empty.
-func (t *subsets) probe(pairs []LayerArc) (slot uint64, i int) {
+func (t *subsets) probe(pairs []layerArc) (slot uint64, i int) {
 	mask := uint64(len(t.slots) - 1)
 probe:
 	for at := hashPairs(pairs) & mask; ; at = (at + 1) & mask {

@@ -1,3 +1,4 @@
+// Package features tells which kernels in assembly run on this processor.
 package features
 
 import "golang.org/x/sys/cpu"
@@ -6,5 +7,6 @@ import "golang.org/x/sys/cpu"
 var Vectors = cpu.X86.HasAVX2 && cpu.X86.HasFMA && cpu.X86.HasBMI2
 
 // Lanes reports that those for AVX-512 run too, with F, DQ, CD, BW, VL and counts of bits.
-var Lanes = Vectors && cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512CD && cpu.X86.HasAVX512BW &&
+var Lanes = Vectors && cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512CD &&
+	cpu.X86.HasAVX512BW &&
 	cpu.X86.HasAVX512VL && cpu.X86.HasAVX512VPOPCNTDQ

@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// Fusing makes the graph of order 2 while a machine is built. Arcs of a layer are turned from columns
-// to entries in place, as soon as the layer behind it is known, so that a machine and its graph have
-// them once. The machine finds a column from its entry by bisection, see layer.arc; what needs all
-// columns of a layer turns them back, see layer.columned.
+// Fusing makes the graph of order 2 while a machine is built. Arcs of a layer are turned from
+// columns to entries in place, as soon as the next layer is known. A machine and its graph then
+// have them once. The machine finds a column from its entry by bisection, see layer.arc; what needs
+// all columns of a layer turns them back, see layer.columned.
 type Fusing struct {
 	Graph *Graph
 	Num   numbering
@@ -16,13 +16,14 @@ type Fusing struct {
 	info  []uint64 // by column of the next layer: its first entry << 32 | the classes that lead in
 }
 
-// NewFusing returns nil for a machine whose graph waits until it is asked for: one of many classes, or
-// one with large classes, where a column has many entries that order 1 has no use for.
+// NewFusing returns nil for a machine whose graph waits until it is asked for. Such a machine has
+// many classes, or large ones: a column then has many entries, which order 1 does not need.
 func NewFusing(l int, class []uint32, classes int) *Fusing {
 	if classes > 32 || len(class) > 64 {
 		return nil
 	}
-	f := &Fusing{Num: newNumbering(class, classes), Graph: &Graph{order: 2, Layers: make([]GraphLayer, l+1), shared: true}}
+	f := &Fusing{Num: newNumbering(class, classes), Graph: &Graph{order: 2, Layers: make([]GraphLayer, l+1),
+		shared: true}}
 	f.Graph.Most, f.Graph.Plain = f.Num.Labels, f.Num.plain
 	f.below = make([]uint32, classes)
 	for k, r := range f.Num.Rank {
@@ -33,8 +34,8 @@ func NewFusing(l int, class []uint32, classes int) *Fusing {
 	return f
 }
 
-// Columns returns what layer reads: for each column of the next layer, the ranks of the classes that
-// lead in.
+// Columns returns what layer reads: for each column of the next layer, the ranks of the classes
+// that lead in.
 func (f *Fusing) Columns(n int) []uint64 {
 	f.info = Resize(f.info, n)
 	return f.info
@@ -146,7 +147,8 @@ func (l *Layer) Columned() Layer {
 
 // Columned returns what the layout of a graph needs of the machine, with arcs that lead to columns.
 func (m *Machine) Columned() *Machine {
-	made := &Machine{Layers: make([]Layer, len(m.Layers)), Values: m.Values, Final: m.Final, Base: m.Base, Bytes: m.Bytes}
+	made := &Machine{Layers: make([]Layer, len(m.Layers)), Values: m.Values, Final: m.Final, Base: m.Base,
+		Bytes: m.Bytes}
 	for t := range m.Layers {
 		made.Layers[t] = m.Layers[t].Columned()
 	}

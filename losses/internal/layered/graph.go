@@ -7,16 +7,14 @@ import (
 	"slices"
 )
 
-// A graph lays out the product of a loss machine with the contexts of order-q
-// potentials. An entry is a column with the last q-1 labels that may lead into
-// it; entries of one column are neighbours, in groups by the classes of those
-// labels, for labels of one class arrive together. Measured for q = 2, a column
-// has 1 to 4 entries.
+// A graph lays out the product of a loss machine with the contexts of order-q potentials. An entry
+// is a column with the last q-1 labels that may lead into it. Entries of one column are neighbours,
+// in groups by the classes of those labels: labels of one class arrive together. Measured for q =
+// 2, a column has 1 to 4 entries.
 //
-// A row is a column for q ≤ 2. For q = 3 it is a column with the class of the
-// last label, and holds a matrix: the label before last down, the last label
-// across (width many). The entries of one last label share the vector of
-// outgoing flow
+// A row is a column for q ≤ 2. For q = 3 it is a column with the class of the last label. It holds
+// a matrix: the label before last down, the last label across (width many). The entries of one last
+// label share the vector of outgoing flow
 //
 //	v[d] = Σ_entries alpha · P_t[context, d],
 //
@@ -48,6 +46,7 @@ func (g *Graph) charge(m *Machine, t int, gl *GraphLayer) bool {
 	return g.err == nil
 }
 
+// GraphLayer is one position of a Graph: its rows, their entries, and their arcs.
 type GraphLayer struct {
 	At    int      // entries of earlier layers, with their room
 	Start []uint32 // rows+1: entries of a row
@@ -159,14 +158,16 @@ func (n numbering) fold() numbering {
 	return n
 }
 
-// NewGraph returns the layout of m for an order. spent is what m and its other layouts take of the limits.
+// NewGraph returns the layout of m for an order. spent is what m and its other layouts take of the
+// limits.
 func NewGraph(m *Machine, order int, lim Limits, spent int64) (*Graph, error) {
 	if order == 2 && m.Fused != nil {
 		return m.Fused, nil
 	}
 	shared := order == 1 && m.Fused == nil
 	m = m.Columned()
-	g := &Graph{order: order, shared: shared, limits: lim, spent: spent, Layers: make([]GraphLayer, len(m.Layers)+1), Plain: true}
+	g := &Graph{order: order, shared: shared, limits: lim, spent: spent,
+		Layers: make([]GraphLayer, len(m.Layers)+1), Plain: true}
 	for t := range m.Layers {
 		ml, gl := &m.Layers[t], &g.Layers[t]
 		if t > 0 && sameClasses(ml, &m.Layers[t-1]) {
@@ -205,7 +206,8 @@ func (g *Graph) LayOut() error {
 		gl := &g.Layers[t]
 		entries := len(gl.Ctx)
 		if int64(entries) > math.MaxUint32-int64(room) {
-			return fmt.Errorf("losses: order %d: layer %d has %d columns with contexts; use a band or a lower order", g.order, t, entries)
+			return fmt.Errorf("losses: order %d: layer %d has %d columns with contexts; use a band or a "+
+				"lower order", g.order, t, entries)
 		}
 		gl.At = g.Total
 		g.Total += entries + room
@@ -222,7 +224,8 @@ func (g *Graph) LayOut() error {
 }
 
 func sameClasses(a, b *Layer) bool {
-	return a.Classes == b.Classes && len(a.Class) == len(b.Class) && (len(a.Class) == 0 || &a.Class[0] == &b.Class[0])
+	return a.Classes == b.Classes && len(a.Class) == len(b.Class) &&
+		(len(a.Class) == 0 || &a.Class[0] == &b.Class[0])
 }
 
 // order1: an entry is a column, its context empty, and the machine's arcs are
@@ -496,8 +499,8 @@ func (g *Graph) order3(m *Machine) {
 	}
 }
 
-// third lays out the arcs of layer t, which has the given rows, and the entries behind. It returns the rows
-// behind.
+// third lays out the arcs of layer t, which has the given rows, and the entries behind. It returns
+// the rows behind.
 func (g *Graph) third(m *Machine, t int, before *GraphLayer, rows *classRows) *classRows {
 	ml, gl, next := &m.Layers[t], &g.Layers[t], &g.Layers[t+1]
 	in := newGroups(m.Columns(t+1), gl.Classes)
@@ -533,7 +536,8 @@ func (g *Graph) third(m *Machine, t int, before *GraphLayer, rows *classRows) *c
 	return behind
 }
 
-// lay sets the entries of next, whose rows these are: by class of the label before, that label, and the last label.
+// lay sets the entries of next, whose rows these are: by class of the label before, that label, and
+// the last label.
 func (rows *classRows) lay(next, gl, before *GraphLayer, pred *groups) {
 	next.Start = make([]uint32, len(rows.column)+1)
 	next.Width = make([]uint32, len(rows.column))

@@ -21,12 +21,14 @@ type Oversize struct {
 	Length, Layer int
 }
 
+// Error says where the build stopped.
 func (e *Oversize) Error() string {
-	return fmt.Sprintf("losses: layer %d of %d: %d columns, %d bytes of %d allowed", e.Layer, e.Length, e.Columns, e.Bytes, e.Limit)
+	return fmt.Sprintf("losses: layer %d of %d: %d columns, %d bytes of %d allowed", e.Layer, e.Length,
+		e.Columns, e.Bytes, e.Limit)
 }
 
-// Over returns the error of a build of length l whose size at layer t exceeds the limits, an *oversize, or of a
-// context that is done. It returns nil while the build may continue.
+// Over returns an *Oversize where a build of length l exceeds the limits at layer t, or the error
+// of a context that is done. It returns nil while the build may continue.
 func (b Limits) Over(l, t, columns int, bytes int64) error {
 	switch {
 	case b.Columns > 0 && columns > b.Columns:
@@ -75,13 +77,14 @@ func (b Limits) Outgrown(l, m, symbols, t, before, columns, total int, column in
 	all := float64(total) + ahead
 	if size := all * float64(column); size > float64(b.Bytes) && b.Bytes > 0 {
 		// How far beyond the budget is neither needed nor known.
-		return &Oversize{Columns: total, Bytes: int64(min(size, 1000*float64(b.Bytes), 1<<62)), Limit: b.Bytes, Length: l, Layer: t + 1}
+		return &Oversize{Columns: total, Bytes: int64(min(size, 1000*float64(b.Bytes), 1<<62)),
+			Limit: b.Bytes, Length: l, Layer: t + 1}
 	}
 	return nil
 }
 
-// WithGraph estimates the bytes of a layer with its graph of order 2 and the
-// values of one sweep, which limits are to hold as well.
+// WithGraph estimates the bytes of a layer with its graph of order 2 and the values of one sweep.
+// Limits are to hold these as well.
 func WithGraph(arcs, columns int) int64 { return 8*int64(arcs) + 32*int64(columns) }
 
 // WithOwnGraph is withGraph for a machine whose arcs are those of its graph.

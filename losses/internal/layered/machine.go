@@ -10,9 +10,9 @@ import (
 // Excluded is the index of the value +Inf, which every machine has: a path with it has no string.
 const Excluded uint32 = 0
 
-// Machine is a layered deterministic automaton, in which the value of a string is base + Σ of the
-// values of its arcs + that of its last column. Columns, classes and values are as losses.Machine
-// describes them. A core is immutable once finished.
+// Machine is a layered deterministic automaton. The value of a string is base + Σ of the values of
+// its arcs + that of its last column. Columns, classes and values are as losses.Machine describes
+// them. A core is immutable once finished.
 type Machine struct {
 	Layers []Layer
 	Values []float64 // values[excluded] is +Inf
@@ -35,9 +35,11 @@ type Layer struct {
 	Narrow  []uint32 // columns × classes of next<<shift | value, or nil
 	Wide    []uint64 // the same when 32 bits do not suffice
 	Shift   uint8
-	Enter   []uint32 // if not nil, arcs lead to entries of the graph of order 2, and these are the first of each column
-	Lo, Hi  float64  // least and greatest finite value on the arcs
-	partial bool     // some arc is excluded
+	// if not nil, arcs lead to entries of the graph of order 2, and these are the first of each
+	// column
+	Enter   []uint32
+	Lo, Hi  float64 // least and greatest finite value on the arcs
+	partial bool    // some arc is excluded
 }
 
 // Arc returns the column that arc i leads to, and the index of its value.
@@ -79,7 +81,8 @@ func (m *Machine) TotalColumns() int {
 // of the machine (wrong length, label out of range), as an index would.
 func (m *Machine) Loss(u []int) float64 {
 	if len(u) != len(m.Layers) {
-		panic(fmt.Sprintf("losses: a string of %d labels for a machine of %d positions", len(u), len(m.Layers)))
+		panic(fmt.Sprintf("losses: a string of %d labels for a machine of %d positions", len(u),
+			len(m.Layers)))
 	}
 	if len(m.Final) == 0 { // no string at all
 		return math.Inf(1)
@@ -163,11 +166,13 @@ func (b *Builder) Layer(s Spec) error {
 	case t == 0 && s.Columns > 1:
 		b.fail(fmt.Errorf("losses: layer 0 has %d columns, not one", s.Columns))
 	case t > 0 && b.reach > uint32(s.Columns):
-		b.fail(fmt.Errorf("losses: layer %d has %d columns, but layer %d has arcs to column %d", t, s.Columns, t-1, b.reach-1))
+		b.fail(fmt.Errorf("losses: layer %d has %d columns, but layer %d has arcs to column %d", t, s.Columns,
+			t-1, b.reach-1))
 	case class != nil && len(class) != s.Labels:
 		b.fail(fmt.Errorf("losses: layer %d: %d labels but classes for %d", t, s.Labels, len(class)))
 	case len(s.Next) != n || len(s.Off) != n:
-		b.fail(fmt.Errorf("losses: layer %d: %d columns of %d arcs, but %d targets and %d values", t, s.Columns, classes, len(s.Next), len(s.Off)))
+		b.fail(fmt.Errorf("losses: layer %d: %d columns of %d arcs, but %d targets and %d values", t,
+			s.Columns, classes, len(s.Next), len(s.Off)))
 	}
 	for k, c := range class {
 		if int(c) >= classes {
@@ -209,13 +214,13 @@ func (b *Builder) Layer(s Spec) error {
 	return nil
 }
 
-// Finish returns the core. final has, for each column of the last layer,
-// the index of its final value: its length is the number of those columns. The
-// builder must not be used afterwards.
+// Finish returns the core. final has the index of the final value of each column of the last layer.
+// The builder must not be used afterwards.
 func (b *Builder) Finish(final []uint32) (*Machine, error) {
 	b.Value(0)
 	if len(b.m.Layers) > 0 && b.reach > uint32(len(final)) {
-		b.fail(fmt.Errorf("losses: %d final columns, but the last layer has arcs to column %d", len(final), b.reach-1))
+		b.fail(fmt.Errorf("losses: %d final columns, but the last layer has arcs to column %d", len(final),
+			b.reach-1))
 	}
 	if len(b.m.Layers) == 0 && len(final) > 1 {
 		b.fail(fmt.Errorf("losses: a machine without positions has one column, not %d", len(final)))

@@ -13,7 +13,8 @@ const fewestTail = 24
 // newTails returns nil where products do not pay.
 func newTails(gl *GraphLayer) *tails {
 	tail := gl.Labels - gl.Single
-	if !gl.Trailing || gl.Narrow == nil || gl.Single+1 != gl.Classes || tail < fewestTail || len(gl.Start) < 2 {
+	if !gl.Trailing || gl.Narrow == nil || gl.Single+1 != gl.Classes || tail < fewestTail ||
+		len(gl.Start) < 2 {
 		return nil
 	}
 	n := len(gl.Start) - 1

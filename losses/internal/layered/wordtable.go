@@ -16,7 +16,10 @@ func newWordTable(words int) *wordTable {
 	return &wordTable{words: words, slots: make([]uint32, 64), shift: 64 - 6}
 }
 
-func (t *wordTable) Len() int           { return t.n }
+// Len returns the number of keys.
+func (t *wordTable) Len() int { return t.n }
+
+// Key returns key i; it is read-only.
 func (t *wordTable) Key(i int) []uint64 { return t.keys[i*t.words : (i+1)*t.words] }
 func (t *wordTable) bytes() int64       { return int64(cap(t.keys))*8 + int64(len(t.slots))*4 }
 

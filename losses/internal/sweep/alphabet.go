@@ -8,16 +8,16 @@ import (
 // Sweeps of order 2 over large alphabets.
 //
 // Most symbols of a large alphabet are not in the reference. They are one class, the tail, and cost
-// D² a column. The columns that they lead to are far fewer than the columns they come from, and share
-// no flow with others: with M[g, a] the sum of w·alpha over the entries of context a whose column has
-// its tail arc to target g,
+// D² a column. The columns that they lead to are far fewer than the columns they come from, and
+// share no flow with others: with M[g, a] the sum of w·alpha over the entries of context a whose
+// column has its tail arc to target g,
 //
 //	alpha'[g, d] = Σ_a M[g, a] P[a, d]          forward, for d in the tail
 //	beta[i]     += w Y[g, a_i],  Y = beta' Pᵀ   backward, for the entries of g's columns
 //	X[a, d]     += Σ_g M[g, a] beta'[g, d]
 //
-// which are products of matrices, done by tiles in registers. The symbols of the reference go through
-// the kernels of rows, with a column of zeros in place of the tail.
+// which are products of matrices, done by tiles in registers. The symbols of the reference go
+// through the kernels of rows, with a column of zeros in place of the tail.
 
 // Sides of a tile, and targets of a block.
 const (
@@ -60,7 +60,8 @@ type matrix struct {
 	row, step int
 }
 
-// product stores A·B in c, or adds it. C is rows × columns of whole tiles, and A is rows × depth. b and c have step 1.
+// product stores A·B in c, or adds it. C is rows × columns of whole tiles, and A is rows × depth. b
+// and c have step 1.
 func (k *tailKernels) product(c, a, b matrix, rows, columns, depth int, add bool) {
 	k.args = tileArgs{rowA: 8 * a.row, stepA: 8 * a.step, rowB: 8 * b.row, rowC: 8 * c.row, k: depth}
 	if add {
@@ -139,9 +140,11 @@ func (k *tailKernels) forward(rows *rowKernels, s *step) {
 	for g := 0; g < len(t.At); g += tailBlock {
 		n := min(tailBlock, len(t.At)-g)
 		k.gather(gl, g, n, a, w)
-		k.product(matrix{k.to, width, 1}, matrix{k.m, wide, 1}, matrix{k.p, width, 1}, up(n, tileRows), width, gl.Contexts, false)
+		k.product(matrix{k.to, width, 1}, matrix{k.m, wide, 1}, matrix{k.p, width, 1}, up(n, tileRows), width,
+			gl.Contexts, false)
 		for i := range n {
-			// Of all arcs these alone lead there, but for an excluded one: to entry 0, with weight 0.
+			// Of all arcs these alone lead there, but for an excluded one: to entry 0, with weight
+			// 0.
 			to := b[t.At[g+i]:][:tail]
 			for d, x := range k.to[i*width:][:tail] {
 				to[d] += x
@@ -173,8 +176,10 @@ func (k *tailKernels) backward(rows *rowKernels, s *step) {
 		for i := range n {
 			copy(k.to[i*width:][:tail], betaN[t.At[g+i]:])
 		}
-		k.product(matrix{k.y, across, 1}, matrix{k.to, width, 1}, matrix{k.pT, across, 1}, up(n, tileRows), across, tail, false)
-		k.product(matrix{k.flow, width, 1}, matrix{k.m, 1, wide}, matrix{k.to, width, 1}, wide, width, n, true)
+		k.product(matrix{k.y, across, 1}, matrix{k.to, width, 1}, matrix{k.pT, across, 1}, up(n, tileRows),
+			across, tail, false)
+		k.product(matrix{k.flow, width, 1}, matrix{k.m, 1, wide}, matrix{k.to, width, 1}, wide, width, n,
+			true)
 		for i := range n {
 			y := k.y[i*across:][:across]
 			for _, r := range t.Rows[t.First[g+i]:t.First[g+i+1]] {

@@ -7,13 +7,13 @@ import (
 )
 
 // MaxFactor bounds |pair scores|, and twice it the range of a position's unary scores: then
-// potentials range over no more than what whitening.linear takes.
+// potentials range over no more than what Whitening.linear takes.
 const MaxFactor = 50
 
-// Factored is prepare and linear for potentials of order 2 that are sums, in the order of labels that
-// they have. unary has the scores of the labels, position after position. pairs[at[t]+a·sizes[t]+b] is
-// the exponential of the score of the pair (a, b) at t, with a = 0 at position 0. ok is false where
-// linear messages may underflow or scores are not finite.
+// Factored is prepare and linear for potentials of order 2 that are sums, in the order of labels
+// that they have. unary has the scores of the labels, position after position.
+// pairs[at[t]+a·sizes[t]+b] is the exponential of the score of the pair (a, b) at t, with a = 0 at
+// position 0. ok is false where linear messages may underflow or scores are not finite.
 func (w *Whitening) Factored(sizes []int, unary, pairs []float64, at []int) (ok bool) {
 	w.Order = 2
 	w.labels = append(w.labels[:0], sizes...)

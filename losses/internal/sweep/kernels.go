@@ -9,8 +9,10 @@ type dual struct{ x, d []float64 }
 
 // step is what the inner loops of the linear sweep read and write at one position.
 type step struct {
-	gl    *layered.GraphLayer
-	p     dual // whitened potentials of the position, contexts × labels; tangents are p times the direction, or nil
+	gl *layered.GraphLayer
+	// whitened potentials of the position, contexts × labels; tangents are p times the direction,
+	// or nil
+	p     dual
 	w     dual // by value: the weight of an arc; tangents may be nil
 	alpha dual // by entry: forward values of the layer
 	next  dual // by entry of the next layer: receives its forward values, or has its backward ones

@@ -26,7 +26,8 @@ type leanLayer struct {
 // NewLean returns nil where there is no such graph.
 func NewLean(m *layered.Machine, g *layered.Graph) *Lean {
 	n := len(m.Layers)
-	if !g.Plain || n == 0 || len(m.Final) != 1 || m.Final[0] == layered.Excluded || m.Layers[0].Columns == 0 || g.Total > 1<<20 {
+	if !g.Plain || n == 0 || len(m.Final) != 1 || m.Final[0] == layered.Excluded ||
+		m.Layers[0].Columns == 0 || g.Total > 1<<20 {
 		return nil
 	}
 	l := &Lean{layers: make([]leanLayer, n+1), shift: uint8(bits.Len(uint(len(m.Values) - 1)))}
@@ -70,7 +71,8 @@ func NewLean(m *layered.Machine, g *layered.Graph) *Lean {
 
 // Sweep returns log E_p0[exp(γ L)] without the base, and stores the marginals in out unless it is
 // nil. ok is false where underflow may matter.
-func (l *Lean) Sweep(m *layered.Machine, s *Sweeper, p [][]float64, gamma float64, out [][]float64) (logE float64, ok bool) {
+func (l *Lean) Sweep(m *layered.Machine, s *Sweeper, p [][]float64, gamma float64,
+	out [][]float64) (logE float64, ok bool) {
 	top := s.leanWeights(m, gamma)
 	table := s.w
 	total := len(l.label)
@@ -186,7 +188,8 @@ func (s *Sweeper) leanWeights(m *layered.Machine, gamma float64) float64 {
 // expected loss so far, backward ones the loss to come.
 func (l *Lean) Risk(m *layered.Machine, s *Sweeper, w *Whitening, out [][]float64) float64 {
 	total, n := len(l.label), len(l.layers)-1
-	s.alpha, s.alpha1, s.beta = layered.Resize(s.alpha, total), layered.Resize(s.alpha1, total), layered.Resize(s.beta, total)
+	s.alpha, s.alpha1, s.beta = layered.Resize(s.alpha, total), layered.Resize(s.alpha1,
+		total), layered.Resize(s.beta, total)
 	alpha, sofar, rest := s.alpha, s.alpha1, s.beta
 	clear(alpha)
 	clear(sofar)

@@ -37,6 +37,7 @@ func logAdd(l1, m1, l2, m2 float64) (float64, float64) {
 	return l1 + math.Log1p(r), m1 + (m2-m1)*(r/(1+r))
 }
 
+// Run does a job. Where the context is done, its LogZ is NaN.
 func (s *LogSweeper) Run(m *layered.Machine, g *layered.Graph, w *Whitening, j *Job) {
 	inf := math.Inf(1)
 	l := len(m.Layers)
@@ -95,7 +96,8 @@ func (s *LogSweeper) Run(m *layered.Machine, g *layered.Graph, w *Whitening, j *
 					at := next.At + int(to+o*size)
 					for d := range size {
 						i := at + int(d)
-						s.alpha[i], s.mean[i] = logAdd(s.alpha[i], s.mean[i], v[cut+d]+s.arc[val], v1[cut+d]+s.inc[val])
+						s.alpha[i], s.mean[i] = logAdd(s.alpha[i], s.mean[i], v[cut+d]+s.arc[val],
+							v1[cut+d]+s.inc[val])
 					}
 				}
 			}
@@ -159,7 +161,8 @@ func (s *LogSweeper) potentials(gl *layered.GraphLayer, w *Whitening, j *Job, t 
 }
 
 // back does the backward step of one position.
-func (s *LogSweeper) back(m *layered.Machine, g *layered.Graph, w *Whitening, j *Job, t int, z, mean float64) {
+func (s *LogSweeper) back(m *layered.Machine, g *layered.Graph, w *Whitening, j *Job, t int,
+	z, mean float64) {
 	inf := math.Inf(1)
 	gl := &g.Layers[t]
 	th, dir := s.potentials(gl, w, j, t)

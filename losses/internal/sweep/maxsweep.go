@@ -18,7 +18,8 @@ type MaxSweeper struct {
 
 // Run returns the best score, its lead over the second best string, and the
 // string appended to u.
-func (s *MaxSweeper) Run(m *layered.Machine, gr *layered.Graph, w *Whitening, gamma float64, u []int) (score, gap float64, _ []int) {
+func (s *MaxSweeper) Run(m *layered.Machine, gr *layered.Graph, w *Whitening, gamma float64,
+	u []int) (score, gap float64, _ []int) {
 	inf := math.Inf(1)
 	l := len(m.Layers)
 	s.best = layered.Resize(s.best, gr.Total)
@@ -113,7 +114,8 @@ func (s *MaxSweeper) Run(m *layered.Machine, gr *layered.Graph, w *Whitening, ga
 }
 
 // fill sets g[d] to the best that follows label d after the entries o of row r.
-func (s *MaxSweeper) fill(gl, next *layered.GraphLayer, r int, o uint32, value func(uint32) float64, g []float64) {
+func (s *MaxSweeper) fill(gl, next *layered.GraphLayer, r int, o uint32, value func(uint32) float64,
+	g []float64) {
 	for k := range gl.Classes {
 		to, v := gl.Arc(r*gl.Classes + k)
 		size := gl.Size[k]

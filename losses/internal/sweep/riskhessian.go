@@ -7,14 +7,14 @@ import (
 	"github.com/tropica-fst/tropica/losses/internal/layered"
 )
 
-// The Hessian of the risk times a direction V is the derivative along V of the risk's gradient:
-// for each window, the third joint cumulant under the plain distribution,
+// The Hessian of the risk times a direction V is the derivative of the risk's gradient along V. For
+// each window it is the third joint cumulant under the plain distribution,
 //
 //	E[(L - E L) (V - E V) ([window] - Q)].
 //
-// A path carries its weight, and that times L, V and L·V: two dual numbers in one (Z. Li, J. Eisner,
-// "First- and second-order expectation semirings", EMNLP 2009). Constants added to L or V change
-// nothing, so each layer is centred: no mean is subtracted that is larger than what is left.
+// A path carries its weight, and that times L, V and L·V: two dual numbers in one (Z. Li, J.
+// Eisner, "First- and second-order expectation semirings", EMNLP 2009). Constants added to L or V
+// change nothing, so each layer is centred: no mean is subtracted that is larger than what is left.
 
 // moment is the sum over paths of their weights, and of weights times L, V and L·V.
 type moment struct{ w, l, v, lv float64 }
@@ -32,9 +32,10 @@ type RiskSweeper struct {
 	Ctx               context.Context
 }
 
-// Run stores the products in out, at once where linear says so and the weight of all strings is certain. Else it asks room, and
-// goes on in logarithms, or returns the error.
-func (s *RiskSweeper) Run(m *layered.Machine, g *layered.Graph, w *Whitening, linear bool, logs *LogSweeper, room func() error, out [][]float64) error {
+// Run stores the products in out, at once where linear says so and the weight of all strings is
+// certain. Else it asks room, and goes on in logarithms, or returns the error.
+func (s *RiskSweeper) Run(m *layered.Machine, g *layered.Graph, w *Whitening, linear bool, logs *LogSweeper,
+	room func() error, out [][]float64) error {
 	if linear && s.forward(m, g, w) {
 		s.backward(m, g, w, out)
 		return nil
@@ -227,8 +228,8 @@ func (s *RiskSweeper) collect(g *layered.Graph, w *Whitening, t int, out []float
 	restore(out, s.out, g, t, w.Order)
 }
 
-// logMoment is the logarithm of the sum of weights of paths, and over these paths the means of L
-// and V and their covariance: nothing overflows, and nothing is subtracted.
+// logMoment is the logarithm of the sum of weights of paths, with the means of L and V over these
+// paths and their covariance. Nothing overflows, and nothing is subtracted.
 type logMoment struct{ w, l, v, c float64 }
 
 var noPaths = logMoment{w: math.Inf(-1)}
@@ -251,7 +252,8 @@ func (a *logMoment) add(b logMoment) {
 }
 
 // inLogs is forward and backward in logarithms.
-func (s *RiskSweeper) inLogs(m *layered.Machine, g *layered.Graph, w *Whitening, logs *LogSweeper, out [][]float64) {
+func (s *RiskSweeper) inLogs(m *layered.Machine, g *layered.Graph, w *Whitening, logs *LogSweeper,
+	out [][]float64) {
 	l := len(m.Layers)
 	along := &Job{Tangent: AlongDirection}
 	s.logAlpha = layered.Resize(s.logAlpha, g.Total)
@@ -331,9 +333,10 @@ func (s *RiskSweeper) inLogs(m *layered.Machine, g *layered.Graph, w *Whitening,
 	}
 }
 
-// back fills logBeta, and x with the flows of a position: in l the probability times how far L is
-// beyond its mean, in lv that with the product of L and V, less the window's own V.
-func (s *RiskSweeper) back(m *layered.Machine, gl *layered.GraphLayer, w *Whitening, logs *LogSweeper, along *Job, t int,
+// back fills logBeta, and x with the flows of a position. x.l is the probability times how far L is
+// beyond its mean. x.lv has the product of L and V in place of L, without the window's own V.
+func (s *RiskSweeper) back(m *layered.Machine, gl *layered.GraphLayer, w *Whitening, logs *LogSweeper,
+	along *Job, t int,
 	total logMoment) {
 	th, dir := logs.potentials(gl, w, along, t)
 	n := gl.Labels

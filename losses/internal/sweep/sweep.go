@@ -11,9 +11,9 @@ import (
 //
 // Weights of arcs are exp(γ·value), divided by the greatest of them, so that forward and backward
 // values stay in [0, 1] and nothing overflows. Underflow loses values. Each operation then errs by
-// at most 2⁻¹⁰⁷⁴, so that the total is far below the result's last place as long as the sum is not
-// itself tiny. That is checked afterwards (least), and makes the sweep either right or refused, for
-// any potentials, γ and lengths. A refused sweep is repeated with every layer scaled to a greatest
+// at most 2⁻¹⁰⁷⁴. The total is far below the result's last place as long as the sum is not itself
+// tiny. That is checked afterwards (least), and makes the sweep either right or refused, for any
+// potentials, γ and lengths. A refused sweep is repeated with every layer scaled to a greatest
 // value of 1. If that is refused, too, the log-space sweep takes over.
 type Sweeper struct {
 	w, wd []float64 // by value: exp(γ·value)/scale; that times the value
@@ -102,6 +102,7 @@ func (s *Sweeper) Run(m *layered.Machine, g *layered.Graph, w *Whitening, j *Job
 // nothing.
 func Stopped(ctx context.Context) bool { return ctx != nil && ctx.Err() != nil }
 
+// ClearRows sets all numbers to 0.
 func ClearRows(rows [][]float64) {
 	for _, row := range rows {
 		clear(row)
@@ -131,7 +132,8 @@ func (s *Sweeper) weights(m *layered.Machine, gamma float64) float64 {
 
 // forward fills alpha (and alpha1 for a tangent). It returns the sum over all strings, its tangent,
 // and the log of the scale of the final weights.
-func (s *Sweeper) forward(m *layered.Machine, g *layered.Graph, w *Whitening, j *Job, scaled bool) (z, z1, final float64) {
+func (s *Sweeper) forward(m *layered.Machine, g *layered.Graph, w *Whitening, j *Job,
+	scaled bool) (z, z1, final float64) {
 	l := len(m.Layers)
 	s.v = layered.Resize(s.v, g.Most)
 	clear(s.alpha)
@@ -267,7 +269,8 @@ func rescale(v dual) float64 {
 
 // backward computes marginals and covariances from the forward values, and,
 // for a scaled sweep, whether they are certain.
-func (s *Sweeper) backward(m *layered.Machine, g *layered.Graph, w *Whitening, j *Job, z, z1 float64, scaled bool) bool {
+func (s *Sweeper) backward(m *layered.Machine, g *layered.Graph, w *Whitening, j *Job, z, z1 float64,
+	scaled bool) bool {
 	l := len(m.Layers)
 	s.beta, s.betaN = layered.Resize(s.beta, g.Widest), layered.Resize(s.betaN, g.Widest)
 	clear(s.beta)

@@ -28,9 +28,9 @@ type rowArgs struct {
 	stride int // bytes of a row of p
 }
 
-// rowKernels runs layers in vector registers. With at most 16 labels (as the kernels see them) one
-// vector of flow never leaves them; with more it goes 16 labels at a time. Rows are taken in
-// pieces, since assembly cannot be preempted.
+// rowKernels runs layers in vector registers. With at most 16 labels (as the kernels see them) the
+// vector of flow stays in them. With more it goes 16 labels at a time. Rows are taken in pieces,
+// since assembly cannot be preempted.
 type rowKernels struct {
 	args rowArgs
 	v    []float64
@@ -41,7 +41,8 @@ const rowPiece = 4096
 
 // fits reports whether the kernels can do the layer.
 func (k *rowKernels) fits(gl *layered.GraphLayer) bool {
-	if !features.Vectors || !gl.Trailing || gl.Narrow == nil || gl.Width != nil || gl.Labels == 0 || len(gl.Ctx) == 0 {
+	if !features.Vectors || !gl.Trailing || gl.Narrow == nil || gl.Width != nil || gl.Labels == 0 ||
+		len(gl.Ctx) == 0 {
 		return false
 	}
 	// Padding potentials costs as much as two entries each.

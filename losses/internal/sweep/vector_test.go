@@ -13,7 +13,8 @@ import (
 func TestExpShifted(t *testing.T) {
 	rng := rand.New(rand.NewPCG(29, 30))
 	inf := math.Inf(1)
-	src := []float64{0, math.Copysign(0, -1), -1e-300, -700, -707.9, -708.1, -745, -1000, -1e300, -inf, 1, 5, 3}
+	src := []float64{0, math.Copysign(0, -1), -1e-300, -700, -707.9, -708.1, -745, -1000, -1e300, -inf, 1, 5,
+		3}
 	for range 100000 {
 		src = append(src, -rng.ExpFloat64()*[]float64{1e-3, 1, 30, 200}[rng.IntN(4)])
 	}

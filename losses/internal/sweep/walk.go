@@ -18,8 +18,10 @@ type Sampler struct {
 	weight []float64
 }
 
-// NewSampler makes the backward pass of j, by the linear sweep where linear says so and it is certain, else in logarithms.
-func NewSampler(m *layered.Machine, g *layered.Graph, w *Whitening, j *Job, linear bool, sweep *Sweeper, logs *LogSweeper) *Sampler {
+// NewSampler makes the backward pass of j, by the linear sweep where linear says so and it is
+// certain, else in logarithms.
+func NewSampler(m *layered.Machine, g *layered.Graph, w *Whitening, j *Job, linear bool, sweep *Sweeper,
+	logs *LogSweeper) *Sampler {
 	s := &Sampler{L: len(m.Layers), g: g, w: w, weight: make([]float64, g.Most)}
 	sweep.keep = layered.Resize(sweep.keep, g.Total)
 	if linear && sweep.Run(m, g, w, j, true) {

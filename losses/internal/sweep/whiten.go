@@ -38,7 +38,8 @@ type Whitening struct {
 	folded         [][]float64
 	foldedV        [][]float64
 
-	unary, um []float64 // of factored potentials: exponentials of unary scores, and those of a position times h
+	// of factored potentials: exponentials of unary scores, and those of a position times h
+	unary, um []float64
 }
 
 // Potentials are those of losses.Potentials, with the same fields.
@@ -48,7 +49,8 @@ type Potentials struct {
 	Theta [][]float64
 }
 
-// RowLen returns the number of windows that end at position t, the greatest int where there are more.
+// RowLen returns the number of windows that end at position t, the greatest int where there are
+// more.
 func (p *Potentials) RowLen(t int) int {
 	n := 1
 	for s := max(0, t-p.Order+1); s <= t; s++ {
@@ -63,8 +65,8 @@ func (p *Potentials) RowLen(t int) int {
 // ErrOverflow reports potentials whose scores of strings float64 cannot hold.
 var ErrOverflow = errors.New("losses: the sum of the greatest potentials of the rows overflows")
 
-// Check validates the shape and values of p, and finds the peaks. Where the sum of those is out of range, the error is
-// errOverflow.
+// Check validates the shape and values of p, and finds the peaks. Where the sum of those is out of
+// range, the error is errOverflow.
 func (w *Whitening) Check(p *Potentials) error {
 	if p == nil {
 		return errors.New("losses: the potentials are nil; NewPotentials makes those of score 0")

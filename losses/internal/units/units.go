@@ -1,11 +1,5 @@
-package units
-
-import (
-	"math"
-	"math/big"
-	"math/bits"
-)
-
+// Package units finds a unit that costs are integer multiples of.
+//
 // Costs become integers so that columns are hashed and compared exactly. There
 // are three ways, the first that serves:
 //
@@ -17,6 +11,14 @@ import (
 //     of like size, where no sum can cancel;
 //   - the float64s themselves, which are multiples of a power of two, as
 //     integers of as many bits as that takes.
+package units
+
+import (
+	"math"
+	"math/big"
+	"math/bits"
+)
+
 const (
 	maxDenominator = 4096
 	maxGrid        = 1 << 20
@@ -120,6 +122,7 @@ func greatestSize(costs []float64) float64 {
 	return top
 }
 
+// GCD returns the greatest common divisor; that of 0 and a is a.
 func GCD(a, b int64) int64 {
 	for b != 0 {
 		a, b = b, a%b
@@ -127,8 +130,8 @@ func GCD(a, b int64) int64 {
 	return a
 }
 
-// fraction returns the least q, up to maxDenominator, for which a convergent p/q of the continued
-// fraction of 0 ≤ x ≤ 1 is within tol of x. It returns 0 if there is none.
+// fraction returns the least q, up to maxDenominator, that has a convergent p/q of 0 ≤ x ≤ 1 within
+// tol of x. Convergents are those of the continued fraction. It returns 0 if there is none.
 func fraction(x, tol float64) int64 {
 	p0, q0, p1, q1 := 0.0, 1.0, 1.0, 0.0
 	for y := x; ; {
@@ -152,6 +155,7 @@ type Index struct {
 	index map[float64]int32 // once they are many
 }
 
+// Add returns the number of a cost, a new one if it was not there.
 func (x *Index) Add(c float64) int32 {
 	const few = 8
 	if len(x.Costs) <= few {

@@ -4,8 +4,8 @@
 //
 //	go run asm/tile.go >tile_amd64.s
 //
-// 24 accumulators, eight rows of three vectors, stay in registers while k runs: three loads of B and
-// eight broadcasts of A for 24 multiplications. It is the micro-kernel of K. Goto and R. van de
+// 24 accumulators, eight rows of three vectors, stay in registers while k runs: three loads of B
+// and eight broadcasts of A for 24 multiplications. It is the micro-kernel of K. Goto and R. van de
 // Geijn, "Anatomy of high-performance matrix multiplication", ACM TOMS 34(3), 2008.
 package main
 
