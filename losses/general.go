@@ -166,10 +166,9 @@ func TropicalAutomaton(y fst.Expanded[semiring.Log64], u fst.Expanded[semiring.T
 // over the probability semiring, or over log weights, which stand for exp(-w). With c = 0 strings
 // without a path have an infinite loss and are left out, as in the thesis. c > 0 gives a finite
 // loss to all. With opts.Expand, a string for which it has no path spells nothing. It is left out
-// under any c, as by every other loss. (Hamming leaves out more: its loss is infinite where a
-// string spells another number of symbols than the reference has.) Where a string expands in
-// several ways, U is the sum over the paths of the expansion. An expansion that is reached twice
-// counts twice.
+// under any c, as by every other loss. (Hamming leaves out more: strings that spell another number
+// of symbols than the reference has.) Where a string expands in several ways, U is the sum over the
+// paths of the expansion. An expansion that is reached twice counts twice.
 //
 // A cycle of ε in U whose sum diverges is an error.
 func RationalAutomaton[W semiring.Weight[W]](y fst.Expanded[semiring.Log64], u fst.Expanded[W], ref []int,
@@ -253,15 +252,15 @@ func unmatched[W semiring.Weight[W]](y fst.Expanded[semiring.Log64], u fst.Expan
 // scale returns the greatest absolute logarithm of a weight of u that is not 0̄.
 func scale(u fst.Expanded[semiring.Log64]) float64 {
 	worst := 0.0
-	look := func(w semiring.Log64) {
+	see := func(w semiring.Log64) {
 		if !semiring.IsZero(w) {
 			worst = max(worst, math.Abs(float64(w)))
 		}
 	}
 	for q := range fst.StateID(u.NumStates()) {
-		look(u.Final(q))
+		see(u.Final(q))
 		for _, e := range u.Arcs(q) {
-			look(e.Weight)
+			see(e.Weight)
 		}
 	}
 	return worst
@@ -486,7 +485,8 @@ func determinizeCosts(s *stages, m *fst.Vector[semiring.Tropical64], u fst.Expan
 		return determinizePlainly(s, m, grid.Step, opts)
 	}
 	return determinizeLayers(s, m,
-		func(lim ops.Limits) determinize.LayerAlgebra { return determinize.NewClampedCosts(lim.Bytes / 8) }, opts.Columns)
+		func(lim ops.Limits) determinize.LayerAlgebra { return determinize.NewClampedCosts(lim.Bytes / 8) },
+		opts.Columns)
 }
 
 // determinizePlainly makes the automaton by the determinization of package ops, with room for the

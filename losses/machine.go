@@ -79,8 +79,9 @@ func (m *Machine) Columns(t int) int {
 // TotalColumns returns the number of columns of all layers.
 func (m *Machine) TotalColumns() int { return m.built().core.TotalColumns() }
 
-// Arc returns the arc of a column of layer t for a class of labels: the column of layer t+1 that it
-// leads to, and the index of its value. Where the value is Excluded the column has no meaning.
+// Arc returns the arc of a column of layer t for a class of labels. next is the column of layer t+1
+// that it leads to, value the index of its value. Where the value is Excluded the column has no
+// meaning.
 func (m *Machine) Arc(t int, column uint32, class int) (next, value uint32) {
 	return m.built().core.Layers[t].Arc(int(column)*m.core.Layers[t].Classes + class)
 }

@@ -92,10 +92,10 @@ func (m *model) windows(p *Potentials, rows [][]float64) [][]float64 {
 	return out
 }
 
-// EvalGeneral evaluates potentials under the loss automaton b along the general
-// path: the reference for the direct one, which it agrees with to rounding.
-// direction is for WantHVP and WantRiskHVP, shaped as the potentials. b may be nil when γ = 0
-// and nothing of the loss is wanted; otherwise that is an error.
+// EvalGeneral evaluates potentials under the loss automaton b along the general path. It agrees
+// with the direct path to rounding, and is its reference. direction is for WantHVP and WantRiskHVP,
+// shaped as the potentials. b may be nil when γ = 0 and nothing of the loss is wanted; otherwise
+// that is an error.
 //
 // Cost: O(|C|) for the composition C of Model(p) with b, several hundred times
 // what an Evaluator takes on a Machine. lim is as for Lattice.Eval.

@@ -201,7 +201,7 @@ func (e Edit) cost(y, r int) float64 {
 // take O(|Y||Y_i|). s is label alphabet+1, i is alphabet+2.
 //
 // Costs must be constants, and a substitution must cost at least as much as a match: s stands for
-// any symbol, and may be replaced by the original one.
+// any symbol, the original one included.
 func (e Edit) Factors(alphabet int) (t1, t2 *fst.Vector[semiring.Tropical64], err error) {
 	e = e.or()
 	if err := e.check(nil, alphabet); err != nil {

@@ -4,10 +4,10 @@
 //	machine, subtracts, err := columns.Build()
 //
 // A Problem is a cost for each pair of symbols, a reference, and limits. What comes out is a
-// layered.Machine, whose columns are the scores of one string so far with every prefix of the
-// reference, as far as they matter: see Columns. There are three ways to build, the first that
-// serves: columns of one word (words.go), of two (pairs.go), and of numbers (least.go). All make
-// machines of the same losses.
+// layered.Machine. A column has the scores of a string so far with every prefix of the reference,
+// as far as they matter: see Columns. There are three ways to build, the first that serves: columns
+// of one word (words.go), of two (pairs.go), and of numbers (least.go). All make machines of the
+// same losses.
 //
 // LocalProblem is local alignment. Expander builds machines of labels that expand to strings.
 // ReferenceClasses and BandWindows serve other losses, too.

@@ -33,12 +33,12 @@ func (x *LocalProblem) outgrown(t int, sizes []int, total int, column int64) err
 		return nil
 	}
 	short := float64(min(x.Length, len(x.Ref)))
-	rest := 0.6*short - float64(t+1)
-	if rest <= 0 {
+	layers := 0.6*short - float64(t+1)
+	if layers <= 0 {
 		return nil
 	}
 	growth := math.Log(float64(sizes[n-1])/float64(sizes[n-3])) / 2
-	all := float64(sizes[n-1]) * math.Exp(growth*rest/2) * max(1, short/4)
+	all := float64(sizes[n-1]) * math.Exp(growth*layers/2) * max(1, short/4)
 	if size := all * float64(column); size > float64(limit) {
 		// How far beyond the budget is neither needed nor known.
 		return &layered.Oversize{Columns: total, Bytes: int64(min(size, 1000*float64(limit), 1<<62)),

@@ -9,7 +9,7 @@ import (
 
 // pairBuilder is wordBuilder for columns of two words. Gains are two units and one, as for unit
 // costs, and references have at most 64 symbols and no band. Columns and their moves are those of
-// expander for labels of one symbol each; with t symbols and j of the reference, its D[j] is t + j
+// Expander for labels of one symbol each. With t symbols and j of the reference, its D[j] is t + j
 // less the score. It takes a tenth of the time of the columns of least costs.
 type pairBuilder struct{ *Columns }
 

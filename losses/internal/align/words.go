@@ -351,8 +351,9 @@ func (w *wordBuilder) mover(s *wordScratch, t int, lim *wordLimits) *wordMover {
 			out: &mv.out[0], off: &mv.off[0], planes: &mv.plane[0], classes: mv.classes, blocks: mv.blocks,
 			move: &tab.move[0], width: int(tab.width), blockMask: uint64(1)<<tab.width - 1,
 			drop: int(mv.drop), dropped: layered.Ones(int(mv.drop)), all: mv.all,
-			before: lim.before, sure: lim.sure, turn: int(lim.turn), profileBlocks: lim.blocks, profile: &tab.profile[0],
-			low: lim.low, high: lim.high, limAll: lim.all,
+			before: lim.before, sure: lim.sure, turn: int(lim.turn), profileBlocks: lim.blocks,
+			profile: &tab.profile[0],
+			low:     lim.low, high: lim.high, limAll: lim.all,
 		}
 	}
 	return mv
@@ -373,7 +374,8 @@ func (mv *wordMover) setLanes(first int) {
 	}
 	mv.laneArgs = laneArgs{
 		out: &mv.out[0], off: &mv.off[0], match: &mv.match[0], classes: mv.classes, stride: wordPiece,
-		dropped: layered.Ones(int(mv.drop)), drop: int(mv.drop), all: mv.all, before: lim.before, sure: lim.sure,
+		dropped: layered.Ones(int(mv.drop)), drop: int(mv.drop), all: mv.all, before: lim.before,
+		sure: lim.sure,
 		turn: int(lim.turn), low: lim.low, high: lim.high, limAll: lim.all,
 	}
 }
@@ -386,8 +388,8 @@ func (mv *wordMover) move(keys []uint64) {
 			a.keys = &keys[0]
 			mv.lanes(a)
 		}
-		if rest := keys[a.n:]; len(rest) > 0 {
-			clear(mv.eight[copy(mv.eight[:], rest):])
+		if odd := keys[a.n:]; len(odd) > 0 {
+			clear(mv.eight[copy(mv.eight[:], odd):])
 			b := *a
 			b.keys, b.n, b.out, b.off = &mv.eight[0], 8, &mv.out[a.n], &mv.off[a.n]
 			mv.lanes(&b)
@@ -411,10 +413,10 @@ func (mv *wordMover) moveGo(keys []uint64) {
 	for _, key := range keys {
 		planes := mv.plane
 		for range mv.classes {
-			rest, x, at, out := key, uint32(0), uint(0), uint64(0)
+			left, x, at, out := key, uint32(0), uint(0), uint64(0)
 			for _, p := range planes[:mv.blocks] {
-				x = uint32(move[p+x&0xff00+uint32(rest&blockMask)])
-				rest >>= width
+				x = uint32(move[p+x&0xff00+uint32(left&blockMask)])
+				left >>= width
 				out |= uint64(x&255) << (at & 63)
 				at += width
 			}
@@ -481,8 +483,8 @@ func (w *wordBuilder) clampWord(lim *wordLimits, key uint64) (uint64, int) {
 	if lim.turn < 64 {
 		width, blockMask := tab.width&63, uint64(1)<<(tab.width&63)-1
 		sum, best := 0, 0
-		for rest := key >> (lim.turn & 63); rest != 0; rest >>= width {
-			x := tab.profile[rest&blockMask]
+		for left := key >> (lim.turn & 63); left != 0; left >>= width {
+			x := tab.profile[left&blockMask]
 			best = max(best, sum+int(x>>8))
 			sum += int(int8(x))
 		}

@@ -10,9 +10,9 @@ import (
 //
 // The general path ends in an acceptor A of strings, acyclic and without ε, in which a string has a
 // path for every alignment. Determinization follows all paths of a string at once. Its states are
-// subsets of pairs (q, r): a state of A, and the cost of the best path to q beyond the best path to
-// the subset. Let d_q(w) be the least cost of reading w from q to an end of A, +Inf where there is
-// none. The loss of what comes after a subset is
+// subsets of pairs (q, r). q is a state of A, and r the cost of the best path to q beyond the best
+// path to the subset. Let d_q(w) be the least cost of reading w from q to an end of A, +Inf where
+// there is none. The loss of what comes after a subset is
 //
 //	min over (q, r) of r + d_q(w).
 //

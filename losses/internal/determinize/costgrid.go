@@ -28,8 +28,8 @@ const residualDelta = 0x1p-40
 // Nothing in it is absolute: costs s times as large have a step s times as large, up to
 // the rounding of s itself.
 type CostGrid struct {
-	// unit is what weights are multiples of, up to rounding, and step what stands for it: the
-	// same, but for a unit whose multiples would not be exact.
+	// unit is what weights are multiples of, up to rounding. step stands for it: it is the same,
+	// except for a unit whose multiples would not be exact.
 	unit, Step float64
 	// top is the greatest weight that counts.
 	Top float64
@@ -50,19 +50,19 @@ type CostGrid struct {
 // may stay apart, which costs states and not digits.
 func CostGridOf(u fst.Expanded[semiring.Tropical64], limit *float64, n int) CostGrid {
 	var seen units.Index
-	look := func(w semiring.Tropical64) {
+	see := func(w semiring.Tropical64) {
 		if x := math.Abs(float64(w)); x > 0 && x <= math.MaxFloat64 {
 			seen.Add(x)
 		}
 	}
 	for q := range fst.StateID(u.NumStates()) {
-		look(u.Final(q))
+		see(u.Final(q))
 		for _, e := range u.Arcs(q) {
-			look(e.Weight)
+			see(e.Weight)
 		}
 	}
 	if limit != nil {
-		look(semiring.Tropical64(*limit))
+		see(semiring.Tropical64(*limit))
 	}
 	if len(seen.Costs) == 0 {
 		return CostGrid{unit: 1, Step: 1}

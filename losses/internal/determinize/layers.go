@@ -14,9 +14,8 @@ import (
 // together: the form from which subsets.go makes subsets. Classes are in topological order, the
 // start's first.
 //
-// It is made from the end backwards, so that an arc is written when all is known of what it leads
-// to: arcs are led to the state that stands for their target, and those are left out that do not
-// matter.
+// It is made from the end backwards, so that an arc is written when its target is known. Arcs are
+// led to the state that stands for their target, and those that do not matter are left out.
 type layeredAcceptor struct {
 	alg     LayerAlgebra
 	Classes []layerClass
@@ -68,7 +67,7 @@ type LayerAlgebra interface {
 	// by is the arc e led on to the state that stands for its target, or e itself where its weight
 	// would not be exact.
 	by(e, same layerArc) layerArc
-	// join adds up the arcs of one state for one label that lead to one state of c, and leaves out
+	// join adds up the arcs of one state and one label that lead to one state of c. It leaves out
 	// those that do not matter. They are ordered by target.
 	join(c *layerClass, arcs []layerArc) []layerArc
 	// learn finds out what there is to know of class r, later ones being known, and returns the
@@ -165,9 +164,9 @@ type meetings struct {
 	start fst.StateID
 }
 
-// meetingClasses returns by state of f the class that it is in: the finest partition for which
-// states that one string leads to are in one class, and so are the targets of a class by a label.
-// It merges targets as Hopcroft and Karp's test of equivalence does, O(|Q| labels + |E|) in all.
+// meetingClasses returns by state of f the class that it is in. It is the finest partition in which
+// states that one string leads to are in one class. So are the targets of a class by a label. It
+// merges targets as Hopcroft and Karp's test of equivalence does, O(|Q| labels + |E|) in all.
 //
 // Each class is part of the states that a state of the strings is paired with, for those are
 // another such partition. So its graph has no cycle.

@@ -20,17 +20,17 @@ import (
 // d_q(w) being the mass of the paths that read w from q to an end of the acceptor.
 //
 // There is no clamp. Every term of the sum is positive, so a pair can be left out only where others
-// take over its mass: d_q must be a linear combination of other d's on all strings that follow.
-// Costs may differ and the least still wins; masses that differ by however little give another sum.
-// So the fewest states that a deterministic machine can have is the number of functions w ↦ Σ r
-// d_q(w) that prefixes leave, up to a factor (Myhill and Nerode), and all that can be done is to
-// find out which subsets are equal as such.
+// take over its mass. d_q must then be a linear combination of other d's on all strings that
+// follow. Costs may differ and the least still wins; masses that differ by however little give
+// another sum. So the least number of states is that of the functions w ↦ Σ r d_q(w) that prefixes
+// leave, up to a factor (Myhill and Nerode). All that can be done is to find out which subsets are
+// the same function.
 //
 // Quotient. Let q ~ q' where d_q = k d_q' for a factor k > 0, and s(q) one state of each class. In
-// place of (q, r) a subset then has (s(q), r k): arcs of the acceptor are led to s(q), their
-// weights multiplied by k, from the end backwards. That is the minimization of the weighted
-// acceptor, when read from behind a layer at a time. A sufficient condition for ~ is that both
-// states have, after arcs were led so, the same arcs and the same final weight up to one factor.
+// place of (q, r) a subset then has (s(q), r k). Arcs of the acceptor are led to s(q), with weights
+// multiplied by k, from the end backwards. That is the minimization of the weighted acceptor, when
+// read from behind a layer at a time. After arcs were led so, it suffices for ~ that both states
+// have the same arcs and the same final weight up to one factor.
 //
 // Theorem. This changes no sum, and there are no more subsets than without it.
 //

@@ -13,10 +13,9 @@ import (
 // arcs are sorted in place. The error is an *ops.LimitError where the result is beyond lim, or the
 // algebra's.
 //
-// Subsets are made class by class, in topological order, so that those of a class are all known
-// when its arcs are made, and are forgotten after. Labels that do the same in a class are followed
-// once. What a subset has for a label is added up in a table by target, so that no candidates are
-// sorted.
+// Subsets are made class by class, in topological order. Those of a class are all known when its
+// arcs are made, and are forgotten after. Labels that do the same in a class are followed once.
+// What a subset has for a label is added up in a table by target, so that no candidates are sorted.
 func Acyclic[W floatWeight[W]](m *fst.Vector[W], alg LayerAlgebra,
 	lim ops.Limits) (*fst.Vector[semiring.Log64], error) {
 	out := fst.NewVector[semiring.Log64](0)

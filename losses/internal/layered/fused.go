@@ -53,8 +53,8 @@ func (f *Fusing) Layer(t int, arcs []uint32, shift uint8) bool {
 		start[c] = uint32(total)
 		info[c] = total<<32 | w
 		total += uint64(bits.OnesCount32(uint32(w) & singles))
-		for rest := uint32(w) &^ singles; rest != 0; rest &= rest - 1 {
-			total += uint64(n.rsize[bits.TrailingZeros32(rest)])
+		for several := uint32(w) &^ singles; several != 0; several &= several - 1 {
+			total += uint64(n.rsize[bits.TrailingZeros32(several)])
 		}
 	}
 	if bits.Len64(total)+int(shift) > ArcBits {
@@ -105,8 +105,8 @@ func (f *Fusing) connect(arcs []uint32, shift uint8) {
 		w := info[e>>shift]
 		set := uint32(w) & below[i%classes]
 		p := uint32(w>>32) + uint32(bits.OnesCount32(set&singles))
-		for rest := set &^ singles; rest != 0; rest &= rest - 1 {
-			p += n.rsize[bits.TrailingZeros32(rest)]
+		for several := set &^ singles; several != 0; several &= several - 1 {
+			p += n.rsize[bits.TrailingZeros32(several)]
 		}
 		arcs[i] = p<<shift | e&mask
 	}

@@ -41,7 +41,7 @@ type Graph struct {
 
 // charge counts a layer while the graph is built, and reports whether to go on.
 func (g *Graph) charge(m *Machine, t int, gl *GraphLayer) bool {
-	g.spent += 4*int64(len(gl.Start)+2*len(gl.Ctx)+len(gl.Width)) + 4*int64(len(gl.Narrow)) + 8*int64(len(gl.Wide))
+	g.spent += 4*int64(len(gl.Start)+2*len(gl.Ctx)+len(gl.Width)+len(gl.Narrow)) + 8*int64(len(gl.Wide))
 	g.err = g.limits.Over(len(m.Layers), t, m.TotalColumns(), g.spent)
 	return g.err == nil
 }
@@ -87,7 +87,8 @@ func newNumbering(class []uint32, classes int) numbering {
 	if n := len(class); n == classes && n <= len(Counting) && isCounting(class) {
 		same := Counting[:n:n]
 		return numbering{
-			Labels: n, Classes: n, Cut: same, Size: allOne[:n:n], Perm: same, ClassOf: same, Uniform: true, plain: true,
+			Labels: n, Classes: n, Cut: same, Size: allOne[:n:n], Perm: same, ClassOf: same, Uniform: true,
+			plain:    true,
 			Trailing: true, Single: n, Rank: same, rcut: same, rsize: allOne[:n:n],
 		}
 	}
@@ -389,8 +390,8 @@ func (in *groups) connect(ml *Layer, gl, next *GraphLayer) {
 			c := e >> from
 			set := in.set[c] & below[k]
 			p := next.Start[c] + uint32(bits.OnesCount64(set&singles))
-			for rest := set &^ singles; rest != 0; rest &= rest - 1 {
-				p += gl.rsize[bits.TrailingZeros64(rest)]
+			for several := set &^ singles; several != 0; several &= several - 1 {
+				p += gl.rsize[bits.TrailingZeros64(several)]
 			}
 			made[k] = p<<to | v
 		}
@@ -403,8 +404,8 @@ func (in *groups) labels(gl *GraphLayer, c int) uint32 {
 	for w, set := range in.set[c*in.words : (c+1)*in.words] {
 		s := Ones(max(0, gl.Single-64*w))
 		n += uint32(bits.OnesCount64(set & s))
-		for rest := set &^ s; rest != 0; rest &= rest - 1 {
-			n += gl.rsize[64*w+bits.TrailingZeros64(rest)]
+		for several := set &^ s; several != 0; several &= several - 1 {
+			n += gl.rsize[64*w+bits.TrailingZeros64(several)]
 		}
 	}
 	return n
@@ -420,8 +421,8 @@ func (in *groups) before(gl *GraphLayer, c int, r uint32) uint32 {
 		}
 		s := Ones(max(0, gl.Single-64*w))
 		n += uint32(bits.OnesCount64(set & s))
-		for rest := set &^ s; rest != 0; rest &= rest - 1 {
-			n += gl.rsize[64*w+bits.TrailingZeros64(rest)]
+		for several := set &^ s; several != 0; several &= several - 1 {
+			n += gl.rsize[64*w+bits.TrailingZeros64(several)]
 		}
 	}
 	return n

@@ -62,14 +62,14 @@ func (b Limits) Outgrown(l, m, symbols, t, before, columns, total int, column in
 	if symbols <= 2 {
 		peak = min(l, m) * 3 / 5
 	}
-	rest := peak - t - 1
-	if columns < 1<<11 || rest <= 0 || columns <= before {
+	layers := peak - t - 1
+	if columns < 1<<11 || layers <= 0 || columns <= before {
 		return nil
 	}
 	growth := math.Log(float64(columns) / float64(before))
 	ahead := 0.0
-	for i := 1.0; i <= float64(rest); i++ {
-		ahead += float64(columns) * math.Exp(growth*(i-i*i/float64(2*rest)))
+	for i := 1.0; i <= float64(layers); i++ {
+		ahead += float64(columns) * math.Exp(growth*(i-i*i/float64(2*layers)))
 	}
 	if columns >= 1<<14 {
 		ahead *= 1.5

@@ -8,9 +8,9 @@ import (
 // Sweeps of order 2 over large alphabets.
 //
 // Most symbols of a large alphabet are not in the reference. They are one class, the tail, and cost
-// D² a column. The columns that they lead to are far fewer than the columns they come from, and
-// share no flow with others: with M[g, a] the sum of w·alpha over the entries of context a whose
-// column has its tail arc to target g,
+// D² a column. They lead to far fewer columns than they come from, and share no flow with others.
+// Let M[g, a] be the sum of w·alpha over the entries of context a whose column has its tail arc to
+// target g:
 //
 //	alpha'[g, d] = Σ_a M[g, a] P[a, d]          forward, for d in the tail
 //	beta[i]     += w Y[g, a_i],  Y = beta' Pᵀ   backward, for the entries of g's columns

@@ -190,7 +190,7 @@ func (l *Lean) Risk(m *layered.Machine, s *Sweeper, w *Whitening, out [][]float6
 	total, n := len(l.label), len(l.layers)-1
 	s.alpha, s.alpha1, s.beta = layered.Resize(s.alpha, total), layered.Resize(s.alpha1,
 		total), layered.Resize(s.beta, total)
-	alpha, sofar, rest := s.alpha, s.alpha1, s.beta
+	alpha, sofar, ahead := s.alpha, s.alpha1, s.beta
 	clear(alpha)
 	clear(sofar)
 	alpha[0] = 1
@@ -216,7 +216,7 @@ func (l *Lean) Risk(m *layered.Machine, s *Sweeper, w *Whitening, out [][]float6
 	if out == nil {
 		return mean + m.Values[m.Final[0]]
 	}
-	rest[total-1] = 0
+	ahead[total-1] = 0
 	widest := 0
 	for _, n := range w.labels {
 		widest = max(widest, n)
@@ -232,7 +232,7 @@ func (l *Lean) Risk(m *layered.Machine, s *Sweeper, w *Whitening, out [][]float6
 		start := l.start[at.row : l.layers[t+1].row+1]
 		for r := range start[1:] {
 			for b, arc := range arcs[r*size:][:len(v)] {
-				v[b] = rest[arc>>shift] + m.Values[arc&mask]
+				v[b] = ahead[arc>>shift] + m.Values[arc&mask]
 			}
 			for i := start[r]; i < start[r+1]; i++ {
 				a := int(l.label[i]) * size
@@ -242,7 +242,7 @@ func (l *Lean) Risk(m *layered.Machine, s *Sweeper, w *Whitening, out [][]float6
 					sum += pr[b] * y
 					xr[b] += sv + av*y
 				}
-				rest[i] = sum
+				ahead[i] = sum
 			}
 		}
 		for i, y := range pt {
