@@ -1,7 +1,9 @@
 package losses
 
 import (
+	"encoding/binary"
 	"errors"
+	"math"
 	"sync"
 
 	"github.com/emirpasic/gods/v2/maps/treemap"
@@ -142,4 +144,20 @@ func (c *Cache) Stats() CacheStats {
 		}
 	}
 	return CacheStats{Machines: c.recent.Size(), Bytes: c.bytes, Hits: c.hits, Misses: c.misses}
+}
+
+// appendFloats appends the bits of numbers to a key; -0 is 0.
+func appendFloats(dst []byte, xs ...float64) []byte {
+	for _, x := range xs {
+		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(x+0))
+	}
+	return dst
+}
+
+// appendInts appends integers to a key.
+func appendInts[T int | int64](dst []byte, xs ...T) []byte {
+	for _, x := range xs {
+		dst = binary.AppendVarint(dst, int64(x))
+	}
+	return dst
 }
