@@ -155,7 +155,7 @@ func (s *ngramSweeper) eval(e *Evaluator, m *Machine, p *Potentials, gamma float
 	return true
 }
 
-// row lengths: top zeros (for counts shifted up), then the counts of a layer in
+// stride returns row lengths: top zeros (for counts shifted up), then the counts of a layer in
 // whole vectors.
 func (s *ngramSweeper) stride(n *ngramPlan) (pad, stride int) {
 	pad = (n.top + 7) &^ 7

@@ -20,7 +20,7 @@ type LocalProblem struct {
 	Limits               layered.Limits
 }
 
-// outgrown is limits.outgrown for columns that grow longer. The logarithm of the growth falls to 0
+// outgrown is Limits.Outgrown for columns that grow longer. The logarithm of the growth falls to 0
 // at 0.6 to 0.75 of the shorter string. Half of all columns and more lie within a few layers of the
 // peak. The estimate lets growth fall in a straight line to 0 at 0.6. It counts a quarter of the
 // length for the layers about the peak. It gave 0.1 to 0.8 of all columns, from any layer of 2000

@@ -7,7 +7,7 @@ func BandWindows(l, m, band int) (first, last []int) {
 	return first, last
 }
 
-// WidenedWindows is bandWindows with the band that it took.
+// WidenedWindows is BandWindows with the band that it took.
 func WidenedWindows(l, m, band int) (first, last []int, used int) {
 	first, last = make([]int, l+1), make([]int, l+1)
 	if band == 0 || l == 0 {

@@ -7,8 +7,8 @@ import (
 
 // Fusing makes the graph of order 2 while a machine is built. Arcs of a layer are turned from
 // columns to entries in place, as soon as the next layer is known. A machine and its graph then
-// have them once. The machine finds a column from its entry by bisection, see layer.arc; what needs
-// all columns of a layer turns them back, see layer.columned.
+// have them once. The machine finds a column from its entry by bisection, see Layer.Arc; what needs
+// all columns of a layer turns them back, see Layer.Columned.
 type Fusing struct {
 	Graph *Graph
 	Num   numbering

@@ -87,5 +87,5 @@ func (b Limits) Outgrown(l, m, symbols, t, before, columns, total int, column in
 // Limits are to hold these as well.
 func WithGraph(arcs, columns int) int64 { return 8*int64(arcs) + 32*int64(columns) }
 
-// WithOwnGraph is withGraph for a machine whose arcs are those of its graph.
+// WithOwnGraph is WithGraph for a machine whose arcs are those of its graph.
 func WithOwnGraph(arcs, columns int) int64 { return 4*int64(arcs) + 32*int64(columns) }

@@ -7,7 +7,7 @@ import (
 // WholeVectors rounds counts up to whole vectors.
 func WholeVectors(k int) int { return (k + 8) &^ 7 }
 
-// countForward: b(e, k) = Σ_c p(c, e) a(c, k - gain(c, e)), k < lanes.
+// CountForward: b(e, k) = Σ_c p(c, e) a(c, k - gain(c, e)), k < lanes.
 func CountForward(b, a, p []float64, gain []int32, d, stride, pad, lanes int) {
 	if features.Vectors {
 		countForwardVector(&b[0], &a[0], &p[0], &gain[0], d, stride, pad, lanes)
@@ -30,7 +30,7 @@ func CountForward(b, a, p []float64, gain []int32, d, stride, pad, lanes int) {
 	}
 }
 
-// countBackward: beta(c, k) = Σ_e p(c, e) betaN(e, k + gain(c, e)), and
+// CountBackward: beta(c, k) = Σ_e p(c, e) betaN(e, k + gain(c, e)), and
 // x(c, e) = Σ_k alpha(c, k) betaN(e, k + gain(c, e)), k < lanes.
 func CountBackward(x, beta, betaN, alpha, p []float64, gain []int32, d, stride, pad, lanes int) {
 	if features.Vectors {
