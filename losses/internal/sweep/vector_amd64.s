@@ -798,7 +798,14 @@ done:
 //
 // For each label e and each 8 counts: Σ_c p(c, e) a(c, counts - gain(c, e)) in
 // two registers.
+// The loops of this function and the next are kept where they were measured to be fastest: elsewhere
+// in a line of the cache, bigram evaluations take 5 to 16 % longer (AMD EPYC).
 TEXT ·countForwardVector(SB), NOSPLIT, $0-64
+	PCALIGN $64
+	BYTE $0x0f; BYTE $0x1f; BYTE $0x84; BYTE $0; BYTE $0; BYTE $0; BYTE $0; BYTE $0
+	BYTE $0x0f; BYTE $0x1f; BYTE $0x84; BYTE $0; BYTE $0; BYTE $0; BYTE $0; BYTE $0
+	BYTE $0x0f; BYTE $0x1f; BYTE $0x84; BYTE $0; BYTE $0; BYTE $0; BYTE $0; BYTE $0
+	BYTE $0x0f; BYTE $0x1f; BYTE $0x84; BYTE $0; BYTE $0; BYTE $0; BYTE $0; BYTE $0
 	MOVQ b+0(FP), DI
 	MOVQ d+32(FP), R8
 	MOVQ stride+40(FP), R9
@@ -871,6 +878,7 @@ store:
 // For each label c: beta(c, ·) = Σ_e p(c, e) betaN(e, · + gain(c, e)), and for
 // each e the dot product of alpha(c, ·) with the same values.
 TEXT ·countBackwardVector(SB), NOSPLIT, $0-80
+	PCALIGN $64
 	MOVQ beta+8(FP), DI
 	MOVQ alpha+24(FP), R13
 	MOVQ pad+64(FP), AX
