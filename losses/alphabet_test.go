@@ -4,12 +4,14 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/tropica-fst/tropica/losses/internal/features"
 )
 
 // Products over the absent symbols of a large alphabet give what the kernels of rows give, and what
 // enumeration gives.
 func TestLargeAlphabet(t *testing.T) {
-	if !useLanes {
+	if !features.Lanes {
 		t.Skip("no AVX-512 here")
 	}
 	rng := rand.New(rand.NewPCG(11, 12))
@@ -44,8 +46,8 @@ func TestLargeAlphabet(t *testing.T) {
 				t.Fatal(err)
 			}
 			products := 0
-			for s := range g.layers {
-				if g.layers[s].tails != nil {
+			for s := range g.Layers {
+				if g.Layers[s].Tails != nil {
 					products++
 				}
 			}
@@ -53,9 +55,9 @@ func TestLargeAlphabet(t *testing.T) {
 				t.Errorf("%+v, %d symbols: products at %d of %d positions", c.loss, c.d, products, c.l)
 			}
 			if c.l > 3 {
-				useLanes = false
+				features.Lanes = false
 				err = new(Evaluator).Eval(m, p, gamma, asked, &want)
-				useLanes = true
+				features.Lanes = true
 			} else {
 				err = Naive(func(u []int) float64 { return m.Loss(u) }, p, gamma, asked, nil, &want)
 			}
@@ -68,7 +70,8 @@ func TestLargeAlphabet(t *testing.T) {
 			for s := range want.Marginals {
 				for i, x := range want.Marginals[s] {
 					if math.Abs(got.Marginals[s][i]-x) > 1e-12 {
-						t.Fatalf("%+v, %d symbols: marginal %d of position %d is %v, want %v", c.loss, c.d, i, s, got.Marginals[s][i], x)
+						t.Fatalf("%+v, %d symbols: marginal %d of position %d is %v, want %v", c.loss, c.d, i,
+							s, got.Marginals[s][i], x)
 					}
 				}
 			}
@@ -104,7 +107,8 @@ func TestLargeAlphabetsInTurn(t *testing.T) {
 			for i, x := range want.Marginals[s] {
 				sum += x
 				if got.Marginals[s][i] != x {
-					t.Fatalf("%d symbols, length %d: marginal %d of position %d is %v, alone %v", d, l, i, s, got.Marginals[s][i], x)
+					t.Fatalf("%d symbols, length %d: marginal %d of position %d is %v, alone %v", d, l, i, s,
+						got.Marginals[s][i], x)
 				}
 			}
 			if math.Abs(sum-1) > 1e-10 {

@@ -5,6 +5,9 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/tropica-fst/tropica/losses/internal/align"
+	"github.com/tropica-fst/tropica/losses/internal/layered"
 )
 
 // banded is what is known of a banded edit distance L_w ≥ L.
@@ -24,29 +27,30 @@ type bandSweeper struct {
 	us    [][]int
 }
 
-// certify returns what is to be known of the machine of a band; it is harmless
-// when no cell is left out, or no string costs more in the band than
-// the least alignment that leaves it.
-func (b *columnBuilder) certify(e Edit, ref []int, alphabet int, m *Machine) *banded {
-	threshold := b.outside(e, ref, alphabet)
+// certify returns what is known of the machine of a band. The band is harmless when it leaves out
+// no cell, or when no string costs more in it than the least alignment that leaves it.
+//
+// first and last are the windows of the band.
+func (e Edit) certify(first, last []int, ref []int, alphabet int, m *Machine) *banded {
+	threshold := e.outside(first, last, ref, alphabet)
 	if m.greatest() <= threshold*(1+1e-12) {
 		return &banded{harmless: true}
 	}
 	return &banded{edit: e, ref: append([]int(nil), ref...), threshold: threshold}
 }
 
-// outside returns a lower bound on the cost of an alignment through a cell outside
-// the band, for the cheapest y; +Inf if there is no such cell. It is the least such
-// cost where lengths are moderate, by O(l m) steps, and takes O(l + m) otherwise.
-func (b *columnBuilder) outside(e Edit, ref []int, alphabet int) float64 {
-	l, m := b.l, b.m
+// outside returns a lower bound on the cost of an alignment through a cell outside the band, for
+// the cheapest y. It is +Inf if there is no such cell. It is the least such cost where lengths are
+// moderate, by O(l m) steps, and takes O(l + m) otherwise.
+func (e Edit) outside(first, last []int, ref []int, alphabet int) float64 {
+	l, m := len(first)-1, len(ref)
 	inf := math.Inf(1)
 	if l == 0 || alphabet == 0 {
 		return inf
 	}
 	del, ins, diag := e.cheapest(ref, alphabet)
 	if int64(l)*int64(m) > 1<<22 {
-		return b.around(del, ins, diag)
+		return around(first, last, del, ins, diag)
 	}
 	// in: cheapest to a cell having stayed inside; out: having been outside.
 	in, out := make([]float64, m+1), make([]float64, m+1)
@@ -66,7 +70,7 @@ func (b *columnBuilder) outside(e Edit, ref []int, alphabet int) float64 {
 			if j > 0 {
 				x, y = min(x, in1[j-1]+ins[j-1]), min(y, out1[j-1]+ins[j-1])
 			}
-			if j < b.first[t] || j > b.last[t] {
+			if j < first[t] || j > last[t] {
 				x, y = inf, min(x, y)
 			}
 			in1[j], out1[j] = x, y
@@ -111,12 +115,12 @@ func (e Edit) cheapest(ref []int, alphabet int) (del float64, ins, diag []float6
 	return del, ins, diag
 }
 
-// around is outside for long strings. A cell outside that comes right after one
-// inside lies next to the window above it, or between two windows below; reaching
-// it, and the end from it, takes at least the cheapest steps of each kind in numbers
-// that the cell decides but for how many are diagonal, which is best none or all.
-func (b *columnBuilder) around(del float64, ins, diag []float64) float64 {
-	l, m := b.l, b.m
+// around is outside for long strings. A cell outside that comes right after one inside lies next to
+// the window above it, or between two windows below. Reaching it, and the end from it, takes at
+// least the cheapest steps of each kind. The cell decides their numbers, except how many are
+// diagonal: none or all is best.
+func around(first, last []int, del float64, ins, diag []float64) float64 {
+	l, m := len(first)-1, len(ins)
 	least := func(xs []float64) float64 {
 		x := math.Inf(1)
 		for _, y := range xs {
@@ -142,9 +146,9 @@ func (b *columnBuilder) around(del float64, ins, diag []float64) float64 {
 		}
 	}
 	for t := range l + 1 {
-		offer(t, b.last[t]+1)
+		offer(t, last[t]+1)
 		if t > 0 {
-			for j := b.first[t-1]; j < b.first[t]; j++ {
+			for j := first[t-1]; j < first[t]; j++ {
 				offer(t, j)
 			}
 		}
@@ -154,21 +158,21 @@ func (b *columnBuilder) around(del float64, ins, diag []float64) float64 {
 
 // greatest returns the greatest loss of the machine.
 func (m *Machine) greatest() float64 {
-	best := make([]float64, len(m.final))
-	for c, v := range m.final {
+	best := make([]float64, len(m.core.Final))
+	for c, v := range m.core.Final {
 		best[c] = math.Inf(-1)
 		if v != Excluded {
-			best[c] = m.values[v]
+			best[c] = m.core.Values[v]
 		}
 	}
-	for t := len(m.layers) - 1; t >= 0; t-- {
-		l := m.layers[t].columned()
-		own := make([]float64, l.columns)
+	for t := len(m.core.Layers) - 1; t >= 0; t-- {
+		l := m.core.Layers[t].Columned()
+		own := make([]float64, l.Columns)
 		for c := range own {
 			own[c] = math.Inf(-1)
-			for k := range l.classes {
-				if to, v := l.arc(c*l.classes + k); v != Excluded {
-					own[c] = max(own[c], m.values[v]+best[to])
+			for k := range l.Classes {
+				if to, v := l.Arc(c*l.Classes + k); v != Excluded {
+					own[c] = max(own[c], m.core.Values[v]+best[to])
 				}
 			}
 		}
@@ -177,34 +181,32 @@ func (m *Machine) greatest() float64 {
 	if len(best) == 0 {
 		return math.Inf(-1)
 	}
-	return best[0] + m.base
+	return best[0] + m.core.Base
 }
 
 // bound sets r.LogZError.
 //
-// A certified bound, where one can be had: with T the threshold, strings with
-// L_w ≤ T are exact. γ > 0: log Z' ≥ log Z, and Z' - Z ≤ Σ_{L_w > T} exp(θ + γ L_w)
-// ≤ e^{-sT} Z'(γ+s) for every s ≥ 0 (Chernoff), one more sweep for each s that is
-// tried; with ε that over Z', log Z' - log Z ≤ -log(1-ε). γ < 0: log Z' ≤ log Z, and
-// Z - Z' ≤ e^{γT} Σ_{L_w > T} exp θ, likewise.
+// First a certified bound is tried. With T the threshold, strings with L_w ≤ T are exact. For γ >
+// 0, log Z' ≥ log Z, and Z' - Z ≤ Σ_{L_w > T} exp(θ + γ L_w) ≤ e^{-sT} Z'(γ+s) for every s ≥ 0
+// (Chernoff). Each s that is tried takes one more sweep. With ε that over Z', log Z' - log Z ≤
+// -log(1-ε). For γ < 0, log Z' ≤ log Z, and Z - Z' ≤ e^{γT} Σ_{L_w > T} exp θ, likewise.
 //
-// Where that certifies less than a factor of two, as for the published random
-// models with narrow bands, a wider band is evaluated: the difference of its log Z
-// is the greater part of the error, and exact. If that band is without loss, or has
-// a bound, the sum is a bound. Else what remains is estimated: Z over that band's
-// is the mean of exp(γ (L - L_w)) over strings drawn from its distribution, and the
-// estimate takes the upper end of a 95 % interval; where all strings of the sample
-// agree, 3/n (the rule of three), or as much again as the wider band made up for,
-// if that is less, since each band makes up for several times what the next does.
+// Where that certifies less than a factor of two, a wider band is evaluated. The published random
+// models with narrow bands need that. The difference of its log Z is the greater part of the error,
+// and exact. If that band is without loss, or has a bound, the sum is a bound. Else what remains is
+// estimated: Z over that band's is the mean of exp(γ (L - L_w)) over strings drawn from its
+// distribution. The estimate takes the upper end of a 95 % interval. Where all strings of the
+// sample agree, it takes 3/n (the rule of three), or as much again as the wider band made up for,
+// if that is less. Each band makes up for several times what the next does.
 //
-// Where few strings of the sample have most of the weight, as those of some hundred symbols
-// do in narrow bands, the mean is taken by a herd (bandsteer.go), which steers the strings it draws.
+// Few strings of the sample may have most of the weight, as with some hundred symbols in narrow
+// bands. A herd (bandsteer.go) then takes the mean: it steers the strings that it draws.
 //
-// Time is linear in the lengths: long strings are scored within a band four times
-// as wide, and of very long ones fewer are drawn, 10⁷ cells in all, and 4·10⁷ of a herd. For γ < 0 a
-// sample may miss strings that only an alignment outside the
-// band serves well, and with costs as Smith-Waterman's a herd may for γ > 0 (400 symbols of 10, band 1: 224 by
-// 1024 strings, 212 by 4096): then the estimate is too great. The sample is a fixed one, so that results repeat.
+// Time is linear in the lengths. Long strings are scored within a band four times as wide, and
+// fewer of very long ones are drawn: 10⁷ cells in all, and 4·10⁷ for a herd. For γ < 0 a sample may
+// miss strings that only an alignment outside the band serves well. With Smith-Waterman's costs a
+// herd may miss them for γ > 0 (400 symbols of 10, band 1: 224 by 1024 strings, 212 by 4096): then
+// the estimate is too great. The sample is a fixed one, so that results repeat.
 func (s *bandSweeper) bound(e *Evaluator, m *Machine, p *Potentials, gamma float64, r *Result) error {
 	b := m.surrogate
 	r.LogZErrorKind = ErrorBound
@@ -241,19 +243,19 @@ func (s *bandSweeper) bound(e *Evaluator, m *Machine, p *Potentials, gamma float
 	}
 	z := s.inner.LogZ
 	made := max(0, math.Copysign(1, gamma)*(r.LogZ-z))
-	rest := 0.0
+	beyond := 0.0
 	if !wide.Exact() {
-		if rest, err = s.certain(e, wide, p, gamma, z); err != nil {
+		if beyond, err = s.certain(e, wide, p, gamma, z); err != nil {
 			return err
 		}
-		if math.IsInf(rest, 1) {
+		if math.IsInf(beyond, 1) {
 			r.LogZErrorKind = ErrorEstimate
-			if rest, err = s.sample(e, wide, p, gamma, max(made, 1e-12*max(1, math.Abs(z)))); err != nil {
+			if beyond, err = s.sample(e, wide, p, gamma, max(made, 1e-12*max(1, math.Abs(z)))); err != nil {
 				return err
 			}
 		}
 	}
-	r.LogZError = made + rest
+	r.LogZError = made + beyond
 	return nil
 }
 
@@ -266,15 +268,16 @@ func (b *banded) wider(e *Evaluator, m *Machine) (*Machine, error) {
 	for _, band := range []int{2*min(b.edit.Band, 1<<30) + 1, b.edit.Band + 1} {
 		trial := b.edit
 		trial.Band = band
-		trial.Budget = Budget{Ctx: e.Budget.Ctx, Columns: min(1<<21, max(1<<15, 8*m.TotalColumns())), Bytes: e.Budget.Bytes}
+		trial.Budget = Budget{Ctx: e.Budget.Ctx, Columns: min(1<<21, max(1<<15, 8*m.TotalColumns())),
+			Bytes: e.Budget.Bytes}
 		if trial.cells(len(b.ref), m.Len()) > mostCells {
 			continue
 		}
 		builder := trial.columns(b.ref, m.Labels(0), m.Len())
-		wide, err := builder.build()
+		wide, err := built(builder)
 		switch {
 		case err == nil:
-			wide.surrogate = builder.certify(trial, b.ref, m.Labels(0), wide)
+			wide.surrogate = trial.certify(builder.First, builder.Last, b.ref, m.Labels(0), wide)
 			return wide, nil
 		case !errors.Is(err, ErrBudget):
 			return nil, err
@@ -320,8 +323,8 @@ func (s *bandSweeper) certain(e *Evaluator, m *Machine, p *Potentials, gamma, lo
 	return math.Inf(1), nil
 }
 
-// gap is the size of a deletion with an insertion, in the mean over symbols; of an
-// alignment where those are free, and 1 where nothing costs anything.
+// gap is the size of a deletion with an insertion, in the mean over symbols. Where those are free
+// it is that of an alignment, and 1 where nothing costs anything.
 func (e Edit) gap() float64 {
 	mean := func(constant float64, table []float64) float64 {
 		if len(table) == 0 {
@@ -342,9 +345,10 @@ func (e Edit) gap() float64 {
 	return 1
 }
 
-// sample estimates |log Z' - log Z| of the machine of a band; silent is the most
-// that it says where no string of the sample tells.
-func (s *bandSweeper) sample(e *Evaluator, m *Machine, p *Potentials, gamma, silent float64) (float64, error) {
+// sample estimates |log Z' - log Z| of the machine of a band. Where no string of the sample tells,
+// it returns at most silent.
+func (s *bandSweeper) sample(e *Evaluator, m *Machine, p *Potentials,
+	gamma, silent float64) (float64, error) {
 	b := m.surrogate
 	band, wide := b.edit.Band, 0
 	if b.local != nil {
@@ -364,7 +368,7 @@ func (s *bandSweeper) sample(e *Evaluator, m *Machine, p *Potentials, gamma, sil
 		value = whole.Value
 	}
 	n := min(1000, max(50, 10_000_000/cells))
-	s.us = resize(s.us, n)
+	s.us = layered.Resize(s.us, n)
 	if err := e.Sample(m, p, gamma, rand.New(rand.NewPCG(1, 2)), s.us); err != nil {
 		return 0, err
 	}
@@ -383,30 +387,33 @@ func (s *bandSweeper) sample(e *Evaluator, m *Machine, p *Potentials, gamma, sil
 }
 
 // steer is sample where few strings of a plain sample have most of the weight.
-func (s *bandSweeper) steer(e *Evaluator, m *Machine, p *Potentials, gamma float64, wide, cells int) (float64, error) {
+func (s *bandSweeper) steer(e *Evaluator, m *Machine, p *Potentials, gamma float64,
+	wide, cells int) (float64, error) {
 	const groups = 8
 	b := m.surrogate
 	h := herd{gamma: gamma}
 	h.whole, h.band = rows{e: b.edit, ref: b.ref}, rows{e: b.edit, ref: b.ref}
-	h.whole.first, h.whole.last = bandWindows(m.Len(), len(b.ref), wide)
-	h.band.first, h.band.last = bandWindows(m.Len(), len(b.ref), b.edit.Band)
+	h.whole.first, h.whole.last = align.BandWindows(m.Len(), len(b.ref), wide)
+	h.band.first, h.band.last = align.BandWindows(m.Len(), len(b.ref), b.edit.Band)
 	walk, err := e.sampler(m, p, gamma)
 	if err != nil {
 		return 0, err
 	}
-	mean, spread, err := h.shortfall(walk, rand.New(rand.NewPCG(1, 2)), groups, min(128, max(32, 40_000_000/groups/cells)), func() error {
-		return e.Budget.stopped(m.Len(), 0)
-	})
+	mean, spread, err := h.shortfall(walk, rand.New(rand.NewPCG(1, 2)), groups,
+		min(128, max(32, 40_000_000/groups/cells)), func() error {
+			return e.Budget.stopped(m.Len(), 0)
+		})
 	return math.Abs(mean) + 2*spread, err
 }
 
-// shortfall estimates |log Z' - log Z|, where Z' is of a surrogate L' for L, from n strings
-// drawn from the distribution of Z': less(i) is L - L' of string i. It takes the upper end of
-// a 95 % interval of the mean of exp(γ (L - L')), which is Z over Z'; where no string tells,
-// 3/n or silent, if that is less. It is sure where that interval is narrow. Where the
-// strings that decide the mean are too rare to be among n, it takes for γ > 0 no more than the mean of
-// γ (L' - L) with its own interval: exp is convex.
-func shortfall(gamma float64, n int, silent float64, less func(i int) (float64, error)) (float64, bool, error) {
+// shortfall estimates |log Z' - log Z|, where Z' is of a surrogate L' for L. It takes n strings
+// drawn from the distribution of Z': less(i) is L - L' of string i. The mean of exp(γ (L - L')) is
+// Z over Z', and the upper end of its 95 % interval is taken. Where L and L' agree on all strings,
+// 3/n or silent is taken, whichever is less. It is sure where that interval is narrow. The strings
+// that decide the mean may be too rare to be among n. For γ > 0 the estimate is therefore at most
+// the mean of γ (L' - L) with its own interval: exp is convex.
+func shortfall(gamma float64, n int, silent float64,
+	less func(i int) (float64, error)) (float64, bool, error) {
 	var weight, log moments
 	for i := range n {
 		x, err := less(i)

@@ -69,7 +69,8 @@ func TestBandBounds(t *testing.T) {
 			for range 20 {
 				u := randomRef(rng, l, alphabet)
 				if !near(mb.Loss(u), e.Value(u, ref)) || mb.Loss(u) < exact.Loss(u)-1e-9 {
-					t.Fatalf("%+v ref %v: banded loss of %v is %v, by definition %v, exact %v", e, ref, u, mb.Loss(u), e.Value(u, ref), exact.Loss(u))
+					t.Fatalf("%+v ref %v: banded loss of %v is %v, by definition %v, exact %v", e, ref, u,
+						mb.Loss(u), e.Value(u, ref), exact.Loss(u))
 				}
 			}
 			if err := ev.Eval(mb, p, gamma, WantMarginals|WantError, &got); err != nil {
@@ -87,7 +88,8 @@ func TestBandBounds(t *testing.T) {
 			if tv > 1-math.Exp(-delta)+1e-9 {
 				t.Errorf("case %d band %d: total variation %v beyond 1-exp(-%v)", i, band, tv, delta)
 			}
-			if got.LogZErrorKind == ErrorExact || mb.Exact() && (got.LogZErrorKind != ErrorBound || got.LogZError != 0) {
+			if got.LogZErrorKind == ErrorExact || mb.Exact() &&
+				(got.LogZErrorKind != ErrorBound || got.LogZError != 0) {
 				t.Fatalf("case %d %+v: %v, error %v", i, e, got.LogZErrorKind, got.LogZError)
 			}
 			switch {
@@ -219,9 +221,9 @@ func TestBandAround(t *testing.T) {
 		e.Band = 1 + rng.IntN(3)
 		ref := randomRef(rng, m, d)
 		b := e.columns(ref, d, l)
-		exact := b.outside(e, ref, d)
+		exact := e.outside(b.First, b.Last, ref, d)
 		del, ins, diag := e.cheapest(ref, d)
-		if x := b.around(del, ins, diag); x > exact+1e-9*math.Abs(exact) {
+		if x := around(b.First, b.Last, del, ins, diag); x > exact+1e-9*math.Abs(exact) {
 			t.Errorf("case %d %+v l %d ref %v: %v, but an alignment outside costs %v", i, e, l, ref, x, exact)
 		}
 	}

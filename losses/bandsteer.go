@@ -4,12 +4,13 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+
+	"github.com/tropica-fst/tropica/losses/internal/sweep"
 )
 
-// herd draws strings from the distribution of a banded edit distance, all of them a symbol at a
-// time, and keeps those with most weight under the whole distance. This is sequential importance
-// sampling with resampling (A. Doucet, A. Johansen, "A tutorial on particle filtering and
-// smoothing", 2009).
+// herd draws strings from the distribution of a banded edit distance, a symbol at a time. It keeps
+// those with the most weight under the whole distance. This is sequential importance sampling with
+// resampling (A. Doucet, A. Johansen, "A tutorial on particle filtering and smoothing", 2009).
 //
 // The weight of a string is exp(γ (L - L')), whose logarithm falls linearly with the length. Beyond
 // some hundred symbols no string of a plain sample has a weight that counts in the mean, which is
@@ -30,8 +31,8 @@ type rows struct {
 	first, last []int
 }
 
-// follower is one string of a herd: the sampler's entry, a row of either distance, the logarithm of
-// its weight, and the part of it that comes from the rows as they are.
+// follower is one string of a herd: the sampler's entry and a row of each distance. It has the
+// logarithm of its weight, and the part of it that comes from the present rows.
 type follower struct {
 	entry       uint32
 	whole, band []float64
@@ -39,7 +40,8 @@ type follower struct {
 }
 
 // shortfall estimates log of Z over Z' from groups of strings, and the standard error of that.
-func (h *herd) shortfall(s *sampler, rng *rand.Rand, groups, size int, stopped func() error) (float64, float64, error) {
+func (h *herd) shortfall(s *sweep.Sampler, rng *rand.Rand, groups, size int,
+	stopped func() error) (float64, float64, error) {
 	h.strings, h.next = make([]follower, size), make([]follower, size)
 	logs := make([]float64, groups)
 	for g := range logs {
@@ -57,7 +59,7 @@ func (h *herd) shortfall(s *sampler, rng *rand.Rand, groups, size int, stopped f
 }
 
 // run returns the logarithm of the mean weight of one group.
-func (h *herd) run(s *sampler, rng *rand.Rand, stopped func() error) (float64, error) {
+func (h *herd) run(s *sweep.Sampler, rng *rand.Rand, stopped func() error) (float64, error) {
 	for i := range h.strings {
 		f := &h.strings[i]
 		f.entry, f.log, f.own = 0, 0, 0
@@ -65,21 +67,21 @@ func (h *herd) run(s *sampler, rng *rand.Rand, stopped func() error) (float64, e
 	}
 	total := 0.0
 	logs := make([]float64, len(h.strings))
-	for t := range s.m.layers {
+	for t := range s.L {
 		if err := stopped(); err != nil {
 			return 0, err
 		}
 		for i := range h.strings {
 			f, spare := &h.strings[i], &h.next[i]
 			var y int
-			y, f.entry = s.step(rng, t, f.entry)
+			y, f.entry = s.Step(rng, t, f.entry)
 			f.whole, spare.whole = h.whole.after(t, y, f.whole, spare.whole), f.whole
 			f.band, spare.band = h.band.after(t, y, f.band, spare.band), f.band
 			own := h.gamma * (h.whole.diagonal(t+1, f.whole) - h.band.diagonal(t+1, f.band))
 			f.log, f.own = f.log+own-f.own, own
 			logs[i] = f.log
 		}
-		if t+1 < len(s.m.layers) && uneven(logs) {
+		if t+1 < s.L && uneven(logs) {
 			total += logMean(logs)
 			h.resample(rng, logs)
 		}
@@ -172,7 +174,8 @@ func (r *rows) after(t, y int, row, next []float64) []float64 {
 	return next
 }
 
-// diagonal returns the distance of what was read of both strings after t symbols: at the end, the whole.
+// diagonal returns the distance of what was read of both strings after t symbols: at the end, the
+// whole.
 func (r *rows) diagonal(t int, row []float64) float64 {
 	j := t * len(r.ref) / (len(r.first) - 1)
 	return row[j-r.first[t]]

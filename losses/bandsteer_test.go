@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/tropica-fst/tropica/losses/internal/align"
 )
 
 // The rows of a herd end with the distances, whatever the costs, lengths and windows.
@@ -15,7 +17,7 @@ func TestHerdRows(t *testing.T) {
 		e.Band = rng.IntN(4)
 		ref, u := randomRef(rng, m, alphabet), randomRef(rng, l, alphabet)
 		r := rows{e: e, ref: ref}
-		r.first, r.last = bandWindows(l, m, e.Band)
+		r.first, r.last = align.BandWindows(l, m, e.Band)
 		row, next := r.start(nil), []float64(nil)
 		for s, y := range u {
 			row, next = r.after(s, y, row, next), row
@@ -26,7 +28,8 @@ func TestHerdRows(t *testing.T) {
 	}
 }
 
-// A herd finds what a band costs, for orders 1 to 3, and strings of one length but references of another.
+// A herd finds what a band costs, for orders 1 to 3, and strings of one length but references of
+// another.
 func TestHerd(t *testing.T) {
 	rng := rand.New(rand.NewPCG(53, 54))
 	for i := range 12 {
@@ -50,8 +53,8 @@ func TestHerd(t *testing.T) {
 		_, exact := logZ(0)
 		machine, banded := logZ(1)
 		h := herd{gamma: gamma, whole: rows{e: e, ref: ref}, band: rows{e: e, ref: ref}}
-		h.whole.first, h.whole.last = bandWindows(l, m, 0)
-		h.band.first, h.band.last = bandWindows(l, m, 1)
+		h.whole.first, h.whole.last = align.BandWindows(l, m, 0)
+		h.band.first, h.band.last = align.BandWindows(l, m, 1)
 		ev := new(Evaluator)
 		s, err := ev.sampler(machine, p, gamma)
 		if err != nil {
@@ -97,20 +100,25 @@ func TestBandErrorGrows(t *testing.T) {
 		for band := 1; band <= 2; band++ {
 			least := math.Abs(r[band].LogZ - r[3].LogZ)
 			if r[band].LogZError < least {
-				t.Errorf("match %v γ %v band %d: error %v, but band 3 makes up for %v", e.Match, gamma, band, r[band].LogZError, least)
+				t.Errorf("match %v γ %v band %d: error %v, but band 3 makes up for %v", e.Match, gamma, band,
+					r[band].LogZError, least)
 			}
 		}
 		apart, errors := math.Abs(r[1].LogZ-r[2].LogZ), r[1].LogZError-r[2].LogZError
 		if math.Abs(apart-errors) > 0.3*apart {
-			t.Errorf("match %v γ %v: bands 1 and 2 are %v apart, what is said of them %v", e.Match, gamma, apart, errors)
+			t.Errorf("match %v γ %v: bands 1 and 2 are %v apart, what is said of them %v", e.Match, gamma,
+				apart, errors)
 		}
 	}
 }
 
-// Where no string of a sample has a weight that counts, the estimate is the mean of what the strings
-// are off by, at most, and not the logarithm of their number.
+// Where no string of a sample has a weight that counts, the estimate is the mean of what the
+// strings are off by, at most, and not the logarithm of their number.
 func TestShortfallRare(t *testing.T) {
-	x, sure, err := shortfall(1, 100, math.Inf(1), func(i int) (float64, error) { return -50 - float64(i%7), nil })
+	x, sure, err := shortfall(1, 100, math.Inf(1), func(i int) (float64, error) {
+		return -50 - float64(i%7),
+			nil
+	})
 	if err != nil || sure || x < 50 || x > 54 {
 		t.Errorf("off by 50 to 56: estimate %v, sure %v, %v", x, sure, err)
 	}

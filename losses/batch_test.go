@@ -15,7 +15,8 @@ func batchOf(t testing.TB, n, l int) ([]Case, []Result) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		cases[i] = Case{Machine: m, Potentials: publishedPotentials(i, 10, l, 2), Gamma: 1, Want: WantMarginals | WantRiskGradient, Result: &results[i]}
+		cases[i] = Case{Machine: m, Potentials: publishedPotentials(i, 10, l, 2), Gamma: 1,
+			Want: WantMarginals | WantRiskGradient, Result: &results[i]}
 	}
 	return cases, results
 }

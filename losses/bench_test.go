@@ -52,32 +52,35 @@ func BenchmarkGradient(b *testing.B) {
 			if l <= 6 || l == 8 && !testing.Short() { // 10^8 strings of 8
 				b.Run(fmt.Sprintf("loss=%s/l=%d/D=10/q=2/path=naive", c.name, l), func(b *testing.B) {
 					benchInstances(b, l, func(p *Potentials, ref []int, r *Result) error {
-						return Naive(func(u []int) float64 { return c.loss.Value(u, ref) }, p, 1, WantMarginals, nil, r)
+						return Naive(func(u []int) float64 { return c.loss.Value(u, ref) }, p, 1,
+							WantMarginals, nil, r)
 					}, nil)
 				})
 			}
 			if l <= c.general {
-				b.Run(fmt.Sprintf("loss=%s/l=%d/D=10/q=2/path=general/cache=cold", c.name, l), func(b *testing.B) {
-					benchInstances(b, l, func(p *Potentials, ref []int, r *Result) error {
-						a, err := generalAutomaton(c.loss, Strings(10, l), ref, 10, nil)
-						if err != nil {
+				b.Run(fmt.Sprintf("loss=%s/l=%d/D=10/q=2/path=general/cache=cold", c.name, l),
+					func(b *testing.B) {
+						benchInstances(b, l, func(p *Potentials, ref []int, r *Result) error {
+							a, err := generalAutomaton(c.loss, Strings(10, l), ref, 10, nil)
+							if err != nil {
+								return err
+							}
+							_, err = EvalGeneral(p, a, 1, WantMarginals, nil, ops.Limits{})
 							return err
-						}
-						_, err = EvalGeneral(p, a, 1, WantMarginals, nil, ops.Limits{})
-						return err
-					}, nil)
-				})
-				b.Run(fmt.Sprintf("loss=%s/l=%d/D=10/q=2/path=general/cache=warm", c.name, l), func(b *testing.B) {
-					var a *Automaton
-					benchInstances(b, l, func(p *Potentials, ref []int, r *Result) error {
-						_, err := EvalGeneral(p, a, 1, WantMarginals, nil, ops.Limits{})
-						return err
-					}, func(p *Potentials, ref []int, r *Result) error {
-						var err error
-						a, err = generalAutomaton(c.loss, Strings(10, l), ref, 10, nil)
-						return err
+						}, nil)
 					})
-				})
+				b.Run(fmt.Sprintf("loss=%s/l=%d/D=10/q=2/path=general/cache=warm", c.name, l),
+					func(b *testing.B) {
+						var a *Automaton
+						benchInstances(b, l, func(p *Potentials, ref []int, r *Result) error {
+							_, err := EvalGeneral(p, a, 1, WantMarginals, nil, ops.Limits{})
+							return err
+						}, func(p *Potentials, ref []int, r *Result) error {
+							var err error
+							a, err = generalAutomaton(c.loss, Strings(10, l), ref, 10, nil)
+							return err
+						})
+					})
 			}
 			b.Run(fmt.Sprintf("loss=%s/l=%d/D=10/q=2/path=direct/cache=cold", c.name, l), func(b *testing.B) {
 				var e Evaluator

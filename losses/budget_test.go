@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/tropica-fst/tropica/losses/internal/align"
+	"github.com/tropica-fst/tropica/losses/internal/layered"
 )
 
 // Every construction and evaluation stops with its context, and within its bytes.
@@ -55,7 +58,8 @@ func TestBudgetStops(t *testing.T) {
 	if err := small.Eval(m, p, 1, WantMarginals, &r); !errors.Is(err, ErrBudget) {
 		t.Errorf("an evaluation of more bytes than allowed: %v", err)
 	}
-	if err := small.Sample(m, p, 1, rand.New(rand.NewPCG(1, 1)), make([][]int, 1)); !errors.Is(err, ErrBudget) {
+	if err := small.Sample(m, p, 1, rand.New(rand.NewPCG(1, 1)), make([][]int, 1)); !errors.Is(err,
+		ErrBudget) {
 		t.Errorf("a sample of more bytes than allowed: %v", err)
 	}
 	n, err := NGram{N: 2}.Machine(ref, 10, 20)
@@ -100,7 +104,8 @@ func TestNGramVectorsWithinBudget(t *testing.T) {
 		for _, c := range []struct {
 			e *Evaluator
 			m *Machine
-		}{{&Evaluator{}, tight}, {&Evaluator{Budget: Budget{Bytes: whole - 1}}, free}, {&Evaluator{Nodes: 1 << 20}, tight}} {
+		}{{&Evaluator{}, tight}, {&Evaluator{Budget: Budget{Bytes: whole - 1}}, free},
+			{&Evaluator{Nodes: 1 << 20}, tight}} {
 			if err := c.e.Eval(c.m, p, 1, want, &b); err != nil {
 				t.Fatalf("n = %d: %v", n, err)
 			}
@@ -119,7 +124,8 @@ func TestNGramVectorsWithinBudget(t *testing.T) {
 	}
 	var e Evaluator
 	var r Result
-	if err := e.Eval(m, randomPotentials(rng, slices.Repeat([]int{2}, 1000), 1), 1, 0, &r); err != nil || e.ngram.alpha != nil {
+	if err := e.Eval(m, randomPotentials(rng, slices.Repeat([]int{2}, 1000), 1), 1, 0, &r); err != nil ||
+		e.ngram.alpha != nil {
 		t.Errorf("1000 symbols of 2: error %v, vectors of %d bytes", err, cap(e.ngram.alpha)*8)
 	}
 }
@@ -171,7 +177,8 @@ func TestBudgetErrorsComeSoon(t *testing.T) {
 		ref := randomRef(rng, c.m, c.d)
 		_, err := c.edit.Machine(ref, c.d, c.l)
 		var b *BudgetError
-		if !errors.As(err, &b) || b.Length != c.l || b.Columns > c.columns || b.Bytes > 1000*b.Limit || !strings.Contains(err.Error(), "more than") {
+		if !errors.As(err, &b) || b.Length != c.l || b.Columns > c.columns || b.Bytes > 1000*b.Limit ||
+			!strings.Contains(err.Error(), "more than") {
 			t.Errorf("%+v, %d and %d symbols: %v", c.edit, c.m, c.l, err)
 			continue
 		}
@@ -199,7 +206,8 @@ func TestForeseenSoon(t *testing.T) {
 	for _, c := range []struct {
 		loss Edit
 		l    int
-	}{{Unit, 40}, {Unit, 60}, {Unit, 2000}, {SmithWaterman, 40}, {Edit{Sub: 1.37, Ins: 1.011, Del: .977}, 40}} {
+	}{{Unit, 40}, {Unit, 60}, {Unit, 2000}, {SmithWaterman, 40},
+		{Edit{Sub: 1.37, Ins: 1.011, Del: .977}, 40}} {
 		_, err := c.loss.Machine(squares(c.l), 10, c.l)
 		var b *BudgetError
 		if !errors.As(err, &b) || b.Columns > 1<<14 || b.Band < 1 || b.Bytes <= b.Limit {
@@ -245,11 +253,13 @@ func TestLocalOutgrown(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(83, 84))
 	x := Local{Match: 1, Sub: -1, Ins: -1, Del: -1}
-	for _, c := range []struct{ d, l, columns int }{{15, 24, 1 << 17}, {15, 28, 1 << 16}, {15, 40, 1 << 16}, {4, 40, 1 << 17}, {2, 60, 1 << 17}} {
+	for _, c := range []struct{ d, l, columns int }{{15, 24, 1 << 17}, {15, 28, 1 << 16}, {15, 40, 1 << 16},
+		{4, 40, 1 << 17}, {2, 60, 1 << 17}} {
 		x.Bytes = 1 << 27
 		_, err := x.Machine(randomRef(rng, c.l, c.d), c.d, c.l)
 		var b *BudgetError
-		if !errors.As(err, &b) || b.Columns > c.columns || b.Limit != x.Bytes || b.Band < 1 || !strings.Contains(err.Error(), "try band") {
+		if !errors.As(err, &b) || b.Columns > c.columns || b.Limit != x.Bytes || b.Band < 1 ||
+			!strings.Contains(err.Error(), "try band") {
 			t.Errorf("%d symbols of %d: %v", c.l, c.d, err)
 		}
 	}
@@ -260,13 +270,14 @@ func TestLocalOutgrown(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, classes := referenceClasses(ref, c.d)
+		_, classes := align.ReferenceClasses(ref, c.d)
 		room := x
-		room.Bytes = int64(m.TotalColumns())*(withGraph(len(classes), 1)+4*int64(len(classes))+16) + 1<<19
+		room.Bytes = int64(m.TotalColumns())*(layered.WithGraph(len(classes),
+			1)+4*int64(len(classes))+16) + 1<<19
 		if _, err := room.Machine(ref, c.d, c.l); err != nil {
 			t.Errorf("%d symbols of %d: %v", c.l, c.d, err)
 		}
-		room.Bytes = withGraph(len(classes), 1) * int64(m.TotalColumns()) / 4
+		room.Bytes = layered.WithGraph(len(classes), 1) * int64(m.TotalColumns()) / 4
 		if _, err := room.Machine(ref, c.d, c.l); !errors.Is(err, ErrBudget) {
 			t.Errorf("%d symbols of %d in a quarter of their bytes: %v", c.l, c.d, err)
 		}
@@ -281,7 +292,8 @@ func TestFittingTrials(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(85, 86))
 	early := 0
-	for _, e := range []Edit{{Match: -2, Sub: 1, Ins: 1, Del: 1}, {Sub: 1.7, Ins: 1.1, Del: 0.9}, {Sub: 3, Ins: 2, Del: 1}} {
+	for _, e := range []Edit{{Match: -2, Sub: 1, Ins: 1, Del: 1}, {Sub: 1.7, Ins: 1.1, Del: 0.9},
+		{Sub: 3, Ins: 2, Del: 1}} {
 		for _, l := range []int{60, 200} {
 			e.Bytes = 1 << 60 // so that nothing but the trials themselves ends the search
 			ref := randomRef(rng, l, 10)
@@ -289,7 +301,7 @@ func TestFittingTrials(t *testing.T) {
 			for band := 1; left > 0; band++ {
 				trial := e
 				trial.Band, trial.Budget = band, Budget{Columns: left}
-				m, err := trial.columns(ref, 10, l).build()
+				m, err := built(trial.columns(ref, 10, l))
 				var over *BudgetError
 				if err == nil {
 					want, left = band, left-m.TotalColumns()
@@ -315,8 +327,10 @@ func TestFittingTrials(t *testing.T) {
 // γ of all sizes, and what no float64 can hold, on both paths alike.
 func TestGammaRange(t *testing.T) {
 	ref := []int{0, 1, 0}
-	for _, loss := range []valued{Unit, SmithWaterman, Edit{Sub: 1e17, Match: -1e17, Ins: 1, Del: 1}, NGram{N: 1, C: 1}, Local{Match: 1, Sub: -1, Ins: -1, Del: -1}} {
-		for _, gamma := range []float64{1e6, -1e6, 1e12, -1e12, 1e300, -1e300, 1e308, -1e308, math.NaN(), math.Inf(1)} {
+	for _, loss := range []valued{Unit, SmithWaterman, Edit{Sub: 1e17, Match: -1e17, Ins: 1, Del: 1},
+		NGram{N: 1, C: 1}, Local{Match: 1, Sub: -1, Ins: -1, Del: -1}} {
+		for _, gamma := range []float64{1e6, -1e6, 1e12, -1e12, 1e300, -1e300, 1e308, -1e308, math.NaN(),
+			math.Inf(1)} {
 			m, err := loss.Machine(ref, 2, 3)
 			if err != nil {
 				t.Fatal(err)
@@ -324,13 +338,16 @@ func TestGammaRange(t *testing.T) {
 			p := publishedPotentials(2, 2, 3, 1)
 			var got, want Result
 			err = new(Evaluator).Eval(m, p, gamma, WantMarginals, &got)
-			err1 := Naive(func(u []int) float64 { return loss.Value(u, ref) }, p, gamma, WantMarginals, nil, &want)
+			err1 := Naive(func(u []int) float64 { return loss.Value(u, ref) }, p, gamma, WantMarginals, nil,
+				&want)
 			if (err == nil) != (err1 == nil) {
 				t.Errorf("%+v γ %v: directly %v, by enumeration %v", loss, gamma, err, err1)
-			} else if err == nil && !(math.Abs(got.LogZ-want.LogZ) <= 1e-9*math.Max(1e-3, math.Abs(want.LogZ))) {
+			} else if err == nil && !(math.Abs(got.LogZ-want.LogZ) <= 1e-9*math.Max(1e-3,
+				math.Abs(want.LogZ))) {
 				t.Errorf("%+v γ %v: %v, by enumeration %v", loss, gamma, got.LogZ, want.LogZ)
 			}
-			if err := new(Evaluator).Sample(m, p, gamma, rand.New(rand.NewPCG(1, 1)), make([][]int, 2)); (err == nil) != (err1 == nil) {
+			if err := new(Evaluator).Sample(m, p, gamma, rand.New(rand.NewPCG(1, 1)),
+				make([][]int, 2)); (err == nil) != (err1 == nil) {
 				t.Errorf("%+v γ %v: sample %v, by enumeration %v", loss, gamma, err, err1)
 			}
 		}
@@ -364,7 +381,7 @@ func TestObscure(t *testing.T) {
 			f()
 		}()
 	}
-	first, last := bandWindows(3, 2, math.MaxInt)
+	first, last := align.BandWindows(3, 2, math.MaxInt)
 	if first[3] != 0 || last[0] != 2 {
 		t.Errorf("a band beyond all cells: %v %v", first, last)
 	}
@@ -385,7 +402,8 @@ func TestSmallMeans(t *testing.T) {
 	if err := new(Evaluator).Eval(m, p, 1, WantExpected|WantRisk, &got); err != nil {
 		t.Fatal(err)
 	}
-	if err := Naive(func(u []int) float64 { return Unit.Value(u, ref) }, p, 1, WantExpected|WantRisk, nil, &want); err != nil {
+	if err := Naive(func(u []int) float64 { return Unit.Value(u, ref) }, p, 1, WantExpected|WantRisk, nil,
+		&want); err != nil {
 		t.Fatal(err)
 	}
 	for _, x := range [][2]float64{{got.Expected, want.Expected}, {got.Risk, want.Risk}} {

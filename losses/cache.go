@@ -1,7 +1,9 @@
 package losses
 
 import (
+	"encoding/binary"
 	"errors"
+	"math"
 	"sync"
 
 	"github.com/emirpasic/gods/v2/maps/treemap"
@@ -50,7 +52,8 @@ func (c *Cache) setup(limit int64) {
 // Errors: those of loss, and a nil loss.
 func (c *Cache) Machine(loss Loss, ref []int, alphabet, l int) (*Machine, error) {
 	if loss == nil {
-		return nil, errors.New("losses: Cache.Machine: the loss is nil; the loss 0 needs no machine, see Evaluator.Eval")
+		return nil, errors.New("losses: Cache.Machine: the loss is nil; the loss 0 needs no machine, see " +
+			"Evaluator.Eval")
 	}
 	c.mu.Lock()
 	if c.byKey == nil { // made without NewCache
@@ -141,4 +144,20 @@ func (c *Cache) Stats() CacheStats {
 		}
 	}
 	return CacheStats{Machines: c.recent.Size(), Bytes: c.bytes, Hits: c.hits, Misses: c.misses}
+}
+
+// appendFloats appends the bits of numbers to a key; -0 is 0.
+func appendFloats(dst []byte, xs ...float64) []byte {
+	for _, x := range xs {
+		dst = binary.LittleEndian.AppendUint64(dst, math.Float64bits(x+0))
+	}
+	return dst
+}
+
+// appendInts appends integers to a key.
+func appendInts[T int | int64](dst []byte, xs ...T) []byte {
+	for _, x := range xs {
+		dst = binary.AppendVarint(dst, int64(x))
+	}
+	return dst
 }

@@ -5,19 +5,21 @@ import (
 	"fmt"
 	"math"
 	"sync"
+
+	"github.com/tropica-fst/tropica/losses/internal/align"
 )
 
-// ErrRange reports an evaluation whose result float64s cannot hold or determine: θ + γ L overflows,
-// or is the difference of numbers so large that nothing is left of it.
+// ErrRange reports an evaluation whose result float64s cannot hold or determine. θ + γ L overflows,
+// or is a difference of numbers so large that no digit of it is right.
 var ErrRange = errors.New("beyond the range of float64")
 
 // careful is a machine for when rounding in the constant of another would show: one
-// that adds up losses from their least (see least.go). It has the same strings and
+// that adds up losses from their least (see align/least.go). It has the same strings and
 // losses; what builds machines of one word a column is fifteen times faster and
 // subtracts.
 type careful struct {
 	once    sync.Once
-	builder *columnBuilder
+	builder *align.Columns
 	machine *Machine
 	err     error
 }
@@ -25,9 +27,7 @@ type careful struct {
 func (m *Machine) carefully() (*Machine, error) {
 	c := m.careful
 	c.once.Do(func() {
-		b := *c.builder
-		b.noWords = true
-		if c.machine, c.err = b.build(); c.err == nil {
+		if c.machine, c.err = built(c.builder); c.err == nil {
 			c.machine.surrogate = m.surrogate
 			m.mu.Lock()
 			m.bytes += c.machine.bytes
@@ -43,7 +43,7 @@ const harmlessConstant = 1e4
 
 // suited returns the machine to use at γ.
 func (m *Machine) suited(gamma float64) (*Machine, error) {
-	if m.careful == nil || math.Abs(gamma)*m.cancels <= harmlessConstant {
+	if m.careful == nil || math.Abs(gamma)*m.core.Cancels <= harmlessConstant {
 		return m, nil
 	}
 	return m.carefully()
@@ -63,8 +63,10 @@ func (m *Machine) certain(gamma, logZ float64) error {
 	if math.IsInf(logZ, -1) {
 		size = 0 // no string, or γ L overflowed
 	}
-	if c := math.Abs(gamma) * m.cancels; c*4e-16 > 1e-9*max(1, size) {
-		return fmt.Errorf("losses: log Z is %v, found as a difference from %.3g, whose rounding exceeds a billionth of it; costs of both signs and such different sizes cannot be told apart: %w", logZ, c, ErrRange)
+	if c := math.Abs(gamma) * m.core.Cancels; c*4e-16 > 1e-9*max(1, size) {
+		return fmt.Errorf("losses: log Z is %v, found as a difference from %.3g, whose rounding exceeds a "+
+			"billionth of it; costs of both signs and such different sizes cannot be told apart: "+
+			"%w", logZ, c, ErrRange)
 	}
 	return nil
 }

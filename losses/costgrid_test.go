@@ -24,7 +24,8 @@ func TestGeneralOfLargeCosts(t *testing.T) {
 	} {
 		plain := 0
 		for _, scale := range []float64{1, 1 << 10, 1e5, 1e9} {
-			loss := Edit{Match: base.Match * scale, Sub: base.Sub * scale, Ins: base.Ins * scale, Del: base.Del * scale}
+			loss := Edit{Match: base.Match * scale, Sub: base.Sub * scale, Ins: base.Ins * scale,
+				Del: base.Del * scale}
 			name := fmt.Sprintf("match %v sub %v ins %v del %v", loss.Match, loss.Sub, loss.Ins, loss.Del)
 			a, err := generalAutomaton(loss, Strings(alphabet, l), ref, alphabet, nil)
 			if err != nil {
@@ -37,7 +38,8 @@ func TestGeneralOfLargeCosts(t *testing.T) {
 				t.Errorf("%s: %d states, and %d with costs smaller by %v", name, a.States(), plain, scale)
 			}
 			everyString(alphabet, l, func(u []int) {
-				if got, want := a.Loss(u), loss.Value(u, ref); math.Abs(got-want) > 1e-9*math.Abs(want) && math.Abs(got-want) > 1e-9*scale {
+				if got, want := a.Loss(u), loss.Value(u, ref); math.Abs(got-want) > 1e-9*math.Abs(want) &&
+					math.Abs(got-want) > 1e-9*scale {
 					t.Errorf("%s: loss of %v is %v, want %v", name, u, got, want)
 				}
 			})
@@ -52,7 +54,8 @@ func TestGeneralOfLargeCosts(t *testing.T) {
 					want |= WantMarginals // else θ is lost beside the costs
 				}
 				var naive, direct Result
-				if err := Naive(func(u []int) float64 { return loss.Value(u, ref) }, p, gamma, want, nil, &naive); err != nil {
+				if err := Naive(func(u []int) float64 { return loss.Value(u, ref) }, p, gamma, want, nil,
+					&naive); err != nil {
 					t.Fatal(err)
 				}
 				general, err := EvalGeneral(p, a, gamma, want, nil, ops.Limits{})

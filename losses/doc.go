@@ -21,9 +21,10 @@
 //     E[L], the risk and its gradient, Hessian products, best strings, samples. A [Batch] evaluates
 //     many of them.
 //
-// [EvalGeneral] and [Lattice] evaluate along the general path: an [Automaton] made of any transducer
-// by package ops, paired with potentials or with any acyclic acceptor. [Naive] enumerates. [CheckGradient]
-// compares a gradient with differences. [Builder] makes a Machine of anything in layers.
+// [EvalGeneral] and [Lattice] evaluate along the general path. It pairs an [Automaton], made of any
+// transducer by package ops, with potentials or with an acyclic acceptor. [Naive] enumerates.
+// [CheckGradient] compares a gradient with differences. [Builder] makes a Machine of anything in
+// layers.
 //
 // # What may be relied on
 //
@@ -53,11 +54,12 @@
 //
 // # How it works
 //
-// columns.go explains how columns of alignments become states, ngram.go how counts do, graph.go and
-// sweep.go how they are swept. whiten.go explains why nothing overflows, costgrid.go how the
-// general path rounds costs, generalclamp.go and generalquotient.go why its machines are no larger
-// than others. Start reading at machine.go, then columns.go, then sweep.go; for sampling, at
-// sampled.go, then package gibbs. What was tried and what it cost is in testdata/bench/NOTES.md.
+// Its rooms are internal packages. Package align explains how columns of alignments become states,
+// ngram.go how counts do. Package layered lays machines out for potentials, and package sweep runs
+// over them: whiten.go explains why nothing overflows. Package determinize makes the machines of
+// the general path, and explains how it rounds costs and why it has no more states than others.
+// Package gibbs samples. Start reading at machine.go, then align/columns.go, then sweep/sweep.go;
+// for sampling, at sampled.go. What was tried and what it cost is in testdata/bench/NOTES.md.
 //
 // To add a loss, give it Machine and AppendKey. Machine unfolds it layer by layer into a Builder,
 // and puts the common part of a state on the arcs. Test it against [Naive] as random_test.go does.

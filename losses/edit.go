@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"github.com/tropica-fst/tropica/losses/internal/align"
+	"github.com/tropica-fst/tropica/losses/internal/layered"
 )
 
 // Loss makes the machine of a loss for one reference. Edit, Local, NGram and
@@ -22,12 +25,12 @@ type Loss interface {
 // constant cost only shifts the score.
 //
 // What is exact: everything with Band = 0. The machine has one column for each set of prefixes that
-// no continuation distinguishes up to a constant, as far as the clamp (columns.go) detects. Their
-// number grows exponentially with the length, about 2 per symbol for unit costs on random
+// no continuation distinguishes up to a constant, as far as the clamp (align.Columns) detects.
+// Their number grows exponentially with the length, about 2 per symbol for unit costs on random
 // references. No exact method avoids this.
 type Edit struct {
-	// All four 0, and no table, is the unit distance: Edit{} and Edit{Band: 2} count edits. Where one is
-	// set, the others are what they are. The loss 0 needs no machine: see Evaluator.Eval.
+	// All four 0, and no table, is the unit distance: Edit{} and Edit{Band: 2} count edits. Where
+	// one is set, the others are what they are. The loss 0 needs no machine: see Evaluator.Eval.
 	Match, Sub, Ins, Del float64
 
 	// Tables per symbol replace the constants where they are not nil:
@@ -58,7 +61,8 @@ var SmithWaterman = Edit{Match: -2, Sub: 1, Ins: 1, Del: 1}
 
 // or returns e with its default in place.
 func (e Edit) or() Edit {
-	if e.Match == 0 && e.Sub == 0 && e.Ins == 0 && e.Del == 0 && e.SubTable == nil && e.InsTable == nil && e.DelTable == nil {
+	if e.Match == 0 && e.Sub == 0 && e.Ins == 0 && e.Del == 0 && e.SubTable == nil && e.InsTable == nil &&
+		e.DelTable == nil {
 		e.Sub, e.Ins, e.Del = 1, 1, 1
 	}
 	return e
@@ -79,15 +83,48 @@ func (e Edit) Machine(ref []int, alphabet, l int) (*Machine, error) {
 		return nil, over
 	}
 	b := e.columns(ref, alphabet, l)
-	m, err := b.build()
+	m, err := built(b)
 	var over *BudgetError
 	switch {
 	case errors.As(err, &over):
 		over.Band = e.fitting(ref, alphabet, l)
 	case err == nil && e.Band > 0:
-		m.surrogate = b.certify(e, ref, alphabet, m)
+		m.surrogate = e.certify(b.First, b.Last, ref, alphabet, m)
 	}
 	return m, err
+}
+
+// BandFor returns the band that alignments of l symbols with a reference of m are kept to:
+// Band, or the least that has an alignment of them. 0 is none. O(l) time, times the
+// logarithm of m/l where Band has none.
+func (e Edit) BandFor(m, l int) int {
+	if e.Band <= 0 || l <= 0 || m < 0 || e.Band >= l+m {
+		return e.Band
+	}
+	_, _, used := align.WidenedWindows(l, m, e.Band)
+	return used
+}
+
+// columns returns what builds the machine of e, which Check has passed.
+func (e Edit) columns(ref []int, alphabet, l int) *align.Columns {
+	e = e.or()
+	return align.New(align.Problem{
+		Ref: ref, Alphabet: alphabet, Length: l, Cost: e.cost, Tables: e.SubTable != nil || e.DelTable != nil,
+		Band: e.Band, Limits: e.Budget.bounds(),
+	})
+}
+
+// built returns the machine of b.
+func built(b *align.Columns) (*Machine, error) {
+	c, subtracts, err := b.Build()
+	if err != nil {
+		return nil, budgetError(err)
+	}
+	m := newMachine(c)
+	if subtracts && c.Cancels > 0 {
+		m.careful = &careful{builder: b.Careful()}
+	}
+	return m, nil
 }
 
 // hopeless returns the error of an exact loss that is too large already at a hundredth of its size.
@@ -110,7 +147,7 @@ func (e Edit) hopeless(ref []int, alphabet, l int) *BudgetError {
 	}
 	b := e.columns(ref[:head], alphabet, lead)
 	var over *BudgetError
-	if _, err := b.build(); !errors.As(err, &over) {
+	if _, err := built(b); !errors.As(err, &over) {
 		return nil
 	}
 	over.Length, over.Band = l, e.fitting(ref, alphabet, l)
@@ -149,14 +186,15 @@ func (e Edit) fitting(ref []int, alphabet, l int) int {
 		}
 		trial.Budget = Budget{Ctx: e.Ctx, Columns: left}
 		b := trial.columns(head, alphabet, lead)
-		made, err := b.build()
+		made, err := built(b)
 		total, bytes, layers := 0, int64(0), lead
 		var over *BudgetError
 		switch {
 		case err == nil:
 			total = made.TotalColumns()
-			for t := range made.layers {
-				bytes += withGraph(len(made.layers[t].narrow)+2*len(made.layers[t].wide), made.layers[t].columns)
+			for t := range made.core.Layers {
+				ly := &made.core.Layers[t]
+				bytes += layered.WithGraph(len(ly.Narrow)+2*len(ly.Wide), ly.Columns)
 			}
 			if lead == l && bytes <= limit && (columns == 0 || total <= columns) {
 				fits, left = band, left-total
@@ -199,10 +237,12 @@ func (e Edit) tooLarge(ref []int, alphabet, l int) error {
 		classes = alphabet
 	}
 	if gains := int64(classes) * int64(m); gains > mostGains {
-		return fmt.Errorf("losses: edit: %d kinds of symbols against a reference of %d: %w", classes, m, ErrBudget)
+		return fmt.Errorf("losses: edit: %d kinds of symbols against a reference of %d: %w", classes, m,
+			ErrBudget)
 	}
 	if cells := e.cells(m, l); cells > mostCells {
-		return &BudgetError{Bytes: cells * 16, Limit: e.allowance(), Length: l, Band: e.fitting(ref, alphabet, l)}
+		return &BudgetError{Bytes: cells * 16, Limit: e.allowance(), Length: l,
+			Band: e.fitting(ref, alphabet, l)}
 	}
 	return nil
 }
@@ -213,7 +253,8 @@ func checkShape(ref []int, alphabet, l int) error {
 	case alphabet < 0 || l < 0:
 		return fmt.Errorf("losses: alphabet of %d symbols, length %d: neither may be negative", alphabet, l)
 	case alphabet > most || l > most || len(ref) > most:
-		return fmt.Errorf("losses: alphabet of %d symbols, lengths %d and %d: at most %d", alphabet, l, len(ref), most)
+		return fmt.Errorf("losses: alphabet of %d symbols, lengths %d and %d: at most %d", alphabet, l,
+			len(ref), most)
 	}
 	for j, r := range ref {
 		if r < 0 {
@@ -256,7 +297,8 @@ func (e Edit) check(ref []int, alphabet int) error {
 		}
 		for i, x := range row {
 			if bad(x) {
-				return fmt.Errorf("losses: edit: %s[%d] = %v is not a finite number of moderate size", name, i, x)
+				return fmt.Errorf("losses: edit: %s[%d] = %v is not a finite number of moderate size", name,
+					i, x)
 			}
 		}
 		return nil
@@ -266,12 +308,14 @@ func (e Edit) check(ref []int, alphabet int) error {
 	}
 	for j, r := range ref {
 		if r >= alphabet {
-			return fmt.Errorf("losses: edit: symbol %d of the reference is %d, but the cost tables have %d symbols", j, r, alphabet)
+			return fmt.Errorf("losses: edit: symbol %d of the reference is %d, but the cost tables have %d "+
+				"symbols", j, r, alphabet)
 		}
 	}
 	if e.SubTable != nil {
 		if len(e.SubTable) != alphabet {
-			return fmt.Errorf("losses: edit: the substitution table has %d rows for %d symbols", len(e.SubTable), alphabet)
+			return fmt.Errorf("losses: edit: the substitution table has %d rows for %d symbols",
+				len(e.SubTable), alphabet)
 		}
 		for y, row := range e.SubTable {
 			if err := table(fmt.Sprintf("substitution row %d", y), alphabet, row); err != nil {
@@ -301,4 +345,76 @@ func (e Edit) AppendKey(dst []byte) []byte {
 	}
 	dst = appendFloats(dst, e.InsTable...)
 	return appendFloats(dst, e.DelTable...)
+}
+
+var infinity = math.Inf(1)
+
+// Value returns the loss of y by dynamic programming over alignments, as it is
+// defined: O(len(y) len(ref)), or O(len(y) Band + len(ref)) within a band. y and ref
+// must suit the cost tables.
+func (e Edit) Value(y, ref []int) float64 {
+	e = e.or()
+	l, m := len(y), len(ref)
+	var first, last []int
+	if e.Band > 0 {
+		first, last = align.BandWindows(l, m, e.Band)
+	}
+	var small [64]float64 // no allocation for words: enumeration calls this for every string
+	row := small[:]
+	if m >= len(small) {
+		row = make([]float64, m+1)
+	}
+	row = row[:m+1]
+	lo, hi := 0, m
+	if e.Band > 0 {
+		lo, hi = first[0], last[0]
+	}
+	row[0] = 0
+	for j := 1; j <= m; j++ {
+		row[j] = row[j-1] + e.insert(ref[j-1])
+		if j > hi {
+			row[j] = infinity // and remains so until a window has it
+		}
+	}
+	for t, s := range y {
+		del := e.Del
+		if e.DelTable != nil {
+			del = e.DelTable[s]
+		}
+		before := lo
+		if e.Band > 0 {
+			lo, hi = first[t+1], last[t+1]
+		}
+		// Cells before the window are never read again, except for the one next to it.
+		var diagonal float64
+		if lo > 0 {
+			diagonal = row[lo-1]
+			if before < lo {
+				row[lo-1] = infinity
+			}
+		} else {
+			diagonal = row[0]
+			row[0] += del
+		}
+		for j := max(1, lo); j <= hi; j++ {
+			r := ref[j-1]
+			sub := e.Sub
+			switch {
+			case e.SubTable != nil:
+				sub = e.SubTable[s][r]
+			case s == r:
+				sub = e.Match
+			}
+			v := min(row[j]+del, diagonal+sub, row[j-1]+e.insert(r))
+			diagonal, row[j] = row[j], v
+		}
+	}
+	return row[m]
+}
+
+func (e *Edit) insert(r int) float64 {
+	if e.InsTable != nil {
+		return e.InsTable[r]
+	}
+	return e.Ins
 }

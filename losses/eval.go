@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/tropica-fst/tropica/losses/internal/layered"
+	"github.com/tropica-fst/tropica/losses/internal/sweep"
 )
 
 // Want says what an evaluation is to compute, as a set of bits. LogZ is always
@@ -20,10 +23,13 @@ const (
 	WantMaxAug                        // the best θ(u) + γ L(u), and its u
 	WantViterbi                       // the best θ(u), and its u
 	WantHVP                           // Hessian of log Z times Evaluator.Direction
-	WantError                         // for a surrogate loss: how far LogZ is off; tens to hundreds of times the cost of all else, see LogZError
-	WantRiskHVP                       // Hessian of the risk times Evaluator.Direction
-	WantTied                          // of a Sampler: the gradient of log Z for weights that all positions share
-	WantLogZ                          // of a Sampler: log Z, which an Evaluator computes anyway
+	// for a surrogate loss: how far LogZ is off; tens to hundreds of times the cost of all else,
+	// see LogZError
+	WantError
+	WantRiskHVP // Hessian of the risk times Evaluator.Direction
+	// of a Sampler: the gradient of log Z for weights that all positions share
+	WantTied
+	WantLogZ // of a Sampler: log Z, which an Evaluator computes anyway
 )
 
 // Result holds what one evaluation computed. Slices belong to the Result and
@@ -37,10 +43,12 @@ type Result struct {
 	LogZ0    float64 // log Σ_u exp θ(u)
 	Risk     float64 // E_0[L]; NaN when no u is allowed
 
-	Marginals    [][]float64 // Q_t(z) = P_aug(window at t is z) = d LogZ / d θ_t(z); zero when no u is allowed
+	// Q_t(z) = P_aug(window at t is z) = d LogZ / d θ_t(z); zero when no u is allowed
+	Marginals    [][]float64
 	RiskGradient [][]float64 // d Risk / d θ_t(z) = Cov_0(L, [window at t is z])
 	HVP          [][]float64 // Cov_aug([window at t is z], V)
-	RiskHVP      [][]float64 // derivative of RiskGradient along V: E_0[(L - E L) (V - E V) ([window at t is z] - Q_t(z))]
+	// derivative of RiskGradient along V: E_0[(L - E L) (V - E V) ([window at t is z] - Q_t(z))]
+	RiskHVP [][]float64
 
 	MaxAug      float64 // max_u θ(u) + γ L(u); -Inf when no u is allowed
 	ArgmaxAug   []int   // its u; empty when no u is allowed
@@ -53,9 +61,9 @@ type Result struct {
 	// certified bound or an estimate. The total variation distance of the marginals is at most 1 -
 	// exp(-LogZError). Zero and ErrorExact without a band, zero and ErrorBound for a band that was
 	// proven to change no loss. It takes a machine of a wider band, made for the purpose, and up to
-	// 1000 strings drawn and scored, twice where few of them decide. For 30 to 400 symbols of 10 in
-	// bands of 1 and 2 this takes 25 ms to 1.1 s. All other outputs together take 0.2 to 22 ms,
-	// marginals 0.03 to 1.8. Request it once for a band, not in each epoch.
+	// 1000 strings. They are drawn and scored twice where few of them decide. For 30 to 400 symbols
+	// of 10 in bands of 1 and 2 this takes 25 ms to 1.1 s. All other outputs together take 0.2 to
+	// 22 ms, marginals 0.03 to 1.8. Request it once for a band, not in each epoch.
 	LogZError     float64
 	LogZErrorKind ErrorKind
 
@@ -99,25 +107,28 @@ type Evaluator struct {
 	logOnly   bool // tests: never the linear sweep
 	scaleOnly bool // tests: always the scaled sweep
 
-	white whitening
-	sweep sweeper
-	logs  logSweeper
-	maxes maxSweeper
-	risk  riskSweeper
+	white sweep.Whitening
+	sweep sweep.Sweeper
+	logs  sweep.LogSweeper
+	maxes sweep.MaxSweeper
+	risk  sweep.RiskSweeper
 	ngram ngramSweeper
 	band  bandSweeper
 	given factored // of SetFactored
 	err   error    // of the budget, while a sweep runs
+
+	plain      *Machine // of the loss 0, for strings of plainSizes
+	plainSizes []int
 }
 
-// Eval computes the outputs in want: log Z = log Σ_u exp(θ(u) + γ L(u)) over the strings u of p,
-// with L the loss of m, and related quantities. A nil machine stands for the loss 0. γ may be any
+// Eval computes log Z = log Σ_u exp(θ(u) + γ L(u)) over the strings u of p, with L the loss of m.
+// It also computes the related outputs in want. A nil machine stands for the loss 0. γ may be any
 // finite number. After an error r is cleared: its numbers are 0 and its slices empty.
 //
 // Exact up to rounding: each output is within about 1e-13 of its scale. Cost: one forward and one
 // backward pass over the graph of the machine and the order of p, which is built at the first call.
-// Outputs beyond log Z and Marginals cost about two passes more for each of Expected, Risk with its
-// gradient, and HVP, one for each maximum, and about four for RiskHVP.
+// Expected, Risk with its gradient, and HVP cost about two passes more each. Each maximum costs
+// one, and RiskHVP about four.
 func (e *Evaluator) Eval(m *Machine, p *Potentials, gamma float64, want Want, r *Result) error {
 	if r == nil {
 		return errors.New("losses: Eval: the result is nil; give a *Result to fill")
@@ -135,7 +146,7 @@ func (e *Evaluator) eval(m *Machine, p *Potentials, gamma float64, want Want, r 
 	if math.IsNaN(gamma) || math.IsInf(gamma, 0) {
 		return fmt.Errorf("losses: γ is %v", gamma)
 	}
-	if err := e.white.check(p); err != nil {
+	if err := p.check(&e.white); err != nil {
 		return err
 	}
 	if want&(WantHVP|WantRiskHVP) != 0 {
@@ -145,7 +156,7 @@ func (e *Evaluator) eval(m *Machine, p *Potentials, gamma float64, want Want, r 
 	}
 	r.clear()
 	if m == nil {
-		m = e.white.plainMachine(p)
+		m = e.plainMachine(p)
 	} else if err := m.matches(p); err != nil {
 		return err
 	}
@@ -172,7 +183,7 @@ func (e *Evaluator) eval(m *Machine, p *Potentials, gamma float64, want Want, r 
 	}
 	// A mean far below the constant that it was subtracted from has lost its
 	// last places.
-	small := func(x float64) bool { return math.Abs(x) < 1e-5*m.cancels }
+	small := func(x float64) bool { return math.Abs(x) < 1e-5*m.core.Cancels }
 	if m == given && m.careful != nil && m.TotalColumns() <= 1<<16 &&
 		(want&WantExpected != 0 && small(r.Expected) || want&WantRisk != 0 && small(r.Risk)) {
 		if m, err = m.carefully(); err != nil {
@@ -197,12 +208,12 @@ func (e *Evaluator) evalGraph(m *Machine, p *Potentials, gamma float64, want Wan
 	if err := e.begin(m, g, want); err != nil {
 		return err
 	}
-	e.white.prepare(g, p)
+	e.white.Prepare(g, p.rows())
 	return e.jobs(m, g, p, gamma, want, r)
 }
 
 // begin looks whether the budget has room for an evaluation on a graph.
-func (e *Evaluator) begin(m *Machine, g *graph, want Want) error {
+func (e *Evaluator) begin(m *Machine, g *layered.Graph, want Want) error {
 	vectors := int64(2)
 	if want&(WantExpected|WantRisk|WantRiskGradient|WantHVP) != 0 {
 		vectors += 2
@@ -217,12 +228,13 @@ func (e *Evaluator) begin(m *Machine, g *graph, want Want) error {
 		return err
 	}
 	e.err = nil
-	e.sweep.ctx, e.logs.ctx, e.maxes.ctx = e.Budget.Ctx, e.Budget.Ctx, e.Budget.Ctx
+	e.sweep.Ctx, e.logs.Ctx, e.maxes.Ctx = e.Budget.Ctx, e.Budget.Ctx, e.Budget.Ctx
 	return nil
 }
 
 // jobs evaluates by sweeps over a graph, potentials being whitened.
-func (e *Evaluator) jobs(m *Machine, g *graph, p *Potentials, gamma float64, want Want, r *Result) error {
+func (e *Evaluator) jobs(m *Machine, g *layered.Graph, p *Potentials, gamma float64, want Want,
+	r *Result) error {
 	w := &e.white
 	if want&WantMarginals != 0 {
 		r.Marginals = shapeLike(r.Marginals, p)
@@ -237,57 +249,57 @@ func (e *Evaluator) jobs(m *Machine, g *graph, p *Potentials, gamma float64, wan
 		r.RiskHVP = shapeLike(r.RiskHVP, p)
 	}
 
-	r.LogZ0 = w.logZ0
-	if math.IsInf(w.logZ0, -1) {
+	r.LogZ0 = w.LogZ0
+	if math.IsInf(w.LogZ0, -1) {
 		r.nothing()
 		return nil
 	}
 
 	// The augmented distribution.
-	ask := job{gamma: gamma}
+	ask := sweep.Job{Gamma: gamma}
 	if want&WantMarginals != 0 {
-		ask.marginals = r.Marginals
+		ask.Marginals = r.Marginals
 	}
 	// At γ = 0 the plain distribution is this one.
 	plain := gamma == 0 && want&(WantRisk|WantRiskGradient) != 0
 	if want&WantExpected != 0 || plain {
-		ask.tangent = alongLoss
+		ask.Tangent = sweep.AlongLoss
 	}
 	if plain && want&WantRiskGradient != 0 {
-		ask.covariance = r.RiskGradient
+		ask.Covariance = r.RiskGradient
 	}
 	e.run(m, g, p, &ask)
 	if err := e.failed(m); err != nil {
 		return err
 	}
-	if err := m.certain(gamma, ask.logZ); err != nil {
+	if err := m.certain(gamma, ask.LogZ); err != nil {
 		return err
 	}
-	r.LogZ, r.LogSpace = ask.logZ, ask.inLogs
+	r.LogZ, r.LogSpace = ask.LogZ, ask.InLogs
 	if want&WantExpected != 0 {
-		r.Expected = ask.mean + m.base
+		r.Expected = ask.Mean + m.core.Base
 	}
 	if want&WantHVP != 0 {
-		ask := job{gamma: gamma, tangent: alongDirection, covariance: r.HVP}
+		ask := sweep.Job{Gamma: gamma, Tangent: sweep.AlongDirection, Covariance: r.HVP}
 		e.run(m, g, p, &ask)
 	}
 
 	// The plain one: the same sums at γ = 0.
 	if plain {
-		r.Risk, r.LogZ0 = ask.mean+m.base, ask.logZ
+		r.Risk, r.LogZ0 = ask.Mean+m.core.Base, ask.LogZ
 	} else if want&(WantRisk|WantRiskGradient) != 0 {
-		ask := job{tangent: alongLoss}
+		ask := sweep.Job{Tangent: sweep.AlongLoss}
 		if want&WantRiskGradient != 0 {
-			ask.covariance = r.RiskGradient
+			ask.Covariance = r.RiskGradient
 		}
 		e.run(m, g, p, &ask)
-		r.Risk, r.LogZ0 = ask.mean+m.base, ask.logZ
-	} else if m.partial {
+		r.Risk, r.LogZ0 = ask.Mean+m.core.Base, ask.LogZ
+	} else if m.core.Partial {
 		r.LogZ0 = math.NaN() // what the whitening has counts excluded strings
 		if want&WantPlain != 0 {
-			ask := job{}
+			ask := sweep.Job{}
 			e.run(m, g, p, &ask)
-			r.LogZ0 = ask.logZ
+			r.LogZ0 = ask.LogZ
 		}
 	}
 
@@ -298,19 +310,19 @@ func (e *Evaluator) jobs(m *Machine, g *graph, p *Potentials, gamma float64, wan
 		}
 	}
 	if want&WantMaxAug != 0 {
-		r.MaxAug, r.MaxAugGap, r.ArgmaxAug = e.maxes.run(m, g, w, gamma, r.ArgmaxAug[:0])
+		r.MaxAug, r.MaxAugGap, r.ArgmaxAug = e.maxes.Run(&m.core, g, w, gamma, r.ArgmaxAug[:0])
 	}
 	if want&WantViterbi != 0 {
-		if m.partial {
-			r.MaxScore, r.MaxScoreGap, r.Viterbi = e.maxes.run(m, g, w, 0, r.Viterbi[:0])
+		if m.core.Partial {
+			r.MaxScore, r.MaxScoreGap, r.Viterbi = e.maxes.Run(&m.core, g, w, 0, r.Viterbi[:0])
 		} else {
-			plain := w.plainMachine(p)
+			plain := e.plainMachine(p)
 			g, err := plain.graph(p.Order, e.Budget)
 			if err != nil {
 				return err
 			}
-			w.prepare(g, p)
-			r.MaxScore, r.MaxScoreGap, r.Viterbi = e.maxes.run(plain, g, w, 0, r.Viterbi[:0])
+			w.Prepare(g, p.rows())
+			r.MaxScore, r.MaxScoreGap, r.Viterbi = e.maxes.Run(&plain.core, g, w, 0, r.Viterbi[:0])
 		}
 	}
 	return e.failed(m)
@@ -318,12 +330,13 @@ func (e *Evaluator) jobs(m *Machine, g *graph, p *Potentials, gamma float64, wan
 
 // room returns an error when a machine, its graph and the given count of numbers an entry exceed
 // the budget.
-func (e *Evaluator) room(m *Machine, g *graph, vectors int64) error {
+func (e *Evaluator) room(m *Machine, g *layered.Graph, vectors int64) error {
 	if e.Budget.Bytes <= 0 {
 		return nil
 	}
-	if n := m.Bytes() + 8*vectors*int64(g.total); n > e.Budget.Bytes {
-		return &BudgetError{Columns: m.TotalColumns(), Bytes: n, Limit: e.Budget.Bytes, Length: len(m.layers), Layer: len(m.layers)}
+	if n := m.Bytes() + 8*vectors*int64(g.Total); n > e.Budget.Bytes {
+		return &BudgetError{Columns: m.TotalColumns(), Bytes: n, Limit: e.Budget.Bytes,
+			Length: len(m.core.Layers), Layer: len(m.core.Layers)}
 	}
 	return nil
 }
@@ -333,63 +346,78 @@ func (e *Evaluator) failed(m *Machine) error {
 	if e.err != nil {
 		return e.err
 	}
-	return e.Budget.stopped(len(m.layers), len(m.layers))
+	return e.Budget.stopped(len(m.core.Layers), len(m.core.Layers))
 }
-
-// A job is one pair of sweeps: at one γ, with at most one tangent.
-type job struct {
-	gamma      float64
-	tangent    tangent
-	marginals  [][]float64 // if not nil, receives Q
-	covariance [][]float64 // if not nil, receives Cov([window], F), F the tangent's functional
-
-	logZ   float64
-	mean   float64 // E[F], without the machine's base
-	inLogs bool
-}
-
-// tangent names the functional F whose mean and covariances are wanted.
-type tangent uint8
-
-const (
-	noTangent      tangent = iota
-	alongLoss              // F = L
-	alongDirection         // F = Σ_t V_t(window)
-)
 
 // run does a job by the linear sweep when that is certain to be accurate, else
 // by the log-space sweep.
-func (e *Evaluator) run(m *Machine, g *graph, p *Potentials, j *job) {
-	if j.tangent == alongDirection {
-		e.white.setDirection(g, p, e.Direction)
+func (e *Evaluator) run(m *Machine, g *layered.Graph, p *Potentials, j *sweep.Job) {
+	if j.Tangent == sweep.AlongDirection {
+		e.white.SetDirection(g, p.rows(), e.Direction)
 	}
-	if !e.logOnly && e.sweep.run(m, g, &e.white, j, e.scaleOnly) {
+	if !e.logOnly && e.sweep.Run(&m.core, g, &e.white, j, e.scaleOnly) {
 		return
 	}
-	j.inLogs = true
+	j.InLogs = true
 	if p == &e.given.dense && e.given.ok {
 		e.given.fill()
-		e.white.theta = append(e.white.theta[:0], p.Theta...)
+		e.white.Theta = append(e.white.Theta[:0], p.Theta...)
 	}
 	if e.err == nil {
 		e.err = e.room(m, g, 5)
 	}
 	if e.err != nil {
-		j.logZ = math.NaN()
+		j.LogZ = math.NaN()
 		return
 	}
-	e.logs.run(m, g, &e.white, j)
+	e.logs.Run(&m.core, g, &e.white, j)
+}
+
+// riskHessian stores the product of the Hessian of the risk and the direction in r.RiskHVP.
+func (e *Evaluator) riskHessian(m *Machine, g *layered.Graph, p *Potentials, r *Result) {
+	e.white.SetDirection(g, p.rows(), e.Direction)
+	e.risk.Ctx, e.logs.Ctx = e.Budget.Ctx, e.Budget.Ctx
+	e.err = e.risk.Run(&m.core, g, &e.white, !e.logOnly, &e.logs, func() error { return e.room(m, g, 8) },
+		r.RiskHVP)
+}
+
+// plainMachine returns the machine of the loss 0 for the label sets of p.
+func (e *Evaluator) plainMachine(p *Potentials) *Machine {
+	if e.plain != nil && slices.Equal(e.plainSizes, p.Sizes) {
+		return e.plain
+	}
+	var b Builder
+	zero := b.Value(0)
+	var class []uint32
+	for t, n := range p.Sizes {
+		if t == 0 || n != p.Sizes[t-1] {
+			class = make([]uint32, n)
+		}
+		s := Layer{Labels: n, Class: class, Classes: min(1, n), Columns: 1}
+		if n > 0 {
+			s.Next, s.Off = []uint32{0}, []uint32{zero}
+		}
+		b.Layer(s)
+	}
+	m, err := b.Finish([]uint32{zero})
+	if err != nil {
+		panic(err) // the shape above is right by construction
+	}
+	e.plain, e.plainSizes = m, slices.Clone(p.Sizes)
+	return m
 }
 
 // matches reports whether strings of p are strings of m.
 func (m *Machine) matches(p *Potentials) error {
 	if n := m.ngram; n != nil {
 		if n.length != len(p.Sizes) {
-			return fmt.Errorf("losses: potentials for strings of %d labels, loss machine for %d", len(p.Sizes), n.length)
+			return fmt.Errorf("losses: potentials for strings of %d labels, loss machine for %d",
+				len(p.Sizes), n.length)
 		}
 		for t, k := range p.Sizes {
 			if k != n.alphabet {
-				return fmt.Errorf("losses: position %d: potentials for %d labels, loss machine for %d", t, k, n.alphabet)
+				return fmt.Errorf("losses: position %d: potentials for %d labels, loss machine for %d", t, k,
+					n.alphabet)
 			}
 		}
 		return nil
@@ -398,11 +426,13 @@ func (m *Machine) matches(p *Potentials) error {
 		return err
 	}
 	if m.Len() != len(p.Sizes) {
-		return fmt.Errorf("losses: potentials for strings of %d labels, loss machine for %d", len(p.Sizes), m.Len())
+		return fmt.Errorf("losses: potentials for strings of %d labels, loss machine for %d", len(p.Sizes),
+			m.Len())
 	}
 	for t, n := range p.Sizes {
 		if m.Labels(t) != n {
-			return fmt.Errorf("losses: position %d: potentials for %d labels, loss machine for %d", t, n, m.Labels(t))
+			return fmt.Errorf("losses: position %d: potentials for %d labels, loss machine for %d", t, n,
+				m.Labels(t))
 		}
 	}
 	return nil
@@ -418,7 +448,8 @@ func (r *Result) clear() {
 
 // reset leaves nothing in r but the memory of its slices.
 func (r *Result) reset() {
-	*r = Result{Marginals: r.Marginals[:0], RiskGradient: r.RiskGradient[:0], HVP: r.HVP[:0], RiskHVP: r.RiskHVP[:0],
+	*r = Result{Marginals: r.Marginals[:0], RiskGradient: r.RiskGradient[:0], HVP: r.HVP[:0],
+		RiskHVP:   r.RiskHVP[:0],
 		ArgmaxAug: r.ArgmaxAug[:0], Viterbi: r.Viterbi[:0]}
 }
 
@@ -452,7 +483,8 @@ func checkShapeOf(v [][]float64, p *Potentials) error {
 	}
 	for t := range v {
 		if len(v[t]) != len(p.Theta[t]) {
-			return fmt.Errorf("losses: row %d of the direction has %d values, the potentials %d", t, len(v[t]), len(p.Theta[t]))
+			return fmt.Errorf("losses: row %d of the direction has %d values, the potentials %d", t,
+				len(v[t]), len(p.Theta[t]))
 		}
 		for i, x := range v[t] {
 			if math.IsNaN(x) || math.IsInf(x, 0) {

@@ -7,12 +7,15 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
+
+	"github.com/tropica-fst/tropica/losses/internal/features"
 )
 
 // Derivatives against central differences, on cases too large to enumerate.
 func TestFiniteDifferences(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 14))
-	for _, loss := range []valued{Unit, SmithWaterman, Local{Match: 2, Sub: -1, Ins: -1, Del: -1}, NGram{N: 2, C: 1}, NGram{N: 3, C: 0.5}, NGram{N: 2}} {
+	for _, loss := range []valued{Unit, SmithWaterman, Local{Match: 2, Sub: -1, Ins: -1, Del: -1},
+		NGram{N: 2, C: 1}, NGram{N: 3, C: 0.5}, NGram{N: 2}} {
 		for q := 1; q <= 3; q++ {
 			l := 9
 			ref := randomRef(rng, 8, 4)
@@ -64,7 +67,8 @@ func TestFiniteDifferences(t *testing.T) {
 			for t := range v {
 				for i := range v[t] {
 					check("Hessian·v", r.HVP[t][i], (a.Marginals[t][i]-b.Marginals[t][i])/(2*h))
-					check("risk Hessian·v", r.RiskHVP[t][i], (a.RiskGradient[t][i]-b.RiskGradient[t][i])/(2*h))
+					check("risk Hessian·v", r.RiskHVP[t][i],
+						(a.RiskGradient[t][i]-b.RiskGradient[t][i])/(2*h))
 				}
 			}
 			e.Eval(m, p, gamma+h, 0, &a)
@@ -87,13 +91,16 @@ func TestFiniteDifferences(t *testing.T) {
 
 // The vector kernels against the Go ones.
 func TestVectorKernels(t *testing.T) {
-	if !useVectors {
+	if !features.Vectors {
 		t.Skip("no vector kernels on this processor")
 	}
 	rng := rand.New(rand.NewPCG(15, 16))
-	defer func() { useVectors = true }()
-	for _, alphabet := range []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 31, 32, 33, 50} {
-		for _, loss := range []valued{Unit, SmithWaterman, Edit{Sub: 1, Ins: 1, Del: 1, Band: 2}, NGram{N: 2, C: 1}, NGram{N: 1}, Edit{Sub: 1, Ins: 3, Del: 2}, Edit{Match: 3, Sub: 1, Ins: 3, Del: 2}} {
+	defer func() { features.Vectors = true }()
+	for _, alphabet := range []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 31,
+		32, 33, 50} {
+		for _, loss := range []valued{Unit, SmithWaterman, Edit{Sub: 1, Ins: 1, Del: 1, Band: 2},
+			NGram{N: 2, C: 1}, NGram{N: 1}, Edit{Sub: 1, Ins: 3, Del: 2}, Edit{Match: 3, Sub: 1, Ins: 3,
+				Del: 2}} {
 			for q := 1; q <= 2; q++ {
 				l := 8
 				if alphabet > 20 {
@@ -108,7 +115,7 @@ func TestVectorKernels(t *testing.T) {
 				}
 				var r [2]Result
 				for i := range r {
-					useVectors = i == 0
+					features.Vectors = i == 0
 					m, err := loss.Machine(ref, alphabet, l)
 					if err != nil {
 						t.Fatal(err)
@@ -217,7 +224,8 @@ func TestPotentialErrors(t *testing.T) {
 	for i := range p.Theta[1] {
 		p.Theta[1][i] = math.Inf(-1)
 	}
-	if err := e.Eval(m, p, 1, everything, &r); err != nil || !math.IsInf(r.LogZ, -1) || !math.IsNaN(r.Expected) || r.Marginals[0][0] != 0 || len(r.Viterbi) != 0 {
+	if err := e.Eval(m, p, 1, everything, &r); err != nil || !math.IsInf(r.LogZ, -1) ||
+		!math.IsNaN(r.Expected) || r.Marginals[0][0] != 0 || len(r.Viterbi) != 0 {
 		t.Errorf("nothing allowed: %v, %+v", err, r)
 	}
 	if err := e.Sample(m, p, 1, rand.New(rand.NewPCG(1, 1)), make([][]int, 1)); !errors.Is(err, ErrNoString) {
@@ -227,7 +235,8 @@ func TestPotentialErrors(t *testing.T) {
 
 func TestAllocationFree(t *testing.T) {
 	ref := publishedRef(0, 9)
-	for _, loss := range []valued{Unit, SmithWaterman, NGram{N: 2, C: 1}, NGram{N: 2}, NGram{N: 3, C: 1}, Edit{Sub: 1, Ins: 1, Del: 1, Band: 1}, Hamming{Scale: 1}} {
+	for _, loss := range []valued{Unit, SmithWaterman, NGram{N: 2, C: 1}, NGram{N: 2}, NGram{N: 3, C: 1},
+		Edit{Sub: 1, Ins: 1, Del: 1, Band: 1}, Hamming{Scale: 1}} {
 		for q := 1; q <= 3; q++ {
 			p := NewPotentials(10, 9, q)
 			m, err := loss.Machine(ref, 10, 9)
@@ -326,7 +335,8 @@ func TestCacheBounded(t *testing.T) {
 		t.Error("a recent machine was built again")
 	}
 	small := NewCache(1000)
-	if _, err := small.Machine(Unit, ref, 10, 9); err != nil || small.Stats().Machines != 0 || small.Stats().Bytes != 0 {
+	if _, err := small.Machine(Unit, ref, 10, 9); err != nil || small.Stats().Machines != 0 ||
+		small.Stats().Bytes != 0 {
 		t.Errorf("%v, %+v", err, small.Stats())
 	}
 	// Nor does it, or one that grows beyond the limit, take the place of others.
@@ -335,7 +345,8 @@ func TestCacheBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m, err := kept.Machine(Unit, ref, 10, 9); err != nil || e.Eval(m, NewPotentials(10, 9, 3), 1, 0, &r) != nil || m.Bytes() < 60_000 {
+	if m, err := kept.Machine(Unit, ref, 10, 9); err != nil ||
+		e.Eval(m, NewPotentials(10, 9, 3), 1, 0, &r) != nil || m.Bytes() < 60_000 {
 		t.Fatalf("%v, %d bytes: no machine beyond the limit", err, m.Bytes())
 	}
 	if s := kept.Stats(); s.Machines != 1 || s.Bytes > 60_000 {

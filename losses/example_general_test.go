@@ -38,7 +38,8 @@ func ExampleTropicalAutomaton() {
 	fmt.Println(loss.Loss([]int{1, 2, 3}))
 
 	// With uniform potentials the augmented distribution weighs by exp(L) alone.
-	res, err := losses.EvalGeneral(losses.NewPotentials(4, 3, 1), loss, 1, losses.WantMarginals|losses.WantExpected, nil, ops.Limits{})
+	res, err := losses.EvalGeneral(losses.NewPotentials(4, 3, 1), loss, 1,
+		losses.WantMarginals|losses.WantExpected, nil, ops.Limits{})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -66,7 +66,8 @@ func ExampleEdit_Machine_band() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Printf("log Z %.4f, E[L] %.4f, %v on the error %.1e\n", r.LogZ, r.Expected, r.LogZErrorKind, r.LogZError)
+	fmt.Printf("log Z %.4f, E[L] %.4f, %v on the error %.1e\n", r.LogZ, r.Expected, r.LogZErrorKind,
+		r.LogZError)
 	// Output:
 	// log Z 1601.0913, E[L] 1.0883, bound on the error 5.7e-03
 }
@@ -105,7 +106,8 @@ func ExampleCheckGradient() {
 	// Output: 1 <nil> <nil>
 }
 
-// The gradient for shared weights of strings that no exact machine reaches, with an interval for each number.
+// The gradient for shared weights of strings that no exact machine reaches, with an interval for
+// each number.
 func ExampleSampler() {
 	reference := make([]int, 200)
 	for t := range reference {
@@ -127,7 +129,8 @@ func ExampleSampler() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Printf("%d weights, E[L] %.0f, an %v; mixed %v, band exact %v\n", len(r.Tied), r.Expected, r.LogZErrorKind, r.Mixed, r.BandExact)
+	fmt.Printf("%d weights, E[L] %.0f, an %v; mixed %v, band exact %v\n", len(r.Tied), r.Expected,
+		r.LogZErrorKind, r.Mixed, r.BandExact)
 	wide := 0
 	for i, half := range r.TiedError {
 		if half > .05*r.Tied[i] {

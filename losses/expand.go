@@ -4,53 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-)
 
-// Edit distance when labels expand to strings.
-//
-// Position t of an input offers a list of labels; label k expands to a string
-// of zero or more symbols. A choice of labels u spells e(u), the concatenation,
-// and its loss is the edit distance of e(u) and a reference r_1 … r_m.
-//
-// The loss machine of such a lattice is built forwards. Its states at depth t are the columns D[j]
-// = ed(expansion of u_1 … u_t, r_1 … r_j), j = 0 … m, less D[m], which is put on the arcs. A label
-// applies the usual row update once for each of its symbols. That alone is exact and far too large,
-// since the columns remember everything spelt so far. Every new column is therefore clamped.
-//
-// # Clamp
-//
-// Let k range over [kmin, kmax], the lengths that the labels of the remaining positions can spell.
-// Let s_j = m-j and c_j(f) = ed(f, r_{j+1} … r_m), so that a completion f of length k ends with the
-// loss min_j D[j] + c_j(f). For bounds best(j,k) ≤ c_j(f) ≤ worst(j,k) let
-//
-//	G_k  = min_j D[j] + worst(j,k)       a loss that is guaranteed, whatever f of length k follows
-//	H_j  = max_k G_k - best(j,k)
-//	D'[j] = min(D[j], H_j)
-//
-// Then D' and D have the same final loss with every completion. Lowering can only lower it. An
-// entry that was lowered to H_j contributes H_j + c_j(f) ≥ G_k - best(j,k) + c_j(f) ≥ G_k, no less
-// than the final loss. So D may be replaced by D', and columns that differ only where it cannot
-// matter become equal.
-//
-// For unit costs best = |k-s_j| and worst = max(k,s_j). H_j needs only the k nearest to s_j,
-// because G_k grows by 0 or 1 when k grows by 1. The steps D[j]-D[j-1] of a column are -1, 0 or 1;
-// D' keeps this, and the clamp never acts where kmin ≤ s_j ≤ kmax. There D[j] ≤ H_j by the bound on
-// steps. So for unit costs a column is two bit vectors. The row update is that of G. Myers ("A fast
-// bit-vector algorithm for approximate string matching based on dynamic programming", J. ACM
-// 46(3):395–415, 1999) in its form for global distances (H. Hyyrö, "A bit-vector algorithm for
-// computing Levenshtein and Damerau edit distances", Nordic J. Computing 10:29–39, 2003). The clamp
-// replaces the steps at the two ends of the column by +1 and by -1.
-//
-// # Minimization
-//
-// A backward pass merges columns that have the same losses up to a constant for all completions.
-// phi(c) is the loss of the path from c that takes the first class of labels everywhere. Two
-// columns are equal when each class leads to equal columns with equal offset + phi(target) -
-// phi(c). This is weighted minimization by pushing and merging (M. Mohri, "Minimization algorithms
-// for sequential transducers", Theoretical Computer Science 234:177–201, 2000). Its functional
-// costs one addition a column instead of the least loss. The result is the smallest deterministic
-// machine of the lattice.
+	"github.com/tropica-fst/tropica/losses/internal/align"
+)
 
 // Expansions are the label lists of an input, position by position. Expansions[t][k] is the string
 // that label k of position t spells, which may be empty. Symbols are any ints.
@@ -67,13 +23,6 @@ type EditCosts struct {
 
 // UnitCosts are those of the Levenshtein distance.
 var UnitCosts = EditCosts{Insert: 1, Delete: 1, Substitute: 1}
-
-// Costs and lengths are bounded so that all sums of the clamp fit into an int32:
-// at most 4·maxEditCost for each of maxExpandLength symbols.
-const (
-	maxEditCost     = 1 << 10
-	maxExpandLength = 1 << 18
-)
 
 // ErrEdgeBudget reports a loss machine that outgrew its budget.
 var ErrEdgeBudget = errors.New("the loss machine of expansions exceeds its budget")
@@ -93,7 +42,8 @@ func (e *EdgeBudgetError) Error() string {
 	if e.Bytes > 0 {
 		what = fmt.Sprintf("%d bytes", e.Bytes)
 	}
-	return fmt.Sprintf("losses: loss machine of expansions: more than %s at position %d of %d (%d columns so far); "+
+	return fmt.Sprintf("losses: loss machine of expansions: more than %s at position %d of %d (%d columns "+
+		"so far); "+
 		"offer fewer labels a position or raise the budget", what, e.Position, e.Positions, e.Columns)
 }
 
@@ -101,11 +51,12 @@ func (e *EdgeBudgetError) Unwrap() error { return ErrEdgeBudget }
 
 // ExpandOptions adjusts an ExpandBuilder; the zero value is right for most.
 type ExpandOptions struct {
-	Costs      *EditCosts // nil is UnitCosts
-	MaxEdges   int        // budget of column edges (columns times classes of labels) before minimization; 0 is none
-	MaxBytes   int64      // budget of memory while building; 0 is DefaultBytes, negative is none
-	NoClamp    bool       // keep columns as they are: exact too, and larger by orders of magnitude
-	NoMinimize bool       // keep the clamped columns
+	Costs *EditCosts // nil is UnitCosts
+	// budget of column edges (columns times classes of labels) before minimization; 0 is none
+	MaxEdges   int
+	MaxBytes   int64 // budget of memory while building; 0 is DefaultBytes, negative is none
+	NoClamp    bool  // keep columns as they are: exact too, and larger by orders of magnitude
+	NoMinimize bool  // keep the clamped columns
 	Ctx        context.Context
 }
 
@@ -123,37 +74,8 @@ type ExpandStats struct {
 type ExpandBuilder struct {
 	Stats ExpandStats // of the last build
 
-	opts   ExpandOptions
-	ref    []int
-	labels Expansions
-	kmin   []int // kmin[t], kmax[t]: least and greatest length spelt by positions t …
-	kmax   []int
-
-	layers []expandLayer
-	spent  int // layers in use
-
-	// Columns of unit costs: bit j-1 of pv (mv) is set where D[j]-D[j-1] is 1 (-1).
-	cur, next []packedColumn
-	// Columns of any costs: m+1 numbers each, the last of them 0.
-	curWide, nextWide []int32
-	wide              wideScratch
-
-	table  []int32
-	phi    [2][]int32 // of minimize
-	merged [2][]int32
-	values []uint32
-	arcs   [2][]uint32
-
-	classes classScratch
-}
-
-// expandLayer holds the transitions that read one position.
-type expandLayer struct {
-	class   []uint32 // label to class
-	classes int
-	columns int
-	next    []int32 // next[c*classes+k]: the column reached from c by class k
-	offset  []int32 // loss added on the way; of either sign
+	b    align.Expander
+	arcs [2][]uint32
 }
 
 // Build returns the loss machine of labels against ref. Its strings are the choices of one label a
@@ -167,11 +89,16 @@ type expandLayer struct {
 //
 // Errors: *EdgeBudgetError, the context's error, costs out of range.
 func (b *ExpandBuilder) Build(ref []int, labels Expansions, opts *ExpandOptions) (*Machine, error) {
-	init, err := b.build(ref, labels, opts)
+	init, err := b.b.Build(ref, labels, opts.or())
+	b.Stats = ExpandStats(b.b.Stats)
+	if err != nil {
+		return nil, edgeError(err)
+	}
+	c, err := b.b.Machine(init)
 	if err != nil {
 		return nil, err
 	}
-	return b.machine(init)
+	return newMachine(c), nil
 }
 
 // ExpandEdit is Build of a fresh ExpandBuilder.
@@ -180,191 +107,28 @@ func ExpandEdit(ref []int, labels Expansions, opts *ExpandOptions) (*Machine, er
 	return b.Build(ref, labels, opts)
 }
 
-// build fills b.layers[:len(labels)], and returns the constant of every loss.
-func (b *ExpandBuilder) build(ref []int, labels Expansions, opts *ExpandOptions) (init int32, err error) {
-	b.opts = ExpandOptions{}
-	if opts != nil {
-		b.opts = *opts
+// or returns the options with their defaults in place. o may be nil.
+func (o *ExpandOptions) or() align.ExpandOptions {
+	x := align.ExpandOptions{Costs: align.EditCosts(UnitCosts), MaxBytes: DefaultBytes}
+	if o == nil {
+		return x
 	}
-	costs := UnitCosts
-	if b.opts.Costs != nil {
-		costs = *b.opts.Costs
-		for _, c := range []int{costs.Insert, costs.Delete, costs.Substitute, costs.Match} {
-			if c < -maxEditCost || c > maxEditCost {
-				return 0, fmt.Errorf("losses: edit distance of expansions: cost %d is outside [-%d, %d]", c, maxEditCost, maxEditCost)
-			}
-		}
+	if o.Costs != nil {
+		x.Costs = align.EditCosts(*o.Costs)
 	}
-	b.ref, b.labels = ref, labels
-	b.Stats = ExpandStats{}
-	b.spent = 0
-	n := len(labels)
-	b.kmin, b.kmax = grown(b.kmin, n+1), grown(b.kmax, n+1)
-	b.kmin[n], b.kmax[n] = 0, 0
-	dead := false
-	for t := n - 1; t >= 0; t-- {
-		lo, hi := 0, 0
-		for k, e := range labels[t] {
-			if k == 0 || len(e) < lo {
-				lo = len(e)
-			}
-			hi = max(hi, len(e))
-		}
-		b.kmin[t], b.kmax[t] = b.kmin[t+1]+lo, b.kmax[t+1]+hi
-		dead = dead || len(labels[t]) == 0
+	if o.MaxBytes != 0 {
+		x.MaxBytes = o.MaxBytes
 	}
-	if dead {
-		for t := range n {
-			b.classify(t, b.newLayer(0))
-		}
-		return 0, nil
-	}
-	if len(ref)+b.kmax[0] >= maxExpandLength {
-		return 0, fmt.Errorf("losses: edit distance of expansions: a reference of %d symbols against up to %d: too long", len(ref), b.kmax[0])
-	}
-	if costs == UnitCosts && len(ref) <= 64 {
-		init, err = b.buildPacked()
-	} else {
-		init, err = b.buildWide(costs)
-	}
-	if err != nil {
-		return 0, err
-	}
-	b.Stats.Built++ // the last column
-	b.Stats.Columns = b.Stats.Built
-	if !b.opts.NoMinimize {
-		init += b.minimize()
-		b.Stats.Columns = 1
-		for t := range b.layers[:n] {
-			b.Stats.Columns += b.layers[t].columns
-		}
-	}
-	return init, nil
+	x.MaxEdges, x.NoClamp, x.NoMinimize, x.Ctx = o.MaxEdges, o.NoClamp, o.NoMinimize, o.Ctx
+	return x
 }
 
-// machine makes a Machine of the layers.
-func (b *ExpandBuilder) machine(init int32) (*Machine, error) {
-	var out Builder
-	out.SetBase(float64(init))
-	zero := out.Value(0)
-	// Offsets to indices of values, through a table over their range.
-	lo, hi := int32(0), int32(0)
-	layers := b.layers[:b.spent]
-	for t := range layers {
-		for _, o := range layers[t].offset {
-			lo, hi = min(lo, o), max(hi, o)
-		}
+// edgeError makes an *EdgeBudgetError of the error of a machine beyond its budget. Others stay as
+// they are.
+func edgeError(err error) error {
+	var spent *align.Outspent
+	if !errors.As(err, &spent) {
+		return err
 	}
-	b.values = grown(b.values, int(hi-lo)+1)
-	clear(b.values) // Excluded stands for not yet
-	live := true
-	for t := range layers {
-		l := &layers[t]
-		live = live && l.columns > 0
-		for i, o := range l.offset {
-			v := &b.values[o-lo]
-			if *v == Excluded {
-				*v = out.Value(float64(o))
-			}
-			l.offset[i] = int32(*v)
-		}
-		b.arcs = [2][]uint32{b.arcs[0][:0], b.arcs[1][:0]}
-		for i, q := range l.next {
-			b.arcs[0] = append(b.arcs[0], uint32(q))
-			b.arcs[1] = append(b.arcs[1], uint32(l.offset[i]))
-		}
-		if err := out.Layer(Layer{
-			Labels: len(l.class), Class: l.class, Classes: l.classes, Columns: l.columns,
-			Next: b.arcs[0], Off: b.arcs[1],
-		}); err != nil {
-			return nil, err
-		}
-	}
-	if !live {
-		return out.Finish(nil)
-	}
-	return out.Finish([]uint32{zero})
-}
-
-// newLayer starts the layer of the next position.
-func (b *ExpandBuilder) newLayer(columns int) *expandLayer {
-	if b.spent == len(b.layers) {
-		b.layers = append(b.layers, expandLayer{})
-	}
-	l := &b.layers[b.spent]
-	l.columns = columns
-	l.next, l.offset = l.next[:0], l.offset[:0]
-	b.spent++
-	return l
-}
-
-// charge counts the edges of the layer that is about to be built.
-func (b *ExpandBuilder) charge(t, columns, edges int) error {
-	b.Stats.Built += columns
-	b.Stats.Edges += edges
-	if b.opts.MaxEdges > 0 && b.Stats.Edges > b.opts.MaxEdges {
-		return &EdgeBudgetError{Edges: b.opts.MaxEdges, Position: t, Positions: len(b.labels), Columns: b.Stats.Built}
-	}
-	return b.check(t, 0, 0)
-}
-
-// check compares the memory in use with its budget, and checks the context. Call it at the start of
-// a layer and whenever its columns have doubled.
-func (b *ExpandBuilder) check(t, columns, columnBytes int) error {
-	limit := b.opts.MaxBytes
-	if limit == 0 {
-		limit = DefaultBytes
-	}
-	bytes := 8*int64(b.Stats.Edges) + 8*int64(columns) + 2*int64(columns)*int64(columnBytes)
-	if limit > 0 && bytes > limit {
-		return &EdgeBudgetError{Bytes: limit, Position: t, Positions: len(b.labels), Columns: b.Stats.Built + columns}
-	}
-	if b.opts.Ctx != nil {
-		if err := b.opts.Ctx.Err(); err != nil {
-			return fmt.Errorf("losses: loss machine of expansions: stopped at position %d of %d: %w", t, len(b.labels), err)
-		}
-	}
-	return nil
-}
-
-// classScratch numbers the labels of one position by how they act on columns.
-type classScratch struct {
-	where []int32 // first positions in the reference of the symbols of all classes, -1 where absent
-	ends  []int32 // of class k: where[ends[k]:ends[k+1]]
-	seen  []int32 // the same for the label at hand
-	masks []uint64
-}
-
-// classify fills l.class and l.classes for the labels of position t. Two labels are in one class
-// when their symbols have, one by one, the same first occurrence in the reference, or none. Symbols
-// outside of the reference act alike. Classes are numbered in order of first appearance.
-func (b *ExpandBuilder) classify(t int, l *expandLayer) {
-	s := &b.classes
-	s.where, s.ends = s.where[:0], append(s.ends[:0], 0)
-	l.class = l.class[:0]
-	l.classes = 0
-	for _, e := range b.labels[t] {
-		s.seen = s.seen[:0]
-		for _, p := range e {
-			s.seen = append(s.seen, int32(slices.Index(b.ref, p)))
-		}
-		k := 0
-		for k < l.classes && !slices.Equal(s.seen, s.where[s.ends[k]:s.ends[k+1]]) {
-			k++
-		}
-		if k == l.classes {
-			s.where = append(s.where, s.seen...)
-			s.ends = append(s.ends, int32(len(s.where)))
-			l.classes++
-		}
-		l.class = append(l.class, uint32(k))
-	}
-}
-
-// grown returns s with length n; its contents are arbitrary.
-func grown[T any](s []T, n int) []T {
-	if cap(s) < n {
-		return make([]T, n+n/2)[:n]
-	}
-	return s[:n]
+	return (*EdgeBudgetError)(spent)
 }

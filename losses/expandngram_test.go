@@ -37,7 +37,8 @@ func TestBuildNGramByEnumeration(t *testing.T) {
 			t.Fatal(err)
 		}
 		if m.Len() != len(labels) || m.TotalColumns() != b.Stats.Columns {
-			t.Fatalf("%d positions, %d columns for %d of %+v", m.Len(), m.TotalColumns(), len(labels), b.Stats)
+			t.Fatalf("%d positions, %d columns for %d of %+v", m.Len(), m.TotalColumns(), len(labels),
+				b.Stats)
 		}
 		u := make([]int, len(labels))
 		for i := range total {
@@ -49,7 +50,8 @@ func TestBuildNGramByEnumeration(t *testing.T) {
 			}
 			got, want := m.Loss(u), loss.Value(spelt, ref)
 			if got != want && !(math.Abs(got-want) < 1e-15) {
-				t.Fatalf("%+v: %v spells %v, loss %v, %v by definition (reference %v)", loss, u, spelt, got, want, ref)
+				t.Fatalf("%+v: %v spells %v, loss %v, %v by definition (reference %v)", loss, u, spelt, got,
+					want, ref)
 			}
 			if math.IsInf(want, 1) {
 				excluded++
@@ -62,7 +64,8 @@ func TestBuildNGramByEnumeration(t *testing.T) {
 		}
 	}
 	if finite == 0 || excluded == 0 || merged == 0 {
-		t.Errorf("%d finite losses, %d excluded, %d machines that merge: the test says little", finite, excluded, merged)
+		t.Errorf("%d finite losses, %d excluded, %d machines that merge: the test says little", finite,
+			excluded, merged)
 	}
 }
 
@@ -71,15 +74,18 @@ func TestBuildNGramRefuses(t *testing.T) {
 	ref := []int{1, 2, 1, 2}
 	var b ExpandBuilder
 	var budget *EdgeBudgetError
-	if _, err := b.BuildNGram(ref, labels, NGram{N: 2, C: 1}, &ExpandOptions{MaxEdges: 5}); !errors.As(err, &budget) || !errors.Is(err, ErrEdgeBudget) {
+	if _, err := b.BuildNGram(ref, labels, NGram{N: 2, C: 1}, &ExpandOptions{MaxEdges: 5}); !errors.As(err,
+		&budget) || !errors.Is(err, ErrEdgeBudget) {
 		t.Errorf("edges: %v", err)
 	}
-	if _, err := b.BuildNGram(ref, labels, NGram{N: 2, C: 1}, &ExpandOptions{MaxBytes: 10}); !errors.As(err, &budget) {
+	if _, err := b.BuildNGram(ref, labels, NGram{N: 2, C: 1}, &ExpandOptions{MaxBytes: 10}); !errors.As(err,
+		&budget) {
 		t.Errorf("bytes: %v", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := b.BuildNGram(ref, labels, NGram{N: 2, C: 1}, &ExpandOptions{Ctx: ctx}); !errors.Is(err, context.Canceled) {
+	if _, err := b.BuildNGram(ref, labels, NGram{N: 2, C: 1}, &ExpandOptions{Ctx: ctx}); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("context: %v", err)
 	}
 	for _, n := range []NGram{{N: 0, C: 1}, {N: 2, C: -1}, {N: 2, C: math.NaN()}} {
@@ -98,7 +104,8 @@ func TestBuildNGramRefuses(t *testing.T) {
 	}
 	// Long repetitions: counts grow as the product of the lengths, columns as their number.
 	long := make([]int, 3000)
-	if m, err = b.BuildNGram(long, Expansions{{long}, {long}}, NGram{N: 2, C: 1}, nil); err != nil || m.Loss([]int{0, 0}) != -math.Log(1+2999*5999) {
+	if m, err = b.BuildNGram(long, Expansions{{long}, {long}}, NGram{N: 2, C: 1}, nil); err != nil ||
+		m.Loss([]int{0, 0}) != -math.Log(1+2999*5999) {
 		t.Errorf("repetitions: %v", err)
 	}
 }

@@ -42,7 +42,8 @@ func TestExpandEvaluated(t *testing.T) {
 		gamma := []float64{0, 1, -1, 4, 0.5}[rng.IntN(5)]
 		opts := &ExpandOptions{NoClamp: i%4 == 1, NoMinimize: i%4 == 2}
 		if i%5 == 4 {
-			opts.Costs = &EditCosts{Insert: 1 + rng.IntN(3), Delete: 1 + rng.IntN(3), Substitute: rng.IntN(5), Match: -rng.IntN(2)}
+			opts.Costs = &EditCosts{Insert: 1 + rng.IntN(3), Delete: 1 + rng.IntN(3), Substitute: rng.IntN(5),
+				Match: -rng.IntN(2)}
 		}
 		costs := UnitCosts
 		if opts.Costs != nil {
@@ -52,12 +53,14 @@ func TestExpandEvaluated(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := e.Eval(m, p, gamma, WantMarginals|WantExpected|WantPlain|WantRisk|WantRiskGradient, &r); err != nil {
+		if err := e.Eval(m, p, gamma, WantMarginals|WantExpected|WantPlain|WantRisk|WantRiskGradient,
+			&r); err != nil {
 			t.Fatal(err)
 		}
 		// Sums over all strings.
 		var z, z0, expected, risk float64
-		q, q0, q0L := NewLatticePotentials(sizes, order), NewLatticePotentials(sizes, order), NewLatticePotentials(sizes, order)
+		q, q0, q0L := NewLatticePotentials(sizes, order), NewLatticePotentials(sizes,
+			order), NewLatticePotentials(sizes, order)
 		choices(labels, func(u, spelt []int) {
 			score := p.Score(u)
 			if math.IsInf(score, -1) {
@@ -86,7 +89,8 @@ func TestExpandEvaluated(t *testing.T) {
 		for s := range q.Theta {
 			for at := range q.Theta[s] {
 				near(i, "marginal", r.Marginals[s][at], q.Theta[s][at]/z, 1e-12)
-				near(i, "risk gradient", r.RiskGradient[s][at], (q0L.Theta[s][at]-q0.Theta[s][at]*risk/z0)/z0, 1e-11)
+				near(i, "risk gradient", r.RiskGradient[s][at], (q0L.Theta[s][at]-q0.Theta[s][at]*risk/z0)/z0,
+					1e-11)
 			}
 		}
 	}

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"github.com/tropica-fst/tropica/losses/internal/layered"
+	"github.com/tropica-fst/tropica/losses/internal/sweep"
 )
 
 // PairScores are scores of neighbouring labels that the potentials of many strings share, and
@@ -17,15 +20,11 @@ type PairScores struct {
 
 // Set exponentiates the scores: call it when they have changed. O(len(Scores)).
 func (s *PairScores) Set() {
-	s.exp = resize(s.exp, len(s.Scores))
-	expShifted(s.exp, s.Scores, 0)
-	lo, hi, bad := rangeOf(s.Scores)
-	s.steep = bad || hi > maxFactor || lo < -maxFactor
+	s.exp = layered.Resize(s.exp, len(s.Scores))
+	sweep.ExpShifted(s.exp, s.Scores, 0)
+	lo, hi, bad := sweep.RangeOf(s.Scores)
+	s.steep = bad || hi > sweep.MaxFactor || lo < -sweep.MaxFactor
 }
-
-// maxFactor bounds |pair scores|, and twice it the range of a position's unary scores: then
-// potentials range over no more than what whitening.linear takes.
-const maxFactor = 50
 
 // Factored are potentials of order 2 that are sums of a label's score and a pair's. θ_t(a, b) is
 // the unary score of b at t plus Pairs.Scores[At[t]+a·Sizes[t]+b], with a = 0 at position 0.
@@ -52,8 +51,10 @@ func (f *Factored) check() error {
 		if size < 0 {
 			return fmt.Errorf("losses: position %d of the potentials has %d labels", t, size)
 		}
-		if at := f.At[t]; at < 0 || at > len(f.Pairs.Scores) || size > 0 && left > (len(f.Pairs.Scores)-at)/size {
-			return fmt.Errorf("losses: position %d has %d by %d pairs from %d on, but there are %d pair scores", t, left, size, at, len(f.Pairs.Scores))
+		if at := f.At[t]; at < 0 || at > len(f.Pairs.Scores) ||
+			size > 0 && left > (len(f.Pairs.Scores)-at)/size {
+			return fmt.Errorf("losses: position %d has %d by %d pairs from %d on, but there are %d pair "+
+				"scores", t, left, size, at, len(f.Pairs.Scores))
 		}
 		n, left = n+size, size
 	}
@@ -70,8 +71,6 @@ type factored struct {
 	filled bool
 	ok     bool // the whitening holds f
 	buf    []float64
-	unary  []float64
-	um     []float64
 }
 
 // SetFactored makes f the potentials of EvalFactored, until the next SetFactored or Eval. f must
@@ -88,16 +87,15 @@ func (e *Evaluator) SetFactored(f *Factored) error {
 	for _, size := range f.Sizes {
 		n, left = n+left*size, size
 	}
-	w := &e.white
-	k.buf, w.pBuf = resize(k.buf, n), resize(w.pBuf, n)
-	k.dense.Theta, w.p = resize(k.dense.Theta, len(f.Sizes)), resize(w.p, len(f.Sizes))
+	k.buf = layered.Resize(k.buf, n)
+	k.dense.Theta = layered.Resize(k.dense.Theta, len(f.Sizes))
 	at, left := 0, 1
 	for t, size := range f.Sizes {
 		end := at + left*size
-		k.dense.Theta[t], w.p[t] = k.buf[at:end:end], w.pBuf[at:end:end]
+		k.dense.Theta[t] = k.buf[at:end:end]
 		at, left = end, size
 	}
-	k.ok = !f.Pairs.steep && k.whiten(w)
+	k.ok = !f.Pairs.steep && e.white.Factored(f.Sizes, f.Unary, f.Pairs.exp, f.At)
 	return nil
 }
 
@@ -120,96 +118,11 @@ func (k *factored) fill() {
 	k.filled = true
 }
 
-// whiten is whitening.prepare and linear for f, in the order of labels that it has. ok is false
-// where linear messages may underflow or scores are not finite.
-func (k *factored) whiten(w *whitening) (ok bool) {
-	f := k.f
-	w.order, w.fold = 2, w.p
-	w.labels = append(w.labels[:0], f.Sizes...)
-	k.unary = resize(k.unary, len(f.Unary))
-	at, widest := 0, 1
-	logZ := 0.0
-	for _, size := range f.Sizes {
-		from, to := f.Unary[at:at+size], k.unary[at:at+size]
-		lo, hi := math.Inf(1), math.Inf(-1)
-		for _, x := range from {
-			if x > hi {
-				hi = x
-			}
-			if x < lo && x >= -math.MaxFloat64 {
-				lo = x
-			}
-		}
-		if !(hi-lo <= 2*maxFactor && hi >= -math.MaxFloat64) {
-			return false
-		}
-		for b, x := range from {
-			to[b] = x - hi
-		}
-		logZ += hi
-		at += size
-		widest = max(widest, size)
-	}
-	expShifted(k.unary, k.unary, 0)
-	k.um = resize(k.um, widest)
-	w.h = resize(w.h, widest)
-	h := w.h
-	for b := range h {
-		h[b] = 1
-	}
-	scale := 1.0
-	for t := len(f.Sizes) - 1; t >= 0; t-- {
-		size := f.Sizes[t]
-		at -= size
-		um := k.um[:size]
-		for b, x := range k.unary[at : at+size] {
-			um[b] = x * h[b]
-		}
-		p := w.p[t]
-		e := f.Pairs.exp[f.At[t]:][:len(p)]
-		most, least := 0.0, math.Inf(1)
-		left := len(p) / size
-		for a := range left {
-			er, pr := e[a*size:(a+1)*size:(a+1)*size], p[a*size:(a+1)*size:(a+1)*size]
-			sum := 0.0
-			for b, x := range um {
-				y := er[b] * x
-				pr[b] = y
-				sum += y
-			}
-			h[a] = sum
-			if sum > most {
-				most = sum
-			}
-			if !(sum >= least) {
-				least = sum
-			}
-			inv := 1 / sum
-			for b := range pr {
-				pr[b] *= inv
-			}
-		}
-		if !(least > 1e-200*most && most < 1e200) {
-			return false // underflow, or a context without a continuation
-		}
-		inv := 1 / most
-		for a := range h[:left] {
-			h[a] *= inv
-		}
-		if scale *= most; scale > 1e50 || scale < 1e-50 {
-			logZ += math.Log(scale)
-			scale = 1
-		}
-	}
-	w.logZ0 = logZ + math.Log(scale)
-	return !math.IsNaN(w.logZ0) && !math.IsInf(w.logZ0, 0)
-}
-
 // EvalFactored is Eval on the potentials of SetFactored. Results that depend only on the potentials
 // serve all evaluations until the next SetFactored.
 //
-// It is fast for the nil machine, and for machines in which every label is a class of its own;
-// others are evaluated as by Eval.
+// It is fast for the nil machine, and for machines in which every label is a class of its own.
+// Others are evaluated as by Eval.
 func (e *Evaluator) EvalFactored(m *Machine, gamma float64, want Want, r *Result) error {
 	if r == nil {
 		return errors.New("losses: EvalFactored: the result is nil; give a *Result to fill")
@@ -232,10 +145,10 @@ func (e *Evaluator) evalFactored(m *Machine, gamma float64, want Want, r *Result
 	k := &e.given
 	if k.ok && m == nil && want&^wantChain == 0 {
 		r.clear()
-		r.LogZ, r.LogZ0 = e.white.logZ0, e.white.logZ0
+		r.LogZ, r.LogZ0 = e.white.LogZ0, e.white.LogZ0
 		if want&WantMarginals != 0 {
 			r.Marginals = shapeLike(r.Marginals, &k.dense)
-			e.white.chain(r.Marginals)
+			e.white.Chain(r.Marginals)
 		}
 		return nil
 	}
@@ -246,7 +159,8 @@ func (e *Evaluator) evalFactored(m *Machine, gamma float64, want Want, r *Result
 		if err := m.matches(&k.dense); err != nil {
 			return err
 		}
-		if want&^wantChain == 0 && !m.partial || want&^WantMarginals == 0 || gamma == 0 && want&WantExpected == 0 && !m.partial {
+		if want&^wantChain == 0 && !m.core.Partial || want&^WantMarginals == 0 ||
+			gamma == 0 && want&WantExpected == 0 && !m.core.Partial {
 			if done, err := e.lean(m, gamma, want, r); done || err != nil {
 				return err
 			}
@@ -256,7 +170,7 @@ func (e *Evaluator) evalFactored(m *Machine, gamma float64, want Want, r *Result
 		if err != nil {
 			return err
 		}
-		if g.plain {
+		if g.Plain {
 			if err := e.begin(m, g, want); err != nil {
 				return err
 			}
@@ -269,40 +183,20 @@ func (e *Evaluator) evalFactored(m *Machine, gamma float64, want Want, r *Result
 	return e.eval(m, &k.dense, gamma, want, r)
 }
 
-// chain stores the marginals of the plain model of order 2, renumbered as p is.
-func (w *whitening) chain(out [][]float64) {
-	one := [1]float64{1}
-	left := one[:]
-	for t, p := range w.p {
-		size := w.labels[t]
-		mu := resize(w.hNext, size)
-		w.h, w.hNext = mu, w.h
-		clear(mu)
-		o := out[t]
-		for a, la := range left {
-			pr, or := p[a*size:(a+1)*size:(a+1)*size], o[a*size:(a+1)*size:(a+1)*size]
-			for b, x := range pr {
-				y := la * x
-				mu[b] += y
-				or[b] = y
-			}
-		}
-		left = mu
-	}
-}
-
 // lean evaluates by a lean sweep, and reports whether there was one whose results are certain.
 func (e *Evaluator) lean(m *Machine, gamma float64, want Want, r *Result) (bool, error) {
 	var failed error
 	m.leanOnce.Do(func() {
-		g, err := newGraph(m, 2, e.Budget) // kept only if sweeps in logarithms ask for it
+		// Kept only if sweeps in logarithms ask for it.
+		g, err := layered.NewGraph(&m.core, 2, layered.Limits{Ctx: e.Budget.Ctx, Bytes: e.Budget.Bytes},
+			m.core.Bytes)
 		if err != nil {
-			failed = err
+			failed = budgetError(err)
 			return
 		}
-		m.lean = newLean(m, g)
+		m.lean = sweep.NewLean(&m.core, g)
 	})
-	if failed != nil || m.lean == nil || math.Abs(gamma)*m.reach > pushedFrom {
+	if failed != nil || m.lean == nil || math.Abs(gamma)*m.core.Reach > pushedFrom {
 		return false, nil // others say what is wrong
 	}
 	r.clear()
@@ -313,24 +207,24 @@ func (e *Evaluator) lean(m *Machine, gamma float64, want Want, r *Result) (bool,
 	}
 	w := &e.white
 	if want&(WantRisk|WantRiskGradient) != 0 { // at γ = 0, where the plain model is all there is
-		r.LogZ, r.LogZ0 = w.logZ0, w.logZ0
+		r.LogZ, r.LogZ0 = w.LogZ0, w.LogZ0
 		if out != nil {
-			w.chain(out)
+			w.Chain(out)
 		}
 		var gradient [][]float64
 		if want&WantRiskGradient != 0 {
 			r.RiskGradient = shapeLike(r.RiskGradient, &e.given.dense)
 			gradient = r.RiskGradient
 		}
-		r.Risk = m.lean.risk(m, &e.sweep, w, gradient) + m.base
+		r.Risk = m.lean.Risk(&m.core, &e.sweep, w, gradient) + m.core.Base
 		return true, nil
 	}
-	logE, ok := m.lean.sweep(m, &e.sweep, w.p, gamma, out)
+	logE, ok := m.lean.Sweep(&m.core, &e.sweep, w.P, gamma, out)
 	if !ok {
 		return false, nil
 	}
-	r.LogZ, r.LogZ0 = w.logZ0+logE+gamma*m.base, w.logZ0
-	if m.partial {
+	r.LogZ, r.LogZ0 = w.LogZ0+logE+gamma*m.core.Base, w.LogZ0
+	if m.core.Partial {
 		r.LogZ0 = math.NaN() // it counts excluded strings
 	}
 	return true, m.certain(gamma, r.LogZ)

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/tropica-fst/tropica/losses/internal/layered"
 )
 
 // Factored potentials give what the same potentials give in the dense form, for machines of every
@@ -58,7 +60,7 @@ func TestFactored(t *testing.T) {
 				}
 				l := Layer{Labels: n, Columns: columns}
 				if trial%3 > 0 { // a class for every label
-					l.Classes, l.Class = n, counting[:n]
+					l.Classes, l.Class = n, layered.Counting[:n]
 				}
 				for i := range columns * n {
 					v := values[rng.IntN(4)]
@@ -76,7 +78,8 @@ func TestFactored(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, ask := range []Want{0, WantMarginals, WantMarginals | WantRisk | WantRiskGradient, WantExpected | WantPlain, WantMaxAug | WantMarginals} {
+			for _, ask := range []Want{0, WantMarginals, WantMarginals | WantRisk | WantRiskGradient,
+				WantExpected | WantPlain, WantMaxAug | WantMarginals} {
 				for _, gamma := range []float64{0, 4, -2, 300} {
 					for _, machine := range []*Machine{m, nil} {
 						if err := e.SetFactored(f); err != nil {
@@ -91,8 +94,10 @@ func TestFactored(t *testing.T) {
 								t.Fatal(err)
 							}
 							same := func(name string, a, b float64) {
-								if a != b && !(math.IsNaN(a) && math.IsNaN(b)) && !(math.Abs(a-b) <= 1e-9*max(1, math.Abs(b))) {
-									t.Fatalf("trial %d, γ %v, want %b: %s %v, dense %v", trial, gamma, ask, name, a, b)
+								if a != b && !(math.IsNaN(a) && math.IsNaN(b)) &&
+									!(math.Abs(a-b) <= 1e-9*max(1, math.Abs(b))) {
+									t.Fatalf("trial %d, γ %v, want %b: %s %v, dense %v", trial, gamma, ask,
+										name, a, b)
 								}
 							}
 							same("log Z", r.LogZ, want.LogZ)

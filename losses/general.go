@@ -8,21 +8,20 @@ import (
 	"strings"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/losses/internal/determinize"
 	"github.com/tropica-fst/tropica/ops"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// Automaton is a loss prepared by the general path, GRAD-RATIONAL and
-// GRAD-TROPICAL of the thesis up to B: a deterministic acyclic acceptor of
-// label strings in which the weight of the path of u is L(u, reference). A
-// string without a path is excluded from every sum and maximum.
+// Automaton is a loss prepared by the general path: GRAD-RATIONAL and GRAD-TROPICAL of the thesis,
+// up to B. It is a deterministic acyclic acceptor of label strings; the weight of the path of u is
+// L(u, reference). A string without a path is excluded from every sum and maximum.
 //
 // It depends only on the reference and the strings, so one serves all potentials and all γ. It is
 // immutable and may be shared.
 type Automaton struct {
-	// L is sorted by label; label k+1 is symbol (or lattice label) k. No two of
-	// its paths have one string, so that ⊕ means nothing in it; it is over log
-	// weights because that is what it is composed with.
+	// L is sorted by label; label k+1 is symbol (or lattice label) k. Each string has at most one
+	// path, so ⊕ is never used. Weights are log weights because those of potentials are.
 	L fst.Expanded[semiring.Log64]
 
 	from   *editOrigin // nil unless it is of an edit loss
@@ -39,10 +38,9 @@ type GeneralOptions struct {
 	// spell nothing, not even the empty string, and are left out by every loss.
 	Expand fst.Expanded[semiring.Tropical64]
 
-	// Band > 0 restricts alignments to |j - t·m/l| ≤ Band as Edit.Band does: l is the
-	// number of symbols that a string has, or one of its expansions, and a band
-	// too narrow for that l is widened as there. Tropical losses alone have one, and
-	// the symbols must be bounded in number.
+	// Band > 0 restricts alignments to |j - t·m/l| ≤ Band as Edit.Band does. l is the number of
+	// symbols of a string, or of one of its expansions. A band too narrow for that l is widened.
+	// Tropical losses alone have one, and the symbols must be bounded in number.
 	Band int
 
 	// Cap, if not nil, replaces a tropical loss L by min(L, Cap); a string that U
@@ -52,10 +50,10 @@ type GeneralOptions struct {
 	// Columns, if positive, is the most states of the automaton.
 	Columns int
 
-	// Limits bound each operation on the way, and their Bytes all together: what one
-	// may take is what the machines leave that are still needed. Zero Bytes are DefaultBytes. What exceeds
-	// a bound on size is a *BudgetError. The number of states can grow
-	// exponentially with the length of the strings: see the package comment.
+	// Limits bound each operation on the way, and their Bytes all together: what one may take is
+	// what the machines leave that are still needed. Zero Bytes are DefaultBytes. What exceeds a
+	// bound on size is a *BudgetError. The number of states can grow exponentially with the length
+	// of the strings: see the package comment.
 	ops.Limits
 
 	advice   string // what to do about a machine that is too large; "" is adviceMachine
@@ -77,14 +75,16 @@ func (o *GeneralOptions) stages() *stages {
 // alphabet·l arcs. It panics when a size is negative, as make would.
 func Strings(alphabet, l int) *fst.Vector[semiring.Log64] {
 	if alphabet < 0 || l < 0 {
-		panic(fmt.Sprintf("losses: strings of length %d over %d symbols: neither may be negative", l, alphabet))
+		panic(fmt.Sprintf("losses: strings of length %d over %d symbols: neither may be negative", l,
+			alphabet))
 	}
 	y := fst.NewVector[semiring.Log64](l + 1)
 	y.AddStates(l + 1)
 	y.SetStart(0)
 	for t := range l {
 		for a := 1; a <= alphabet; a++ {
-			y.AddArc(fst.StateID(t), fst.Arc[semiring.Log64]{ILabel: fst.Label(a), OLabel: fst.Label(a), NextState: fst.StateID(t + 1)})
+			y.AddArc(fst.StateID(t), fst.Arc[semiring.Log64]{ILabel: fst.Label(a), OLabel: fst.Label(a),
+				NextState: fst.StateID(t + 1)})
 		}
 	}
 	y.SetFinal(fst.StateID(l), semiring.One[semiring.Log64]())
@@ -115,32 +115,33 @@ func (b *Automaton) Loss(u []int) float64 {
 	return sum + float64(b.L.Final(q))
 }
 
-// TropicalAutomaton prepares the tropical loss L(y, ref) = U(y, ref), the least
-// weight of a path of U from y to ref, for the strings that the acyclic
-// acceptor y accepts; the weights of y do not matter.
+// TropicalAutomaton prepares the tropical loss L(y, ref) = U(y, ref), the least weight of a path of
+// U from y to ref. Strings are those that the acyclic acceptor y accepts; its weights do not
+// matter.
 //
 // It is B of GRAD-TROPICAL before weights are exponentiated: Det(Π₁(Y∘U∘Y_i)),
 // with the ε-removal that the printed pseudocode omits and without which a
 // string keeps one path for every way to place its insertions. A cycle of ε in
 // U of negative weight is an error, and so is a cycle of y, around ErrNotLattice.
 //
-// Subsets of the determinization are clamped, see generalclamp.go: on edit losses it has no more states,
-// or hardly more, than Edit.Machine has columns.
+// Subsets of the determinization are clamped, see package determinize: on edit losses it has no
+// more states, or hardly more, than Edit.Machine has columns.
 //
 // Weights of U are rounded to multiples of a common unit, each by at most 5·10⁻¹⁰ of
-// itself, whatever their size: see costGrid.
-func TropicalAutomaton(y fst.Expanded[semiring.Log64], u fst.Expanded[semiring.Tropical64], ref []int, opts *GeneralOptions) (*Automaton, error) {
+// itself, whatever their size: see determinize.CostGrid.
+func TropicalAutomaton(y fst.Expanded[semiring.Log64], u fst.Expanded[semiring.Tropical64], ref []int,
+	opts *GeneralOptions) (*Automaton, error) {
 	if opts == nil {
 		opts = &GeneralOptions{}
 	}
 	s := opts.stages()
-	rounding := costGridOf(u, opts.Cap, longest(y)+len(ref))
-	m, err := pairUp(s, y, rounding.machine(u), ref, opts)
+	rounding := determinize.CostGridOf(u, opts.Cap, longest(y)+len(ref))
+	m, err := pairUp(s, y, rounding.Machine(u), ref, opts)
 	if err != nil {
 		return nil, err
 	}
 	if opts.Cap != nil {
-		if m, err = withConstant(s, m, rounding.round(semiring.Tropical64(*opts.Cap)), y, opts); err != nil {
+		if m, err = withConstant(s, m, rounding.Round(semiring.Tropical64(*opts.Cap)), y, opts); err != nil {
 			return nil, err
 		}
 	}
@@ -160,19 +161,18 @@ func TropicalAutomaton(y fst.Expanded[semiring.Log64], u fst.Expanded[semiring.T
 	return a, nil
 }
 
-// RationalAutomaton prepares the rational loss L(y, ref) = -log(U(y, ref) + c),
-// where U(y, ref) is the sum of the weights of U's paths from y to ref, for the
-// strings that the acyclic acceptor y accepts. U is over the probability
-// semiring, or over log weights, which stand for exp(-w). With c = 0 strings
-// without a path have an infinite loss and are left out, as the thesis'
-// automaton does; c > 0 gives a proper finite loss to all. With opts.Expand, a string
-// for which it has no path spells nothing, and is left out under any c, as it is by every
-// other loss. (Hamming leaves out more: its loss is infinite where a string spells another number
+// RationalAutomaton prepares the rational loss L(y, ref) = -log(U(y, ref) + c). U(y, ref) is the
+// sum of the weights of U's paths from y to ref, and y is a string of the acyclic acceptor. U is
+// over the probability semiring, or over log weights, which stand for exp(-w). With c = 0 strings
+// without a path have an infinite loss and are left out, as in the thesis. c > 0 gives a finite
+// loss to all. With opts.Expand, a string for which it has no path spells nothing. It is left out
+// under any c, as by every other loss. (Hamming leaves out more: strings that spell another number
 // of symbols than the reference has.) Where a string expands in several ways, U is the sum over the
-// paths of the expansion: an expansion that is reached twice counts twice.
+// paths of the expansion. An expansion that is reached twice counts twice.
 //
 // A cycle of ε in U whose sum diverges is an error.
-func RationalAutomaton[W semiring.Weight[W]](y fst.Expanded[semiring.Log64], u fst.Expanded[W], ref []int, c float64, opts *GeneralOptions) (*Automaton, error) {
+func RationalAutomaton[W semiring.Weight[W]](y fst.Expanded[semiring.Log64], u fst.Expanded[W], ref []int,
+	c float64, opts *GeneralOptions) (*Automaton, error) {
 	if opts == nil {
 		opts = &GeneralOptions{}
 	}
@@ -189,16 +189,16 @@ func RationalAutomaton[W semiring.Weight[W]](y fst.Expanded[semiring.Log64], u f
 		return nil, fmt.Errorf("losses: rational: %w", err)
 	}
 	var l *fst.Vector[semiring.Log64]
-	err = errMassRange
+	err = determinize.ErrMassRange
 	if worst := scale(lu); worst*float64(len(ref)+longest(y)+2) <= 500 {
 		pu, err2 := ops.Convert[semiring.Probability](u)
 		if err2 != nil {
 			return nil, fmt.Errorf("losses: rational: %w", err2)
 		}
-		l, err = rational(y, pu, semiring.Probability(c), ref, opts, masses{})
+		l, err = rational(y, pu, semiring.Probability(c), ref, opts, determinize.Masses{})
 	}
-	if errors.Is(err, errMassRange) {
-		l, err = rational(y, lu, semiring.Log64(-math.Log(c)), ref, opts, logMasses{})
+	if errors.Is(err, determinize.ErrMassRange) {
+		l, err = rational(y, lu, semiring.Log64(-math.Log(c)), ref, opts, determinize.LogMasses{})
 	}
 	if err != nil {
 		return nil, err
@@ -214,7 +214,8 @@ func RationalAutomaton[W semiring.Weight[W]](y fst.Expanded[semiring.Log64], u f
 // unmatched returns an error where u reads none of the labels that strings have: it has
 // another alphabet then, and no path for any string. That a string or a reference alone has no path
 // is no error: the loss leaves strings out.
-func unmatched[W semiring.Weight[W]](y fst.Expanded[semiring.Log64], u fst.Expanded[W], opts *GeneralOptions) error {
+func unmatched[W semiring.Weight[W]](y fst.Expanded[semiring.Log64], u fst.Expanded[W],
+	opts *GeneralOptions) error {
 	strings := map[fst.Label]bool{}
 	if x := opts.Expand; x != nil {
 		for q := range fst.StateID(x.NumStates()) {
@@ -244,21 +245,22 @@ func unmatched[W semiring.Weight[W]](y fst.Expanded[semiring.Log64], u fst.Expan
 	if example == fst.Epsilon || len(strings) == 0 {
 		return nil
 	}
-	return fmt.Errorf("losses: the loss transducer reads no label of the strings (it reads %d, say; symbol k is label k+1): %w", example, ErrNoString)
+	return fmt.Errorf("losses: the loss transducer reads no label of the strings (it reads %d, say; symbol "+
+		"k is label k+1): %w", example, ErrNoString)
 }
 
 // scale returns the greatest absolute logarithm of a weight of u that is not 0̄.
 func scale(u fst.Expanded[semiring.Log64]) float64 {
 	worst := 0.0
-	look := func(w semiring.Log64) {
+	see := func(w semiring.Log64) {
 		if !semiring.IsZero(w) {
 			worst = max(worst, math.Abs(float64(w)))
 		}
 	}
 	for q := range fst.StateID(u.NumStates()) {
-		look(u.Final(q))
+		see(u.Final(q))
 		for _, e := range u.Arcs(q) {
-			look(e.Weight)
+			see(e.Weight)
 		}
 	}
 	return worst
@@ -292,7 +294,8 @@ type algebra[W any] interface {
 func rational[W interface {
 	~float64
 	algebra[W]
-}](y fst.Expanded[semiring.Log64], u fst.Expanded[W], c W, ref []int, opts *GeneralOptions, alg layerAlgebra) (*fst.Vector[semiring.Log64], error) {
+}](y fst.Expanded[semiring.Log64], u fst.Expanded[W], c W, ref []int, opts *GeneralOptions,
+	alg determinize.LayerAlgebra) (*fst.Vector[semiring.Log64], error) {
 	s := opts.stages()
 	m, err := pairUp(s, y, u, ref, opts)
 	if err != nil {
@@ -303,12 +306,30 @@ func rational[W interface {
 			return nil, err
 		}
 	}
-	return determinizeLayers(s, m, func(ops.Limits) layerAlgebra { return alg }, opts.Columns)
+	return determinizeLayers(s, m, func(ops.Limits) determinize.LayerAlgebra { return alg }, opts.Columns)
 }
 
-// withConstant adds one component to m in which every string of y has weight c that
-// spells something: the losses of all others are infinite, whatever the constant.
-func withConstant[W algebra[W]](s *stages, m *fst.Vector[W], c W, y fst.Expanded[semiring.Log64], opts *GeneralOptions) (*fst.Vector[W], error) {
+// determinizeLayers determinizes m, which is acyclic and has no ε, over the algebra that alg makes.
+// The result has at most so many states, 0 for as many as the limits allow.
+func determinizeLayers[W interface {
+	~float64
+	semiring.Weight[W]
+}](s *stages, m *fst.Vector[W], alg func(lim ops.Limits) determinize.LayerAlgebra,
+	most int) (*fst.Vector[semiring.Log64], error) {
+	hold(s, m)
+	defer release(s, m)
+	lim := s.left()
+	if most > 0 && (lim.States == 0 || most < lim.States) {
+		lim.States = most
+	}
+	out, err := determinize.Acyclic(m, alg(lim), lim)
+	return out, s.fail(stageDeterminize, err)
+}
+
+// withConstant adds one component to m in which every string of y that spells something has weight
+// c. The losses of all others stay infinite.
+func withConstant[W algebra[W]](s *stages, m *fst.Vector[W], c W, y fst.Expanded[semiring.Log64],
+	opts *GeneralOptions) (*fst.Vector[W], error) {
 	hold(s, m)
 	strings := support[W](y)
 	if opts.Expand != nil {
@@ -337,9 +358,10 @@ func withConstant[W algebra[W]](s *stages, m *fst.Vector[W], c W, y fst.Expanded
 	return m, nil
 }
 
-// spelling returns an acceptor of the strings of y for which opts.Expand has a path. Its weights are 0 and
-// infinite, so that no number of paths, nor a cycle of them, matters.
-func spelling(s *stages, y fst.Expanded[semiring.Log64], opts *GeneralOptions) (*fst.Vector[semiring.Tropical64], error) {
+// spelling returns an acceptor of the strings of y for which opts.Expand has a path. Its weights
+// are 0 and infinite, so that no number of paths, nor a cycle of them, matters.
+func spelling(s *stages, y fst.Expanded[semiring.Log64],
+	opts *GeneralOptions) (*fst.Vector[semiring.Tropical64], error) {
 	e, err := unweighted[semiring.Tropical64](opts.Expand)
 	if err != nil {
 		return nil, err
@@ -354,7 +376,8 @@ func spelling(s *stages, y fst.Expanded[semiring.Log64], opts *GeneralOptions) (
 }
 
 // pairUp returns Π₁(Y∘E∘U∘Y_i) without ε.
-func pairUp[W algebra[W]](s *stages, y fst.Expanded[semiring.Log64], u fst.Expanded[W], ref []int, opts *GeneralOptions) (*fst.Vector[W], error) {
+func pairUp[W algebra[W]](s *stages, y fst.Expanded[semiring.Log64], u fst.Expanded[W], ref []int,
+	opts *GeneralOptions) (*fst.Vector[W], error) {
 	if _, err := topologicalOrder(y); err != nil {
 		return nil, fmt.Errorf("losses: the acceptor of the strings: %w", err)
 	}
@@ -390,7 +413,8 @@ func pairUp[W algebra[W]](s *stages, y fst.Expanded[semiring.Log64], u fst.Expan
 		if opts.allPairs {
 			// Known beforehand: filling two gigabytes took twenty seconds.
 			n, v := strings.NumStates(), uy.NumStates()
-			arcs := int64(strings.NumArcs()) * int64(2*v-1) // each symbol deleted, or aligned with one of the reference
+			// each symbol deleted, or aligned with one of the reference
+			arcs := int64(strings.NumArcs()) * int64(2*v-1)
 			size := ops.SizeOf[W](n*v, arcs+int64(n)*int64(v-1))
 			if err := s.room(stageCompose, n*v, size.Bytes); err != nil {
 				return nil, err
@@ -417,8 +441,8 @@ func pairUp[W algebra[W]](s *stages, y fst.Expanded[semiring.Log64], u fst.Expan
 	return m, nil
 }
 
-// divergent says which states of U a cycle of ε goes through whose sum diverges, where an
-// error tells states of the composition; origin finds those of U.
+// divergent names the states of U on a cycle of ε whose sum diverges. The error has states of the
+// composition; origin finds those of U.
 func divergent(err error, origin func(fst.StateID) fst.StateID) error {
 	const most = 16
 	var cycle *ops.CycleError
@@ -447,34 +471,44 @@ func divergent(err error, origin func(fst.StateID) fst.StateID) error {
 	default:
 		return err
 	}
-	return fmt.Errorf("losses: the loss transducer has a cycle that reads and writes nothing through its %s, round which weights do not settle: "+
-		"give the cycle a weight that does (a cost of at least 0, or a mass below 1): %w", b.String(), ops.ErrNotClosed)
+	return fmt.Errorf("losses: the loss transducer has a cycle that reads and writes nothing through its "+
+		"%s, round which weights do not settle: "+
+		"give the cycle a weight that does (a cost of at least 0, or a mass below 1): "+
+		"%w", b.String(), ops.ErrNotClosed)
 }
 
-// determinizeCosts makes the automaton of the costs of u, with subsets clamped where costs are exact.
-func determinizeCosts(s *stages, m *fst.Vector[semiring.Tropical64], u fst.Expanded[semiring.Tropical64], grid costGrid, opts *GeneralOptions) (*fst.Vector[semiring.Log64], error) {
-	if grid.cancels(u) {
-		return determinizePlainly(s, m, grid.step, opts)
+// determinizeCosts makes the automaton of the costs of u, with subsets clamped where costs are
+// exact.
+func determinizeCosts(s *stages, m *fst.Vector[semiring.Tropical64], u fst.Expanded[semiring.Tropical64],
+	grid determinize.CostGrid, opts *GeneralOptions) (*fst.Vector[semiring.Log64], error) {
+	if grid.Cancels(u) {
+		return determinizePlainly(s, m, grid.Step, opts)
 	}
-	return determinizeLayers(s, m, func(lim ops.Limits) layerAlgebra { return &clampedCosts{matrices: lim.Bytes / 8} }, opts.Columns)
+	return determinizeLayers(s, m,
+		func(lim ops.Limits) determinize.LayerAlgebra { return determinize.NewClampedCosts(lim.Bytes / 8) },
+		opts.Columns)
 }
 
-// determinizePlainly makes the automaton by the determinization of package ops, with room for the copy that is made of it.
-func determinizePlainly(s *stages, m *fst.Vector[semiring.Tropical64], delta float64, opts *GeneralOptions) (*fst.Vector[semiring.Log64], error) {
-	det, err := determinize(s, stageDeterminize, m, delta, opts.Columns)
+// determinizePlainly makes the automaton by the determinization of package ops, with room for the
+// copy that is made of it.
+func determinizePlainly(s *stages, m *fst.Vector[semiring.Tropical64], delta float64,
+	opts *GeneralOptions) (*fst.Vector[semiring.Log64], error) {
+	det, err := determinized(s, stageDeterminize, m, delta, opts.Columns)
 	if err != nil {
 		return nil, err
 	}
 	hold(s, det)
-	if err := s.room(stageConvert, det.NumStates(), ops.SizeOf[semiring.Log64](det.NumStates(), int64(det.NumArcs())).Bytes); err != nil {
+	if err := s.room(stageConvert, det.NumStates(), ops.SizeOf[semiring.Log64](det.NumStates(),
+		int64(det.NumArcs())).Bytes); err != nil {
 		return nil, err
 	}
 	return ops.MapInto(det, func(w semiring.Tropical64) semiring.Log64 { return semiring.Log64(w) }), nil
 }
 
-// determinize returns what m is, as a trim deterministic machine of at most so many
+// determinized returns what m is, as a trim deterministic machine of at most so many
 // states, 0 for as many as the limits allow.
-func determinize[W algebra[W]](s *stages, stage string, m *fst.Vector[W], delta float64, most int) (*fst.Vector[W], error) {
+func determinized[W algebra[W]](s *stages, stage string, m *fst.Vector[W], delta float64,
+	most int) (*fst.Vector[W], error) {
 	hold(s, m)
 	defer release(s, m)
 	lim := s.left()
@@ -506,7 +540,7 @@ func distinct[W algebra[W]](s *stages, y *fst.Vector[W]) (*fst.Vector[W], error)
 	if err := ops.RmEpsilon(b, &ops.RmEpsilonOptions{Limits: s.left()}); err != nil {
 		return nil, s.fail(stageStrings, err)
 	}
-	det, err := determinize(s, stageStrings, b, 0, 0) // all weights are 0 or infinite
+	det, err := determinized(s, stageStrings, b, 0, 0) // all weights are 0 or infinite
 	if err != nil {
 		return nil, err
 	}
@@ -543,11 +577,13 @@ func support[W semiring.Weight[W], V semiring.Weight[V]](f fst.Expanded[V]) *fst
 func unweighted[W semiring.Weight[W]](f fst.Expanded[semiring.Tropical64]) (*fst.Vector[W], error) {
 	for q := range fst.StateID(f.NumStates()) {
 		if w := f.Final(q); !semiring.IsZero(w) && !semiring.IsOne(w) {
-			return nil, fmt.Errorf("losses: the transducer that expands labels has final weight %v at state %d; it must be unweighted", w, q)
+			return nil, fmt.Errorf("losses: the transducer that expands labels has final weight %v at "+
+				"state %d; it must be unweighted", w, q)
 		}
 		for i, e := range f.Arcs(q) {
 			if !semiring.IsZero(e.Weight) && !semiring.IsOne(e.Weight) {
-				return nil, fmt.Errorf("losses: the transducer that expands labels has weight %v on arc %d of state %d; it must be unweighted", e.Weight, i, q)
+				return nil, fmt.Errorf("losses: the transducer that expands labels has weight %v on arc %d "+
+					"of state %d; it must be unweighted", e.Weight, i, q)
 			}
 		}
 	}
@@ -569,7 +605,8 @@ func chainLength(y fst.Expanded[semiring.Log64]) (int, error) {
 		}
 	}
 	if !ok {
-		return 0, fmt.Errorf("losses: a band needs strings of one length, a chain of states numbered in order")
+		return 0, fmt.Errorf("losses: a band needs strings of one length, a chain of states numbered in " +
+			"order")
 	}
 	return l, nil
 }

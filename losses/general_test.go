@@ -15,7 +15,8 @@ import (
 )
 
 // generalAutomaton prepares a loss along the general path.
-func generalAutomaton(loss valued, y fst.Expanded[semiring.Log64], ref []int, alphabet int, opts *GeneralOptions) (*Automaton, error) {
+func generalAutomaton(loss valued, y fst.Expanded[semiring.Log64], ref []int, alphabet int,
+	opts *GeneralOptions) (*Automaton, error) {
 	switch x := loss.(type) {
 	case NGram:
 		return x.Automaton(y, ref, alphabet, opts)
@@ -75,7 +76,8 @@ func TestGeneralAgainstNaive(t *testing.T) {
 		sizes := slices.Repeat([]int{alphabet}, l)
 		p := randomPotentials(rng, sizes, 1+rng.IntN(3))
 		gamma := gammas[rng.IntN(len(gammas))]
-		name := fmt.Sprintf("case %d: %T%+v ref %v alphabet %d l %d q %d γ %v", i, loss, loss, ref, alphabet, l, p.Order, gamma)
+		name := fmt.Sprintf("case %d: %T%+v ref %v alphabet %d l %d q %d γ %v", i, loss, loss, ref, alphabet,
+			l, p.Order, gamma)
 		v := randomPotentials(rng, sizes, p.Order).Theta
 		for _, row := range v {
 			for k := range row {
@@ -83,7 +85,8 @@ func TestGeneralAgainstNaive(t *testing.T) {
 			}
 		}
 		var want Result
-		if err := Naive(func(u []int) float64 { return loss.Value(u, ref) }, p, gamma, all, v, &want); err != nil {
+		if err := Naive(func(u []int) float64 { return loss.Value(u, ref) }, p, gamma, all, v,
+			&want); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		b, err := generalAutomaton(loss, Strings(alphabet, l), ref, alphabet, nil)
@@ -227,7 +230,8 @@ func randomLattice(rng *rand.Rand, n, labels int) *fst.Vector[semiring.Log64] {
 		for range rng.IntN(5) {
 			if q+1 < n {
 				k := fst.Label(rng.IntN(labels + 1)) // ε too
-				a.AddArc(fst.StateID(q), fst.Arc[semiring.Log64]{ILabel: k, OLabel: k, Weight: semiring.Log64(rng.NormFloat64()), NextState: fst.StateID(q + 1 + rng.IntN(n-q-1))})
+				a.AddArc(fst.StateID(q), fst.Arc[semiring.Log64]{ILabel: k, OLabel: k,
+					Weight: semiring.Log64(rng.NormFloat64()), NextState: fst.StateID(q + 1 + rng.IntN(n-q-1))})
 			}
 		}
 	}
@@ -254,7 +258,8 @@ func latticePaths(a *fst.Vector[semiring.Log64]) []latticePath {
 			if e.ILabel != fst.Epsilon {
 				labels = append(labels, int(e.ILabel)-1)
 			}
-			walk(e.NextState, latticePath{p.theta - float64(e.Weight), append(slices.Clone(p.arcs), [2]int{int(q), i}), labels})
+			walk(e.NextState, latticePath{p.theta - float64(e.Weight),
+				append(slices.Clone(p.arcs), [2]int{int(q), i}), labels})
 		}
 	}
 	walk(a.Start(), latticePath{})
@@ -362,8 +367,10 @@ func expansions(to [][]int) *fst.Vector[semiring.Tropical64] {
 }
 
 // pathSums evaluates a lattice path by path, sums shifted by their greatest term.
-func pathSums(a *fst.Vector[semiring.Log64], gamma float64, v [][]float64, loss func([]int) float64) (*Result, int) {
-	r := &Result{LogZ: math.Inf(-1), MaxAug: math.Inf(-1), MaxAugGap: math.Inf(1), MaxScore: math.Inf(-1), MaxScoreGap: math.Inf(1)}
+func pathSums(a *fst.Vector[semiring.Log64], gamma float64, v [][]float64,
+	loss func([]int) float64) (*Result, int) {
+	r := &Result{LogZ: math.Inf(-1), MaxAug: math.Inf(-1), MaxAugGap: math.Inf(1), MaxScore: math.Inf(-1),
+		MaxScoreGap: math.Inf(1)}
 	rows := func() [][]float64 {
 		out := make([][]float64, len(v))
 		for q := range out {
@@ -432,7 +439,8 @@ func TestEditFactors(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 9))
 	for range 60 {
 		const alphabet = 3
-		e := Edit{Match: -float64(rng.IntN(3)), Sub: float64(rng.IntN(3)), Ins: rng.Float64(), Del: rng.Float64()}
+		e := Edit{Match: -float64(rng.IntN(3)), Sub: float64(rng.IntN(3)), Ins: rng.Float64(),
+			Del: rng.Float64()}
 		t1, t2, err := e.Factors(alphabet)
 		if err != nil {
 			t.Fatal(err)
@@ -579,9 +587,11 @@ func TestLatticeErrors(t *testing.T) {
 		want string
 	}{
 		{"cycle", arc(1, fst.Arc[semiring.Log64]{ILabel: 1, OLabel: 1}), "cycle"},
-		{"transducer", arc(0, fst.Arc[semiring.Log64]{ILabel: 1, OLabel: 2, NextState: 1}), "arc 1 of state 0 reads 1 and writes 2"},
+		{"transducer", arc(0, fst.Arc[semiring.Log64]{ILabel: 1, OLabel: 2, NextState: 1}),
+			"arc 1 of state 0 reads 1 and writes 2"},
 		{"label", arc(0, fst.Arc[semiring.Log64]{ILabel: -2, OLabel: -2, NextState: 1}), "negative label -2"},
-		{"NaN", arc(0, fst.Arc[semiring.Log64]{ILabel: 1, OLabel: 1, Weight: semiring.Log64(math.NaN()), NextState: 1}), "weight NaN"},
+		{"NaN", arc(0, fst.Arc[semiring.Log64]{ILabel: 1, OLabel: 1, Weight: semiring.Log64(math.NaN()),
+			NextState: 1}), "weight NaN"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -602,7 +612,8 @@ func TestGeneralLimits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = TropicalAutomaton(Strings(10, 8), u, publishedRef(0, 8), &GeneralOptions{Limits: ops.Limits{States: 200}})
+	_, err = TropicalAutomaton(Strings(10, 8), u, publishedRef(0, 8),
+		&GeneralOptions{Limits: ops.Limits{States: 200}})
 	if !errors.Is(err, ops.ErrLimit) {
 		t.Errorf("263 states with a limit of 200: %v", err)
 	}
@@ -631,7 +642,8 @@ func TestPublishedSizes(t *testing.T) {
 			}
 			b, err = unclampedAutomaton(Strings(10, c.l), u, publishedRef(0, c.l), nil)
 		case NGram:
-			b, err = unquotientedAutomaton(Strings(10, c.l), must(loss.Transducer(10)), publishedRef(0, c.l), loss.C, &GeneralOptions{})
+			b, err = unquotientedAutomaton(Strings(10, c.l), must(loss.Transducer(10)), publishedRef(0, c.l),
+				loss.C, &GeneralOptions{})
 		}
 		if err != nil {
 			t.Fatal(err)

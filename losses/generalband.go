@@ -5,14 +5,16 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/losses/internal/align"
 	"github.com/tropica-fst/tropica/ops"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// composeBanded returns strings∘uy without the pairs that lie outside the band, which are
-// never made: time and memory are those of the band. uy reads symbols against a
-// reference of m, and tu tells how many of its symbols a state has read.
-func composeBanded[W semiring.Weight[W]](s *stages, strings, uy *fst.Vector[W], tu *ops.Trace, m int, opts *GeneralOptions) (*fst.Vector[W], error) {
+// composeBanded returns strings∘uy without the pairs outside the band. They are never made: time
+// and memory are those of the band. uy reads symbols against a reference of m, and tu tells how
+// many of its symbols a state has read.
+func composeBanded[W semiring.Weight[W]](s *stages, strings, uy *fst.Vector[W], tu *ops.Trace, m int,
+	opts *GeneralOptions) (*fst.Vector[W], error) {
 	byLength, at, err := separate(s, strings)
 	if err != nil {
 		return nil, err
@@ -31,7 +33,7 @@ func composeBanded[W semiring.Weight[W]](s *stages, strings, uy *fst.Vector[W], 
 		if err := s.room(stageLengths, byLength.NumStates(), cells*16); err != nil {
 			return nil, err
 		}
-		first, last := bandWindows(int(x.length), m, opts.Band)
+		first, last := align.BandWindows(int(x.length), m, opts.Band)
 		windows[x.length] = [2][]int{first, last}
 	}
 	s.held += cells * 16
@@ -112,16 +114,15 @@ func (b *bandComposer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (W, []fst.Arc[
 // outside are at most as many as its arcs.
 func (b *bandComposer[W]) Bytes() int64 { return int64(len(b.own))*40 + int64(len(b.theirs))*4 }
 
-// position is how many symbols were written on the way to a state, and how many a
-// string through it has in all. t is -1 for the start of strings of several lengths.
+// position counts the symbols written on the way to a state, and those of a whole string through
+// it. t is -1 for the start of strings of several lengths.
 type position struct{ t, length int32 }
 
 // separate returns an acyclic machine whose states are split by the number of symbols before them,
-// and by their total. Strings of one length have no more states than before when each state comes
-// after one number of symbols, as with Strings and with beam searches over sentences. Others have
-// up to lengths² times as many. An automaton of strings of several lengths distinguishes what each
-// of their bands does. With two lengths, 97 and 100, and band 1 it had 120000 states, where one
-// length takes 1200.
+// and by their total. Strings of one length need no more states when each state comes after one
+// number of symbols. Strings and beam searches over sentences are so. Others have up to lengths²
+// times as many. An automaton of strings of several lengths distinguishes what each of their bands
+// does. With two lengths, 97 and 100, and band 1 it had 120000 states, where one length takes 1200.
 func separate[W semiring.Weight[W]](s *stages, f *fst.Vector[W]) (*fst.Vector[W], []position, error) {
 	out := fst.NewVector[W](0)
 	if f.Start() == fst.NoState {
@@ -129,7 +130,8 @@ func separate[W semiring.Weight[W]](s *stages, f *fst.Vector[W]) (*fst.Vector[W]
 	}
 	order, err := topologicalOrder[W](f)
 	if err != nil {
-		return nil, nil, fmt.Errorf("losses: a band needs strings of bounded length: what the labels expand to: %w", err)
+		return nil, nil, fmt.Errorf("losses: a band needs strings of bounded length: what the labels "+
+			"expand to: %w", err)
 	}
 	step := func(e fst.Arc[W]) int32 {
 		if e.OLabel == fst.Epsilon {
@@ -192,7 +194,8 @@ func separate[W semiring.Weight[W]](s *stages, f *fst.Vector[W]) (*fst.Vector[W]
 		out.SetStart(out.AddState())
 		places, at, first = append(places, place{}), append(at, position{-1, 0}), 1
 		for _, l := range lengths {
-			out.AddArc(0, fst.Arc[W]{Weight: semiring.One[W](), NextState: id(place{f.Start(), position{0, l}})})
+			out.AddArc(0, fst.Arc[W]{Weight: semiring.One[W](),
+				NextState: id(place{f.Start(), position{0, l}})})
 		}
 	}
 	for q := first; int(q) < len(places); q++ {

@@ -73,11 +73,14 @@ func TestGeneralBudgetNamesBand(t *testing.T) {
 			if !errors.As(err, &b) || !errors.Is(err, ErrBudget) {
 				t.Fatalf("error %v", err)
 			}
-			if over := (*ops.LimitError)(nil); !foreseen && (!errors.As(err, &over) || !errors.Is(err, ops.ErrLimit)) {
+			if over := (*ops.LimitError)(nil); !foreseen &&
+				(!errors.As(err, &over) || !errors.Is(err, ops.ErrLimit)) {
 				t.Errorf("no LimitError in %v", err)
 			}
-			if b.Stage != c.stage || b.Limit != c.bytes || b.Bytes <= c.bytes || b.Band < 1 || c.edit.Band > 0 && b.Band >= c.edit.Band ||
-				!strings.Contains(err.Error(), fmt.Sprintf("try band %d", b.Band)) || !strings.Contains(err.Error(), c.stage) {
+			if b.Stage != c.stage || b.Limit != c.bytes || b.Bytes <= c.bytes || b.Band < 1 ||
+				c.edit.Band > 0 && b.Band >= c.edit.Band ||
+				!strings.Contains(err.Error(), fmt.Sprintf("try band %d", b.Band)) ||
+				!strings.Contains(err.Error(), c.stage) {
 				t.Errorf("%+v: %v", b, err)
 			}
 			opts.Band = b.Band
@@ -106,7 +109,8 @@ func TestGeneralBudgetByDefault(t *testing.T) {
 	start := time.Now()
 	_, err := Unit.Automaton(Strings(4, 4000), ref, 4, nil)
 	var b *BudgetError
-	if !errors.As(err, &b) || b.Limit != DefaultBytes || b.Band < 1 || !strings.Contains(err.Error(), "the direct path") {
+	if !errors.As(err, &b) || b.Limit != DefaultBytes || b.Band < 1 ||
+		!strings.Contains(err.Error(), "the direct path") {
 		t.Errorf("4000 symbols against 4000: %v", err)
 	}
 	if d := time.Since(start); d > 20*time.Second {
@@ -182,7 +186,8 @@ func TestGeneralBudgetOfEvaluation(t *testing.T) {
 		if name != "potentials" {
 			from = onLattice
 		}
-		for stage, bytes := range map[string]int64{stageProduct: machineBytes(from.L) + product/2, stageSums: machineBytes(from.L) + product + product/4} {
+		for stage, bytes := range map[string]int64{stageProduct: machineBytes(from.L) + product/2,
+			stageSums: machineBytes(from.L) + product + product/4} {
 			lim := ops.Limits{Bytes: bytes}
 			err := eval(from, lim)
 			var over *BudgetError
@@ -222,7 +227,11 @@ func TestGeneralBudgetAdvice(t *testing.T) {
 		bytes        int64
 		run          func(opts *GeneralOptions) error
 	}{
-		{"transducer", "smaller transducer", 1 << 21, func(o *GeneralOptions) error { _, err := TropicalAutomaton(y, u, ref, o); return err }},
+		{"transducer", "smaller transducer", 1 << 21, func(o *GeneralOptions) error {
+			_,
+				err := TropicalAutomaton(y, u, ref, o)
+			return err
+		}},
 		{"n-grams", "the direct path", 1 << 17, func(o *GeneralOptions) error {
 			_, err := NGram{N: 2}.Automaton(y, ref, 5, o)
 			return err
@@ -246,12 +255,15 @@ func TestGeneralBudgetAdvice(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 		var few *BudgetError
-		if err := c.run(&GeneralOptions{Columns: 50}); !errors.As(err, &few) || few.Stage != stageDeterminize || few.Limit != 0 || !strings.Contains(err.Error(), "beyond 50 states") {
+		if err := c.run(&GeneralOptions{Columns: 50}); !errors.As(err, &few) ||
+			few.Stage != stageDeterminize || few.Limit != 0 ||
+			!strings.Contains(err.Error(), "beyond 50 states") {
 			t.Errorf("%s in 50 columns: %v", c.name, err)
 		}
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
-		if err := c.run(&GeneralOptions{Limits: ops.Limits{Ctx: ctx}}); !errors.Is(err, context.Canceled) || errors.Is(err, ErrBudget) {
+		if err := c.run(&GeneralOptions{Limits: ops.Limits{Ctx: ctx}}); !errors.Is(err, context.Canceled) ||
+			errors.Is(err, ErrBudget) {
 			t.Errorf("%s with a context that is done: %v", c.name, err)
 		}
 	}
@@ -278,7 +290,8 @@ func TestGeneralBandOnLattices(t *testing.T) {
 				if rng.IntN(3) > 0 {
 					k = max(k, 1)
 				}
-				a.AddArc(fst.StateID(q), fst.Arc[semiring.Log64]{ILabel: k, OLabel: k, NextState: fst.StateID(q + 1 + rng.IntN(n-1-q))})
+				a.AddArc(fst.StateID(q), fst.Arc[semiring.Log64]{ILabel: k, OLabel: k,
+					NextState: fst.StateID(q + 1 + rng.IntN(n-1-q))})
 			}
 		}
 		e := randomEdit(rng, alphabet)
@@ -367,7 +380,8 @@ func TestGeneralBandIsLinear(t *testing.T) {
 			for k := range 4 {
 				for _, from := range []int{2*t - 1, 2 * t} {
 					if from >= 0 {
-						y.AddArc(fst.StateID(from), fst.Arc[semiring.Log64]{ILabel: fst.Label(k + 1), OLabel: fst.Label(k + 1), NextState: fst.StateID(2*t + 1 + k%2)})
+						y.AddArc(fst.StateID(from), fst.Arc[semiring.Log64]{ILabel: fst.Label(k + 1),
+							OLabel: fst.Label(k + 1), NextState: fst.StateID(2*t + 1 + k%2)})
 					}
 				}
 			}
@@ -388,7 +402,8 @@ func TestGeneralBandIsLinear(t *testing.T) {
 	x.SetFinal(0, 0)
 	x.AddArc(0, fst.Arc[semiring.Tropical64]{ILabel: 1, OLabel: 1})
 	x.AddArc(0, fst.Arc[semiring.Tropical64]{ILabel: fst.Epsilon, OLabel: 1})
-	if _, err := Unit.Automaton(Strings(1, 3), []int{0}, 1, &GeneralOptions{Band: 1, Expand: x}); err == nil || !strings.Contains(err.Error(), "bounded length") {
+	if _, err := Unit.Automaton(Strings(1, 3), []int{0}, 1,
+		&GeneralOptions{Band: 1, Expand: x}); err == nil || !strings.Contains(err.Error(), "bounded length") {
 		t.Errorf("unbounded expansions: %v", err)
 	}
 }

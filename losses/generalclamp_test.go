@@ -4,40 +4,41 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/big"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/losses/internal/determinize"
 	"github.com/tropica-fst/tropica/ops"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
 // unclampedAutomaton is TropicalAutomaton by the determinization of package ops, without a clamp.
-func unclampedAutomaton(y fst.Expanded[semiring.Log64], u fst.Expanded[semiring.Tropical64], ref []int, opts *GeneralOptions) (*Automaton, error) {
+func unclampedAutomaton(y fst.Expanded[semiring.Log64], u fst.Expanded[semiring.Tropical64], ref []int,
+	opts *GeneralOptions) (*Automaton, error) {
 	if opts == nil {
 		opts = &GeneralOptions{}
 	}
 	s := opts.stages()
-	grid := costGridOf(u, opts.Cap, longest(y)+len(ref))
-	m, err := pairUp(s, y, grid.machine(u), ref, opts)
+	grid := determinize.CostGridOf(u, opts.Cap, longest(y)+len(ref))
+	m, err := pairUp(s, y, grid.Machine(u), ref, opts)
 	if err != nil {
 		return nil, err
 	}
 	if opts.Cap != nil {
-		if m, err = withConstant(s, m, grid.round(semiring.Tropical64(*opts.Cap)), y, opts); err != nil {
+		if m, err = withConstant(s, m, grid.Round(semiring.Tropical64(*opts.Cap)), y, opts); err != nil {
 			return nil, err
 		}
 	}
-	det, err := determinizePlainly(s, m, grid.step, opts)
+	det, err := determinizePlainly(s, m, grid.Step, opts)
 	if err != nil {
 		return nil, err
 	}
 	return &Automaton{L: det}, nil
 }
 
-// randomTransducer is any transducer over symbols, with cycles of ε that cost nothing or more, and costs of a kind:
-// integers, decimals, reals, over many powers of ten, with forbidding ones.
+// randomTransducer is any transducer over symbols, with cycles of ε that cost nothing or more, and
+// costs of a kind: integers, decimals, reals, over many powers of ten, with forbidding ones.
 func randomTransducer(rng *rand.Rand, symbols, kind int) *fst.Vector[semiring.Tropical64] {
 	n := 1 + rng.IntN(4)
 	cost := func(free bool) semiring.Tropical64 {
@@ -66,7 +67,8 @@ func randomTransducer(rng *rand.Rand, symbols, kind int) *fst.Vector[semiring.Tr
 		}
 		for range 2 + rng.IntN(8) {
 			a, b := fst.Label(rng.IntN(symbols+1)), fst.Label(rng.IntN(symbols+1))
-			u.AddArc(q, fst.Arc[semiring.Tropical64]{ILabel: a, OLabel: b, Weight: cost(a != 0), NextState: fst.StateID(rng.IntN(n))})
+			u.AddArc(q, fst.Arc[semiring.Tropical64]{ILabel: a, OLabel: b, Weight: cost(a != 0),
+				NextState: fst.StateID(rng.IntN(n))})
 		}
 	}
 	return u
@@ -143,7 +145,8 @@ func TestClampKeepsLosses(t *testing.T) {
 		case 3:
 			opts.Expand = randomSpelling(rng, symbols, symbols)
 			if rng.IntN(2) == 0 {
-				opts.Expand.(*fst.Vector[semiring.Tropical64]).AddArc(0, fst.Arc[semiring.Tropical64]{ILabel: 1, OLabel: 1, NextState: 0})
+				opts.Expand.(*fst.Vector[semiring.Tropical64]).AddArc(0,
+					fst.Arc[semiring.Tropical64]{ILabel: 1, OLabel: 1, NextState: 0})
 			}
 		case 4:
 			most := float64(rng.IntN(8)) / 2
@@ -162,7 +165,8 @@ func TestClampKeepsLosses(t *testing.T) {
 			continue
 		}
 		if got.States() > want.States() && i/6%5 < 3 { // beyond them costs have no grid
-			t.Errorf("%s: kind %d: %d states with the clamp, %d without", name, i/6%5, got.States(), want.States())
+			t.Errorf("%s: kind %d: %d states with the clamp, %d without", name, i/6%5, got.States(),
+				want.States())
 		}
 		if got.States() < want.States() {
 			fewer++
@@ -211,7 +215,8 @@ func allStrings(symbols, n int) [][]int {
 	return out
 }
 
-// D bounds differences of losses, state by state and string by string, and satisfies the triangle inequality.
+// D bounds differences of losses, state by state and string by string, and satisfies the triangle
+// inequality.
 func TestClampBound(t *testing.T) {
 	rng := rand.New(rand.NewPCG(32, 2))
 	pairs, tight := 0, 0
@@ -219,7 +224,8 @@ func TestClampBound(t *testing.T) {
 		symbols := 1 + rng.IntN(2)
 		l := 2 + rng.IntN(3)
 		u, ref := randomTransducer(rng, symbols, rng.IntN(4)), randomRef(rng, rng.IntN(5), symbols)
-		m, err := pairUp((&GeneralOptions{}).stages(), Strings(symbols, l), fst.Expanded[semiring.Tropical64](u), ref, &GeneralOptions{})
+		m, err := pairUp((&GeneralOptions{}).stages(), Strings(symbols, l),
+			fst.Expanded[semiring.Tropical64](u), ref, &GeneralOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -227,35 +233,35 @@ func TestClampBound(t *testing.T) {
 			continue
 		}
 		ops.ArcSort(m, ops.Input)
-		a, err := layers(m, &clampedCosts{matrices: 1 << 30}, func(int64) error { return nil })
+		a, err := determinize.Layers(m, determinize.NewClampedCosts(1<<30), func(int64) error { return nil })
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, c := range a.classes {
-			k := len(c.states)
+		for _, c := range a.Classes {
+			k := len(c.States)
 			for i := range k {
-				if c.d == nil {
+				if c.D == nil {
 					break
 				}
 				for j := range k {
 					most := math.Inf(-1)
 					for n := range l + 1 {
 						for _, s := range allStrings(symbols, n) {
-							if x := costFrom(m, c.states[i], s); !math.IsInf(x, 1) {
-								most = max(most, costFrom(m, c.states[j], s)-x)
+							if x := costFrom(m, c.States[i], s); !math.IsInf(x, 1) {
+								most = max(most, costFrom(m, c.States[j], s)-x)
 							}
 						}
 					}
-					d := c.d[i*k+j]
+					d := c.D[i*k+j]
 					slack := 1e-9 * max(1, math.Abs(d))
 					if most > d+slack {
-						t.Errorf("D(%d, %d) = %v, but losses differ by %v", c.states[i], c.states[j], d, most)
+						t.Errorf("D(%d, %d) = %v, but losses differ by %v", c.States[i], c.States[j], d, most)
 					}
 					if pairs++; i != j && !math.IsInf(d, 1) && most >= d-slack {
 						tight++
 					}
 					for x := range k {
-						if e := c.d[i*k+x] + c.d[x*k+j]; d > e+1e-9*max(1, math.Abs(e)) && !math.IsNaN(e) {
+						if e := c.D[i*k+x] + c.D[x*k+j]; d > e+1e-9*max(1, math.Abs(e)) && !math.IsNaN(e) {
 							t.Errorf("D(%d, %d) = %v by way of %d, directly %v", i, j, e, x, d)
 						}
 					}
@@ -280,37 +286,6 @@ func costFrom(m *fst.Vector[semiring.Tropical64], q fst.StateID, s []int) float6
 		}
 	}
 	return least
-}
-
-// addUp is never below the sum, and is the sum where that is a float64.
-func TestAddUp(t *testing.T) {
-	rng := rand.New(rand.NewPCG(32, 3))
-	exact := 0
-	for range 100000 {
-		a, b := math.Ldexp(rng.NormFloat64(), rng.IntN(120)-60), math.Ldexp(rng.NormFloat64(), rng.IntN(120)-60)
-		if rng.IntN(2) == 0 {
-			a, b = float64(rng.IntN(2000)-1000)/8, float64(rng.IntN(2000)-1000)/8
-		}
-		sum := new(big.Float).SetPrec(300).Add(big.NewFloat(a), big.NewFloat(b))
-		got := addUp(a, b)
-		switch x, accuracy := sum.Float64(); {
-		case accuracy == big.Exact:
-			if exact++; got != x {
-				t.Fatalf("%v + %v = %v, got %v", a, b, x, got)
-			}
-		case big.NewFloat(got).Cmp(sum) < 0 || got > math.Nextafter(x, math.Inf(1)):
-			t.Fatalf("%v + %v is about %v, got %v", a, b, x, got)
-		}
-	}
-	if exact < 1000 {
-		t.Errorf("%d exact sums", exact)
-	}
-	inf := math.Inf(1)
-	for _, c := range [][3]float64{{inf, 1, inf}, {1, -inf, -inf}, {-math.MaxFloat64, -math.MaxFloat64, -math.MaxFloat64}, {math.MaxFloat64, math.MaxFloat64, inf}} {
-		if got := addUp(c[0], c[1]); got != c[2] {
-			t.Errorf("%v + %v = %v, should be %v", c[0], c[1], got, c[2])
-		}
-	}
 }
 
 // gradedTable has costs by symbol from a few values.
@@ -364,7 +339,8 @@ func TestClampedLikeDirect(t *testing.T) {
 			}
 			ratio := float64(a.States()) / float64(m.TotalColumns())
 			if worst = max(worst, ratio); ratio > 1.5 {
-				t.Errorf("%s, %d symbols: %d states, the direct machine has %d columns", c.name, l, a.States(), m.TotalColumns())
+				t.Errorf("%s, %d symbols: %d states, the direct machine has %d columns", c.name, l,
+					a.States(), m.TotalColumns())
 			}
 			for range 500 {
 				s := randomRef(rng, l, c.symbols)
@@ -380,7 +356,8 @@ func TestClampedLikeDirect(t *testing.T) {
 	t.Logf("at most %.2f of the direct machine", worst)
 }
 
-// Off the grid sums round: negative costs beyond it are left to the determinization without a clamp.
+// Off the grid sums round: negative costs beyond it are left to the determinization without a
+// clamp.
 func TestClampLeavesCancellation(t *testing.T) {
 	u := fst.NewVector[semiring.Tropical64](1)
 	u.SetStart(u.AddState())
@@ -388,17 +365,17 @@ func TestClampLeavesCancellation(t *testing.T) {
 	for _, w := range []semiring.Tropical64{1, 1e300} {
 		u.AddArc(0, fst.Arc[semiring.Tropical64]{ILabel: 1, OLabel: 1, Weight: w})
 	}
-	if g := costGridOf(u, nil, 8); g.cancels(u) {
-		t.Errorf("costs 1 and 1e300 cancel nothing, top %v", g.top)
+	if g := determinize.CostGridOf(u, nil, 8); g.Cancels(u) {
+		t.Errorf("costs 1 and 1e300 cancel nothing, top %v", g.Top)
 	}
 	u.AddArc(0, fst.Arc[semiring.Tropical64]{ILabel: 1, OLabel: 0, Weight: -1e300})
-	if g := costGridOf(u, nil, 8); !g.cancels(u) {
-		t.Errorf("-1e300 cancels 1e300, top %v", g.top)
+	if g := determinize.CostGridOf(u, nil, 8); !g.Cancels(u) {
+		t.Errorf("-1e300 cancels 1e300, top %v", g.Top)
 	}
 }
 
-// BenchmarkClamp makes the automaton of a loss given as a transducer, for all strings of a length, with the clamp and without, and
-// the direct machine beside it.
+// BenchmarkClamp makes the automaton of a loss given as a transducer, for all strings of a length,
+// with the clamp and without, and the direct machine beside it.
 func BenchmarkClamp(b *testing.B) {
 	for _, c := range []struct {
 		name    string
@@ -419,18 +396,20 @@ func BenchmarkClamp(b *testing.B) {
 				b.Fatal(err)
 			}
 			run := func(path string, states func() (int, error)) {
-				b.Run(fmt.Sprintf("loss=%s/D=%d/l=%d/path=%s", c.name, c.symbols, l, path), func(b *testing.B) {
-					b.ReportAllocs()
-					n := 0
-					for b.Loop() {
-						if n, err = states(); err != nil {
-							b.Fatal(err)
+				b.Run(fmt.Sprintf("loss=%s/D=%d/l=%d/path=%s", c.name, c.symbols, l, path),
+					func(b *testing.B) {
+						b.ReportAllocs()
+						n := 0
+						for b.Loop() {
+							if n, err = states(); err != nil {
+								b.Fatal(err)
+							}
 						}
-					}
-					b.ReportMetric(float64(n), "states")
-				})
+						b.ReportMetric(float64(n), "states")
+					})
 			}
-			count := func(make func(fst.Expanded[semiring.Log64], fst.Expanded[semiring.Tropical64], []int, *GeneralOptions) (*Automaton, error)) func() (int, error) {
+			count := func(make func(fst.Expanded[semiring.Log64], fst.Expanded[semiring.Tropical64], []int,
+				*GeneralOptions) (*Automaton, error)) func() (int, error) {
 				return func() (int, error) {
 					a, err := make(Strings(c.symbols, l), u, ref, nil)
 					if err != nil {

@@ -24,14 +24,15 @@ func sausage(rng *rand.Rand, n, width, labels int) *fst.Vector[semiring.Log64] {
 			if i > 0 && rng.IntN(4) == 0 {
 				next = min(n, q+2)
 			}
-			a.AddArc(fst.StateID(q), fst.Arc[semiring.Log64]{ILabel: k, OLabel: k, Weight: semiring.Log64(rng.NormFloat64()), NextState: fst.StateID(next)})
+			a.AddArc(fst.StateID(q), fst.Arc[semiring.Log64]{ILabel: k, OLabel: k,
+				Weight: semiring.Log64(rng.NormFloat64()), NextState: fst.StateID(next)})
 		}
 	}
 	return a
 }
 
-// randomSpelling is an expansion of each of labels to one string of 1 to 3 symbols, by way of one or two
-// states between labels.
+// randomSpelling is an expansion of each of labels to one string of 1 to 3 symbols, by way of one
+// or two states between labels.
 func randomSpelling(rng *rand.Rand, labels, symbols int) *fst.Vector[semiring.Tropical64] {
 	e := fst.NewVector[semiring.Tropical64](8)
 	homes := 1 + rng.IntN(2)
@@ -43,10 +44,12 @@ func randomSpelling(rng *rand.Rand, labels, symbols int) *fst.Vector[semiring.Tr
 			from, label := h, fst.Label(k+1)
 			for range rng.IntN(3) {
 				mid := e.AddState()
-				e.AddArc(from, fst.Arc[semiring.Tropical64]{ILabel: label, OLabel: fst.Label(1 + rng.IntN(symbols)), NextState: mid})
+				e.AddArc(from, fst.Arc[semiring.Tropical64]{ILabel: label,
+					OLabel: fst.Label(1 + rng.IntN(symbols)), NextState: mid})
 				from, label = mid, fst.Epsilon
 			}
-			e.AddArc(from, fst.Arc[semiring.Tropical64]{ILabel: label, OLabel: fst.Label(1 + rng.IntN(symbols)), NextState: fst.StateID(rng.IntN(homes))})
+			e.AddArc(from, fst.Arc[semiring.Tropical64]{ILabel: label,
+				OLabel: fst.Label(1 + rng.IntN(symbols)), NextState: fst.StateID(rng.IntN(homes))})
 		}
 	}
 	return e
@@ -62,7 +65,8 @@ func TestGeneralRefusesExpanded(t *testing.T) {
 		expand.AddArc(0, fst.Arc[semiring.Tropical64]{ILabel: k, OLabel: k, NextState: 0})
 	}
 	ref := randomRef(rand.New(rand.NewPCG(97, 2)), 14, labels)
-	_, err := SmithWaterman.Automaton(Strings(labels, 14), ref, labels, &GeneralOptions{Expand: expand, Limits: ops.Limits{Bytes: 1 << 26}})
+	_, err := SmithWaterman.Automaton(Strings(labels, 14), ref, labels,
+		&GeneralOptions{Expand: expand, Limits: ops.Limits{Bytes: 1 << 26}})
 	var b *BudgetError
 	if !errors.As(err, &b) || b.Stage != stageDeterminize || b.Bytes <= 1<<26 || b.Limit != 1<<26 {
 		t.Errorf("error %v", err)
@@ -77,7 +81,8 @@ func TestGeneralRefusesLattices(t *testing.T) {
 	_, err := Unit.Automaton(y, ref, 10, &GeneralOptions{Limits: ops.Limits{Bytes: 1 << 27}})
 	var b *BudgetError
 	if !errors.As(err, &b) || b.Stage != stageDeterminize || b.Bytes <= 1<<27 || b.Limit != 1<<27 ||
-		b.Band == 0 && !strings.Contains(err.Error(), "prune the lattice") || b.Band > 0 && !strings.Contains(err.Error(), "try band") {
+		b.Band == 0 && !strings.Contains(err.Error(), "prune the lattice") ||
+		b.Band > 0 && !strings.Contains(err.Error(), "try band") {
 		t.Errorf("error %v", err)
 	}
 	if d := time.Since(start); d > 20*time.Second {
@@ -85,8 +90,10 @@ func TestGeneralRefusesLattices(t *testing.T) {
 	}
 	// All strings of a length are foreseen by their clamped columns; where no band fits either,
 	// the direct path is what helps.
-	_, err = SmithWaterman.Automaton(Strings(10, 40), randomRef(rng, 40, 10), 10, &GeneralOptions{Limits: ops.Limits{Bytes: 1 << 16}})
-	if !errors.As(err, &b) || b.Stage != stageForeseen || b.Band != 0 || !strings.Contains(err.Error(), "the direct path") {
+	_, err = SmithWaterman.Automaton(Strings(10, 40), randomRef(rng, 40, 10), 10,
+		&GeneralOptions{Limits: ops.Limits{Bytes: 1 << 16}})
+	if !errors.As(err, &b) || b.Stage != stageForeseen || b.Band != 0 ||
+		!strings.Contains(err.Error(), "the direct path") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -27,7 +27,8 @@ func TestGeneralForeseesColumns(t *testing.T) {
 	if err != nil {
 		t.Fatalf("under a cap: %v", err)
 	}
-	for _, u := range [][]int{ref, append(ref[3:30:30], ref[:3]...), randomRef(rand.New(rand.NewPCG(91, 93)), 30, 10)} {
+	for _, u := range [][]int{ref, append(ref[3:30:30], ref[:3]...),
+		randomRef(rand.New(rand.NewPCG(91, 93)), 30, 10)} {
 		if got, want := a.Loss(u), min(most, e.Value(u, ref)); got != want {
 			t.Errorf("under a cap: L(%v) = %v, want %v", u, got, want)
 		}

@@ -10,12 +10,14 @@ import (
 	"testing"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/losses/internal/determinize"
 	"github.com/tropica-fst/tropica/ops"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
 // rationalStrings is what RationalAutomaton determinizes, over masses.
-func rationalStrings(y fst.Expanded[semiring.Log64], u fst.Expanded[semiring.Probability], ref []int, c float64, opts *GeneralOptions) (*fst.Vector[semiring.Probability], error) {
+func rationalStrings(y fst.Expanded[semiring.Log64], u fst.Expanded[semiring.Probability], ref []int,
+	c float64, opts *GeneralOptions) (*fst.Vector[semiring.Probability], error) {
 	s := opts.stages()
 	m, err := pairUp(s, y, u, ref, opts)
 	if err == nil && c > 0 {
@@ -25,20 +27,22 @@ func rationalStrings(y fst.Expanded[semiring.Log64], u fst.Expanded[semiring.Pro
 }
 
 // unquotientedAutomaton is RationalAutomaton by the determinization of package ops.
-func unquotientedAutomaton(y fst.Expanded[semiring.Log64], u fst.Expanded[semiring.Probability], ref []int, c float64, opts *GeneralOptions) (*Automaton, error) {
+func unquotientedAutomaton(y fst.Expanded[semiring.Log64], u fst.Expanded[semiring.Probability], ref []int,
+	c float64, opts *GeneralOptions) (*Automaton, error) {
 	m, err := rationalStrings(y, u, ref, c, opts)
 	if err != nil {
 		return nil, err
 	}
-	det, err := determinize(opts.stages(), stageDeterminize, m, 0x1p-40, 0)
+	det, err := determinized(opts.stages(), stageDeterminize, m, 0x1p-40, 0)
 	if err != nil {
 		return nil, err
 	}
-	return &Automaton{L: ops.MapInto(det, func(w semiring.Probability) semiring.Log64 { return semiring.Log64(-math.Log(float64(w))) })}, nil
+	return &Automaton{L: ops.MapInto(det,
+		func(w semiring.Probability) semiring.Log64 { return semiring.Log64(-math.Log(float64(w))) })}, nil
 }
 
-// randomCounter is any transducer over symbols whose ε form no cycle, with weights of a kind: counts, halves, reals, reals over
-// many powers of ten.
+// randomCounter is any transducer over symbols whose ε form no cycle, with weights of a kind:
+// counts, halves, reals, reals over many powers of ten.
 func randomCounter(rng *rand.Rand, symbols, kind int) *fst.Vector[semiring.Probability] {
 	n := 1 + rng.IntN(4)
 	weight := func() semiring.Probability {
@@ -74,8 +78,8 @@ func randomCounter(rng *rand.Rand, symbols, kind int) *fst.Vector[semiring.Proba
 	return u
 }
 
-// The quotient changes no loss, and adds no state: on strings of one length, on lattices and behind expansions, with a
-// constant and without, in masses and in logarithms.
+// The quotient changes no loss, and adds no state: on strings of one length, on lattices and behind
+// expansions, with a constant and without, in masses and in logarithms.
 func TestQuotientKeepsLosses(t *testing.T) {
 	machines := 4000
 	if testing.Short() {
@@ -112,7 +116,7 @@ func TestQuotientKeepsLosses(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		logs, err := rational(y, m, semiring.Log64(-math.Log(c)), ref, opts, logMasses{})
+		logs, err := rational(y, m, semiring.Log64(-math.Log(c)), ref, opts, determinize.LogMasses{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -121,8 +125,10 @@ func TestQuotientKeepsLosses(t *testing.T) {
 			fewer++
 		}
 		// Of reals some more may stay apart that differ in their last bits.
-		if exact := i/4%4 < 2; exact && got.States() > want.States() || float64(got.States()) > 1.05*float64(want.States()) {
-			t.Errorf("%s: kind %d: %d states with the quotient, %d without", name, i/4%4, got.States(), want.States())
+		if exact := i/4%4 < 2; exact && got.States() > want.States() ||
+			float64(got.States()) > 1.05*float64(want.States()) {
+			t.Errorf("%s: kind %d: %d states with the quotient, %d without", name, i/4%4, got.States(),
+				want.States())
 		}
 		length := l
 		if kind == 1 || kind == 2 {
@@ -132,7 +138,8 @@ func TestQuotientKeepsLosses(t *testing.T) {
 			for _, s := range allStrings(symbols, n) {
 				a, b, c := got.Loss(s), want.Loss(s), (&Automaton{L: logs}).Loss(s)
 				if !closeCosts(a, b) && math.Abs(a-b) > 1e-9 || !closeCosts(a, c) && math.Abs(a-c) > 1e-9 {
-					t.Fatalf("%s: L(%v) = %v with the quotient, %v without, %v in logarithms", name, s, a, b, c)
+					t.Fatalf("%s: L(%v) = %v with the quotient, %v without, %v in logarithms", name, s, a, b,
+						c)
 				}
 				strings++
 			}
@@ -141,7 +148,8 @@ func TestQuotientKeepsLosses(t *testing.T) {
 	if fewer < machines/20 || none > machines/2 {
 		t.Errorf("the quotient had an effect on %d machines, %d had no string", fewer, none)
 	}
-	t.Logf("%d strings of %d machines; fewer states in %d, none in %d; %d states for %d", strings, machines, fewer, none, states, before)
+	t.Logf("%d strings of %d machines; fewer states in %d, none in %d; %d states for %d", strings, machines,
+		fewer, none, states, before)
 }
 
 // The field of integers modulo the prime 2⁶¹-1, in which TestQuotientLikeLeast counts.
@@ -179,9 +187,9 @@ func fieldOf(w float64) uint64 {
 	return r
 }
 
-// fewestStates counts the functions, up to a factor, that prefixes leave of the strings of m, which is acyclic and has
-// no ε: the states of its smallest deterministic machine. Sums are exact, modulo a prime. Two functions are
-// taken for one with a chance of about 2⁻⁶¹.
+// fewestStates counts the functions, up to a factor, that prefixes leave of the strings of m, which
+// is acyclic and has no ε: the states of its smallest deterministic machine. Sums are exact, modulo
+// a prime. Two functions are taken for one with a chance of about 2⁻⁶¹.
 func fewestStates(m *fst.Vector[semiring.Probability]) int {
 	if m.Start() == fst.NoState {
 		return 0
@@ -278,8 +286,8 @@ func fewestStates(m *fst.Vector[semiring.Probability]) int {
 	return len(known)
 }
 
-// rationalEdit is an edit transducer of masses: every alignment counts, a match, a substitution, an insertion and a
-// deletion with so much each.
+// rationalEdit is an edit transducer of masses: every alignment counts, a match, a substitution, an
+// insertion and a deletion with so much each.
 func rationalEdit(symbols int, match, sub, ins, del float64) *fst.Vector[semiring.Probability] {
 	u := fst.NewVector[semiring.Probability](1)
 	u.SetStart(u.AddState())
@@ -294,16 +302,18 @@ func rationalEdit(symbols int, match, sub, ins, del float64) *fst.Vector[semirin
 		case b < 0:
 			w = del
 		}
-		u.AddArc(0, fst.Arc[semiring.Probability]{ILabel: fst.Label(a + 1), OLabel: fst.Label(b + 1), Weight: semiring.Probability(w)})
+		u.AddArc(0, fst.Arc[semiring.Probability]{ILabel: fst.Label(a + 1), OLabel: fst.Label(b + 1),
+			Weight: semiring.Probability(w)})
 	})
 	return u
 }
 
-// Of losses that count or align, the automaton has the fewest states that any deterministic machine has, and
-// of random machines few more.
+// Of losses that count or align, the automaton has the fewest states that any deterministic machine
+// has, and of random machines few more.
 func TestQuotientLikeLeast(t *testing.T) {
 	rng := rand.New(rand.NewPCG(32, 13))
-	compare := func(name string, u *fst.Vector[semiring.Probability], l, symbols int, ref []int, c float64) (got, before, least int) {
+	compare := func(name string, u *fst.Vector[semiring.Probability], l, symbols int, ref []int,
+		c float64) (got, before, least int) {
 		t.Helper()
 		strings := Strings(symbols, l)
 		a, err := RationalAutomaton(strings, u, ref, c, nil)
@@ -336,9 +346,11 @@ func TestQuotientLikeLeast(t *testing.T) {
 		ref := randomRef(rng, c.l, c.symbols)
 		got, before, least := compare(c.name, c.u, c.l, c.symbols, ref, c.c)
 		if got != least || least >= before {
-			t.Errorf("%s, %d symbols, l = %d, c = %v: %d states, where %d are the fewest, and %d without the quotient", c.name, c.symbols, c.l, c.c, got, least, before)
+			t.Errorf("%s, %d symbols, l = %d, c = %v: %d states, where %d are the fewest, and %d without "+
+				"the quotient", c.name, c.symbols, c.l, c.c, got, least, before)
 		}
-		t.Logf("%s, %d symbols, l = %d, c = %v: %d states, %d without the quotient, %d at least", c.name, c.symbols, c.l, c.c, got, before, least)
+		t.Logf("%s, %d symbols, l = %d, c = %v: %d states, %d without the quotient, %d at least", c.name,
+			c.symbols, c.l, c.c, got, before, least)
 	}
 	var all, before, least, over int
 	for i := range 400 {
@@ -354,9 +366,11 @@ func TestQuotientLikeLeast(t *testing.T) {
 		}
 	}
 	if over > 40 || 10*(all-least) > before-least {
-		t.Errorf("random: %d states, where %d are the fewest; more than those in %d machines of 400", all, least, over)
+		t.Errorf("random: %d states, where %d are the fewest; more than those in %d machines of 400", all,
+			least, over)
 	}
-	t.Logf("random: %d states, %d without the quotient, %d at least; more than those in %d", all, before, least, over)
+	t.Logf("random: %d states, %d without the quotient, %d at least; more than those in %d", all, before,
+		least, over)
 }
 
 func must(u *fst.Vector[semiring.Probability], err error) *fst.Vector[semiring.Probability] {
@@ -387,16 +401,12 @@ func TestField(t *testing.T) {
 
 // Masses that float64 does not hold side by side are left to logarithms, with the same losses.
 func TestQuotientOutOfRange(t *testing.T) {
-	for _, pairs := range [][]layerArc{{{0, 1}, {1, 1e-200}}, {{0, .5}, {1, 1e200}}, {{0, 1e-170}}, {{0, math.NaN()}}, {{0, math.Inf(1)}}} {
-		if d, err := (masses{}).divide(pairs); err != errMassRange {
-			t.Errorf("%v by %v: error %v", pairs, d, err)
-		}
-	}
 	// One arc by another is in range, as are all paths, but not one path by another.
 	const symbols, l = 2, 7
 	u := rationalEdit(symbols, 3e13, 3e-14, 3e-14, 3e-14)
 	for _, ref := range [][]int{{0, 1, 0, 0, 1, 1, 0}, {1, 1}, {0, 0, 1, 0, 1}} {
-		if _, err := rational(Strings(symbols, l), u, 0, ref, &GeneralOptions{}, masses{}); len(ref) == l && !errors.Is(err, errMassRange) {
+		if _, err := rational(Strings(symbols, l), u, 0, ref, &GeneralOptions{},
+			determinize.Masses{}); len(ref) == l && !errors.Is(err, determinize.ErrMassRange) {
 			t.Errorf("reference %v: error %v, the masses should be out of range", ref, err)
 		}
 		a, err := RationalAutomaton(Strings(symbols, l), u, ref, 0, nil)

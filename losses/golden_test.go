@@ -8,6 +8,8 @@ import (
 	"os"
 	"slices"
 	"testing"
+
+	"github.com/tropica-fst/tropica/losses/internal/features"
 )
 
 // number reads a JSON number or one of the strings "inf", "-inf", "nan".
@@ -153,17 +155,18 @@ func compareRows(name string, got, want [][]float64) error {
 	return nil
 }
 
-// goldenTolerance is the agreement asked of every output, relative to itself however small it is; it is 0 for
-// 0. Measured over all cases and paths: at most 2e-12 (general path), 7e-13 (direct ones, marginals down to
-// 3e-318 included), but for the gradient of the risk.
+// goldenTolerance is the agreement asked of every output, relative to itself however small it is;
+// it is 0 for 0. Measured over all cases and paths: at most 2e-12 (general path), 7e-13 (direct
+// ones, marginals down to 3e-318 included), but for the gradient of the risk.
 const goldenTolerance = 1e-9
 
-// riskFloor bounds what cancellation leaves of an entry of the gradient of the risk, a covariance: as a
-// fraction of p0(window) max |L|. Entries are p0 (E[L | window] - E[L]), and both means have rounding errors
-// of their own size, or of potentials of hundreds. A constant loss (edit-m0, unigram-q1) leaves nothing but those
-// errors, in the golden values too, which have some of their own: at the five windows of
-// edit-overflow with p0 > 1/2 none has a right digit (-1.76e-58 for -7.5e-139, by sums of 700 digits).
-// Measured: at most 1e-13, on the general path with potentials of 800; 2e-14 elsewhere.
+// riskFloor bounds what cancellation leaves of an entry of the gradient of the risk, a covariance:
+// as a fraction of p0(window) max |L|. Entries are p0 (E[L | window] - E[L]), and both means have
+// rounding errors of their own size, or of potentials of hundreds. A constant loss (edit-m0,
+// unigram-q1) leaves nothing but those errors, in the golden values too, which have some of their
+// own: at the five windows of edit-overflow with p0 > 1/2 none has a right digit (-1.76e-58 for
+// -7.5e-139, by sums of 700 digits). Measured: at most 1e-13, on the general path with potentials
+// of 800; 2e-14 elsewhere.
 const riskFloor = 2e-13
 
 // goldenRows compares row by row, with a floor by entry if that is not nil.
@@ -223,7 +226,8 @@ func (c *goldenCase) compare(t *testing.T, r *Result, p *Potentials) error {
 		}
 	}
 	if o.F != nil {
-		if err := goldenRows("F", [][]float64{{r.LogZ - p.Score(c.Yi)}}, [][]float64{{*o.F}}, nil); err != nil {
+		if err := goldenRows("F", [][]float64{{r.LogZ - p.Score(c.Yi)}}, [][]float64{{*o.F}},
+			nil); err != nil {
 			return err
 		}
 	}
@@ -262,11 +266,11 @@ func TestGolden(t *testing.T) {
 			}
 			var r Result
 			e := Evaluator{Direction: c.V}
-			vectors := useVectors
-			defer func() { useVectors = vectors }()
+			vectors := features.Vectors
+			defer func() { features.Vectors = vectors }()
 			for _, mode := range []string{"linear", "again", "plain Go", "scaled", "logs"} {
 				e.scaleOnly, e.logOnly = mode == "scaled", mode == "logs"
-				useVectors = vectors && mode != "plain Go"
+				features.Vectors = vectors && mode != "plain Go"
 				if mode == "plain Go" {
 					if m, err = loss.Machine(c.Yi, c.Alphabet, c.L); err != nil {
 						t.Fatal(err)
@@ -275,7 +279,7 @@ func TestGolden(t *testing.T) {
 				if err := e.Eval(m, p, c.Gamma, want, &r); err != nil {
 					t.Fatal(err)
 				}
-				useVectors = vectors
+				features.Vectors = vectors
 				if err := c.compare(t, &r, p); err != nil {
 					t.Errorf("%s: %v", mode, err)
 				}
@@ -292,7 +296,8 @@ func TestGolden(t *testing.T) {
 				t.Errorf("few: %v", err)
 			}
 			var n Result
-			if err := Naive(func(u []int) float64 { return loss.Value(u, c.Yi) }, p, c.Gamma, want, c.V, &n); err != nil {
+			if err := Naive(func(u []int) float64 { return loss.Value(u, c.Yi) }, p, c.Gamma, want, c.V,
+				&n); err != nil {
 				t.Fatal(err)
 			}
 			if err := c.compare(t, &n, p); err != nil {
@@ -302,7 +307,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// The comparison tells a marginal of 1e-58 from 0, and a gradient of the risk by more than its cancellation.
+// The comparison tells a marginal of 1e-58 from 0, and a gradient of the risk by more than its
+// cancellation.
 func TestGoldenTellsSmallNumbers(t *testing.T) {
 	told := 0
 	for _, c := range readGolden(t) {
@@ -317,7 +323,8 @@ func TestGoldenTellsSmallNumbers(t *testing.T) {
 					continue
 				}
 				var r Result
-				if err := Naive(func(u []int) float64 { return loss.Value(u, c.Yi) }, p, c.Gamma, want, c.V, &r); err != nil {
+				if err := Naive(func(u []int) float64 { return loss.Value(u, c.Yi) }, p, c.Gamma, want, c.V,
+					&r); err != nil {
 					t.Fatal(err)
 				}
 				for _, wrong := range []float64{0, q * (1 + 1e-8)} {

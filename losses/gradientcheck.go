@@ -21,7 +21,8 @@ func (r GradientReport) Err(tolerance float64) error {
 	if r.Error <= tolerance {
 		return nil
 	}
-	return fmt.Errorf("losses: the gradient is %v at coordinate %d where differences give %v: off by %.3g, beyond %.3g, the worst of %d coordinates",
+	return fmt.Errorf("losses: the gradient is %v at coordinate %d where differences give %v: off by %.3g, "+
+		"beyond %.3g, the worst of %d coordinates",
 		r.Gradient, r.Coordinate, r.Difference, r.Error, tolerance, r.Checked)
 }
 
@@ -31,13 +32,15 @@ func (r GradientReport) Err(tolerance float64) error {
 //
 // Differences of two steps are extrapolated. For functions of moderate size computed in float64
 // they are good to about 1e-9; values rounded to float32 spoil them.
-func CheckGradient(f func(x, grad []float64) (float64, error), x []float64, n int, rng *rand.Rand) (GradientReport, error) {
+func CheckGradient(f func(x, grad []float64) (float64, error), x []float64, n int,
+	rng *rand.Rand) (GradientReport, error) {
 	var r GradientReport
 	if n < 0 {
 		return r, fmt.Errorf("losses: CheckGradient: %d coordinates", n)
 	}
 	if n > 0 && n < len(x) && rng == nil {
-		return r, errors.New("losses: CheckGradient: the source of randomness is nil; give a *rand.Rand, or n = 0 for all coordinates")
+		return r, errors.New("losses: CheckGradient: the source of randomness is nil; give a *rand.Rand, " +
+			"or n = 0 for all coordinates")
 	}
 	grad := make([]float64, len(x))
 	if _, err := f(x, grad); err != nil {

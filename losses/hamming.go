@@ -32,7 +32,8 @@ func (h Hamming) Machine(ref []int, alphabet, l int) (*Machine, error) {
 	for _, r := range ref {
 		// The reference's symbol, and all others.
 		class := make([]uint32, alphabet)
-		s := Layer{Labels: alphabet, Class: class, Classes: 1, Columns: 1, Next: []uint32{0}, Off: []uint32{other}}
+		s := Layer{Labels: alphabet, Class: class, Classes: 1, Columns: 1, Next: []uint32{0},
+			Off: []uint32{other}}
 		if r < alphabet {
 			for k := range class {
 				class[k] = 1

@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/losses/internal/determinize"
+	"github.com/tropica-fst/tropica/losses/internal/sweep"
 	"github.com/tropica-fst/tropica/ops"
 	"github.com/tropica-fst/tropica/semiring"
 )
@@ -48,16 +50,20 @@ func CheckLattice(a fst.Expanded[semiring.Log64]) error {
 	}
 	for q := range fst.StateID(a.NumStates()) {
 		if w := a.Final(q); !w.Member() {
-			return fmt.Errorf("losses: lattice: state %d has final weight %v: %w", q, float64(w), ErrNotPotential)
+			return fmt.Errorf("losses: lattice: state %d has final weight %v: %w", q, float64(w),
+				ErrNotPotential)
 		}
 		for i, e := range a.Arcs(q) {
 			switch {
 			case e.ILabel != e.OLabel:
-				return fmt.Errorf("losses: lattice: arc %d of state %d reads %d and writes %d: %w", i, q, e.ILabel, e.OLabel, ErrNotLattice)
+				return fmt.Errorf("losses: lattice: arc %d of state %d reads %d and writes %d: %w", i, q,
+					e.ILabel, e.OLabel, ErrNotLattice)
 			case e.ILabel < 0:
-				return fmt.Errorf("losses: lattice: arc %d of state %d has the negative label %d: %w", i, q, e.ILabel, ErrNotLattice)
+				return fmt.Errorf("losses: lattice: arc %d of state %d has the negative label %d: %w", i, q,
+					e.ILabel, ErrNotLattice)
 			case !e.Weight.Member():
-				return fmt.Errorf("losses: lattice: arc %d of state %d has weight %v: %w", i, q, float64(e.Weight), ErrNotPotential)
+				return fmt.Errorf("losses: lattice: arc %d of state %d has weight %v: %w", i, q,
+					float64(e.Weight), ErrNotPotential)
 			}
 		}
 	}
@@ -69,40 +75,17 @@ func CheckLattice(a fst.Expanded[semiring.Log64]) error {
 
 // topologicalOrder returns the states of f so that every arc goes forward.
 func topologicalOrder[W semiring.Weight[W]](f fst.Expanded[W]) ([]fst.StateID, error) {
-	n := f.NumStates()
-	in := make([]int32, n)
-	for q := range fst.StateID(n) {
-		for _, e := range f.Arcs(q) {
-			in[e.NextState]++
-		}
-	}
-	order := make([]fst.StateID, 0, n)
-	for q := range fst.StateID(n) {
-		if in[q] == 0 {
-			order = append(order, q)
-		}
-	}
-	for i := 0; i < len(order); i++ {
-		for _, e := range f.Arcs(order[i]) {
-			if in[e.NextState]--; in[e.NextState] == 0 {
-				order = append(order, e.NextState)
-			}
-		}
-	}
-	if len(order) < n {
-		for q := range in {
-			if in[q] > 0 {
-				return nil, fmt.Errorf("state %d lies on a cycle or behind one: %w", q, ErrNotLattice)
-			}
-		}
+	order, cyclic := determinize.TopologicalStates(f)
+	if cyclic != fst.NoState {
+		return nil, fmt.Errorf("state %d lies on a cycle or behind one: %w", cyclic, ErrNotLattice)
 	}
 	return order, nil
 }
 
 // Eval evaluates the lattice under the loss automaton b, as the thesis' GRAD algorithms do from B
-// on. It composes C = A∘B with B's weights exponentiated (for a rational loss inverted: both are
-// exp(γL)), computes forward and backward distances, and carries arc posteriors back to A. b may be
-// nil when γ = 0 and nothing of the loss is wanted.
+// on. It composes C = A∘B with B's weights turned into exp(γL). Then it computes forward and
+// backward distances, and carries arc posteriors back to A. b may be nil when γ = 0 and nothing of
+// the loss is wanted.
 //
 // Cost: the composition, and a constant number of passes over its arcs. All sums are taken in the
 // log semiring, so no potential overflows. lim bounds the composition, its bytes with those of b
@@ -113,7 +96,8 @@ func (l *Lattice) Eval(b *Automaton, gamma float64, want Want, lim ops.Limits) (
 
 // eval is Eval. head, if not nil, makes the lattice of the first positions, for a band
 // to be found by.
-func (l *Lattice) eval(b *Automaton, gamma float64, want Want, lim ops.Limits, head func(lead int) (*Lattice, error)) (*LatticeResult, error) {
+func (l *Lattice) eval(b *Automaton, gamma float64, want Want, lim ops.Limits,
+	head func(lead int) (*Lattice, error)) (*LatticeResult, error) {
 	if err := CheckLattice(l.A); err != nil {
 		return nil, err
 	}
@@ -121,7 +105,8 @@ func (l *Lattice) eval(b *Automaton, gamma float64, want Want, lim ops.Limits, h
 		return nil, fmt.Errorf("losses: gamma = %v is not a finite number", gamma)
 	}
 	if b == nil && (gamma != 0 || want&(WantExpected|WantRisk|WantRiskGradient|WantRiskHVP) != 0) {
-		return nil, fmt.Errorf("losses: lattice: there is no loss automaton: nil is for gamma = 0, not %v, and where neither expected loss nor risk is wanted", gamma)
+		return nil, fmt.Errorf("losses: lattice: there is no loss automaton: nil is for gamma = 0, not %v, "+
+			"and where neither expected loss nor risk is wanted", gamma)
 	}
 	c, err := l.product(b, lim)
 	if err != nil {
@@ -208,8 +193,8 @@ func (l *Lattice) eval(b *Automaton, gamma float64, want Want, lim ops.Limits, h
 	return res, nil
 }
 
-// Sample fills each element of us with the label string of a path drawn from the augmented
-// distribution over the lattice's paths, P ∝ exp(θ + γ L), reusing its memory. Label k+1 gives k,
+// Sample draws paths from the augmented distribution over the lattice's paths, P ∝ exp(θ + γ L). It
+// fills each element of us with the label string of a path, reusing its memory. Label k+1 gives k,
 // and ε is left out. b may be nil for the loss 0. One forward and one backward pass, then O(length
 // · arcs of a state) a string.
 //
@@ -251,7 +236,7 @@ func (c *product) draw(p *pass, rng *rand.Rand, us [][]int) error {
 			arcs := c.f.Arcs(q)
 			// Ending comes after the arcs. Posteriors of what leaves q add up to that of q.
 			weight = append(append(weight[:0], p.post[c.offset[q]:c.offset[q+1]]...), p.end[q])
-			k := pick(rng, weight)
+			k := sweep.Pick(rng, weight)
 			if k == len(arcs) {
 				break
 			}
@@ -275,11 +260,13 @@ func gap(best, second float64) float64 {
 
 func (l *Lattice) checkDirection() error {
 	if len(l.V) != l.A.NumStates() {
-		return fmt.Errorf("losses: lattice: the direction has %d rows for %d states", len(l.V), l.A.NumStates())
+		return fmt.Errorf("losses: lattice: the direction has %d rows for %d states", len(l.V),
+			l.A.NumStates())
 	}
 	for q, row := range l.V {
 		if n := len(l.A.Arcs(fst.StateID(q))); len(row) != n {
-			return fmt.Errorf("losses: lattice: the direction has %d values for the %d arcs of state %d", len(row), n, q)
+			return fmt.Errorf("losses: lattice: the direction has %d values for the %d arcs of state %d",
+				len(row), n, q)
 		}
 		for i, x := range row {
 			if math.IsNaN(x) || math.IsInf(x, 0) {
@@ -290,9 +277,8 @@ func (l *Lattice) checkDirection() error {
 	return nil
 }
 
-// product is C = A∘B in topological order of its states. Of its arcs it keeps
-// but one weight and where each came from, so that one composition serves every
-// γ and holds 40 bytes an arc.
+// product is C = A∘B in topological order of its states. For each arc it keeps one weight and where
+// it came from. One composition thus serves every γ, and holds 40 bytes an arc.
 type product struct {
 	a      fst.Expanded[semiring.Log64]
 	b      fst.Expanded[semiring.Log64] // nil for the loss 0
@@ -351,7 +337,8 @@ func (c *product) final(q fst.StateID, o *origin) (score, loss float64) {
 
 // advise names the band with which the automaton and its composition with the lattice would fit. It
 // applies where err is that they do not and b is of an edit loss.
-func (l *Lattice) advise(err error, b *Automaton, lim ops.Limits, head func(lead int) (*Lattice, error)) error {
+func (l *Lattice) advise(err error, b *Automaton, lim ops.Limits,
+	head func(lead int) (*Lattice, error)) error {
 	if b == nil {
 		return err
 	}
@@ -396,12 +383,14 @@ func (l *Lattice) product(b *Automaton, lim ops.Limits) (*product, error) {
 		c.b, c.trace = b.L, &ops.Trace{}
 		// What matters is the structure; pass sets the weights.
 		var err error
-		if c.f, err = ops.Compose(fst.Fst[semiring.Log64](l.A), fst.Fst[semiring.Log64](b.L), &ops.ComposeOptions{Limits: s.left(), Trace: c.trace}); err != nil {
+		if c.f, err = ops.Compose(fst.Fst[semiring.Log64](l.A), fst.Fst[semiring.Log64](b.L),
+			&ops.ComposeOptions{Limits: s.left(), Trace: c.trace}); err != nil {
 			return nil, s.fail(stageProduct, err)
 		}
 	}
 	hold(s, c.f)
-	if err := s.room(stageSums, c.f.NumStates(), perState*int64(c.f.NumStates())+perArc*int64(c.f.NumArcs())); err != nil {
+	if err := s.room(stageSums, c.f.NumStates(),
+		perState*int64(c.f.NumStates())+perArc*int64(c.f.NumArcs())); err != nil {
 		return nil, err
 	}
 	var err error

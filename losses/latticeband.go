@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/losses/internal/determinize"
 	"github.com/tropica-fst/tropica/ops"
 	"github.com/tropica-fst/tropica/semiring"
 )
@@ -17,9 +18,10 @@ type bandOrigin struct {
 	u    fst.Expanded[semiring.Tropical64]
 	ref  []int
 	opts *GeneralOptions
-	grid costGrid // of the automaton within the band
+	grid determinize.CostGrid // of the automaton within the band
 
-	value func(y, ref []int) float64 // the loss without the band by its definition; nil where composition finds it
+	// the loss without the band by its definition; nil where composition finds it
+	value func(y, ref []int) float64
 }
 
 // definedBy gives the loss without the band of a string of symbols. It does nothing where there
@@ -32,20 +34,23 @@ func (o *bandOrigin) definedBy(value func(y, ref []int) float64) {
 
 // within makes the automaton of the strings of y in another band, 0 for none. It has at most the
 // given number of states, 0 for as many as the limits allow.
-func (o *bandOrigin) within(y fst.Expanded[semiring.Log64], band, states int, lim ops.Limits) (*Automaton, error) {
+func (o *bandOrigin) within(y fst.Expanded[semiring.Log64], band, states int,
+	lim ops.Limits) (*Automaton, error) {
 	opts := *o.opts
 	opts.Band, opts.Columns, opts.Limits = band, states, lim
 	return TropicalAutomaton(y, o.u, o.ref, &opts)
 }
 
-// bandError is Result.LogZError for the automaton b of a band, whose composition with the lattice is c.
+// bandError is Result.LogZError for the automaton b of a band, whose composition with the lattice
+// is c.
 //
 // As for strings of one length (bandSweeper.bound), a wider band is evaluated: the difference of
 // its log Z is the greater part of the error. Where that band leaves nothing out, because it is as
 // wide as the reference is long, that is all of the error, and a bound. Otherwise the remainder is
 // estimated by strings drawn from its distribution. Thresholds that would certify a bound sooner
 // need the cost of what leaves the band, for strings of every length.
-func (l *Lattice) bandError(b *Automaton, c *product, gamma, logZ float64, lim ops.Limits) (float64, ErrorKind, error) {
+func (l *Lattice) bandError(b *Automaton, c *product, gamma, logZ float64,
+	lim ops.Limits) (float64, ErrorKind, error) {
 	if gamma == 0 || math.IsInf(logZ, -1) {
 		return 0, ErrorBound, nil // a band leaves out alignments, but no string
 	}
@@ -91,7 +96,8 @@ func (l *Lattice) bandError(b *Automaton, c *product, gamma, logZ float64, lim o
 
 // sample is bandSweeper.sample for the automaton a of a band, composed with a lattice to c. Losses
 // that are found by composition are of fewer strings, and of each string once.
-func (o *bandOrigin) sample(a *Automaton, c *product, p *pass, gamma, silent float64, lim ops.Limits) (float64, error) {
+func (o *bandOrigin) sample(a *Automaton, c *product, p *pass, gamma, silent float64,
+	lim ops.Limits) (float64, error) {
 	cells := (1 + len(o.ref)) * (1 + longest(o.y))
 	n := min(1000, max(50, 10_000_000/cells))
 	if o.value == nil {
@@ -123,7 +129,7 @@ func (o *bandOrigin) sample(a *Automaton, c *product, p *pass, gamma, silent flo
 			exact = one.Loss(u)
 		}
 		less = exact - a.Loss(u)
-		if math.Abs(less) <= o.grid.noise(len(u)+len(o.ref)) {
+		if math.Abs(less) <= o.grid.Noise(len(u)+len(o.ref)) {
 			less = 0 // automata have rounded costs
 		}
 		known[key] = less

@@ -11,8 +11,8 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// What a band costs on a lattice, behind an expansion, under a cap and with a user's transducer: where it is a bound it is the
-// exact difference, and an estimate is close to that.
+// What a band costs on a lattice, behind an expansion, under a cap and with a user's transducer:
+// where it is a bound it is the exact difference, and an estimate is close to that.
 func TestLatticeBandError(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and nothing in it runs side by side")
@@ -29,7 +29,8 @@ func TestLatticeBandError(t *testing.T) {
 		for y := fst.Label(1); y <= alphabet; y++ {
 			if x != y {
 				q := swaps.AddState()
-				swaps.AddArc(swaps.Start(), fst.Arc[semiring.Tropical64]{ILabel: x, OLabel: y, Weight: 0.6, NextState: q})
+				swaps.AddArc(swaps.Start(), fst.Arc[semiring.Tropical64]{ILabel: x, OLabel: y, Weight: 0.6,
+					NextState: q})
 				swaps.AddArc(q, fst.Arc[semiring.Tropical64]{ILabel: y, OLabel: x, NextState: swaps.Start()})
 			}
 		}
@@ -44,7 +45,8 @@ func TestLatticeBandError(t *testing.T) {
 			e.SetStart(e.AddState())
 			e.SetFinal(0, 0)
 			for k := fst.Label(1); k <= alphabet; k++ {
-				e.AddArc(0, fst.Arc[semiring.Tropical64]{ILabel: k, OLabel: fst.Label(rng.IntN(alphabet + 1)), NextState: 0})
+				e.AddArc(0, fst.Arc[semiring.Tropical64]{ILabel: k, OLabel: fst.Label(rng.IntN(alphabet + 1)),
+					NextState: 0})
 				e.AddArc(0, fst.Arc[semiring.Tropical64]{ILabel: k, OLabel: k, NextState: 0})
 			}
 			opts.Expand, name = e, name+" expanded"

@@ -6,10 +6,13 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+
+	"github.com/tropica-fst/tropica/losses/internal/align"
+	"github.com/tropica-fst/tropica/losses/internal/units"
 )
 
-// Local is the negated score of the best local alignment. The score is the greatest sum of gains
-// over an alignment of any piece of y with any piece of the reference, 0 for the empty one. Symbols
+// Local is the negated score of the best local alignment. The score is the greatest sum of gains of
+// an alignment of a piece of y with a piece of the reference. The empty alignment has 0. Symbols
 // before and after cost nothing, on both sides. Match is a gain, hence positive. Sub, Ins and Del
 // are gains too, hence negative (Ins and Del must not be positive).
 //
@@ -25,17 +28,16 @@ import (
 // ends there (0 is a fresh start) and M the best. If j mismatches and then k matches follow, M
 // grows by max(0, max(h-j, 0) + k - M). With j = 0 that determines M - h. From j = h on one more
 // mismatch makes no difference, which determines h, if l - t exceeds h + M. So for t between l/4
-// and l/2 all pairs 0 ≤ h ≤ M ≤ t/2 need states of their own: of the order of l² a layer, l³ in
-// all. (TestLeastLocalMachine: the least machines of l = 20, 40, 80 and 160 have 252, 1575, 10962
-// and 81675 states.)
+// and l/2 all pairs 0 ≤ h ≤ M ≤ t/2 need states of their own. These are of the order of l² a layer,
+// l³ in all. (TestLeastLocalMachine: the least machines of l = 20, 40, 80 and 160 have 252, 1575,
+// 10962 and 81675 states.)
 type Local struct {
 	// All four 0 are 1 for a match and -1 for all else, the defaults of Local{}.
 	Match, Sub, Ins, Del float64
 
 	// Band > 0 restricts alignments to |j - t·m/l| ≤ Band, as Edit.Band does. Each step of the
-	// alignment of a piece of y with a piece of the reference ends there; skipped parts before and
-	// after are not restricted. That gains no more, and is an upper bound on the loss. 0 is the
-	// exact loss.
+	// alignment of the two pieces ends there. Skipped parts before and after are not restricted.
+	// That gains no more, and is an upper bound on the loss. 0 is the exact loss.
 	Band int
 
 	// Budget is as in Edit. Columns of Local are many, and take a dynamic program for each symbol.
@@ -52,7 +54,8 @@ func (x Local) or() Local {
 }
 
 // localAdvice is what to do about a machine that is too large, where no band is known to help.
-const localAdvice = "take a band (narrower, if there is one), or shorter strings, or Edit or SmithWaterman with a band (kind or loss edit), or raise the budget"
+const localAdvice = "take a band (narrower, if there is one), or shorter strings, or Edit or SmithWaterman " +
+	"with a band (kind or loss edit), or raise the budget"
 
 // fitting returns a band, narrower than that of x if it has one, whose machine fits its budget. It
 // returns 0 where none is found among machines of some ten thousands of columns in all.
@@ -79,36 +82,11 @@ func (x Local) fitting(ref []int, alphabet, l int) int {
 // BandFor is as Edit.BandFor.
 func (x Local) BandFor(m, l int) int { return Edit{Band: x.Band}.BandFor(m, l) }
 
-// outgrown is Budget.outgrown for columns that grow longer. The logarithm of the growth falls to 0
-// at 0.6 to 0.75 of the shorter string, and half of all columns and more lie within a few layers of
-// the peak. The estimate lets growth fall in a straight line to 0 at 0.6, and counts a quarter of
-// the length for the layers about the peak. It gave 0.1 to 0.8 of all columns, from any layer of
-// 2000 on. That was for 12 machines of random references of 10 to 28 symbols of 2 to 15, three
-// scores, lengths equal or not. Growth is taken over two layers, for it alternates: an odd number
-// of symbols is needed to make up for a mismatch.
-func (x Local) outgrown(l, m, t int, sizes []int, total int, column int64) error {
-	limit, n := x.allowance(), len(sizes)
-	if x.Band > 0 || n < 3 || sizes[n-1] < 1<<12 || sizes[n-1] <= sizes[n-3] {
-		return nil
-	}
-	short := float64(min(l, m))
-	rest := 0.6*short - float64(t+1)
-	if rest <= 0 {
-		return nil
-	}
-	growth := math.Log(float64(sizes[n-1])/float64(sizes[n-3])) / 2
-	all := float64(sizes[n-1]) * math.Exp(growth*rest/2) * max(1, short/4)
-	if size := all * float64(column); size > float64(limit) {
-		// How far beyond the budget is neither needed nor known.
-		return &BudgetError{Columns: total, Bytes: int64(min(size, 1000*float64(limit), 1<<62)), Limit: limit, Length: l, Layer: t + 1}
-	}
-	return nil
-}
-
 // AppendKey implements Loss.
 func (x Local) AppendKey(dst []byte) []byte {
 	x = x.or()
-	return appendInts(x.Budget.appendKey(appendFloats(append(dst, 'l'), x.Match, x.Sub, x.Ins, x.Del)), x.Band)
+	return appendInts(x.Budget.appendKey(appendFloats(append(dst, 'l'), x.Match, x.Sub, x.Ins, x.Del)),
+		x.Band)
 }
 
 func (x Local) check() error {
@@ -118,7 +96,8 @@ func (x Local) check() error {
 		}
 	}
 	if x.Ins > 0 || x.Del > 0 {
-		return fmt.Errorf("losses: local: insertions gain %v and deletions %v: neither may be positive", x.Ins, x.Del)
+		return fmt.Errorf("losses: local: insertions gain %v and deletions %v: neither may be positive",
+			x.Ins, x.Del)
 	}
 	return nil
 }
@@ -129,7 +108,7 @@ func (x Local) Value(y, ref []int) float64 {
 	l, m := len(y), len(ref)
 	h, next := make([]float64, m+1), make([]float64, m+1)
 	best := 0.0
-	first, last := bandWindows(l, m, x.Band)
+	first, last := align.BandWindows(l, m, x.Band)
 	for t, s := range y {
 		// Cells outside the window of their layer end no step of an alignment.
 		for j := first[t+1]; j <= last[t+1]; j++ {
@@ -171,27 +150,29 @@ func (x Local) units(l, m int) (float64, []int64, error) {
 	for i := range gains {
 		gains[i] = max(gains[i], -most)
 	}
-	if unit, units, ok := grid(gains); ok && bits.Len64(uint64(step/unit))+bits.Len(uint(l+m)) < 60 {
-		return unit, units, nil
+	if unit, multiples, ok := units.Grid(gains); ok &&
+		bits.Len64(uint64(step/unit))+bits.Len(uint(l+m)) < 60 {
+		return unit, multiples, nil
 	}
 	if least := min(x.Match, x.Sub); step >= 0x1p-1000 && (least <= 0 || least >= step/4096) {
 		_, e := math.Frexp(step)
 		n := min(50, 60-bits.Len(uint(l+m+2)))
-		units := make([]int64, len(gains))
+		multiples := make([]int64, len(gains))
 		for i, g := range gains {
-			units[i] = int64(math.Round(math.Ldexp(g, n-e)))
+			multiples[i] = int64(math.Round(math.Ldexp(g, n-e)))
 		}
-		return math.Ldexp(1, e-n), units, nil
+		return math.Ldexp(1, e-n), multiples, nil
 	}
-	exponent, exact := dyadic(gains)
-	units := make([]int64, len(gains))
+	exponent, exact := units.Dyadic(gains)
+	multiples := make([]int64, len(gains))
 	for i, g := range exact {
 		if g.BitLen()+bits.Len(uint(l+m+2)) > 61 {
-			return 0, nil, fmt.Errorf("losses: local: gains %v and %v are of too different sizes to be added exactly", x.Match, x.Sub)
+			return 0, nil, fmt.Errorf("losses: local: gains %v and %v are of too different sizes to be "+
+				"added exactly", x.Match, x.Sub)
 		}
-		units[i] = g.Int64()
+		multiples[i] = g.Int64()
 	}
-	return math.Ldexp(1, exponent), units, nil
+	return math.Ldexp(1, exponent), multiples, nil
 }
 
 // Check is as for Edit.
@@ -208,9 +189,9 @@ func (x Local) Check(ref []int, alphabet, l int) error {
 	return x.check()
 }
 
-// Machine implements Loss. With a band, columns are as wide as the band, and have two more numbers
+// Machine implements Loss. With a band, columns are as wide as the band. They have two more numbers
 // that grow with the length: how far their cells are behind the best score, and that score where it
-// still matters.
+// matters.
 func (x Local) Machine(ref []int, alphabet, l int) (*Machine, error) {
 	x = x.or()
 	if err := x.Check(ref, alphabet, l); err != nil {
@@ -234,108 +215,18 @@ func (x Local) Machine(ref []int, alphabet, l int) (*Machine, error) {
 
 // build is Machine without what its errors and its surrogate say.
 func (x Local) build(ref []int, alphabet, l int) (*Machine, error) {
-	m := len(ref)
-	class, rep := referenceClasses(ref, alphabet)
-	unit, gains, err := x.units(l, m)
+	unit, gains, err := x.units(l, len(ref))
 	if err != nil {
 		return nil, err
 	}
-	match, sub, ins, del := gains[0], gains[1], gains[2], gains[3]
-	step := max(match, sub, 0) // the most that one aligned pair gains
-
-	// A cell is stored as M+1 minus it, with 0 for a fresh start. As all else counts as a fresh
-	// start, it is at most step·min(l, m).
-	width := max(1, bits.Len64(uint64(step)*uint64(min(l, m))+1))
-	perWord := 64 / width
-	first, last := bandWindows(l, m, x.Band)
-	wide := 0
-	for t := range first {
-		wide = max(wide, last[t]-max(1, first[t])+1)
+	p := align.LocalProblem{
+		Ref: ref, Alphabet: alphabet, Length: l, Unit: unit,
+		Match: gains[0], Sub: gains[1], Ins: gains[2], Del: gains[3],
+		Band: x.Band, Limits: x.bounds(),
 	}
-	words := (wide+perWord-1)/perWord + 1 // and one for M
-	key := make([]uint64, words)
-	mask := uint64(math.MaxUint64) >> (64 - width)
-
-	g := newLayered(x.Budget, l, class, len(rep))
-	values := map[int64]uint32{}
-	value := func(rise int64) uint32 {
-		v, ok := values[rise]
-		if !ok {
-			v = g.Value(0 - float64(rise)*unit)
-			values[rise] = v
-		}
-		return v
+	c, err := p.Build()
+	if err != nil {
+		return nil, budgetError(err)
 	}
-	h, made := make([]int64, m+1), make([]int64, m+1)
-	// Cell j of layer t is at j - low in the key.
-	low := func(t int) int { return max(1, first[t]) }
-	encode := func(t int, h []int64, best int64) {
-		r := l - t
-		clear(key)
-		if fresh := step * int64(min(r, m)); best < fresh {
-			key[0] = uint64(best)
-		} else {
-			key[0] = uint64(fresh) // whatever M is, no fresh start exceeds it
-		}
-		for j, i := low(t), 0; j <= last[t]; j, i = j+1, i+1 {
-			if h[j] > 0 && h[j]+step*int64(min(r, m-j)) > best {
-				key[1+i/perWord] |= uint64(best-h[j]+1) & mask << (i % perWord * width)
-			}
-		}
-	}
-	encode(0, h, 0)
-	g.start(key)
-	sizes := []int{1}
-	for t := range l {
-		n := g.open(words)
-		for c := range n {
-			k := g.tab.key(c)
-			best := int64(k[0])
-			for j, i := low(t), 0; j <= last[t]; j, i = j+1, i+1 {
-				h[j] = 0
-				if v := int64(k[1+i/perWord] >> (i % perWord * width) & mask); v > 0 {
-					// Below M where M was forgotten, a cell may come out
-					// negative: it is still so much behind, and only that counts.
-					h[j] = best - (v - 1)
-				}
-			}
-			for _, y := range rep {
-				top := best
-				for j := low(t + 1); j <= last[t+1]; j++ {
-					v := int64(0)
-					if j > low(t+1) {
-						v = max(v, made[j-1]+ins)
-					}
-					if j >= first[t] && j <= last[t] {
-						v = max(v, h[j]+del)
-					}
-					gain := sub
-					if y == ref[j-1] {
-						gain = match
-					}
-					if j-1 >= low(t) && j-1 <= last[t] { // else it begins there
-						gain += h[j-1]
-					}
-					v = max(v, gain)
-					made[j] = v
-					top = max(top, v)
-				}
-				encode(t+1, made, top)
-				g.arc(key, value(top-best))
-			}
-			if c&255 == 0 {
-				if err := g.room(); err != nil {
-					return nil, err
-				}
-			}
-		}
-		if err := g.close(); err != nil {
-			return nil, err
-		}
-		sizes = append(sizes, g.next.len())
-		if err := x.outgrown(l, m, t, sizes, g.total, withGraph(len(rep), 1)); err != nil {
-			return nil, err
-		}
-	}
-	return g.finish()
+	return newMachine(c), nil
 }

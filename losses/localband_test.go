@@ -6,13 +6,15 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/tropica-fst/tropica/losses/internal/align"
 )
 
 // localByEnumeration is the banded local loss by its definition: every alignment of pieces, whose
 // steps all end in the band.
 func localByEnumeration(x Local, y, ref []int) float64 {
 	l, m := len(y), len(ref)
-	first, last := bandWindows(l, m, x.Band)
+	first, last := align.BandWindows(l, m, x.Band)
 	inside := func(t, j int) bool { return j >= first[t] && j <= last[t] }
 	best := 0.0
 	var walk func(t, j int, score float64)
@@ -41,15 +43,16 @@ func localByEnumeration(x Local, y, ref []int) float64 {
 	return 0 - best
 }
 
-// A banded local loss is what its definition says, by Value, by its machine and along the general path, and never
-// below the exact loss.
+// A banded local loss is what its definition says, by Value, by its machine and along the general
+// path, and never below the exact loss.
 func TestLocalBand(t *testing.T) {
 	rng := rand.New(rand.NewPCG(92, 1))
 	differs := 0
 	for range 300 {
 		alphabet, l := 1+rng.IntN(3), rng.IntN(6)
 		ref := randomRef(rng, rng.IntN(7), alphabet)
-		x := Local{Match: float64(1 + rng.IntN(3)), Sub: -float64(rng.IntN(3)), Ins: -float64(rng.IntN(3)) / 2, Del: -float64(rng.IntN(3)), Band: 1 + rng.IntN(3)}
+		x := Local{Match: float64(1 + rng.IntN(3)), Sub: -float64(rng.IntN(3)),
+			Ins: -float64(rng.IntN(3)) / 2, Del: -float64(rng.IntN(3)), Band: 1 + rng.IntN(3)}
 		m, err := x.Machine(ref, alphabet, l)
 		if err != nil {
 			t.Fatal(err)
@@ -63,7 +66,8 @@ func TestLocalBand(t *testing.T) {
 		for range 10 {
 			u := randomRef(rng, l, alphabet)
 			want := localByEnumeration(x, u, ref)
-			for name, got := range map[string]float64{"Value": x.Value(u, ref), "machine": m.Loss(u), "general": general.Loss(u)} {
+			for name, got := range map[string]float64{"Value": x.Value(u, ref), "machine": m.Loss(u),
+				"general": general.Loss(u)} {
 				if !near(got, want) {
 					t.Fatalf("%+v, %s of %v against %v: %v, want %v", x, name, u, ref, got, want)
 				}
@@ -81,7 +85,8 @@ func TestLocalBand(t *testing.T) {
 	if differs < 50 {
 		t.Errorf("%d losses that a band changes: this tests little", differs)
 	}
-	if _, err := (Local{Match: 1, Band: -1}).Machine(nil, 1, 1); err == nil || !strings.Contains(err.Error(), "band -1") {
+	if _, err := (Local{Match: 1, Band: -1}).Machine(nil, 1, 1); err == nil ||
+		!strings.Contains(err.Error(), "band -1") {
 		t.Errorf("a negative band: %v", err)
 	}
 	if string((Local{Match: 1, Band: 1}).AppendKey(nil)) == string((Local{Match: 1}).AppendKey(nil)) {
@@ -116,11 +121,13 @@ func TestLocalBandError(t *testing.T) {
 			r := eval(band, gamma)
 			off := math.Abs(r.LogZ - exact.LogZ)
 			if gamma*(r.LogZ-exact.LogZ) < 0 || off > last {
-				t.Errorf("γ %v, band %d: log Z %v, exactly %v; %v off with the band before", gamma, band, r.LogZ, exact.LogZ, last)
+				t.Errorf("γ %v, band %d: log Z %v, exactly %v; %v off with the band before", gamma, band,
+					r.LogZ, exact.LogZ, last)
 			}
 			last = off
 			if r.LogZErrorKind != ErrorEstimate || r.LogZError < off*0.7 || r.LogZError > 2*off+0.02 {
-				t.Errorf("γ %v, band %d: off by %v, estimate %v (%v)", gamma, band, off, r.LogZError, r.LogZErrorKind)
+				t.Errorf("γ %v, band %d: off by %v, estimate %v (%v)", gamma, band, off, r.LogZError,
+					r.LogZErrorKind)
 			}
 		}
 		if r := eval(9, gamma); r.LogZError != 0 || r.LogZErrorKind == ErrorEstimate || r.LogZ != exact.LogZ {
@@ -149,9 +156,9 @@ func TestLocalBandOfSentences(t *testing.T) {
 	}
 }
 
-// leastDiagonal counts the states of the least deterministic machine of Local on the diagonal alone, with
-// gains of 1 and -1, for l symbols: classes of (h, M) after t of them by how much M grows in all futures, from
-// the last layer back.
+// leastDiagonal counts the states of the least deterministic machine of Local on the diagonal
+// alone, with gains of 1 and -1, for l symbols: classes of (h, M) after t of them by how much M
+// grows in all futures, from the last layer back.
 func leastDiagonal(l int) int {
 	type state struct{ h, m int }
 	layers := []map[state]int{{{}: 0}}
@@ -183,7 +190,8 @@ func leastDiagonal(l int) int {
 	return total
 }
 
-// The figures behind the claim in Local's comment that no machine is linear, nor quadratic, in the length.
+// The figures behind the claim in Local's comment that no machine is linear, nor quadratic, in the
+// length.
 func TestLeastLocalMachine(t *testing.T) {
 	for l, want := range map[int]int{20: 252, 40: 1575, 80: 10962, 160: 81675} {
 		if got := leastDiagonal(l); got != want {

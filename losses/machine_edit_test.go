@@ -30,8 +30,8 @@ func TestClampedEqualsUnclamped(t *testing.T) {
 			t.Fatal(err)
 		}
 		b := e.columns(ref, alphabet, l)
-		b.noClamp = true
-		raw, err := b.build()
+		b.NoClamp = true
+		raw, err := built(b)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +48,8 @@ func TestClampedEqualsUnclamped(t *testing.T) {
 			}
 			want := e.Value(u, ref)
 			if !near(m.Loss(u), want) || !near(raw.Loss(u), want) {
-				t.Fatalf("%+v ref %v: loss of %v is %v, unclamped %v, by definition %v", e, ref, u, m.Loss(u), raw.Loss(u), want)
+				t.Fatalf("%+v ref %v: loss of %v is %v, unclamped %v, by definition %v", e, ref, u, m.Loss(u),
+					raw.Loss(u), want)
 			}
 		}
 	}
@@ -64,10 +65,12 @@ func TestLongColumns(t *testing.T) {
 		loss        valued
 		m, l, alpha int
 	}{
-		{Unit, 150, 6, 4}, {Unit, 3, 150, 4}, {Unit, 90, 90, 1}, {Unit, 0, 40, 3}, {Unit, 40, 0, 3}, {Unit, 0, 0, 3},
+		{Unit, 150, 6, 4}, {Unit, 3, 150, 4}, {Unit, 90, 90, 1}, {Unit, 0, 40, 3}, {Unit, 40, 0, 3}, {Unit, 0,
+			0, 3},
 		{SmithWaterman, 70, 5, 3}, {SmithWaterman, 2, 70, 3},
 		{Edit{Match: 0, Sub: math.Sqrt2, Ins: 1, Del: math.Pi / 3}, 40, 5, 3},
-		{Local{Match: 2, Sub: -1, Ins: -1, Del: -1}, 60, 4, 3}, {Local{Match: 2, Sub: -1, Ins: -1, Del: -1}, 3, 30, 3},
+		{Local{Match: 2, Sub: -1, Ins: -1, Del: -1}, 60, 4, 3}, {Local{Match: 2, Sub: -1, Ins: -1, Del: -1},
+			3, 30, 3},
 		{NGram{N: 3, C: 1}, 80, 40, 3}, {NGram{N: 2, C: 0}, 200, 60, 4},
 	} {
 		ref := randomRef(rng, c.m, c.alpha)
@@ -117,7 +120,9 @@ func TestBudget(t *testing.T) {
 		}
 	}
 	var b *BudgetError
-	if _, err := (Local{Match: 1, Sub: -1, Ins: -1, Del: -1, Budget: Budget{Columns: 100}}).Machine(publishedRef(0, 12), 10, 12); !errors.As(err, &b) || b.Band != 0 {
+	if _, err := (Local{Match: 1, Sub: -1, Ins: -1, Del: -1,
+		Budget: Budget{Columns: 100}}).Machine(publishedRef(0, 12), 10, 12); !errors.As(err, &b) ||
+		b.Band != 0 {
 		t.Errorf("local: %v", err)
 	}
 }
@@ -134,7 +139,8 @@ func TestBudgetBandFits(t *testing.T) {
 		alphabet := []int{2, 4, 10, 30}[rng.IntN(4)]
 		l := 10 + rng.IntN(60)
 		m := []int{l, l, max(0, l+rng.IntN(21)-10), 2 * l, l / 2}[rng.IntN(5)]
-		e := []Edit{Unit, SmithWaterman, {Sub: math.Sqrt2, Ins: 1, Del: 1}, {Match: 3, Sub: 3, Ins: 1, Del: 1}, {Sub: 2.5, Ins: 1.7, Del: 1}}[rng.IntN(5)]
+		e := []Edit{Unit, SmithWaterman, {Sub: math.Sqrt2, Ins: 1, Del: 1},
+			{Match: 3, Sub: 3, Ins: 1, Del: 1}, {Sub: 2.5, Ins: 1.7, Del: 1}}[rng.IntN(5)]
 		ref := randomRef(rng, m, alphabet)
 		e.Columns = 1 << (6 + rng.IntN(10))
 		for _, e.Band = range []int{0, 2 + rng.IntN(10)} {
@@ -158,7 +164,8 @@ func TestBudgetBandFits(t *testing.T) {
 				}
 			}
 			if _, err := next.Machine(ref, alphabet, l); (err == nil) != (b.Band > 0) {
-				t.Errorf("case %d %+v l %d m %d: the error names %d; band %d gives %v", i, e, l, m, b.Band, next.Band, err)
+				t.Errorf("case %d %+v l %d m %d: the error names %d; band %d gives %v", i, e, l, m, b.Band,
+					next.Band, err)
 			}
 		}
 	}
@@ -203,10 +210,12 @@ func TestLossErrors(t *testing.T) {
 func TestLossKeys(t *testing.T) {
 	seen := map[string]Loss{}
 	for _, x := range []Loss{
-		Unit, SmithWaterman, Edit{Sub: 1, Ins: 1, Del: 1, Band: 2}, Edit{Sub: 1, Ins: 1, Del: 1, Budget: Budget{Columns: 2}},
+		Unit, SmithWaterman, Edit{Sub: 1, Ins: 1, Del: 1, Band: 2}, Edit{Sub: 1, Ins: 1, Del: 1,
+			Budget: Budget{Columns: 2}},
 		Edit{SubTable: [][]float64{{1, 2}, {3, 4}}}, Edit{SubTable: [][]float64{{1, 2}, {3, 5}}},
 		Edit{InsTable: []float64{1, 2}}, Edit{DelTable: []float64{1, 2}},
-		NGram{N: 2}, NGram{N: 2, C: 1}, NGram{N: 3}, Hamming{1}, Hamming{2}, Local{Match: 1}, Local{Match: 1, Budget: Budget{Columns: 4}},
+		NGram{N: 2}, NGram{N: 2, C: 1}, NGram{N: 3}, Hamming{1}, Hamming{2}, Local{Match: 1}, Local{Match: 1,
+			Budget: Budget{Columns: 4}},
 	} {
 		k := string(x.AppendKey(nil))
 		if y, ok := seen[k]; ok {
@@ -226,7 +235,8 @@ func TestHugeIsRefused(t *testing.T) {
 	for j := range ref {
 		ref[j] = j
 	}
-	if _, err := (Edit{Sub: 1, Ins: 1, Del: 1, Band: 1}).Machine(ref, 20000, 20000); !errors.Is(err, ErrBudget) {
+	if _, err := (Edit{Sub: 1, Ins: 1, Del: 1, Band: 1}).Machine(ref, 20000, 20000); !errors.Is(err,
+		ErrBudget) {
 		t.Errorf("20000 different symbols: %v", err)
 	}
 	if _, err := (NGram{N: 1}).Machine(make([]int, 1<<20), 2, 1<<20); !errors.Is(err, ErrBudget) {

@@ -36,7 +36,8 @@ func TestBuilderRandom(t *testing.T) {
 				}
 				idx[j] = b.Value(off[i][j])
 			}
-			if err := b.Layer(Layer{Labels: labels[i], Columns: cols[i], Next: next[i], Off: idx}); err != nil {
+			if err := b.Layer(Layer{Labels: labels[i], Columns: cols[i], Next: next[i],
+				Off: idx}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -76,7 +77,8 @@ func TestBuilderClasses(t *testing.T) {
 		t.Error("-0 has an index of its own")
 	}
 	// Labels 0 and 2 move alike.
-	if err := b.Layer(Layer{Labels: 4, Columns: 1, Next: []uint32{1, 0, 1, 1}, Off: []uint32{z, z, z, o}}); err != nil {
+	if err := b.Layer(Layer{Labels: 4, Columns: 1, Next: []uint32{1, 0, 1, 1},
+		Off: []uint32{z, z, z, o}}); err != nil {
 		t.Fatal(err)
 	}
 	m, err := b.Finish([]uint32{z, o})
@@ -98,13 +100,19 @@ func TestBuilderErrors(t *testing.T) {
 		final  []uint32
 		word   string
 	}{
-		"two starts":   {[]Layer{{Labels: 1, Columns: 2, Next: []uint32{0, 0}, Off: []uint32{1, 1}}}, []uint32{1}, "not one"},
-		"no target":    {[]Layer{{Labels: 1, Columns: 1, Next: []uint32{3}, Off: []uint32{1}}}, []uint32{1}, "column 3"},
-		"no value":     {[]Layer{{Labels: 1, Columns: 1, Next: []uint32{0}, Off: []uint32{7}}}, []uint32{1}, "index 7"},
-		"short arcs":   {[]Layer{{Labels: 2, Columns: 1, Next: []uint32{0}, Off: []uint32{1}}}, []uint32{1}, "targets"},
-		"class":        {[]Layer{{Labels: 1, Class: []uint32{4}, Classes: 1, Columns: 1, Next: []uint32{0}, Off: []uint32{1}}}, []uint32{1}, "class 4"},
-		"final value":  {nil, []uint32{9}, "index 9"},
-		"middle layer": {[]Layer{{Labels: 1, Columns: 1, Next: []uint32{1}, Off: []uint32{1}}, {Labels: 1, Columns: 1, Next: []uint32{0}, Off: []uint32{1}}}, []uint32{1}, "arcs to column 1"},
+		"two starts": {[]Layer{{Labels: 1, Columns: 2, Next: []uint32{0, 0}, Off: []uint32{1, 1}}},
+			[]uint32{1}, "not one"},
+		"no target": {[]Layer{{Labels: 1, Columns: 1, Next: []uint32{3}, Off: []uint32{1}}}, []uint32{1},
+			"column 3"},
+		"no value": {[]Layer{{Labels: 1, Columns: 1, Next: []uint32{0}, Off: []uint32{7}}}, []uint32{1},
+			"index 7"},
+		"short arcs": {[]Layer{{Labels: 2, Columns: 1, Next: []uint32{0}, Off: []uint32{1}}}, []uint32{1},
+			"targets"},
+		"class": {[]Layer{{Labels: 1, Class: []uint32{4}, Classes: 1, Columns: 1, Next: []uint32{0},
+			Off: []uint32{1}}}, []uint32{1}, "class 4"},
+		"final value": {nil, []uint32{9}, "index 9"},
+		"middle layer": {[]Layer{{Labels: 1, Columns: 1, Next: []uint32{1}, Off: []uint32{1}},
+			{Labels: 1, Columns: 1, Next: []uint32{0}, Off: []uint32{1}}}, []uint32{1}, "arcs to column 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var b Builder

@@ -97,12 +97,15 @@ func TestForbiddingCosts(t *testing.T) {
 						t.Errorf("%s γ %v: %v", name, gamma, err)
 						continue
 					}
-					if err := Naive(func(u []int) float64 { return loss.Value(u, ref) }, p, gamma, want, nil, &ref1); err != nil {
+					if err := Naive(func(u []int) float64 { return loss.Value(u, ref) }, p, gamma, want, nil,
+						&ref1); err != nil {
 						t.Fatal(err)
 					}
-					for what, x := range map[string][2]float64{"log Z": {got.LogZ, ref1.LogZ}, "E[L]": {got.Expected, ref1.Expected}, "risk": {got.Risk, ref1.Risk}} {
+					for what, x := range map[string][2]float64{"log Z": {got.LogZ, ref1.LogZ},
+						"E[L]": {got.Expected, ref1.Expected}, "risk": {got.Risk, ref1.Risk}} {
 						if !(math.Abs(x[0]-x[1]) <= 1e-10*math.Abs(x[1])) {
-							t.Errorf("%s alphabet %d l %d γ %v: %s %v, want %v", name, alphabet, l, gamma, what, x[0], x[1])
+							t.Errorf("%s alphabet %d l %d γ %v: %s %v, want %v", name, alphabet, l, gamma,
+								what, x[0], x[1])
 						}
 					}
 					if math.Abs(ref1.LogZ) > 1e4 {
@@ -170,10 +173,10 @@ func TestCostMagnitudes(t *testing.T) {
 			t.Fatalf("case %d %+v: %v", i, e, err)
 		}
 		b := e.columns(ref, d, l)
-		b.noClamp = true
+		b.NoClamp = true
 		var plain *Machine
-		if b.exact == nil {
-			if plain, err = b.build(); err != nil {
+		if b.Exact == nil {
+			if plain, err = built(b); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -186,7 +189,8 @@ func TestCostMagnitudes(t *testing.T) {
 			}
 			for name, got := range map[string]*Machine{"clamped": machine, "plain": plain} {
 				if got != nil && !(math.Abs(got.Loss(u)-want) <= slack) {
-					t.Fatalf("case %d %s %+v ref %v: loss of %v is %v, want %v (in float64s %v)", i, name, e, ref, u, got.Loss(u), want, e.Value(u, ref))
+					t.Fatalf("case %d %s %+v ref %v: loss of %v is %v, want %v (in float64s %v)", i, name, e,
+						ref, u, got.Loss(u), want, e.Value(u, ref))
 				}
 			}
 		})

@@ -32,10 +32,13 @@ func TestNilIsNamed(t *testing.T) {
 		{"Sample of nil", e.Sample(nil, nil, 1, rng, make([][]int, 1)), "potentials are nil"},
 		{"Sample without rng", e.Sample(nil, p, 1, nil, make([][]int, 1)), "randomness is nil"},
 		{"no lattice", second((&Lattice{}).Eval(b, 1, 0, ops.Limits{})), "Lattice.A is nil"},
-		{"no lattice to sample", (&Lattice{}).Sample(b, 1, rng, make([][]int, 1), ops.Limits{}), "Lattice.A is nil"},
-		{"lattice without rng", (&Lattice{A: a}).Sample(b, 1, nil, make([][]int, 1), ops.Limits{}), "randomness is nil"},
+		{"no lattice to sample", (&Lattice{}).Sample(b, 1, rng, make([][]int, 1), ops.Limits{}),
+			"Lattice.A is nil"},
+		{"lattice without rng", (&Lattice{A: a}).Sample(b, 1, nil, make([][]int, 1), ops.Limits{}),
+			"randomness is nil"},
 		{"general of nil", second(EvalGeneral(nil, b, 1, 0, nil, ops.Limits{})), "potentials are nil"},
-		{"naive of nil", Naive(func([]int) float64 { return 0 }, nil, 1, 0, nil, new(Result)), "potentials are nil"},
+		{"naive of nil", Naive(func([]int) float64 { return 0 }, nil, 1, 0, nil, new(Result)),
+			"potentials are nil"},
 		{"cache of nil", second(NewCache(0).Machine(nil, []int{0}, 2, 1)), "loss is nil"},
 	} {
 		if c.err == nil || !strings.Contains(c.err.Error(), c.want) {
@@ -68,7 +71,8 @@ func TestDivergentCycleIsNamed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rational, err := RationalTransducer(ops.MapInto(machine(0), func(w semiring.Tropical64) semiring.Log64 { return semiring.Log64(w) }), 1)
+	rational, err := RationalTransducer(ops.MapInto(machine(0),
+		func(w semiring.Tropical64) semiring.Log64 { return semiring.Log64(w) }), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +88,8 @@ func TestDivergentCycleIsNamed(t *testing.T) {
 		if !errors.Is(err, ops.ErrNotClosed) {
 			t.Fatalf("%v, want ErrNotClosed", err)
 		}
-		if s := err.Error(); !strings.HasPrefix(s, c.words[0]) || strings.Contains(s, c.words[1]) == strings.Contains(s, c.words[2]) {
+		if s := err.Error(); !strings.HasPrefix(s, c.words[0]) ||
+			strings.Contains(s, c.words[1]) == strings.Contains(s, c.words[2]) {
 			t.Errorf("%v, want one of %q", err, c.words)
 		}
 	}
@@ -103,7 +108,8 @@ func TestBandFor(t *testing.T) {
 						touch = touch && first <= last+1
 					}
 					if touch != (try == got) {
-						t.Errorf("%d and %d symbols: band %d became %d, band %d has an alignment: %v", m, l, band, got, try, touch)
+						t.Errorf("%d and %d symbols: band %d became %d, band %d has an alignment: %v", m, l,
+							band, got, try, touch)
 					}
 				}
 			}
@@ -165,11 +171,20 @@ func TestErrorsClearTheResult(t *testing.T) {
 	}
 	none := func([]int) float64 { return 0 }
 	for name, call := range map[string]func(e *Evaluator, r *Result) error{
-		"NaN as γ":         func(e *Evaluator, r *Result) error { return e.Eval(m, NewPotentials(2, 3, 2), math.NaN(), want, r) },
+		"NaN as γ": func(e *Evaluator, r *Result) error {
+			return e.Eval(m, NewPotentials(2, 3, 2),
+				math.NaN(), want, r)
+		},
 		"no potentials":    func(e *Evaluator, r *Result) error { return e.Eval(m, nil, 1, want, r) },
 		"NaN as potential": func(e *Evaluator, r *Result) error { return e.Eval(m, bad, 1, want, r) },
-		"another length":   func(e *Evaluator, r *Result) error { return e.Eval(m, NewPotentials(2, 4, 2), 1, want, r) },
-		"no direction":     func(e *Evaluator, r *Result) error { return e.Eval(m, NewPotentials(2, 3, 2), 1, want|WantHVP, r) },
+		"another length": func(e *Evaluator, r *Result) error {
+			return e.Eval(m, NewPotentials(2, 4, 2), 1,
+				want, r)
+		},
+		"no direction": func(e *Evaluator, r *Result) error {
+			return e.Eval(m, NewPotentials(2, 3, 2), 1,
+				want|WantHVP, r)
+		},
 		"no direction for the risk": func(e *Evaluator, r *Result) error {
 			return e.Eval(m, NewPotentials(2, 3, 2), 1, want|WantRiskHVP, r)
 		},
@@ -185,15 +200,22 @@ func TestErrorsClearTheResult(t *testing.T) {
 		"NaN as γ, naive": func(_ *Evaluator, r *Result) error {
 			return Naive(none, NewPotentials(2, 3, 2), math.NaN(), want, nil, r)
 		},
-		"NaN as potential, naive": func(_ *Evaluator, r *Result) error { return Naive(none, bad, 1, want, nil, r) },
+		"NaN as potential, naive": func(_ *Evaluator, r *Result) error {
+			return Naive(none, bad, 1, want, nil,
+				r)
+		},
 		"no direction, naive": func(_ *Evaluator, r *Result) error {
 			return Naive(none, NewPotentials(2, 3, 2), 1, want|WantHVP, nil, r)
 		},
-		"beyond float64, naive": func(_ *Evaluator, r *Result) error { return Naive(none, huge, 1, want, nil, r) },
+		"beyond float64, naive": func(_ *Evaluator, r *Result) error {
+			return Naive(none, huge, 1, want, nil,
+				r)
+		},
 	} {
 		var e Evaluator
 		var r Result
-		if err := e.Eval(m, NewPotentials(2, 3, 2), 1, want, &r); err != nil || r.LogZ == 0 || len(r.Marginals) == 0 {
+		if err := e.Eval(m, NewPotentials(2, 3, 2), 1, want, &r); err != nil || r.LogZ == 0 ||
+			len(r.Marginals) == 0 {
 			t.Fatal(err, r)
 		}
 		if err := call(&e, &r); err == nil {

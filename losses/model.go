@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/losses/internal/sweep"
 	"github.com/tropica-fst/tropica/ops"
 	"github.com/tropica-fst/tropica/semiring"
 )
@@ -30,8 +31,7 @@ type model struct {
 }
 
 func newModel(p *Potentials) (*model, error) {
-	var w whitening
-	if err := w.check(p); err != nil {
+	if err := p.check(new(sweep.Whitening)); err != nil {
 		return nil, err
 	}
 	l := len(p.Sizes)
@@ -65,7 +65,8 @@ func newModel(p *Potentials) (*model, error) {
 					continue
 				}
 				a := fst.Label(k + 1)
-				m.a.AddArc(fst.StateID(q), fst.Arc[semiring.Log64]{ILabel: a, OLabel: a, Weight: semiring.Log64(-theta), NextState: fst.StateID(base[t+1] + w%keep)})
+				m.a.AddArc(fst.StateID(q), fst.Arc[semiring.Log64]{ILabel: a, OLabel: a,
+					Weight: semiring.Log64(-theta), NextState: fst.StateID(base[t+1] + w%keep)})
 				m.lab[q] = append(m.lab[q], int32(k))
 			}
 		}
@@ -91,14 +92,15 @@ func (m *model) windows(p *Potentials, rows [][]float64) [][]float64 {
 	return out
 }
 
-// EvalGeneral evaluates potentials under the loss automaton b along the general
-// path: the reference for the direct one, which it agrees with to rounding.
-// direction is for WantHVP and WantRiskHVP, shaped as the potentials. b may be nil when γ = 0
-// and nothing of the loss is wanted; otherwise that is an error.
+// EvalGeneral evaluates potentials under the loss automaton b along the general path. It agrees
+// with the direct path to rounding, and is its reference. direction is for WantHVP and WantRiskHVP,
+// shaped as the potentials. b may be nil when γ = 0 and nothing of the loss is wanted; otherwise
+// that is an error.
 //
 // Cost: O(|C|) for the composition C of Model(p) with b, several hundred times
 // what an Evaluator takes on a Machine. lim is as for Lattice.Eval.
-func EvalGeneral(p *Potentials, b *Automaton, gamma float64, want Want, direction [][]float64, lim ops.Limits) (*LatticeResult, error) {
+func EvalGeneral(p *Potentials, b *Automaton, gamma float64, want Want, direction [][]float64,
+	lim ops.Limits) (*LatticeResult, error) {
 	m, err := newModel(p)
 	if err != nil {
 		return nil, err
@@ -117,7 +119,8 @@ func EvalGeneral(p *Potentials, b *Automaton, gamma float64, want Want, directio
 		}
 	}
 	res, err := lat.eval(b, gamma, want, lim, func(lead int) (*Lattice, error) {
-		m, err := newModel(&Potentials{Sizes: p.Sizes[:min(lead, len(p.Sizes))], Order: p.Order, Theta: p.Theta[:min(lead, len(p.Theta))]})
+		m, err := newModel(&Potentials{Sizes: p.Sizes[:min(lead, len(p.Sizes))], Order: p.Order,
+			Theta: p.Theta[:min(lead, len(p.Theta))]})
 		if err != nil {
 			return nil, err
 		}
@@ -148,7 +151,8 @@ func (b *Automaton) Machine(alphabet, l int) (*Machine, error) {
 	cells := int64(0)
 	for t := range l {
 		if cells += int64(len(layer)) * int64(max(alphabet, 0)); cells > DefaultBytes/8 {
-			return nil, &BudgetError{Stage: stageTable, Columns: b.States(), Bytes: cells * 8, Limit: DefaultBytes, advice: "take a smaller alphabet or shorter strings"}
+			return nil, &BudgetError{Stage: stageTable, Columns: b.States(), Bytes: cells * 8,
+				Limit: DefaultBytes, advice: "take a smaller alphabet or shorter strings"}
 		}
 		var following []fst.StateID
 		clear(column)
@@ -164,7 +168,8 @@ func (b *Automaton) Machine(alphabet, l int) (*Machine, error) {
 			for _, e := range f.Arcs(q) {
 				k := int(e.ILabel) - 1
 				if k < 0 || k >= alphabet {
-					return nil, fmt.Errorf("losses: the automaton has label %d, outside the alphabet of %d symbols", e.ILabel, alphabet)
+					return nil, fmt.Errorf("losses: the automaton has label %d, outside the alphabet of %d "+
+						"symbols", e.ILabel, alphabet)
 				}
 				to, ok := column[e.NextState]
 				if !ok {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+
+	"github.com/tropica-fst/tropica/losses/internal/sweep"
 )
 
 // Naive computes what Eval does by enumerating all strings: GRAD-NAIVE of the
@@ -13,7 +15,8 @@ import (
 //
 // Cost: the product of all label counts times the cost of loss. Of equally
 // good strings the lexicographically first is the best. With an error r is cleared, as Eval does.
-func Naive(loss func(u []int) float64, p *Potentials, gamma float64, want Want, direction [][]float64, r *Result) error {
+func Naive(loss func(u []int) float64, p *Potentials, gamma float64, want Want, direction [][]float64,
+	r *Result) error {
 	if r == nil {
 		return errors.New("losses: Naive: the result is nil; give a *Result to fill")
 	}
@@ -25,12 +28,13 @@ func Naive(loss func(u []int) float64, p *Potentials, gamma float64, want Want, 
 }
 
 // naive is Naive, which may leave what it has come to in r with an error.
-func naive(loss func(u []int) float64, p *Potentials, gamma float64, want Want, direction [][]float64, r *Result) error {
+func naive(loss func(u []int) float64, p *Potentials, gamma float64, want Want, direction [][]float64,
+	r *Result) error {
 	if math.IsNaN(gamma) || math.IsInf(gamma, 0) {
 		return fmt.Errorf("losses: γ is %v", gamma)
 	}
-	var w whitening
-	if err := w.check(p); err != nil {
+	var w sweep.Whitening
+	if err := p.check(&w); err != nil {
 		return err
 	}
 	if want&(WantHVP|WantRiskHVP) != 0 {
@@ -111,7 +115,8 @@ func naive(loss func(u []int) float64, p *Potentials, gamma float64, want Want, 
 	r.MaxAug, r.ArgmaxAug, r.MaxAugGap = aug.best, append(r.ArgmaxAug[:0], aug.arg...), aug.best-aug.second
 	if needPlain {
 		r.LogZ0, r.Risk = plain.logSum(), plain.loss/plain.sum
-		r.MaxScore, r.Viterbi, r.MaxScoreGap = plain.best, append(r.Viterbi[:0], plain.arg...), plain.best-plain.second
+		r.MaxScore, r.Viterbi, r.MaxScoreGap = plain.best, append(r.Viterbi[:0],
+			plain.arg...), plain.best-plain.second
 	}
 	aug.finish()
 	plain.finish()
@@ -141,8 +146,8 @@ type tally struct {
 
 func (a *tally) clear() {
 	a.top, a.best, a.second = math.Inf(-1), math.Inf(-1), math.Inf(-1)
-	clearRows(a.window)
-	clearRows(a.product)
+	sweep.ClearRows(a.window)
+	sweep.ClearRows(a.product)
 }
 
 func (a *tally) add(score, loss, f float64, at, u []int) {

@@ -5,18 +5,21 @@ import (
 	"fmt"
 	"math"
 	"sync"
+
+	"github.com/tropica-fst/tropica/losses/internal/align"
+	"github.com/tropica-fst/tropica/losses/internal/layered"
 )
 
 // NGram is L = -log(U + C), where U = Σ_u (times u occurs in y)·(times u occurs
 // in the reference) over the strings u of N symbols.
 //
-// With C = 0 a y that shares no N-gram with the reference has no finite loss, and is left out of
-// every sum and maximum, as in the automaton construction of the thesis (which does not say so). C
-// > 0 gives a finite loss to all.
+// With C = 0 a y that shares no N-gram with the reference has no finite loss. It is left out of
+// every sum and maximum, as the thesis' construction does without saying so. C > 0 gives a finite
+// loss to all.
 //
 // Exact. The machine is a count automaton. A column is the longest suffix read that begins an
-// N-gram of the reference, with the count so far, so that columns are polynomial in the lengths.
-// For N, q ≤ 2 evaluations do not build it but run the same dynamic program over vectors of counts.
+// N-gram of the reference, with the count so far. Columns are polynomial in the lengths. For N, q ≤
+// 2 evaluations do not build it but run the same dynamic program over vectors of counts.
 type NGram struct {
 	N int
 	C float64
@@ -123,7 +126,7 @@ type ngramPlan struct {
 // index builds the automaton, unless its trie exceeds the budget.
 func (p *ngramPlan) index(ref []int) error {
 	var rep []int
-	p.class, rep = referenceClasses(ref, p.alphabet)
+	p.class, rep = align.ReferenceClasses(ref, p.alphabet)
 	p.classes = len(rep)
 	n, k := p.loss.N, p.classes
 	const none = math.MaxUint32
@@ -242,13 +245,14 @@ func (p *ngramPlan) count() error {
 	}
 	// What finds the columns of the last layer; vectors would have more.
 	if found := 4 * int64(p.states) * int64(p.most[p.length]+1); found > p.loss.allowance() {
-		return fmt.Errorf("losses: ngram: %d positions with counts up to %d are too many: %w", p.length, p.most[p.length], ErrBudget)
+		return fmt.Errorf("losses: ngram: %d positions with counts up to %d are too many: %w", p.length,
+			p.most[p.length], ErrBudget)
 	}
 	return nil
 }
 
-// build makes the layers of m: columns are (state, count). ctx, which may be nil, is that of the
-// caller; the context of the one who made the loss may be done long ago.
+// build makes the layers of m: columns are (state, count). ctx is the caller's and may be nil; the
+// context of the loss may be done long ago.
 func (p *ngramPlan) build(m *Machine, ctx context.Context) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -296,12 +300,13 @@ func (p *ngramPlan) layers(m *Machine) error {
 				to = append(to, *e-1)
 			}
 		}
-		bytes += withGraph(len(to), len(columns))
+		bytes += layered.WithGraph(len(to), len(columns))
 		total += len(next)
 		if err := p.loss.over(p.length, t, total, bytes+int64(len(id))*4+int64(cap(next))*8); err != nil {
 			return err
 		}
-		if err := b.Layer(Layer{Labels: p.alphabet, Class: p.class, Classes: k, Columns: len(columns), Next: to, Off: off}); err != nil {
+		if err := b.Layer(Layer{Labels: p.alphabet, Class: p.class, Classes: k, Columns: len(columns),
+			Next: to, Off: off}); err != nil {
 			return err
 		}
 		columns = next
@@ -314,8 +319,7 @@ func (p *ngramPlan) layers(m *Machine) error {
 	if err != nil {
 		return err
 	}
-	m.layers, m.values, m.final, m.base, m.partial = made.layers, made.values, made.final, made.base, made.partial
-	m.cancels, m.reach = made.cancels, made.reach
+	m.core = made.core
 	m.mu.Lock()
 	m.bytes += made.bytes
 	m.mu.Unlock()

@@ -3,10 +3,13 @@ package losses
 import (
 	"context"
 	"math"
+
+	"github.com/tropica-fst/tropica/losses/internal/layered"
+	"github.com/tropica-fst/tropica/losses/internal/sweep"
 )
 
-// ngramSweeper is the dynamic program for unigram and bigram losses under
-// potentials of order 1 and 2: a state is the last label b and the count k, and
+// ngramSweeper is the dynamic program for unigram and bigram losses under potentials of order 1 and
+// 2. A state is the last label b and the count k, with
 //
 //	alpha_{t+1}(d, k + c(bd)) += p0(d | b, t) alpha_t(b, k),
 //
@@ -33,20 +36,17 @@ type ngramSweeper struct {
 	ctx              context.Context
 }
 
-// lanes rounds counts up to whole vectors.
-func lanes(k int) int { return (k + 8) &^ 7 }
-
 func (s *ngramSweeper) covers(n *ngramPlan, p *Potentials, want Want) bool {
 	return n.loss.N <= 2 && p.Order <= 2 && n.length > 0 && n.alphabet > 0 && n.alphabet <= 512 &&
 		want&(WantMaxAug|WantViterbi|WantHVP|WantRiskHVP) == 0
 }
 
-// fits reports whether the values that a pass keeps are within the budget of the
-// evaluation, or that of the loss where the evaluation has none.
+// fits reports whether the values that a pass keeps are within the budget of the evaluation. Where
+// that has none, the loss' budget holds.
 func (s *ngramSweeper) fits(b Budget, n *ngramPlan, quadrature int) bool {
 	_, width := s.stride(n)
 	if quadrature > 0 {
-		width = max(width, (n.top+1)*lanes(min(quadrature, n.exactNodes())-1))
+		width = max(width, (n.top+1)*sweep.WholeVectors(min(quadrature, n.exactNodes())-1))
 	}
 	limit := b.Bytes
 	if limit <= 0 {
@@ -61,7 +61,7 @@ func (s *ngramSweeper) prepare(n *ngramPlan) {
 	}
 	s.from = n
 	d := n.alphabet
-	s.gain = resize(s.gain, d*d)
+	s.gain = layered.Resize(s.gain, d*d)
 	k := n.classes
 	for a := range d {
 		q := 0
@@ -73,7 +73,8 @@ func (s *ngramSweeper) prepare(n *ngramPlan) {
 		}
 	}
 	counts := n.most[n.length] + 1
-	s.loss, s.f, s.counts = resize(s.loss, counts), resize(s.f, counts), resize(s.counts, counts)
+	s.loss, s.f, s.counts = layered.Resize(s.loss, counts), layered.Resize(s.f,
+		counts), layered.Resize(s.counts, counts)
 	for i := range s.loss {
 		s.loss[i] = n.loss.of(i)
 	}
@@ -81,12 +82,13 @@ func (s *ngramSweeper) prepare(n *ngramPlan) {
 
 // eval answers want, or hands the case to the automaton when a sum is too
 // small to be certain.
-func (s *ngramSweeper) eval(e *Evaluator, m *Machine, p *Potentials, gamma float64, want Want, r *Result) (done bool) {
+func (s *ngramSweeper) eval(e *Evaluator, m *Machine, p *Potentials, gamma float64, want Want,
+	r *Result) (done bool) {
 	n := m.ngram
 	s.ctx = e.Budget.Ctx
 	w := &e.white
-	w.prepareRaw(p)
-	if math.IsInf(w.logZ0, -1) {
+	w.PrepareRaw(p.rows())
+	if math.IsInf(w.LogZ0, -1) {
 		return false
 	}
 	s.prepare(n)
@@ -111,10 +113,10 @@ func (s *ngramSweeper) eval(e *Evaluator, m *Machine, p *Potentials, gamma float
 			z += s.f[k] * s.counts[k]
 		}
 	}
-	if !(z >= least) || !(mass >= least) {
+	if !(z >= sweep.Least) || !(mass >= sweep.Least) {
 		return false
 	}
-	r.LogZ = w.logZ0 + top + math.Log(z)
+	r.LogZ = w.LogZ0 + top + math.Log(z)
 	if want&WantExpected != 0 {
 		r.Expected = 0
 		for k, x := range s.loss {
@@ -127,7 +129,7 @@ func (s *ngramSweeper) eval(e *Evaluator, m *Machine, p *Potentials, gamma float
 		r.Marginals = shapeLike(r.Marginals, p)
 		s.backward(n, w, 1/z, r.Marginals)
 	}
-	r.LogZ0 = w.logZ0
+	r.LogZ0 = w.LogZ0
 	if n.loss.C == 0 {
 		r.LogZ0 += math.Log(mass)
 	}
@@ -153,35 +155,35 @@ func (s *ngramSweeper) eval(e *Evaluator, m *Machine, p *Potentials, gamma float
 	return true
 }
 
-// row lengths: top zeros (for counts shifted up), then the counts of a layer in
+// stride returns row lengths: top zeros (for counts shifted up), then the counts of a layer in
 // whole vectors.
 func (s *ngramSweeper) stride(n *ngramPlan) (pad, stride int) {
 	pad = (n.top + 7) &^ 7
-	return pad, pad + lanes(n.most[n.length]) + pad
+	return pad, pad + sweep.WholeVectors(n.most[n.length]) + pad
 }
 
 // transition returns p0 of position t as a label × label matrix.
-func (s *ngramSweeper) transition(n *ngramPlan, w *whitening, t int) []float64 {
-	if w.order == 2 {
-		return w.p[t]
+func (s *ngramSweeper) transition(n *ngramPlan, w *sweep.Whitening, t int) []float64 {
+	if w.Order == 2 {
+		return w.P[t]
 	}
 	d := n.alphabet
-	s.p = resize(s.p, d*d)
+	s.p = layered.Resize(s.p, d*d)
 	for b := range d {
-		copy(s.p[b*d:(b+1)*d], w.p[t])
+		copy(s.p[b*d:(b+1)*d], w.P[t])
 	}
 	return s.p
 }
 
-func (s *ngramSweeper) forward(n *ngramPlan, w *whitening) {
+func (s *ngramSweeper) forward(n *ngramPlan, w *sweep.Whitening) {
 	d := n.alphabet
 	pad, stride := s.stride(n)
 	size := d * stride
-	if s.alpha = resize(s.alpha, n.length*size); true {
+	if s.alpha = layered.Resize(s.alpha, n.length*size); true {
 		clear(s.alpha)
 	}
 	// alpha of layer t+1 is at t·size: label, then pad zeros and counts.
-	for b, x := range w.p[0] {
+	for b, x := range w.P[0] {
 		k := 0
 		if n.loss.N == 1 {
 			k = int(s.gain[b])
@@ -189,11 +191,12 @@ func (s *ngramSweeper) forward(n *ngramPlan, w *whitening) {
 		s.alpha[b*stride+pad+k] = x
 	}
 	for t := 1; t < n.length; t++ {
-		if stopped(s.ctx) {
+		if sweep.Stopped(s.ctx) {
 			break // with sums of 0, which are refused
 		}
 		a, b := s.alpha[(t-1)*size:t*size], s.alpha[t*size:(t+1)*size]
-		countForward(b, a, s.transition(n, w, t), s.gain, d, stride, pad, lanes(n.most[t+1]))
+		sweep.CountForward(b, a, s.transition(n, w, t), s.gain, d, stride, pad,
+			sweep.WholeVectors(n.most[t+1]))
 	}
 	clear(s.counts)
 	end := s.alpha[(n.length-1)*size:]
@@ -206,24 +209,25 @@ func (s *ngramSweeper) forward(n *ngramPlan, w *whitening) {
 
 // backward sets q_t(window) to scale times Σ alpha · p0 · beta, where beta ends
 // with f.
-func (s *ngramSweeper) backward(n *ngramPlan, w *whitening, scale float64, q [][]float64) {
+func (s *ngramSweeper) backward(n *ngramPlan, w *sweep.Whitening, scale float64, q [][]float64) {
 	d := n.alphabet
 	pad, stride := s.stride(n)
 	size := d * stride
-	s.beta, s.betaN = resize(s.beta, size), resize(s.betaN, size)
+	s.beta, s.betaN = layered.Resize(s.beta, size), layered.Resize(s.betaN, size)
 	clear(s.beta)
 	clear(s.betaN)
-	s.x = resize(s.x, d*d)
+	s.x = layered.Resize(s.x, d*d)
 	for b := range d {
 		copy(s.betaN[b*stride:], s.f)
 	}
 	for t := n.length - 1; t > 0; t-- {
 		p := s.transition(n, w, t)
-		countBackward(s.x, s.beta, s.betaN, s.alpha[(t-1)*size:t*size], p, s.gain, d, stride, pad, lanes(n.most[t]))
+		sweep.CountBackward(s.x, s.beta, s.betaN, s.alpha[(t-1)*size:t*size], p, s.gain, d, stride, pad,
+			sweep.WholeVectors(n.most[t]))
 		s.flows(n, w, t, scale, q[t])
 		s.beta, s.betaN = s.betaN, s.beta
 	}
-	for b, x := range w.p[0] {
+	for b, x := range w.P[0] {
 		k := 0
 		if n.loss.N == 1 {
 			k = int(s.gain[b])
@@ -233,62 +237,17 @@ func (s *ngramSweeper) backward(n *ngramPlan, w *whitening, scale float64, q [][
 }
 
 // flows sets q to scale times p0 times the flows in x.
-func (s *ngramSweeper) flows(n *ngramPlan, w *whitening, t int, scale float64, q []float64) {
-	if w.order == 2 {
-		for i, x := range w.p[t] {
+func (s *ngramSweeper) flows(n *ngramPlan, w *sweep.Whitening, t int, scale float64, q []float64) {
+	if w.Order == 2 {
+		for i, x := range w.P[t] {
 			q[i] = x * s.x[i] * scale
 		}
 		return
 	}
 	clear(q)
 	for b := range n.alphabet {
-		for i, x := range w.p[t] {
+		for i, x := range w.P[t] {
 			q[i] += x * s.x[b*n.alphabet+i] * scale
-		}
-	}
-}
-
-// countForward: b(e, k) = Σ_c p(c, e) a(c, k - gain(c, e)), k < lanes.
-func countForward(b, a, p []float64, gain []int32, d, stride, pad, lanes int) {
-	if useVectors {
-		countForwardVector(&b[0], &a[0], &p[0], &gain[0], d, stride, pad, lanes)
-		return
-	}
-	for e := range d {
-		clear(b[e*stride+pad:][:lanes])
-	}
-	for c := range d {
-		for e := range d {
-			x, g := p[c*d+e], int(gain[c*d+e])
-			if x == 0 {
-				continue
-			}
-			from, to := a[c*stride+pad-g:][:lanes], b[e*stride+pad:][:lanes]
-			for k, y := range from {
-				to[k] += x * y
-			}
-		}
-	}
-}
-
-// countBackward: beta(c, k) = Σ_e p(c, e) betaN(e, k + gain(c, e)), and
-// x(c, e) = Σ_k alpha(c, k) betaN(e, k + gain(c, e)), k < lanes.
-func countBackward(x, beta, betaN, alpha, p []float64, gain []int32, d, stride, pad, lanes int) {
-	if useVectors {
-		countBackwardVector(&x[0], &beta[0], &betaN[0], &alpha[0], &p[0], &gain[0], d, stride, pad, lanes)
-		return
-	}
-	for c := range d {
-		own, al := beta[c*stride:][:lanes], alpha[c*stride+pad:][:lanes]
-		clear(own)
-		for e := range d {
-			y, from := p[c*d+e], betaN[e*stride+int(gain[c*d+e]):][:lanes]
-			sum := 0.0
-			for k, z := range from {
-				own[k] += y * z
-				sum += al[k] * z
-			}
-			x[c*d+e] = sum
 		}
 	}
 }

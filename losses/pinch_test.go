@@ -121,7 +121,7 @@ func TestBandAlignments(t *testing.T) {
 		// What a pinch forces is a substitution dearer than its detour: columns
 		// of gains have it as a gain below 0, those off the grid have no gains.
 		forced := 0
-		pinches := b.pinches()
+		pinches := b.Pinches()
 		if slices.Contains(pinches, true) {
 			pinched++
 		}
@@ -133,7 +133,7 @@ func TestBandAlignments(t *testing.T) {
 			}
 		}
 		below := 0
-		for _, g := range b.gain {
+		for _, g := range b.Gain {
 			for _, x := range g {
 				if x < 0 {
 					below++
@@ -141,10 +141,11 @@ func TestBandAlignments(t *testing.T) {
 			}
 		}
 		switch {
-		case b.exact != nil:
+		case b.Exact != nil:
 			offGrid += forced
 		case (forced > 0) != (below > 0):
-			t.Fatalf("case %d %+v ref %v: %d substitutions are dearer than the detour at a pinch, %d gains are below 0", i, e, ref, forced, below)
+			t.Fatalf("case %d %+v ref %v: %d substitutions are dearer than the detour at a pinch, %d gains "+
+				"are below 0", i, e, ref, forced, below)
 		default:
 			onGrid += forced
 		}
@@ -152,8 +153,8 @@ func TestBandAlignments(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.noClamp = true
-		plain, err := b.build()
+		b.NoClamp = true
+		plain, err := built(b)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,14 +164,16 @@ func TestBandAlignments(t *testing.T) {
 				y[k] = rng.IntN(d)
 			}
 			want := alignments(e, y, ref)
-			for name, x := range map[string]float64{"Value": e.Value(y, ref), "machine": got.Loss(y), "without the clamp": plain.Loss(y)} {
+			for name, x := range map[string]float64{"Value": e.Value(y, ref), "machine": got.Loss(y),
+				"without the clamp": plain.Loss(y)} {
 				if !(math.Abs(x-want) <= 1e-9) {
 					t.Fatalf("case %d %+v: %s(%v | %v) = %v, want %v", i, e, name, y, ref, x, want)
 				}
 			}
 		}
 	}
-	if t.Logf("%d cases with a pinch; forced substitutions: %d on the grid, %d off it", pinched, onGrid, offGrid); pinched < 100 || onGrid < 90 || offGrid < 20 {
+	if t.Logf("%d cases with a pinch; forced substitutions: %d on the grid, %d off it", pinched, onGrid,
+		offGrid); pinched < 100 || onGrid < 90 || offGrid < 20 {
 		t.Error("too few of some kind for the test to say much")
 	}
 }

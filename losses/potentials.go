@@ -3,7 +3,8 @@ package losses
 import (
 	"fmt"
 	"math"
-	"math/bits"
+
+	"github.com/tropica-fst/tropica/losses/internal/sweep"
 )
 
 // Potentials are order-q scores θ_t(z) of the label strings u = u_0 … u_{l-1}:
@@ -27,7 +28,8 @@ type Potentials struct {
 // would.
 func NewPotentials(alphabet, l, q int) *Potentials {
 	if alphabet < 0 || l < 0 {
-		panic(fmt.Sprintf("losses: potentials for strings of length %d over %d labels: neither may be negative", l, alphabet))
+		panic(fmt.Sprintf("losses: potentials for strings of length %d over %d labels: neither may be "+
+			"negative", l, alphabet))
 	}
 	sizes := make([]int, l)
 	for t := range sizes {
@@ -47,7 +49,8 @@ func NewLatticePotentials(sizes []int, q int) *Potentials {
 			windows *= float64(sizes[s])
 		}
 		if float64(n)+windows > min(1<<48, math.MaxInt/8) {
-			panic(fmt.Sprintf("losses: potentials of order %d: %.3g windows of labels at position %d are too many", q, windows, t))
+			panic(fmt.Sprintf("losses: potentials of order %d: %.3g windows of labels at position %d are "+
+				"too many", q, windows, t))
 		}
 		n += p.RowLen(t)
 	}
@@ -59,16 +62,20 @@ func NewLatticePotentials(sizes []int, q int) *Potentials {
 	return p
 }
 
-// RowLen returns the number of windows that end at position t, the greatest int where there are more.
-func (p *Potentials) RowLen(t int) int {
-	n := 1
-	for s := max(0, t-p.Order+1); s <= t; s++ {
-		hi, lo := bits.Mul(uint(n), uint(p.Sizes[s]))
-		if n = int(lo); hi > 0 || n < 0 {
-			return math.MaxInt
-		}
+// RowLen returns the number of windows that end at position t, the greatest int where there are
+// more.
+func (p *Potentials) RowLen(t int) int { return p.rows().RowLen(t) }
+
+// rows returns p as sweeps take it.
+func (p *Potentials) rows() *sweep.Potentials { return (*sweep.Potentials)(p) }
+
+// check validates the shape and values of p, and has w find their peaks.
+func (p *Potentials) check(w *sweep.Whitening) error {
+	err := w.Check(p.rows())
+	if err == sweep.ErrOverflow {
+		return fmt.Errorf("%w: %w", err, ErrRange)
 	}
-	return n
+	return err
 }
 
 // Window returns the index in Theta[t] of the window of u that ends at t.

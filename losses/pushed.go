@@ -4,21 +4,21 @@ import (
 	"math"
 )
 
-// pushed returns the machine to use at γ where the sums of γ L would swallow the
-// potentials that they are added to: the same strings and losses, with values pushed towards the start
-// (M. Mohri, "Finite-state transducers in language and speech processing",
-// Computational Linguistics 23(2), 1997) by the greatest loss that can still follow a
-// column, or the least for γ < 0. Then the constant is the greatest γ L there is, a
-// value says how far an arc falls behind it, and what Z consists of, the strings near
-// the greatest, is a sum of numbers of one sign: nothing is subtracted, however large γ.
+// pushed returns the machine to use at γ where sums of γ L would swallow the potentials that they
+// are added to. It has the same strings and losses. Values are pushed towards the start by the
+// greatest loss that can follow a column, or the least for γ < 0 (M. Mohri, "Finite-state
+// transducers in language and speech processing", Computational Linguistics 23(2), 1997). The
+// constant is then the greatest γ L, and a value is how far an arc falls behind it. The strings
+// that make up Z are near the greatest: sums of numbers of one sign. Nothing is subtracted, however
+// large γ.
 //
-// The sums must be exact in float64, as they are for costs with few binary places;
-// where one is not, the losses themselves are not known well enough to be multiplied
-// by such a γ, and m is returned: certain then refuses what is in doubt.
+// The sums must be exact in float64, as they are for costs with few binary places. Where one is
+// not, the losses are not known well enough to be multiplied by such a γ. Then m is returned, and
+// certain refuses what is in doubt.
 //
 // It takes as much memory again as m, and O(arcs) once for each sign of γ.
 func (m *Machine) pushed(gamma float64) *Machine {
-	if m.Build() != nil || !(math.Abs(gamma)*m.reach > pushedFrom) {
+	if m.Build() != nil || !(math.Abs(gamma)*m.core.Reach > pushedFrom) {
 		return m // evaluations report what Build has
 	}
 	m.mu.Lock()
@@ -45,7 +45,7 @@ func (m *Machine) push(least bool) *Machine {
 	if least {
 		worst, better = math.Inf(1), math.Min
 	}
-	layers := m.columned().layers
+	layers := m.core.Columned().Layers
 	exact := true
 	sum := func(a, b float64) float64 {
 		if math.IsInf(a, 0) || math.IsInf(b, 0) {
@@ -58,23 +58,23 @@ func (m *Machine) push(least bool) *Machine {
 		}
 		return s
 	}
-	ahead := make([][]float64, len(m.layers)+1) // by layer and column: the best loss to come
-	last := make([]float64, len(m.final))
-	for c, v := range m.final {
+	ahead := make([][]float64, len(m.core.Layers)+1) // by layer and column: the best loss to come
+	last := make([]float64, len(m.core.Final))
+	for c, v := range m.core.Final {
 		last[c] = worst
 		if v != Excluded {
-			last[c] = m.values[v]
+			last[c] = m.core.Values[v]
 		}
 	}
-	ahead[len(m.layers)] = last
-	for t := len(m.layers) - 1; t >= 0; t-- {
+	ahead[len(m.core.Layers)] = last
+	for t := len(m.core.Layers) - 1; t >= 0; t-- {
 		l := &layers[t]
-		own := make([]float64, l.columns)
+		own := make([]float64, l.Columns)
 		for c := range own {
 			own[c] = worst
-			for k := range l.classes {
-				if to, v := l.arc(c*l.classes + k); v != Excluded && ahead[t+1][to] != worst {
-					own[c] = better(own[c], sum(m.values[v], ahead[t+1][to]))
+			for k := range l.Classes {
+				if to, v := l.Arc(c*l.Classes + k); v != Excluded && ahead[t+1][to] != worst {
+					own[c] = better(own[c], sum(m.core.Values[v], ahead[t+1][to]))
 				}
 			}
 		}
@@ -84,20 +84,21 @@ func (m *Machine) push(least bool) *Machine {
 		return m // no string
 	}
 	var b Builder
-	b.SetBase(sum(m.base, ahead[0][0]))
-	for t := range m.layers {
+	b.SetBase(sum(m.core.Base, ahead[0][0]))
+	for t := range m.core.Layers {
 		l := &layers[t]
-		next, off := make([]uint32, l.columns*l.classes), make([]uint32, l.columns*l.classes)
+		next, off := make([]uint32, l.Columns*l.Classes), make([]uint32, l.Columns*l.Classes)
 		for i := range next {
-			to, v := l.arc(i)
-			from := ahead[t][i/l.classes]
+			to, v := l.Arc(i)
+			from := ahead[t][i/l.Classes]
 			if v == Excluded || ahead[t+1][to] == worst {
 				off[i] = b.Value(math.Inf(1))
 				continue
 			}
-			next[i], off[i] = to, b.Value(sum(sum(m.values[v], ahead[t+1][to]), -from))
+			next[i], off[i] = to, b.Value(sum(sum(m.core.Values[v], ahead[t+1][to]), -from))
 		}
-		if b.Layer(Layer{Labels: len(l.class), Class: l.class, Classes: l.classes, Columns: l.columns, Next: next, Off: off}) != nil {
+		if b.Layer(Layer{Labels: len(l.Class), Class: l.Class, Classes: l.Classes, Columns: l.Columns,
+			Next: next, Off: off}) != nil {
 			return m
 		}
 	}
@@ -112,6 +113,6 @@ func (m *Machine) push(least bool) *Machine {
 	if err != nil || !exact {
 		return m
 	}
-	p.cancels, p.surrogate = 0, m.surrogate
+	p.core.Cancels, p.surrogate = 0, m.surrogate
 	return p
 }

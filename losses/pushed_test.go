@@ -62,7 +62,8 @@ func TestPushedAgainstEnumeration(t *testing.T) {
 	for i := range 300 {
 		alphabet, l := 2+rng.IntN(2), 1+rng.IntN(4)
 		ref := randomRef(rng, rng.IntN(6), alphabet)
-		e := Edit{Match: -float64(rng.IntN(9)) / 4, Sub: float64(rng.IntN(9)-2) / 4, Ins: float64(rng.IntN(9)-1) / 4, Del: float64(rng.IntN(9)-1) / 4}
+		e := Edit{Match: -float64(rng.IntN(9)) / 4, Sub: float64(rng.IntN(9)-2) / 4,
+			Ins: float64(rng.IntN(9)-1) / 4, Del: float64(rng.IntN(9)-1) / 4}
 		gamma := math.Copysign(math.Pow(10, 5+9*rng.Float64()), float64(rng.IntN(2))-0.5)
 		if i%10 == 0 {
 			gamma = math.Copysign(1e300, gamma)
@@ -82,7 +83,8 @@ func TestPushedAgainstEnumeration(t *testing.T) {
 			continue
 		}
 		if err := ev.Eval(m, p, gamma, WantMarginals|WantExpected|WantMaxAug|WantRisk, &got); err != nil {
-			t.Errorf("case %d %+v ref %v l %d γ %v: %v, by enumeration %v", i, e, ref, l, gamma, err, want.LogZ)
+			t.Errorf("case %d %+v ref %v l %d γ %v: %v, by enumeration %v", i, e, ref, l, gamma, err,
+				want.LogZ)
 			continue
 		}
 		suited, err := m.suited(gamma)
@@ -93,22 +95,27 @@ func TestPushedAgainstEnumeration(t *testing.T) {
 			pushed++
 			for range 5 {
 				if u := randomRef(rng, l, alphabet); q.Loss(u) != e.Value(u, ref) {
-					t.Fatalf("case %d: the pushed loss of %v is %v, should be %v", i, u, q.Loss(u), e.Value(u, ref))
+					t.Fatalf("case %d: the pushed loss of %v is %v, should be %v", i, u, q.Loss(u),
+						e.Value(u, ref))
 				}
 			}
 			if want.Expected == 0 {
 				zeros++
 			}
 		}
-		for name, x := range map[string][2]float64{"log Z": {got.LogZ, want.LogZ}, "E[L]": {got.Expected, want.Expected}, "risk": {got.Risk, want.Risk}, "max": {got.MaxAug, want.MaxAug}} {
+		for name, x := range map[string][2]float64{"log Z": {got.LogZ, want.LogZ},
+			"E[L]": {got.Expected, want.Expected}, "risk": {got.Risk, want.Risk}, "max": {got.MaxAug,
+				want.MaxAug}} {
 			if !(math.Abs(x[0]-x[1]) <= 1e-10*math.Max(1, math.Abs(x[1]))) {
-				t.Errorf("case %d %+v ref %v l %d γ %v: %s %v, by enumeration %v", i, e, ref, l, gamma, name, x[0], x[1])
+				t.Errorf("case %d %+v ref %v l %d γ %v: %s %v, by enumeration %v", i, e, ref, l, gamma, name,
+					x[0], x[1])
 			}
 		}
 		for s, row := range want.Marginals {
 			for k, x := range row {
 				if !(math.Abs(got.Marginals[s][k]-x) <= 1e-10) {
-					t.Errorf("case %d %+v γ %v: marginal %d %d is %v, by enumeration %v", i, e, gamma, s, k, got.Marginals[s][k], x)
+					t.Errorf("case %d %+v γ %v: marginal %d %d is %v, by enumeration %v", i, e, gamma, s, k,
+						got.Marginals[s][k], x)
 				}
 			}
 		}
@@ -119,7 +126,8 @@ func TestPushedAgainstEnumeration(t *testing.T) {
 		best := e.Value(want.ArgmaxAug, ref)
 		for _, u := range us { // losses are quarters: no other than the greatest γ L has any mass
 			if e.Value(u, ref) != best {
-				t.Errorf("case %d %+v γ %v: sample %v of loss %v, the greatest is %v", i, e, gamma, u, e.Value(u, ref), best)
+				t.Errorf("case %d %+v γ %v: sample %v of loss %v, the greatest is %v", i, e, gamma, u,
+					e.Value(u, ref), best)
 			}
 		}
 	}
@@ -141,10 +149,12 @@ func TestPushedOnlyWhereExact(t *testing.T) {
 	for _, gamma := range []float64{1, 1e12} {
 		err := new(Evaluator).Eval(m, p, gamma, 0, &r)
 		var want Result
-		if err := Naive(func(u []int) float64 { return e.Value(u, []int{0, 1, 0, 1}) }, p, gamma, 0, nil, &want); err != nil {
+		if err := Naive(func(u []int) float64 { return e.Value(u, []int{0, 1, 0, 1}) }, p, gamma, 0, nil,
+			&want); err != nil {
 			t.Fatal(err)
 		}
-		if err != nil && !errors.Is(err, ErrRange) || err == nil && math.Abs(r.LogZ-want.LogZ) > 1e-9*math.Abs(want.LogZ) || gamma == 1 && err != nil {
+		if err != nil && !errors.Is(err, ErrRange) || err == nil &&
+			math.Abs(r.LogZ-want.LogZ) > 1e-9*math.Abs(want.LogZ) || gamma == 1 && err != nil {
 			t.Errorf("γ %v: %v, %v; by enumeration %v", gamma, r.LogZ, err, want.LogZ)
 		}
 	}

@@ -1,6 +1,11 @@
 package losses
 
-import "math"
+import (
+	"math"
+
+	"github.com/tropica-fst/tropica/losses/internal/layered"
+	"github.com/tropica-fst/tropica/losses/internal/sweep"
+)
 
 // Quadrature for n-gram losses with γ = 1 and c > 0. Since
 //
@@ -10,12 +15,12 @@ import "math"
 // potentials have count·log x added. Z(x) is a polynomial whose degree K is the greatest count. The
 // Gauss-Jacobi rule with ⌈(K+1)/2⌉ nodes is exact for it, and all its terms are positive, so that
 // nothing cancels. Where counts are mostly small, as on the published bigram instances, 10 to 14
-// nodes give all digits at l = 30; where counts are large more are needed. Nodes are the lanes of
-// the vectors, as counts are in the dynamic program. There are half as many as the greatest count,
-// but the same number at every position.
+// nodes give all digits at l = 30. Large counts need more. Nodes are the lanes of the vectors, as
+// counts are in the dynamic program. There are half as many as the greatest count, but the same
+// number at every position.
 //
 // On the published bigram instances at l = 30 the exact quadrature costs as much as the counts,
-// whose vectors start short, so counts are the default.
+// whose vectors start short. Counts are therefore the default.
 
 // gaussJacobi returns the nodes in (0, 1) and weights of the n-point rule for ∫₀¹ x^{c-1} f(x) dx.
 // It uses the eigenvalues of the Jacobi matrix (Golub and Welsch, "Calculation of Gauss quadrature
@@ -106,23 +111,24 @@ func (s *ngramSweeper) quadratureServes(n *ngramPlan, gamma float64, want Want) 
 
 // quadrature computes log Z and marginals with the given number of nodes, at
 // most the exact one.
-func (s *ngramSweeper) quadrature(n *ngramPlan, w *whitening, nodes int, p *Potentials, want Want, r *Result) bool {
+func (s *ngramSweeper) quadrature(n *ngramPlan, w *sweep.Whitening, nodes int, p *Potentials, want Want,
+	r *Result) bool {
 	nodes = min(nodes, n.exactNodes())
 	if s.ruleC != n.loss.C || s.ruleN != nodes {
 		s.node, s.nodeWeight = gaussJacobi(nodes, n.loss.C)
 		s.ruleC, s.ruleN = n.loss.C, nodes
 	}
-	d, lanes := n.alphabet, lanes(nodes-1)
+	d, lanes := n.alphabet, sweep.WholeVectors(nodes-1)
 	powers := n.top + 1
 	stride := powers * lanes // a label: its values times x^0 … x^top
 	size := d * stride
 	// Where counts are shifted by the gain, here the row of that power is read.
-	s.offset = resize(s.offset, d*d)
+	s.offset = layered.Resize(s.offset, d*d)
 	for i, g := range s.gain {
 		s.offset[i] = -g * int32(lanes)
 	}
-	s.alpha = resize(s.alpha, n.length*size)
-	for b, x := range w.p[0] {
+	s.alpha = layered.Resize(s.alpha, n.length*size)
+	for b, x := range w.P[0] {
 		row := s.alpha[b*stride:][:lanes]
 		clear(row)
 		for i := range s.node {
@@ -135,7 +141,7 @@ func (s *ngramSweeper) quadrature(n *ngramPlan, w *whitening, nodes int, p *Pote
 	s.raise(s.alpha[:size], d, lanes, powers)
 	for t := 1; t < n.length; t++ {
 		a, b := s.alpha[(t-1)*size:t*size], s.alpha[t*size:(t+1)*size]
-		countForward(b, a, s.transition(n, w, t), s.offset, d, stride, 0, lanes)
+		sweep.CountForward(b, a, s.transition(n, w, t), s.offset, d, stride, 0, lanes)
 		s.raise(b, d, lanes, powers)
 	}
 	z := 0.0
@@ -145,17 +151,17 @@ func (s *ngramSweeper) quadrature(n *ngramPlan, w *whitening, nodes int, p *Pote
 			z += f * end[b*stride+i]
 		}
 	}
-	if !(z >= least) {
+	if !(z >= sweep.Least) {
 		return false
 	}
-	r.LogZ, r.LogZ0 = w.logZ0+math.Log(z), w.logZ0
+	r.LogZ, r.LogZ0 = w.LogZ0+math.Log(z), w.LogZ0
 	if want&WantMarginals == 0 {
 		return true
 	}
 	q := shapeLike(r.Marginals, p)
 	r.Marginals = q
-	s.beta, s.betaN = resize(s.beta, size), resize(s.betaN, size)
-	s.x = resize(s.x, d*d)
+	s.beta, s.betaN = layered.Resize(s.beta, size), layered.Resize(s.betaN, size)
+	s.x = layered.Resize(s.x, d*d)
 	for b := range d {
 		row := s.betaN[b*stride:][:lanes]
 		clear(row)
@@ -167,11 +173,12 @@ func (s *ngramSweeper) quadrature(n *ngramPlan, w *whitening, nodes int, p *Pote
 	for t := n.length - 1; t > 0; t-- {
 		s.raise(s.betaN, d, lanes, powers)
 		m := s.transition(n, w, t)
-		countBackward(s.x, s.beta, s.betaN, s.alpha[(t-1)*size:t*size], m, s.offset, d, stride, 0, lanes)
+		sweep.CountBackward(s.x, s.beta, s.betaN, s.alpha[(t-1)*size:t*size], m, s.offset, d, stride, 0,
+			lanes)
 		s.flows(n, w, t, 1/z, q[t])
 		s.beta, s.betaN = s.betaN, s.beta
 	}
-	for b, x := range w.p[0] {
+	for b, x := range w.P[0] {
 		sum := 0.0
 		for i, f := range s.betaN[b*stride:][:nodes] {
 			if n.loss.N == 1 {

@@ -6,6 +6,9 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/tropica-fst/tropica/losses/internal/features"
+	"github.com/tropica-fst/tropica/losses/internal/layered"
 )
 
 // compareResults compares all outputs that want names.
@@ -147,7 +150,8 @@ func randomLoss(rng *rand.Rand, alphabet int) valued {
 		return Hamming{Scale: rng.NormFloat64()}
 	case 2:
 		k := float64(1 + rng.IntN(3))
-		return Local{Match: k, Sub: k - float64(rng.IntN(5)), Ins: -float64(rng.IntN(3)), Del: []float64{-1, -2, -rng.Float64()}[rng.IntN(3)]}
+		return Local{Match: k, Sub: k - float64(rng.IntN(5)), Ins: -float64(rng.IntN(3)),
+			Del: []float64{-1, -2, -rng.Float64()}[rng.IntN(3)]}
 	}
 	return randomEdit(rng, alphabet)
 }
@@ -175,7 +179,8 @@ func TestRandomAgainstNaive(t *testing.T) {
 		ref := make([]int, m)
 		for j := range ref {
 			ref[j] = rng.IntN(alphabet)
-			if e, ok := loss.(Edit); (!ok || e.SubTable == nil && e.InsTable == nil && e.DelTable == nil) && rng.IntN(8) == 0 {
+			if e, ok := loss.(Edit); (!ok || e.SubTable == nil && e.InsTable == nil && e.DelTable == nil) &&
+				rng.IntN(8) == 0 {
 				ref[j] = alphabet + rng.IntN(2) // not in the alphabet
 			}
 		}
@@ -186,12 +191,14 @@ func TestRandomAgainstNaive(t *testing.T) {
 			sizes[t] = alphabet
 		}
 		p := randomPotentials(rng, sizes, q)
-		name := fmt.Sprintf("case %d: %T%+v ref %v alphabet %d l %d q %d γ %v", i, loss, loss, ref, alphabet, l, q, gamma)
+		name := fmt.Sprintf("case %d: %T%+v ref %v alphabet %d l %d q %d γ %v", i, loss, loss, ref, alphabet,
+			l, q, gamma)
 		machine, err := loss.Machine(ref, alphabet, l)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		inLogs += checkAgainstNaive(t, rng, name, machine, func(u []int) float64 { return loss.Value(u, ref) }, p, gamma)
+		inLogs += checkAgainstNaive(t, rng, name, machine,
+			func(u []int) float64 { return loss.Value(u, ref) }, p, gamma)
 		if t.Failed() {
 			return
 		}
@@ -203,7 +210,8 @@ func TestRandomAgainstNaive(t *testing.T) {
 
 // checkAgainstNaive compares all outputs and sweeps, and counts evaluations
 // that fell back to logarithms by themselves.
-func checkAgainstNaive(t *testing.T, rng *rand.Rand, name string, m *Machine, loss func([]int) float64, p *Potentials, gamma float64) (inLogs int) {
+func checkAgainstNaive(t *testing.T, rng *rand.Rand, name string, m *Machine, loss func([]int) float64,
+	p *Potentials, gamma float64) (inLogs int) {
 	t.Helper()
 	const all = everything | WantHVP | WantRiskHVP
 	v := NewLatticePotentials(p.Sizes, p.Order).Theta
@@ -239,14 +247,14 @@ func checkAgainstNaive(t *testing.T, rng *rand.Rand, name string, m *Machine, lo
 // machines of billions of columns have.
 func TestRandomPlainAndWide(t *testing.T) {
 	t.Run("plain", func(t *testing.T) {
-		defer func(v bool) { useVectors = v }(useVectors)
-		useVectors = false
+		defer func(v bool) { features.Vectors = v }(features.Vectors)
+		features.Vectors = false
 		TestRandomAgainstNaive(t)
 		TestRandomMachines(t)
 	})
 	t.Run("wide", func(t *testing.T) {
-		defer func() { arcBits = 32 }()
-		arcBits = 3
+		defer func() { layered.ArcBits = 32 }()
+		layered.ArcBits = 3
 		TestRandomAgainstNaive(t)
 		TestRandomMachines(t)
 	})
@@ -270,7 +278,8 @@ func TestManyClasses(t *testing.T) {
 						row[i] = rng.NormFloat64()
 					}
 				}
-				checkAgainstNaive(t, rng, fmt.Sprintf("alphabet %d q %d %T", alphabet, q, loss), m, func(u []int) float64 { return loss.Value(u, ref) }, p, 0.7)
+				checkAgainstNaive(t, rng, fmt.Sprintf("alphabet %d q %d %T", alphabet, q, loss), m,
+					func(u []int) float64 { return loss.Value(u, ref) }, p, 0.7)
 			}
 		}
 	}
@@ -328,7 +337,8 @@ func TestRandomMachines(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := randomPotentials(rng, sizes, 1+rng.IntN(3))
-		checkAgainstNaive(t, rng, fmt.Sprintf("machine %d sizes %v columns %v q %d", i, sizes, cols, p.Order), m, m.Loss, p, gammas[rng.IntN(len(gammas))])
+		checkAgainstNaive(t, rng, fmt.Sprintf("machine %d sizes %v columns %v q %d", i, sizes, cols, p.Order),
+			m, m.Loss, p, gammas[rng.IntN(len(gammas))])
 		if t.Failed() {
 			return
 		}

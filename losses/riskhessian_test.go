@@ -34,7 +34,8 @@ func TestRiskHessian(t *testing.T) {
 			product := func(v [][]float64, logs bool) [][]float64 {
 				t.Helper()
 				var r Result
-				if err := (&Evaluator{Direction: v, logOnly: logs}).Eval(m, p, 1, WantRiskHVP, &r); err != nil {
+				if err := (&Evaluator{Direction: v, logOnly: logs}).Eval(m, p, 1, WantRiskHVP,
+					&r); err != nil {
 					t.Fatal(err)
 				}
 				return r.RiskHVP
@@ -104,7 +105,8 @@ func TestRiskHessianFallsBack(t *testing.T) {
 	if err := (&Evaluator{Direction: v}).Eval(m, p, 1, WantRiskHVP, &got); err != nil {
 		t.Fatal(err)
 	}
-	if err := Naive(func(u []int) float64 { return loss.Value(u, ref) }, p, 1, WantRiskHVP, v, &want); err != nil {
+	if err := Naive(func(u []int) float64 { return loss.Value(u, ref) }, p, 1, WantRiskHVP, v,
+		&want); err != nil {
 		t.Fatal(err)
 	}
 	if err := compareRows("product", got.RiskHVP, want.RiskHVP); err != nil {

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+
+	"github.com/tropica-fst/tropica/losses/internal/sweep"
 )
 
-// ErrNoString reports that there is no allowed string to sample, or that a loss transducer has a path
-// for none.
+// ErrNoString reports that there is no allowed string to sample, or that a loss transducer has a
+// path for none.
 var ErrNoString = errors.New("losses: no string is allowed")
 
 // errNoSource is what Sample says to no source of randomness.
@@ -26,22 +28,22 @@ func (e *Evaluator) Sample(m *Machine, p *Potentials, gamma float64, rng *rand.R
 		return err
 	}
 	for i := range us {
-		us[i] = s.draw(rng, us[i][:0])
+		us[i] = s.Draw(rng, us[i][:0])
 	}
 	return nil
 }
 
 // sampler makes the backward pass that Sample draws strings by. What it returns is good until
 // the evaluator is used again.
-func (e *Evaluator) sampler(m *Machine, p *Potentials, gamma float64) (*sampler, error) {
+func (e *Evaluator) sampler(m *Machine, p *Potentials, gamma float64) (*sweep.Sampler, error) {
 	if math.IsNaN(gamma) || math.IsInf(gamma, 0) {
 		return nil, fmt.Errorf("losses: γ is %v", gamma)
 	}
-	if err := e.white.check(p); err != nil {
+	if err := p.check(&e.white); err != nil {
 		return nil, err
 	}
 	if m == nil {
-		m = e.white.plainMachine(p)
+		m = e.plainMachine(p)
 	} else if err := m.matches(p); err != nil {
 		return nil, err
 	}
@@ -57,169 +59,19 @@ func (e *Evaluator) sampler(m *Machine, p *Potentials, gamma float64) (*sampler,
 	if err := e.room(m, g, 5); err != nil {
 		return nil, err
 	}
-	e.sweep.ctx, e.logs.ctx = e.Budget.Ctx, e.Budget.Ctx
+	e.sweep.Ctx, e.logs.Ctx = e.Budget.Ctx, e.Budget.Ctx
 	w := &e.white
-	w.prepare(g, p)
-	j := job{gamma: gamma}
-	s := &sampler{m: m, g: g, w: w}
-	e.sweep.keep = resize(e.sweep.keep, g.total)
-	if !e.logOnly && e.sweep.run(m, g, w, &j, true) {
-		s.beta, s.arc = e.sweep.keep, e.sweep.w
-	} else {
-		e.logs.keep = resize(e.logs.keep, g.total)
-		e.logs.run(m, g, w, &j)
-		s.beta, s.arc, s.logs = e.logs.keep, e.logs.arc, true
-		e.logs.keep = e.logs.keep[:0]
-	}
-	e.sweep.keep = e.sweep.keep[:0]
-	if err := e.Budget.stopped(len(m.layers), len(m.layers)); err != nil {
+	w.Prepare(g, p.rows())
+	j := sweep.Job{Gamma: gamma}
+	s := sweep.NewSampler(&m.core, g, w, &j, !e.logOnly, &e.sweep, &e.logs)
+	if err := e.Budget.stopped(len(m.core.Layers), len(m.core.Layers)); err != nil {
 		return nil, err
 	}
-	if math.IsInf(j.logZ, -1) {
+	if math.IsInf(j.LogZ, -1) {
 		return nil, ErrNoString
 	}
-	if err := m.certain(gamma, j.logZ); err != nil {
+	if err := m.certain(gamma, j.LogZ); err != nil {
 		return nil, err
 	}
-	s.weight = make([]float64, g.most)
 	return s, nil
-}
-
-// sampler walks forward with the backward values of every entry.
-type sampler struct {
-	m      *Machine
-	g      *graph
-	w      *whitening
-	beta   []float64
-	arc    []float64
-	logs   bool
-	weight []float64
-}
-
-func (s *sampler) draw(rng *rand.Rand, u []int) []int {
-	entry := uint32(0)
-	for t := range s.m.layers {
-		var y int
-		y, entry = s.step(rng, t, entry)
-		u = append(u, y)
-	}
-	return u
-}
-
-// step draws the symbol at position t, and returns it with the entry that it leads to.
-func (s *sampler) step(rng *rand.Rand, t int, entry uint32) (int, uint32) {
-	gl, next := &s.g.layers[t], &s.g.layers[t+1]
-	row, o := gl.rowOf(entry)
-	n := gl.labels
-	weight := s.weight[:n]
-	p := s.w.fold[t][int(gl.ctx[entry])*n:][:n]
-	for k := range gl.classes {
-		to, v := gl.arc(row*gl.classes + k)
-		size, cut := gl.size[k], gl.cut[k]
-		at := next.at + int(to+o*size)
-		for d := range size {
-			x := s.beta[at+int(d)]
-			switch {
-			case v == Excluded:
-				x = 0
-				if s.logs {
-					x = math.Inf(-1)
-				}
-			case s.logs:
-				x += s.arc[v]
-			default:
-				x *= s.arc[v]
-			}
-			weight[cut+d] = x
-		}
-	}
-	if s.logs {
-		// Potentials in logarithms, so that p0 that underflowed counts.
-		s.fromLogs(t, int(gl.ctx[entry]), weight)
-	} else {
-		for d, x := range p {
-			weight[d] *= x
-		}
-	}
-	d := pick(rng, weight)
-	var k int
-	label := d
-	if s.w.order == 1 { // d is a class: draw the label within it
-		k = d
-		label = s.within(rng, gl, t, d)
-	} else {
-		k = int(gl.classOf[d])
-	}
-	to, _ := gl.arc(row*gl.classes + k)
-	if s.w.order > 1 {
-		to += o*gl.size[k] + uint32(d) - gl.cut[k]
-	}
-	return int(gl.perm[label]), to
-}
-
-// fromLogs turns log weights into weights, potentials included.
-func (s *sampler) fromLogs(t, ctx int, weight []float64) {
-	top := math.Inf(-1)
-	if s.w.order == 1 {
-		gl := &s.g.layers[t]
-		sum := make([]float64, len(weight))
-		for k := range sum {
-			sum[k] = math.Inf(-1)
-		}
-		for d, k := range gl.classOf {
-			sum[k], _ = logAdd(sum[k], 0, s.w.theta[t][d], 0)
-		}
-		for k, x := range sum {
-			weight[k] += x
-			top = max(top, weight[k])
-		}
-	} else {
-		for d, x := range s.w.theta[t][ctx*len(weight):][:len(weight)] {
-			weight[d] += x
-			top = max(top, weight[d])
-		}
-	}
-	for d := range weight {
-		weight[d] = math.Exp(weight[d] - top)
-	}
-}
-
-// within draws a label of class k by its plain probability.
-func (s *sampler) within(rng *rand.Rand, gl *graphLayer, t, k int) int {
-	total := math.Inf(-1)
-	for d, c := range gl.classOf {
-		if int(c) == k {
-			total, _ = logAdd(total, 0, s.w.theta[t][d], 0)
-		}
-	}
-	x, last := rng.Float64(), 0
-	for d, c := range gl.classOf {
-		if int(c) != k || math.IsInf(s.w.theta[t][d], -1) {
-			continue
-		}
-		last = d
-		if x -= math.Exp(s.w.theta[t][d] - total); x < 0 {
-			break
-		}
-	}
-	return last
-}
-
-// pick draws an index with probability proportional to its weight.
-func pick(rng *rand.Rand, weight []float64) int {
-	sum := 0.0
-	for _, x := range weight {
-		sum += x
-	}
-	x, last := rng.Float64()*sum, 0
-	for d, y := range weight {
-		if y == 0 {
-			continue
-		}
-		last = d
-		if x -= y; x < 0 {
-			break
-		}
-	}
-	return last
 }

@@ -53,7 +53,8 @@ func TestSample(t *testing.T) {
 					for i, x := range row {
 						sd := math.Sqrt(x*(1-x)/n) + 1e-9
 						if got := count[s][i] / n; math.Abs(got-x) > 5*sd || x == 0 && got > 0 {
-							t.Errorf("%T q %d logs %v: window %d at %d in %v of samples, probability %v", loss, q, logs, i, s, got, x)
+							t.Errorf("%T q %d logs %v: window %d at %d in %v of samples, probability %v",
+								loss, q, logs, i, s, got, x)
 						}
 					}
 				}

@@ -6,7 +6,11 @@ import (
 	"math"
 	"slices"
 
+	"github.com/tropica-fst/tropica/losses/internal/align"
 	"github.com/tropica-fst/tropica/losses/internal/gibbs"
+	"github.com/tropica-fst/tropica/losses/internal/layered"
+	"github.com/tropica-fst/tropica/losses/internal/sweep"
+	"github.com/tropica-fst/tropica/losses/internal/units"
 )
 
 // Sampler estimates what an Evaluator computes, with an interval, for strings that are too long for
@@ -37,7 +41,7 @@ type Sampler struct {
 	o        SampledOptions
 	units    *gibbs.Units
 	own      int // the band that the loss itself has
-	white    whitening
+	white    sweep.Whitening
 }
 
 // SampledOptions adjust a Sampler; nil is the same as the zero value.
@@ -201,7 +205,7 @@ func (e Edit) units(m, l int) *gibbs.Units {
 		return nil
 	}
 	half := e.Match / 2
-	unit, k, ok := grid([]float64{e.Sub - e.Match, e.Ins - half, e.Del - half})
+	unit, k, ok := units.Grid([]float64{e.Sub - e.Match, e.Ins - half, e.Del - half})
 	if !ok {
 		return nil
 	}
@@ -256,7 +260,7 @@ func (s *Sampler) eval(p *Potentials, gamma float64, want Want, r *SampledResult
 	if want&^served != 0 {
 		return errors.New("losses: sampler: maxima, Hessian products and bounds are not sampled; an Evaluator has them")
 	}
-	if err := s.white.check(p); err != nil {
+	if err := p.check(&s.white); err != nil {
 		return err
 	}
 	if err := s.matches(p); err != nil {
@@ -282,8 +286,8 @@ func (s *Sampler) eval(p *Potentials, gamma float64, want Want, r *SampledResult
 		}
 		tied = n
 	}
-	s.white.prepareRaw(p)
-	r.LogZ0 = s.white.logZ0
+	s.white.PrepareRaw(p.rows())
+	r.LogZ0 = s.white.LogZ0
 	if math.IsInf(r.LogZ0, -1) || s.length == 0 {
 		s.certain(gamma, r, tied)
 		return nil
@@ -305,7 +309,7 @@ func (s *Sampler) eval(p *Potentials, gamma float64, want Want, r *SampledResult
 func (s *Sampler) certain(gamma float64, r *SampledResult, tied int) {
 	r.Tied, r.TiedError = make([]float64, tied), make([]float64, tied)
 	for _, rows := range [][][]float64{r.Marginals, r.MarginalsError, r.RiskGradient, r.RiskGradientError} {
-		clearRows(rows)
+		sweep.ClearRows(rows)
 	}
 	r.LogZErrorKind, r.LogZError, r.ExpectedError, r.RiskError = ErrorExact, 0, 0, 0
 	if s.length > 0 {
@@ -366,7 +370,7 @@ func tiedWindows(p *Potentials) (int, error) {
 func (s *Sampler) begin(p *Potentials, gamma float64) *run {
 	e := &run{s: s, p: p, gamma: gamma, block: s.o.Block, period: s.o.Period}
 	e.stopped = func() error { return s.o.Budget.stopped(s.length, 0) }
-	e.model = &gibbs.Model{Sizes: p.Sizes, Order: p.Order, Theta: slices.Clone(p.Theta), Cond: s.white.p,
+	e.model = &gibbs.Model{Sizes: p.Sizes, Order: p.Order, Theta: slices.Clone(p.Theta), Cond: s.white.P,
 		Symbols: s.o.Symbols}
 	for t := 1; t < len(p.Theta); t++ {
 		if slices.Equal(p.Theta[t], e.model.Theta[t-1]) {
@@ -405,12 +409,12 @@ func (e *run) contexts() float64 {
 	e.before = make([][]float64, len(e.p.Sizes))
 	for t, n := range e.p.Sizes {
 		e.before[t] = at
-		next := make([]float64, w.contexts(t+1))
+		next := make([]float64, w.Contexts(t+1))
 		for c, x := range at {
-			row := w.p[t][c*n:][:n]
+			row := w.P[t][c*n:][:n]
 			peak += x * slices.Max(row)
 			for d, y := range row {
-				next[w.follow(t, c, d)] += x * y
+				next[w.Follow(t, c, d)] += x * y
 			}
 		}
 		at = next
@@ -448,7 +452,7 @@ func (e *run) engine(gamma float64, shared bool, seed uint64) (gibbs.Engine, err
 	}
 	if s.units != nil {
 		for w := min(band, l+m); w >= least; w-- {
-			a.First, a.Last = bandWindows(l, m, w)
+			a.First, a.Last = align.BandWindows(l, m, w)
 			if s.units.Fits(e.model, a, math.Max(math.Abs(gamma), math.Abs(e.gamma))) {
 				e.all = s.own > 0 || w >= l+m
 				if err := e.room(shared, true); err != nil {
@@ -461,7 +465,7 @@ func (e *run) engine(gamma float64, shared bool, seed uint64) (gibbs.Engine, err
 			}
 		}
 	}
-	a.First, a.Last = bandWindows(l, m, band)
+	a.First, a.Last = align.BandWindows(l, m, band)
 	e.all = s.own > 0 && s.local == nil || band >= l+m
 	if err := e.room(shared, false); err != nil {
 		return nil, err
@@ -572,7 +576,7 @@ func (e *run) augmented(want Want, r *SampledResult) error {
 			}
 		}
 		r.Tied = append(r.Tied, est.Tied...)
-		r.TiedError = resize(r.TiedError, len(r.Tied))
+		r.TiedError = layered.Resize(r.TiedError, len(r.Tied))
 		r.RareTied = intervals(r.TiedError, r.Tied, est.TiedErr, student[parts-2], rareTied, n)
 	}
 	return nil

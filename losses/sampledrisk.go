@@ -115,7 +115,7 @@ func (e *run) risk(want Want, r *SampledResult) error {
 	for t, row := range r.RiskGradient {
 		size := p.Sizes[t]
 		for i := range row {
-			q := e.before[t][i/size] * w.p[t][i]
+			q := e.before[t][i/size] * w.P[t][i]
 			x, v := 0.0, 0.0
 			for g := range sums {
 				y := sums[g][t][i]/per - of[g]*q

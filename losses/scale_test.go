@@ -58,18 +58,20 @@ func TestUnitsOfCosts(t *testing.T) {
 		loss valued
 		cap  *float64
 	}{
-		"unit":          {loss: Unit},
-		"decimal":       {loss: Edit{Match: .03, Sub: .1, Ins: .37, Del: .21}},
-		"irrational":    {loss: Edit{Sub: math.Sqrt2, Ins: math.Pi / 3, Del: math.E / 3}},
-		"small beside":  {loss: Edit{Sub: 1, Ins: 1e-5, Del: 1.0000001}},
-		"far apart":     {loss: Edit{Sub: 1, Ins: 3.7e-9, Del: 1.1e-9}},
-		"both signs":    {loss: SmithWaterman},
-		"tables":        {loss: Edit{SubTable: [][]float64{{0, .7, 1.3}, {.2, 0, 1.1}, {1, .9, .1}}, InsTable: []float64{1, .5, .3}, DelTable: []float64{.8, 1, .6}}},
-		"local":         {loss: Local{Match: 1, Sub: -.3, Ins: -.7, Del: -1}},
-		"hamming":       {loss: Hamming{Scale: .7}},
-		"capped":        {loss: Edit{Sub: .9, Ins: 1, Del: 1}, cap: &limit},
-		"banded":        {loss: Edit{Sub: .9, Ins: 1, Del: 1, Band: 1}},
-		"banded tables": {loss: Edit{SubTable: [][]float64{{0, .7, 1.3}, {.2, 0, 1.1}, {1, .9, .1}}, InsTable: []float64{1, .5, .3}, DelTable: []float64{.8, 1, .6}, Band: 1}},
+		"unit":         {loss: Unit},
+		"decimal":      {loss: Edit{Match: .03, Sub: .1, Ins: .37, Del: .21}},
+		"irrational":   {loss: Edit{Sub: math.Sqrt2, Ins: math.Pi / 3, Del: math.E / 3}},
+		"small beside": {loss: Edit{Sub: 1, Ins: 1e-5, Del: 1.0000001}},
+		"far apart":    {loss: Edit{Sub: 1, Ins: 3.7e-9, Del: 1.1e-9}},
+		"both signs":   {loss: SmithWaterman},
+		"tables": {loss: Edit{SubTable: [][]float64{{0, .7, 1.3}, {.2, 0, 1.1}, {1, .9, .1}},
+			InsTable: []float64{1, .5, .3}, DelTable: []float64{.8, 1, .6}}},
+		"local":   {loss: Local{Match: 1, Sub: -.3, Ins: -.7, Del: -1}},
+		"hamming": {loss: Hamming{Scale: .7}},
+		"capped":  {loss: Edit{Sub: .9, Ins: 1, Del: 1}, cap: &limit},
+		"banded":  {loss: Edit{Sub: .9, Ins: 1, Del: 1, Band: 1}},
+		"banded tables": {loss: Edit{SubTable: [][]float64{{0, .7, 1.3}, {.2, 0, 1.1}, {1, .9, .1}},
+			InsTable: []float64{1, .5, .3}, DelTable: []float64{.8, 1, .6}, Band: 1}},
 	} {
 		p := publishedPotentials(3, alphabet, l, 2)
 		for _, gamma := range []float64{1, -.8} {
@@ -125,13 +127,15 @@ func TestUnitsOfCosts(t *testing.T) {
 						{"risk", r.Risk / s, naive.Risk}, {"max aug", r.MaxAug, naive.MaxAug},
 					} {
 						if !(math.Abs(x.got-x.wanted) <= 1e-9*max(1, math.Abs(x.wanted))) {
-							t.Errorf("%s times %v, γ %v: %s: %s is %v, want %v", name, s, gamma, path, x.what, x.got, x.wanted)
+							t.Errorf("%s times %v, γ %v: %s: %s is %v, want %v", name, s, gamma, path, x.what,
+								x.got, x.wanted)
 						}
 					}
 					for i, row := range r.Marginals {
 						for j, x := range row {
 							if !(math.Abs(x-naive.Marginals[i][j]) <= 1e-9) {
-								t.Errorf("%s times %v, γ %v: %s: marginal %d of row %d is %v, want %v", name, s, gamma, path, j, i, x, naive.Marginals[i][j])
+								t.Errorf("%s times %v, γ %v: %s: marginal %d of row %d is %v, want %v", name,
+									s, gamma, path, j, i, x, naive.Marginals[i][j])
 							}
 						}
 					}
@@ -204,8 +208,10 @@ func TestUnitsOfBandErrors(t *testing.T) {
 					if first[k].LogZErrorKind == ErrorEstimate {
 						within = 0.03 // rounding may change a string that is drawn
 					}
-					if r[k].LogZErrorKind != first[k].LogZErrorKind || !(math.Abs(r[k].LogZError-first[k].LogZError) <= within*first[k].LogZError) {
-						t.Errorf("%s times %v, γ %v: %s: %v %v, and %v %v in their own unit", name, s, gamma, path, r[k].LogZErrorKind, r[k].LogZError, first[k].LogZErrorKind, first[k].LogZError)
+					if r[k].LogZErrorKind != first[k].LogZErrorKind ||
+						!(math.Abs(r[k].LogZError-first[k].LogZError) <= within*first[k].LogZError) {
+						t.Errorf("%s times %v, γ %v: %s: %v %v, and %v %v in their own unit", name, s, gamma,
+							path, r[k].LogZErrorKind, r[k].LogZError, first[k].LogZErrorKind, first[k].LogZError)
 					}
 				}
 			}
@@ -236,7 +242,8 @@ func TestUnitsOfTransducers(t *testing.T) {
 		}
 		p := randomPotentials(rng, NewPotentials(alphabet, l, 1).Sizes, 2)
 		var naive Result
-		if err := Naive(func(u []int) float64 { return e.Value(u, ref) }, p, 1, WantMarginals, nil, &naive); err != nil {
+		if err := Naive(func(u []int) float64 { return e.Value(u, ref) }, p, 1, WantMarginals, nil,
+			&naive); err != nil {
 			t.Fatal(err)
 		}
 		for _, s := range scales {
@@ -245,7 +252,8 @@ func TestUnitsOfTransducers(t *testing.T) {
 				t.Fatal(err)
 			}
 			// A second state, so that it is not the library's own.
-			u.AddArc(0, fst.Arc[semiring.Tropical64]{ILabel: 1, OLabel: 1, Weight: semiring.Tropical64(100 * s), NextState: u.AddState()})
+			u.AddArc(0, fst.Arc[semiring.Tropical64]{ILabel: 1, OLabel: 1,
+				Weight: semiring.Tropical64(100 * s), NextState: u.AddState()})
 			u.SetFinal(1, 0)
 			a, err := TropicalAutomaton(Strings(alphabet, l), u, ref, nil)
 			if err != nil {

@@ -21,7 +21,8 @@ func TestSmallExpectedLoss(t *testing.T) {
 		if err := new(Evaluator).Eval(m, p, gamma, WantExpected, &got); err != nil {
 			t.Fatal(err)
 		}
-		if err := Naive(func(u []int) float64 { return Unit.Value(u, ref) }, p, gamma, WantExpected, nil, &want); err != nil {
+		if err := Naive(func(u []int) float64 { return Unit.Value(u, ref) }, p, gamma, WantExpected, nil,
+			&want); err != nil {
 			t.Fatal(err)
 		}
 		if want.Expected > 1e-5 || math.Abs(got.Expected-want.Expected) > 1e-12*want.Expected {

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/tropica-fst/tropica/losses/internal/layered"
 )
 
 // SoftmaxMargin is the softmax-margin objective of padded batches: for each example
@@ -62,7 +64,8 @@ type marginWorker struct {
 // those of Loss.Machine and Evaluator.Eval. An error names the first example that has one. The
 // value of every example that fails is NaN and its gradient 0. The others are evaluated all the
 // same, unless ctx is done.
-func (s *SoftmaxMargin[F]) Eval(ctx context.Context, references [][]int, theta Tensor[F], values []float64, grad *Tensor[F]) error {
+func (s *SoftmaxMargin[F]) Eval(ctx context.Context, references [][]int, theta Tensor[F], values []float64,
+	grad *Tensor[F]) error {
 	order, gamma := max(s.Order, 0), s.Gamma
 	if s.Order == 0 {
 		order = 1
@@ -87,7 +90,7 @@ func (s *SoftmaxMargin[F]) Eval(ctx context.Context, references [][]int, theta T
 	for len(s.workers) < workers {
 		s.workers = append(s.workers, &marginWorker{})
 	}
-	s.failures = resize(s.failures, len(references))
+	s.failures = layered.Resize(s.failures, len(references))
 	clear(s.failures)
 	if n := len(references) - len(s.slots); n > 0 {
 		s.slots = append(s.slots, make([]marginSlot, n)...)
@@ -110,7 +113,8 @@ func (s *SoftmaxMargin[F]) Eval(ctx context.Context, references [][]int, theta T
 
 // side evaluates on several workers. It is apart so that what its goroutines share is
 // allocated for them alone.
-func (s *SoftmaxMargin[F]) side(ctx context.Context, workers int, references [][]int, order int, gamma float64, theta Tensor[F], values []float64, grad *Tensor[F]) {
+func (s *SoftmaxMargin[F]) side(ctx context.Context, workers int, references [][]int, order int,
+	gamma float64, theta Tensor[F], values []float64, grad *Tensor[F]) {
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	for _, w := range s.workers[:workers] {
@@ -127,7 +131,8 @@ func (s *SoftmaxMargin[F]) side(ctx context.Context, workers int, references [][
 	wg.Wait()
 }
 
-func (s *SoftmaxMargin[F]) check(references [][]int, theta *Tensor[F], values []float64, grad *Tensor[F], order int) error {
+func (s *SoftmaxMargin[F]) check(references [][]int, theta *Tensor[F], values []float64, grad *Tensor[F],
+	order int) error {
 	if err := theta.check("potentials"); err != nil {
 		return err
 	}
@@ -145,11 +150,13 @@ func (s *SoftmaxMargin[F]) check(references [][]int, theta *Tensor[F], values []
 	}
 	for b, ref := range references {
 		if len(ref) > theta.Length {
-			return fmt.Errorf("losses: example %d: a reference of %d labels, but the potentials have %d positions", b, len(ref), theta.Length)
+			return fmt.Errorf("losses: example %d: a reference of %d labels, but the potentials have %d "+
+				"positions", b, len(ref), theta.Length)
 		}
 		for t, k := range ref {
 			if k < 0 || k >= s.Alphabet {
-				return fmt.Errorf("losses: example %d: label %d of the reference is %d, outside the alphabet of %d", b, t, k, s.Alphabet)
+				return fmt.Errorf("losses: example %d: label %d of the reference is %d, outside the "+
+					"alphabet of %d", b, t, k, s.Alphabet)
 			}
 		}
 	}
@@ -167,7 +174,8 @@ func (s *SoftmaxMargin[F]) check(references [][]int, theta *Tensor[F], values []
 }
 
 // one evaluates example b, and leaves NaN and zeros with an error.
-func (s *SoftmaxMargin[F]) one(ctx context.Context, w *marginWorker, ref []int, b, order int, gamma float64, theta *Tensor[F], values []float64, grad *Tensor[F]) error {
+func (s *SoftmaxMargin[F]) one(ctx context.Context, w *marginWorker, ref []int, b, order int, gamma float64,
+	theta *Tensor[F], values []float64, grad *Tensor[F]) error {
 	if grad != nil {
 		for t := range grad.Length {
 			clear(grad.Row(b, t))

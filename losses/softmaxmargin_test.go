@@ -12,12 +12,14 @@ import (
 
 // paddedBatch is a batch of strings of different lengths with strides of its own, its padding
 // NaN: it must not be read.
-func paddedBatch[F float32 | float64](rng *rand.Rand, n, length, alphabet, order int) (refs [][]int, theta Tensor[F]) {
+func paddedBatch[F float32 | float64](rng *rand.Rand,
+	n, length, alphabet, order int) (refs [][]int, theta Tensor[F]) {
 	window := 1
 	for range order {
 		window *= alphabet
 	}
-	theta = Tensor[F]{Batch: n, Length: length, Window: window, RowStride: window + 3, BatchStride: length*(window+3) + 5}
+	theta = Tensor[F]{Batch: n, Length: length, Window: window, RowStride: window + 3,
+		BatchStride: length*(window+3) + 5}
 	theta.Data = make([]F, n*theta.BatchStride)
 	for i := range theta.Data {
 		theta.Data[i] = F(math.NaN())
@@ -40,7 +42,8 @@ func paddedBatch[F float32 | float64](rng *rand.Rand, n, length, alphabet, order
 func testSoftmaxMargin[F float32 | float64](t *testing.T) {
 	rng := rand.New(rand.NewPCG(25, 4))
 	for _, order := range []int{1, 2, 3} {
-		for name, loss := range map[string]Loss{"none": nil, "edit": Unit, "hamming": Hamming{Scale: 1.5}, "ngram": NGram{N: 2, C: 1}, "local": Local{Match: 1, Sub: -1, Ins: -1, Del: -1}} {
+		for name, loss := range map[string]Loss{"none": nil, "edit": Unit, "hamming": Hamming{Scale: 1.5},
+			"ngram": NGram{N: 2, C: 1}, "local": Local{Match: 1, Sub: -1, Ins: -1, Del: -1}} {
 			for _, workers := range []int{1, 3} {
 				refs, theta := paddedBatch[F](rng, 7, 5, 3, order)
 				grad := theta
@@ -84,7 +87,8 @@ func testSoftmaxMargin[F float32 | float64](t *testing.T) {
 								}
 							}
 							if got != F(want) {
-								t.Errorf("%s q %d: gradient %d, %d, %d is %v, want %v", name, order, b, at, w, got, want)
+								t.Errorf("%s q %d: gradient %d, %d, %d is %v, want %v", name, order, b, at, w,
+									got, want)
 							}
 						}
 					}
@@ -213,16 +217,20 @@ func TestSoftmaxMarginErrors(t *testing.T) {
 		{"no alphabet", nil, SoftmaxMargin[float64]{}, refs, theta, nil, "alphabet"},
 		{"order", nil, SoftmaxMargin[float64]{Alphabet: 3, Order: 4}, refs, theta, nil, "order 4"},
 		{"references", nil, SoftmaxMargin[float64]{Alphabet: 3}, refs[:1], theta, nil, "1 references"},
-		{"label", nil, SoftmaxMargin[float64]{Alphabet: 3}, [][]int{{0}, {3}}, theta, nil, "example 1: label 0"},
+		{"label", nil, SoftmaxMargin[float64]{Alphabet: 3}, [][]int{{0}, {3}}, theta, nil,
+			"example 1: label 0"},
 		{"long", nil, SoftmaxMargin[float64]{Alphabet: 3}, [][]int{{0}, {1, 1, 1}}, theta, nil, "example 1"},
 		{"gradient", nil, SoftmaxMargin[float64]{Alphabet: 3}, refs, theta, &other, "gradient has the shape"},
 		{"NaN", nil, SoftmaxMargin[float64]{Alphabet: 3, Loss: Unit}, refs, bad, nil, "example 0"},
-		{"forbidden", nil, SoftmaxMargin[float64]{Alphabet: 3, Loss: Unit}, refs, forbidden, nil, "forbid the reference"},
-		{"budget", nil, SoftmaxMargin[float64]{Alphabet: 3, Loss: Edit{Sub: 1, Ins: 1, Del: 1, Budget: Budget{Columns: 1}}}, refs, theta, nil, "budget"},
+		{"forbidden", nil, SoftmaxMargin[float64]{Alphabet: 3, Loss: Unit}, refs, forbidden, nil,
+			"forbid the reference"},
+		{"budget", nil, SoftmaxMargin[float64]{Alphabet: 3,
+			Loss: Edit{Sub: 1, Ins: 1, Del: 1, Budget: Budget{Columns: 1}}}, refs, theta, nil, "budget"},
 		{"context", done, SoftmaxMargin[float64]{Alphabet: 3}, refs, theta, nil, "canceled"},
 	} {
 		values := make([]float64, 2)
-		if err := c.s.Eval(c.ctx, c.refs, c.theta, values, c.grad); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := c.s.Eval(c.ctx, c.refs, c.theta, values, c.grad); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
 		if c.name == "NaN" && (!math.IsNaN(values[0]) || !(values[1] > 0)) {

@@ -16,7 +16,8 @@ import (
 func TestStringsThatSpellNothing(t *testing.T) {
 	const labels, alphabet = 3, 2
 	type general interface {
-		Automaton(y fst.Expanded[semiring.Log64], ref []int, alphabet int, opts *losses.GeneralOptions) (*losses.Automaton, error)
+		Automaton(y fst.Expanded[semiring.Log64], ref []int, alphabet int,
+			opts *losses.GeneralOptions) (*losses.Automaton, error)
 	}
 	rng := rand.New(rand.NewPCG(5, 17))
 	in, out := 0, 0
@@ -27,7 +28,8 @@ func TestStringsThatSpellNothing(t *testing.T) {
 		expand.SetStart(0)
 		expand.SetFinal(fst.StateID(rng.IntN(3)), 0)
 		for range 4 + rng.IntN(8) {
-			e := fst.Arc[semiring.Tropical64]{ILabel: fst.Label(1 + rng.IntN(labels)), OLabel: fst.Label(rng.IntN(alphabet + 1)), NextState: fst.StateID(rng.IntN(3))}
+			e := fst.Arc[semiring.Tropical64]{ILabel: fst.Label(1 + rng.IntN(labels)),
+				OLabel: fst.Label(rng.IntN(alphabet + 1)), NextState: fst.StateID(rng.IntN(3))}
 			if rng.IntN(5) == 0 {
 				e.ILabel, e.OLabel = 0, 1
 			}
@@ -54,7 +56,8 @@ func TestStringsThatSpellNothing(t *testing.T) {
 			c.SetFinal(fst.StateID(l), 0)
 			theta := 0.0
 			for s, k := range u {
-				c.AddArc(fst.StateID(s), fst.Arc[semiring.Tropical64]{ILabel: fst.Label(k + 1), OLabel: fst.Label(k + 1), NextState: fst.StateID(s + 1)})
+				c.AddArc(fst.StateID(s), fst.Arc[semiring.Tropical64]{ILabel: fst.Label(k + 1),
+					OLabel: fst.Label(k + 1), NextState: fst.StateID(s + 1)})
 				theta -= float64(y.Arcs(fst.StateID(s))[k].Weight)
 			}
 			m, err := ops.Compose(c, sorted, nil)
@@ -94,7 +97,8 @@ func TestStringsThatSpellNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(name, err)
 			}
-			if want := math.Log(sum); math.Abs(r.LogZ0-want) > 1e-9 && !math.IsInf(want, -1) || math.IsInf(want, -1) != math.IsInf(r.LogZ0, -1) {
+			if want := math.Log(sum); math.Abs(r.LogZ0-want) > 1e-9 && !math.IsInf(want, -1) ||
+				math.IsInf(want, -1) != math.IsInf(r.LogZ0, -1) {
 				t.Errorf("%s: log Z0 is %v, by enumeration %v", name, r.LogZ0, want)
 			}
 			m, err := b.Machine(labels, l)
@@ -103,7 +107,8 @@ func TestStringsThatSpellNothing(t *testing.T) {
 			}
 			for _, u := range all {
 				if got := m.Loss(u); math.IsInf(got, 1) == spells[key(u)] {
-					t.Fatalf("%s, direct: the loss of %v is %v; spells something: %v", name, u, got, spells[key(u)])
+					t.Fatalf("%s, direct: the loss of %v is %v; spells something: %v", name, u, got,
+						spells[key(u)])
 				}
 			}
 		}

@@ -1,6 +1,10 @@
 package losses
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/tropica-fst/tropica/losses/internal/layered"
+)
 
 // Tensor is a view of a flat array of numbers by example, position and window, as arrays of other
 // languages are laid out. It holds potentials θ, or the gradient with respect to them. Strides
@@ -39,17 +43,21 @@ func (x *Tensor[F]) check(name string) error {
 	batch, row := x.strides()
 	switch {
 	case x.Batch < 0 || x.Length < 0 || x.Window < 0:
-		return fmt.Errorf("losses: %s: the shape [%d, %d, %d] has a negative size", name, x.Batch, x.Length, x.Window)
+		return fmt.Errorf("losses: %s: the shape [%d, %d, %d] has a negative size", name, x.Batch, x.Length,
+			x.Window)
 	case row < x.Window:
-		return fmt.Errorf("losses: %s: the row stride %d is below the row's %d windows: rows would overlap", name, row, x.Window)
+		return fmt.Errorf("losses: %s: the row stride %d is below the row's %d windows: rows would overlap",
+			name, row, x.Window)
 	case x.Length > 0 && x.Batch > 1 && int64(batch) < int64(x.Length-1)*int64(row)+int64(x.Window):
-		return fmt.Errorf("losses: %s: the batch stride %d is below an example's %d rows of %d: examples would overlap", name, batch, x.Length, row)
+		return fmt.Errorf("losses: %s: the batch stride %d is below an example's %d rows of %d: examples "+
+			"would overlap", name, batch, x.Length, row)
 	case x.Batch == 0 || x.Length == 0:
 		return nil
 	}
 	need := float64(x.Batch-1)*float64(batch) + float64(x.Length-1)*float64(row) + float64(x.Window)
 	if float64(len(x.Data)) < need {
-		return fmt.Errorf("losses: %s: shape [%d, %d, %d] with strides %d and %d needs %.0f numbers, there are %d", name, x.Batch, x.Length, x.Window, batch, row, need, len(x.Data))
+		return fmt.Errorf("losses: %s: shape [%d, %d, %d] with strides %d and %d needs %.0f numbers, there "+
+			"are %d", name, x.Batch, x.Length, x.Window, batch, row, need, len(x.Data))
 	}
 	return nil
 }
@@ -67,7 +75,8 @@ func (x *Tensor[F]) Potentials(p *Potentials, b, length, alphabet, order int) er
 		return err
 	}
 	if length < 0 || length > x.Length {
-		return fmt.Errorf("losses: example %d: length %d, but the tensor has %d positions", b, length, x.Length)
+		return fmt.Errorf("losses: example %d: length %d, but the tensor has %d positions", b, length,
+			x.Length)
 	}
 	x.copyTo(p, b, length, alphabet, order)
 	return nil
@@ -86,14 +95,15 @@ func windowsOf(windows, alphabet, order int) error {
 		n *= float64(alphabet)
 	}
 	if float64(windows) != n {
-		return fmt.Errorf("losses: rows have %d windows: order %d over %d labels has %.0f", windows, order, alphabet, n)
+		return fmt.Errorf("losses: rows have %d windows: order %d over %d labels has %.0f", windows, order,
+			alphabet, n)
 	}
 	return nil
 }
 
 func (x *Tensor[F]) copyTo(p *Potentials, b, length, alphabet, order int) {
 	p.Order = order
-	p.Sizes = resize(p.Sizes, length)
+	p.Sizes = layered.Resize(p.Sizes, length)
 	for t := range p.Sizes {
 		p.Sizes[t] = alphabet
 	}
@@ -106,7 +116,7 @@ func (x *Tensor[F]) copyTo(p *Potentials, b, length, alphabet, order int) {
 		if t < order {
 			n *= alphabet
 		}
-		p.Theta[t] = resize(p.Theta[t], n)
+		p.Theta[t] = layered.Resize(p.Theta[t], n)
 		for w, v := range x.Row(b, t)[:n] {
 			p.Theta[t][w] = float64(v)
 		}

@@ -40,7 +40,8 @@ func TropicalTransducer(u fst.Expanded[semiring.Tropical64]) (*Transducer, error
 		return nil, err
 	}
 	v := fst.NewConst(u) // for goroutines to share
-	return &Transducer{key: key, automaton: func(y fst.Expanded[semiring.Log64], ref []int, opts *GeneralOptions) (*Automaton, error) {
+	return &Transducer{key: key, automaton: func(y fst.Expanded[semiring.Log64], ref []int,
+		opts *GeneralOptions) (*Automaton, error) {
 		return TropicalAutomaton(y, v, ref, opts)
 	}}, nil
 }
@@ -57,13 +58,14 @@ func RationalTransducer[W semiring.Codec[W]](u fst.Expanded[W], c float64) (*Tra
 		return nil, err
 	}
 	v := fst.NewConst(u) // for goroutines to share
-	return &Transducer{key: key, automaton: func(y fst.Expanded[semiring.Log64], ref []int, opts *GeneralOptions) (*Automaton, error) {
+	return &Transducer{key: key, automaton: func(y fst.Expanded[semiring.Log64], ref []int,
+		opts *GeneralOptions) (*Automaton, error) {
 		return RationalAutomaton(y, v, ref, c, opts)
 	}}, nil
 }
 
-// digest identifies machines by 128 bits under two keys that are drawn when the process starts, so
-// that two machines with one digest cannot be prepared.
+// digest identifies machines by 128 bits under two keys that are drawn when the process starts.
+// Nobody can prepare two machines with one digest.
 //
 // It avoids crypto/sha256: that package and its imports initialize code and tables at the start of
 // every program that has them.
@@ -106,7 +108,8 @@ func (t *Transducer) Machine(ref []int, alphabet, l int) (*Machine, error) {
 		if name != "" {
 			name += ": "
 		}
-		return nil, fmt.Errorf("%slosses: transducer: %w: no path reads a string of %d labels from 1 to %d (label k+1 is symbol k) and writes the reference %v", name, ErrNoString, l, alphabet, brief(ref))
+		return nil, fmt.Errorf("%slosses: transducer: %w: no path reads a string of %d labels from 1 to %d "+
+			"(label k+1 is symbol k) and writes the reference %v", name, ErrNoString, l, alphabet, brief(ref))
 	}
 	return m, err
 }

@@ -56,8 +56,10 @@ func TestTransducerLoss(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if math.Abs(got.LogZ-want.LogZ) > 1e-9*(1+math.Abs(want.LogZ)) || math.Abs(got.Risk-want.Risk) > 1e-9*(1+math.Abs(want.Risk)) {
-				t.Fatalf("%T, reference %v: log Z %v and risk %v, want %v and %v", c.direct, ref, got.LogZ, got.Risk, want.LogZ, want.Risk)
+			if math.Abs(got.LogZ-want.LogZ) > 1e-9*(1+math.Abs(want.LogZ)) ||
+				math.Abs(got.Risk-want.Risk) > 1e-9*(1+math.Abs(want.Risk)) {
+				t.Fatalf("%T, reference %v: log Z %v and risk %v, want %v and %v", c.direct, ref, got.LogZ,
+					got.Risk, want.LogZ, want.Risk)
 			}
 		}
 	}
@@ -70,7 +72,8 @@ func TestTransducerLoss(t *testing.T) {
 		t.Fatal(err)
 	}
 	key := func(l Loss) []byte { return l.AppendKey(nil) }
-	if !bytes.Equal(key(rational), key(again)) || bytes.Equal(key(rational), key(other)) || bytes.Equal(key(rational), key(tropical)) {
+	if !bytes.Equal(key(rational), key(again)) || bytes.Equal(key(rational), key(other)) ||
+		bytes.Equal(key(rational), key(tropical)) {
 		t.Error("keys tell losses apart that are equal, or do not tell others apart")
 	}
 	tropical.Limits = ops.Limits{States: 2}
@@ -86,7 +89,8 @@ func TestTransducerLoss(t *testing.T) {
 // beside them.
 func TestTransducerAmong(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 1))
-	edit := Edit{Match: -0.5, Sub: 1, Ins: 0.75, Del: 1.25, SubTable: [][]float64{{0, 1, 2}, {3, 0.5, 1}, {1, 0.25, 0}}}
+	edit := Edit{Match: -0.5, Sub: 1, Ins: 0.75, Del: 1.25,
+		SubTable: [][]float64{{0, 1, 2}, {3, 0.5, 1}, {1, 0.25, 0}}}
 	hamming := Hamming{Scale: 2}
 	grams := NGram{N: 2, C: 0.5}
 	machines := map[string]func() (*Transducer, error){
@@ -140,10 +144,12 @@ func TestTransducerAmong(t *testing.T) {
 				}
 			}
 		}
-		if _, err := tr.Among([][]int{{0, -1}}, nil); err == nil || !strings.Contains(err.Error(), "string 0") {
+		if _, err := tr.Among([][]int{{0, -1}}, nil); err == nil ||
+			!strings.Contains(err.Error(), "string 0") {
 			t.Errorf("symbol -1: %v", err)
 		}
-		if _, err := tr.Among(nil, []int{math.MaxInt32}); err == nil || !strings.Contains(err.Error(), "reference") {
+		if _, err := tr.Among(nil, []int{math.MaxInt32}); err == nil ||
+			!strings.Contains(err.Error(), "reference") {
 			t.Errorf("a symbol without a label: %v", err)
 		}
 	}

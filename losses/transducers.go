@@ -37,7 +37,8 @@ func (e Edit) transducer(ys, rs []int, lim ops.Limits) (*fst.Vector[semiring.Tro
 	u.SetStart(q)
 	u.SetFinal(q, 0)
 	pairs(ys, rs, func(a, b int) {
-		u.AddArc(q, fst.Arc[semiring.Tropical64]{ILabel: fst.Label(a + 1), OLabel: fst.Label(b + 1), Weight: semiring.Tropical64(e.cost(a, b))})
+		u.AddArc(q, fst.Arc[semiring.Tropical64]{ILabel: fst.Label(a + 1), OLabel: fst.Label(b + 1),
+			Weight: semiring.Tropical64(e.cost(a, b))})
 	})
 	return u, nil
 }
@@ -74,10 +75,12 @@ func checkArcs(ys, rs []int, states int, lim ops.Limits) error {
 	}
 	const arc = 32
 	if lim.Arcs > 0 && n > lim.Arcs {
-		return fmt.Errorf("losses: a transducer between %d and %d symbols has %d arcs, more than the limit on arcs, %d, which needs to be raised: %w", len(ys), len(rs), n, lim.Arcs, ErrBudget)
+		return fmt.Errorf("losses: a transducer between %d and %d symbols has %d arcs, more than the limit "+
+			"on arcs, %d, which needs to be raised: %w", len(ys), len(rs), n, lim.Arcs, ErrBudget)
 	}
 	if n > limit/arc {
-		return fmt.Errorf("losses: a transducer between %d and %d symbols has %d arcs, but %d bytes hold only %d: %w", len(ys), len(rs), n, limit, limit/arc, ErrBudget)
+		return fmt.Errorf("losses: a transducer between %d and %d symbols has %d arcs, but %d bytes hold "+
+			"only %d: %w", len(ys), len(rs), n, limit, limit/arc, ErrBudget)
 	}
 	return nil
 }
@@ -85,14 +88,16 @@ func checkArcs(ys, rs []int, states int, lim ops.Limits) error {
 // Symbols returns the symbols that the strings of y have, after expand if that is
 // not nil, in order: label k+1 is symbol k. A label outside the alphabet is an error
 // that names it and its state, for no loss knows what it costs.
-func Symbols(y fst.Expanded[semiring.Log64], expand fst.Expanded[semiring.Tropical64], alphabet int) ([]int, error) {
+func Symbols(y fst.Expanded[semiring.Log64], expand fst.Expanded[semiring.Tropical64],
+	alphabet int) ([]int, error) {
 	seen := map[int]bool{}
 	note := func(what string, q fst.StateID, label fst.Label) error {
 		if label == fst.Epsilon {
 			return nil
 		}
 		if label < 0 || int(label) > alphabet {
-			return fmt.Errorf("losses: %s: state %d has an arc with label %d, outside the alphabet of %d symbols (labels 1 to %d)", what, q, label, alphabet, alphabet)
+			return fmt.Errorf("losses: %s: state %d has an arc with label %d, outside the alphabet of %d "+
+				"symbols (labels 1 to %d)", what, q, label, alphabet, alphabet)
 		}
 		seen[int(label)-1] = true
 		return nil
@@ -118,7 +123,8 @@ func Symbols(y fst.Expanded[semiring.Log64], expand fst.Expanded[semiring.Tropic
 }
 
 // used returns the symbols of y's strings and of the reference.
-func used(y fst.Expanded[semiring.Log64], ref []int, alphabet int, opts *GeneralOptions) (ys, rs []int, o *GeneralOptions, err error) {
+func used(y fst.Expanded[semiring.Log64], ref []int, alphabet int,
+	opts *GeneralOptions) (ys, rs []int, o *GeneralOptions, err error) {
 	if o = opts; o == nil {
 		o = &GeneralOptions{}
 	}
@@ -137,7 +143,8 @@ func used(y fst.Expanded[semiring.Log64], ref []int, alphabet int, opts *General
 
 // Automaton prepares the loss along the general path, by the transducer between the
 // symbols that occur.
-func (e Edit) Automaton(y fst.Expanded[semiring.Log64], ref []int, alphabet int, opts *GeneralOptions) (*Automaton, error) {
+func (e Edit) Automaton(y fst.Expanded[semiring.Log64], ref []int, alphabet int,
+	opts *GeneralOptions) (*Automaton, error) {
 	e = e.or()
 	ys, rs, opts, err := used(y, ref, alphabet, opts)
 	if err != nil {
@@ -190,21 +197,23 @@ func (e Edit) cost(y, r int) float64 {
 // Factors returns T1 and T2 with T1∘T2 = e.Transducer(alphabet), as in figure 6.4(b). T1 turns a
 // symbol of y into itself, or into s (to be substituted or deleted), or brings in i (to be
 // inserted). T2 turns s into any symbol of the reference or none, and i into any. Both are linear
-// in the alphabet where the transducer itself is quadratic, so that Y∘T1 and T2∘Y_i composed on the
-// fly take O(|Y||Y_i|). s is label alphabet+1, i is alphabet+2.
+// in the alphabet where the transducer itself is quadratic. Y∘T1 and T2∘Y_i composed on the fly
+// take O(|Y||Y_i|). s is label alphabet+1, i is alphabet+2.
 //
-// Costs must be constants, and a substitution at least as dear as a match: s stands for any symbol,
-// and may be substituted by the original one.
+// Costs must be constants, and a substitution must cost at least as much as a match: s stands for
+// any symbol, the original one included.
 func (e Edit) Factors(alphabet int) (t1, t2 *fst.Vector[semiring.Tropical64], err error) {
 	e = e.or()
 	if err := e.check(nil, alphabet); err != nil {
 		return nil, nil, err
 	}
 	if e.SubTable != nil || e.InsTable != nil || e.DelTable != nil {
-		return nil, nil, fmt.Errorf("losses: edit: costs by symbol do not factor: s and i stand for all symbols")
+		return nil, nil, fmt.Errorf("losses: edit: costs by symbol do not factor: s and i stand for all " +
+			"symbols")
 	}
 	if e.Match > e.Sub {
-		return nil, nil, fmt.Errorf("losses: edit: match %v above substitution %v does not factor: s stands for all symbols, the equal one too", e.Match, e.Sub)
+		return nil, nil, fmt.Errorf("losses: edit: match %v above substitution %v does not factor: s "+
+			"stands for all symbols, the equal one too", e.Match, e.Sub)
 	}
 	type arc = fst.Arc[semiring.Tropical64]
 	one := func() *fst.Vector[semiring.Tropical64] {
@@ -238,7 +247,8 @@ func (s Local) Transducer(alphabet int) (*fst.Vector[semiring.Tropical64], error
 }
 
 // Automaton is Edit.Automaton for this loss.
-func (s Local) Automaton(y fst.Expanded[semiring.Log64], ref []int, alphabet int, opts *GeneralOptions) (*Automaton, error) {
+func (s Local) Automaton(y fst.Expanded[semiring.Log64], ref []int, alphabet int,
+	opts *GeneralOptions) (*Automaton, error) {
 	s = s.or()
 	ys, rs, opts, err := used(y, ref, alphabet, opts)
 	if err != nil {
@@ -307,7 +317,8 @@ func (h Hamming) Transducer(alphabet int) (*fst.Vector[semiring.Tropical64], err
 
 // Automaton is Edit.Automaton for this loss. Strings of another length than the
 // reference are left out.
-func (h Hamming) Automaton(y fst.Expanded[semiring.Log64], ref []int, alphabet int, opts *GeneralOptions) (*Automaton, error) {
+func (h Hamming) Automaton(y fst.Expanded[semiring.Log64], ref []int, alphabet int,
+	opts *GeneralOptions) (*Automaton, error) {
 	ys, rs, opts, err := used(y, ref, alphabet, opts)
 	if err != nil {
 		return nil, err
@@ -393,7 +404,8 @@ func (n NGram) transducer(ys, rs []int, lim ops.Limits) (*fst.Vector[semiring.Pr
 }
 
 // Automaton prepares the loss along the general path.
-func (n NGram) Automaton(y fst.Expanded[semiring.Log64], ref []int, alphabet int, opts *GeneralOptions) (*Automaton, error) {
+func (n NGram) Automaton(y fst.Expanded[semiring.Log64], ref []int, alphabet int,
+	opts *GeneralOptions) (*Automaton, error) {
 	ys, rs, opts, err := used(y, ref, alphabet, opts)
 	if err != nil {
 		return nil, err

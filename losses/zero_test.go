@@ -39,7 +39,8 @@ func TestZeroLosses(t *testing.T) {
 		}
 		everyString(3, 4, func(y []int) {
 			want := c.full.Value(y, ref)
-			for what, got := range map[string]float64{"value": c.zero.Value(y, ref), "machine": m.Loss(y), "automaton": a.Loss(y), "transducer": u.Loss(y)} {
+			for what, got := range map[string]float64{"value": c.zero.Value(y, ref), "machine": m.Loss(y),
+				"automaton": a.Loss(y), "transducer": u.Loss(y)} {
 				if got != want {
 					t.Errorf("%T: %s of %v is %v, want %v", c.zero, what, y, got, want)
 				}
@@ -68,26 +69,31 @@ func TestTransducerOfOtherLabels(t *testing.T) {
 		t.Fatal(err)
 	}
 	tropical.Name = "own.fst"
-	rational, err := RationalTransducer(ops.MapInto(u, func(semiring.Tropical64) semiring.Probability { return 1 }), 0)
+	rational, err := RationalTransducer(ops.MapInto(u,
+		func(semiring.Tropical64) semiring.Probability { return 1 }), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, loss := range []*Transducer{tropical, rational} {
 		_, err := loss.Machine([]int{0, 1}, 3, 2)
-		if !errors.Is(err, ErrNoString) || !strings.Contains(err.Error(), loss.Name) || !strings.Contains(err.Error(), "symbol k") {
+		if !errors.Is(err, ErrNoString) || !strings.Contains(err.Error(), loss.Name) ||
+			!strings.Contains(err.Error(), "symbol k") {
 			t.Errorf("%v", err)
 		}
 		s := SoftmaxMargin[float64]{Loss: loss, Alphabet: 3}
 		theta := Tensor[float64]{Batch: 1, Length: 2, Window: 3, Data: make([]float64, 6)}
-		if err := s.Eval(context.Background(), [][]int{{0, 1}}, theta, nil, nil); !errors.Is(err, ErrNoString) {
+		if err := s.Eval(context.Background(), [][]int{{0, 1}}, theta, nil, nil); !errors.Is(err,
+			ErrNoString) {
 			t.Errorf("batch: %v", err)
 		}
 	}
-	if _, err := TropicalAutomaton(Strings(3, 2), u, []int{0, 1}, nil); !errors.Is(err, ErrNoString) || !strings.Contains(err.Error(), "reads no label of the strings") {
+	if _, err := TropicalAutomaton(Strings(3, 2), u, []int{0, 1}, nil); !errors.Is(err, ErrNoString) ||
+		!strings.Contains(err.Error(), "reads no label of the strings") {
 		t.Errorf("automaton: %v", err)
 	}
 	// With a constant every string has a loss.
-	if rational, err = RationalTransducer(ops.MapInto(u, func(semiring.Tropical64) semiring.Probability { return 1 }), 1); err != nil {
+	if rational, err = RationalTransducer(ops.MapInto(u,
+		func(semiring.Tropical64) semiring.Probability { return 1 }), 1); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := rational.Machine([]int{0, 1}, 3, 2); err != nil {
@@ -111,7 +117,8 @@ func TestBatchOfOneResult(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "cases 0 and 2") || r.LogZ != 77 {
 		t.Errorf("%v, log Z %v", err, r.LogZ)
 	}
-	if err := b.Eval([]Case{{Machine: m, Potentials: p, Want: WantExpected | WantRisk | WantPlain, Result: &r}}); err != nil {
+	if err := b.Eval([]Case{{Machine: m, Potentials: p, Want: WantExpected | WantRisk | WantPlain,
+		Result: &r}}); err != nil {
 		t.Fatal(err)
 	}
 	if !near(r.Expected, r.Risk) || !near(r.LogZ, r.LogZ0) || !(r.Risk > 0) {
