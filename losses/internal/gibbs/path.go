@@ -2,7 +2,8 @@ package gibbs
 
 // The kernels there are.
 const (
-	isaGo = iota
+	isaGo     = iota
+	isaSliced // Go too, of unit costs
 	isaAVX2
 	isaAVX512
 )
