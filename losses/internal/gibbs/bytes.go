@@ -114,7 +114,7 @@ func NewBytes(m *Model, a *Alignment, u Units, gamma float64, block int, seed ui
 	if isa == isaAVX2 && (u.Sub > 7 || m.Sizes[0] > 16) {
 		isa = isaGo // its look-ups have eight exponentials and 16 labels
 	}
-	if isa == isaGo && u.Sub == 1 && u.Ins == 1 && u.Del == 1 {
+	if isa == isaGo && u.slices() {
 		isa = isaSliced
 	}
 	return newBytes(m, a, u, gamma, block, seed, shared, isa)

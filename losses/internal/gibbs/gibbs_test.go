@@ -54,8 +54,8 @@ func problem(rng *rand.Rand, l, m, labels, order, band int, tied bool) (*Model, 
 // losses, for all numbers of labels, lengths and costs; and, where they have them, rows.
 func TestKernels(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
-	compared := map[int]int{}
-	for i := range 60 {
+	compared, costs := map[int]int{}, 0
+	for i := range 90 {
 		l := 1 + rng.IntN(40)
 		m := max(0, l+rng.IntN(9)-4)
 		if i%5 == 4 {
@@ -67,7 +67,7 @@ func TestKernels(t *testing.T) {
 		}
 		u := Units{Sub: 1, Ins: 1, Del: 1, Unit: 1}
 		if i%3 == 2 {
-			u = Units{Sub: 1 + rng.IntN(7), Ins: rng.IntN(3), Del: 1 + rng.IntN(2), Unit: 0.25, Shift: -1}
+			u = Units{Sub: 1 + rng.IntN(5), Ins: rng.IntN(4), Del: 1 + rng.IntN(3), Unit: 0.25, Shift: -1}
 		}
 		model, a := problem(rng, l, m, labels, order, 1+rng.IntN(9), i%2 == 0)
 		gamma := 2*rng.Float64() - 0.5
@@ -92,13 +92,13 @@ func TestKernels(t *testing.T) {
 		want := run(isaGo)
 		wantCounts := want.Take()
 		for isa := isaSliced; isa <= max(best, isaSliced); isa++ {
-			if isa == isaAVX2 && labels > 16 || isa == isaSliced && u.Sub+u.Ins+u.Del > 3 {
+			if isa == isaAVX2 && labels > 16 || isa == isaSliced && !u.slices() {
 				continue // it has no such kernels
 			}
-			if isa == isaSliced && (u.Sub != 1 || u.Ins != 1) {
-				continue
-			}
 			compared[isa]++
+			if isa == isaSliced && !u.ones() {
+				costs++
+			}
 			got := run(isa)
 			pairs := map[string][2]any{
 				"states": {want.u, got.u}, "random numbers": {want.random, got.random},
@@ -117,8 +117,8 @@ func TestKernels(t *testing.T) {
 			}
 		}
 	}
-	if compared[isaSliced] < 20 {
-		t.Errorf("%d cases of bits", compared[isaSliced])
+	if compared[isaSliced] < 20 || costs < 10 {
+		t.Errorf("%d cases of bits, %d of costs that are not 1", compared[isaSliced], costs)
 	}
 }
 
@@ -207,31 +207,38 @@ func levenshtein(u, ref []int) int {
 func BenchmarkSweep(b *testing.B) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	model, a := problem(rng, 100, 100, 10, 2, 20, true)
-	for i, name := range []string{"Go", "bits", "AVX2", "AVX512"} {
-		if i > max(best, isaSliced) {
-			continue
-		}
-		for _, what := range []string{"count", "draw", "block"} {
-			b.Run(name+"/"+what, func(b *testing.B) {
-				e := newBytes(model, a, Units{Sub: 1, Ins: 1, Del: 1, Unit: 1}, 1, 16, 1, false, i)
-				e.Start()
-				for b.Loop() {
-					if what == "block" {
-						e.Block(0)
-					} else {
-						e.Sweep(what == "count")
+	for _, costs := range []struct {
+		name string
+		u    Units
+	}{{"unit", Units{Sub: 1, Ins: 1, Del: 1, Unit: 1}}, {"smith-waterman", Units{Sub: 3, Ins: 2, Del: 2, Unit: 1}}} {
+		for i, name := range []string{"Go", "bits", "AVX2", "AVX512"} {
+			if i > max(best, isaSliced) {
+				continue
+			}
+			for _, what := range []string{"count", "draw", "block"} {
+				b.Run(costs.name+"/"+name+"/"+what, func(b *testing.B) {
+					e := newBytes(model, a, costs.u, 1, 16, 1, false, i)
+					e.Start()
+					for b.Loop() {
+						if what == "block" {
+							e.Block(0)
+						} else {
+							e.Sweep(what == "count")
+						}
 					}
-				}
-			})
+				})
+			}
 		}
+		b.Run(costs.name+"/floats", func(b *testing.B) {
+			a := *a
+			a.Sub, a.Ins, a.Del = float64(costs.u.Sub), float64(costs.u.Ins), float64(costs.u.Del)
+			e := NewFloats(model, &a, 1, 16, 1, false, nil)
+			e.Start()
+			for b.Loop() {
+				e.Sweep(true)
+			}
+		})
 	}
-	b.Run("floats", func(b *testing.B) {
-		e := NewFloats(model, a, 1, 16, 1, false, nil)
-		e.Start()
-		for b.Loop() {
-			e.Sweep(true)
-		}
-	})
 }
 
 // Counts that are taken before they overflow are those that are taken at the end.

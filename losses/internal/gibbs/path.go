@@ -3,7 +3,7 @@ package gibbs
 // The kernels there are.
 const (
 	isaGo     = iota
-	isaSliced // Go too, of unit costs
+	isaSliced // Go too, where Units.slices
 	isaAVX2
 	isaAVX512
 )

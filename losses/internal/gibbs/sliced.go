@@ -27,6 +27,9 @@ type sliced struct {
 	marks       []delta // by cell: up where its odd sum is the least so far, down where a lower one follows
 	counts      []uint64
 	pairs       int
+
+	costs *slicedCosts    // of costs that are not 1; row, base and save are unused then
+	saves [2 * most]three // what each symbol saves then
 }
 
 // delta is the difference of two cells: 1 in the lanes of up, -1 in those of down.
@@ -37,7 +40,13 @@ const allLanes = ^uint64(0)
 func newSliced(b *Bytes) *sliced {
 	l, r := b.l, len(b.code[0])-2
 	s := &sliced{b: b, planes: bits.Len(uint(l+r)) + 1, pairs: (b.model.Sizes[0] + 1) / 2}
+	if !b.units.ones() {
+		s.costs = newSlicedCosts(s)
+	}
 	for d := range 2 {
+		if s.costs != nil {
+			break
+		}
 		s.row[d] = make([]delta, (l+1)*b.stride)
 		s.base[d] = make([]uint64, (l+1)*s.planes)
 		first, last := b.window[d][0][0], b.window[d][1][0]
@@ -80,6 +89,10 @@ func (s *sliced) step(d, at int, k *lane) {
 	s.match = [2 * most]uint64{}
 	for c, x := range k {
 		s.match[x%most] |= 1 << (c % Lanes)
+	}
+	if s.costs != nil {
+		s.costs.step(d, at)
+		return
 	}
 	w := &s.b.window[d]
 	f0, f1, n0, n1 := w[0][at], w[1][at], w[0][at+1], w[1][at+1]
@@ -129,6 +142,10 @@ func (s *sliced) step(d, at int, k *lane) {
 
 // scan finds the lanes in which each label of site at saves 1.
 func (s *sliced) scan(d, at int) {
+	if s.costs != nil {
+		s.costs.scan(d, at)
+		return
+	}
 	b := s.b
 	w := &b.window[d]
 	f0, f1, n0, n1 := w[0][at], w[1][at], w[0][at+1], w[1][at+1]
@@ -232,15 +249,19 @@ func (s *sliced) scan(d, at int) {
 
 // spread stores what scan found as bytes.
 func (s *sliced) spread() {
-	for k, x := range s.save[:s.b.model.Sizes[0]] {
+	for k := range s.b.model.Sizes[0] {
+		x := three{s.save[k]}
+		if s.costs != nil {
+			x = s.saves[k]
+		}
 		for c := range Lanes {
-			s.b.save[k][c] = uint8(x >> c & 1)
+			s.b.save[k][c] = uint8(x[0]>>c&1 | x[1]>>c&1<<1 | x[2]>>c&1<<2)
 		}
 	}
 }
 
 // number is a count of each chain, by planes.
-type number [24]uint64
+type number [32]uint64
 
 func (n *number) of(c int) int {
 	x := 0
@@ -252,12 +273,16 @@ func (n *number) of(c int) int {
 
 // total stores the losses, from the last row of direction d.
 func (s *sliced) total(d int, loss *[Lanes]float64) {
+	u := &s.b.units
+	if s.costs != nil {
+		s.costs.total(d, loss)
+		return
+	}
 	var sum number
 	copy(sum[:], s.base[d][s.b.l*s.planes:][:s.planes])
 	for _, v := range s.cells(d, s.b.l)[1:] {
 		s.add(sum[:s.planes], v.up, v.down)
 	}
-	u := &s.b.units
 	for c := range loss {
 		loss[c] = u.Unit*float64(sum.of(c)) + u.Shift
 	}
@@ -265,6 +290,10 @@ func (s *sliced) total(d int, loss *[Lanes]float64) {
 
 // meet stores the losses, from row e of direction d and the one it meets.
 func (s *sliced) meet(d, e int, loss *[Lanes]float64) {
+	if s.costs != nil {
+		s.costs.meet(d, e, loss)
+		return
+	}
 	var own, other, above, fell number
 	f, g := s.cells(d, e), s.cells(1-d, s.b.l-e)
 	n := s.planes
@@ -324,7 +353,8 @@ func (s *sliced) flush(t, side, g, rows int, to *Counts, data []float32) {
 func (s *sliced) draw(a *siteArgs, save *[2 * most]uint64, countLeft, countRight []uint64) {
 	b := s.b
 	n := b.model.Sizes[0]
-	in, out, saves := a.in[:n], a.out[:n], save[:n]
+	in, out, saves, several := a.in[:n], a.out[:n], save[:n], s.saves[:n]
+	few := s.costs == nil || save == &s.none
 	var p [most]float32
 	var sums [most]int32 // positive floats compare as their bits do
 	weights, running := p[:n], sums[:n]
@@ -334,11 +364,22 @@ func (s *sliced) draw(a *siteArgs, save *[2 * most]uint64, countLeft, countRight
 		x := next(b.random, c>>2&3<<4|c>>4<<2|c&3)
 		left, right := a.left[c]%most, a.right[c]%most
 		z := float32(0)
-		for k := range in {
-			v := float32(e[saves[k]>>(c%Lanes)&1] * in[k][left])
-			v = float32(v * out[k][right])
-			z += v
-			weights[k], running[k] = v, int32(math.Float32bits(z))
+		if few {
+			for k := range in {
+				v := float32(e[saves[k]>>(c%Lanes)&1] * in[k][left])
+				v = float32(v * out[k][right])
+				z += v
+				weights[k], running[k] = v, int32(math.Float32bits(z))
+			}
+		} else {
+			for k := range in {
+				x := &several[k]
+				v := a.texp[x[0]>>(c%Lanes)&1|x[1]>>(c%Lanes)&1<<1|x[2]>>(c%Lanes)&1<<2]
+				v = float32(v * in[k][left])
+				v = float32(v * out[k][right])
+				z += v
+				weights[k], running[k] = v, int32(math.Float32bits(z))
+			}
 		}
 		cut := int32(math.Float32bits(z * (float32(x>>8) * 0x1p-24)))
 		k := uint32(0)
