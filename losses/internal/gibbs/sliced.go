@@ -3,6 +3,7 @@ package gibbs
 import (
 	"math"
 	"math/bits"
+	"unsafe"
 )
 
 // sliced has the rows of unit costs as bits, where there are no vectors: bit c of a word is chain c,
@@ -27,6 +28,7 @@ type sliced struct {
 	marks       []delta // by cell: up where its odd sum is the least so far, down where a lower one follows
 	counts      []uint64
 	pairs       int
+	drawn       [Lanes]uint32
 
 	costs *slicedCosts    // of costs that are not 1; row, base and save are unused then
 	saves [2 * most]three // what each symbol saves then
@@ -349,42 +351,53 @@ func (s *sliced) flush(t, side, g, rows int, to *Counts, data []float32) {
 	}
 }
 
-// draw does what siteGo does, with bits for what labels save. A word of counts has two labels.
+// draw does what siteGo does, with bits for what labels save. A word of counts has two labels, and
+// loops take two at a time: the second one of an odd number has weights of 0.
 func (s *sliced) draw(a *siteArgs, save *[2 * most]uint64, countLeft, countRight []uint64) {
-	b := s.b
-	n := b.model.Sizes[0]
-	in, out, saves, several := a.in[:n], a.out[:n], save[:n], s.saves[:n]
+	type pairs = [most / 2][2][most]float32
+	in := (*pairs)(unsafe.Pointer(a.in))[:s.pairs]
+	out := (*pairs)(unsafe.Pointer(a.out))[:len(in)]
+	saves := (*[most][2]uint64)(unsafe.Pointer(save))[:len(in)]
+	several := (*[most][2]three)(unsafe.Pointer(&s.saves))[:len(in)]
 	few := s.costs == nil || save == &s.none
-	var p [most]float32
-	var sums [most]int32 // positive floats compare as their bits do
-	weights, running := p[:n], sums[:n]
+	var p [most / 2][2]float32
+	var sums [most / 2][2]int32 // positive floats compare as their bits do
+	weights, running := p[:len(in)], sums[:len(in)]
 	e := [2]float32{a.texp[0], a.texp[1]}
 	shared := s.pairs * Groups
+	drawn := s.numbers()
 	for c := range Lanes {
-		x := next(b.random, c>>2&3<<4|c>>4<<2|c&3)
+		x := drawn[c>>2&3<<4|c>>4<<2|c&3]
 		left, right := a.left[c]%most, a.right[c]%most
 		z := float32(0)
 		if few {
-			for k := range in {
-				v := float32(e[saves[k]>>(c%Lanes)&1] * in[k][left])
-				v = float32(v * out[k][right])
-				z += v
-				weights[k], running[k] = v, int32(math.Float32bits(z))
+			for i := range in {
+				u, v := &in[i], &out[i]
+				x := float32(float32(e[saves[i][0]>>(c%Lanes)&1]*u[0][left]) * v[0][right])
+				y := float32(float32(e[saves[i][1]>>(c%Lanes)&1]*u[1][left]) * v[1][right])
+				z += x
+				running[i][0] = int32(math.Float32bits(z))
+				z += y
+				running[i][1] = int32(math.Float32bits(z))
+				weights[i] = [2]float32{x, y}
 			}
 		} else {
-			for k := range in {
-				x := &several[k]
-				v := a.texp[x[0]>>(c%Lanes)&1|x[1]>>(c%Lanes)&1<<1|x[2]>>(c%Lanes)&1<<2]
-				v = float32(v * in[k][left])
-				v = float32(v * out[k][right])
-				z += v
-				weights[k], running[k] = v, int32(math.Float32bits(z))
+			for i := range in {
+				u, v := &in[i], &out[i]
+				for k := range 2 {
+					w := &several[i][k]
+					x := a.texp[w[0]>>(c%Lanes)&1|w[1]>>(c%Lanes)&1<<1|w[2]>>(c%Lanes)&1<<2]
+					x = float32(float32(x*u[k][left]) * v[k][right])
+					z += x
+					weights[i][k], running[i][k] = x, int32(math.Float32bits(z))
+				}
 			}
 		}
-		cut := int32(math.Float32bits(z * (float32(x>>8) * 0x1p-24)))
+		cut := int32(math.Float32bits(z*(float32(x>>8)*0x1p-24))) + 1
 		k := uint32(0)
-		for _, y := range running[:n-1] {
-			k += uint32(y-cut-1) >> 31
+		for i := range running {
+			y := &running[i]
+			k += uint32(y[0]-cut)>>31 + uint32(y[1]-cut)>>31
 		}
 		a.u[c] = uint8(k)
 		if countLeft == nil {
@@ -393,20 +406,36 @@ func (s *sliced) draw(a *siteArgs, save *[2 * most]uint64, countLeft, countRight
 		scale := 255 / z
 		v := float32(float32(x&255)*(1./256)) + 1./512
 		group := c >> 4 * s.pairs
-		to := countLeft[int(left)*shared+group:][:s.pairs]
+		to := countLeft[int(left)*shared+group:][:len(weights)]
 		if countRight == nil {
-			for i := range to {
-				to[i] += pair(float32(p[2*i%most]*scale), float32(p[(2*i+1)%most]*scale), v)
+			for i := range weights {
+				y := &weights[i]
+				to[i] += pair(float32(y[0]*scale), float32(y[1]*scale), v)
 			}
 			continue
 		}
-		other := countRight[int(right)*shared+group:][:len(to)]
-		for i := range to {
-			w := pair(float32(p[2*i%most]*scale), float32(p[(2*i+1)%most]*scale), v)
+		other := countRight[int(right)*shared+group:][:len(weights)]
+		for i := range weights {
+			y := &weights[i]
+			w := pair(float32(y[0]*scale), float32(y[1]*scale), v)
 			to[i] += w
 			other[i] += w
 		}
 	}
+}
+
+// numbers draws a random number for each chain.
+func (s *sliced) numbers() *[Lanes]uint32 {
+	r := s.b.random
+	for k := range s.drawn {
+		r0, r1, r2, r3 := r[0][k], r[1][k], r[2][k], r[3][k]
+		s.drawn[k] = r0 + r3
+		r2 ^= r0
+		r3 ^= r1
+		r[0][k], r[1][k], r[2][k] = r0^r3, r1^r2, r2^r1<<9
+		r[3][k] = r3<<11 | r3>>21
+	}
+	return &s.drawn
 }
 
 // pair rounds two numbers at random, and puts them into a word.
