@@ -237,6 +237,7 @@ type run struct {
 	all     bool // windows have all cells, or are the loss's own
 	block   int
 	period  int
+	peaked  bool
 	before  [][]float64 // probability of each context at γ = 0
 	stopped func() error
 }
@@ -387,6 +388,7 @@ func (s *Sampler) begin(p *Potentials, gamma float64) *run {
 		}
 	}
 	peak := e.contexts()
+	e.peaked = peak > peakedAbove
 	if e.block == 0 {
 		e.block = 16
 		if peak > peakedAbove {
@@ -585,7 +587,8 @@ func (e *run) augmented(want Want, r *SampledResult) error {
 				fill(r.MarginalsError[t], math.NaN())
 				continue
 			}
-			r.Rare += intervals(r.MarginalsError[t], row, est.Err[t], student(est.Degrees), rareWindow, n, 1)
+			r.Rare += intervals(r.MarginalsError[t], row, est.Err[t], student(est.Degrees), rareWindow, n, 1,
+				e.unseen(r.Accepted, n))
 		}
 	}
 	if want&WantTied != 0 {
@@ -607,7 +610,7 @@ func (e *run) augmented(want Want, r *SampledResult) error {
 			fill(r.TiedError, math.NaN())
 		} else {
 			r.RareTied = intervals(r.TiedError, r.Tied, est.TiedErr, student(est.TiedDegrees), rareTied, n,
-				math.Inf(1))
+				math.Inf(1), 0)
 		}
 	}
 	return nil
@@ -643,12 +646,15 @@ func (e *run) wide() bool {
 // A number that comes from a few visits, or from a few absences, has a skew distribution, and its
 // error is small when there were too few. Two visits more are allowed for, as A. Agresti and B. Coull
 // do for proportions (1998): mean²/variance is their number, and variance/mean what one adds.
-func intervals(half, mean, err []float64, point, small, n, most float64) int {
+//
+// unseen is what one visit adds that did not come about: where the model is peaked, runs may all miss
+// strings that are likely together.
+func intervals(half, mean, err []float64, point, small, n, most, unseen float64) int {
 	rare := 0
 	for i, x := range mean {
-		v := err[i] * err[i]
+		v := err[i]*err[i] + unseen*unseen
 		if least := min(x, most-x); least > 0 {
-			one := min(v/least, err[i])
+			one := min(err[i]*err[i]/least, err[i])
 			v += 2 * one * one
 		}
 		half[i] = point * math.Sqrt(v)
@@ -658,6 +664,15 @@ func intervals(half, mean, err []float64, point, small, n, most float64) int {
 		}
 	}
 	return rare
+}
+
+// unseen returns the share of n samples that one visit has, where the model is peaked: it lasts until
+// the next block move that is accepted; sweeps in between count.
+func (e *run) unseen(accepted, n float64) float64 {
+	if !e.peaked || !(accepted > 0) {
+		return 0
+	}
+	return float64(e.period-1) / accepted / n
 }
 
 // annealed fills in log Z from the log weights of the chains.
