@@ -63,7 +63,7 @@ type SampledOptions struct {
 	Control *TiedControl // for WantTied; nil is none
 
 	// NoIntervals leaves out the intervals of Marginals and Tied: those errors are NaN, and no cell
-	// counts as rare. The estimate itself then takes about a quarter of its time.
+	// counts as rare. Marginals of 200 positions of 20 labels then take two thirds of the time.
 	NoIntervals bool
 
 	// Symbols are the symbols that the labels of each position stand for, nil where a label is its

@@ -116,8 +116,8 @@ plus --l2/2 times the squared and --l1 times the absolute weights.
 
 --gradients sampled estimates those of edit, smith-waterman and local losses without
 a band, for sequences of more than --exact labels, by Gibbs sampling: of softmax-margin,
-risk, and max-margin with --beta, by sgd, adagrad or adam. Within a band of 1 or 2 exact
-machines are 10 to 50 times as fast, and mostly as good; see learn experiment sampled.
+risk, and max-margin with --beta, by sgd, adagrad or adam. Exact machines within a band
+of 1 are some 50 times as fast, and mostly as good: see learn experiment sampled.
 
 With --partial, labels that are ?, _ or empty are not known: the sentence may be
 labelled in any way that agrees with the others. Cross-entropy is then the
