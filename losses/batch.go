@@ -44,26 +44,38 @@ func (b *Batch) Eval(cases []Case) error {
 		}
 		b.first[r] = i
 	}
-	workers := b.Workers
-	if workers <= 0 {
-		workers = runtime.GOMAXPROCS(0)
-	}
-	workers = min(workers, len(cases))
+	workers := workersFor(b.Workers, len(cases))
 	for len(b.evaluators) < workers {
 		b.evaluators = append(b.evaluators, &Evaluator{})
 	}
+	return eachCase(workers, len(cases), func(w, i int) error {
+		c, e := &cases[i], b.evaluators[w]
+		e.Direction = c.Direction
+		return e.Eval(c.Machine, c.Potentials, c.Gamma, c.Want, c.Result)
+	})
+}
+
+// workersFor returns how many workers serve n cases; workers as Batch has it.
+func workersFor(workers, n int) int {
+	if workers <= 0 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	return min(workers, n)
+}
+
+// eachCase calls f for all of n cases on so many workers, and returns the error of the first case
+// that has one.
+func eachCase(workers, n int, f func(worker, i int) error) error {
 	var next atomic.Int64
 	var mu sync.Mutex
-	failed, first := len(cases), error(nil)
-	work := func(e *Evaluator) {
+	failed, first := n, error(nil)
+	work := func(w int) {
 		for {
 			i := int(next.Add(1)) - 1
-			if i >= len(cases) {
+			if i >= n {
 				return
 			}
-			c := &cases[i]
-			e.Direction = c.Direction
-			if err := e.Eval(c.Machine, c.Potentials, c.Gamma, c.Want, c.Result); err != nil {
+			if err := f(w, i); err != nil {
 				mu.Lock()
 				if i < failed {
 					failed, first = i, fmt.Errorf("case %d: %w", i, err)
@@ -73,14 +85,12 @@ func (b *Batch) Eval(cases []Case) error {
 		}
 	}
 	if workers <= 1 {
-		if workers == 1 {
-			work(b.evaluators[0])
-		}
+		work(0)
 		return first
 	}
 	var wg sync.WaitGroup
-	for _, e := range b.evaluators[:workers] {
-		wg.Go(func() { work(e) })
+	for w := range workers {
+		wg.Go(func() { work(w) })
 	}
 	wg.Wait()
 	return first

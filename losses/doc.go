@@ -16,7 +16,7 @@
 //   - [Loss] is [Edit] ([Unit], [SmithWaterman], any costs), [Local], [NGram], [Hamming] or a [Transducer].
 //     It makes a [Machine] for a reference; a [Cache] keeps machines.
 //   - [Sampler] estimates gradients of strings of hundreds of symbols, where exact machines are too
-//     large, with an interval for each number.
+//     large, with an interval for each number. A [SampledBatch] evaluates many of them.
 //   - [Evaluator] computes for a Machine and [Potentials] what a [Want] lists: log Z, marginals,
 //     E[L], the risk and its gradient, Hessian products, best strings, samples. A [Batch] evaluates
 //     many of them.

@@ -28,9 +28,10 @@ import (
 // drawn. See package gibbs for the algorithm, and SampledResult for what is said of its quality.
 //
 // Small integer costs of order 1 or 2 run on vector kernels, for at most 32 symbols with AVX-512
-// and 16 with AVX2. A sweep of 64 chains over 100 symbols of 10 then takes some 50 µs. All else
-// takes about a hundred times as long. Equal seeds give equal bits, with any of the kernels. A
-// Sampler serves one goroutine.
+// and 16 with AVX2. A sweep of 64 chains over 100 symbols of 10 then takes some 50 µs. Without
+// vectors it takes about 7 times as long for unit costs, and 20 for others. All else runs in Go, about
+// 50 times as long. Equal seeds give equal bits, with any of the kernels. A Sampler serves one
+// goroutine; a SampledBatch has several of them on all workers.
 type Sampler struct {
 	loss     Loss
 	edit     Edit
@@ -42,6 +43,9 @@ type Sampler struct {
 	units    *gibbs.Units
 	own      int // the band that the loss itself has
 	white    sweep.Whitening
+
+	batch  bool         // a SampledBatch evaluates it
+	learnt []gibbs.Form // what its Control learns from then
 }
 
 // SampledOptions adjust a Sampler; nil is the same as the zero value.
@@ -62,6 +66,10 @@ type SampledOptions struct {
 	Seed    uint64
 	Control *TiedControl // for WantTied; nil is none
 
+	// NoIntervals leaves out the intervals of Marginals and Tied: those errors are NaN, and no cell
+	// counts as rare. Marginals of 200 positions of 20 labels then take two thirds of the time.
+	NoIntervals bool
+
 	// Symbols are the symbols that the labels of each position stand for, nil where a label is its
 	// symbol. With potentials that forbid what does not follow, labels are then the arcs of a
 	// lattice: NewLayeredLattice makes both.
@@ -75,7 +83,9 @@ type SampledOptions struct {
 //
 // LogZErrorKind is ErrorInterval. LogZ and its LogZError are NaN unless asked for; LogZ0 is exact.
 //
-// Believe intervals where Mixed and BandExact hold. Cells that chains hardly ever visit have no
+// Intervals come from the differences of 8 groups: 16 chains in each half of the run. Where halves of
+// the same chains are alike, as slow mixing makes them, they come from 4 groups of whole chains, and
+// are the wider. Believe them where Mixed and BandExact hold. Cells that chains hardly ever visit have no
 // interval: their error is NaN, and all that is known is that they are small, about .003 of a
 // window or .05 of Tied at most.
 type SampledResult struct {
@@ -125,8 +135,11 @@ const (
 	sampledBytes = DefaultBytes
 )
 
-// student is the 97.5 % point of Student's distribution for 8, 12, 16 … groups.
-var student = [...]float64{2.365, 2.201, 2.131, 2.093, 2.069, 2.052, 2.040}
+// student returns the 97.5 % point of Student's distribution with n = 3, 7, 11 … 31 degrees of
+// freedom.
+func student(n int) float64 { return students[n/4] }
+
+var students = [...]float64{3.182, 2.365, 2.201, 2.131, 2.093, 2.069, 2.052, 2.040}
 
 // NewSampler prepares a loss and a reference for strings of l symbols below alphabet. It does not
 // keep ref. A band of the loss is part of the loss: it is not checked, as that of o is. Errors are
@@ -228,6 +241,7 @@ type run struct {
 	all     bool // windows have all cells, or are the loss's own
 	block   int
 	period  int
+	peaked  bool
 	before  [][]float64 // probability of each context at γ = 0
 	stopped func() error
 }
@@ -378,6 +392,7 @@ func (s *Sampler) begin(p *Potentials, gamma float64) *run {
 		}
 	}
 	peak := e.contexts()
+	e.peaked = peak > peakedAbove
 	if e.block == 0 {
 		e.block = 16
 		if peak > peakedAbove {
@@ -508,7 +523,7 @@ func (e *run) augmented(want Want, r *SampledResult) error {
 	s := e.s
 	o := s.o
 	control := o.Control
-	if want&WantTied == 0 || control != nil && !control.fits(e.p) {
+	if want&WantTied == 0 || control != nil && !s.controls(e.p) {
 		control = nil
 	}
 	shared := want&WantMarginals == 0 && (control != nil || e.wide())
@@ -537,7 +552,7 @@ func (e *run) augmented(want Want, r *SampledResult) error {
 	count := want&(WantMarginals|WantTied) != 0
 	sweeps, parts := or(o.Sweeps, 200), 2
 	if control != nil { // which learns the more, the more groups there are
-		parts = min(max(2, sweeps/20), len(student)+1)
+		parts = min(max(2, sweeps/20), len(students))
 	}
 	sample, err := gibbs.Run(engine, &gibbs.Plan{
 		Burn: or(o.Burn, 15), Sweeps: sweeps, Period: e.period, Count: count, Raw: control != nil, Parts: parts, Stop: e.stopped,
@@ -559,27 +574,65 @@ func (e *run) augmented(want Want, r *SampledResult) error {
 	}
 	var est *gibbs.Estimate
 	if count && !shared {
-		est = gibbs.Windows(e.model, sample.Counts, want&WantMarginals != 0)
+		errors := gibbs.TiedErrors
+		switch {
+		case o.NoIntervals:
+			errors = gibbs.NoErrors
+		case want&WantMarginals != 0:
+			errors = gibbs.CellErrors
+		}
+		est = gibbs.Windows(e.model, sample.Counts, errors)
 		r.Rounds = est.Rounds
 	}
 	if want&WantMarginals != 0 {
 		for t, row := range est.Mean {
 			copy(r.Marginals[t], row)
-			r.Rare += intervals(r.MarginalsError[t], row, est.Err[t], student[0], rareWindow, n)
+			if o.NoIntervals {
+				fill(r.MarginalsError[t], math.NaN())
+				continue
+			}
+			r.Rare += intervals(r.MarginalsError[t], row, est.Err[t], student(est.Degrees), rareWindow, n, 1,
+				e.unseen(r.Accepted, n))
 		}
 	}
 	if want&WantTied != 0 {
 		if shared || control != nil {
 			est = gibbs.Shared(e.model, sample.Counts)
 			if control != nil {
-				control.apply(est, gibbs.Forms(e.model, sample.Counts, sample.Raw))
+				forms := gibbs.Forms(e.model, sample.Counts, sample.Raw)
+				control.correct(est, forms)
+				if s.batch {
+					s.learnt = forms
+				} else {
+					control.learn(forms)
+				}
 			}
 		}
 		r.Tied = append(r.Tied, est.Tied...)
 		r.TiedError = layered.Resize(r.TiedError, len(r.Tied))
-		r.RareTied = intervals(r.TiedError, r.Tied, est.TiedErr, student[parts-2], rareTied, n)
+		if o.NoIntervals {
+			fill(r.TiedError, math.NaN())
+		} else {
+			r.RareTied = intervals(r.TiedError, r.Tied, est.TiedErr, student(est.TiedDegrees), rareTied, n,
+				math.Inf(1), 0)
+		}
 	}
 	return nil
+}
+
+func fill(row []float64, x float64) {
+	for i := range row {
+		row[i] = x
+	}
+}
+
+// controls reports whether p can use the sampler's TiedControl.
+func (s *Sampler) controls(p *Potentials) bool {
+	c := s.o.Control
+	if s.batch { // which has made it fit
+		return c.size(p) == c.n && c.n > 0
+	}
+	return c.fits(p)
 }
 
 // wide tells that counts by position would be large.
@@ -592,17 +645,38 @@ func (e *run) wide() bool {
 }
 
 // intervals stores half widths, point standard errors, NaN for rare cells, and returns the number
-// of those.
-func intervals(half, mean, err []float64, point, small, n float64) int {
+// of those. Numbers are at most most.
+//
+// A number that comes from a few visits, or from a few absences, has a skew distribution, and its
+// error is small when there were too few. Two visits more are allowed for, as A. Agresti and B. Coull
+// do for proportions (1998): mean²/variance is their number, and variance/mean what one adds.
+//
+// unseen is what one visit adds that did not come about: where the model is peaked, runs may all miss
+// strings that are likely together.
+func intervals(half, mean, err []float64, point, small, n, most, unseen float64) int {
 	rare := 0
 	for i, x := range mean {
-		half[i] = point * err[i]
+		v := err[i]*err[i] + unseen*unseen
+		if least := min(x, most-x); least > 0 {
+			one := min(err[i]*err[i]/least, err[i])
+			v += 2 * one * one
+		}
+		half[i] = point * math.Sqrt(v)
 		if x < small && (err[i] > x/4 || x < 3/n) {
 			half[i] = math.NaN()
 			rare++
 		}
 	}
 	return rare
+}
+
+// unseen returns the share of n samples that one visit has, where the model is peaked: it lasts until
+// the next block move that is accepted; sweeps in between count.
+func (e *run) unseen(accepted, n float64) float64 {
+	if !e.peaked || !(accepted > 0) {
+		return 0
+	}
+	return float64(e.period-1) / accepted / n
 }
 
 // annealed fills in log Z from the log weights of the chains.

@@ -19,7 +19,7 @@ import (
 //	control.Refresh()
 //
 // It serves potentials of order 2 with tied weights, of up to 17 labels, and is passed over for
-// others. The zero value is ready for use; it serves one goroutine.
+// others. The zero value is ready for use. It serves one goroutine, or the samplers of a SampledBatch.
 type TiedControl struct {
 	n          int // weights
 	runs, used int
@@ -28,24 +28,31 @@ type TiedControl struct {
 	solution   *mat.Dense
 }
 
-// fits reports whether potentials can use controls; it starts anew for another number of weights.
-func (c *TiedControl) fits(p *Potentials) bool {
-	if p.Order != 2 || len(p.Sizes) < 2 {
-		return false
+// size returns how many tied weights of p can use controls; 0 is none.
+func (c *TiedControl) size(p *Potentials) int {
+	if c == nil || p.Order != 2 || len(p.Sizes) < 2 {
+		return 0
 	}
 	n := p.Sizes[0] * p.Sizes[0]
-	if 2*n > controlMost || n == 0 {
-		return false
+	if 2*n > controlMost {
+		return 0
 	}
-	for t := range p.Theta {
-		if p.Sizes[t] != p.Sizes[0] {
-			return false
+	for _, k := range p.Sizes {
+		if k != p.Sizes[0] {
+			return 0
 		}
 	}
-	if c.n != n {
+	return n
+}
+
+// fits makes the control one for p, and reports whether p can use it. It starts anew for another
+// number of weights.
+func (c *TiedControl) fits(p *Potentials) bool {
+	n := c.size(p)
+	if n > 0 && c.n != n {
 		*c = TiedControl{n: n, a: make([]float64, 4*n*n), b: make([]float64, 2*n*n)}
 	}
-	return true
+	return n > 0
 }
 
 // Runs returns the number of runs that the coefficients in use came from.
@@ -83,21 +90,26 @@ func (c *TiedControl) Refresh() {
 	c.runs = 0
 }
 
-// apply subtracts the controls from an estimate, and learns from its groups.
-func (c *TiedControl) apply(e *gibbs.Estimate, forms []gibbs.Form) {
-	if c.solution != nil {
-		values := make([]gibbs.Form, len(forms))
-		for g, f := range forms {
-			y := append([]float64(nil), f.Mean...)
-			for j, x := range f.Control {
-				for i, b := range c.solution.RawRowView(j) {
-					y[i] -= x * b
-				}
-			}
-			values[g].Mean = y
-		}
-		e.Tied, e.TiedErr = gibbs.Mean(values, func(f *gibbs.Form, i int) float64 { return f.Mean[i] })
+// correct subtracts the controls from an estimate.
+func (c *TiedControl) correct(e *gibbs.Estimate, forms []gibbs.Form) {
+	if c.solution == nil {
+		return
 	}
+	values := make([]gibbs.Form, len(forms))
+	for g, f := range forms {
+		y := append([]float64(nil), f.Mean...)
+		for j, x := range f.Control {
+			for i, b := range c.solution.RawRowView(j) {
+				y[i] -= x * b
+			}
+		}
+		values[g].Mean = y
+	}
+	e.Tied, e.TiedErr, e.TiedDegrees = gibbs.Mean(values)
+}
+
+// learn adds the groups of a run to what Refresh computes from.
+func (c *TiedControl) learn(forms []gibbs.Form) {
 	c.runs++
 	k := 2 * c.n
 	mean := make([]float64, c.n)

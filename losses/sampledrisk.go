@@ -126,7 +126,7 @@ func (e *run) risk(want Want, r *SampledResult) error {
 				}
 			}
 			row[i] = x
-			r.RiskGradientError[t][i] = student[0] * math.Sqrt(max(0, v-x*x)/(groups-1))
+			r.RiskGradientError[t][i] = student(groups-1) * math.Sqrt(max(0, v-x*x)/(groups-1))
 		}
 	}
 	for i := range tied {
@@ -138,7 +138,7 @@ func (e *run) risk(want Want, r *SampledResult) error {
 			v += (by[g][i] - x) * (by[g][i] - x) / groups
 		}
 		r.TiedRisk = append(r.TiedRisk, x)
-		r.TiedRiskError = append(r.TiedRiskError, student[0]*math.Sqrt(v/(groups-1)))
+		r.TiedRiskError = append(r.TiedRiskError, student(groups-1)*math.Sqrt(v/(groups-1)))
 	}
 	return nil
 }

@@ -29,8 +29,9 @@ yi (the reference), and potentials: theta or lattice. theta has l rows; row s ha
 log-potentials, and "-inf" forbids. lattice is a file, an acyclic acceptor of negated potentials.
 Optional fields are expand, tied and w, and v. expand is a file, an unweighted transducer from
 labels to symbols; every loss omits label strings for which it has no path. v is the direction of
-hvp, shaped as theta, or for a lattice as q is printed: a row for each state in the order of fst
-print, with a value for each of its arcs. A case also has a loss:
+hvp and risk_hvp, the Hessians of log_z and of risk times v. It is shaped as theta, or for a lattice
+as q is printed: a row for each state in the order of fst print, with a value for each of its arcs.
+A case also has a loss:
 
   {"kind":"edit","match":0,"sub":1,"ins":1,"del":1,"band":0}    least cost of an alignment; band B > 0
                       keeps to |j - t m/l| <= B (wider where that leaves no alignment); sub may be a
@@ -41,13 +42,23 @@ print, with a value for each of its arcs. A case also has a loss:
   {"kind":"transducer","file":"u.fst","family":"tropical"}      any transducer; or "rational"
 
 The result has log_z, F, q (the marginals), grad_w, exp_loss, log_z0, risk, risk_grad, max_aug,
-argmax_aug, hvp, columns, exact, log_z_error with log_z_error_kind, and band (the one used, if the
-requested one had to be widened). log_z_error is the cost of a band in log_z, and takes tens to
+argmax_aug, hvp, risk_hvp, columns, exact, log_z_error with log_z_error_kind, and band (the one
+used, if the requested one had to be widened). log_z_error is the cost of a band in log_z, and takes tens to
 hundreds of times the time of everything else: if you do not need it, name the others in --only.
 A case that cannot be evaluated gives an error. The others are still answered, and the exit status
 is 1.
 
   fst loss --only=log_z,q --time < cases.jsonl
+
+--path=sampled estimates, by Gibbs sampling, what exact machines are too large for: edit and local
+losses of hundreds of symbols, without a band. Results have log_z_error (of the kind interval),
+q_error, grad_w_error, exp_loss_error, risk_error and risk_grad_error, half of 95 % intervals each
+("nan" for cells that chains hardly visit: they are small, and no more is known), and sampled: r_hat
+and mixed, inexact and band_exact, and how many cells are rare. Where chains have not mixed, or the
+sampler's own band is not exact, a warning says so. Maxima, Hessians and columns are not sampled.
+Of a lattice all paths must have one length; errors of its arcs are upper bounds.
+
+  fst loss --path=sampled --only=log_z,grad_w --sweeps=400 < cases.jsonl
 
 Every path has a budget of 2 GB, or of --limit_bytes and --budget_columns. A loss machine beyond it
 is an error, which names for edit losses the band to try, and for others a remedy. The general path
@@ -61,7 +72,7 @@ Time, on the direct paths: O(l · columns · alphabet^q). An edit loss has as ma
 reference has symbols, or the band positions; a general transducer has as many as its
 determinization needs.`,
 	setup: func(fs *flags.Set) func(*call) error {
-		path := fs.Enum("path", "auto", []string{"auto", "direct", "general", "naive"},
+		path := fs.Enum("path", "auto", []string{"auto", "direct", "general", "naive", "sampled"},
 			"How to evaluate; auto is direct where that covers the case, else general")
 		only := fs.String("only", "", "Output fields to compute and print, separated by commas (default all "+
 			"that apply)")
@@ -69,11 +80,33 @@ determinization needs.`,
 			"the reference, lengths and costs alone")
 		columns := fs.Int("budget_columns", 64, 0, "Most columns (on the general path, states) of a loss "+
 			"machine; 0 is as many as 2 GB hold")
+		sweeps := fs.Int("sweeps", 32, 200, "Sampled: counted sweeps of 64 chains")
+		passes := fs.Int("passes", 32, 64, "Sampled: samples of 64 strings, of risk and risk_grad")
+		band := fs.Int("sampled_band", 32, 0, "Sampled: how far from the diagonal alignments may go; 0 is enough "+
+			"for random strings (about 21 for 100 symbols, 54 for 500), -1 any distance")
+		seed := fs.Uint("seed", 0, "Sampled: seed of the random numbers")
 		return func(c *call) error {
 			o := &lossOptions{path: *path, timed: *timed, columns: int(*columns), errs: c.Err}
 			var err error
 			if o.only, err = parseOnly(*only); err != nil {
 				return fmt.Errorf("flag --only: %w", err)
+			}
+			if *path == "sampled" {
+				for _, f := range unsampled {
+					if o.only[f] {
+						return fmt.Errorf("flag --only: %s is not sampled; the other paths have it", f)
+					}
+				}
+				if *sweeps < 2 || *passes < 1 || *band < -1 {
+					return errors.New("flags --sweeps, --passes and --sampled_band are at least 2, 1 and -1")
+				}
+				o.sampling = losses.SampledOptions{Sweeps: int(*sweeps), Passes: int(*passes), Band: int(*band), Seed: *seed}
+			} else {
+				for _, f := range []string{"sweeps", "passes", "sampled_band", "seed"} {
+					if c.flags.Given(f) {
+						return fmt.Errorf("flag --%s has no effect: it needs --path=sampled", f)
+					}
+				}
 			}
 			if *columns < 0 {
 				return errors.New("--budget_columns must not be negative")
@@ -122,14 +155,15 @@ determinization needs.`,
 
 // lossOptions are the values of the tool's flags.
 type lossOptions struct {
-	path    string
-	only    map[string]bool // nil is all
-	timed   bool
-	columns int
-	limits  ops.Limits
-	working int64 // bytes of an evaluation in all, where --limit_bytes sets them
-	errs    io.Writer
-	warning sync.Mutex // one worker at a time writes to errs
+	path     string
+	only     map[string]bool // nil is all
+	timed    bool
+	columns  int
+	limits   ops.Limits
+	sampling losses.SampledOptions // of the path sampled
+	working  int64                 // bytes of an evaluation in all, where --limit_bytes sets them
+	errs     io.Writer
+	warning  sync.Mutex // one worker at a time writes to errs
 }
 
 // budget is what the limits leave to a loss machine and its evaluation.
@@ -138,7 +172,7 @@ func (o *lossOptions) budget() losses.Budget {
 }
 
 var lossFields = []string{"log_z", "F", "q", "grad_w", "exp_loss", "log_z0", "risk", "risk_grad",
-	"max_aug", "argmax_aug", "hvp", "columns", "exact", "log_z_error", "log_z_error_kind", "band"}
+	"max_aug", "argmax_aug", "hvp", "risk_hvp", "columns", "exact", "log_z_error", "log_z_error_kind", "band"}
 
 func parseOnly(s string) (map[string]bool, error) {
 	if s == "" {
@@ -190,11 +224,18 @@ type lossResult struct {
 	MaxAug        *lossspec.Number    `json:"max_aug,omitempty"`
 	ArgmaxAug     json.RawMessage     `json:"argmax_aug,omitempty"`
 	HVP           [][]lossspec.Number `json:"hvp,omitzero"`
+	RiskHVP       [][]lossspec.Number `json:"risk_hvp,omitzero"`
 	Columns       *int                `json:"columns,omitempty"`
 	Exact         *bool               `json:"exact,omitempty"`
 	LogZError     *lossspec.Number    `json:"log_z_error,omitempty"`
 	LogZErrorKind string              `json:"log_z_error_kind,omitempty"`
 	Band          int                 `json:"band,omitempty"`
+	QError        [][]lossspec.Number `json:"q_error,omitzero"`
+	GradWError    []lossspec.Number   `json:"grad_w_error,omitzero"`
+	ExpLossError  *lossspec.Number    `json:"exp_loss_error,omitempty"`
+	RiskError     *lossspec.Number    `json:"risk_error,omitempty"`
+	RiskGradError [][]lossspec.Number `json:"risk_grad_error,omitzero"`
+	Sampled       *sampledQuality     `json:"sampled,omitempty"`
 	ColdNS        *int64              `json:"cold_ns,omitempty"`
 	WarmNS        *int64              `json:"warm_ns,omitempty"`
 
@@ -253,6 +294,11 @@ func evaluateLine(e *losses.Evaluator, text []byte, source string, line int,
 	if res.void {
 		warn("no string has both a finite loss and a potential (or spells anything at all): sums are empty, and " +
 			"means are nan")
+	}
+	if res.Sampled != nil && !res.void {
+		for _, doubt := range res.Sampled.doubts() {
+			warn("%s", doubt)
+		}
 	}
 	if res.widened > 0 {
 		warn("no alignment of %d with %d symbols is within the band: band %d, the least that has one, was used",
@@ -319,9 +365,10 @@ func (c *lossCase) want(o *lossOptions) losses.Want {
 		"log_z0": losses.WantPlain,
 		"risk":   losses.WantRisk, "risk_grad": losses.WantRiskGradient, "max_aug": losses.WantMaxAug,
 		"argmax_aug": losses.WantMaxAug,
-		"hvp":        losses.WantHVP, "log_z_error": losses.WantError, "log_z_error_kind": losses.WantError,
+		"hvp":        losses.WantHVP, "risk_hvp": losses.WantRiskHVP, "log_z_error": losses.WantError,
+		"log_z_error_kind": losses.WantError,
 	} {
-		if o.asks(field) && (bit != losses.WantHVP || c.V != nil) {
+		if o.asks(field) && (bit&(losses.WantHVP|losses.WantRiskHVP) == 0 || c.V != nil) {
 			w |= bit
 		}
 	}

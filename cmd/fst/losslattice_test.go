@@ -58,32 +58,34 @@ func TestLossLatticeHVP(t *testing.T) {
 		`"alphabet":3,"yi":[0,1,0],"gamma":-0.7,"loss":{"kind":"ngram","n":1,"c":1}`,
 		`"alphabet":2,"yi":[0,1,0],"loss":{"kind":"edit","match":-2},"expand":"` + expand + `"`,
 	} {
-		at := func(step float64) [][]float64 {
-			return rows(lossAnswer(t, `{"lattice":"`+lattice("a", step)+`",`+rest+`}`, "--only=q"), "q")
-		}
 		file := lattice("a", 0)
 		got := lossAnswer(t, `{"lattice":"`+file+`",`+rest+`,"v":`+direction+`}`)
-		hvp := rows(got, "hvp")
-		const h = 1e-5
-		up, down := at(h), at(-h)
-		moved := 0.0
-		for q := range hvp {
-			if len(hvp[q]) != len(up[q]) {
-				t.Fatalf("%s: row %d of hvp has %d values, of q %d", rest, q, len(hvp[q]), len(up[q]))
+		for field, of := range map[string]string{"hvp": "q", "risk_hvp": "risk_grad"} {
+			at := func(step float64) [][]float64 {
+				return rows(lossAnswer(t, `{"lattice":"`+lattice("a", step)+`",`+rest+`}`, "--only="+of), of)
 			}
-			for i := range hvp[q] {
-				want := (up[q][i] - down[q][i]) / (2 * h)
-				if math.Abs(hvp[q][i]-want) > 1e-7 {
-					t.Errorf("%s: hvp[%d][%d] = %v, by differences %v", rest, q, i, hvp[q][i], want)
+			hvp := rows(got, field)
+			const h = 1e-5
+			up, down := at(h), at(-h)
+			moved := 0.0
+			for q := range hvp {
+				if len(hvp[q]) != len(up[q]) {
+					t.Fatalf("%s: row %d of %s has %d values, of %s %d", rest, q, field, len(hvp[q]), of, len(up[q]))
 				}
-				moved = max(moved, math.Abs(want))
+				for i := range hvp[q] {
+					want := (up[q][i] - down[q][i]) / (2 * h)
+					if math.Abs(hvp[q][i]-want) > 1e-7 {
+						t.Errorf("%s: %s[%d][%d] = %v, by differences %v", rest, field, q, i, hvp[q][i], want)
+					}
+					moved = max(moved, math.Abs(want))
+				}
 			}
-		}
-		if moved < 1e-2 {
-			t.Errorf("%s: nothing moves: this tests nothing", rest)
-		}
-		if _, ok := lossAnswer(t, `{"lattice":"`+file+`",`+rest+`}`)["hvp"]; ok {
-			t.Errorf("%s: hvp without v", rest)
+			if moved < 1e-2 {
+				t.Errorf("%s: %s: nothing moves: this tests nothing", rest, field)
+			}
+			if _, ok := lossAnswer(t, `{"lattice":"`+file+`",`+rest+`}`)[field]; ok {
+				t.Errorf("%s: %s without v", rest, field)
+			}
 		}
 		for _, bad := range []struct{ v, word string }{
 			{"[[1]]", "1 rows for the 4 states"}, {"[[1,-0.5,0.25],[2,0],[-1,0.5],[]]",

@@ -10,6 +10,9 @@ import (
 
 // result gathers the fields that were asked for and apply.
 func (ev *evaluation) result() (out *lossResult, err error) {
+	if ev.path == "sampled" {
+		return ev.sampledResult(), nil
+	}
 	c, r := ev.c, &ev.res
 	out = &lossResult{Name: c.Name, void: math.IsInf(r.LogZ, -1)}
 	if banded, ok := ev.spec.Direct.(interface{ BandFor(m, l int) int }); ok && ev.spec.Band > 0 && ev.p != nil {
@@ -55,6 +58,7 @@ func (ev *evaluation) result() (out *lossResult, err error) {
 	}
 	if c.V != nil {
 		rows("hvp", &out.HVP, r.HVP)
+		rows("risk_hvp", &out.RiskHVP, r.RiskHVP)
 	}
 	if ev.p != nil && len(c.yi) == c.l {
 		if theta := ev.p.Score(c.yi); !math.IsInf(theta, 0) {

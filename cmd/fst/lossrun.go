@@ -26,11 +26,15 @@ type evaluation struct {
 	v       [][]float64
 	u       machine // the transducer of a transducer loss
 
-	path string // direct, general or naive
+	path string // direct, general, naive or sampled
 
 	machine   *losses.Machine
 	automaton *losses.Automaton
 	res       losses.Result
+
+	options losses.SampledOptions
+	layers  *losses.LayeredLattice // of a lattice that is sampled
+	sampled losses.SampledResult
 }
 
 func (c *lossCase) newEvaluation(e *losses.Evaluator, spec *lossspec.Spec,
@@ -102,12 +106,17 @@ func (c *lossCase) newEvaluation(e *losses.Evaluator, spec *lossspec.Spec,
 			return nil, err
 		}
 	}
+	if ev.path == "sampled" {
+		return ev, ev.forSampling()
+	}
 	return ev, nil
 }
 
 func (ev *evaluation) prepare() (err error) {
 	c, spec := ev.c, ev.spec
 	switch {
+	case ev.path == "sampled":
+		return nil
 	case ev.path == "naive":
 		if spec.Direct == nil {
 			return ev.transducerValues()
@@ -157,6 +166,8 @@ func (ev *evaluation) transducerValues() error {
 func (ev *evaluation) run() error {
 	c := ev.c
 	switch ev.path {
+	case "sampled":
+		return ev.sample()
 	case "naive":
 		n := 1.0
 		for range c.l {

@@ -114,6 +114,11 @@ sentence) or CoNLL-U. --objective and --loss choose the training objective:
 
 plus --l2/2 times the squared and --l1 times the absolute weights.
 
+--gradients sampled estimates those of edit, smith-waterman and local losses without
+a band, for sequences of more than --exact labels, by Gibbs sampling: of softmax-margin,
+risk, and max-margin with --beta, by sgd, adagrad or adam. Exact machines within a band
+of 1 are some 50 times as fast, and mostly as good: see learn experiment sampled.
+
 With --partial, labels that are ?, _ or empty are not known: the sentence may be
 labelled in any way that agrees with the others. Cross-entropy is then the
 likelihood of the known labels, and max-margin compares with the best labelling of
@@ -124,7 +129,13 @@ up to 8 tokens and within a band of 2 beyond:
 
   learn sequence train testdata/ud-english-ewt-sample/train.conllu.gz \
       --objective softmax-margin --loss edit --band 2 --model pos.model
-  learn sequence eval testdata/ud-english-ewt-sample/test.conllu.gz --model pos.model`,
+  learn sequence eval testdata/ud-english-ewt-sample/test.conllu.gz --model pos.model
+
+The same without a band:
+
+  learn sequence train testdata/ud-english-ewt-sample/train.conllu.gz \
+      --objective softmax-margin --loss edit --gradients sampled --solver adagrad \
+      --iterations 5 --model whole.model`,
 	setup: func(fs *flags.Set) func(*call) error {
 		var t training
 		var d sentences
@@ -139,6 +150,7 @@ up to 8 tokens and within a band of 2 beyond:
 		gamma := fs.Float("gamma", 1, "Weight of the loss")
 		beta := fs.Float("beta", 0, "Sharpness of the smoothed maximum in max-margin; 0 is 3 for lbfgs, and no "+
 			"smoothing for other solvers")
+		drawn := sampledFlags(fs)
 		d.partial = fs.Bool("partial", false, "Labels that are ?, _ or empty are not known: learn from the others")
 		l2 := fs.Float("l2", 1, "Weight of the squares")
 		l1 := fs.Float("l1", 0, "Weight of the absolute values")
@@ -213,6 +225,9 @@ up to 8 tokens and within a band of 2 beyond:
 						return nil, err
 					}
 				}
+				if o.Sampled, err = drawn(c, o.Kind); err != nil {
+					return nil, err
+				}
 				if *initial != "" {
 					if o.Init, err = c.sequenceModel(*initial); err != nil {
 						return nil, err
@@ -233,6 +248,34 @@ up to 8 tokens and within a band of 2 beyond:
 			})
 		}
 	},
+}
+
+// sampledFlags defines the flags of sampled gradients; the function returns what they say, nil for
+// exact machines.
+func sampledFlags(fs *flags.Set) func(c *call, kind sequence.Kind) (*sequence.Sampling, error) {
+	gradients := fs.Enum("gradients", "exact", []string{"exact", "sampled"}, "Gradients of losses by exact "+
+		"machines, or without a band by Gibbs sampling")
+	sweeps := fs.Int("sweeps", 32, 60, "Sweeps of 64 chains for a sampled gradient of a margin")
+	passes := fs.Int("passes", 32, 16, "Samples of 64 labellings for a sampled gradient of the risk")
+	return func(c *call, kind sequence.Kind) (*sequence.Sampling, error) {
+		if *gradients == "exact" {
+			return nil, c.idle("it needs --gradients sampled", "sweeps", "passes")
+		}
+		if *sweeps < 2 || *sweeps > 100_000 || *passes < 1 || *passes > 100_000 {
+			return nil, errors.New("flags --sweeps and --passes are from 2 and 1 to 100000")
+		}
+		if err := c.idle("sampled gradients have no band", "band"); err != nil {
+			return nil, err
+		}
+		unused := "passes"
+		if kind == sequence.Risk {
+			unused = "sweeps"
+		}
+		if err := c.idle("the objective is "+kind.String(), unused); err != nil {
+			return nil, err
+		}
+		return &sequence.Sampling{Sweeps: int(*sweeps), Passes: int(*passes)}, nil
+	}
 }
 
 // known says how many labels of examples are known, if only some may be; it warns where they

@@ -273,6 +273,9 @@ func (s *stochastic) minimize() (*Result, error) {
 			}
 			batch := order[s.position:min(s.n, s.position+s.Batch)]
 			if err := s.minibatch(batch); err != nil {
+				if s.run.Ctx.Err() != nil { // it took no step: the run can go on before it
+					return result(run.Interrupted, s.run.ended(s.run.cancelled(), s.checkpoint))
+				}
 				return result(run.Interrupted, fmt.Errorf("optim: %s: pass %d: %w", s.run.Name, s.pass+1, err))
 			}
 			s.position += len(batch)

@@ -15,6 +15,7 @@ type general struct {
 	buffer     []float64
 	evaluator  losses.Evaluator
 	result     losses.Result
+	sampled    losses.SampledResult
 	reference  []int
 }
 
@@ -75,7 +76,7 @@ func (g *general) sequence(s *scorer, x []float64, i int, node []float64, labels
 				}
 			}
 			gamma = 0
-		} else {
+		} else if !loss.sampling.serves(n) {
 			var err error
 			if machine, err = loss.machine(i, g.reference, d); err != nil {
 				return 0, err
@@ -90,7 +91,13 @@ func (g *general) sequence(s *scorer, x []float64, i int, node []float64, labels
 		want = losses.WantMaxAug
 	}
 	r := &g.result
-	if err := g.evaluator.Eval(machine, p, gamma, want, r); err != nil {
+	if loss.sampling.serves(n) {
+		r = &g.sampled.Result
+		seed := loss.sampling.mix(i, n, d, stride, node)
+		if err := loss.sampling.eval(g.reference, d, p, gamma, loss.kind == Risk, seed, &g.sampled); err != nil {
+			return 0, err
+		}
+	} else if err := g.evaluator.Eval(machine, p, gamma, want, r); err != nil {
 		return 0, err
 	}
 	loss.keep(i, machine)

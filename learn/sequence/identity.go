@@ -32,6 +32,12 @@ func (o *TrainOptions) identity(examples []Example) string {
 	if o.Relax != nil {
 		add("resilient=%s", o.Relax.Name())
 	}
+	if o.Sampled != nil {
+		s := *o.Sampled
+		s.Seed += o.Seed
+		g, _ := newSampling(s, o.Loss) // withDefaults has checked it
+		add("%s", g.name())
+	}
 	if o.Kind == MaxMargin {
 		add("beta=%v", o.Beta)
 	}

@@ -142,6 +142,8 @@ type lossOf struct {
 	onChain        bool      // no machine, label 3-gram or pair attribute is needed
 	referencePairs []float64 // how often each label pair stands in the references; nil for Risk
 
+	sampling *sampling // nil is exact machines
+
 	machines []*losses.Machine
 	bytes    atomic.Int64
 	limit    int64

@@ -65,6 +65,8 @@ type TrainOptions struct {
 	Beta  float64     // MaxMargin: (1/β) log Σ exp β(θ + γL) - θ(y) instead of the maximum; zero is DefaultBeta for L-BFGS, for others the maximum itself
 	L2    float64     // zero is 1, negative is none
 	L1    float64     // zero is none
+	// Sampled has gradients of alignment losses sampled, without a band; nil is exact machines.
+	Sampled *Sampling
 	// Relax lets sequences count by their mean loss over positions, times their length; nil is
 	// none. The model lists those with the largest multipliers. CVaR needs a solver of all
 	// sequences at once.
@@ -158,6 +160,8 @@ func (o *TrainOptions) withDefaults() (TrainOptions, error) {
 		return p, fmt.Errorf("sequence: the relaxation %s looks at all sequences at once, the solver %v at some: use %v", p.Relax.Name(), p.Solver, QuasiNewton)
 	case p.Kind == CrossEntropy && p.Loss != nil:
 		return p, errors.New("sequence: cross-entropy has no loss; choose another training objective")
+	case p.Sampled != nil:
+		return p, p.checkSampling()
 	}
 	return p, nil
 }
@@ -220,6 +224,9 @@ func (p *Problem) Train() (*Model, *optim.Result, error) {
 	}
 	if o.Relax != nil {
 		about += " resilient=" + o.Relax.Name()
+	}
+	if loss.sampling != nil {
+		about += " " + loss.sampling.name()
 	}
 	var relaxed *resilient.Objective
 	var r *optim.Result
@@ -295,6 +302,9 @@ func (p *Problem) Train() (*Model, *optim.Result, error) {
 			if m.hard, err = p.difficulty(relaxed, r.X, nil); err != nil {
 				return nil, r, err
 			}
+		}
+		if r != nil && loss.sampling != nil {
+			r.Note = loss.sampling.note()
 		}
 	}
 	if r == nil {
@@ -505,6 +515,12 @@ func observed(c *corpus, singles, labels int) (ptr []int, seen []int32) {
 
 func newLossOf(o *TrainOptions, l *layout, c *corpus) *lossOf {
 	loss := &lossOf{kind: o.Kind, loss: o.Loss, gamma: o.Gamma, beta: o.Beta, stride: newChain(l.labels).stride, limit: o.MachineBytes}
+	if o.Sampled != nil {
+		s := *o.Sampled
+		s.Seed += o.Seed
+		loss.sampling, _ = newSampling(s, o.Loss) // withDefaults has checked it
+		loss.sampling.ctx = o.Control.Ctx
+	}
 	loss.partial = unknown(c.labels)
 	loss.onChain = l.order <= 2 && l.pair == 0 && (o.Kind == CrossEntropy || o.Loss == nil && o.Kind != Risk)
 	if !loss.onChain {

@@ -54,6 +54,7 @@ type Bytes struct {
 	open       []*table
 	bridge     [Partitions][][]*table // else: by block, and site in it
 	isa        int                    // which kernels
+	sliced     *sliced                // of isaSliced
 }
 
 // Fits reports whether Bytes can do a problem: the reason if not.
@@ -109,11 +110,20 @@ func centreOf(t, l, m int) int { return int(int64(t) * int64(m) / int64(l)) }
 
 // NewBytes returns an engine; Fits holds. Counts are for NewCounts(m, shared).
 func NewBytes(m *Model, a *Alignment, u Units, gamma float64, block int, seed uint64, shared bool) *Bytes {
-	b := &Bytes{units: u, isa: best, shared: shared}
-	l, n := len(m.Sizes), m.Sizes[0]
-	if b.isa == isaAVX2 && (u.Sub > 7 || n > 16) {
-		b.isa = isaGo // its look-ups have eight exponentials and 16 labels
+	isa := best
+	if isa == isaAVX2 && (u.Sub > 7 || m.Sizes[0] > 16) {
+		isa = isaGo // its look-ups have eight exponentials and 16 labels
 	}
+	if isa == isaGo && u.slices() {
+		isa = isaSliced
+	}
+	return newBytes(m, a, u, gamma, block, seed, shared, isa)
+}
+
+func newBytes(m *Model, a *Alignment, u Units, gamma float64, block int, seed uint64, shared bool,
+	isa int) *Bytes {
+	b := &Bytes{units: u, isa: isa, shared: shared}
+	l, n := len(m.Sizes), m.Sizes[0]
 	b.labels = (n + 3) &^ 3
 	if n > 16 {
 		b.labels = (n + 7) &^ 7
@@ -133,7 +143,9 @@ func NewBytes(m *Model, a *Alignment, u Units, gamma float64, block int, seed ui
 	b.window[1] = [2][]int{first, last}
 	b.stride = wide + 1 + jump
 	for d := range 2 {
-		b.row[d] = aligned[cells]((l + 1) * b.stride)
+		if isa != isaSliced {
+			b.row[d] = aligned[cells]((l + 1) * b.stride)
+		}
 		for i := range b.row[d] {
 			for c := range Lanes {
 				b.row[d][i][c] = far
@@ -158,7 +170,7 @@ func NewBytes(m *Model, a *Alignment, u Units, gamma float64, block int, seed ui
 			}
 			b.code[d][j+1] = uint8(y)
 		}
-		for j := b.window[d][0][0]; j <= b.window[d][1][0]; j++ {
+		for j := b.window[d][0][0]; j <= b.window[d][1][0] && isa != isaSliced; j++ {
 			for c := range Lanes {
 				b.row[d][1+j][c] = int8(j * u.Ins)
 			}
@@ -187,7 +199,11 @@ func NewBytes(m *Model, a *Alignment, u Units, gamma float64, block int, seed ui
 	if shared {
 		places, sites = min(l, 3), l
 	}
-	b.counts = aligned[int32](places * 2 * n * b.labels * 4)
+	if isa == isaSliced {
+		b.sliced = newSliced(b)
+	} else {
+		b.counts = aligned[int32](places * 2 * n * b.labels * 4)
+	}
 	b.most = max(1, math.MaxInt32/(255*Lanes/Groups*sites))
 	renew(b.held[:], m, shared)
 	return b
@@ -455,6 +471,10 @@ type scanArgs struct {
 }
 
 func (b *Bytes) scan(d, s int) {
+	if b.sliced != nil {
+		b.sliced.scan(d, s)
+		return
+	}
 	n0, n1 := b.window[d][0][s+1], b.window[d][1][s+1]
 	f0, f1 := b.window[d][0][s], b.window[d][1][s]
 	from, to := max(n0, f0+1), min(n1, f1)
@@ -471,7 +491,7 @@ func (b *Bytes) scan(d, s int) {
 	a.f = &b.row[d][base+from]
 	a.g = &b.row[1-d][(b.l-1-s)*b.stride+1+n1-from]
 	a.code = &b.code[d][from]
-	if b.isa != isaGo {
+	if b.isa > isaSliced {
 		scanVector(b.isa, &a)
 		return
 	}
@@ -495,7 +515,7 @@ type siteArgs struct {
 
 func (b *Bytes) draw(a *siteArgs) {
 	a.random, a.scratch, a.labels, a.true = b.random, b.scratch, b.labels, b.model.Sizes[0]
-	if b.isa != isaGo {
+	if b.isa > isaSliced {
 		siteVector(b.isa, a)
 		return
 	}
@@ -507,16 +527,27 @@ func (b *Bytes) site(d, s int, count bool) {
 	t := b.at(d, s)
 	a := siteArgs{save: b.save, left: b.left(t), right: b.right(t), in: b.in[t], out: b.out[t],
 		texp: b.texp, u: &b.u[t]}
+	if count && s == 0 {
+		if b.pending == b.most {
+			b.flush()
+		}
+		b.pending++
+	}
+	if b.sliced != nil {
+		var left, right []uint64
+		if count {
+			left = b.sliced.count(t, 0)
+			if t+1 < b.l {
+				right = b.sliced.count(t, 1)
+			}
+		}
+		b.sliced.draw(&a, &b.sliced.save, left, right)
+		return
+	}
 	if count {
 		a.countLeft = b.count(t, 0)
 		if t+1 < b.l {
 			a.countRight = b.count(t, 1)
-		}
-		if s == 0 {
-			if b.pending == b.most {
-				b.flush()
-			}
-			b.pending++
 		}
 	}
 	b.draw(&a)
@@ -532,13 +563,17 @@ type stepArgs struct {
 }
 
 func (b *Bytes) step(d, s int, k *lane) {
+	if b.sliced != nil {
+		b.sliced.step(d, s, k)
+		return
+	}
 	n0, n1 := b.window[d][0][s+1], b.window[d][1][s+1]
 	f0 := b.window[d][0][s]
 	a := stepArgs{
 		f: &b.row[d][s*b.stride+1+n0-f0], n: &b.row[d][(s+1)*b.stride+1], code: &b.code[d][n0],
 		cells: n1 - n0 + 1, k: k, sub: b.units.Sub, ins: b.units.Ins, del: b.units.Del,
 	}
-	if b.isa != isaGo {
+	if b.isa > isaSliced {
 		stepVector(b.isa, &a)
 	} else {
 		stepGo(&a)
@@ -546,7 +581,7 @@ func (b *Bytes) step(d, s int, k *lane) {
 	if (s+1)%b.period == 0 {
 		o := *b.cell(d, s+1, b.centre[d][s+1])
 		i := (s + 1) / b.period
-		if b.isa != isaGo {
+		if b.isa > isaSliced {
 			lessVector(b.isa, a.n, &o, a.cells)
 		} else {
 			lessGo(a.n, &o, a.cells)
@@ -577,16 +612,24 @@ func (b *Bytes) propose(part, block, from, to int, prop []lane, extra *[Lanes]fl
 		default:
 			a.out = b.open[to-1-t]
 		}
-		b.draw(&a)
+		if b.sliced != nil {
+			b.sliced.draw(&a, &b.sliced.none, nil, nil)
+		} else {
+			b.draw(&a)
+		}
 		prev = &prop[t-from]
 	}
 }
 
 func (b *Bytes) meet(d, e int, loss *[Lanes]float64) {
+	if b.sliced != nil {
+		b.sliced.meet(d, e, loss)
+		return
+	}
 	f0, f1 := b.window[d][0][e], b.window[d][1][e]
 	var low cells
 	f, g := &b.row[d][e*b.stride+1], &b.row[1-d][(b.l-e)*b.stride+1+f1-f0]
-	if b.isa != isaGo {
+	if b.isa > isaSliced {
 		meetVector(b.isa, f, g, f1-f0+1, &low)
 	} else {
 		meetGo(f, g, f1-f0+1, &low)
@@ -598,6 +641,10 @@ func (b *Bytes) meet(d, e int, loss *[Lanes]float64) {
 }
 
 func (b *Bytes) total(d int, loss *[Lanes]float64) {
+	if b.sliced != nil {
+		b.sliced.total(d, loss)
+		return
+	}
 	last := b.cell(d, b.l, len(b.code[d])-2)
 	x := &b.shift[d][b.l/b.period]
 	for c, v := range last {
@@ -622,6 +669,10 @@ func (b *Bytes) flush() {
 			for side := range 2 {
 				rows := to.rows(t, side)
 				data := to.side(t, side)
+				if b.sliced != nil {
+					b.sliced.flush(t, side, g, rows, to, data)
+					continue
+				}
 				from := b.counts[(place*2+side)*n*b.labels*4:]
 				if to.Order == 1 && side == 0 {
 					rows = n // summed into one
@@ -644,6 +695,9 @@ func (b *Bytes) flush() {
 		}
 	}
 	clear(b.counts)
+	if b.sliced != nil {
+		clear(b.sliced.counts)
+	}
 	b.pending = 0
 }
 
@@ -658,24 +712,17 @@ func (b *Bytes) Weigh(visit func(t, c int, p, loss []float64)) {
 	n, d := b.model.Sizes[0], b.dir
 	p, loss := make([]float64, n), make([]float64, n)
 	var cost [Lanes]float64
-	var low cells
 	for s := range b.l {
 		t := b.at(d, s)
-		b.scan(d, s)
-		// What the labels save is relative to the others: the loss as it is sets the scale.
-		f0, f1 := b.window[d][0][s+1], b.window[d][1][s+1]
-		b.step(d, s, &b.u[t])
-		meetGo(&b.row[d][(s+1)*b.stride+1], &b.row[1-d][(b.l-1-s)*b.stride+1+f1-f0], f1-f0+1, &low)
-		x, y := &b.shift[d][(s+1)/b.period], &b.shift[1-d][(b.l-1-s)/b.period]
+		b.losses(d, s, &cost)
 		left, right := b.left(t), b.right(t)
 		for c := range Lanes {
-			cost[c] = float64(int32(low[c]) + x[c] + y[c] + int32(b.save[b.u[t][c]][c]))
 			sum := 0.0
 			for a := range n {
 				save := b.save[a][c]
 				p[a] = float64(b.texp[save]) * float64(b.in[t][a][left[c]]) * float64(b.out[t][a][right[c]])
 				sum += p[a]
-				loss[a] = b.units.Unit*(cost[c]-float64(save)) + b.units.Shift
+				loss[a] = cost[c] - b.units.Unit*float64(save)
 			}
 			for a := range p {
 				p[a] /= sum
@@ -686,12 +733,27 @@ func (b *Bytes) Weigh(visit func(t, c int, p, loss []float64)) {
 	b.dir = 1 - d
 }
 
+// losses finds what the labels of site s save, as bytes, and what a label costs that saves nothing; and
+// makes the next row.
+func (b *Bytes) losses(d, s int, cost *[Lanes]float64) {
+	t := b.at(d, s)
+	b.scan(d, s)
+	if b.sliced != nil {
+		b.sliced.spread()
+	}
+	b.step(d, s, &b.u[t])
+	b.meet(d, s+1, cost)
+	for c := range cost {
+		cost[c] += b.units.Unit * float64(b.save[b.u[t][c]][c])
+	}
+}
+
 // WeighCounts is Weigh for the sums that a gradient of the risk needs: it adds the probability of
 // each label, times its loss minus center, to counts, of the group of Lanes/len(k) chains that the
 // chain belongs to.
 func (b *Bytes) WeighCounts(center float64, k []*Counts) {
 	n, d := b.model.Sizes[0], b.dir
-	var low cells
+	var cost [Lanes]float64
 	var p, ones [most]float32
 	for a := range ones {
 		ones[a] = 1
@@ -699,16 +761,7 @@ func (b *Bytes) WeighCounts(center float64, k []*Counts) {
 	share := Lanes / len(k)
 	for s := range b.l {
 		t := b.at(d, s)
-		b.scan(d, s)
-		f0, f1 := b.window[d][0][s+1], b.window[d][1][s+1]
-		b.step(d, s, &b.u[t])
-		f, g := &b.row[d][(s+1)*b.stride+1], &b.row[1-d][(b.l-1-s)*b.stride+1+f1-f0]
-		if b.isa != isaGo {
-			meetVector(b.isa, f, g, f1-f0+1, &low)
-		} else {
-			meetGo(f, g, f1-f0+1, &low)
-		}
-		x, y := &b.shift[d][(s+1)/b.period], &b.shift[1-d][(b.l-1-s)/b.period]
+		b.losses(d, s, &cost)
 		left, right := b.left(t), b.right(t)
 		// The weights of all labels, given a neighbour, lie side by side in the tables of the
 		// windows about the site.
@@ -739,7 +792,7 @@ func (b *Bytes) WeighCounts(center float64, k []*Counts) {
 				sum += v
 			}
 			scale := 1 / sum
-			own := float32(b.units.Unit*float64(int32(low[c])+x[c]+y[c]+int32(b.save[b.u[t][c]][c])) + b.units.Shift - center)
+			own := float32(cost[c] - center)
 			unit := float32(b.units.Unit)
 			for a := range n {
 				p[a] *= scale * (own - unit*float32(b.save[a][c]))

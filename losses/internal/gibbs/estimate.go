@@ -9,6 +9,72 @@ type Estimate struct {
 	Tied      []float64 // Mean summed over the positions of complete windows
 	TiedErr   []float64
 	Rounds    int // of control variates
+	// degrees of freedom of the errors: one less than the groups that were compared
+	Degrees, TiedDegrees int
+}
+
+// pool says which groups are compared as one. Groups are parts of the run in turn, each of Groups
+// groups of chains. Where chains mix slowly, the parts of one chain are alike: compared one by one
+// they would promise too much. So parts are put together (batch means) until those of half the size
+// say nearly the same.
+type pool struct {
+	parts int   // of one block
+	block []int // by group
+	n     int   // blocks
+}
+
+// alike is by how much the variance of whole chains may exceed that of their parts.
+const alike = 1.2
+
+func newPool(groups, parts int) pool {
+	p := pool{parts: parts, block: make([]int, groups), n: groups / parts}
+	for g := range p.block {
+		p.block[g] = g/Groups/parts*Groups + g%Groups
+	}
+	return p
+}
+
+// pooled chooses a pool by the variance of n numbers, x(g, i) in group g, that it leads to in all.
+func pooled(groups, n int, x func(g, i int) float64) pool {
+	parts := groups / Groups
+	if parts < 2 {
+		return newPool(groups, 1)
+	}
+	whole := newPool(groups, parts)
+	total := func(p pool) float64 {
+		sum := 0.0
+		for i := range n {
+			sum += p.variance(func(g int) float64 { return x(g, i) })
+		}
+		return sum
+	}
+	most := total(whole)
+	for k := 1; k < parts; k++ {
+		if parts%k > 0 {
+			continue
+		}
+		if p := newPool(groups, k); most <= alike*total(p) {
+			return p
+		}
+	}
+	return whole
+}
+
+// variance returns the variance of the mean of x over all groups.
+func (p pool) variance(x func(g int) float64) float64 {
+	var sums [64]float64
+	for g, b := range p.block {
+		sums[b] += x(g)
+	}
+	mean, v := 0.0, 0.0
+	for _, s := range sums[:p.n] {
+		mean += s / float64(p.n)
+	}
+	for _, s := range sums[:p.n] {
+		v += (s - mean) * (s - mean)
+	}
+	k, n := float64(p.parts), float64(p.n)
+	return v / (k * k * n * (n - 1))
 }
 
 // rounds are the numbers of rounds of control variates to choose from.
@@ -22,11 +88,35 @@ var rounds = [...]int{0, 1, 3}
 // directions, and windows are raked to them. As many rounds as make the jackknife's error of the
 // sites least are taken: three where the distribution is diffuse, none or one where it is peaked,
 // since corrections add up to too much there. Other orders take the forms as they are.
-func Windows(m *Model, groups []*Counts, cells bool) *Estimate {
+//
+// Errors are made of cells, of tied windows alone, or not at all.
+func Windows(m *Model, groups []*Counts, e Errors) *Estimate {
 	if m.Order == 2 && len(m.Sizes) > 1 {
-		return newPairs(m, groups).windows(cells)
+		if e == NoErrors {
+			groups = halves(m, groups)
+		}
+		return newPairs(m, groups).windows(e)
 	}
-	return plain(m, groups, cells)
+	return plain(m, groups, e)
+}
+
+// Errors says which errors an Estimate has.
+type Errors int
+
+// The errors of an Estimate.
+const (
+	NoErrors Errors = iota
+	TiedErrors
+	CellErrors
+)
+
+// halves puts groups together into two: enough to choose the rounds by.
+func halves(m *Model, groups []*Counts) []*Counts {
+	out := []*Counts{NewCounts(m, false), NewCounts(m, false)}
+	for g, c := range groups {
+		out[g&1].Add(c, 1)
+	}
+	return out
 }
 
 func shape(m *Model) [][]float64 {
@@ -57,7 +147,7 @@ func tiedLen(m *Model) int {
 }
 
 // plain is Windows without control variates.
-func plain(m *Model, groups []*Counts, cells bool) *Estimate {
+func plain(m *Model, groups []*Counts, errors Errors) *Estimate {
 	e := &Estimate{Mean: shape(m)}
 	total := 0.0
 	for _, g := range groups {
@@ -70,47 +160,59 @@ func plain(m *Model, groups []*Counts, cells bool) *Estimate {
 		n := m.Sizes[t]
 		return float64(g.side(t, 0)[i/n*g.Stride+i%n])
 	}
-	if cells {
-		e.Err = shape(m)
-	}
-	k := float64(len(groups))
 	tied := tiedLen(m)
-	e.Tied, e.TiedErr = make([]float64, tied), make([]float64, tied)
+	e.Tied = make([]float64, tied)
 	sums := make([][]float64, len(groups))
 	for g := range sums {
 		sums[g] = make([]float64, tied)
 	}
 	for t, row := range e.Mean {
 		for i := range row {
-			sum := 0.0
-			for _, g := range groups {
-				sum += value(g, t, i)
-			}
-			row[i] = sum / total
-			v := 0.0
 			for j, g := range groups {
-				x := value(g, t, i) / g.N
-				v += (x - row[i]) * (x - row[i])
+				x := value(g, t, i)
+				row[i] += x / total
 				if t >= m.Order-1 && tied > 0 {
-					sums[j][i] += x
+					sums[j][i] += x / g.N
 				}
-			}
-			if cells {
-				e.Err[t][i] = math.Sqrt(v / k / (k - 1))
 			}
 			if t >= m.Order-1 && tied > 0 {
 				e.Tied[i] += row[i]
 			}
 		}
 	}
-	for i, x := range e.Tied {
-		v := 0.0
-		for _, s := range sums {
-			v += (s[i] - x) * (s[i] - x)
+	if errors == NoErrors {
+		return e
+	}
+	e.TiedErr, e.TiedDegrees = spread(len(groups), tied, func(g, i int) float64 { return sums[g][i] })
+	if errors != CellErrors {
+		return e
+	}
+	e.Err = shape(m)
+	var at, cell []int // of the cells in turn
+	for t, row := range e.Mean {
+		for i := range row {
+			at, cell = append(at, t), append(cell, i)
 		}
-		e.TiedErr[i] = math.Sqrt(v / k / (k - 1))
+	}
+	err, degrees := spread(len(groups), len(at), func(g, i int) float64 {
+		return value(groups[g], at[i], cell[i]) / groups[g].N
+	})
+	e.Degrees = degrees
+	for i, x := range err {
+		e.Err[at[i]][cell[i]] = x
 	}
 	return e
+}
+
+// spread returns the standard errors of the means of n numbers, x(g, i) in group g, and their degrees
+// of freedom.
+func spread(groups, n int, x func(g, i int) float64) ([]float64, int) {
+	p := pooled(groups, n, x)
+	err := make([]float64, n)
+	for i := range err {
+		err[i] = math.Sqrt(p.variance(func(g int) float64 { return x(g, i) }))
+	}
+	return err, p.n - 1
 }
 
 // pairs is the estimator of order 2. Replicate g of a jackknife leaves group g out; the last one
@@ -281,37 +383,47 @@ func (p *pairs) rake(k *Counts, t int, m []float32, o, f []float32) {
 	}
 }
 
-func (p *pairs) windows(cells bool) *Estimate {
+func (p *pairs) windows(errors Errors) *Estimate {
 	l, s, g := len(p.m.Sizes), p.stride, len(p.counts)-1
 	work := NewCounts(p.m, false)
 	buf := make([]float32, 4*l*s)
 	for _, k := range p.counts {
 		p.sites = append(p.sites, p.correct(k, work, buf))
 	}
-	scale := float64(g-1) / float64(g)
 	chosen, least := 0, math.Inf(1)
+	single := newPool(g, 1)
 	for i := range rounds {
 		total := 0.0
 		for j := range l * s {
-			total += math.Sqrt(p.spread(func(r int) float64 { return float64(p.sites[r][i][j]) }))
+			total += math.Sqrt(single.variance(func(r int) float64 { return float64(p.sites[r][i][j]) }))
 		}
 		if total < least {
 			chosen, least = i, total
 		}
 	}
 	e := &Estimate{Mean: shape(p.m), Rounds: rounds[chosen]}
-	if cells {
-		e.Err = shape(p.m)
+	// Replicate r leaves group r out: it moves by 1/(g-1) of what the group does.
+	site := func(r, i int) float64 { return float64(p.sites[r][chosen][i]) }
+	scale := float64((g - 1) * (g - 1))
+	all := pooled(g, l*s, site)
+	cells := errors == CellErrors
+	replicates := p.counts
+	switch errors {
+	case CellErrors:
+		e.Err, e.Degrees = shape(p.m), all.n-1
+	case NoErrors:
+		replicates = p.counts[g:]
 	}
+	first := g + 1 - len(replicates)
 	tied := tiedLen(p.m)
 	sums := make([][]float64, g+1)
 	for r := range sums {
 		sums[r] = make([]float64, tied)
 	}
 	for a := range p.m.Sizes[0] {
-		e.Mean[0][a] = float64(p.sites[g][chosen][a])
+		e.Mean[0][a] = site(g, a)
 		if cells {
-			e.Err[0][a] = math.Sqrt(scale * p.spread(func(r int) float64 { return float64(p.sites[r][chosen][a]) }))
+			e.Err[0][a] = math.Sqrt(scale * all.variance(func(r int) float64 { return site(r, a) }))
 		}
 	}
 	size := 0
@@ -322,9 +434,13 @@ func (p *pairs) windows(cells bool) *Estimate {
 	for r := range rows {
 		rows[r] = make([]float32, size)
 	}
+	n := float32(all.n)
+	share := float32(scale) / (float32(all.parts*all.parts) * n * (n - 1))
+	by := make([]float32, all.n)
 	for t := 1; t < l; t++ {
 		n := p.m.Sizes[t]
-		for r, k := range p.counts {
+		for i, k := range replicates {
+			r := first + i
 			p.rake(k, t, p.sites[r][chosen], rows[r], f)
 			if tied > 0 {
 				for b := range p.m.Sizes[t-1] {
@@ -346,40 +462,28 @@ func (p *pairs) windows(cells bool) *Estimate {
 		for b := range p.m.Sizes[t-1] {
 			to := e.Err[t][b*n:][:n]
 			for a := range to {
+				clear(by)
 				mean, v := float32(0), float32(0)
-				for _, row := range rows[:g] {
+				for r, row := range rows[:g] {
+					by[all.block[r]] += row[b*s+a]
 					mean += row[b*s+a]
 				}
-				mean /= float32(g)
-				for _, row := range rows[:g] {
-					x := row[b*s+a] - mean
-					v += x * x
+				mean /= float32(all.n)
+				for _, x := range by {
+					v += (x - mean) * (x - mean)
 				}
-				to[a] = math.Sqrt(scale * float64(v))
+				to[a] = math.Sqrt(float64(share * v))
 			}
 		}
 	}
 	if tied > 0 {
 		e.Tied = sums[g]
-		e.TiedErr = make([]float64, tied)
-		for i := range tied {
-			e.TiedErr[i] = math.Sqrt(scale * p.spread(func(r int) float64 { return sums[r][i] }))
+	}
+	if tied > 0 && errors != NoErrors {
+		e.TiedErr, e.TiedDegrees = spread(g, tied, func(r, i int) float64 { return sums[r][i] })
+		for i := range e.TiedErr {
+			e.TiedErr[i] *= float64(g - 1)
 		}
 	}
 	return e
-}
-
-// spread returns the sum of squares about the mean over the replicates that leave a group out.
-func (p *pairs) spread(x func(r int) float64) float64 {
-	g := len(p.counts) - 1
-	mean, v := 0.0, 0.0
-	for r := range g {
-		mean += x(r)
-	}
-	mean /= float64(g)
-	for r := range g {
-		d := x(r) - mean
-		v += d * d
-	}
-	return v
 }

@@ -5,36 +5,47 @@ import (
 	"slices"
 )
 
-type reals = [Lanes]float32
+// fixed are costs as multiples of Floats.unit: integers are compared without branches.
+type fixed = [Lanes]int32
 
-// Floats is the engine that takes any alignment.
+// far32 is more than any cost; the sum of two is an int32, with what cells outside of a window grow by.
+const far32 = 1 << 29
+
+// Floats is the engine that takes any alignment. Costs are fixed-point numbers, 2^28 of whose units
+// hold the greatest loss: rounding is then below that of float32.
 type Floats struct {
 	core[uint16]
 	a      *Alignment
 	window [2][2][]int
 	stride int
-	row    [2][]reals
-	least  [2][]reals // local: the least cell so far, by row
+	row    [2][]fixed
+	least  [2][]fixed // local: the least cell so far, by row
 	code   [2][]int   // class of the symbol before cell j
-	ins    [2][]float32
+	ins    [2][]int32
 	kinds  []kind  // symbols that cost alike
 	kindOf [][]int // by position and label
-	del    []float32
-	sub    []float32 // [kind][class]
-	class  int       // classes of reference symbols
-	plain  bool      // constant costs
-	x      []reals   // by class
-	m0     reals
-	cost   []reals // by kind
-	most   reals   // local: what the site cannot change
+	del    []int32
+	sub    []int32 // [kind][class]
+	class  int     // classes of reference symbols
+	plain  bool    // constant costs
+	unit   float64 // a power of 2
+	x      []fixed // by class
+	m0     fixed
+	cost   []fixed // by kind
+	most   fixed   // local: what the site cannot change
 
 	w, wt  [][]float64 // exp(θ - greatest of the row), and as [right][label] (order 2)
 	counts [Groups]*Counts
 	shared bool
 	n      float64
 	p      []float64
-	e      []float64
+	e      []float64 // by lane and kind: exp(γ cost), the greatest of a lane being 1
 	logs   []float64
+	memory [1 << 10]struct { // exponentials of costs that were seen
+		cost  int32
+		known bool
+		exp   float64
+	}
 	bridge [Partitions][][][]float64
 	direct bool // blocks are bridged; else the site behind them decides
 }
@@ -62,17 +73,17 @@ func NewFloats(m *Model, a *Alignment, gamma float64, block int, seed uint64, sh
 	f.window[1] = [2][]int{first, last}
 	f.stride = wide + 1 + jump
 	f.plain = a.SubTable == nil
+	f.unit = unitOf(a, l)
 	f.classes()
 	f.alphabet(m)
-	inf := float32(math.Inf(1))
 	for d := range 2 {
-		f.row[d] = make([]reals, (l+1)*f.stride)
+		f.row[d] = make([]fixed, (l+1)*f.stride)
 		for i := range f.row[d] {
 			for c := range Lanes {
-				f.row[d][i][c] = inf
+				f.row[d][i][c] = far32
 			}
 		}
-		x := float32(0)
+		x := int32(0)
 		for j := f.window[d][0][0]; j <= f.window[d][1][0]; j++ {
 			if j > 0 && !a.Local {
 				x += f.ins[d][j]
@@ -82,7 +93,7 @@ func NewFloats(m *Model, a *Alignment, gamma float64, block int, seed uint64, sh
 			}
 		}
 		if a.Local {
-			f.least[d] = make([]reals, l+1)
+			f.least[d] = make([]fixed, l+1)
 		}
 	}
 	f.u = make([][Lanes]uint16, l)
@@ -101,12 +112,30 @@ func NewFloats(m *Model, a *Alignment, gamma float64, block int, seed uint64, sh
 	return f
 }
 
+// unitOf returns the unit of costs.
+func unitOf(a *Alignment, l int) float64 {
+	most := 0.0
+	look := func(x float64) { most = max(most, math.Abs(x)) }
+	for _, x := range []float64{a.Match, a.Sub, a.Ins, a.Del} {
+		look(x)
+	}
+	for _, table := range append([][]float64{a.InsTable, a.DelTable}, a.SubTable...) {
+		for _, x := range table {
+			look(x)
+		}
+	}
+	_, exp := math.Frexp(most * float64(l+len(a.Ref)+1))
+	return math.Ldexp(1, exp-28)
+}
+
+func (f *Floats) cost32(x float64) int32 { return int32(math.Round(x / f.unit)) }
+
 // classes numbers the distinct symbols of the reference.
 func (f *Floats) classes() {
 	r := len(f.a.Ref)
 	number := map[int]int{}
 	for d := range 2 {
-		f.code[d], f.ins[d] = make([]int, r+1), make([]float32, r+1)
+		f.code[d], f.ins[d] = make([]int, r+1), make([]int32, r+1)
 		for j, y := range f.a.Ref {
 			k, ok := number[y]
 			if !ok {
@@ -118,14 +147,14 @@ func (f *Floats) classes() {
 				at = r - j
 			}
 			f.code[d][at] = k
-			f.ins[d][at] = float32(f.a.Ins)
+			f.ins[d][at] = f.cost32(f.a.Ins)
 			if f.a.InsTable != nil {
-				f.ins[d][at] = float32(f.a.InsTable[y])
+				f.ins[d][at] = f.cost32(f.a.InsTable[y])
 			}
 		}
 	}
 	f.class = len(number)
-	f.x = make([]reals, f.class)
+	f.x = make([]fixed, f.class)
 }
 
 // alphabet puts symbols that cost alike into kinds.
@@ -168,9 +197,9 @@ func (f *Floats) alphabet(m *Model) {
 			k = len(f.kinds)
 			seen[string(key)] = k
 			f.kinds = append(f.kinds, kind{match})
-			f.del = append(f.del, float32(row[0]))
+			f.del = append(f.del, f.cost32(row[0]))
 			for _, x := range row[1:] {
-				f.sub = append(f.sub, float32(x))
+				f.sub = append(f.sub, f.cost32(x))
 			}
 		}
 		of[y] = k
@@ -188,7 +217,7 @@ func (f *Floats) alphabet(m *Model) {
 		}
 		f.kindOf = append(f.kindOf, before)
 	}
-	f.cost = make([]reals, len(f.kinds))
+	f.cost = make([]fixed, len(f.kinds))
 }
 
 func (f *Floats) weights(m *Model) {
@@ -221,11 +250,37 @@ func (f *Floats) weights(m *Model) {
 			}
 		}
 	}
-	f.p, f.e, f.logs = make([]float64, widest), make([]float64, len(f.kinds)), make([]float64, widest)
+	f.p, f.e, f.logs = make([]float64, widest), make([]float64, Lanes*len(f.kinds)), make([]float64, widest)
 }
 
 // SetGamma implements Engine.
-func (f *Floats) SetGamma(gamma float64) { f.gamma = gamma }
+func (f *Floats) SetGamma(gamma float64) {
+	f.gamma = gamma
+	clear(f.memory[:])
+}
+
+// exp returns exp(γ x), from memory where it is there.
+func (f *Floats) exp(x int32) float64 {
+	m := &f.memory[uint32(x)*0x9e3779b1>>22]
+	if !m.known || m.cost != x {
+		m.cost, m.known, m.exp = x, true, math.Exp(f.gamma*f.unit*float64(x))
+	}
+	return m.exp
+}
+
+// leastSum lowers x to a + b where that is less.
+func leastSum(x, a, b *fixed) {
+	for c, v := range a {
+		x[c] = min(x[c], v+b[c])
+	}
+}
+
+// leastPlus lowers x to a + b where that is less.
+func leastPlus(x, a *fixed, b int32) {
+	for c, v := range a {
+		x[c] = min(x[c], v+b)
+	}
+}
 
 // scan finds the loss of every kind of symbol at site s.
 func (f *Floats) scan(d, s int) {
@@ -233,10 +288,9 @@ func (f *Floats) scan(d, s int) {
 	f0, f1 := f.window[d][0][s], f.window[d][1][s]
 	fr := f.row[d][s*f.stride+1:]
 	gr := f.row[1-d][(f.l-1-s)*f.stride+1:]
-	inf := float32(math.Inf(1))
 	m0 := &f.m0
 	for c := range m0 {
-		m0[c] = inf
+		m0[c] = far32
 	}
 	for k := range f.x {
 		f.x[k] = *m0
@@ -244,15 +298,10 @@ func (f *Floats) scan(d, s int) {
 	for j := n0; j <= n1; j++ {
 		g := &gr[n1-j]
 		if j >= f0 && j <= f1 {
-			for c, v := range fr[j-f0] {
-				m0[c] = min(m0[c], v+g[c])
-			}
+			leastSum(m0, &fr[j-f0], g)
 		}
 		if j > f0 && j-1 <= f1 {
-			x := &f.x[f.code[d][j]]
-			for c, v := range fr[j-1-f0] {
-				x[c] = min(x[c], v+g[c])
-			}
+			leastSum(&f.x[f.code[d][j]], &fr[j-1-f0], g)
 		}
 	}
 	if f.a.Local {
@@ -270,9 +319,7 @@ func (f *Floats) scan(d, s int) {
 				y[c] = m0[c] + f.del[k]
 			}
 			for r, cost := range sub {
-				for c, v := range f.x[r] {
-					y[c] = min(y[c], v+cost)
-				}
+				leastPlus(y, &f.x[r], cost)
 			}
 		}
 	}
@@ -288,34 +335,58 @@ func (f *Floats) scan(d, s int) {
 // constant is scan's last step for costs without a substitution table: only a match tells classes
 // apart.
 func (f *Floats) constant() {
-	inf := float32(math.Inf(1))
-	sub, match := float32(f.a.Sub), float32(f.a.Match)
-	var low, second reals
-	var arg [Lanes]int
+	sub, match := f.cost32(f.a.Sub), f.cost32(f.a.Match)
+	var low fixed
 	for c := range low {
-		low[c], second[c] = inf, inf
+		low[c] = far32
 	}
 	for r := range f.x {
-		for c, v := range f.x[r] {
-			if v < low[c] {
-				low[c], second[c], arg[c] = v, low[c], r
-			} else {
-				second[c] = min(second[c], v)
-			}
-		}
+		leastPlus(&low, &f.x[r], 0)
 	}
 	for k, kind := range f.kinds {
 		y := &f.cost[k]
-		for c := range y {
-			other := low[c]
-			v := f.m0[c] + f.del[k]
-			if kind.class >= 0 {
-				if arg[c] == kind.class {
-					other = second[c]
-				}
-				v = min(v, f.x[kind.class][c]+match)
+		for c, v := range f.m0 {
+			y[c] = v + f.del[k]
+		}
+		if kind.class >= 0 {
+			leastPlus(y, &f.x[kind.class], match)
+		}
+		if kind.class < 0 || match <= sub { // else a match is no other symbol's place
+			leastPlus(y, &low, sub)
+			continue
+		}
+		for r := range f.x {
+			if r != kind.class {
+				leastPlus(y, &f.x[r], sub)
 			}
-			y[c] = min(v, other+sub)
+		}
+	}
+}
+
+// exponentials fills in e from the costs.
+func (f *Floats) exponentials() {
+	n := len(f.kinds)
+	top := f.cost[0]
+	for k := range f.cost[1:] {
+		y := &f.cost[k+1]
+		if f.gamma >= 0 {
+			for c, v := range y {
+				top[c] = max(top[c], v)
+			}
+		} else {
+			for c, v := range y {
+				top[c] = min(top[c], v)
+			}
+		}
+	}
+	for k := range f.cost {
+		y := &f.cost[k]
+		for c, v := range y {
+			if x := v - top[c]; x != 0 {
+				f.e[c*n+k] = f.exp(x)
+			} else {
+				f.e[c*n+k] = 1
+			}
 		}
 	}
 }
@@ -326,13 +397,7 @@ func (f *Floats) conditional(t, c int) []float64 {
 	n := m.Sizes[t]
 	p, kinds := f.p[:n], f.kindOf[t]
 	at := func(s int) int { return int(f.u[s][c]) }
-	top := math.Inf(-1)
-	for k := range f.cost {
-		top = max(top, f.gamma*float64(f.cost[k][c]))
-	}
-	for k := range f.cost {
-		f.e[k] = math.Exp(f.gamma*float64(f.cost[k][c]) - top)
-	}
+	e := f.e[c*len(f.kinds):][:len(f.kinds)]
 	copy(p, f.w[t][m.context(t, at)*n:][:n])
 	switch {
 	case m.Order == 2 && t+1 < f.l:
@@ -348,7 +413,7 @@ func (f *Floats) conditional(t, c int) []float64 {
 	}
 	sum := 0.0
 	for a := range p {
-		p[a] *= f.e[kinds[a]]
+		p[a] *= e[kinds[a]]
 		sum += p[a]
 	}
 	if sum > 1e-280 {
@@ -366,9 +431,10 @@ func (f *Floats) conditional(t, c int) []float64 {
 		}
 	})
 	for a := range logs {
-		logs[a] += f.gamma * float64(f.cost[kinds[a]][c])
+		logs[a] += f.gamma * f.unit * float64(f.cost[kinds[a]][c])
 	}
-	top, sum = slices.Max(logs), 0
+	top := slices.Max(logs)
+	sum = 0
 	for a, x := range logs {
 		p[a] = math.Exp(x - top)
 		sum += p[a]
@@ -401,9 +467,14 @@ func (f *Floats) windows(t, c int, visit func(s, first, stride int)) {
 
 func (f *Floats) site(d, s int, count bool) {
 	f.scan(d, s)
+	f.exponentials()
 	t := f.at(d, s)
 	if count && s == 0 {
 		f.n++
+	}
+	if f.model.Order < 3 {
+		f.pairs(t, count)
+		return
 	}
 	for c := range Lanes {
 		p := f.conditional(t, c)
@@ -414,38 +485,92 @@ func (f *Floats) site(d, s int, count bool) {
 	}
 }
 
-// add adds probabilities to the counts.
+// pairs is site for order 1 and 2.
+func (f *Floats) pairs(t int, count bool) {
+	m := f.model
+	n := m.Sizes[t]
+	p, kinds := f.p[:n], f.kindOf[t][:n]
+	w := f.w[t]
+	var wt []float64
+	var left, right []float32
+	stride := f.counts[0].Stride
+	for c := range Lanes {
+		if count && c%(Lanes/Groups) == 0 {
+			k := f.counts[c/(Lanes/Groups)]
+			left, right = k.side(t, 0), nil
+			if t+1 < f.l && m.Order == 2 {
+				right = k.side(t, 1)
+			}
+		}
+		before, after := 0, 0
+		if t > 0 && m.Order == 2 {
+			before = int(f.u[t-1][c])
+		}
+		if t+1 < f.l && m.Order == 2 {
+			after = int(f.u[t+1][c])
+			wt = f.wt[t+1][after*n:][:n]
+		}
+		e := f.e[c*len(f.kinds):][:len(f.kinds)]
+		sum := 0.0
+		for a, x := range w[before*n:][:n] {
+			if wt != nil {
+				x = float64(x * wt[a])
+			}
+			x = float64(x * e[kinds[a]])
+			p[a] = x
+			sum += x
+		}
+		if !(sum > 1e-280) {
+			copy(p, f.conditional(t, c))
+			sum = 1
+		}
+		x := f.rng.Float64() * sum
+		last := 0
+		for a, y := range p {
+			if y > 0 {
+				last = a
+				if x -= y; x < 0 {
+					break
+				}
+			}
+		}
+		f.u[t][c] = uint16(last)
+		if !count {
+			continue
+		}
+		scale := 1 / sum
+		row := left[before*stride:][:n]
+		if right == nil {
+			for a, x := range p {
+				row[a] += float32(float64(x * scale))
+			}
+			continue
+		}
+		other := right[after*stride:][:n]
+		for a, x := range p {
+			y := float32(float64(x * scale))
+			row[a] += y
+			other[a] += y
+		}
+	}
+}
+
+// add adds probabilities to the counts, of order 3.
 func (f *Floats) add(t, c int, p []float64) {
 	m, n := f.model, f.model.Sizes[t]
 	k := f.counts[c/(Lanes/Groups)]
-	if m.Order == 3 {
-		share := 1 / float64(min(3, t+1))
-		at := m.context(t, func(s int) int { return int(f.u[s][c]) })
-		for a, x := range k.Windows[t][at*n:][:n] {
-			k.Windows[t][at*n+a] = x + p[a]*share
-		}
-		f.windows(t, c, func(s, first, stride int) {
-			share := 1 / float64(min(3, s+1))
-			row := k.Windows[s]
-			for a, x := range p {
-				row[first+a*stride] += x * share
-			}
-		})
-		return
+	share := 1 / float64(min(3, t+1))
+	at := m.context(t, func(s int) int { return int(f.u[s][c]) })
+	for a, x := range k.Windows[t][at*n:][:n] {
+		k.Windows[t][at*n+a] = x + p[a]*share
 	}
-	left := 0
-	if t > 0 && m.Order == 2 {
-		left = int(f.u[t-1][c])
-	}
-	for a, x := range p {
-		k.side(t, 0)[left*k.Stride+a] += float32(x)
-	}
-	if t+1 < f.l && m.Order == 2 {
-		row := k.side(t, 1)[int(f.u[t+1][c])*k.Stride:][:n]
+	f.windows(t, c, func(s, first, stride int) {
+		share := 1 / float64(min(3, s+1))
+		row := k.Windows[s]
 		for a, x := range p {
-			row[a] += float32(x)
+			row[first+a*stride] += x * share
 		}
-	}
+	})
 }
 
 func (f *Floats) step(d, s int, u *[Lanes]uint16) {
@@ -453,59 +578,58 @@ func (f *Floats) step(d, s int, u *[Lanes]uint16) {
 	f0 := f.window[d][0][s]
 	from := f.row[d][s*f.stride:] // its first cell is a guard
 	to := f.row[d][(s+1)*f.stride+1:]
-	inf := float32(math.Inf(1))
-	var last, del, least reals
+	var last, del fixed
 	var base [Lanes]int
 	kinds := f.kindOf[f.at(d, s)]
 	for c := range last {
-		last[c] = inf
+		last[c] = far32
 		k := kinds[u[c]]
 		del[c], base[c] = f.del[k], k*f.class
 	}
-	if f.a.Local {
-		least = f.least[d][s]
-	}
 	for j := n0; j <= n1; j++ {
 		p, q, n := &from[j-f0], &from[j-f0+1], &to[j-n0]
-		ins, k := f.ins[d][j], f.code[d][j]
-		for c := range last {
-			x := min(q[c]+del[c], last[c]+ins)
-			if j > 0 {
-				x = min(x, p[c]+f.sub[base[c]+k])
-			}
-			if f.a.Local {
-				x = min(x, 0)
-				least[c] = min(least[c], x)
-			}
-			last[c] = x
-			n[c] = x
+		ins := f.ins[d][j]
+		for c, x := range last {
+			last[c] = min(q[c]+del[c], x+ins)
 		}
+		if j > 0 {
+			sub := f.sub[f.code[d][j]:]
+			for c, x := range p {
+				last[c] = min(last[c], x+sub[base[c]])
+			}
+		}
+		if f.a.Local {
+			for c, x := range last {
+				last[c] = min(x, 0)
+			}
+		}
+		*n = last
 	}
 	if f.a.Local {
+		least := f.least[d][s]
+		for j := n0; j <= n1; j++ {
+			leastPlus(&least, &to[j-n0], 0)
+		}
 		f.least[d][s+1] = least
 	}
 }
 
 func (f *Floats) meet(d, e int, loss *[Lanes]float64) {
 	f0, f1 := f.window[d][0][e], f.window[d][1][e]
-	var low reals
+	var low fixed
 	for c := range low {
-		low[c] = float32(math.Inf(1))
+		low[c] = far32
 	}
 	fr, gr := f.row[d][e*f.stride+1:], f.row[1-d][(f.l-e)*f.stride+1:]
 	for j := range f1 - f0 + 1 {
-		g := &gr[f1-f0-j]
-		for c, x := range fr[j] {
-			low[c] = min(low[c], x+g[c])
-		}
+		leastSum(&low, &fr[j], &gr[f1-f0-j])
 	}
 	if f.a.Local {
-		for c := range low {
-			low[c] = min(low[c], f.least[d][e][c], f.least[1-d][f.l-e][c])
-		}
+		leastPlus(&low, &f.least[d][e], 0)
+		leastPlus(&low, &f.least[1-d][f.l-e], 0)
 	}
 	for c, x := range low {
-		loss[c] = float64(x)
+		loss[c] = f.unit * float64(x)
 	}
 }
 
@@ -515,7 +639,7 @@ func (f *Floats) total(d int, loss *[Lanes]float64) {
 		at = &f.least[d][f.l]
 	}
 	for c, x := range at {
-		loss[c] = float64(x)
+		loss[c] = f.unit * float64(x)
 	}
 }
 
@@ -635,10 +759,11 @@ func (f *Floats) Weigh(visit func(t, c int, p, loss []float64)) {
 		}
 		t := f.at(d, s)
 		f.scan(d, s)
+		f.exponentials()
 		for c := range Lanes {
 			p := f.conditional(t, c)
 			for a, k := range f.kindOf[t] {
-				loss[a] = float64(f.cost[k][c])
+				loss[a] = f.unit * float64(f.cost[k][c])
 			}
 			visit(t, c, p, loss[:len(p)])
 		}

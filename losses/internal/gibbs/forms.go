@@ -1,7 +1,5 @@
 package gibbs
 
-import "math"
-
 // Form is what one group of chains says of tied windows: the mean of both Rao-Blackwell forms, and
 // raw counts minus each, which have mean zero.
 type Form struct {
@@ -59,26 +57,21 @@ func (c *Counts) sums(m *Model) (left, right []float64) {
 func Shared(m *Model, groups []*Counts) *Estimate {
 	forms := Forms(m, groups, nil)
 	e := &Estimate{}
-	e.Tied, e.TiedErr = Mean(forms, func(f *Form, i int) float64 { return f.Mean[i] })
+	e.Tied, e.TiedErr, e.TiedDegrees = Mean(forms)
 	return e
 }
 
-// Mean returns the mean of a number of each form, and its standard error.
-func Mean(forms []Form, value func(f *Form, i int) float64) (mean, err []float64) {
+// Mean returns the mean of the forms, its standard errors, and their degrees of freedom.
+func Mean(forms []Form) (mean, err []float64, degrees int) {
 	n, k := len(forms[0].Mean), float64(len(forms))
-	mean, err = make([]float64, n), make([]float64, n)
+	mean = make([]float64, n)
 	for i := range n {
 		for g := range forms {
-			mean[i] += value(&forms[g], i) / k
+			mean[i] += forms[g].Mean[i] / k
 		}
-		v := 0.0
-		for g := range forms {
-			d := value(&forms[g], i) - mean[i]
-			v += d * d
-		}
-		err[i] = math.Sqrt(v / k / (k - 1))
 	}
-	return mean, err
+	err, degrees = spread(len(forms), n, func(g, i int) float64 { return forms[g].Mean[i] })
+	return mean, err, degrees
 }
 
 // Forms returns the form of each group, with controls where raw counts are given (order 2).

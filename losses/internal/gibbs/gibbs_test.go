@@ -50,14 +50,12 @@ func problem(rng *rand.Rand, l, m, labels, order, band int, tied bool) (*Model, 
 	return model, a
 }
 
-// The kernels in assembly leave the same bits as those in Go: states, rows, counts and random
-// numbers, for all numbers of labels, lengths and costs.
+// All kernels leave the same bits as those in Go that define them: states, counts, random numbers and
+// losses, for all numbers of labels, lengths and costs; and, where they have them, rows.
 func TestKernels(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
-	if best == isaGo {
-		t.Skip("no vector kernels on this processor")
-	}
-	for i := range 40 {
+	compared, costs := map[int]int{}, 0
+	for i := range 90 {
 		l := 1 + rng.IntN(40)
 		m := max(0, l+rng.IntN(9)-4)
 		if i%5 == 4 {
@@ -69,9 +67,9 @@ func TestKernels(t *testing.T) {
 		}
 		u := Units{Sub: 1, Ins: 1, Del: 1, Unit: 1}
 		if i%3 == 2 {
-			u = Units{Sub: 1 + rng.IntN(7), Ins: rng.IntN(3), Del: 1 + rng.IntN(2), Unit: 0.25, Shift: -1}
+			u = Units{Sub: 1 + rng.IntN(5), Ins: rng.IntN(4), Del: 1 + rng.IntN(3), Unit: 0.25, Shift: -1}
 		}
-		model, a := problem(rng, l, m, labels, order, 5+rng.IntN(5), i%2 == 0)
+		model, a := problem(rng, l, m, labels, order, 1+rng.IntN(9), i%2 == 0)
 		gamma := 2*rng.Float64() - 0.5
 		if !u.Fits(model, a, gamma) {
 			t.Logf("%d: does not fit", i)
@@ -79,8 +77,7 @@ func TestKernels(t *testing.T) {
 		}
 		block, seed := 1+rng.IntN(9), rng.Uint64()
 		run := func(isa int) *Bytes {
-			b := NewBytes(model, a, u, gamma, block, seed, i%4 == 1)
-			b.isa = isa
+			b := newBytes(model, a, u, gamma, block, seed, i%4 == 1, isa)
 			b.Start()
 			for i := range 9 {
 				if i%3 == 2 {
@@ -93,24 +90,35 @@ func TestKernels(t *testing.T) {
 			return b
 		}
 		want := run(isaGo)
-		for isa := isaAVX2; isa <= best; isa++ {
-			if isa == isaAVX2 && labels > 16 {
+		wantCounts := want.Take()
+		for isa := isaSliced; isa <= max(best, isaSliced); isa++ {
+			if isa == isaAVX2 && labels > 16 || isa == isaSliced && !u.slices() {
 				continue // it has no such kernels
 			}
+			compared[isa]++
+			if isa == isaSliced && !u.ones() {
+				costs++
+			}
 			got := run(isa)
-			for what, pair := range map[string][2]any{
-				"states": {want.u, got.u}, "prefix rows": {want.row[0],
-					got.row[0]}, "suffix rows": {want.row[1], got.row[1]},
-				"counts": {want.counts, got.counts}, "random numbers": {want.random,
-					got.random}, "losses": {*want.Losses(), *got.Losses()},
-				"shifts": {want.shift, got.shift},
-			} {
+			pairs := map[string][2]any{
+				"states": {want.u, got.u}, "random numbers": {want.random, got.random},
+				"losses": {*want.Losses(), *got.Losses()}, "counts": {wantCounts, got.Take()},
+			}
+			if isa != isaSliced {
+				pairs["prefix rows"] = [2]any{want.row[0], got.row[0]}
+				pairs["suffix rows"] = [2]any{want.row[1], got.row[1]}
+				pairs["shifts"] = [2]any{want.shift, got.shift}
+			}
+			for what, pair := range pairs {
 				if !reflect.DeepEqual(pair[0], pair[1]) {
 					t.Errorf("case %d (l %d, m %d, %d labels, order %d, %+v), kernels %d: %s differ", i, l,
 						m, labels, order, u, isa, what)
 				}
 			}
 		}
+	}
+	if compared[isaSliced] < 20 || costs < 10 {
+		t.Errorf("%d cases of bits, %d of costs that are not 1", compared[isaSliced], costs)
 	}
 }
 
@@ -129,7 +137,8 @@ func TestLosses(t *testing.T) {
 		u := Units{Sub: 1, Ins: 1, Del: 1, Unit: 1}
 		engines := []Engine{NewFloats(model, a, 1, 4, 1, false, nil)}
 		if u.Fits(model, a, 1) {
-			engines = append(engines, NewBytes(model, a, u, 1, 4, 1, false))
+			engines = append(engines, NewBytes(model, a, u, 1, 4, 1, false),
+				newBytes(model, a, u, 1, 4, 1, false, isaGo), newBytes(model, a, u, 1, 4, 1, false, isaSliced))
 		} else if l < 40 {
 			t.Errorf("length %d does not fit", l)
 		}
@@ -198,32 +207,38 @@ func levenshtein(u, ref []int) int {
 func BenchmarkSweep(b *testing.B) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	model, a := problem(rng, 100, 100, 10, 2, 20, true)
-	for i, name := range []string{"Go", "AVX2", "AVX512"} {
-		if i > best {
-			continue
-		}
-		for _, what := range []string{"count", "draw", "block"} {
-			b.Run(name+"/"+what, func(b *testing.B) {
-				e := NewBytes(model, a, Units{Sub: 1, Ins: 1, Del: 1, Unit: 1}, 1, 16, 1, false)
-				e.isa = i
-				e.Start()
-				for b.Loop() {
-					if what == "block" {
-						e.Block(0)
-					} else {
-						e.Sweep(what == "count")
+	for _, costs := range []struct {
+		name string
+		u    Units
+	}{{"unit", Units{Sub: 1, Ins: 1, Del: 1, Unit: 1}}, {"smith-waterman", Units{Sub: 3, Ins: 2, Del: 2, Unit: 1}}} {
+		for i, name := range []string{"Go", "bits", "AVX2", "AVX512"} {
+			if i > max(best, isaSliced) {
+				continue
+			}
+			for _, what := range []string{"count", "draw", "block"} {
+				b.Run(costs.name+"/"+name+"/"+what, func(b *testing.B) {
+					e := newBytes(model, a, costs.u, 1, 16, 1, false, i)
+					e.Start()
+					for b.Loop() {
+						if what == "block" {
+							e.Block(0)
+						} else {
+							e.Sweep(what == "count")
+						}
 					}
-				}
-			})
+				})
+			}
 		}
+		b.Run(costs.name+"/floats", func(b *testing.B) {
+			a := *a
+			a.Sub, a.Ins, a.Del = float64(costs.u.Sub), float64(costs.u.Ins), float64(costs.u.Del)
+			e := NewFloats(model, &a, 1, 16, 1, false, nil)
+			e.Start()
+			for b.Loop() {
+				e.Sweep(true)
+			}
+		})
 	}
-	b.Run("floats", func(b *testing.B) {
-		e := NewFloats(model, a, 1, 16, 1, false, nil)
-		e.Start()
-		for b.Loop() {
-			e.Sweep(true)
-		}
-	})
 }
 
 // Counts that are taken before they overflow are those that are taken at the end.

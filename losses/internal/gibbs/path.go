@@ -2,7 +2,8 @@ package gibbs
 
 // The kernels there are.
 const (
-	isaGo = iota
+	isaGo     = iota
+	isaSliced // Go too, where Units.slices
 	isaAVX2
 	isaAVX512
 )

@@ -272,7 +272,8 @@ func (o *SampledOptions) method(ctx context.Context, name string, kind int) (*Sa
 				q = exact.Marginals
 			case 2:
 				sampler, err := losses.NewSampler(o.Loss, ref, d, len(ref), &losses.SampledOptions{
-					Sweeps: o.Sweeps, Seed: o.Seed ^ uint64(s.step)<<20, Budget: losses.Budget{Ctx: ctx},
+					Sweeps: o.Sweeps, Seed: o.Seed ^ uint64(s.step)<<20, NoIntervals: true,
+					Budget: losses.Budget{Ctx: ctx},
 				})
 				if err != nil {
 					return nil, err
