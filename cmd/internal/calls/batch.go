@@ -326,7 +326,11 @@ func (b *batch) each(want losses.Want, f func(w *worker, i int, m *losses.Machin
 		k := &s.slots[i]
 		end := time.Now()
 		w.spent += end.Sub(start)
-		if k.order, k.want, k.took = b.order, want, end.Sub(begin); err != nil {
+		took := end.Sub(begin)
+		if k.order == b.order && k.want == want {
+			took = min(took, k.took) // a thread that waits for a processor takes longer than its work
+		}
+		if k.order, k.want, k.took = b.order, want, took; err != nil {
 			k.order = 0 // nothing is known of its time
 		}
 		return err
