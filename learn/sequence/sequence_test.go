@@ -271,10 +271,10 @@ func TestTrainingIsTheSameForAnyWorkersAndResumes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if solver >= SGD && !slices.Equal(again.w, first.w) {
+		if solver >= Proximal && !slices.Equal(again.w, first.w) {
 			t.Errorf("%v: resumed, another model", solver)
 		}
-		if solver < SGD && (r.Note == "" || r.Iterations != 6) {
+		if solver < Proximal && (r.Note == "" || r.Iterations != 6) {
 			t.Errorf("%v: resumed: %+v", solver, r.Reason)
 		}
 		other := o
