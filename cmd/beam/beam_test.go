@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem/memfs"
 
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/learn/sequence"
@@ -25,11 +26,11 @@ import (
 // call runs the program, and returns what it wrote.
 func beamCall(ctx context.Context, words ...string) (out, errs string, status int) {
 	var o, e bytes.Buffer
-	status = execute(ctx, words, cli.Streams{In: strings.NewReader(""), Out: &o, Err: &e})
+	status = tool.Execute(ctx, words, cli.Streams{In: strings.NewReader(""), Out: &o, Err: &e})
 	return o.String(), e.String(), status
 }
 
-func must[T any](t *testing.T) func(T, error) T {
+func must[T any](t testing.TB) func(T, error) T {
 	return func(v T, err error) T {
 		t.Helper()
 		if err != nil {
@@ -40,7 +41,7 @@ func must[T any](t *testing.T) func(T, error) T {
 }
 
 // lines returns the lines of a file of testdata, decompressed.
-func lines(t *testing.T, name string) []string {
+func lines(t testing.TB, name string) []string {
 	t.Helper()
 	b := must[[]byte](t)(os.ReadFile(filepath.Join("..", "..", "testdata", filepath.FromSlash(name))))
 	if strings.HasSuffix(name, ".gz") {
@@ -50,12 +51,13 @@ func lines(t *testing.T, name string) []string {
 }
 
 // write writes n shards of records, with a head each, and returns their pattern.
-func write(t *testing.T, dir, kind, head, end string, records []string, n int) string {
+func write(t testing.TB, dir, kind, head, end string, records []string, n int) string {
 	t.Helper()
 	for k := range n {
 		part := records[len(records)*k/n : len(records)*(k+1)/n]
 		text := head + strings.Join(part, end) + end
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("part-%d.%s", k, kind)), []byte(text), 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("part-%d.%s", k, kind)), []byte(text),
+			0o666); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -64,7 +66,7 @@ func write(t *testing.T, dir, kind, head, end string, records []string, n int) s
 
 // chunks are sentences in the columns of the chunking task: word, tag, and the phrase that the
 // word's relation stands for, as B-, I- and O.
-func chunks(t *testing.T) []string {
+func chunks(t testing.TB) []string {
 	t.Helper()
 	var out []string
 	var b strings.Builder
@@ -79,7 +81,8 @@ func chunks(t *testing.T) []string {
 			b.Reset()
 			before = ""
 		case len(f) == 10 && !strings.ContainsAny(f[0], "-."):
-			label := map[string]string{"det": "NP", "nsubj": "NP", "obj": "NP", "obl": "NP", "amod": "NP", "compound": "NP", "root": "VP", "aux": "VP", "case": "PP"}[f[7]]
+			label := map[string]string{"det": "NP", "nsubj": "NP", "obj": "NP", "obl": "NP", "amod": "NP",
+				"compound": "NP", "root": "VP", "aux": "VP", "case": "PP"}[f[7]]
 			switch {
 			case label == "":
 				before, label = "", "O"
@@ -120,8 +123,10 @@ func corpora(t *testing.T, dir string) []corpus {
 	table := write(t, dir, "csv", "p,q,c,y\n", "\n", rows(600), 3)
 	return []corpus{
 		// More weights than travel: they go by files.
-		{"sequence", write(t, dir, "conll", "", "\n", chunks(t)[:240], 4), []string{"--iterations=10", "--templates=chunking"}},
-		{"g2p", write(t, dir, "tsv", "", "\n", lines(t, "g2p/ice_train.tsv")[:300], 3), []string{"--iterations=10"}},
+		{"sequence", write(t, dir, "conll", "", "\n", chunks(t)[:240], 4),
+			[]string{"--iterations=10", "--templates=chunking"}},
+		{"g2p", write(t, dir, "tsv", "", "\n", lines(t, "g2p/ice_train.tsv")[:300], 3),
+			[]string{"--iterations=10"}},
 		{"linear", table, []string{"--iterations=10", "--target=y", "--l1=1"}},
 		{"nn", table, []string{"--iterations=10", "--target=y", "--hidden=8"}},
 	}
@@ -131,7 +136,8 @@ func corpora(t *testing.T, dir string) []corpus {
 func (c *corpus) train(t *testing.T, more ...string) (model []byte, said string) {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "model")
-	words := append([]string{c.learner, "train", "--data", c.pattern, "--model", name}, append(c.flags, more...)...)
+	words := append([]string{c.learner, "train", "--data", c.pattern, "--model", name},
+		append(c.flags, more...)...)
 	out, errs, status := beamCall(t.Context(), words...)
 	if status != 0 {
 		t.Fatalf("beam %s: %s", strings.Join(words, " "), errs)
@@ -150,7 +156,7 @@ func TestSameBits(t *testing.T) {
 			}
 			if c.learner == "sequence" {
 				m := must[*sequence.Model](t)(sequence.Read(bytes.NewReader(want)))
-				if weights, nonzero := m.Size(); weights <= sideWeights || nonzero == 0 {
+				if weights, nonzero := m.Size(); weights <= travelling || nonzero == 0 {
 					t.Errorf("%d weights, %d of them not 0: files were to be tested", weights, nonzero)
 				}
 			}
@@ -161,8 +167,10 @@ func TestSameBits(t *testing.T) {
 	}
 }
 
-// The real chunking task, where its folder is given: its licence keeps it out of testdata.
-func TestSameBitsOfChunking(t *testing.T) {
+// chunking returns the sentences of the real chunking task, where its folder is given: its licence
+// keeps it out of testdata.
+func chunking(t testing.TB) []string {
+	t.Helper()
 	dir := os.Getenv("TROPICA_CHUNKING")
 	if dir == "" {
 		t.Skip("TROPICA_CHUNKING is not set to a folder with conll2000-train.txt.gz")
@@ -174,10 +182,163 @@ func TestSameBitsOfChunking(t *testing.T) {
 	for i, s := range sentences {
 		sentences[i] = strings.TrimRight(s, "\n") + "\n"
 	}
-	c := corpus{"sequence", write(t, t.TempDir(), "conll", "", "\n", sentences, 8), []string{"--iterations=10"}}
+	return sentences
+}
+
+func TestSameBitsOfChunking(t *testing.T) {
+	pattern := write(t, t.TempDir(), "conll", "", "\n", chunking(t), 8)
+	c := corpus{"sequence", pattern, []string{"--iterations=10"}}
 	want, _ := c.train(t, "--here")
 	if got, _ := c.train(t); !bytes.Equal(got, want) {
 		t.Error("the models differ")
+	}
+}
+
+// So do passes of proximal steps, with l1, which end where L-BFGS ends.
+func TestProximal(t *testing.T) {
+	for _, c := range corpora(t, t.TempDir()) {
+		t.Run(c.learner, func(t *testing.T) {
+			c.flags = append(c.flags, "--solver=proximal")
+			want, said := c.train(t, "--here", "--workers=1")
+			if got, _ := c.train(t, "--workers=2"); !bytes.Equal(got, want) {
+				t.Errorf("the models differ, of %d and %d bytes", len(got), len(want))
+			}
+			if c.learner != "linear" {
+				return
+			}
+			_, said = c.train(t, "--here", "--iterations=1000", "--stop=1e-12")
+			_, best := c.train(t, "--here", "--iterations=1000", "--stop=1e-12", "--solver=lbfgs")
+			if a, b := objective(t, said), objective(t, best); math.Abs(a-b) > 1e-5*b {
+				t.Errorf("proximal steps end at %v, L-BFGS at %v", a, b)
+			}
+		})
+	}
+}
+
+// objective returns the one that a run has said.
+func objective(t *testing.T, said string) (f float64) {
+	t.Helper()
+	_, rest, _ := strings.Cut(said, "objective ")
+	if _, err := fmt.Sscan(rest, &f); err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+	return f
+}
+
+// Files may be where the SDK has a file system: here in memory, shards and what passes between
+// workers alike.
+func TestMemory(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range corpora(t, dir)[:2] {
+		want, _ := c.train(t, "--here")
+		names := must[[]string](t)(filepath.Glob(c.pattern))
+		for _, n := range names {
+			memfs.Write("memfs://corpus/"+filepath.Base(n), must[[]byte](t)(os.ReadFile(n)))
+		}
+		c.pattern = "memfs://corpus/" + filepath.Base(c.pattern)
+		if got, _ := c.train(t, "--work=memfs://work"); !bytes.Equal(got, want) {
+			t.Errorf("%s: the models differ", c.learner)
+		}
+		if left := must[[]string](t)(memfs.New(t.Context()).List(t.Context(), "memfs://work/*/*")); len(left) > 0 {
+			t.Errorf("it left %v", left)
+		}
+	}
+}
+
+// A shard that is another one than when it was surveyed ends the run.
+func TestShardChanges(t *testing.T) {
+	for k, learner := range []string{"sequence", "g2p", "linear"} {
+		dir := t.TempDir()
+		c := corpora(t, dir)[k]
+		name := must[[]string](t)(filepath.Glob(c.pattern))[1]
+		read := 0
+		failures.Lock()
+		failures.of = map[string][]func() error{}
+		for range 100 {
+			failures.of[filepath.Base(name)] = append(failures.of[filepath.Base(name)], func() error {
+				if read++; read != 2 {
+					return nil
+				}
+				b, err := os.ReadFile(name)
+				if err != nil {
+					return err
+				}
+				old, new := "the", "teh"
+				if learner == "linear" {
+					old, new = "1", "2"
+				}
+				return os.WriteFile(name, bytes.ReplaceAll(b, []byte(old), []byte(new)), 0o666)
+			})
+		}
+		failures.Unlock()
+		model := filepath.Join(dir, "m")
+		_, errs, status := beamCall(t.Context(), append([]string{learner, "train", "--data", flakyScheme +
+			"://" + c.pattern, "--model", model}, c.flags...)...)
+		failures.Lock()
+		failures.of = nil
+		failures.Unlock()
+		if learner == "g2p" { // the driver has all words
+			if status != 0 {
+				t.Errorf("g2p: %s", errs)
+			}
+			continue
+		}
+		if status == 0 || !strings.Contains(errs, "part-1") || !strings.Contains(errs, "surveyed") ||
+			strings.Contains(errs, "starts again") {
+			t.Errorf("%s: status %d: %s", learner, status, errs)
+		}
+	}
+}
+
+// Files that are cut, empty or not text are errors with their name.
+func TestHostileShards(t *testing.T) {
+	packed := func(b []byte) []byte {
+		var z bytes.Buffer
+		w := gzip.NewWriter(&z)
+		w.Write(b)
+		w.Close()
+		return z.Bytes()
+	}
+	for k, learner := range []string{"sequence", "g2p", "linear"} {
+		for what, damage := range map[string]func([]byte) []byte{
+			"empty":       func([]byte) []byte { return nil },
+			"blank":       func([]byte) []byte { return []byte("\n\n\n") },
+			"cut gzip":    func(b []byte) []byte { z := packed(b); return z[:len(z)/2] },
+			"gzip's head": func(b []byte) []byte { return packed(b)[:5] },
+			"binary":      func([]byte) []byte { return bytes.Repeat([]byte{0, 0xff, 0xfe, '\t'}, 5000) },
+			"a long line": func([]byte) []byte { return bytes.Repeat([]byte("x"), 1<<22) },
+		} {
+			dir := t.TempDir()
+			c := corpora(t, dir)[k]
+			name := must[[]string](t)(filepath.Glob(c.pattern))[1]
+			if err := os.WriteFile(name, damage(must[[]byte](t)(os.ReadFile(name))), 0o666); err != nil {
+				t.Fatal(err)
+			}
+			model := filepath.Join(dir, "m")
+			_, errs, status := beamCall(t.Context(), append([]string{learner, "train", c.pattern, "--model", model},
+				c.flags...)...)
+			if status == 0 || !strings.Contains(errs, "part-1") || strings.Contains(errs, "starts again") ||
+				len(errs) > 1000 {
+				t.Errorf("%s, %s: status %d: %.1000s", learner, what, status, errs)
+			}
+			if _, err := os.Stat(model); err == nil {
+				t.Errorf("%s, %s: a model was written", learner, what)
+			}
+		}
+	}
+}
+
+// A run leaves nothing in the temporary folder: Beam makes a file in each pass.
+func TestNothingIsLeft(t *testing.T) {
+	c := corpora(t, t.TempDir())[2]
+	folder := t.TempDir()
+	t.Setenv("TMPDIR", folder)
+	c.train(t)
+	if left, _ := os.ReadDir(folder); len(left) > 0 {
+		t.Errorf("it left %v", left)
+	}
+	if os.TempDir() != folder {
+		t.Errorf("the temporary folder is %s now", os.TempDir())
 	}
 }
 
@@ -195,13 +356,7 @@ func TestKeep(t *testing.T) {
 func TestResume(t *testing.T) {
 	c := corpora(t, t.TempDir())[2]
 	c.flags = []string{"--target=y"}
-	value := func(said string) (f float64) {
-		_, rest, _ := strings.Cut(said, "objective ")
-		if _, err := fmt.Sscan(rest, &f); err != nil {
-			t.Fatalf("%v: %s", err, said)
-		}
-		return f
-	}
+	value := func(said string) float64 { return objective(t, said) }
 	_, said := c.train(t)
 	want := value(said)
 	k := filepath.Join(t.TempDir(), "state")
@@ -214,7 +369,8 @@ func TestResume(t *testing.T) {
 		t.Errorf("resumed, it ends at %v, and without at %v", got, want)
 	}
 	c.flags = append(c.flags, "--l2=3")
-	_, errs, status := beamCall(t.Context(), append([]string{"linear", "train", c.pattern, "--model", filepath.Join(t.TempDir(), "m"), "--checkpoint", k, "--resume"}, c.flags...)...)
+	_, errs, status := beamCall(t.Context(), append([]string{"linear", "train", c.pattern, "--model",
+		filepath.Join(t.TempDir(), "m"), "--checkpoint", k, "--resume"}, c.flags...)...)
 	if status == 0 || !strings.Contains(errs, "l2") {
 		t.Errorf("a checkpoint of other settings was taken: %s", errs)
 	}
@@ -227,7 +383,8 @@ func TestInterrupt(t *testing.T) {
 	time.AfterFunc(1500*time.Millisecond, cancel)
 	dir := t.TempDir()
 	begin := time.Now()
-	_, errs, status := beamCall(ctx, "sequence", "train", c.pattern, "--model", filepath.Join(dir, "m"), "--stop=0", "--iterations=100000")
+	_, errs, status := beamCall(ctx, "sequence", "train", c.pattern, "--model", filepath.Join(dir, "m"),
+		"--stop=0", "--iterations=100000")
 	if status != 1 || !strings.Contains(errs, "interrupted") {
 		t.Errorf("status %d: %s", status, errs)
 	}
@@ -259,7 +416,8 @@ func TestCorruptLine(t *testing.T) {
 			t.Fatal(err)
 		}
 		model := filepath.Join(dir, "m")
-		_, errs, status := beamCall(t.Context(), append([]string{c.learner, "train", "--data", c.pattern, "--model", model}, c.flags...)...)
+		_, errs, status := beamCall(t.Context(), append([]string{c.learner, "train", "--data", c.pattern,
+			"--model", model}, c.flags...)...)
 		if status == 0 || !strings.Contains(errs, x.want) || strings.Contains(errs, "starts again") {
 			t.Errorf("%s: got %q, want it to say %q", c.learner, errs, x.want)
 		}
@@ -365,7 +523,8 @@ func TestWorkerFails(t *testing.T) {
 		failures.of["part-1.conll"] = append(failures.of["part-1.conll"], lost)
 	}
 	failures.Unlock()
-	_, errs, status := beamCall(t.Context(), append([]string{"sequence", "train", "--data", c.pattern, "--model", filepath.Join(t.TempDir(), "m"), "--retries=1"}, c.flags[1:2]...)...)
+	_, errs, status := beamCall(t.Context(), append([]string{"sequence", "train", "--data", c.pattern,
+		"--model", filepath.Join(t.TempDir(), "m"), "--retries=1"}, c.flags[1:2]...)...)
 	if status == 0 || !strings.Contains(errs, "failed 2 times") || !strings.Contains(errs, "connection lost") {
 		t.Errorf("status %d: %s", status, errs)
 	}
@@ -439,20 +598,26 @@ func TestErrors(t *testing.T) {
 		{"flag --data is needed", []string{"linear", "train", "--model", model}},
 		{"flag --model is needed", []string{"linear", "train", c.pattern}},
 		{"there is no file", []string{"linear", "train", filepath.Join(dir, "none-*"), "--model", model}},
-		{"is named twice", []string{"linear", "train", c.pattern, filepath.Join(dir, "part-1.csv"), "--model", model}},
-		{"would overwrite the data", []string{"linear", "train", c.pattern, "--model", filepath.Join(dir, "part-1.csv")}},
-		{"flag --work is needed", []string{"linear", "train", c.pattern, "--model", model, "--runner=universal", "--endpoint=localhost:1"}},
+		{"is named twice", []string{"linear", "train", c.pattern, filepath.Join(dir, "part-1.csv"), "--model",
+			model}},
+		{"would overwrite the data", []string{"linear", "train", c.pattern, "--model",
+			filepath.Join(dir, "part-1.csv")}},
+		{"flag --work is needed", []string{"linear", "train", c.pattern, "--model", model, "--runner=universal",
+			"--endpoint=localhost:1"}},
 		{"there is no target", []string{"linear", "train", c.pattern, "--model", model}},
-		{"nosuch", []string{"sequence", "train", c.pattern, "--model", model, "--templates=" + filepath.Join(dir, "nosuch")}},
+		{"nosuch", []string{"sequence", "train", c.pattern, "--model", model, "--templates=" +
+			filepath.Join(dir, "nosuch")}},
 		{"there is no command", []string{"boost", "train"}},
 		{"resilient", []string{"linear", "train", c.pattern, "--model", model, "--target=y", "--resilient=huber"}},
-		{"gamma", []string{"sequence", "train", c.pattern, "--model", model, "--gamma=0", "--objective=softmax-margin"}},
+		{"gamma", []string{"sequence", "train", c.pattern, "--model", model, "--gamma=0",
+			"--objective=softmax-margin"}},
 	} {
 		if _, errs, status := beamCall(t.Context(), x.words...); status != 1 || !strings.Contains(errs, x.want) {
 			t.Errorf("%v: status %d, %q, want %q", x.words, status, errs, x.want)
 		}
 	}
-	if out, _, status := beamCall(t.Context(), "sequence", "train", "--help"); status != 0 || !strings.Contains(out, "--templates") {
+	if out, _, status := beamCall(t.Context(), "sequence", "train", "--help"); status != 0 ||
+		!strings.Contains(out, "--templates") {
 		t.Error("no help")
 	}
 }

@@ -11,12 +11,13 @@
 //
 // # How a pass goes
 //
-// The optimiser (L-BFGS, with or without l1) runs here. It asks for the value and gradient of a
-// sum over examples, and every time a pipeline answers:
+// The optimiser runs here: L-BFGS, or accelerated proximal steps (--solver proximal), with l1 or
+// without. It asks for the value and gradient of a sum over examples, and every time a pipeline
+// answers:
 //
 //	shards -> sum of each, at the weights -> by stripe of the coordinates -> sum in the order of shards
 //
-// The weights are a side input, or beyond 10^5 a file of their version. A shard is summed within
+// The weights travel with each shard, or beyond 1000 as the name of a file of their version. A shard is summed within
 // the bundle and leaves it as bytes: runs of what is not zero, or beyond 10^5 weights the names of
 // files that have them, since a runner holds what travels in memory several times over. A stripe
 // is 2^20 coordinates, and stripes are added side by side, each shard after the one before: so the
@@ -24,7 +25,9 @@
 //
 // Before the first pass shards are surveyed, in one round or two: labels and features and how
 // often they occur, columns with their moments, or the words of a lexicon. The driver makes a plan
-// of that, which shards are opened with. Workers keep shards open from pass to pass.
+// of that, which shards are opened with. Workers keep shards open from pass to pass. A worker takes
+// one shard after the other, each with all goroutines of --workers: side by side they would take
+// the cache from each other. A shard that is no longer the file that was surveyed ends the run.
 //
 // # What fails
 //

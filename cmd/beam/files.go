@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
@@ -29,12 +30,29 @@ type shard struct {
 type reading struct {
 	shard
 	bytes  int64 // of text, uncompressed
+	check  uint32
 	failed error
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// mark tells texts apart: a checksum and the length. It is 0 for a reading that read nothing.
+func (r *reading) mark() uint64 { return uint64(r.check)<<32 | uint64(uint32(r.bytes)) }
+
+// storageOf returns the file system of a name. Those of object stores panic where their settings
+// cannot be read.
+func storageOf(ctx context.Context, name string) (fsys filesystem.Interface, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("%s: %v", name, v)
+		}
+	}()
+	return filesystem.New(ctx, name)
 }
 
 // open opens the file for text that may be compressed.
 func (r *reading) open(ctx context.Context) (io.ReadCloser, error) {
-	fsys, err := filesystem.New(ctx, r.Name)
+	fsys, err := storageOf(ctx, r.Name)
 	if err != nil {
 		return nil, err // no such scheme
 	}
@@ -83,6 +101,7 @@ type text struct {
 func (t *text) Read(p []byte) (int, error) {
 	n, err := t.from.Read(p)
 	t.r.bytes += int64(n)
+	t.r.check = crc32.Update(t.r.check, castagnoli, p[:n])
 	return n, err
 }
 
@@ -93,7 +112,7 @@ func shardsOf(ctx context.Context, patterns []string) ([]shard, error) {
 	var out []shard
 	seen := map[string]bool{}
 	for _, p := range patterns {
-		fsys, err := filesystem.New(ctx, p)
+		fsys, err := storageOf(ctx, p)
 		if err != nil {
 			return nil, fmt.Errorf("flag --data: %w", err)
 		}
@@ -124,7 +143,7 @@ func shardsOf(ctx context.Context, patterns []string) ([]shard, error) {
 func join(folder, name string) string { return strings.TrimRight(folder, "/") + "/" + name }
 
 func writeFile(ctx context.Context, name string, data []byte) error {
-	fsys, err := filesystem.New(ctx, name)
+	fsys, err := storageOf(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -136,7 +155,7 @@ func writeFile(ctx context.Context, name string, data []byte) error {
 }
 
 func readFile(ctx context.Context, name string) ([]byte, error) {
-	fsys, err := filesystem.New(ctx, name)
+	fsys, err := storageOf(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -148,10 +167,24 @@ func readFile(ctx context.Context, name string) ([]byte, error) {
 	return b, nil
 }
 
+// readSealed returns what a file holds without its seal. Errors may pass: storage that is slow to
+// show what was written to it has files that are not there yet, or not whole.
+func readSealed(ctx context.Context, name string) ([]byte, error) {
+	b, err := readFile(ctx, name)
+	if err != nil {
+		return nil, &passing{err}
+	}
+	b, whole := unsealed(b)
+	if !whole {
+		return nil, &passing{fmt.Errorf("%s: is not whole", name)}
+	}
+	return b, nil
+}
+
 // readWhole returns the first whole file of those that a pattern names: workers that were started
 // twice for the same task write the same to different names.
 func readWhole(ctx context.Context, pattern string) ([]byte, error) {
-	fsys, err := filesystem.New(ctx, pattern)
+	fsys, err := storageOf(ctx, pattern)
 	if err != nil {
 		return nil, err
 	}
@@ -168,12 +201,13 @@ func readWhole(ctx context.Context, pattern string) ([]byte, error) {
 			}
 		}
 	}
-	return nil, fmt.Errorf("%s: none of %d files is whole: do driver and workers see the same --work?", pattern, len(names))
+	return nil, fmt.Errorf("%s: none of %d files is whole: do driver and workers see the same --work?",
+		pattern, len(names))
 }
 
 // remove deletes files, where the file system can. Files that stay do no harm.
 func remove(ctx context.Context, pattern string) {
-	fsys, err := filesystem.New(ctx, pattern)
+	fsys, err := storageOf(ctx, pattern)
 	if err != nil {
 		return
 	}

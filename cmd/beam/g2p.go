@@ -43,7 +43,8 @@ func (t *g2pTask) look(ctx context.Context, _ []byte, s *reading) ([]byte, error
 	return encode(l.Pairs)
 }
 
-func (t *g2pTask) plan(ctx context.Context, _ []byte, looks [][]byte) (next []byte, parts [][]byte, done bool, err error) {
+func (t *g2pTask) plan(ctx context.Context, _ []byte, looks [][]byte) (next []byte, parts [][]byte,
+	done bool, err error) {
 	var pairs []g2p.Pair
 	var cuts []int
 	for _, b := range looks {
@@ -90,7 +91,8 @@ func (t *g2pTask) open(ctx context.Context, plan, part []byte, _ *reading) (opti
 func (t *g2pTask) dim() int { return t.problem.Stats.Trained }
 
 func (t *g2pTask) fit(sum optim.Objective, c *run.Control) (*fitted, error) {
-	o := &g2p.FitOptions{Sum: sum, Stop: c.Stop, Recorder: c.Recorder, Workers: t.workers, Memory: t.options.Memory, CheckpointEvery: c.CheckpointEvery, Resume: c.Resume}
+	o := &g2p.FitOptions{Sum: sum, Stop: c.Stop, Recorder: c.Recorder, Workers: t.workers,
+		Memory: t.options.Memory, CheckpointEvery: c.CheckpointEvery, Resume: c.Resume}
 	if k := c.Resume; k != nil {
 		if err := k.BelongsTo(c.Problem); err != nil {
 			return nil, err
@@ -103,5 +105,6 @@ func (t *g2pTask) fit(sum optim.Objective, c *run.Control) (*fitted, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &fitted{r, m.Write, fmt.Sprintf("%d words, %d labels, %d weights", t.problem.Words(), t.problem.Stats.Labels, t.problem.Stats.Trained)}, nil
+	return &fitted{r, m.Write, fmt.Sprintf("%d words, %d labels, %d weights", t.problem.Words(),
+		t.problem.Stats.Labels, t.problem.Stats.Trained)}, nil
 }

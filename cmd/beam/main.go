@@ -2,56 +2,44 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
-	"os/signal"
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
-	"text/tabwriter"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
 	beamlog "github.com/apache/beam/sdks/v2/go/pkg/beam/log"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/runners/universal/extworker"
 	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/x/beamx" // runners and file systems
 
-	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/cmd/internal/program"
 )
 
 func main() {
-	if slices.ContainsFunc(os.Args[1:], func(w string) bool { return strings.HasPrefix(w, "--worker=") || w == "--worker" }) {
+	if slices.ContainsFunc(os.Args[1:], isWorkerFlag) {
 		flag.Parse()
 		beam.Init() // does not return: a runner started this process as a worker
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)
-	std := cli.Standard()
-	std.End("beam", execute(ctx, os.Args[1:], std))
+	tool.Main()
 }
 
-// command is one thing that the program does.
-type command struct {
-	name     string // "g2p train"
-	args     string
-	min, max int
-	summary  string
-	about    string
-	setup    func(*flags.Set) func(*call) error
+// isWorkerFlag reports whether a word is what runners start workers with.
+func isWorkerFlag(w string) bool { return w == "--worker" || strings.HasPrefix(w, "--worker=") }
+
+var tool = &program.Program{
+	Name: "beam", Summary: "Learners on corpora larger than one machine, by Apache Beam.", Args: "[shards]",
+	Library: "the flags of Beam and its runners", Commands: commands,
 }
 
-// call is one invocation.
-type call struct {
-	ctx  context.Context
-	prog string
-	args []string
-	cli.Streams
-}
+type (
+	command = program.Command
+	call    = program.Call
+	stopped = program.Stopped
+)
 
 func commands() []*command {
 	return []*command{
@@ -76,7 +64,7 @@ is read by `+"`learn linear`"+`.
 Example:
 
   beam linear train --data "part-*.csv" --target class --model my.model`),
-		trainer("nn", "networks, by L-BFGS on all rows", 200, 1e-6, `
+		trainer("nn", "networks, by steps of all rows", 200, 1e-6, `
 Tables are as those of linear. The model is read by `+"`learn resilient`"+`.
 
 Example:
@@ -89,10 +77,10 @@ Example:
 // trainer is the command that trains a learner.
 func trainer(name, what string, iterations int64, relative float64, about string) *command {
 	return &command{
-		name: name + " train", args: "[shard ...]", min: 0, max: -1,
-		summary: "Trains " + what + " on a corpus in shards.",
-		about:   about,
-		setup: func(fs *flags.Set) func(*call) error {
+		Name: name + " train", Args: "[shard ...]", Min: 0, Max: -1,
+		Summary: "Trains " + what + " on a corpus in shards.",
+		About:   about,
+		Setup: func(fs *flags.Set) func(*call) error {
 			own := tasks[name](settings{})
 			own.define(fs)
 			var t training
@@ -104,9 +92,9 @@ func trainer(name, what string, iterations int64, relative float64, about string
 }
 
 var worker = &command{
-	name: "worker", args: "", min: 0, max: 0,
-	summary: "Serves runners that start their workers in a process that is there.",
-	about: `
+	Name: "worker", Args: "", Min: 0, Max: 0,
+	Summary: "Serves runners that start their workers in a process that is there.",
+	About: `
 A runner on this machine reaches it with --environment_type EXTERNAL --environment_config
 localhost:50000. It stays from pass to pass, and so do the shards that it has opened: runners that
 start new workers for every pass have them read all shards anew.
@@ -114,17 +102,17 @@ start new workers for every pass have them read all shards anew.
 Example:
 
   beam worker --port 50000`,
-	setup: func(fs *flags.Set) func(*call) error {
-		port := fs.Int("port", 32, 50000, "Port of this machine to listen on")
+	Setup: func(fs *flags.Set) func(*call) error {
+		port := fs.Int("port", 32, 50000, "Port of this machine to listen on; 0 is any that is free")
 		return func(c *call) error {
 			start()
-			s, err := extworker.StartLoopback(c.ctx, int(*port))
+			s, err := extworker.StartLoopback(c.Ctx, int(*port))
 			if err != nil {
-				return err
+				return fmt.Errorf("flag --port: %w", err)
 			}
-			fmt.Fprintf(c.Err, "listening on localhost:%d\n", *port)
-			<-c.ctx.Done()
-			return s.Stop(context.WithoutCancel(c.ctx))
+			fmt.Fprintf(c.Err, "listening on %s\n", s.EnvironmentConfig(c.Ctx))
+			<-c.Ctx.Done()
+			return s.Stop(context.WithoutCancel(c.Ctx))
 		}
 	},
 }
@@ -142,64 +130,3 @@ var start = sync.OnceFunc(func() {
 type silent struct{}
 
 func (silent) Log(context.Context, beamlog.Severity, int, string) {}
-
-func execute(ctx context.Context, words []string, std cli.Streams) int {
-	if len(words) > 0 && words[0] == "help" {
-		words = append(words[1:], "--help")
-	}
-	if len(words) == 0 || len(words) == 1 && isHelp(words[0]) {
-		overview(std.Out)
-		return map[bool]int{true: 1}[len(words) == 0]
-	}
-	if words[0] == "--version" || words[0] == "version" {
-		fmt.Fprintln(std.Out, "beam", cli.Version())
-		return 0
-	}
-	for _, c := range commands() {
-		n := len(strings.Fields(c.name))
-		if len(words) < n || strings.Join(words[:n], " ") != c.name {
-			continue
-		}
-		fs := flags.New()
-		do := c.setup(fs)
-		prog := "beam " + c.name
-		for _, w := range words[n:] {
-			if isHelp(w) || w == "--help-all" || w == "--help_all" {
-				fmt.Fprintf(std.Out, "%s\n\n  Usage: %s [flags] %s\n\n%s\n\n", c.summary, prog, c.args, strings.Trim(c.about, "\n"))
-				fs.PrintHelp(std.Out, !isHelp(w))
-				if isHelp(w) {
-					fmt.Fprintln(std.Out, "\n--help_all lists the flags of Beam and its runners, too.")
-				}
-				return 0
-			}
-		}
-		args, err := fs.Parse(words[n:])
-		if err == nil && (len(args) < c.min || c.max >= 0 && len(args) > c.max) {
-			err = fmt.Errorf("%d arguments given; usage: %s %s (--help tells more)", len(args), prog, c.args)
-		}
-		if err == nil {
-			err = do(&call{ctx, prog, args, std})
-		}
-		var s *stopped
-		switch {
-		case errors.As(err, &s):
-			fmt.Fprintf(std.Err, "%s: %v\n", prog, err)
-			return 1
-		case err != nil:
-			return std.Fail(prog, err)
-		}
-		return 0
-	}
-	return std.Fail("beam", fmt.Errorf("there is no command %q; `beam help` lists them", strings.Join(words[:min(2, len(words))], " ")))
-}
-
-func isHelp(w string) bool { return w == "--help" || w == "-h" || w == "-help" }
-
-func overview(w io.Writer) {
-	fmt.Fprint(w, "Learners on corpora larger than one machine, by Apache Beam.\n\n  Usage: beam COMMAND [flags] [shards]\n\n")
-	t := tabwriter.NewWriter(w, 2, 0, 2, ' ', 0)
-	for _, c := range commands() {
-		fmt.Fprintf(t, "  %s\t%s\n", c.name, c.summary)
-	}
-	t.Flush()
-}

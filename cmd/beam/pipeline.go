@@ -4,25 +4,30 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
+	"net"
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
 	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
 
 	"github.com/tropica-fst/tropica/learn/optim"
 )
 
 func init() {
-	register.DoFn2x1[context.Context, []byte, error](&lookFn{})
-	register.DoFn4x1[context.Context, []byte, []byte, func(int, []byte), error](&sumFn{})
-	register.DoFn3x1[context.Context, int, func(*[]byte) bool, error](&addFn{})
+	register.DoFn3x1[context.Context, []byte, func(int, []byte), error](&lookFn{})
+	register.DoFn3x1[context.Context, []byte, func(int, []byte), error](&sumFn{})
+	register.DoFn4x1[context.Context, int, func(*[]byte) bool, func(int, []byte), error](&addFn{})
+	register.DoFn2x0[int, func(*[]byte) bool](&endFn{})
 	register.Emitter2[int, []byte]()
 	register.Iter1[[]byte]()
 	beam.RegisterType(reflect.TypeFor[spec]())
@@ -31,7 +36,7 @@ func init() {
 // engine asks shards, wherever they are.
 type engine interface {
 	// look asks all shards in a round.
-	look(ctx context.Context, round int) ([][]byte, error)
+	look(ctx context.Context, round int) ([]seen, error)
 	// sum is the sum over all shards, by the plan of a round.
 	sum(ctx context.Context, round, dim int) optim.Objective
 }
@@ -42,8 +47,8 @@ type here struct {
 	shards []shard
 }
 
-func (h *here) look(ctx context.Context, round int) ([][]byte, error) {
-	looks := make([][]byte, len(h.shards))
+func (h *here) look(ctx context.Context, round int) ([]seen, error) {
+	looks := make([]seen, len(h.shards))
 	for k, s := range h.shards {
 		var err error
 		if looks[k], err = h.job.look(ctx, round, s); err != nil {
@@ -67,10 +72,21 @@ type hereParts struct {
 func (p *hereParts) Dim() int   { return p.dim }
 func (p *hereParts) Parts() int { return len(p.shards) }
 func (p *hereParts) Part(_, k int, x, grad []float64) (float64, error) {
-	if p.ctx.Err() != nil {
+	type answer struct {
+		value float64
+		err   error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		v, err := p.job.eval(p.ctx, p.round, p.shards[k], x, grad)
+		done <- answer{v, err}
+	}()
+	select {
+	case a := <-done:
+		return a.value, a.err
+	case <-p.ctx.Done(): // the run is over, and nobody looks at grad
 		return 0, context.Cause(p.ctx)
 	}
-	return p.job.eval(p.ctx, p.round, p.shards[k], x, grad)
 }
 
 // onBeam is the engine of a Beam runner.
@@ -83,13 +99,16 @@ type onBeam struct {
 	warn    func(format string, args ...any)
 }
 
-// sideWeights is the most weights that travel as a side input, and whose gradients travel as
-// bytes. More go to files of this version of the weights, and only their names travel: runners
-// keep what travels in memory, several times over. Weights are no fields of a function, which
-// would be sent, and kept, with the graph.
-const sideWeights = 100000
+// carried is the most weights that travel with each shard. More go to a file of this version of the
+// weights, and only its name travels. They are no side input: Prism looks for work without pause
+// while a step with one is at work, which took a processor of its own.
+const carried = 1000
 
-// What a side input begins with.
+// travelling is the most weights whose gradients travel as bytes. Those of more go to files, too:
+// runners keep what travels in memory, several times over.
+const travelling = 100000
+
+// What weights begin with.
 const (
 	numbersMark byte = iota
 	fileMark
@@ -101,19 +120,20 @@ const stripeOf = 1 << 20
 
 // pipeline runs a graph, again where it fails otherwise than by the data or an interrupt: passes
 // are functions of the weights, and can be made again.
-func (e *onBeam) pipeline(ctx context.Context, what string, build func(s beam.Scope, shards beam.PCollection), read func() error) error {
+//
+// What is behind a shard's name in its element is more.
+func (e *onBeam) pipeline(ctx context.Context, what string, more []byte,
+	build func(s beam.Scope, shards beam.PCollection) beam.PCollection, read func() error) error {
 	var elements [][]byte
 	for _, s := range e.shards {
 		b, err := json.Marshal(s)
 		if err != nil {
 			return err
 		}
-		elements = append(elements, b)
+		elements = append(elements, append(append(binary.AppendUvarint(nil, uint64(len(b))), b...), more...))
 	}
 	for n := 0; ; n++ {
-		p, s := beam.NewPipelineWithRoot()
-		build(s, beam.Reshuffle(s, beam.CreateList(s, elements)))
-		_, err := beam.Run(ctx, e.runner, p)
+		err := e.attempt(ctx, elements, build)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -128,7 +148,38 @@ func (e *onBeam) pipeline(ctx context.Context, what string, build func(s beam.Sc
 			return fmt.Errorf("%s: the runner failed %d times: %w", what, n+1, err)
 		}
 		e.warn("%s: the runner failed, and starts again: %v", what, err)
+		select { // whatever it was may pass
+		case <-time.After(250 * time.Millisecond << min(n, 6)):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
 	}
+}
+
+// attempt runs a graph.
+func (e *onBeam) attempt(ctx context.Context, elements [][]byte,
+	build func(s beam.Scope, shards beam.PCollection) beam.PCollection) error {
+	if err := reachable(*jobopts.Endpoint); err != nil {
+		return err
+	}
+	p, s := beam.NewPipelineWithRoot()
+	out := build(s, beam.Reshuffle(s, beam.CreateList(s, elements)))
+	beam.ParDo0(s, &endFn{}, beam.GroupByKey(s, out))
+	_, err := beam.Run(ctx, e.runner, p)
+	return err
+}
+
+// reachable reports whether something listens at the address of a runner, "" being the runner of this
+// process: Beam itself waits for minutes.
+func reachable(address string) error {
+	if address == "" {
+		return nil
+	}
+	c, err := net.DialTimeout("tcp", address, 10*time.Second)
+	if err != nil {
+		return fmt.Errorf("the runner cannot be reached: %w", err)
+	}
+	return c.Close()
 }
 
 // failure is an error of the data, in the words of the worker that met it.
@@ -136,28 +187,36 @@ type failure struct{ text string }
 
 func (f *failure) Error() string { return f.text }
 
-func (e *onBeam) look(ctx context.Context, round int) ([][]byte, error) {
-	looks := make([][]byte, len(e.shards))
-	err := e.pipeline(ctx, "survey", func(s beam.Scope, shards beam.PCollection) {
-		beam.ParDo0(s, &lookFn{Spec: *e.spec, Round: round}, shards)
+// answer returns the message that a worker wrote to a file, whose name has an end of its own.
+func answer(ctx context.Context, name string) (*message, error) {
+	b, err := readWhole(ctx, name+"-*")
+	if err != nil {
+		return nil, err
+	}
+	m, err := decode(b)
+	if err == nil && m.kind == failureKind {
+		err = &failure{string(m.body)}
+	}
+	return &m, err
+}
+
+func (e *onBeam) look(ctx context.Context, round int) ([]seen, error) {
+	looks := make([]seen, len(e.shards))
+	err := e.pipeline(ctx, "survey", nil, func(s beam.Scope, shards beam.PCollection) beam.PCollection {
+		return beam.ParDo(s, &lookFn{Spec: *e.spec, Round: round}, shards)
 	}, func() error {
 		for k := range looks {
-			b, err := readWhole(ctx, e.spec.lookFile(round, k)+"-*")
+			m, err := answer(ctx, e.spec.lookFile(round, k))
 			if err != nil {
 				return err
 			}
-			m, err := decode(b)
-			if err != nil {
+			if looks[k], err = decodeSeen(m.body); err != nil {
 				return err
 			}
-			if m.kind == failureKind {
-				return &failure{string(m.body)}
-			}
-			looks[k] = m.body
 		}
 		return nil
 	})
-	remove(ctx, e.spec.lookFile(round, 0)[:len(e.spec.lookFile(round, 0))-6]+"*")
+	remove(ctx, strings.TrimSuffix(e.spec.lookFile(round, 0), "000000")+"*")
 	return looks, err
 }
 
@@ -177,36 +236,30 @@ func (b *beamSum) Dim() int { return b.dim }
 func (b *beamSum) Eval(x, grad []float64) (float64, error) {
 	b.version++
 	version := b.version
-	side := append([]byte{numbersMark}, floats(x)...)
-	if len(x) > sideWeights {
+	weights := append([]byte{numbersMark}, floats(x)...)
+	if len(x) > carried {
 		name := b.spec.weightsFile(version)
-		if err := writeFile(b.ctx, name, sealed(side[1:])); err != nil {
+		if err := writeFile(b.ctx, name, sealed(weights[1:])); err != nil {
 			return math.NaN(), err
 		}
 		defer remove(b.ctx, name)
-		side = append([]byte{fileMark}, name...)
+		weights = append([]byte{fileMark}, name...)
 	}
 	stripes := 1
 	if grad != nil {
 		stripes = max(1, (len(x)+stripeOf-1)/stripeOf)
 	}
 	value := 0.0
-	err := b.pipeline(b.ctx, fmt.Sprintf("pass %d", version), func(s beam.Scope, shards beam.PCollection) {
-		w := beam.Create(s, side)
-		sums := beam.ParDo(s, &sumFn{Spec: *b.spec, Round: b.round, Version: version, Dim: b.dim, Gradient: grad != nil}, shards, beam.SideInput{Input: w})
-		beam.ParDo0(s, &addFn{Spec: *b.spec, Version: version, Dim: b.dim, Shards: len(b.shards), Gradient: grad != nil}, beam.GroupByKey(s, sums))
+	pass := fmt.Sprintf("pass %d", version)
+	err := b.pipeline(b.ctx, pass, weights, func(s beam.Scope, shards beam.PCollection) beam.PCollection {
+		sum := &sumFn{Spec: *b.spec, Round: b.round, Version: version, Dim: b.dim, Gradient: grad != nil}
+		add := &addFn{Spec: *b.spec, Version: version, Dim: b.dim, Shards: len(b.shards), Gradient: grad != nil}
+		return beam.ParDo(s, add, beam.GroupByKey(s, beam.ParDo(s, sum, shards)))
 	}, func() error {
 		for k := range stripes {
-			data, err := readWhole(b.ctx, b.spec.sumFile(version, k)+"-*")
+			m, err := answer(b.ctx, b.spec.sumFile(version, k))
 			if err != nil {
 				return err
-			}
-			m, err := decode(data)
-			if err != nil {
-				return err
-			}
-			if m.kind == failureKind {
-				return &failure{string(m.body)}
 			}
 			if k == 0 {
 				value = m.value
@@ -240,29 +293,53 @@ func unique() string {
 	return hex.EncodeToString(b[:])
 }
 
+// endFn ends a graph. Steps without an output are not for work that takes long: while they are at it,
+// Prism looks without pause whether they have ended.
+type endFn struct{}
+
+// ProcessElement does nothing.
+func (*endFn) ProcessElement(int, func(*[]byte) bool) {}
+
+// shardOf takes an element apart.
+func shardOf(element []byte) (s shard, more []byte, err error) {
+	n, head := binary.Uvarint(element)
+	if head <= 0 || n > uint64(len(element)-head) {
+		return s, nil, errMessage
+	}
+	name, more := element[head:][:n], element[head+int(n):]
+	err = json.Unmarshal(name, &s)
+	return s, more, err
+}
+
 // lookFn asks a shard in a round, and writes its answer to a file.
 type lookFn struct {
 	Spec  spec
 	Round int
 }
 
-// ProcessElement takes a shard as JSON.
-func (f *lookFn) ProcessElement(ctx context.Context, element []byte) error {
-	var s shard
-	if err := json.Unmarshal(element, &s); err != nil {
+// ProcessElement takes an element of shardOf.
+func (f *lookFn) ProcessElement(ctx context.Context, element []byte, emit func(int, []byte)) error {
+	s, _, err := shardOf(element)
+	if err != nil {
 		return err
 	}
 	j, err := jobOf(&f.Spec)
 	if err != nil {
 		return err
 	}
+	end, err := j.turn(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
 	out, err := j.look(ctx, f.Round, s)
-	answer := append(appendHead(nil, s.K, sumKind, 0), out...)
+	answer := out.append(appendHead(nil, s.K, sumKind, 0))
 	if err != nil {
 		if answer, err = failed(s.K, err); err != nil {
 			return err
 		}
 	}
+	emit(0, nil)
 	return writeFile(ctx, f.Spec.lookFile(f.Round, s.K)+"-"+unique(), sealed(answer))
 }
 
@@ -283,10 +360,10 @@ type sumFn struct {
 	Gradient            bool
 }
 
-// ProcessElement takes a shard as JSON, and the weights as job.weightsOf reads them.
-func (f *sumFn) ProcessElement(ctx context.Context, element, weights []byte, emit func(int, []byte)) error {
-	var s shard
-	if err := json.Unmarshal(element, &s); err != nil {
+// ProcessElement takes an element of shardOf, with the weights as job.weightsOf reads them.
+func (f *sumFn) ProcessElement(ctx context.Context, element []byte, emit func(int, []byte)) error {
+	s, weights, err := shardOf(element)
+	if err != nil {
 		return err
 	}
 	j, err := jobOf(&f.Spec)
@@ -297,6 +374,11 @@ func (f *sumFn) ProcessElement(ctx context.Context, element, weights []byte, emi
 	if err != nil {
 		return err
 	}
+	end, err := j.turn(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
 	var grad []float64
 	stripes := 1
 	if f.Gradient {
@@ -320,7 +402,7 @@ func (f *sumFn) ProcessElement(ctx context.Context, element, weights []byte, emi
 		if grad != nil {
 			part = grad[k*stripeOf : min(f.Dim, (k+1)*stripeOf)]
 		}
-		if f.Dim <= sideWeights || grad == nil {
+		if f.Dim <= travelling || grad == nil {
 			emit(k, appendRuns(appendHead(nil, s.K, sumKind, value), part))
 			continue
 		}
@@ -341,7 +423,8 @@ type addFn struct {
 }
 
 // ProcessElement takes the messages of all shards.
-func (f *addFn) ProcessElement(ctx context.Context, stripe int, next func(*[]byte) bool) error {
+func (f *addFn) ProcessElement(ctx context.Context, stripe int, next func(*[]byte) bool,
+	emit func(int, []byte)) error {
 	messages := make([]message, 0, f.Shards)
 	var b []byte
 	for b = nil; next(&b); b = nil { // each into memory of its own
@@ -369,13 +452,9 @@ func (f *addFn) ProcessElement(ctx context.Context, stripe int, next func(*[]byt
 		}
 		value += m.value
 		if m.kind == fileKind {
-			b, err := readFile(ctx, string(m.body))
-			if err != nil {
+			var err error
+			if m.body, err = readSealed(ctx, string(m.body)); err != nil {
 				return err
-			}
-			var whole bool
-			if m.body, whole = unsealed(b); !whole {
-				return fmt.Errorf("the gradient of shard %d is not whole", m.shard)
 			}
 		}
 		if err := m.add(sum); err != nil {
@@ -388,6 +467,7 @@ func (f *addFn) ProcessElement(ctx context.Context, stripe int, next func(*[]byt
 		}
 		out = append(appendHead(nil, 0, sumKind, value), floats(sum)...)
 	}
+	emit(0, nil)
 	return writeFile(ctx, f.Spec.sumFile(f.Version, stripe)+"-"+unique(), sealed(out))
 }
 
@@ -399,16 +479,21 @@ func prepare(ctx context.Context, t task, s *spec, e engine) (round int, err err
 		if err != nil {
 			return 0, err
 		}
-		next, parts, done, err := t.plan(ctx, plan, looks)
+		var said [][]byte
+		var marks []byte
+		for _, l := range looks {
+			said, marks = append(said, l.said), binary.LittleEndian.AppendUint64(marks, l.mark)
+		}
+		next, parts, done, err := t.plan(ctx, plan, said)
 		if err != nil {
 			return 0, err
 		}
 		plan = next
-		if err := writeFile(ctx, s.planFile(round), plan); err != nil {
+		if err := writeFile(ctx, s.planFile(round), sealed(append(marks, plan...))); err != nil {
 			return 0, err
 		}
 		for k, p := range parts {
-			if err := writeFile(ctx, s.partFile(k), p); err != nil {
+			if err := writeFile(ctx, s.partFile(k), sealed(p)); err != nil {
 				return 0, err
 			}
 		}

@@ -99,7 +99,8 @@ type surveyed struct {
 	Survey *sequence.Survey
 }
 
-func (t *sequenceTask) read(ctx context.Context, s *reading, like sequence.Format) ([]sequence.Example, sequence.Format, error) {
+func (t *sequenceTask) read(ctx context.Context, s *reading, like sequence.Format) ([]sequence.Example,
+	sequence.Format, error) {
 	r, err := s.open(ctx)
 	if err != nil {
 		return nil, like, err
@@ -115,7 +116,7 @@ func (t *sequenceTask) look(ctx context.Context, _ []byte, s *reading) ([]byte, 
 	}
 	o, err := t.trainOptions(format)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", s.Name, err)
 	}
 	survey, err := sequence.SurveyOf(examples, o)
 	if err != nil {
@@ -130,7 +131,8 @@ type planned struct {
 	Plan   []byte
 }
 
-func (t *sequenceTask) plan(_ context.Context, _ []byte, looks [][]byte) (next []byte, parts [][]byte, done bool, err error) {
+func (t *sequenceTask) plan(_ context.Context, _ []byte, looks [][]byte) (next []byte, parts [][]byte,
+	done bool, err error) {
 	var surveys []*sequence.Survey
 	var first surveyed
 	for k, b := range looks {
@@ -142,7 +144,8 @@ func (t *sequenceTask) plan(_ context.Context, _ []byte, looks [][]byte) (next [
 			first = s
 		}
 		if s.Format != first.Format {
-			return nil, nil, false, fmt.Errorf("%s: the format is %v, and that of %s is %v: all shards must be alike", s.Name, s.Format, first.Name, first.Format)
+			return nil, nil, false, fmt.Errorf("%s: the format is %v, and that of %s is %v: all shards must be "+
+				"alike", s.Name, s.Format, first.Name, first.Format)
 		}
 		surveys = append(surveys, s.Survey)
 	}
@@ -151,7 +154,8 @@ func (t *sequenceTask) plan(_ context.Context, _ []byte, looks [][]byte) (next [
 		return nil, nil, false, err
 	}
 	if tpl := sequence.ReadsLabel(o.Templates, first.Format); tpl != nil {
-		return nil, nil, false, fmt.Errorf("flag --templates: %q looks at column %d, which has the labels", tpl, first.Format.Label+1)
+		return nil, nil, false, fmt.Errorf("flag --templates: %q looks at column %d, which has the labels", tpl,
+			first.Format.Label+1)
 	}
 	if t.made, err = sequence.NewPlan(surveys, o); err != nil {
 		return nil, nil, false, err
@@ -183,7 +187,8 @@ func (t *sequenceTask) fit(sum optim.Objective, c *run.Control) (*fitted, error)
 	if err != nil {
 		return nil, err
 	}
-	return &fitted{r, m.Write, fmt.Sprintf("%d sequences of %d tokens, %d labels, %d weights", t.made.Examples(), t.made.Positions(), t.made.Labels(), t.made.Dim())}, nil
+	return &fitted{r, m.Write, fmt.Sprintf("%d sequences of %d tokens, %d labels, %d weights",
+		t.made.Examples(), t.made.Positions(), t.made.Labels(), t.made.Dim())}, nil
 }
 
 // encode and decodeGob are for what driver and workers tell each other; both are one program.

@@ -29,7 +29,8 @@ type tableTask struct {
 
 func (t *tableTask) defineTable(fs *flags.Set) {
 	t.fs, t.reading = fs, tables.Flags(fs)
-	t.classes = fs.String("classes", "", "All classes of the target, separated by commas; needed where a shard has rows of one class only")
+	t.classes = fs.String("classes", "", "All classes of the target, separated by commas; needed where a "+
+		"shard has rows of one class only")
 }
 
 func (t *tableTask) files() []string { return nil }
@@ -91,7 +92,8 @@ type namedForm struct {
 }
 
 // planTable is plan; raw is the learner's option.
-func (t *tableTask) planTable(plan []byte, looks [][]byte, raw bool) (next []byte, parts [][]byte, done bool, err error) {
+func (t *tableTask) planTable(plan []byte, looks [][]byte, raw bool) (next []byte, parts [][]byte,
+	done bool, err error) {
 	if plan == nil {
 		var forms []*table.Table
 		for _, b := range looks {
@@ -159,7 +161,8 @@ func (t *linearTask) define(fs *flags.Set) {
 	options.Define(fs, &t.options)
 }
 
-func (t *linearTask) plan(_ context.Context, plan []byte, looks [][]byte) (next []byte, parts [][]byte, done bool, err error) {
+func (t *linearTask) plan(_ context.Context, plan []byte, looks [][]byte) (next []byte, parts [][]byte,
+	done bool, err error) {
 	next, parts, done, err = t.planTable(plan, looks, t.options.Raw)
 	if err == nil && done {
 		_, err = t.made.Dim(&t.options)
@@ -200,7 +203,8 @@ func (t *networkTask) define(fs *flags.Set) {
 	options.Define(fs, &t.options)
 }
 
-func (t *networkTask) plan(_ context.Context, plan []byte, looks [][]byte) (next []byte, parts [][]byte, done bool, err error) {
+func (t *networkTask) plan(_ context.Context, plan []byte, looks [][]byte) (next []byte, parts [][]byte,
+	done bool, err error) {
 	next, parts, done, err = t.planTable(plan, looks, t.options.Raw)
 	if err == nil && done {
 		t.shards, err = network.NewShards(t.made, &t.options)

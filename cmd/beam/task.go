@@ -62,7 +62,8 @@ type spec struct {
 	Text    map[string]string
 	Workers int
 	Work    string // folder of the run
-	Keep    int64  // bytes of text whose shards a worker holds
+	Shards  int
+	Keep    int64 // bytes of text whose shards a worker holds
 }
 
 // task makes the task, with its flags parsed.

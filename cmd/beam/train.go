@@ -10,11 +10,13 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/options/jobopts"
 
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
@@ -35,20 +37,28 @@ type training struct {
 }
 
 func (t *training) define(fs *flags.Set, iterations int64, relative float64) {
-	t.data = fs.String("data", "", "Shards of the corpus: files, with * and ? for many, separated by commas; local, gs:// or s3://. Arguments are shards, too. Their order is that of the sum")
+	t.data = fs.String("data", "", "Shards of the corpus: files, with * and ? for many, separated by commas; "+
+		"local, gs:// or s3://. Arguments are shards, too. Their order is that of the sum")
 	t.model = fs.String("model", "", "File for the model; needed")
-	t.runner = fs.String("runner", "prism", "Beam runner: prism is in this process unless --endpoint names another; or universal, flink, spark, dataflow")
+	t.runner = fs.String("runner", "prism", "Beam runner: prism is in this process unless --endpoint names "+
+		"another; or universal, flink, spark, dataflow")
 	t.here = fs.Bool("here", false, "No Beam: the same sums in this process, to the same bits")
-	t.work = fs.String("work", "", "Folder that driver and workers see, for the plan and what passes between them; needed where workers are on other machines. A run makes a folder of its own in it")
-	t.workers = fs.Int("workers", 32, 0, "Goroutines for a shard; 0 is one a processor. Results do not depend on it")
+	t.work = fs.String("work", "", "Folder that driver and workers see, for the plan and what passes between "+
+		"them; needed where workers are on other machines. A run makes a folder of its own in it")
+	t.workers = fs.Int("workers", 32, 0, "Goroutines for a shard; 0 is one a processor. Results do not "+
+		"depend on it")
 	t.retries = fs.Int("retries", 3, 3, "How often a pass that the runner failed is made again")
-	t.keep = fs.Bytes("keep", 0, "Text of shards that a worker keeps open from pass to pass; 0 is all. What exceeds it is read again in every pass")
-	t.checkpoint = fs.String("checkpoint", "", "File for the optimiser's state, written while it runs. Without it, the state is written when the run is interrupted, to the model's name with .checkpoint")
+	t.keep = fs.Bytes("keep", 0, "Text of shards that a worker keeps open from pass to pass; 0 is all. What "+
+		"exceeds it is read again in every pass")
+	t.checkpoint = fs.String("checkpoint", "", "File for the optimiser's state, written while it runs. "+
+		"Without it, the state is written when the run is interrupted, to the model's name with .checkpoint")
 	t.every = fs.Int("checkpoint_every", 32, 10, "Iterations between checkpoints")
-	t.resume = fs.Bool("resume", false, "Go on from the checkpoint; shards and flags of the learner must be as they were")
+	t.resume = fs.Bool("resume", false, "Go on from the checkpoint; shards and flags of the learner must be "+
+		"as they were")
 	t.csv = fs.String("csv", "", "File for the history of the run: a line for each iteration")
 	t.iterations = fs.Int("iterations", 32, iterations, "Most iterations")
-	t.relative = fs.Float("stop", relative, "Stop when the objective fell by at most this fraction over five iterations")
+	t.relative = fs.Float("stop", relative, "Stop when the objective fell by at most this fraction over five "+
+		"iterations")
 }
 
 // beamFlags lets the flags of Beam's own packages through, but for those of this program and of
@@ -80,19 +90,17 @@ func beamFlags(fs *flags.Set) func() error {
 			if f[0] != "endpoint" {
 				continue
 			}
-			// Beam itself waits for ever.
-			c, err := net.DialTimeout("tcp", f[1], 10*time.Second)
-			if err != nil {
-				return fmt.Errorf("flag --endpoint: the runner cannot be reached: %w", err)
+			if err := reachable(f[1]); err != nil {
+				return fmt.Errorf("flag --endpoint: %w", err)
 			}
-			c.Close()
 		}
 		return nil
 	}
 }
 
 // workerFlags are given by runners to the workers that they start.
-var workerFlags = []string{"worker", "id", "logging_endpoint", "control_endpoint", "semi_persist_dir", "options"}
+var workerFlags = []string{"worker", "id", "logging_endpoint", "control_endpoint", "semi_persist_dir",
+	"options"}
 
 // learnerFlags are the flags of a learner that were given, as words.
 func learnerFlags(name string, given *flags.Set) []string {
@@ -109,13 +117,14 @@ func learnerFlags(name string, given *flags.Set) []string {
 
 // remote reports whether workers are elsewhere, where this machine's temporary folder is not.
 func (t *training) remote(fs *flags.Set) bool {
-	loopback := strings.EqualFold(fs.Value("environment_type"), "loopback") || !fs.Given("environment_type") && *t.runner == "prism" && !fs.Given("endpoint")
+	loopback := strings.EqualFold(fs.Value("environment_type"), "loopback") ||
+		!fs.Given("environment_type") && *t.runner == "prism" && !fs.Given("endpoint")
 	return !loopback && !*t.here
 }
 
 // run trains a learner.
 func (t *training) run(c *call, name string, fs *flags.Set, own task) error {
-	patterns := slices.Clone(c.args)
+	patterns := slices.Clone(c.Args)
 	for p := range strings.SplitSeq(*t.data, ",") {
 		if p = strings.TrimSpace(p); p != "" {
 			patterns = append(patterns, p)
@@ -131,18 +140,21 @@ func (t *training) run(c *call, name string, fs *flags.Set, own task) error {
 	case *t.workers < 0 || *t.workers > 4096 || *t.retries < 0 || *t.keep < 0:
 		return errors.New("flags --workers (at most 4096), --retries and --keep must not be negative")
 	case *t.work == "" && t.remote(fs):
-		return errors.New("flag --work is needed: workers elsewhere do not see this machine's temporary folder; name one that they see, such as gs://bucket/work or one of a shared disk")
+		return errors.New("flag --work is needed: workers elsewhere do not see this machine's temporary folder; " +
+			"name one that they see, such as gs://bucket/work or one of a shared disk")
 	}
 	if x, ok := own.(interface{ check(*flags.Set) error }); ok {
 		if err := x.check(fs); err != nil {
 			return err
 		}
 	}
-	shards, err := shardsOf(c.ctx, patterns)
+	shards, err := shardsOf(c.Ctx, patterns)
 	if err != nil {
 		return err
 	}
-	s := &spec{Run: time.Now().UTC().Format("20060102-150405.000000-") + unique(), Task: name, Flags: learnerFlags(name, fs), Text: map[string]string{}, Workers: int(*t.workers), Keep: *t.keep}
+	s := &spec{Run: time.Now().UTC().Format("20060102-150405.000000-") + unique(), Task: name,
+		Flags: learnerFlags(name, fs), Text: map[string]string{}, Workers: int(*t.workers), Shards: len(shards),
+		Keep: *t.keep}
 	path := cmp.Or(*t.checkpoint, *t.model+".checkpoint")
 	inputs := []cli.Place{}
 	for _, x := range shards {
@@ -157,17 +169,19 @@ func (t *training) run(c *call, name string, fs *flags.Set, own task) error {
 		}
 		s.Text[f] = string(b)
 	}
-	if err := cli.Apart(inputs, []cli.Place{{What: "the model", Name: *t.model}, {What: "the history", Name: *t.csv}, {What: "the checkpoint", Name: path}}); err != nil {
+	if err := cli.Apart(inputs, []cli.Place{{What: "the model", Name: *t.model},
+		{What: "the history", Name: *t.csv}, {What: "the checkpoint", Name: path}}); err != nil {
 		return err
 	}
-	if *t.work == "" {
-		if s.Work, err = os.MkdirTemp("", "tropica-beam-"); err != nil {
-			return err
-		}
-	} else {
-		s.Work = join(*t.work, s.Run)
+	local, err := os.MkdirTemp("", "tropica-beam-")
+	if err != nil {
+		return err
 	}
-	defer remove(context.WithoutCancel(c.ctx), join(s.Work, "*"))
+	defer os.RemoveAll(local)
+	if s.Work = local; *t.work != "" {
+		s.Work = join(*t.work, s.Run)
+		defer remove(context.WithoutCancel(c.Ctx), join(s.Work, "*"))
+	}
 
 	var e engine
 	driver, err := s.task()
@@ -184,8 +198,14 @@ func (t *training) run(c *call, name string, fs *flags.Set, own task) error {
 		if err := t.setBeam(); err != nil {
 			return err
 		}
+		restore, err := litter(local)
+		if err != nil {
+			return err
+		}
+		defer restore()
 		start()
-		e = &onBeam{spec: s, shards: shards, runner: *t.runner, retries: int(*t.retries), warn: func(format string, args ...any) { c.Warn(c.prog, format, args...) }}
+		e = &onBeam{spec: s, shards: shards, runner: *t.runner, retries: int(*t.retries),
+			warn: func(format string, args ...any) { c.Warn(c.Prog, format, args...) }}
 	}
 	r := &trainingRun{training: t, call: c, name: name, path: path}
 	defer r.abort()
@@ -196,25 +216,26 @@ func (t *training) run(c *call, name string, fs *flags.Set, own task) error {
 	defer bar.Stop()
 	bar.Set(0, 0, "surveying %d shards", len(shards))
 	begin := time.Now()
-	round, err := prepare(c.ctx, driver, s, e)
+	round, err := prepare(c.Ctx, driver, s, e)
 	if err != nil {
-		if c.ctx.Err() != nil {
-			return &stopped{"nothing was written"}
+		if c.Ctx.Err() != nil {
+			return &stopped{Advice: "nothing was written"}
 		}
 		return err
 	}
 	r.surveyed = time.Since(begin)
-	plan, err := readFile(c.ctx, s.planFile(round))
+	plan, err := readFile(c.Ctx, s.planFile(round)) // with the marks of the shards
 	if err != nil {
 		return err
 	}
 	sum := sha256.Sum256(plan)
-	r.control.Problem = fmt.Sprintf("beam learner=%s shards=%d plan=%s settings=%s", name, len(shards), hex.EncodeToString(sum[:8]), strings.Join(s.Flags, ","))
+	r.control.Problem = fmt.Sprintf("beam learner=%s shards=%d plan=%s settings=%s", name, len(shards),
+		hex.EncodeToString(sum[:8]), strings.Join(s.Flags, ","))
 	r.control.Recorder = run.Recorders(append(r.recorders, bar.Training(name, r.control.Stop))...)
-	f, err := driver.fit(e.sum(c.ctx, round, driver.dim()), &r.control)
+	f, err := driver.fit(e.sum(c.Ctx, round, driver.dim()), &r.control)
 	bar.Stop()
 	switch {
-	case err != nil && c.ctx.Err() != nil:
+	case err != nil && c.Ctx.Err() != nil:
 		return r.interrupted()
 	case err != nil:
 		return err
@@ -222,10 +243,28 @@ func (t *training) run(c *call, name string, fs *flags.Set, own task) error {
 	return r.finish(f)
 }
 
-// stopped is the error of a run that an interrupt ended in order.
-type stopped struct{ advice string }
-
-func (s *stopped) Error() string { return "interrupted: " + s.advice }
+// litter has Beam leave its files in a folder: in each pass it makes a file for the binary of workers,
+// which it never removes. Workers that are processes there already (EXTERNAL) need no binary, and
+// get an empty one in place of this program, which would be sent in each pass. What was set before
+// is set again by the function returned.
+func litter(folder string) (restore func(), err error) {
+	const name = "TMPDIR"
+	before, was := os.LookupEnv(name)
+	if err := os.Setenv(name, folder); err != nil {
+		return nil, err
+	}
+	binary := *jobopts.WorkerBinary
+	if strings.EqualFold(*jobopts.EnvironmentType, "external") && binary == "" {
+		*jobopts.WorkerBinary = filepath.Join(folder, "worker")
+		err = os.WriteFile(*jobopts.WorkerBinary, nil, 0o600)
+	}
+	return func() {
+		*jobopts.WorkerBinary = binary
+		if os.Unsetenv(name); was {
+			os.Setenv(name, before)
+		}
+	}, err
+}
 
 // trainingRun is a run's files, and how far it has come.
 type trainingRun struct {
@@ -244,7 +283,8 @@ type trainingRun struct {
 
 // open reads the checkpoint, sets control, and opens the files.
 func (r *trainingRun) open() error {
-	r.control = run.Control{Ctx: r.ctx, CheckpointEvery: int(*r.every), Workers: int(*r.training.workers), Checkpoint: r.save}
+	r.control = run.Control{Ctx: r.Ctx, CheckpointEvery: int(*r.every), Workers: int(*r.training.workers),
+		Checkpoint: r.save}
 	r.control.Stop = run.Stop{Iterations: int(*r.iterations), Relative: cmp.Or(*r.relative, -1)}
 	if *r.resume {
 		b, err := os.ReadFile(r.path)
@@ -287,7 +327,7 @@ func (r *trainingRun) abort() {
 // save writes a checkpoint: at intervals where one was asked for by name, else when the run is
 // interrupted.
 func (r *trainingRun) save(k *run.Checkpoint) error {
-	if *r.checkpoint == "" && r.ctx.Err() == nil {
+	if *r.checkpoint == "" && r.Ctx.Err() == nil {
 		return nil
 	}
 	r.saved = true
@@ -298,13 +338,14 @@ func (r *trainingRun) save(k *run.Checkpoint) error {
 func (r *trainingRun) interrupted() error {
 	if r.history != nil && r.last.Evaluations > 0 {
 		if err := r.history.Commit(); err != nil {
-			return errors.Join(&stopped{"no model was written"}, err)
+			return errors.Join(&stopped{Advice: "no model was written"}, err)
 		}
 	}
 	if !r.saved {
-		return &stopped{"no iteration was finished, and nothing written"}
+		return &stopped{Advice: "no iteration was finished, and nothing written"}
 	}
-	return &stopped{fmt.Sprintf("no model was written; the state is in %s. To go on, give the same command with --resume", r.path)}
+	return &stopped{Advice: fmt.Sprintf("no model was written; the state is in %s. To go on, give the same command "+
+		"with --resume", r.path)}
 }
 
 // finish writes the model and the report.
@@ -325,7 +366,8 @@ func (r *trainingRun) finish(f *fitted) error {
 	}
 	x := f.result
 	fmt.Fprintf(r.Out, "%s: %s; surveyed in %.1f s\n", r.name, f.about, r.surveyed.Seconds())
-	fmt.Fprintf(r.Out, "%s: objective %.6g after %d iterations, %d passes, %.1f s (%s)\n", r.name, x.F, x.Iterations, x.Evaluations, r.last.Seconds, x.Reason)
+	fmt.Fprintf(r.Out, "%s: objective %.6g after %d iterations, %d passes, %.1f s (%s)\n", r.name, x.F,
+		x.Iterations, x.Evaluations, r.last.Seconds, x.Reason)
 	if !x.Converged() {
 		fmt.Fprintln(r.Out, "note: not converged; more --iterations would change the model")
 	}

@@ -3,14 +3,17 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // job is a run in the process of a worker: its plan, and the shards that it has opened. It lives
@@ -19,9 +22,12 @@ type job struct {
 	spec *spec
 	task task
 
+	turns chan struct{} // room for the shards that are worked at
+
 	mu    sync.Mutex
 	plan  []byte
-	round int // of plan
+	marks []uint64 // of the shards' texts, as they were surveyed
+	round int      // of plan
 	held  map[int]*held
 	grads sync.Pool
 	clock int64
@@ -72,25 +78,68 @@ func jobOf(s *spec) (*job, error) {
 		jobs.of = map[string]*job{}
 	}
 	j := &job{spec: s, task: t, round: -1, held: map[int]*held{}}
+	j.turns = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/run.WorkersOf(s.Workers)))
 	jobs.of[s.Run] = j
 	return j, nil
 }
 
-// planOf returns the plan of a round.
-func (j *job) planOf(ctx context.Context, round int) ([]byte, error) {
+// turn waits for the turn of a shard, which ends with the function returned. A shard is worked at by
+// all goroutines of --workers: several at once would take the cache from each other, and a gradient
+// each.
+func (j *job) turn(ctx context.Context) (end func(), err error) {
+	select {
+	case j.turns <- struct{}{}:
+		return func() { <-j.turns }, nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// planOf returns the plan of a round, and the marks of the shards that it was made of.
+func (j *job) planOf(ctx context.Context, round int) ([]byte, []uint64, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if round < 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	if j.round != round {
-		b, err := readFile(ctx, j.spec.planFile(round))
+		b, err := readPlan(ctx, j.spec, round)
 		if err != nil {
-			return nil, &passing{err}
+			return nil, nil, err
 		}
-		j.plan, j.round = b, round
+		j.plan, j.marks, j.round = b.plan, b.marks, round
 	}
-	return j.plan, nil
+	return j.plan, j.marks, nil
+}
+
+// planFile is what a file of a plan holds.
+type planFile struct {
+	marks []uint64 // of the shards
+	plan  []byte   // the task's
+}
+
+// readPlan reads the plan of a round.
+func readPlan(ctx context.Context, s *spec, round int) (*planFile, error) {
+	b, err := readSealed(ctx, s.planFile(round))
+	if err != nil {
+		return nil, err
+	}
+	if len(b) < 8*s.Shards {
+		return nil, fmt.Errorf("%s: %d bytes for %d shards", s.planFile(round), len(b), s.Shards)
+	}
+	p := &planFile{plan: b[8*s.Shards:]}
+	for k := range s.Shards {
+		p.marks = append(p.marks, binary.LittleEndian.Uint64(b[8*k:]))
+	}
+	return p, nil
+}
+
+// same refuses a text that is not the one that was surveyed.
+func (r *reading) same(marks []uint64) error {
+	if r.mark() != 0 && marks != nil && r.mark() != marks[r.K] {
+		return fmt.Errorf("%s: it is no longer the file that was surveyed; start the run again", r.Name)
+	}
+	return nil
 }
 
 // passing is an error that another attempt may not have: of storage, or a worker's own.
@@ -132,15 +181,37 @@ func safely(f func() error) (err error) {
 	return f()
 }
 
-// look is what a shard says of itself in a round.
-func (j *job) look(ctx context.Context, round int, s shard) (out []byte, err error) {
+// seen is what a shard says of itself in a round, and the mark of its text.
+type seen struct {
+	mark uint64
+	said []byte
+}
+
+func (s seen) append(dst []byte) []byte {
+	return append(binary.LittleEndian.AppendUint64(dst, s.mark), s.said...)
+}
+
+// decodeSeen is the inverse of append; what was said shares the memory.
+func decodeSeen(b []byte) (seen, error) {
+	if len(b) < 8 {
+		return seen{}, errMessage
+	}
+	return seen{binary.LittleEndian.Uint64(b), b[8:]}, nil
+}
+
+// look asks a shard in a round.
+func (j *job) look(ctx context.Context, round int, s shard) (out seen, err error) {
 	err = try(ctx, func() error {
-		plan, err := j.planOf(ctx, round-1)
+		plan, marks, err := j.planOf(ctx, round-1)
 		if err != nil {
 			return err
 		}
 		r := &reading{shard: s}
-		out, err = j.task.look(ctx, plan, r)
+		said, err := j.task.look(ctx, plan, r)
+		if err == nil {
+			err = r.same(marks)
+		}
+		out = seen{r.mark(), said}
 		return r.judge(err)
 	})
 	return out, err
@@ -184,23 +255,27 @@ func (j *job) eval(ctx context.Context, round int, s shard, x, grad []float64) (
 
 // open opens a shard.
 func (j *job) open(ctx context.Context, round int, s shard, h *held) error {
-	plan, err := j.planOf(ctx, round)
+	plan, marks, err := j.planOf(ctx, round)
 	if err != nil {
 		return err
 	}
 	r := &reading{shard: s}
 	var part []byte
 	if p, ok := j.task.(interface{ parted() bool }); ok && p.parted() {
-		if part, err = readFile(ctx, j.spec.partFile(s.K)); err != nil {
-			return &passing{err}
+		if part, err = readSealed(ctx, j.spec.partFile(s.K)); err != nil {
+			return err
 		}
-		r.bytes = int64(len(part))
 	}
-	if h.f, err = j.task.open(ctx, plan, part, r); err != nil {
+	f, err := j.task.open(ctx, plan, part, r)
+	if err == nil {
+		err = r.same(marks)
+	}
+	if err != nil {
 		return r.judge(err)
 	}
+	h.f = f
 	j.mu.Lock()
-	h.bytes = r.bytes
+	h.bytes = max(r.bytes, int64(len(part)))
 	j.mu.Unlock()
 	return nil
 }
@@ -254,7 +329,7 @@ func (j *job) gradient(n int) []float64 {
 	return make([]float64, n)
 }
 
-// weightsOf returns the weights of a version, from the bytes of the side input: the numbers, or
+// weightsOf returns the weights of a version, from what travels with a shard: the numbers, or
 // behind fileMark the name of the file that has them.
 func (j *job) weightsOf(ctx context.Context, version int, b []byte) ([]float64, error) {
 	j.mu.Lock()
@@ -268,13 +343,8 @@ func (j *job) weightsOf(ctx context.Context, version int, b []byte) ([]float64, 
 	mark, b := b[0], b[1:]
 	if mark == fileMark {
 		var err error
-		name := string(b)
-		if b, err = readFile(ctx, name); err != nil {
-			return nil, &passing{err}
-		}
-		var whole bool
-		if b, whole = unsealed(b); !whole {
-			return nil, &passing{fmt.Errorf("%s: is not whole", name)}
+		if b, err = readSealed(ctx, string(b)); err != nil {
+			return nil, err
 		}
 	}
 	x, err := numbers(b)

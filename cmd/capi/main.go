@@ -48,8 +48,9 @@ var running = struct {
 //export tropicaStart
 func tropicaStart(number C.uint32_t, args unsafe.Pointer, size C.uint64_t, microseconds C.int64_t,
 	handle *C.uint64_t, fault unsafe.Pointer) C.int32_t {
-	if of := unsafe.Slice((*byte)(args), uint64(size)); server.Quick(uint32(number), of, calls.Process{}) {
-		return report(call(number, args, size), fault)
+	of := unsafe.Slice((*byte)(args), uint64(size))
+	if err, done := server.Hurry(uint32(number), of, calls.Process{}); done {
+		return report(err, fault)
 	}
 	done := make(chan error, 1)
 	go func() { done <- call(number, args, size) }()

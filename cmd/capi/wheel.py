@@ -29,7 +29,7 @@ def main():
     info = "tropica-%s.dist-info/" % version
     with tempfile.TemporaryDirectory() as built:
         subprocess.run([os.path.join(here, "build.sh"), built], check=True)
-        files = [(os.path.join(package, name), "tropica/" + name) for name in sorted(os.listdir(package)) if name.endswith(".py")]
+        files = [(os.path.join(package, name), "tropica/" + name) for name in sorted(os.listdir(package)) if name.endswith((".py", "py.typed"))]
         files += [(os.path.join(built, name), "tropica/" + name) for name in sorted(os.listdir(built))]
         files.append((os.path.join(here, "..", "..", "LICENSE"), info + "LICENSE"))
         record = []

@@ -36,11 +36,11 @@ const (
 const serverName = "server"
 
 var certsInit = &command{
-	name: "certs init", args: "", min: 0, max: 0,
-	summary: "Makes an authority: a key, and a certificate of its own.",
-	about: "\nThe key, ca.key, never leaves the folder; ca.crt goes to the server and all " +
+	Name: "certs init", Args: "", Min: 0, Max: 0,
+	Summary: "Makes an authority: a key, and a certificate of its own.",
+	About: "\nThe key, ca.key, never leaves the folder; ca.crt goes to the server and all " +
 		"agents.\n\nExample:\n\n  fed certs init --authority ca",
-	setup: func(fs *flags.Set) func(*call) error {
+	Setup: func(fs *flags.Set) func(*call) error {
 		dir := fs.String("authority", "", "Folder of the authority; needed")
 		days := fs.Int("days", 32, 3650, "Days until the authority's certificate expires")
 		return func(c *call) error {
@@ -58,22 +58,22 @@ var certsInit = &command{
 }
 
 var certsRequest = &command{
-	name: "certs request", args: "NAME", min: 1, max: 1,
-	summary: "Makes a key and a request for a certificate.",
-	about: `
+	Name: "certs request", Args: "NAME", Min: 1, Max: 1,
+	Summary: "Makes a key and a request for a certificate.",
+	About: `
 The key stays where it is made. The request, NAME.csr, goes to the authority.
 
 Examples:
 
   fed certs request anna --domain school --certificates certs
   fed certs request server --hosts fed.example.org,10.0.0.7 --certificates certs`,
-	setup: func(fs *flags.Set) func(*call) error {
+	Setup: func(fs *flags.Set) func(*call) error {
 		dir := fs.String("certificates", "certificates", "Folder for key and request")
 		domain := fs.String("domain", "", "Domain that the agent speaks for")
 		hosts := fs.String("hosts", "localhost,127.0.0.1",
 			"Names and addresses of the server, separated by commas (NAME server)")
 		return func(c *call) error {
-			path, err := request(*dir, c.args[0], *domain, *hosts)
+			path, err := request(*dir, c.Args[0], *domain, *hosts)
 			if err != nil {
 				return err
 			}
@@ -84,16 +84,16 @@ Examples:
 }
 
 var certsIssue = &command{
-	name: "certs issue", args: "NAME.csr ...", min: 1, max: -1,
-	summary: "Signs requests: writes NAME.crt beside each.",
-	about: `
+	Name: "certs issue", Args: "NAME.csr ...", Min: 1, Max: -1,
+	Summary: "Signs requests: writes NAME.crt beside each.",
+	About: `
 The authority decides what a certificate says: the name is that of the file, the domain that of
 --domain, and a request for another one is refused.
 
 Example:
 
   fed certs issue anna.csr --authority ca --domain school --days 90`,
-	setup: func(fs *flags.Set) func(*call) error {
+	Setup: func(fs *flags.Set) func(*call) error {
 		domain := fs.String("domain", "", "Domain of the agents")
 		return signing(fs, func(_ *authority, path string) (string, *x509.CertificateRequest, error) {
 			csr, err := readRequest(path)
@@ -124,7 +124,7 @@ func signing(fs *flags.Set, admitted func(a *authority, path string) (to string,
 		if err != nil {
 			return err
 		}
-		for _, path := range c.args {
+		for _, path := range c.Args {
 			to, r, err := admitted(a, path)
 			if err != nil {
 				return err
@@ -138,10 +138,10 @@ func signing(fs *flags.Set, admitted func(a *authority, path string) (to string,
 }
 
 var certsRenew = &command{
-	name: "certs renew", args: "NAME.crt ...", min: 1, max: -1,
-	summary: "Signs certificates again, with another expiry, for the same keys.",
-	about:   "\nExample:\n\n  fed certs renew anna.crt --authority ca --days 90",
-	setup: func(fs *flags.Set) func(*call) error {
+	Name: "certs renew", Args: "NAME.crt ...", Min: 1, Max: -1,
+	Summary: "Signs certificates again, with another expiry, for the same keys.",
+	About:   "\nExample:\n\n  fed certs renew anna.crt --authority ca --days 90",
+	Setup: func(fs *flags.Set) func(*call) error {
 		return signing(fs, func(a *authority, path string) (string, *x509.CertificateRequest, error) {
 			old, err := readCertificate(path)
 			if err != nil {
@@ -162,9 +162,9 @@ var certsRenew = &command{
 }
 
 var certsRevoke = &command{
-	name: "certs revoke", args: "NAME.crt ...", min: 1, max: -1,
-	summary: "Puts certificates on the authority's list of those that are void.",
-	about: `
+	Name: "certs revoke", Args: "NAME.crt ...", Min: 1, Max: -1,
+	Summary: "Puts certificates on the authority's list of those that are void.",
+	About: `
 With a certificate all others of its key are void, those before and after a renewal too.
 The list, ca.crl, goes to the server's folder of certificates; a server that runs reads it
 again when it changes.
@@ -172,7 +172,7 @@ again when it changes.
 Example:
 
   fed certs revoke anna.crt --authority ca`,
-	setup: func(fs *flags.Set) func(*call) error {
+	Setup: func(fs *flags.Set) func(*call) error {
 		dir := fs.String("authority", "", "Folder of the authority; needed")
 		return func(c *call) error {
 			a, err := openAuthority(*dir)
@@ -183,7 +183,7 @@ Example:
 			if err != nil {
 				return err
 			}
-			for _, path := range c.args {
+			for _, path := range c.Args {
 				cert, err := readCertificate(path)
 				if err != nil {
 					return err
@@ -220,26 +220,26 @@ Example:
 }
 
 var certsLocal = &command{
-	name: "certs local", args: "run.json", min: 1, max: 1,
-	summary: "Makes an authority and all certificates of a configuration, to try it on one machine.",
-	about: `
+	Name: "certs local", Args: "run.json", Min: 1, Max: 1,
+	Summary: "Makes an authority and all certificates of a configuration, to try it on one machine.",
+	About: `
 All keys are then in one folder. For agents of others use init, request and issue. What the
 folder has already is kept: after agents were added to the configuration, run it again.
 
 Example:
 
   fed certs local run.json`,
-	setup: func(fs *flags.Set) func(*call) error {
+	Setup: func(fs *flags.Set) func(*call) error {
 		hosts := fs.String("hosts", "localhost,127.0.0.1",
 			"Names and addresses of the server, separated by commas")
 		days := fs.Int("days", 32, 90, "Days until the certificates expire")
 		return func(c *call) error {
-			cfg, base, err := federation.Load(c.args[0])
+			cfg, base, err := federation.Load(c.Args[0])
 			if err != nil {
 				return err
 			}
 			if cfg.Certificates == "" {
-				return fmt.Errorf("%s: the field certificates names no folder", c.args[0])
+				return fmt.Errorf("%s: the field certificates names no folder", c.Args[0])
 			}
 			dir := federation.Path(base, cfg.Certificates)
 			// What is there is kept, so that agents may be added to a configuration.
@@ -252,7 +252,7 @@ Example:
 			if err != nil {
 				return err
 			}
-			quiet := &call{ctx: c.ctx, Streams: c.Streams}
+			quiet := &call{Ctx: c.Ctx, Streams: c.Streams}
 			quiet.Out = io.Discard
 			one := func(name, domain string) error {
 				if exists(filepath.Join(dir, name+".crt")) {

@@ -98,7 +98,7 @@ func (s *site) write(name, text string) {
 func (s *site) run(words ...string) string {
 	s.t.Helper()
 	var out, errs bytes.Buffer
-	if status := execute(context.Background(), words, cli.Streams{In: strings.NewReader(""), Out: &out,
+	if status := tool.Execute(context.Background(), words, cli.Streams{In: strings.NewReader(""), Out: &out,
 		Err: &errs}); status != 0 {
 		s.t.Fatalf("fed %s: %s", strings.Join(words, " "), errs.String())
 	}
@@ -440,7 +440,7 @@ func TestAddress(t *testing.T) {
 		{"serve", s.path("run.json"), "--model", s.path("model"), "--listen", "7443"},
 	} {
 		var out, errs bytes.Buffer
-		status := execute(context.Background(), words, cli.Streams{In: strings.NewReader(""), Out: &out,
+		status := tool.Execute(context.Background(), words, cli.Streams{In: strings.NewReader(""), Out: &out,
 			Err: &errs})
 		if status == 0 || !strings.Contains(errs.String(), "is not host:port") {
 			t.Errorf("%v: %q", words, errs.String())
@@ -463,7 +463,7 @@ func TestOutputs(t *testing.T) {
 	} {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		var out, errs bytes.Buffer
-		status := execute(ctx, words, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
+		status := tool.Execute(ctx, words, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs})
 		cancel()
 		if status == 0 || !strings.Contains(errs.String(), "would overwrite") {
 			t.Errorf("%v: %q", words, errs.String())
@@ -643,7 +643,7 @@ func TestCerts(t *testing.T) {
 	fails := func(want string, words ...string) {
 		t.Helper()
 		var out, errs bytes.Buffer
-		if status := execute(context.Background(), words, cli.Streams{In: strings.NewReader(""), Out: &out,
+		if status := tool.Execute(context.Background(), words, cli.Streams{In: strings.NewReader(""), Out: &out,
 			Err: &errs}); status == 0 || !strings.Contains(errs.String(), want) {
 			t.Errorf("fed %s: %q, want %q", strings.Join(words, " "), errs.String(), want)
 		}
@@ -723,7 +723,7 @@ func TestCertsLocalAgain(t *testing.T) {
 	}
 	for as, want := range map[string]string{"zoe": "FED-102", "../p000": "FED-102", "p000,p000": "twice"} {
 		var errs bytes.Buffer
-		if status := execute(context.Background(), []string{"join", s.path("run.json"), "--as", as},
+		if status := tool.Execute(context.Background(), []string{"join", s.path("run.json"), "--as", as},
 			cli.Streams{In: strings.NewReader(""), Out: io.Discard, Err: &errs}); status == 0 ||
 			!strings.Contains(errs.String(), want) {
 			t.Errorf("join --as %s: %q", as, errs.String())

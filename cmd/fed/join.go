@@ -26,9 +26,9 @@ import (
 func quietLog() *log.Logger { return log.New(io.Discard, "", 0) }
 
 var join = &command{
-	name: "join", args: "run.json", min: 1, max: 1,
-	summary: "Takes part in a run as an agent, until it is over.",
-	about: `
+	Name: "join", Args: "run.json", Min: 1, Max: 1,
+	Summary: "Takes part in a run as an agent, until it is over.",
+	About: `
 Polls the server for requests and answers them from the agent's own rows. A server that is
 not there, or goes away, is waited for, up to --patience. --as may name several agents, each
 with its own certificate; --all is all of the configuration.
@@ -36,7 +36,7 @@ with its own certificate; --all is all of the configuration.
 Example:
 
   fed join run.json --as anna --data anna.csv`,
-	setup: func(fs *flags.Set) func(*call) error {
+	Setup: func(fs *flags.Set) func(*call) error {
 		as := fs.String("as", "", "Names of the agents, separated by commas")
 		all := fs.Bool("all", false, "All agents of the configuration, to try it on one machine")
 		data := fs.String("data", "", "File with the rows, in place of the configuration's")
@@ -45,7 +45,7 @@ Example:
 		patience := fs.Duration("patience", time.Hour, "How long to wait for a server that cannot be reached")
 		plain := fs.Bool("insecure_plain_text", false, "No TLS. For tests within one machine")
 		return func(c *call) error {
-			cfg, dir, err := federation.Load(c.args[0])
+			cfg, dir, err := federation.Load(c.Args[0])
 			if err != nil {
 				return err
 			}
@@ -65,13 +65,13 @@ Example:
 			for i, n := range names {
 				if _, ok := cfg.Member(n); !ok {
 					return &federated.Error{Code: federated.UnknownAgent, Agent: n,
-						Msg: c.args[0] + " does not list it"}
+						Msg: c.Args[0] + " does not list it"}
 				}
 				if slices.Contains(names[:i], n) {
 					return fmt.Errorf("flag --as: %s stands there twice", n)
 				}
 			}
-			if err := cli.Apart(federation.Inputs(c.args[0], cfg, dir, *data),
+			if err := cli.Apart(federation.Inputs(c.Args[0], cfg, dir, *data),
 				[]cli.Place{{What: "the model", Name: *model}}); err != nil {
 				return err
 			}
@@ -177,7 +177,7 @@ func (j *joining) run(a *federated.Agent, client *http.Client) error {
 	lost := time.Time{} // since when the server cannot be reached
 	pause := 20 * time.Millisecond
 	again := func(err error) error {
-		if j.c.ctx.Err() != nil {
+		if j.c.Ctx.Err() != nil {
 			return fail(errors.New("interrupted"))
 		}
 		if refused(err) {
@@ -197,7 +197,7 @@ func (j *joining) run(a *federated.Agent, client *http.Client) error {
 			return fail(fmt.Errorf("the server %s was not reached for %v: %w", j.address, j.patience, err))
 		}
 		select {
-		case <-j.c.ctx.Done():
+		case <-j.c.Ctx.Done():
 		case <-time.After(pause):
 		}
 		pause = min(2*pause, time.Second)
@@ -208,7 +208,7 @@ func (j *joining) run(a *federated.Agent, client *http.Client) error {
 		if have < 0 {
 			have = a.Have()
 		}
-		r, err := poll.CallUnary(j.c.ctx, connect.NewRequest(&frame{Head: head{Run: a.Run(), Have: have}}))
+		r, err := poll.CallUnary(j.c.Ctx, connect.NewRequest(&frame{Head: head{Run: a.Run(), Have: have}}))
 		have = -1
 		if err != nil {
 			if err := again(err); err != nil {
@@ -228,11 +228,11 @@ func (j *joining) run(a *federated.Agent, client *http.Client) error {
 		case "failed":
 			return fail(errors.New("the run has failed: " + h.Text))
 		}
-		answer, err := a.Answer(j.c.ctx, r.Msg.Body)
+		answer, err := a.Answer(j.c.Ctx, r.Msg.Body)
 		if err != nil {
 			return fail(err)
 		}
-		ack, err := send.CallUnary(j.c.ctx, connect.NewRequest(&frame{Head: head{Run: a.Run(),
+		ack, err := send.CallUnary(j.c.Ctx, connect.NewRequest(&frame{Head: head{Run: a.Run(),
 			Number: r.Msg.Head.Number}, Body: answer}))
 		if err != nil {
 			if err := again(err); err != nil {
@@ -250,7 +250,7 @@ func (j *joining) run(a *federated.Agent, client *http.Client) error {
 				j.c.Warn("fed join", "agent %s: the server did not take an answer: %s", a.Name(), h.Text)
 			}
 			select {
-			case <-j.c.ctx.Done():
+			case <-j.c.Ctx.Done():
 			case <-time.After(min(time.Duration(refusals)*50*time.Millisecond, time.Second)):
 			}
 		default:

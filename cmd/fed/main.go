@@ -31,108 +31,32 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"io"
-	"os"
-	"os/signal"
-	"strings"
-	"syscall"
-	"text/tabwriter"
 
-	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/cmd/internal/program"
 	"github.com/tropica-fst/tropica/learn/federated"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)
-	std := cli.Standard()
-	std.End("fed", execute(ctx, os.Args[1:], std))
+func main() { tool.Main() }
+
+var tool = &program.Program{
+	Name: "fed", Summary: "Federated learning over mutual TLS.", Args: "[arguments]",
+	Commands: func() []*command {
+		return []*command{certsInit, certsRequest, certsIssue, certsRenew, certsRevoke, certsLocal, serve, join,
+			listErrors}
+	},
 }
 
-// command is one thing that the program does.
-type command struct {
-	name     string // "certs init"
-	args     string
-	min, max int
-	summary  string
-	about    string
-	setup    func(*flags.Set) func(*call) error
-}
-
-// call is one invocation.
-type call struct {
-	ctx  context.Context
-	args []string
-	cli.Streams
-}
-
-func commands() []*command {
-	return []*command{certsInit, certsRequest, certsIssue, certsRenew, certsRevoke, certsLocal, serve, join,
-		listErrors}
-}
-
-func execute(ctx context.Context, words []string, std cli.Streams) int {
-	if len(words) > 0 && words[0] == "help" {
-		words = append(words[1:], "--help")
-	}
-	if len(words) == 0 || len(words) == 1 && isHelp(words[0]) {
-		overview(std.Out)
-		return map[bool]int{true: 1}[len(words) == 0]
-	}
-	if words[0] == "--version" || words[0] == "version" {
-		fmt.Fprintln(std.Out, "fed", cli.Version())
-		return 0
-	}
-	for _, c := range commands() {
-		n := len(strings.Fields(c.name))
-		if len(words) < n || strings.Join(words[:n], " ") != c.name {
-			continue
-		}
-		fs := flags.New()
-		do := c.setup(fs)
-		prog := "fed " + c.name
-		for _, w := range words[n:] {
-			if isHelp(w) {
-				fmt.Fprintf(std.Out, "%s\n\n  Usage: %s [flags] %s\n\n%s\n\n", c.summary, prog, c.args,
-					strings.Trim(c.about, "\n"))
-				fs.PrintHelp(std.Out, false)
-				return 0
-			}
-		}
-		args, err := fs.Parse(words[n:])
-		if err == nil && (len(args) < c.min || c.max >= 0 && len(args) > c.max) {
-			err = fmt.Errorf("%d arguments given; usage: %s %s (--help tells more)", len(args), prog, c.args)
-		}
-		if err == nil {
-			err = do(&call{ctx, args, std})
-		}
-		if err != nil {
-			return std.Fail(prog, err)
-		}
-		return 0
-	}
-	return std.Fail("fed", fmt.Errorf("there is no command %q; `fed help` lists them",
-		strings.Join(words[:min(2, len(words))], " ")))
-}
-
-func isHelp(w string) bool { return w == "--help" || w == "-h" || w == "-help" }
-
-func overview(w io.Writer) {
-	fmt.Fprint(w, "Federated learning over mutual TLS.\n\n  Usage: fed COMMAND [flags] [arguments]\n\n")
-	t := tabwriter.NewWriter(w, 2, 0, 2, ' ', 0)
-	for _, c := range commands() {
-		fmt.Fprintf(t, "  %s\t%s\n", c.name, c.summary)
-	}
-	t.Flush()
-}
+type (
+	command = program.Command
+	call    = program.Call
+)
 
 var listErrors = &command{
-	name: "errors", args: "", min: 0, max: 0,
-	summary: "Lists the numbers of errors, and how to mend them.",
-	setup: func(*flags.Set) func(*call) error {
+	Name: "errors", Args: "", Min: 0, Max: 0,
+	Summary: "Lists the numbers of errors, and how to mend them.",
+	Setup: func(*flags.Set) func(*call) error {
 		return func(c *call) error {
 			for _, k := range federated.Codes() {
 				fmt.Fprintf(c.Out, "%v  %s\n", k, k.Mend())

@@ -35,9 +35,9 @@ const pollTime = 5 * time.Second
 const plainName = "Tropica-Agent"
 
 var serve = &command{
-	name: "serve", args: "run.json", min: 1, max: 1,
-	summary: "Runs the server of a configuration.",
-	about: `
+	Name: "serve", Args: "run.json", Min: 1, Max: 1,
+	Summary: "Runs the server of a configuration.",
+	About: `
 Waits for the agents that the configuration lists, runs the algorithm, and writes the model.
 With --journal, which should always be there, a server that was killed goes on where it was.
 An exchange that has no quorum at its deadline is waited for, up to --patience.
@@ -45,7 +45,7 @@ An exchange that has no quorum at its deadline is waited for, up to --patience.
 Example:
 
   fed serve run.json --model my.model --journal run.journal`,
-	setup: func(fs *flags.Set) func(*call) error {
+	Setup: func(fs *flags.Set) func(*call) error {
 		model := fs.String("model", "", "File for the model; needed")
 		journal := fs.String("journal", "",
 			"File that keeps every exchange; if it exists, the run goes on from it")
@@ -60,11 +60,11 @@ Example:
 			if *model == "" {
 				return errors.New("flag --model is needed: the file for the model")
 			}
-			cfg, dir, err := federation.Load(c.args[0])
+			cfg, dir, err := federation.Load(c.Args[0])
 			if err != nil {
 				return err
 			}
-			if err := cli.Apart(federation.Inputs(c.args[0], cfg, dir, ""),
+			if err := cli.Apart(federation.Inputs(c.Args[0], cfg, dir, ""),
 				[]cli.Place{{What: "the model", Name: *model},
 					{What: "the journal", Name: *journal}, {What: "the address", Name: *address}}); err != nil {
 				return err
@@ -193,7 +193,7 @@ func (s *server) serve(model, journal, address, addressFile string) error {
 	}
 	fmt.Fprintln(s.c.Err)
 	last := time.Now()
-	r, err := federated.Train(s.cfg, j.Over(s), &run.Control{Ctx: s.c.ctx,
+	r, err := federated.Train(s.cfg, j.Over(s), &run.Control{Ctx: s.c.Ctx,
 		Warn: func(m string) { s.c.Warn("fed serve", "%s", m) },
 		Recorder: run.RecorderFunc(func(r run.Row) error {
 			if time.Since(last) > 5*time.Second {
@@ -202,7 +202,7 @@ func (s *server) serve(model, journal, address, addressFile string) error {
 			}
 			return nil
 		})})
-	if s.c.ctx.Err() != nil {
+	if s.c.Ctx.Err() != nil {
 		if journal == "" {
 			return errors.New("interrupted; without --journal nothing was kept")
 		}
@@ -232,7 +232,7 @@ func (s *server) serve(model, journal, address, addressFile string) error {
 func (s *server) end(web *http.Server, model []byte, failed string) {
 	// An agent counts as told before the reply has left: connections that are in use are waited for.
 	defer func() {
-		ctx, cancel := context.WithTimeout(s.c.ctx, s.deadline)
+		ctx, cancel := context.WithTimeout(s.c.Ctx, s.deadline)
 		defer cancel()
 		web.Shutdown(ctx) // closed in any case by the caller
 	}()
@@ -244,7 +244,7 @@ func (s *server) end(web *http.Server, model []byte, failed string) {
 		s.mu.Lock()
 		all := len(s.told) == len(s.cfg.Agents)
 		s.mu.Unlock()
-		if all || s.c.ctx.Err() != nil {
+		if all || s.c.Ctx.Err() != nil {
 			return
 		}
 	}
@@ -444,7 +444,7 @@ func (s *server) poll(ctx context.Context, q *connect.Request[frame]) (*connect.
 		select {
 		case <-ctx.Done():
 			return nil, connect.NewError(connect.CodeCanceled, ctx.Err())
-		case <-s.c.ctx.Done():
+		case <-s.c.Ctx.Done():
 			return reply(head{State: "wait"}, nil)
 		case <-timeout.C:
 			return reply(head{State: "wait"}, nil)

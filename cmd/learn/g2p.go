@@ -17,6 +17,7 @@ import (
 	"github.com/tropica-fst/tropica/learn/dataset"
 	"github.com/tropica-fst/tropica/learn/g2p"
 	"github.com/tropica-fst/tropica/learn/learner"
+	"github.com/tropica-fst/tropica/learn/optim"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -174,6 +175,8 @@ Example:
 		l2 := fs.Float("l2", 0.3, "Weight of the squares")
 		beta := fs.Float("beta", 6, "Sharpness of maxmargin")
 		mix := fs.Float("mix", 0.5, "Share of the expected loss in risk")
+		solver := fs.Enum("solver", "lbfgs", []string{"lbfgs", "proximal"},
+			"Optimiser: lbfgs, or accelerated proximal steps along the gradient")
 		memory := fs.Int("memory", 32, 6, "Pairs that L-BFGS keeps")
 		seed := fs.Uint("seed", 1, "Accepted like in other commands: nothing here is random")
 		relaxation := resilientFlags(fs)
@@ -233,8 +236,8 @@ Example:
 						what += " resilient=" + h.Name()
 					}
 					fit := &g2p.FitOptions{Relax: h, RelaxFolds: folds, Stop: control.Stop, Recorder: control.Recorder,
-						Workers: workers, Memory: int(*memory), CheckpointEvery: control.CheckpointEvery,
-						Resume: control.Resume}
+						Workers: workers, Memory: int(*memory), Solver: optim.Solver(*solver),
+						CheckpointEvery: control.CheckpointEvery, Resume: control.Resume}
 					if fit.Resume != nil {
 						if err := fit.Resume.BelongsTo(what); err != nil {
 							return nil, err

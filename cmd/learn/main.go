@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
@@ -18,10 +16,7 @@ import (
 )
 
 func main() {
-	// The first interrupt ends a run in order. After it signals have their usual effect again, so
-	// that a second one ends the process at once.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)
+	ctx := cli.Interruptible()
 	std := cli.Standard()
 	std.End("learn", execute(ctx, os.Args[1:], std))
 }

@@ -32,8 +32,9 @@ func (s *scored) define(fs *flags.Set) {
 	s.minCount = fs.Int("min_count", 32, 1, "Features seen less often in training are left out")
 	s.observed = fs.Bool("observed", false, "Weights only for labels that a feature was seen with: a tenth "+
 		"of the size, often as good")
-	s.solver = fs.Enum("solver", "lbfgs", []string{"lbfgs", "gonum-lbfgs", "sgd", "adagrad", "adam", "bundle"},
-		"Optimiser; bundle is for margins without smoothing, whose gap it certifies")
+	s.solver = fs.Enum("solver", "lbfgs", []string{"lbfgs", "gonum-lbfgs", "proximal", "sgd", "adagrad", "adam", "bundle"},
+		"Optimiser; proximal is of accelerated steps along the gradient, bundle for margins without smoothing, "+
+			"whose gap it certifies")
 	s.gap = fs.Float("gap", 0, "Certified gap at which bundle stops, relative to the objective; 0 is 0.001. "+
 		"With --partial, of the convex problems on the way, a sentence; 0 is 0.01")
 	s.memory = fs.Int("memory", 32, 10, "Pairs that L-BFGS keeps")
@@ -64,8 +65,11 @@ func (s *scored) options(c *call, format sequence.Format, workers int) (*sequenc
 			return nil, err
 		}
 	}
-	if o.Solver <= sequence.GonumLBFGS {
+	if o.Solver < sequence.SGD {
 		err = c.idle("the solver is "+*s.solver, "rate", "decay", "batch")
+		if o.Solver == sequence.Proximal && err == nil {
+			err = c.idle("the solver is proximal", "memory")
+		}
 	} else if o.Solver == sequence.Bundle {
 		err = c.idle("the solver is bundle", "rate", "decay", "batch", "memory", "stop")
 	} else {

@@ -28,7 +28,7 @@ func (p *Pair) where(i int) string {
 }
 
 // name is where with the word.
-func (p *Pair) name(i int) string { return fmt.Sprintf("%s %q", p.where(i), p.Word) }
+func (p *Pair) name(i int) string { return fmt.Sprintf("%s %.60q", p.where(i), p.Word) }
 
 // Lexicon is what ReadLexicon read.
 type Lexicon struct {
@@ -93,7 +93,7 @@ func ReadLexicon(r io.Reader, name string) (*Lexicon, error) {
 			return nil, bad("no word before the tab")
 		}
 		if len(phones) == 0 {
-			return nil, bad("the word %q has no phones", word)
+			return nil, bad("the word %.60q has no phones", word)
 		}
 		l.Pairs = append(l.Pairs, Pair{Word: withoutNumber(word), Phones: phones, Source: name + ":" + strconv.Itoa(line.Line)})
 	}

@@ -21,6 +21,7 @@ type FitOptions struct {
 	Recorder run.Recorder // receives a row an iteration, with its Stage where there are two; nil is none
 	Workers  int          // 0 is that of the Problem; results do not depend on it
 	Memory   int          // pairs of L-BFGS; 0 is 6
+	Solver   optim.Solver // "" is QuasiNewton, here optim.LBFGS
 
 	// Init holds initial weights, those of a Model of this Problem. Nil is zero, and for RiskMix
 	// the weights of a CrossEntropy model, which is fitted first.
@@ -45,7 +46,7 @@ type FitOptions struct {
 	Resume          *run.Checkpoint
 }
 
-// Fit minimizes an objective over the words of p with L-BFGS, from zero unless told
+// Fit minimizes an objective over the words of p, with L-BFGS and from zero unless told
 // otherwise, and returns the model and how the run ended. It builds the loss
 // machines first when the objective needs them.
 //
@@ -98,6 +99,14 @@ func (p *Problem) Fit(ctx context.Context, o Objective, opts *FitOptions) (*Mode
 	return p.minimize(ctx, o, &fo, start)
 }
 
+// minimize minimises f with the solver of the options.
+func (fo *FitOptions) minimize(f optim.Objective, start []float64, c *run.Control) (*optim.Result, error) {
+	if fo.Solver == "" || fo.Solver == optim.QuasiNewton {
+		return optim.LBFGS{Memory: fo.Memory}.Minimize(f, start, c)
+	}
+	return fo.Solver.Minimize(f, optim.OWLQN{}, start, c)
+}
+
 // minimize fits one objective from start, with options that are complete.
 func (p *Problem) minimize(ctx context.Context, o Objective, fo *FitOptions, start []float64) (*Model, *optim.Result, error) {
 	f := optim.Ridge(fo.Sum, o.L2)
@@ -112,7 +121,7 @@ func (p *Problem) minimize(ctx context.Context, o Objective, fo *FitOptions, sta
 		}
 		f = relaxed
 	}
-	res, err := optim.LBFGS{Memory: fo.Memory}.Minimize(f, start, &run.Control{
+	res, err := fo.minimize(f, start, &run.Control{
 		Ctx: ctx, Stop: fo.Stop, Recorder: fo.Recorder, Examples: len(p.words), Checkpoint: fo.Checkpoint, CheckpointEvery: fo.CheckpointEvery, Resume: fo.Resume,
 	})
 	if res == nil || res.X == nil {
@@ -130,7 +139,7 @@ func (p *Problem) minimize(ctx context.Context, o Objective, fo *FitOptions, sta
 			}
 			return k
 		}, func(f optim.Objective) ([]float64, error) {
-			r, err := optim.LBFGS{Memory: fo.Memory}.Minimize(f, start, &run.Control{Ctx: ctx, Stop: fo.Stop})
+			r, err := fo.minimize(f, start, &run.Control{Ctx: ctx, Stop: fo.Stop})
 			if err != nil {
 				return nil, err
 			}

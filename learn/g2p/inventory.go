@@ -48,7 +48,7 @@ func (inv *Inventory) base(x int32) (letter int32, irregular bool) {
 // capitals as small letters.
 func (inv *Inventory) letters(word string) ([]int32, error) {
 	if !utf8.ValidString(word) {
-		return nil, fmt.Errorf("the word %q is not valid UTF-8", word)
+		return nil, fmt.Errorf("the word %.60q is not valid UTF-8", word)
 	}
 	ids := make([]int32, 0, len(word))
 	for at, r := range word {
@@ -177,7 +177,7 @@ func collect(pairs []Pair, maxPhones int) (letters []rune, phones []string, err 
 	for i := range pairs {
 		p := &pairs[i]
 		if !utf8.ValidString(p.Word) {
-			return nil, nil, fmt.Errorf("g2p: %s: the word %q is not valid UTF-8", p.where(i), p.Word)
+			return nil, nil, fmt.Errorf("g2p: %s: the word %.60q is not valid UTF-8", p.where(i), p.Word)
 		}
 		if !alignable(p, maxPhones) {
 			continue

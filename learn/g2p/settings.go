@@ -16,6 +16,7 @@ type Settings struct {
 	Gamma     float64 `flag:"gamma" default:"4" min:"0" help:"Weight of the loss"`
 	L2        float64 `flag:"l2" default:"0.3" min:"0" help:"Weight of the squares"`
 	Beta      float64 `flag:"beta" default:"6" above:"0" help:"Sharpness of maxmargin"`
+	Solver    string  `flag:"solver" default:"lbfgs" values:"lbfgs,proximal" help:"Optimiser: lbfgs, or accelerated proximal steps along the gradient"`
 	Memory    int     `flag:"memory" default:"6" min:"1" help:"Pairs that L-BFGS keeps"`
 }
 

@@ -20,6 +20,7 @@ type Options struct {
 	L1         float64 `flag:"l1" min:"0" help:"Weight of the absolute weights; makes many of them zero"`
 	Raw        bool    `flag:"raw" help:"Take columns as they are; by default they are brought to mean 0 and variance 1"`
 	HuberDelta float64 `flag:"huber_delta" default:"1" above:"0" help:"Residual from which Huber's loss is linear"`
+	Solver     string  `flag:"solver" default:"lbfgs" values:"lbfgs,proximal" help:"Optimiser: lbfgs, or accelerated proximal steps along the gradient"`
 
 	resilient.Options // rows then count by h'(loss); see package resilient
 }
@@ -117,7 +118,7 @@ func Train(t *table.Table, opts *Options, c *run.Control) (*Model, *optim.Result
 		f = relaxed
 	}
 	minimize := func(f optim.Objective, c *run.Control) (*optim.Result, error) {
-		r, err := optim.OWLQN{L1: o.L1, Penalty: to.penalty, Workers: control.Workers}.Minimize(optim.Scaled(f, to.scale, control.Workers), start, c)
+		r, err := optim.Solver(o.Solver).Minimize(optim.Scaled(f, to.scale, control.Workers), optim.OWLQN{L1: o.L1, Penalty: to.penalty, Workers: control.Workers}, start, c)
 		if r != nil {
 			for j := range r.X {
 				r.X[j] *= to.scale[j]

@@ -62,6 +62,9 @@ func (m Proximal) Minimize(f Composite, x0 []float64, c *run.Control) (*Result, 
 	}
 	r := begin("proximal", c, 1000)
 	p := &proximal{Proximal: m, f: f, run: r.Run, x: slices.Clone(x0), grad: make([]float64, n), next: make([]float64, n), mean: make([]float64, n), trial: []float64{1}, value: math.Inf(1)}
+	if r.Examples == 0 {
+		r.Examples = examplesOf(f)
+	}
 	k, err := r.resume(n)
 	if err != nil {
 		return nil, err

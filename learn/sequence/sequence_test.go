@@ -162,6 +162,7 @@ func TestTrainingGeneralises(t *testing.T) {
 	for name, o := range map[string]TrainOptions{
 		"cross-entropy":   {},
 		"gonum":           {Solver: GonumLBFGS},
+		"proximal":        {Solver: Proximal, L1: 0.5},
 		"observed":        {Observed: true},
 		"l1":              {L1: 0.5},
 		"order 3":         {Order: 3},
@@ -230,7 +231,7 @@ func TestTrainingOverfitsToZeroLoss(t *testing.T) {
 func TestTrainingIsTheSameForAnyWorkersAndResumes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 1))
 	train := flipFlop(rng, 120)
-	for _, solver := range []Solver{QuasiNewton, GonumLBFGS, SGD, AdaGrad, Adam} {
+	for _, solver := range []Solver{QuasiNewton, GonumLBFGS, Proximal, SGD, AdaGrad, Adam} {
 		o := TrainOptions{Templates: templates(t, "U0:%x[0,0]", "U1:%x[-1,0]"), Solver: solver, Seed: 3}
 		o.Control.Stop = run.Stop{Iterations: 6, Relative: -1, Gradient: -1}
 		var first *Model
@@ -270,10 +271,10 @@ func TestTrainingIsTheSameForAnyWorkersAndResumes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if solver >= SGD && !slices.Equal(again.w, first.w) {
+		if solver >= Proximal && !slices.Equal(again.w, first.w) {
 			t.Errorf("%v: resumed, another model", solver)
 		}
-		if solver < SGD && (r.Note == "" || r.Iterations != 6) {
+		if solver < Proximal && (r.Note == "" || r.Iterations != 6) {
 			t.Errorf("%v: resumed: %+v", solver, r.Reason)
 		}
 		other := o

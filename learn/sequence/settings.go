@@ -35,8 +35,9 @@ type Settings struct {
 	L2        float64 `flag:"l2" default:"1" min:"0" help:"Weight of the squares"`
 	L1        float64 `flag:"l1" min:"0" help:"Weight of the absolute values"`
 
-	Memory       int   `flag:"memory" default:"10" min:"1" help:"Pairs that L-BFGS keeps"`
-	MachineBytes int64 `flag:"machine_bytes" default:"1073741824" min:"1" help:"Memory for loss machines that are kept between passes"`
+	Solver       string `flag:"solver" default:"lbfgs" values:"lbfgs,proximal" help:"Optimiser: lbfgs, or accelerated proximal steps along the gradient"`
+	Memory       int    `flag:"memory" default:"10" min:"1" help:"Pairs that L-BFGS keeps"`
+	MachineBytes int64  `flag:"machine_bytes" default:"1073741824" min:"1" help:"Memory for loss machines that are kept between passes"`
 }
 
 // Read reads the examples of a file. like is the format of what was read before; the zero value
@@ -78,6 +79,9 @@ func (s *Settings) TrainOptions(f Format, text string) (*TrainOptions, error) {
 	o := &TrainOptions{Format: f, Order: t.Order, MinCount: t.MinCount, Observed: t.Observed, Partial: t.Partial, Memory: t.Memory,
 		MachineBytes: t.MachineBytes, Gamma: t.Gamma, Beta: t.Beta, L2: cmp.Or(learner.Amount(t.L2), -1), L1: t.L1}
 	if o.Kind, err = ParseKind(t.Objective); err != nil {
+		return nil, err
+	}
+	if o.Solver, err = ParseSolver(t.Solver); err != nil {
 		return nil, err
 	}
 	if IsPreset(t.Templates) {

@@ -65,8 +65,8 @@ func (o *TrainOptions) forShards() (TrainOptions, error) {
 	p, err := o.withDefaults()
 	switch {
 	case err != nil:
-	case p.Solver != QuasiNewton:
-		err = fmt.Errorf("sequence: the solver %v visits sequences in an order of its own; of shards there is %v", p.Solver, QuasiNewton)
+	case p.Solver != QuasiNewton && p.Solver != Proximal:
+		err = fmt.Errorf("sequence: the solver %v is not for shards; there are %v and %v", p.Solver, QuasiNewton, Proximal)
 	case p.Relax != nil:
 		err = errors.New("sequence: a relaxation looks at the losses of all sequences at once, and there is none of shards")
 	case p.Init != nil:
@@ -289,7 +289,7 @@ func (p *Plan) Train(sum optim.Objective, c *run.Control) (*Model, *optim.Result
 	control.Stop.Relative = cmp.Or(control.Stop.Relative, o.Control.Stop.Relative)
 	scale := p.scale()
 	f := optim.Scaled(optim.Ridge(sum, o.L2), scale, o.Workers)
-	r, err := optim.OWLQN{L1: o.L1, Penalty: scale, Memory: o.Memory, Workers: o.Workers, Single: p.Dim() > singleFrom}.Minimize(f, make([]float64, p.Dim()), &control)
+	r, err := o.minimize(f, scale, make([]float64, p.Dim()), &control)
 	if r == nil {
 		return nil, nil, err
 	}

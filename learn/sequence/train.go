@@ -22,13 +22,14 @@ type Solver int
 const (
 	QuasiNewton Solver = iota // optim.OWLQN: L-BFGS on all workers, with l1 if asked for
 	GonumLBFGS                // optim.LBFGS; no l1
+	Proximal                  // optim.Proximal: accelerated steps along the gradient, with l1 if asked for
 	SGD                       // optim.Stochastic, as are the others
 	AdaGrad
 	Adam
 	Bundle // optim.Bundle: cutting planes, with a certified gap, for max-margin; no l1
 )
 
-var solverNames = []string{"lbfgs", "gonum-lbfgs", "sgd", "adagrad", "adam", "bundle"}
+var solverNames = []string{"lbfgs", "gonum-lbfgs", "proximal", "sgd", "adagrad", "adam", "bundle"}
 
 func (s Solver) String() string {
 	if s < 0 || int(s) >= len(solverNames) {
@@ -111,7 +112,7 @@ func (o *TrainOptions) withDefaults() (TrainOptions, error) {
 	if p.MachineBytes == 0 {
 		p.MachineBytes = 1 << 30
 	}
-	if p.Solver <= GonumLBFGS && p.Kind == MaxMargin && p.Beta == 0 {
+	if p.Solver < SGD && p.Kind == MaxMargin && p.Beta == 0 {
 		p.Beta = DefaultBeta
 	}
 	if p.Control.Stop.Iterations == 0 && p.Solver == Bundle {
@@ -154,9 +155,9 @@ func (o *TrainOptions) withDefaults() (TrainOptions, error) {
 		return p, errors.New("sequence: a relaxation needs the labels of all positions: leave out Partial, or Relax")
 	case p.RelaxFolds < 0 || p.RelaxFolds == 1 || p.RelaxFolds > 0 && p.Relax == nil:
 		return p, fmt.Errorf("sequence: RelaxFolds %d: there are at least 2, of a relaxation", p.RelaxFolds)
-	case p.RelaxFolds > 0 && p.Solver > GonumLBFGS:
+	case p.RelaxFolds > 0 && p.Solver >= SGD:
 		return p, fmt.Errorf("sequence: RelaxFolds is for L-BFGS; use the solver %v", QuasiNewton)
-	case p.Relax != nil && p.Relax.Shared() && p.Solver > GonumLBFGS:
+	case p.Relax != nil && p.Relax.Shared() && p.Solver >= SGD:
 		return p, fmt.Errorf("sequence: the relaxation %s looks at all sequences at once, the solver %v at some: use %v", p.Relax.Name(), p.Solver, QuasiNewton)
 	case p.Kind == CrossEntropy && p.Loss != nil:
 		return p, errors.New("sequence: cross-entropy has no loss; choose another training objective")
@@ -164,6 +165,16 @@ func (o *TrainOptions) withDefaults() (TrainOptions, error) {
 		return p, p.checkSampling()
 	}
 	return p, nil
+}
+
+// minimize minimises f by L-BFGS or proximal steps, with l1 as the scaled coordinates have it.
+func (o *TrainOptions) minimize(f optim.Objective, scale, x0 []float64, c *run.Control) (*optim.Result, error) {
+	by := optim.QuasiNewton
+	if o.Solver == Proximal {
+		by = optim.ProximalGradient
+	}
+	return by.Minimize(f, optim.OWLQN{L1: o.L1, Penalty: scale, Memory: o.Memory, Workers: o.Workers,
+		Single: f.Dim() > singleFrom}, x0, c)
 }
 
 func finite(values ...float64) bool {
@@ -231,7 +242,7 @@ func (p *Problem) Train() (*Model, *optim.Result, error) {
 	var relaxed *resilient.Objective
 	var r *optim.Result
 	switch o.Solver {
-	case QuasiNewton, GonumLBFGS:
+	case QuasiNewton, GonumLBFGS, Proximal:
 		f := newObjective(m.layout, c, loss, o.L2, o.Workers)
 		f.ctx = control.Ctx
 		scale := f.precondition(curvature)
@@ -249,7 +260,7 @@ func (p *Problem) Train() (*Model, *optim.Result, error) {
 			if o.Solver == GonumLBFGS {
 				return optim.LBFGS{Memory: o.Memory}.Minimize(g, x0, c)
 			}
-			return optim.OWLQN{L1: o.L1, Penalty: scale, Memory: o.Memory, Workers: o.Workers, Single: f.Dim() > singleFrom}.Minimize(g, x0, c)
+			return o.minimize(g, scale, x0, c)
 		}
 		r, err = minimize(g, &control)
 		if relaxed != nil && err == nil {

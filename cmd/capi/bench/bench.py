@@ -8,6 +8,7 @@ Times are of the processor, since the machine may have other work; medians of ro
 """
 
 import argparse
+import itertools
 import json
 import os
 import subprocess
@@ -121,6 +122,10 @@ def overhead(program, a):
         tropica.use(where)
         loss, session, packed = tropica.Loss("edit"), tropica.Session(), tropica.losses.pack(references)
         row("evaluate, %s" % where, lambda: tropica.evaluate(loss, packed, theta, session=session), 500)
+        others = [tropica.losses.pack([[i, j]]) for i in range(40) for j in range(40)]
+        turn = itertools.cycle(others)
+        row("evaluate, %s, another reference each time" % where,
+            lambda: tropica.evaluate(loss, next(turn), theta, session=session), 500)
     tropica.use("library")
     if torch is not None:
         criterion, x = SequenceLoss(tropica.Loss("edit")), torch.tensor(theta, requires_grad=True)

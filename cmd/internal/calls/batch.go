@@ -21,6 +21,7 @@ type session struct {
 	cache   *losses.Cache
 	workers []*worker
 	slots   []slot
+	pace    pace
 }
 
 // slot is the machine of the example at a place in the batch, which the next batch often has.
@@ -39,8 +40,8 @@ type slot struct {
 // wantStrings stands for samples among what slots remember.
 const wantStrings losses.Want = 1 << 31
 
-// quick bounds what runs at once, and parallel is the least work that another thread is worth.
-const quick, parallel = 20 * time.Millisecond, 50 * time.Microsecond
+// parallel is the least work that another thread is worth.
+const parallel = 50 * time.Microsecond
 
 // forecast returns how long an evaluation will take on one worker, if the last one of the session had
 // the same examples, or no machine is needed.
@@ -83,6 +84,7 @@ type worker struct {
 	v     views
 	out   [4]views
 	drawn [][]int
+	spent time.Duration // on the batch under way
 }
 
 // views are rows of an example: the caller's own where they are float64, else in memory of their own.
@@ -289,7 +291,7 @@ func (b *batch) each(want losses.Want, f func(w *worker, i int, m *losses.Machin
 		workers = runtime.GOMAXPROCS(0)
 	}
 	workers = max(1, min(workers, b.n))
-	if d, known := b.forecast(want); known {
+	if d, _, known := b.likely(want); known {
 		workers = int(min(time.Duration(workers), 1+d/parallel))
 	}
 	for len(s.workers) < workers {
@@ -297,6 +299,9 @@ func (b *batch) each(want losses.Want, f func(w *worker, i int, m *losses.Machin
 	}
 	if n := b.n - len(s.slots); n > 0 {
 		s.slots = append(s.slots, make([]slot, n)...)
+	}
+	for _, w := range s.workers {
+		w.spent = 0
 	}
 	failures := make([]error, b.n)
 	one := func(w *worker, i int) (err error) {
@@ -309,6 +314,7 @@ func (b *batch) each(want losses.Want, f func(w *worker, i int, m *losses.Machin
 		if err := b.ctx.Err(); err != nil {
 			return err
 		}
+		start := time.Now()
 		b.potentials(w, i)
 		m, err := b.machine(w, i)
 		if err != nil {
@@ -318,7 +324,15 @@ func (b *batch) each(want losses.Want, f func(w *worker, i int, m *losses.Machin
 		begin := time.Now()
 		err = f(w, i, m)
 		k := &s.slots[i]
-		k.order, k.want, k.took = b.order, want, time.Since(begin)
+		end := time.Now()
+		w.spent += end.Sub(start)
+		took := end.Sub(begin)
+		if k.order == b.order && k.want == want {
+			took = min(took, k.took) // a thread that waits for a processor takes longer than its work
+		}
+		if k.order, k.want, k.took = b.order, want, took; err != nil {
+			k.order = 0 // nothing is known of its time
+		}
 		return err
 	}
 	if workers == 1 {
@@ -341,6 +355,10 @@ func (b *batch) each(want losses.Want, f func(w *worker, i int, m *losses.Machin
 		if err != nil {
 			return at(i, err)
 		}
+	}
+	s.pace = pace{kind: b.kind(want)}
+	for _, w := range s.workers {
+		s.pace.took += w.spent
 	}
 	return nil
 }
@@ -415,43 +433,6 @@ func (b *batch) machine(w *worker, i int) (*losses.Machine, error) {
 	return m, nil
 }
 
-// Quick reports whether a call is known to take little time, so that nobody needs to be able to
-// interrupt it: a call that failed its checks, or a batch that was evaluated before.
-func (s *Server) Quick(number uint32, args []byte, m Memory) bool {
-	var of *batchOf
-	want := wantStrings
-	var err error
-	switch number {
-	case CallEvaluate:
-		err = with(args, func(a *EvaluateArgs) error { of, want = a.of(), a.want(); return nil })
-	case CallSample:
-		err = with(args, func(a *SampleArgs) error {
-			of = a.of()
-			if a.Count > 100 {
-				want |= losses.WantError // nothing is known of so many
-			}
-			return nil
-		})
-	case CallLattice, CallMinRisk, CallMachineOperate:
-		return false
-	default:
-		return true
-	}
-	if err != nil {
-		return true
-	}
-	b, err := s.batch(of, m)
-	if err != nil {
-		return true
-	}
-	if !b.s.mu.TryLock() {
-		return false
-	}
-	defer b.s.mu.Unlock()
-	d, known := b.forecast(want)
-	return known && d < quick
-}
-
 func (a *EvaluateArgs) of() *batchOf {
 	return &batchOf{a.Session, a.Cancel, a.Loss, a.Gamma, a.Batch, a.Length, a.Window, a.Alphabet, a.Order,
 		a.Workers, a.References, a.Offsets, a.Lengths, &a.Theta}
@@ -481,9 +462,10 @@ func (a *EvaluateArgs) want() (want losses.Want) {
 	return want
 }
 
-func (s *Server) evaluate(a *EvaluateArgs, m Memory) error {
+// evaluate evaluates a batch; h is nil for a call that may take any time.
+func (s *Server) evaluate(a *EvaluateArgs, m Memory, h *hurry) error {
 	b, err := s.batch(a.of(), m)
-	if err != nil {
+	if err != nil || !b.hurried(a.want(), h) {
 		return err
 	}
 	type number struct {
@@ -613,10 +595,17 @@ func setString(to []int32, i, length int, u []int) {
 	}
 }
 
-func (s *Server) sample(a *SampleArgs, m Memory) error {
+func (s *Server) sample(a *SampleArgs, m Memory, h *hurry) error {
 	b, err := s.batch(a.of(), m)
 	if err != nil {
 		return err
+	}
+	want := wantStrings
+	if a.Count > 100 {
+		want |= losses.WantError // nothing is known of so many
+	}
+	if !b.hurried(want, h) {
+		return nil
 	}
 	if a.Count < 0 || float64(a.Count)*float64(a.Batch)*float64(a.Length) > 1<<40 {
 		return fmt.Errorf("count: %d strings an example", a.Count)

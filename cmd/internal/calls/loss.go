@@ -3,6 +3,7 @@ package calls
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -45,9 +46,6 @@ func (s *Server) loss(a *LossArgs, m Memory) error {
 	}
 	if len(l.spec.Ignored) > 0 {
 		return fmt.Errorf("loss: it has a field %s", l.spec.Ignored[0])
-	}
-	if l.spec.Cap != nil {
-		return errors.New("loss: a cap needs the general path: give the loss as a transducer")
 	}
 	if a.Limit < 0 {
 		return fmt.Errorf("limit: %d bytes", a.Limit)
@@ -107,6 +105,9 @@ func (l *loss) transducer(a *LossArgs, m Memory) error {
 
 // within returns the loss with its budget and a context.
 func (l *loss) within(ctx context.Context) losses.Loss {
+	if l.spec.Cap != nil {
+		return capped{l, ctx}
+	}
 	b := losses.Budget{Ctx: ctx, Bytes: l.limit}
 	switch x := l.of.(type) {
 	case losses.Edit:
@@ -126,10 +127,30 @@ func (l *loss) within(ctx context.Context) losses.Loss {
 	return l.of
 }
 
+// capped is a loss with a greatest value. Its machines are made along the general path, from an
+// acceptor of all strings.
+type capped struct {
+	*loss
+	ctx context.Context
+}
+
+func (c capped) Machine(ref []int, alphabet, length int) (*losses.Machine, error) {
+	a, err := c.automaton(losses.Strings(alphabet, length), ref, alphabet,
+		&losses.GeneralOptions{Limits: ops.Limits{Ctx: c.ctx, Bytes: c.limit}})
+	if err != nil {
+		return nil, err
+	}
+	return a.Machine(alphabet, length)
+}
+
+func (c capped) AppendKey(dst []byte) []byte {
+	return binary.LittleEndian.AppendUint64(c.of.AppendKey(append(dst, "capped"...)), math.Float64bits(*c.spec.Cap))
+}
+
 // automaton prepares the loss for the strings of y along the general path.
 func (l *loss) automaton(y fst.Expanded[semiring.Log64], ref []int, alphabet int,
 	opts *losses.GeneralOptions) (*losses.Automaton, error) {
-	opts.Band = l.spec.Band
+	opts.Band, opts.Cap = l.spec.Band, l.spec.Cap
 	switch {
 	case l.tropical != nil:
 		return losses.TropicalAutomaton(y, l.tropical, ref, opts)

@@ -117,7 +117,12 @@ func (s *Server) context(h Handle) (context.Context, error) {
 
 // Call runs a call. args are the bytes of its struct, aligned to eight; outputs are written
 // to them and to m. The error is nil or an *Error.
-func (s *Server) Call(number uint32, args []byte, m Memory) (err error) {
+func (s *Server) Call(number uint32, args []byte, m Memory) error {
+	return s.call(number, args, m, nil)
+}
+
+// call is Call, under h unless that is nil.
+func (s *Server) call(number uint32, args []byte, m Memory, h *hurry) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = &Error{Bug, -1, fmt.Errorf("a bug of the library, please report it: %v\n%s", p, debug.Stack())}
@@ -156,9 +161,9 @@ func (s *Server) Call(number uint32, args []byte, m Memory) (err error) {
 	case CallLoss:
 		return with(args, func(a *LossArgs) error { return s.loss(a, m) })
 	case CallEvaluate:
-		return with(args, func(a *EvaluateArgs) error { return s.evaluate(a, m) })
+		return with(args, func(a *EvaluateArgs) error { return s.evaluate(a, m, h) })
 	case CallSample:
-		return with(args, func(a *SampleArgs) error { return s.sample(a, m) })
+		return with(args, func(a *SampleArgs) error { return s.sample(a, m, h) })
 	case CallMinRisk:
 		return with(args, func(a *MinRiskArgs) error { return s.minRisk(a, m) })
 	case CallLattice:

@@ -14,7 +14,7 @@ import (
 )
 
 // ShardOptions are options of a network that is trained on all rows at once, in shards: plain
-// training by L-BFGS. Zero fields are the defaults.
+// training by L-BFGS or proximal steps. Zero fields are the defaults.
 type ShardOptions struct {
 	Hidden     []int   `flag:"hidden" default:"64" min:"0" help:"Units of each hidden layer; 0 alone is none, a linear model"`
 	L2         float64 `flag:"l2" default:"0.0005" min:"0" help:"Weight of half the squared weights beside the mean loss"`
@@ -22,6 +22,7 @@ type ShardOptions struct {
 	HuberDelta float64 `flag:"huber_delta" default:"1" above:"0" help:"Residual from which --loss huber is linear"`
 	Raw        bool    `flag:"raw" help:"Take columns as they are; by default they are brought to mean 0 and variance 1"`
 	Seed       uint64  `flag:"seed" default:"1" help:"Seed of the start"`
+	Solver     string  `flag:"solver" default:"lbfgs" values:"lbfgs,proximal" help:"Optimiser: lbfgs, or accelerated proximal steps along the gradient"`
 }
 
 // Shards trains a network on the shards of a table, with the plan that linear.NewPlan makes of
@@ -143,7 +144,7 @@ func (s *Shards) Train(sum optim.Objective, c *run.Control) (*Model, *optim.Resu
 	start := nn.He[float64](s.net, s.opts.Seed)
 	_, biases := nn.Layer(s.net, s.net.Layers()-1, start)
 	copy(biases, s.plan.Moments.Start(s.loss))
-	r, err := optim.OWLQN{Workers: control.Workers}.Minimize(f, start, &control)
+	r, err := optim.Solver(s.opts.Solver).Minimize(f, optim.OWLQN{Workers: control.Workers}, start, &control)
 	if r == nil || r.X == nil {
 		return nil, r, err
 	}

@@ -2,18 +2,20 @@
 
 import faulthandler
 import gc
+import inspect
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+import typing
 
 import numpy as np
 import pytest
 
 import tropica
-from tropica.losses import pack
+from tropica.losses import Packed, pack
 
 
 @pytest.fixture(params=["library", "worker"])
@@ -23,7 +25,8 @@ def where(request):
     tropica.use("auto")
 
 
-SPECS = [dict(kind="edit"), dict(kind="edit", sub=1.5, ins=0.5, band=1), dict(kind="local", match=2), dict(kind="ngram", n=2, c=0.5), dict(kind="hamming", scale=2)]
+SPECS = [dict(kind="edit"), dict(kind="edit", sub=1.5, ins=0.5, band=1), dict(kind="edit", cap=1.5),
+         dict(kind="local", match=2), dict(kind="ngram", n=2, c=0.5), dict(kind="hamming", scale=2)]
 
 
 @pytest.mark.skipif("TROPICA_FST" not in os.environ, reason="TROPICA_FST names no program fst")
@@ -270,6 +273,88 @@ def test_types_take_turns(where):
     assert np.array_equal(a, kept) and np.array_equal(first.marginals, m) and np.array_equal(first.hvp, h)
     want = tropica.evaluate(loss, refs, b.astype(np.float64), want=("marginals",)).marginals
     np.testing.assert_allclose(second.marginals, want, atol=1e-7)
+
+
+def test_hostile_arguments(where):
+    """What a call cannot mean is an error that says so: nothing is wrapped, rounded, or read beyond its end."""
+    loss, theta, refs = tropica.Loss("edit"), np.zeros((2, 3, 4)), [[0], [1]]
+    good = pack(refs)
+    huge = np.broadcast_to(np.zeros(1), (1 << 20, 1 << 20, 1 << 10))
+    for call, kind, words in (
+        (lambda: tropica.evaluate(loss, Packed(good.symbols.astype(float), good.offsets), theta), tropica.InvalidError, "symbols"),
+        (lambda: tropica.evaluate(loss, Packed(good.symbols[:1], good.offsets), theta), tropica.InvalidError, "last ends"),
+        (lambda: tropica.evaluate(loss, Packed(good.symbols, good.offsets[::2]), theta), tropica.InvalidError, "offsets"),
+        (lambda: tropica.evaluate(loss, Packed(good.symbols, np.array([0, 5, 2])), theta), tropica.InvalidError, "element 0"),
+        (lambda: tropica.evaluate(loss, Packed(good.symbols, np.array([-1, 1, 2])), theta), tropica.InvalidError, "element 0"),
+        (lambda: tropica.evaluate(loss, refs, theta, workers=-1), tropica.InvalidError, "workers"),
+        (lambda: tropica.evaluate(loss, refs, theta, workers=2**64 + 1), tropica.InvalidError, "workers"),
+        (lambda: tropica.evaluate(loss, refs, theta, workers=1.5), tropica.InvalidError, "workers"),
+        (lambda: tropica.evaluate(loss, [[0], [2**40]], theta), tropica.InvalidError, "element 1"),
+        (lambda: tropica.evaluate(loss, [[0], [-1]], theta), tropica.InvalidError, "element 1"),
+        (lambda: tropica.evaluate(loss, [[0], ["a"]], theta), tropica.InvalidError, "element 1"),
+        (lambda: tropica.evaluate(loss, [[0], [[1]]], theta), tropica.InvalidError, "element 1"),
+        (lambda: tropica.evaluate(loss, refs, theta, lengths=[1, 2**40]), tropica.InvalidError, "element 1"),
+        (lambda: tropica.evaluate(loss, refs, theta, lengths=[-1, 1]), tropica.InvalidError, "element 0"),
+        (lambda: tropica.evaluate(loss, np.zeros((2, 3), int), theta, reference_lengths=[1, 4]), tropica.InvalidError, "element 1"),
+        (lambda: tropica.evaluate(loss, refs, theta.astype(np.float16)), tropica.InvalidError, "float16"),
+        (lambda: tropica.evaluate(loss, refs, theta.astype(">f8")), tropica.InvalidError, "float64"),
+        (lambda: tropica.evaluate(loss, refs, theta.astype(complex)), tropica.InvalidError, "complex"),
+        (lambda: tropica.evaluate(loss, refs, theta.astype(object)), tropica.InvalidError, "object"),
+        (lambda: tropica.evaluate(loss, refs, theta[0]), tropica.InvalidError, "shape"),
+        (lambda: tropica.evaluate(loss, refs, theta[:, :, :0]), tropica.InvalidError, "alphabet"),
+        (lambda: tropica.evaluate(loss, refs, theta + np.nan), tropica.InvalidError, "element 0.*NaN"),
+        (lambda: tropica.evaluate(loss, refs, theta + np.inf), tropica.InvalidError, "element 0"),
+        (lambda: tropica.evaluate(loss, refs, theta, want=("hvp",)), tropica.InvalidError, "direction"),
+        (lambda: tropica.evaluate(loss, refs, theta, want=("hvp",), direction=theta[:1]), tropica.InvalidError, "direction"),
+        (lambda: tropica.evaluate(loss, [[]] * (1 << 20), huge), (tropica.TropicaError, MemoryError, ValueError), ""),
+        (lambda: tropica.sample(None, refs, theta, -1), tropica.InvalidError, "count"),
+        (lambda: tropica.sample(None, refs, theta, 2**64), tropica.InvalidError, "count"),
+        (lambda: tropica.sample(None, refs, theta, 1, seed=-1), tropica.InvalidError, "seed"),
+        (lambda: tropica.min_risk(loss, [], 3), tropica.InvalidError, "0 candidates"),
+        (lambda: tropica.min_risk(loss, [[0], [3]], 3), tropica.InvalidError, "element 1"),
+        (lambda: tropica.min_risk(loss, [[0], [1]], 3, [0, np.nan]), tropica.InvalidError, "element 1"),
+        (lambda: tropica.lattice(loss, [(0, 1, 0, 0.0), (1, 0, 0, 0.0)], [0, 0], [0], alphabet=2), tropica.InvalidError, "cycl"),
+        (lambda: tropica.lattice(loss, [(0, 7, 0, 0.0)], [0, 0], [0], alphabet=2), tropica.InvalidError, "state"),
+        (lambda: tropica.lattice(loss, [(0, 1, 0, np.nan)], [0, 0], [0], alphabet=2), tropica.InvalidError, ""),
+        (lambda: tropica.Loss("edit", limit=2**64), tropica.InvalidError, "limit"),
+        (lambda: tropica.Loss("edit", band=-1), tropica.InvalidError, "band"),
+        (lambda: tropica.Fst(tropica.accep("ab").write_to_string()[:-3]), tropica.TropicaError, ""),
+    ):
+        with pytest.raises(kind, match=words):
+            call()
+    # Empty batches, strings and lattices are none of these.
+    assert tropica.lattice(loss, [], [], [0], alphabet=2).log_z == -np.inf
+    assert tropica.evaluate(loss, [], theta[:0]).log_z.shape == (0,)
+    assert tropica.evaluate(loss, [[], []], theta).log_z.tolist() == [0, 0]
+    assert tropica.evaluate(loss, [[], []], theta[:, :0]).marginals.shape == (2, 0, 4)
+    assert tropica.sample(None, refs, theta, 0).shape == (2, 0, 3)
+
+
+def test_packed_everywhere(where):
+    theta = np.random.default_rng(7).standard_normal((2, 3, 4))
+    refs, loss = [[1, 2], [3]], tropica.Loss("edit")
+    packed = pack(refs)
+    assert tropica.evaluate(loss, packed, theta).log_z.tolist() == tropica.evaluate(loss, refs, theta).log_z.tolist()
+    assert np.array_equal(tropica.sample(loss, packed, theta, 5), tropica.sample(loss, refs, theta, 5))
+    assert tropica.min_risk(loss, packed, 4)[0] == tropica.min_risk(loss, refs, 4)[0]
+
+
+def test_types():
+    """Whatever the package exports says what it takes and returns."""
+    for name in dir(tropica):
+        f = getattr(tropica, name)
+        if inspect.ismodule(f) or name.startswith("_") or inspect.isclass(f) and issubclass(f, Exception) or name == "backend":
+            continue
+        calls = [f.__init__] + [m for k, m in vars(f).items() if not k.startswith("_")] if inspect.isclass(f) else [f]
+        for c in calls:
+            c = getattr(c, "__func__", c)
+            if not inspect.isfunction(c) or not c.__module__.startswith("tropica") or name == "LatticeResult":
+                continue
+            hints = typing.get_type_hints(c, dict(vars(sys.modules[c.__module__]), Fst=tropica.Fst))
+            missing = [p for p, v in inspect.signature(c).parameters.items()
+                       if p not in ("self", "cls") and p not in hints]
+            assert not missing and (c.__doc__ or c.__name__ == "__init__"), (name, c.__name__, missing)
+            assert c.__name__ == "__init__" or "return" in hints, (name, c.__name__)
 
 
 def test_tuple_of_references(where):

@@ -1,5 +1,6 @@
 """Tests of tropica.torch: derivatives, data loaders, interruption, mistakes."""
 
+import copy
 import os
 import pickle
 import signal
@@ -7,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 
 import numpy as np
 import pytest
@@ -145,11 +147,162 @@ def test_mistakes(bad, element, words):
     assert e.value.element == element
 
 
-def test_pickle():
+def test_pickle(tmp_path):
     theta, references = case()
     f = SequenceLoss(tropica.Loss("edit", sub=2.0), gamma=0.5)
-    g = pickle.loads(pickle.dumps(f))
-    assert f(theta, references).item() == g(theta, references).item()
+    want = f(theta, references)
+    want.backward()  # the session has memory now
+    torch.save(f, tmp_path / "f")
+    more = dict(weights_only=False) if "weights_only" in torch.load.__code__.co_varnames else {}
+    for g in (pickle.loads(pickle.dumps(f)), copy.copy(f), copy.deepcopy(f), torch.load(tmp_path / "f", **more)):
+        assert g(theta, references).item() == want.item()
+    assert not f.state_dict() and not list(f.parameters())
+
+
+def large():
+    """A case whose gradient is large enough for memory that is used again."""
+    rng = np.random.default_rng(11)
+    references = [list(rng.integers(0, 40, 6)) for _ in range(32)]
+    return torch.tensor(rng.standard_normal((32, 8, 40)), requires_grad=True), references
+
+
+@pytest.mark.parametrize("reduction", ["none", "sum", "mean"])
+def test_backward_twice(reduction):
+    """A graph that is kept gives its gradient again, also with a graph of its own."""
+    theta, references = case()
+    f = SequenceLoss("edit", objective="risk", reduction=reduction)
+    v = f(theta, references)
+    v = (v * torch.arange(1.0, 5)).sum() if reduction == "none" else v
+    first, = torch.autograd.grad(v, theta, retain_graph=True)
+    kept = first.clone()
+    second, = torch.autograd.grad(v, theta, retain_graph=True)
+    third, = torch.autograd.grad(v, theta, create_graph=True)
+    assert torch.equal(first, kept) and torch.equal(second, kept) and torch.equal(third.detach(), kept)
+    assert third.requires_grad and not second.requires_grad
+    if reduction != "none":
+        assert torch.autograd.gradcheck(lambda t: f(t, references), theta, atol=1e-8, rtol=1e-6)
+        assert torch.autograd.gradgradcheck(lambda t: f(t, references), theta, atol=1e-8, rtol=1e-6)
+        values = SequenceLoss("edit", objective="risk", reduction="none")(theta, references)
+        assert f(theta, references).item() == pytest.approx(getattr(values, reduction)().item(), rel=1e-14)
+
+
+def test_memory_is_used_again():
+    """Memory of gradients goes from step to step, but for what somebody holds: a gradient, or a part of
+    one in numpy or torch."""
+    theta, references = large()
+    f = SequenceLoss("hamming")
+    holds = [lambda g: g, lambda g: g[0], lambda g: g.numpy()[1:3], lambda g: g.view(-1)[5:7].numpy()[::2], lambda g: memoryview(g.numpy())]
+    held, addresses = [], set()
+    for step in range(40):
+        x = (theta * (step + 1)).detach().requires_grad_()
+        f(x, references).backward()
+        addresses.add(x.grad.data_ptr())
+        if step < len(holds):
+            part = holds[step](x.grad)
+            held.append((part, np.array(part, copy=True)))
+    for part, was in held:
+        assert np.array_equal(np.asarray(part), was)
+    assert len(addresses) <= len(holds) + 3
+    r = tropica.evaluate(None, references, theta.detach().numpy(), session=f.session)
+    row, was = r.marginals[3], r.marginals[3].copy()
+    del r
+    for _ in range(5):
+        tropica.evaluate(None, references, 2 * theta.detach().numpy(), session=f.session)
+    assert np.array_equal(row, was)
+
+
+def test_layouts_and_devices():
+    """Tensors that numpy cannot see are copied, or refused in words."""
+    theta, references = large()
+    f = SequenceLoss("hamming")
+    want = f(theta, references)
+    x = theta.detach()
+    with pytest.raises(tropica.InvalidError, match="layout"):
+        f(x.to_sparse(), references)
+    with pytest.raises(tropica.InvalidError, match="meta"):
+        f(x.to("meta"), references)
+    with pytest.raises(tropica.InvalidError, match="whole|integers"):
+        f(x, [torch.tensor([0.5])] * 32)
+    negative = torch.complex(torch.zeros_like(x), -x).conj().imag  # numpy refuses its negative bit
+    assert negative.is_neg() and torch.equal(f(negative, references), want)
+
+
+def another_device():
+    """A device beside the processor that works without hardware of its own."""
+    import torch._lazy
+    import torch._lazy.ts_backend
+    torch._lazy.ts_backend.init()
+    return "lazy"
+
+
+def on_another_device():
+    """Prints whether values and gradients of another device are those of the processor, and what was said."""
+    theta, references = case()
+    f = SequenceLoss("edit", objective="risk")
+    want = f(theta, references)
+    gradient, = torch.autograd.grad(want, theta)
+    x = theta.detach().to(another_device()).requires_grad_()
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        for _ in range(2):
+            got = f(x, [torch.tensor(r, dtype=torch.int64).to(x.device) for r in references])
+            g, = torch.autograd.grad(got, x)
+    print(got.device.type, g.device.type, torch.equal(got.cpu(), want), torch.equal(g.cpu(), gradient),
+          len([w for w in said if "processor" in str(w.message)]))
+
+
+def child(call, timeout=120):
+    """Runs a call of this module in a process of its own, under a time limit, and returns what it printed."""
+    folder = os.path.dirname(os.path.abspath(__file__))
+    run = subprocess.run([sys.executable, "-c", "if __name__ == '__main__':\n    import test_torch\n    test_torch.%s" % call],
+                         timeout=timeout, capture_output=True, text=True, cwd=folder,
+                         env=dict(os.environ, PYTHONPATH=os.path.dirname(folder)))
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+def test_another_device():
+    try:
+        another = child("another_device()")
+    except AssertionError as e:
+        pytest.skip("this torch has no device that runs without hardware: %s" % str(e).splitlines()[-1])
+    assert another == "" and child("on_another_device()").split() == ["lazy", "lazy", "True", "True", "1"]
+
+
+def rank(k, n, file, to):
+    """One process of n: its share of a batch, through a model whose gradients the processes average."""
+    torch.distributed.init_process_group("gloo", init_method="file://" + file, rank=k, world_size=n)
+    x, references, model = distributed_case()
+    model = torch.nn.parallel.DistributedDataParallel(model)
+    f = SequenceLoss("edit", objective="risk", reduction="sum")
+    f(model(x[k::n]), references[k::n]).backward()
+    if k == 0:
+        torch.save([p.grad for p in model.parameters()], to)
+    torch.distributed.destroy_process_group()
+
+
+def distributed_case():
+    torch.manual_seed(3)
+    rng = np.random.default_rng(12)
+    references = [list(rng.integers(0, 3, 4)) for _ in range(8)]
+    return torch.randn(8, 4, 5), references, torch.nn.Linear(5, 3)
+
+
+def distribute(folder):
+    """Prints how far two processes' gradients are from those of one."""
+    to = os.path.join(folder, "gradients")
+    torch.multiprocessing.spawn(rank, (2, os.path.join(folder, "meet"), to), nprocs=2)
+    x, references, model = distributed_case()
+    SequenceLoss("edit", objective="risk", reduction="sum")(model(x), references).backward()
+    print(max(float((2 * g - p.grad).abs().max()) for g, p in zip(torch.load(to), model.parameters())))
+
+
+@pytest.mark.skipif(not (torch.distributed.is_available() and torch.distributed.is_gloo_available()
+                         if hasattr(torch.distributed, "is_gloo_available") else torch.distributed.is_available()),
+                    reason="this torch has no gloo")
+def test_distributed(tmp_path):
+    """DistributedDataParallel over two processes has the gradients of one."""
+    assert float(child("distribute(%r)" % str(tmp_path))) < 1e-5
 
 
 class Data(torch.utils.data.Dataset):
@@ -171,13 +324,7 @@ class Data(torch.utils.data.Dataset):
 @pytest.mark.parametrize("how", ["fork", "spawn", "forkserver"])
 def test_data_loader(how):
     """Runs in a process of its own, under a time limit: a loader that hangs hangs no test."""
-    program = "import test_torch\ntest_torch.load(%r)\n" % how
-    folder = os.path.dirname(os.path.abspath(__file__))
-    run = subprocess.run([sys.executable, "-c", "if __name__ == '__main__':\n    " + program.replace("\n", "\n    ")],
-                         timeout=120, capture_output=True, text=True, cwd=folder,
-                         env=dict(os.environ, PYTHONPATH=os.path.dirname(folder)))
-    assert run.returncode == 0, run.stderr
-    assert run.stdout.split() == ["same"]
+    assert child("load(%r)" % how).split() == ["same"]
 
 
 def load(how):
@@ -242,11 +389,7 @@ def test_no_growth(leak):
     part = 2500 if "TROPICA_LONG" in os.environ else 500
     if leak:
         part = 100
-    folder = os.path.dirname(os.path.abspath(__file__))
-    run = subprocess.run([sys.executable, "-c", "import test_torch; test_torch.grow(%d, %d)" % (part, leak)], timeout=600,
-                         capture_output=True, text=True, cwd=folder, env=dict(os.environ, PYTHONPATH=os.path.dirname(folder)))
-    assert run.returncode == 0, run.stderr
-    slopes = [float(x) for x in run.stdout.split()]
+    slopes = [float(x) for x in child("grow(%d, %d)" % (part, leak), 600).split()]
     assert len(slopes) == 20
     assert np.median(slopes) > 100 if leak else np.median(slopes) < 16, slopes
 

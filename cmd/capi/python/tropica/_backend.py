@@ -350,7 +350,7 @@ def _worker_program():
 _loaded_in = None  # the process that loaded the library
 
 
-def use(choice):
+def use(choice: str) -> None:
     """Chooses where calls run: "library", "worker" or "auto", the library but where it cannot run."""
     global _choice, _backend
     if choice not in ("library", "worker", "auto"):

@@ -8,23 +8,38 @@
     r.marginals    # its gradient, of the shape of theta
 """
 
-import collections
+from __future__ import annotations
+
 import itertools
 import json
 import math
+import os
+import weakref
+from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from . import _structs as s
 from ._backend import Array, Held, InvalidError, backend, interruptible
+
+if TYPE_CHECKING:
+    from .fst import Fst
 
 NUMBERS = ("log_z", "log_z0", "expected", "risk", "score", "max_aug", "max_score", "log_z_error")
 STRINGS = ("argmax", "viterbi")
 TENSORS = ("marginals", "risk_gradient", "hvp", "risk_hvp")
 
 
-# Strings one after the other, and where each begins.
-Packed = collections.namedtuple("Packed", "symbols offsets")
+class Packed(NamedTuple):
+    """Strings one after the other, int32, and where each begins, int64, and at last where they end."""
+
+    symbols: np.ndarray
+    offsets: np.ndarray
+
+
+# Strings as they are given: lists of labels, or what pack returned, or a padded array with lengths.
+Strings = Union[Packed, Sequence[ArrayLike], np.ndarray]
 
 
 def integers(name, x, kind):
@@ -37,6 +52,12 @@ def integers(name, x, kind):
     if x.size and (x.min() < info.min or x.max() > info.max):
         raise InvalidError("%s: %s to %s are beyond %d bits" % (name, x.min(), x.max(), info.bits))
     return np.ascontiguousarray(x, kind)
+
+
+def _whole(name, v, end):
+    """Refuses what is no number from 0 to end: C would take what is left of it."""
+    if not isinstance(v, (int, np.integer)) or not 0 <= v < end:
+        raise InvalidError("%s is %r, not a whole number from 0 to %d" % (name, v, end - 1))
 
 
 def numbers(name, x, shape):
@@ -62,7 +83,7 @@ class Loss(Held):
     """A loss of a string u against a reference.
 
     kind is "edit", "local", "ngram" or "hamming"; fields are those of `fst loss`: match, sub, ins,
-    del_ (or del), band; n, c; scale. sub may be a table [symbol][reference symbol], ins and del_
+    del_ (or del), band, cap; n, c; scale. sub may be a table [symbol][reference symbol], ins and del_
     lists by symbol. limit is the greatest size of a loss machine in bytes; 0 is 2 GB.
 
         Loss("edit")                      # the Levenshtein distance
@@ -71,22 +92,25 @@ class Loss(Held):
         Loss.transducer("u.fst", family="rational", c=1.0)
     """
 
-    def __init__(self, kind="edit", limit=0, **fields):
+    def __init__(self, kind: str = "edit", limit: int = 0, **fields: Any) -> None:
         super().__init__()
         if "del_" in fields:
             fields["del"] = fields.pop("del_")
         self.spec = dict(kind=kind, **{k: _written(v) for k, v in fields.items()})
+        _whole("limit", limit, 2**63)
         self.limit = int(limit)
         self._data = None
         self.handle()  # mistakes are found here
 
     @classmethod
-    def transducer(cls, machine, family="tropical", c=0.0, limit=0):
+    def transducer(cls, machine: Union[str, os.PathLike, bytes, Fst], family: str = "tropical", c: float = 0.0,
+                   limit: int = 0) -> Loss:
         """The loss of any transducer: a file's name, the bytes of a binary file, or an Fst.
 
         Its input side reads u, its output side the reference, symbol k as label k + 1."""
         loss = cls.__new__(cls)
         Held.__init__(loss)
+        _whole("limit", limit, 2**63)
         loss.limit = int(limit)
         loss._data = None
         name = "bytes"
@@ -121,12 +145,51 @@ class Loss(Held):
         return "Loss(%s)" % json.dumps(self.spec)
 
 
+class _Room:
+    """Memory for large arrays. What an array had is used again when nobody holds it: fresh memory comes
+    from the system page by page, which takes longer than to fill it."""
+
+    least, kept = 1 << 16, 4
+
+    def __init__(self):
+        self._free = []   # buffers of which no array is left
+        self._lent = {}   # by the identity of a reference to the array: the reference, and the buffer
+
+    def array(self, shape, dtype):
+        """An array with any numbers in it."""
+        size = math.prod(shape) * np.dtype(dtype).itemsize
+        if size < self.least:
+            return np.empty(shape, dtype)
+        buffer = None
+        try:  # other threads take and give at any time
+            buffer = self._free.pop()
+        except IndexError:
+            pass
+        if buffer is None or not size <= len(buffer) <= 4 * size:
+            buffer = bytearray(size + size // 8)
+        # The buffer is no array: numpy makes what is cut from an array depend on its base, which
+        # would else be a longer-lived one than the array that is watched.
+        x = np.ndarray(shape, dtype, buffer=buffer)
+        ref = weakref.ref(x, self._back)
+        self._lent[id(ref)] = ref, buffer
+        return x
+
+    def _back(self, ref):
+        buffer = self._lent.pop(id(ref))[1]
+        if len(self._free) < self.kept:
+            self._free.append(buffer)
+
+
 class Session(Held):
     """Keeps loss machines and working memory from one call to the next. It serves one thread at a
-    time; others wait."""
+    time; others wait. Arrays of results that nobody holds any more are part of that memory."""
 
     def __init__(self):
         super().__init__()
+        self._room = _Room()
+
+    def __getstate__(self):
+        return dict(super().__getstate__(), _room=_Room())
 
     def _make(self, b):
         a = s.HandleArgs()
@@ -139,6 +202,21 @@ class Result:
 
     __slots__ = NUMBERS + STRINGS + TENSORS
 
+    log_z: Optional[np.ndarray]          # [batch]
+    log_z0: Optional[np.ndarray]         # [batch]: without the loss
+    expected: Optional[np.ndarray]       # [batch]: of the loss, under exp(theta + gamma L)
+    risk: Optional[np.ndarray]           # [batch]: the same under exp(theta)
+    score: Optional[np.ndarray]          # [batch]: of the references
+    max_aug: Optional[np.ndarray]        # [batch]: of theta + gamma L
+    max_score: Optional[np.ndarray]      # [batch]: of theta
+    log_z_error: Optional[np.ndarray]    # [batch]: what a band may have cost log_z
+    argmax: Optional[np.ndarray]         # [batch, length]: the string of max_aug
+    viterbi: Optional[np.ndarray]        # [batch, length]: the string of max_score
+    marginals: Optional[np.ndarray]      # [batch, length, windows], as those that follow
+    risk_gradient: Optional[np.ndarray]
+    hvp: Optional[np.ndarray]
+    risk_hvp: Optional[np.ndarray]
+
     def __init__(self):
         for name in self.__slots__:
             setattr(self, name, None)
@@ -147,10 +225,18 @@ class Result:
         return "Result(%s)" % ", ".join(n for n in self.__slots__ if getattr(self, n) is not None)
 
 
-def pack(strings, lengths=None):
+def pack(strings: Strings, lengths: Optional[ArrayLike] = None) -> Packed:
     """Returns the symbols of all strings, one after the other, and where each begins.
 
     strings is a list of sequences of numbers, or a padded array [batch, length] with lengths."""
+    if isinstance(strings, Packed) and lengths is None:
+        symbols, offsets = strings
+        for name, x, kind in (("symbols", symbols, np.int32), ("offsets", offsets, np.int64)):
+            if type(x) is not np.ndarray or x.dtype != kind or x.ndim != 1 or not x.flags.c_contiguous:
+                raise InvalidError("packed strings: %s are no dense array of %s" % (name, np.dtype(kind)))
+        if not offsets.size or offsets[-1] != symbols.size:
+            raise InvalidError("packed strings: %d symbols, but the last ends at %s" % (symbols.size, offsets[-1:]))
+        return strings
     if lengths is not None:
         padded = np.asarray(strings)
         lengths = integers("reference_lengths", lengths, np.int64)
@@ -164,13 +250,19 @@ def pack(strings, lengths=None):
         strings = [row[:n] for row, n in zip(padded, lengths)]
     offsets = np.zeros(len(strings) + 1, np.int64)
     if lengths is None and all(type(u) is list for u in strings):
-        symbols = np.array(list(itertools.chain.from_iterable(strings)) or np.zeros(0, np.int32))
+        try:
+            symbols = np.array(list(itertools.chain.from_iterable(strings)) or np.zeros(0, np.int32))
+        except ValueError:  # lists within
+            symbols = np.zeros(0)
         if symbols.dtype.kind == "i" and symbols.ndim == 1 and (symbols.size == 0 or -2**31 <= symbols.min() and symbols.max() < 2**31):
             np.cumsum([len(u) for u in strings], out=offsets[1:])
             return Packed(symbols.astype(np.int32), offsets)
     rows = []  # what follows finds the mistake, if there is one
     for i, u in enumerate(strings):
-        row = np.asarray(u)
+        try:
+            row = np.asarray(u)
+        except ValueError:  # of different lengths
+            row = np.asarray(u, object)
         if row.size == 0:
             row = row.astype(np.int32)
         if row.ndim != 1 or row.dtype.kind not in "iu":
@@ -228,8 +320,11 @@ def _lengths(lengths, batch):
     return n
 
 
-def evaluate(loss, references, theta, *, gamma=1.0, order=1, alphabet=None, reference_lengths=None, lengths=None, workers=0,
-             session=None, want=("log_z", "marginals"), direction=None, less_reference=False, out=None):
+def evaluate(loss: Optional[Loss], references: Strings, theta: ArrayLike, *, gamma: float = 1.0, order: int = 1,
+             alphabet: Optional[int] = None, reference_lengths: Optional[ArrayLike] = None,
+             lengths: Optional[ArrayLike] = None, workers: int = 0, session: Optional[Session] = None,
+             want: Sequence[str] = ("log_z", "marginals"), direction: Optional[ArrayLike] = None,
+             less_reference: bool = False, out: Optional[dict[str, np.ndarray]] = None) -> Result:
     """Evaluates a batch and returns a Result.
 
     theta is an array [batch, length, alphabet ** order] of float32 or float64, row t the scores of the
@@ -247,10 +342,11 @@ def evaluate(loss, references, theta, *, gamma=1.0, order=1, alphabet=None, refe
     Raises InvalidError, LimitError, CancelledError; their element is the example at fault.
     """
     x, t = _tensor("theta", np.asarray(theta))
-    symbols, offsets = references if isinstance(references, Packed) else pack(references, reference_lengths)
+    symbols, offsets = pack(references, reference_lengths)
     batch, length, windows = x.shape
     if len(offsets) - 1 != batch:
         raise InvalidError("%d references for a batch of %d" % (len(offsets) - 1, batch))
+    _whole("workers", workers, 2**31)
     a = s.EvaluateArgs(gamma=gamma, batch=batch, length=length, window=windows, alphabet=_alphabet(windows, order, alphabet),
                        order=order, workers=workers, less_reference=1 if less_reference else 0)
     a.theta = t
@@ -274,7 +370,7 @@ def evaluate(loss, references, theta, *, gamma=1.0, order=1, alphabet=None, refe
             raise InvalidError("there is no output %r; there are %s" % (name, ", ".join(NUMBERS + STRINGS + TENSORS)))
         to = out.get(name) if out else None
         if to is None:
-            to = np.empty(shape, kind)
+            to = np.empty(shape, kind) if session is None else session._room.array(shape, kind)
         elif to.shape != shape or to.dtype != kind or not to.flags.c_contiguous or not to.flags.writeable:
             raise InvalidError("out: %s is to be a dense %s array of shape %s" % (name, np.dtype(kind), shape))
         setattr(r, name, to)
@@ -289,18 +385,21 @@ def evaluate(loss, references, theta, *, gamma=1.0, order=1, alphabet=None, refe
     return r
 
 
-def sample(loss, references, theta, count, *, seed=0, gamma=1.0, order=1, alphabet=None, reference_lengths=None, lengths=None,
-           workers=0, session=None):
+def sample(loss: Optional[Loss], references: Strings, theta: ArrayLike, count: int, *, seed: int = 0, gamma: float = 1.0,
+           order: int = 1, alphabet: Optional[int] = None, reference_lengths: Optional[ArrayLike] = None,
+           lengths: Optional[ArrayLike] = None, workers: int = 0, session: Optional[Session] = None) -> np.ndarray:
     """Draws count strings an example under exp(theta + gamma L): int32 [batch, count, length], -1 behind ends."""
     x, t = _tensor("theta", np.asarray(theta))
     symbols, offsets = pack(references, reference_lengths)
     batch, length, windows = x.shape
     if len(offsets) - 1 != batch:
         raise InvalidError("%d references for a batch of %d" % (len(offsets) - 1, batch))
+    for name, v, most in (("workers", workers, 2**31), ("seed", seed, 2**64), ("count", count, 2**31)):
+        _whole(name, v, most)
     a = s.SampleArgs(gamma=gamma, batch=batch, length=length, window=windows, alphabet=_alphabet(windows, order, alphabet),
                      order=order, workers=workers, seed=seed, count=count)
     a.theta = t
-    out = np.empty((batch, max(count, 0), length), np.int32)
+    out = np.empty((batch, count, length), np.int32)
     arrays = {"references": Array(symbols), "offsets": Array(offsets), "theta": Array(x), "strings": Array(out, out=True)}
     if loss is not None:
         a.loss = loss.handle()
@@ -312,18 +411,20 @@ def sample(loss, references, theta, count, *, seed=0, gamma=1.0, order=1, alphab
     return out
 
 
-def min_risk(loss, candidates, alphabet, log_weights=None):
+def min_risk(loss: Loss, candidates: Strings, alphabet: int,
+             log_weights: Optional[ArrayLike] = None) -> Tuple[int, np.ndarray]:
     """Returns the number of the candidate of least expected loss, and the expected loss of each.
 
     What is right is distributed over the candidates as exp(log_weights), equally by default."""
     if loss is None:
         raise InvalidError("the candidates need a loss to compare them")
     symbols, offsets = pack(candidates)
-    a = s.MinRiskArgs(loss=loss.handle(), alphabet=alphabet, count=len(candidates))
-    risks = np.empty(len(candidates))
+    count = len(offsets) - 1
+    a = s.MinRiskArgs(loss=loss.handle(), alphabet=alphabet, count=count)
+    risks = np.empty(count)
     arrays = {"symbols": Array(symbols), "offsets": Array(offsets), "risks": Array(risks, out=True)}
     if log_weights is not None:
-        arrays["log_weights"] = Array(numbers("log_weights", log_weights, (len(candidates),)))
+        arrays["log_weights"] = Array(numbers("log_weights", log_weights, (count,)))
     interruptible("min_risk", a, arrays)
     return a.best, risks
 
@@ -332,8 +433,20 @@ class LatticeResult:
     """What lattice computed: log_z, log_z0, expected, risk, max_aug, argmax, and by arc marginals,
     risk_gradient, hvp and risk_hvp."""
 
+    log_z: float
+    log_z0: float
+    expected: Optional[float]
+    risk: Optional[float]
+    max_aug: float
+    argmax: np.ndarray                   # the labels of the string of max_aug
+    marginals: np.ndarray                # [arcs], as those that follow
+    risk_gradient: Optional[np.ndarray]
+    hvp: Optional[np.ndarray]
+    risk_hvp: Optional[np.ndarray]
 
-def lattice(loss, arcs, final, reference, *, alphabet, gamma=1.0, direction=None):
+
+def lattice(loss: Optional[Loss], arcs: ArrayLike, final: ArrayLike, reference: ArrayLike, *, alphabet: int,
+            gamma: float = 1.0, direction: Optional[ArrayLike] = None) -> LatticeResult:
     """Evaluates an acyclic acceptor: arcs is a list or array of (from, to, label, score) in which state 0 is
     the start, final an array of scores by state, -inf where strings do not end."""
     rows = np.asarray(arcs, np.float64).reshape(-1, 4)

@@ -9,28 +9,34 @@
     loss.backward()
 """
 
-import sys
+from __future__ import annotations
+
 import warnings
+from typing import Optional, Sequence, Union
 
 import numpy as np
 import torch
 
-from .losses import InvalidError, Loss, Session, evaluate, pack
+from .losses import InvalidError, Loss, Packed, Session, evaluate, pack
 
 OBJECTIVES = ("softmax_margin", "risk", "reward_augmented", "max_margin")
 
 _said = set()
 
 
-def _numpy(x):
+def _numpy(name, x):
     """The numbers of a tensor, copied if they are on another device, which is said once."""
     x = x.detach()
+    if x.layout != torch.strided:
+        raise InvalidError("%s has the layout %s; to_dense() gives it one that is read here" % (name, x.layout))
+    if x.device.type == "meta":
+        raise InvalidError("%s is on the device meta, which has no numbers" % name)
     if x.device.type != "cpu":
         if x.device.type not in _said:
             _said.add(x.device.type)
             warnings.warn("tropica computes on the processor: tensors on %s are copied there and back" % x.device, stacklevel=4)
         x = x.cpu()
-    return x.numpy()
+    return x.resolve_neg().numpy()
 
 
 def _windows(strings, lengths, order, alphabet):
@@ -49,6 +55,8 @@ class _Case:
     def __init__(self, module, references, lengths, alphabet, gradient):
         self.m, self.references, self.lengths, self.alphabet = module, references, lengths, alphabet
         self.gradient = gradient
+        self.reduction = module.reduction
+        self.count = max(1, len(references.offsets) - 1) if module.reduction == "mean" else 1  # divides the sum
 
     def run(self, loss, x, gamma, want, **more):
         return evaluate(loss, self.references, x, gamma=gamma, order=self.m.order, alphabet=self.alphabet, lengths=self.lengths,
@@ -63,24 +71,14 @@ class _Case:
             out[i, :n[i]] = symbols[offsets[i]:offsets[i + 1]]
         return out, n
 
-    def room(self, name, x):
-        """Memory for a gradient: that of the step before, if nobody has it. Fresh memory would be asked from the
-        system in each step, which takes longer than to fill it."""
-        a = self.m._spare
-        if a is None or a.shape != x.shape or a.dtype != x.dtype or sys.getrefcount(a) > 3:
-            a = self.m._spare = np.empty(x.shape, x.dtype)
-        return {name: a}
-
     def value(self, x, gradient):
         """Returns values by example, and the gradient with respect to theta if it is asked for."""
         m, gamma = self.m, self.m.gamma
         if m.objective == "softmax_margin":
-            r = self.run(m.loss, x, gamma, ("log_z", "score") + (("marginals",) if gradient else ()), less_reference=True,
-                         out=self.room("marginals", x) if gradient else None)
+            r = self.run(m.loss, x, gamma, ("log_z", "score") + (("marginals",) if gradient else ()), less_reference=True)
             return r.log_z - r.score, r.marginals
         if m.objective == "risk":
-            r = self.run(m.loss, x, 0.0, ("risk",) + (("risk_gradient",) if gradient else ()),
-                         out=self.room("risk_gradient", x) if gradient else None)
+            r = self.run(m.loss, x, 0.0, ("risk",) + (("risk_gradient",) if gradient else ()))
             return r.risk, r.risk_gradient
         if m.objective == "reward_augmented":
             target = self.run(m.loss, np.zeros(x.shape), gamma, ("marginals",)).marginals
@@ -108,33 +106,48 @@ class _Case:
         return self.run(m.loss, x, 0.0, ("risk_hvp",), direction=v).risk_hvp
 
 
+def _like(theta, x):
+    """An array as a tensor of the type and on the device of theta."""
+    return torch.from_numpy(x).to(device=theta.device, dtype=theta.dtype)
+
+
 class _Value(torch.autograd.Function):
+    """The values of the examples, or their sum or mean."""
+
     @staticmethod
     def forward(ctx, theta, case):
-        values, gradient = case.value(_numpy(theta), case.gradient)
+        values, ctx.gradient = case.value(_numpy("theta", theta), case.gradient)
         ctx.case = case
-        ctx.gradient = gradient
         ctx.save_for_backward(theta)
-        return torch.from_numpy(np.asarray(values)).to(device=theta.device, dtype=theta.dtype)
+        if case.reduction != "none":
+            values = np.asarray(values.sum() / case.count)
+        return _like(theta, values)
 
     @staticmethod
     def backward(ctx, out):
         theta, = ctx.saved_tensors
-        return out[:, None, None] * _Gradient.apply(theta, ctx.case, ctx.gradient), None
+        out = out[:, None, None] if ctx.case.reduction == "none" else out / ctx.case.count
+        gradient, ctx.gradient = ctx.gradient, None
+        if gradient is None:  # a second time
+            gradient = ctx.case.value(_numpy("theta", theta), True)[1]
+        if torch.is_grad_enabled():  # a graph of the gradient is made
+            return out * _Gradient.apply(theta, ctx.case, gradient), None
+        return _like(theta, gradient).mul_(out), None
 
 
 class _Gradient(torch.autograd.Function):
+    """The gradients of the examples."""
+
     @staticmethod
     def forward(ctx, theta, case, gradient):
         ctx.case = case
         ctx.save_for_backward(theta)
-        return torch.from_numpy(gradient).to(device=theta.device, dtype=theta.dtype)
+        return _like(theta, gradient)
 
     @staticmethod
     def backward(ctx, v):
         theta, = ctx.saved_tensors
-        h = ctx.case.hessian(_numpy(theta), _numpy(v))
-        return torch.from_numpy(h).to(device=theta.device, dtype=theta.dtype), None, None
+        return _like(theta, ctx.case.hessian(_numpy("theta", theta), _numpy("the direction", v))), None, None
 
 
 class SequenceLoss(torch.nn.Module):
@@ -155,7 +168,9 @@ class SequenceLoss(torch.nn.Module):
     Gradients of gradients are exact. Modules pickle, with what they need to be made again.
     """
 
-    def __init__(self, loss="edit", gamma=1.0, order=1, objective="softmax_margin", reduction="mean", alphabet=None, workers=0):
+    def __init__(self, loss: Union[Loss, str, None] = "edit", gamma: float = 1.0, order: int = 1,
+                 objective: str = "softmax_margin", reduction: str = "mean", alphabet: Optional[int] = None,
+                 workers: int = 0) -> None:
         super().__init__()
         if objective not in OBJECTIVES:
             raise ValueError("objective %r is none of %s" % (objective, ", ".join(OBJECTIVES)))
@@ -168,44 +183,36 @@ class SequenceLoss(torch.nn.Module):
         self.loss = Loss(loss) if isinstance(loss, str) else loss
         self.gamma, self.order, self.objective, self.reduction = float(gamma), int(order), objective, reduction
         self.alphabet, self.workers, self.session = alphabet, int(workers), Session()
-        self._spare = None
 
     def extra_repr(self):
         return "%s, %s, gamma=%g, order=%d, reduction=%s" % (self.objective, self.loss, self.gamma, self.order, self.reduction)
 
-    def forward(self, theta, references, reference_lengths=None, lengths=None):
+    def forward(self, theta: torch.Tensor, references: Union[torch.Tensor, Sequence, Packed],
+                reference_lengths: Optional[torch.Tensor] = None, lengths: Optional[torch.Tensor] = None) -> torch.Tensor:
         """theta is [batch, length, alphabet ** order]; references are lists or tensors of labels, or a
         padded tensor [batch, length] with reference_lengths. Strings are as long as their references, or, for
         risk and reward_augmented, as long as lengths says; what is behind them in theta is padding, which has
         gradient 0."""
         if not isinstance(theta, torch.Tensor) or theta.dtype not in (torch.float32, torch.float64):
-            raise InvalidError("theta is %s; it must be a tensor of float32 or float64" % (
+            raise InvalidError("theta is %s; it must be a tensor of float32 or float64: theta.float() makes one" % (
                 theta.dtype if isinstance(theta, torch.Tensor) else type(theta)))
         if self.order not in (1, 2, 3):
             raise InvalidError("order is %r, not 1, 2 or 3" % (self.order,))
         if theta.dim() != 3:
             raise InvalidError("theta has the shape %s, not [batch, length, windows]" % (tuple(theta.shape),))
         if isinstance(references, torch.Tensor):
-            references = _numpy(references)
+            references = _numpy("references", references)
             if reference_lengths is None:
                 raise InvalidError("padded references need reference_lengths")
-        elif isinstance(references, (list, tuple)):
-            references = [_numpy(r) if isinstance(r, torch.Tensor) else r for r in references]
+        elif isinstance(references, (list, tuple)) and not isinstance(references, Packed):
+            references = [_numpy("references", r) if isinstance(r, torch.Tensor) else r for r in references]
         if isinstance(reference_lengths, torch.Tensor):
-            reference_lengths = _numpy(reference_lengths)
+            reference_lengths = _numpy("reference_lengths", reference_lengths)
         packed = pack(references, reference_lengths)
         if isinstance(lengths, torch.Tensor):
-            lengths = _numpy(lengths)
+            lengths = _numpy("lengths", lengths)
         if len(packed[1]) - 1 != theta.shape[0]:
             raise InvalidError("%d references for a batch of %d" % (len(packed[1]) - 1, theta.shape[0]))
         alphabet = self.alphabet or round(theta.shape[2] ** (1.0 / self.order))
         case = _Case(self, packed, lengths, alphabet, theta.requires_grad and torch.is_grad_enabled())
-        values = _Value.apply(theta, case)
-        if self.reduction == "none":
-            return values
-        if self.reduction == "sum":
-            return values.sum()
-        return values.mean() if len(values) else values.sum()
-
-    def __getstate__(self):
-        return dict(self.__dict__, _spare=None)
+        return _Value.apply(theta, case)
