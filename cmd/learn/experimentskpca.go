@@ -17,14 +17,18 @@ var experimentSKPCA = &command{
 	about: `
 For each data set and rank: the best unsupervised projection (kernel PCA of each kernel,
 centred or not, and a logistic classifier), of any kernel, groups of columns included, and of
-kernels of all columns alone; equal weights for all kernels, the coupled method,
-and that with single kernels to choose from too (skpca). Each chooses kernels and penalty on
-the inner folds of every trial. nuisance-S and
-mnist49-patch are sets in which directions of much variance say nothing.
+kernels of all columns alone; kernel PCA of the mean of all kernels; all kernels side by side
+with equal weights; the coupled method, and that with single kernels to choose from too (skpca).
+Each chooses kernels and penalty on the inner folds of every trial. nuisance-S and mnist49-patch
+are sets in which directions of much variance say nothing.
 
 --data is a folder with files of the names that cmd/learn/internal/experiment.SKPCASets lists; sets
 whose files are not there are left out with a word, unless --sets asks for them. Without
 --data one trial of sonar and of nuisance-5 at ranks 2 and 5 is made: half a minute.
+
+A long run should have --checkpoint: the same command continues from it, to the same result.
+Trials are made one after the other, so one that was stopped has whole trials to report: give
+their number as --trials.
 
 Examples:
 
@@ -39,7 +43,10 @@ Examples:
 		trials := fs.Int("trials", 32, 0, "Run only this many trials, the first ones; 0 is all")
 		fresh := fs.String("fresh", "", "Seed of other trials, made by the same rule")
 		limit := fs.Int("max_rows", 32, 0, "Rows of each training part at most; 0 is all")
-		whole := fs.Bool("whole", false, "Compare with machines of all features too: of the best single kernel, and of all kernels with weights that fit the labels")
+		whole := fs.Bool("whole", false, "Compare with machines of all features too: of the best single kernel, "+
+			"and of all kernels with weights that fit the labels")
+		var log fitLog[experiment.ProjectionFit]
+		log.defineAlone(fs)
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		workersOf := workersFlag(fs)
 		return func(c *call) error {
@@ -61,7 +68,8 @@ Examples:
 			if *trials < 0 || *limit < 0 {
 				return errors.New("flags --trials and --max_rows must not be negative")
 			}
-			o := &experiment.SKPCAOptions{Ctx: c.ctx, Trials: int(*trials), Fresh: *fresh, MaxRows: int(*limit), Whole: *whole}
+			o := &experiment.SKPCAOptions{Ctx: c.ctx, Trials: int(*trials), Fresh: *fresh, MaxRows: int(*limit),
+				Whole: *whole}
 			for _, word := range list(*ranks) {
 				r, err := strconv.Atoi(word)
 				if err != nil || r < 1 {
@@ -87,6 +95,11 @@ Examples:
 			if err != nil {
 				return err
 			}
+			if err := log.open("learn experiment skpca 1", ""); err != nil {
+				return err
+			}
+			defer log.close()
+			o.Known, o.Save = log.known, log.save()
 			var reports []*experiment.SKPCAReport
 			for _, s := range sets {
 				if len(s.Lacks) > 0 && *names == "" {
@@ -99,7 +112,7 @@ Examples:
 				r, err := experiment.Projections(s, o)
 				bar.Stop()
 				if c.ctx.Err() != nil {
-					return &stopped{"the sets before this one are complete"}
+					return log.interrupted()
 				}
 				if err != nil {
 					return err
@@ -111,6 +124,9 @@ Examples:
 					}
 					fmt.Fprintln(c.Out)
 				}
+			}
+			if err := log.close(); err != nil {
+				return err
 			}
 			if *asJSON {
 				return c.json(reports)

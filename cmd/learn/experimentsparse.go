@@ -34,6 +34,8 @@ smoothness: a signal whose frequency grows; kernels as samples become more.
 rooms: rooms from Wi-Fi signals. digits: MNIST with means of k-means as centres. Both read
 a folder, --data, with uci/wifi-localization.csv and mnist/*-ubyte.gz.
 
+A long run should have --checkpoint: the same command continues from it, to the same result.
+
 Example:
 
   learn experiment sparse --parts komp --repeats 100`,
@@ -50,6 +52,8 @@ Example:
 		repeats := fs.Int("repeats", 32, 20, "Draws of every signal")
 		seed := fs.Uint("seed", 1, "Seed of the draws")
 		asJSON := fs.Bool("json", false, "Report as JSON")
+		var log fitLog[experiment.SparseDraw]
+		log.defineAlone(fs)
 		workersOf := workersFlag(fs)
 		return func(c *call) error {
 			if *repeats < 1 {
@@ -88,6 +92,11 @@ Example:
 					}
 				}
 			}
+			if err := log.open("learn experiment sparse 1", fmt.Sprintf("seed %d", *seed)); err != nil {
+				return err
+			}
+			defer log.close()
+			o.Known, o.Save = log.known, log.save()
 			var all []*learner.Section
 			for _, p := range every {
 				if !slices.Contains(asked, p.name) {
@@ -99,8 +108,7 @@ Example:
 				s, err := p.run(o)
 				bar.Stop()
 				if c.ctx.Err() != nil {
-					return &stopped{"the tables that were finished are above; start the others again, with fewer " +
-						"--repeats if they take too long"}
+					return log.interrupted()
 				}
 				if err != nil {
 					return err
@@ -113,6 +121,9 @@ Example:
 					}
 					fmt.Fprintln(c.Out)
 				}
+			}
+			if err := log.close(); err != nil {
+				return err
 			}
 			if *asJSON {
 				return c.json(all)

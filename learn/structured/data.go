@@ -39,8 +39,8 @@ type Data struct {
 	Classes []string // of Class
 	Y       []float64
 	YText   []string // of StringY
-	// Y has a row of len(Names) numbers for each example: for Class the number of the class,
-	// for RankingY NaN where an item was not rated. It is nil without outputs.
+	// Y has a row of len(Names) numbers for each example. It is the number of the class for Class,
+	// and NaN for RankingY where an item was not rated. It is nil without outputs.
 
 	// Lexicon are strings that predictions are chosen from, for StringY; nil for none.
 	Lexicon []string

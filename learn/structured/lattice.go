@@ -247,7 +247,8 @@ type Grams struct {
 // of it occurred consecutively. Strings count with n-1 marks before them and one mark after.
 func NewGrams(strings [][]int, n int) (*Grams, error) {
 	if n < 2 || len(strings) == 0 {
-		return nil, fmt.Errorf("structured: n-grams of %d symbols of %d strings: there must be strings, and 2 symbols", n, len(strings))
+		return nil, fmt.Errorf("structured: n-grams of %d symbols of %d strings: there must be strings, and "+
+			"2 symbols", n, len(strings))
 	}
 	v := fst.NewVector[semiring.Tropical64](0)
 	states := map[string]fst.StateID{}
