@@ -158,7 +158,7 @@ func (s *sample) thetaStep(f *fit, x []float64, gamma float64) error {
 			}
 			v, value, _, err := (&optim.Hinge{X: x, Y: y, C: c, Penalty: p.penalty}).Minimize()
 			if err != nil {
-				return fmt.Errorf("skpca: %w", err)
+				return fmt.Errorf("skpca: classifier with gamma %g: %w; a larger gamma may do", gamma, err)
 			}
 			theta = v
 			p.loss = value
@@ -171,7 +171,7 @@ func (s *sample) thetaStep(f *fit, x []float64, gamma float64) error {
 				return context.Cause(s.ctx)
 			}
 			if err != nil {
-				return fmt.Errorf("skpca: classifier: %w", err)
+				return fmt.Errorf("skpca: classifier with gamma %g: %w; a larger gamma may do", gamma, err)
 			}
 			p.Curve(theta, nil, nil)
 		}

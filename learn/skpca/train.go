@@ -835,8 +835,8 @@ func (t *trainer) final(sp *space, ctx context.Context) (*Model, error) {
 		return nil, err
 	}
 	if ctx.Err() == nil && dependent(parts, s, list[len(list)-1].Rank) {
-		t.warn("the first features of the kernels depend on one another: some kernel is a copy of others, " +
-			"which costs time and adds nothing")
+		t.warn("the first features of the kernels depend on one another, as where a kernel is listed twice: some " +
+			"cost time and add nothing")
 	}
 	var best *Model
 	if len(t.folds) > 0 {

@@ -462,8 +462,7 @@ func (tr *training) step() (*run.Row, run.Reason, error) {
 	}
 	if tr.stage == 0 && tr.idle(p, s.Eps) {
 		tr.run.Warning(fmt.Sprintf("function %d of %d: the bound %.4g is met without any kernel, and so "+
-			"none is needed; "+
-			"a smaller --eps asks for a fit", pair+1, len(tr.pairs), s.Eps))
+			"none is needed; a smaller --eps asks for a fit", pair+1, len(tr.pairs), s.Eps))
 	}
 	asked := tr.o.Gamma == 0 && learner.Amount(tr.o.Sparsity) > 0
 	prices := slices.Clone(tr.o.Path)
@@ -482,8 +481,12 @@ func (tr *training) step() (*run.Row, run.Reason, error) {
 		control.Stop = tr.stop
 	}
 	sol, r, err := tr.solve(p, s, control)
+	if err != nil && s.Gamma > 0 && tr.peak > 0 && errors.Is(err, optim.ErrInfeasible) {
+		return nil, "", fmt.Errorf("sparse: the bound is met without a price, and not with gamma %.4g, beside which the "+
+			"peak of %.4g is lost; take a gamma near %.4g", s.Gamma, tr.peak, tr.peak*tr.peak/2)
+	}
 	if err != nil {
-		return nil, "", tr.located(err, which)
+		return nil, "", tr.located(err, which, s.Gamma)
 	}
 	tr.run.Evaluations += r.Evaluations
 	tr.lambda = sol.Lambda
@@ -526,8 +529,8 @@ func (tr *training) misfit(p *Problem, s *Sum) float64 {
 	return (&refit{p: p, classes: tr.bound != optim.TubeBound}).err(f)
 }
 
-// located names the rows of an infeasible bound.
-func (tr *training) located(err error, which []int) error {
+// located names the rows of an infeasible bound, which a large gamma makes one, too.
+func (tr *training) located(err error, which []int, gamma float64) error {
 	var e *optim.InfeasibleError
 	if !errors.As(err, &e) {
 		return err
@@ -536,9 +539,13 @@ func (tr *training) located(err error, which []int) error {
 	for _, i := range e.Samples {
 		places = append(places, tr.at(tr.rows[which[i]]))
 	}
+	less := ""
+	if gamma > 0 {
+		less = fmt.Sprintf("a gamma below %.4g, ", gamma)
+	}
 	return fmt.Errorf("sparse: %w: the rows hardest to fit are %s; leave --eps out for a bound within "+
-		"reach, allow a larger one, more --centres, smaller --widths, or correct them", optim.ErrInfeasible,
-		strings.Join(places, ", "))
+		"reach, allow a larger one, %smore --centres, smaller --widths, or correct them", optim.ErrInfeasible,
+		strings.Join(places, ", "), less)
 }
 
 // finish makes the kernels of a function.

@@ -62,13 +62,13 @@ func OnSimplex(y []float64) error {
 	sum := 0.0
 	for j, v := range y {
 		if !(v >= -simplexSlack) || v > 2 {
-			return fmt.Errorf("bin %d is %v; a histogram has entries from 0 to 1", j+1, v)
+			return fmt.Errorf("bin %d is %.6g; a histogram has entries from 0 to 1", j+1, v)
 		}
 		y[j] = math.Max(v, 0)
 		sum += y[j]
 	}
 	if math.Abs(sum-1) > simplexSlack {
-		return fmt.Errorf("the bins add up to %v, not to 1", sum)
+		return fmt.Errorf("the bins add up to %.6g, not to 1", sum)
 	}
 	for j := range y {
 		y[j] /= sum

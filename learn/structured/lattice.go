@@ -192,6 +192,10 @@ func Near(ctx context.Context, x []int, edits, alphabet int, allowed *Grams) (*L
 	if edits < 0 || alphabet < 1 {
 		return nil, fmt.Errorf("structured: strings of %d symbols within %d edits", alphabet, edits)
 	}
+	if float64(len(x)+1)*(float64(edits)+1) > DefaultLatticeStates {
+		return nil, fmt.Errorf("structured: %d edits of a string of %d symbols need more than %d states; ask for fewer "+
+			"edits", edits, len(x), DefaultLatticeStates)
+	}
 	type arc = fst.Arc[semiring.Tropical64]
 	n := len(x)
 	v := fst.NewVector[semiring.Tropical64]((n + 1) * (edits + 1))
