@@ -89,6 +89,11 @@ type decomposed struct {
 	s    *skpca.Spectra
 	test *skpca.Held
 	err  error
+
+	// Coordinates of both parts by the mean kernel, of the largest rank, or as many as there are.
+	mean             sync.Once
+	meanTrain, other *table.Table
+	meanErr          error
 }
 
 // The contestants of every rank, and the machines without a projection.
@@ -401,49 +406,68 @@ func (c *projections) spectra(ctx context.Context, f int, fold dataset.Fold, who
 // ofMean is kernel PCA of the mean of a family's kernels. Its coordinates become a table, on which
 // the linear kernel has the same features.
 func (c *projections) ofMean(d *decomposed, f, r int, fold dataset.Fold) *decomposed {
-	out := &decomposed{err: d.err}
 	if d.err != nil {
+		return d
+	}
+	d.mean.Do(func() {
+		d.meanTrain, d.other, d.meanErr = c.meanTables(d.s, c.families[f].options.Centre, fold)
+	})
+	out := &decomposed{err: d.meanErr}
+	if out.err == nil && len(d.meanTrain.Columns) < r {
+		out.err = fmt.Errorf("experiment: the mean kernel: %w", kernel.ErrRank)
+	}
+	if out.err != nil {
 		return out
 	}
-	coordinates := func(x *kernel.Matrix, p *kernel.Projection[*kernel.Matrix], from *table.Table) *table.Table {
-		to := &table.Table{Name: from.Name, Rows: from.Rows, TargetName: from.TargetName, Classes: from.Classes,
-			Target: from.Target, Weight: from.Weight}
-		var z []float64
-		if z, out.err = p.Transform(x, &kernel.Options{Ctx: c.o.Ctx, Workers: 1}); out.err != nil {
-			return to
+	first := func(t *table.Table) *table.Table {
+		return &table.Table{Name: t.Name, Rows: t.Rows, Columns: t.Columns[:r], TargetName: t.TargetName,
+			Classes: t.Classes, Target: t.Target, Weight: t.Weight}
+	}
+	o := &skpca.Options{Kernels: []string{"linear"}, Raw: true, Rank: []int{r}}
+	out.s, out.err = skpca.Decompose(first(d.meanTrain), o, &run.Control{Ctx: c.o.Ctx, Workers: 1})
+	if out.err == nil {
+		out.test, out.err = out.s.Hold(first(d.other))
+	}
+	return out
+}
+
+// meanTables are the coordinates of both parts of a fold by the mean kernel of a family.
+func (c *projections) meanTables(s *skpca.Spectra, centre bool, fold dataset.Fold) (train, test *table.Table,
+	err error) {
+	ko := &kernel.Options{Ctx: c.o.Ctx, Workers: 1}
+	train, test = c.table.Subset(fold.Train), c.table.Subset(fold.Test)
+	x, err := s.Rows(train)
+	if err != nil {
+		return nil, nil, err
+	}
+	y, err := s.Rows(test)
+	if err != nil {
+		return nil, nil, err
+	}
+	p, err := kernel.Project[*kernel.Matrix](s.Mean(), x, slices.Max(c.o.Ranks), centre, ko)
+	if err != nil && !isRank(err) {
+		return nil, nil, err
+	}
+	coordinates := func(x *kernel.Matrix, t *table.Table) error {
+		z, err := p.Transform(x, ko)
+		if err != nil {
+			return err
 		}
+		r := p.Rank()
+		t.Columns = nil
 		for j := range r {
-			column := table.Column{Name: fmt.Sprint(j + 1), Values: make([]float32, from.Rows)}
+			column := table.Column{Name: fmt.Sprint(j + 1), Values: make([]float32, t.Rows)}
 			for i := range column.Values {
 				column.Values[i] = float32(z[i*r+j])
 			}
-			to.Columns = append(to.Columns, column)
+			t.Columns = append(t.Columns, column)
 		}
-		return to
+		return nil
 	}
-	train, test := c.table.Subset(fold.Train), c.table.Subset(fold.Test)
-	x, err := d.s.Rows(train)
-	if err != nil {
-		return &decomposed{err: err}
+	if err := coordinates(x, train); err != nil {
+		return nil, nil, err
 	}
-	y, err := d.s.Rows(test)
-	if err != nil {
-		return &decomposed{err: err}
-	}
-	p, err := kernel.Project[*kernel.Matrix](d.s.Mean(), x, r, c.families[f].options.Centre,
-		&kernel.Options{Ctx: c.o.Ctx, Workers: 1})
-	if err != nil {
-		return &decomposed{err: err}
-	}
-	a, b := coordinates(x, p, train), coordinates(y, p, test)
-	if out.err == nil {
-		out.s, out.err = skpca.Decompose(a, &skpca.Options{Kernels: []string{"linear"}, Raw: true, Rank: []int{r}},
-			&run.Control{Ctx: c.o.Ctx, Workers: 1})
-	}
-	if out.err == nil {
-		out.test, out.err = out.s.Hold(b)
-	}
-	return out
+	return train, test, coordinates(y, test)
 }
 
 // isRank reports whether a kernel has fewer features than were asked for.
