@@ -94,6 +94,7 @@ type decomposed struct {
 	mean             sync.Once
 	meanTrain, other *table.Table
 	meanErr          error
+	unit             float64 // of the penalties on such coordinates
 }
 
 // The contestants of every rank, and the machines without a projection.
@@ -370,7 +371,12 @@ func (c *projections) measure(ctx context.Context, k candidate, n, r int,
 	if k.whole {
 		r = d.s.Features(k.kernels)
 	}
-	o := skpca.Options{Rank: []int{r}, Nu: []float64{k.nu}, Search: k.search, Gamma: k.penalties()[:n]}
+	o := skpca.Options{Rank: []int{r}, Nu: []float64{k.nu}, Search: k.search, Gamma: slices.Clone(k.penalties()[:n])}
+	if k.mean {
+		for i := range o.Gamma {
+			o.Gamma[i] *= d.unit
+		}
+	}
 	var out [][]float64
 	err := d.s.Judge(&o, k.kernels, d.test, func(wrong, loss float64) error {
 		out = append(out, []float64{100 * wrong, loss})
@@ -423,6 +429,17 @@ func (c *projections) ofMean(d *decomposed, f, r int, fold dataset.Fold) *decomp
 		return &table.Table{Name: t.Name, Rows: t.Rows, Columns: t.Columns[:r], TargetName: t.TargetName,
 			Classes: t.Classes, Target: t.Target, Weight: t.Weight}
 	}
+	// The linear kernel is scaled to k(x,x) ≤ 1, the mean kernel is so already: the penalty makes up
+	// for it.
+	largest := 0.0
+	for i := range d.meanTrain.Rows {
+		square := 0.0
+		for _, column := range d.meanTrain.Columns[:r] {
+			square += float64(column.Values[i]) * float64(column.Values[i])
+		}
+		largest = max(largest, square)
+	}
+	out.unit = 1 / largest
 	o := &skpca.Options{Kernels: []string{"linear"}, Raw: true, Rank: []int{r}}
 	out.s, out.err = skpca.Decompose(first(d.meanTrain), o, &run.Control{Ctx: c.o.Ctx, Workers: 1})
 	if out.err == nil {
