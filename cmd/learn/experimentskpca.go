@@ -17,14 +17,18 @@ var experimentSKPCA = &command{
 	about: `
 For each data set and rank: the best unsupervised projection (kernel PCA of each kernel,
 centred or not, and a logistic classifier), of any kernel, groups of columns included, and of
-kernels of all columns alone; equal weights for all kernels, the coupled method,
-and that with single kernels to choose from too (skpca). Each chooses kernels and penalty on
-the inner folds of every trial. nuisance-S and
-mnist49-patch are sets in which directions of much variance say nothing.
+kernels of all columns alone; kernel PCA of the mean of all kernels; all kernels side by side
+with equal weights; the coupled method, and that with single kernels to choose from too (skpca).
+Each chooses kernels and penalty on the inner folds of every trial. nuisance-S and mnist49-patch
+are sets in which directions of much variance say nothing.
 
 --data is a folder with files of the names that cmd/learn/internal/experiment.SKPCASets lists; sets
 whose files are not there are left out with a word, unless --sets asks for them. Without
 --data one trial of sonar and of nuisance-5 at ranks 2 and 5 is made: half a minute.
+
+A long run should have --checkpoint: the same command continues from it, to the same result.
+Trials are made one after the other, so one that was stopped has whole trials to report: give
+their number as --trials.
 
 Examples:
 
@@ -36,6 +40,8 @@ Examples:
 			"ocr49, nuisance-1, nuisance-2, nuisance-5, nuisance-10, mnist49-patch; all when not given")
 		o := &experiment.SKPCAOptions{}
 		options.Define(fs, o)
+		var log fitLog[experiment.ProjectionFit]
+		log.defineAlone(fs)
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		workersOf := workersFlag(fs)
 		return func(c *call) error {
@@ -69,8 +75,13 @@ Examples:
 			if sets, err = c.present(sets, *names != "", *data); err != nil {
 				return err
 			}
-			return perSet(c, sets, setName, *asJSON,
-				func() error { return &stopped{"the sets before this one are complete"} },
+			if err := log.open("learn experiment skpca 1", ""); err != nil {
+				return err
+			}
+			defer log.close()
+			o.Known, o.Save = log.known, log.save()
+			err = perSet(c, sets, setName, *asJSON,
+				log.interrupted,
 				func(s experiment.Set, done func(int, string, ...any)) (*experiment.SKPCAReport, error) {
 					o.Done = func(all int, name string, trial int) { done(all, "trial %d: %s", trial+1, name) }
 					return experiment.Projections(s, o)
@@ -78,6 +89,10 @@ Examples:
 					defer fmt.Fprintln(w)
 					return experiment.WriteSKPCA(w, r)
 				})
+			if err != nil {
+				return err
+			}
+			return log.close()
 		}
 	},
 }

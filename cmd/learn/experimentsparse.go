@@ -34,6 +34,8 @@ smoothness: a signal whose frequency grows; kernels as samples become more.
 rooms: rooms from Wi-Fi signals. digits: MNIST with means of k-means as centres. Both read
 a folder, --data, with uci/wifi-localization.csv and mnist/*-ubyte.gz.
 
+A long run should have --checkpoint: the same command continues from it, to the same result.
+
 Example:
 
   learn experiment sparse --parts komp --repeats 100`,
@@ -50,6 +52,8 @@ Example:
 		repeats := fs.Int("repeats", 32, 20, "Draws of every signal")
 		seed := fs.Uint("seed", 1, "Seed of the draws")
 		asJSON := fs.Bool("json", false, "Report as JSON")
+		var log fitLog[experiment.SparseDraw]
+		log.defineAlone(fs)
 		workersOf := workersFlag(fs)
 		return func(c *call) error {
 			if *repeats < 1 {
@@ -89,17 +93,24 @@ Example:
 				}
 			}
 			every = slices.DeleteFunc(every, func(p sparsePart) bool { return !slices.Contains(asked, p.name) })
-			return perSet(c, every, func(p sparsePart) string { return p.name }, *asJSON, func() error {
-				return &stopped{"the tables that were finished are above; start the others again, with fewer " +
-					"--repeats if they take too long"}
-			}, func(p sparsePart, done func(int, string, ...any)) (*learner.Section, error) {
-				o.Done = func(all int, what string) { done(all, "%s", what) }
-				return p.run(o)
-			}, func(w io.Writer, s *learner.Section) error {
-				defer fmt.Fprintln(w)
-				fmt.Fprintln(w, s.Title)
-				return writeSection(w, s, 0)
-			})
+			if err := log.open("learn experiment sparse 1", fmt.Sprintf("seed %d", *seed)); err != nil {
+				return err
+			}
+			defer log.close()
+			o.Known, o.Save = log.known, log.save()
+			err = perSet(c, every, func(p sparsePart) string { return p.name }, *asJSON, log.interrupted,
+				func(p sparsePart, done func(int, string, ...any)) (*learner.Section, error) {
+					o.Done = func(all int, what string) { done(all, "%s", what) }
+					return p.run(o)
+				}, func(w io.Writer, s *learner.Section) error {
+					defer fmt.Fprintln(w)
+					fmt.Fprintln(w, s.Title)
+					return writeSection(w, s, 0)
+				})
+			if err != nil {
+				return err
+			}
+			return log.close()
 		}
 	},
 }

@@ -16,13 +16,13 @@ import (
 	"github.com/tropica-fst/tropica/cmd/internal/progress"
 )
 
-// fitLog is the checkpoint of a cross-validation: a line that identifies the data, then a line for
-// each fit. An experiment replaces its file with every result. Here there may be thousands of fits,
-// many a second, so lines are appended. The last line of a killed run may be incomplete, and is
-// then dropped.
+// fitLog is the checkpoint of a cross-validation, or of an experiment of many fits: a line that
+// identifies the data, then a line for each fit. An experiment of few results replaces its file with
+// every one. Here there may be thousands of fits, many a second, so lines are appended. The last line
+// of a killed run may be incomplete, and is then dropped.
 type fitLog[T any] struct {
 	name   *string
-	resume *bool
+	resume *bool // nil goes on from a file that is there
 	file   *os.File
 	known  []T
 }
@@ -80,11 +80,21 @@ func (l *fitLog[T]) define(fs *flags.Set) {
 		"the file when the program changed")
 }
 
+// defineAlone defines --checkpoint alone, for experiments: they go on from a file that is there.
+func (l *fitLog[T]) defineAlone(fs *flags.Set) {
+	l.name = fs.String("checkpoint", "", "File that keeps every finished fit as it comes; if it exists, fits that "+
+		"are in it are not made again. Remove it when the program or the data changed")
+}
+
 // open begins the file, or reads it and goes on.
 func (l *fitLog[T]) open(format, data string) error {
 	header := fitLogHeader{format, data}
+	resume, flag := true, "checkpoint" // where an error is
+	if l.resume != nil {
+		resume, flag = *l.resume, "resume"
+	}
 	switch {
-	case *l.name == "" && *l.resume:
+	case *l.name == "" && l.resume != nil && resume:
 		return errors.New("flag --resume: --checkpoint names no file")
 	case *l.name == "":
 		return nil
@@ -93,11 +103,11 @@ func (l *fitLog[T]) open(format, data string) error {
 	}
 	b, err := os.ReadFile(*l.name)
 	switch {
-	case *l.resume && err != nil:
+	case l.resume != nil && resume && err != nil:
 		return fmt.Errorf("flag --resume: %w", err)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("flag --checkpoint: %w", err)
-	case err == nil && !*l.resume:
+	case err == nil && !resume:
 		return fmt.Errorf("flag --checkpoint: %s is there already: give --resume to go on from it, or remove it "+
 			"to begin afresh", *l.name)
 	}
@@ -116,7 +126,7 @@ func (l *fitLog[T]) open(format, data string) error {
 	}
 	whole, err := l.read(b, header)
 	if err != nil {
-		return fmt.Errorf("flag --resume: %s: %w", *l.name, err)
+		return fmt.Errorf("flag --%s: %s: %w", flag, *l.name, err)
 	}
 	if l.file, err = os.OpenFile(*l.name, os.O_WRONLY, 0); err == nil {
 		if err = l.file.Truncate(int64(whole)); err == nil {
@@ -146,8 +156,8 @@ func (l *fitLog[T]) read(b []byte, want fitLogHeader) (whole int, err error) {
 		end := bytes.IndexByte(b[whole:], '\n')
 		if end < 0 {
 			if n == 1 {
-				return 0, errors.New("it has no whole line, and is no checkpoint of a cross-validation; remove it to " +
-					"begin afresh")
+				return 0, fmt.Errorf("it has no whole line, and is no checkpoint of %s; remove it to begin afresh",
+					l.kind())
 			}
 			return whole, nil
 		}
@@ -155,8 +165,10 @@ func (l *fitLog[T]) read(b []byte, want fitLogHeader) (whole int, err error) {
 		if n == 1 {
 			var h fitLogHeader
 			if err := strict(line, &h); err != nil || h.Format != want.Format {
-				return 0, fmt.Errorf("it is no checkpoint of this cross-validation (%s); remove it to begin afresh",
-					want.Format)
+				return 0, fmt.Errorf("it is no checkpoint of %s (%s); remove it to begin afresh", l.kind(), want.Format)
+			}
+			if h.Data != want.Data && l.resume == nil {
+				return 0, fmt.Errorf("it was begun with %q, not %q; remove it to begin afresh", h.Data, want.Data)
 			}
 			if h.Data != want.Data {
 				return 0, errors.New("it is of other data, columns, or another loss; give those that it was begun " +
@@ -171,6 +183,14 @@ func (l *fitLog[T]) read(b []byte, want fitLogHeader) (whole int, err error) {
 		}
 		whole += end + 1
 	}
+}
+
+// kind is what the file is a checkpoint of.
+func (l *fitLog[T]) kind() string {
+	if l.resume == nil {
+		return "this experiment"
+	}
+	return "this cross-validation"
 }
 
 // save appends a fit; it is nil where none are kept.
@@ -230,7 +250,12 @@ func logged[T, R any](c *call, l *fitLog[T], format, data string, trials int,
 
 // interrupted says what is left of a run that was stopped.
 func (l *fitLog[T]) interrupted() error {
-	if *l.name == "" {
+	switch {
+	case l.resume == nil && *l.name == "":
+		return &stopped{"the experiment keeps its fits only with --checkpoint"}
+	case l.resume == nil:
+		return &stopped{fmt.Sprintf("the finished fits are in %s. To go on, give the same command", *l.name)}
+	case *l.name == "":
 		return &stopped{"cross-validation keeps its fits only with --checkpoint; start it again, with a smaller " +
 			"--grid if it takes too long"}
 	}

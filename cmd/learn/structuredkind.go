@@ -115,6 +115,9 @@ func (k *outputsKind) read(c *call, name string) (*structured.Data, error) {
 		targets = []string{"#-1"}
 	}
 	if *k.text != "" {
+		if *k.text == targets[0] {
+			return nil, fmt.Errorf("flag --text: %q is the column to predict; name another", *k.text)
+		}
 		o.ID = append(o.ID, *k.text)
 	}
 	switch d.Kind {

@@ -93,7 +93,9 @@ func Top(k []float64, n, r int, opts *Options) (*Spectrum, error) {
 	}
 	var s *Spectrum
 	var err error
-	if e := run.Breakable(o.Ctx, func() { s, err = lanczos(product(k, n, &o), n, r, residualLimit, residualFloor, &o) }); e != nil {
+	if e := run.Breakable(o.Ctx, func() {
+		s, err = lanczos(product(k, n, &o), n, r, residualLimit, residualFloor, &o)
+	}); e != nil {
 		return nil, e
 	}
 	if err != nil {
@@ -196,10 +198,11 @@ func (s *Spectrum) measure(apply func(dst, x []float64, m int) error, floor floa
 	return nil
 }
 
-// lanczos finds the r largest eigenpairs of a symmetric map of n coordinates, with residuals
-// of at most tolerance times the eigenvalue, or times floor·|A| where that is more. With an
-// *EigenError comes the best that was found.
-func lanczos(apply func(dst, x []float64, m int) error, n, r int, tolerance, floor float64, o *Options) (*Spectrum, error) {
+// lanczos finds the r largest eigenpairs of a symmetric map of n coordinates. Residuals are at most
+// tolerance times the eigenvalue, or times floor·|A| where that is more. With an *EigenError comes
+// the best that was found.
+func lanczos(apply func(dst, x []float64, m int) error, n, r int, tolerance, floor float64,
+	o *Options) (*Spectrum, error) {
 	b := blockOf(r)
 	most := min(n, 3*r+8*b) // dimensions before a restart
 	l := &krylov{n: n, most: most, v: make([]float64, n*most), h: make([]float64, most*most), workers: o.Workers}
@@ -289,7 +292,8 @@ type EigenError struct {
 }
 
 func (e *EigenError) Error() string {
-	return fmt.Sprintf("kernel: %d eigenpairs: the residual %.2g is above %.0g of the eigenvalue; ask for fewer", e.Pairs, e.Residual, residualLimit)
+	return fmt.Sprintf("kernel: %d eigenpairs: the residual %.2g is above %.0g of the eigenvalue; ask "+
+		"for fewer", e.Pairs, e.Residual, residualLimit)
 }
 
 // blockOf is the number of vectors that are multiplied at a time.

@@ -183,7 +183,8 @@ type MemoryError struct {
 }
 
 func (e *MemoryError) Error() string {
-	s := fmt.Sprintf("kernel: a matrix of %d by %d takes %s, and %s are allowed", e.Rows, e.Cols, bytes(e.Need), bytes(e.Limit))
+	s := fmt.Sprintf("kernel: a matrix of %d by %d takes %s, and %s are allowed", e.Rows, e.Cols,
+		bytes(e.Need), bytes(e.Limit))
 	if e.Landmarks > 0 {
 		return s + fmt.Sprintf("; ask for at most %d landmarks, or allow more", e.Landmarks)
 	}

@@ -83,9 +83,11 @@ func literal(k Vector, a, b []float64) float64 {
 
 var kinds = []Vector{
 	{Kind: Linear}, {Kind: Linear, Normal: true}, {Kind: Linear, Columns: []int{4, 0, 2}},
-	{Kind: Polynomial, Offset: 1}, {Kind: Polynomial, Degree: 3, Offset: 0.5, Width: 4}, {Kind: Polynomial, Degree: 5, Offset: 1, Normal: true},
+	{Kind: Polynomial, Offset: 1}, {Kind: Polynomial, Degree: 3, Offset: 0.5, Width: 4},
+	{Kind: Polynomial, Degree: 5, Offset: 1, Normal: true},
 	{Kind: Gaussian}, {Kind: Gaussian, Width: 2.5}, {Kind: Gaussian, Width: 0.7, Columns: []int{1, 3}},
-	{Kind: Laplacian, Width: 3}, {Kind: Laplacian, Columns: []int{5, 1}}, {Kind: Constant}, {Kind: Sigmoid, Offset: 0.3, Width: 6},
+	{Kind: Laplacian, Width: 3}, {Kind: Laplacian, Columns: []int{5, 1}}, {Kind: Constant},
+	{Kind: Sigmoid, Offset: 0.3, Width: 6},
 }
 
 // Every kernel has the values of its definition, on rows dense and sparse, in blocks and at
@@ -199,12 +201,16 @@ func TestNames(t *testing.T) {
 			t.Errorf("%s is read as %s", k.Name(), got.Name())
 		}
 	}
-	if got, _ := ParseVector("gaussian:2@1-3+7"); cmp.Diff(got, Vector{Kind: Gaussian, Width: 2, Columns: []int{0, 1, 2, 6}}) != "" {
+	want := Vector{Kind: Gaussian, Width: 2, Columns: []int{0, 1, 2, 6}}
+	if got, _ := ParseVector("gaussian:2@1-3+7"); cmp.Diff(got, want) != "" {
 		t.Errorf("%+v", got)
 	}
 	for text, want := range map[string]string{
-		"cubic": "there is no kernel", "gaussian:x": "no number", "gaussian:0": "above 0", "gaussian:1:2": "takes 1 numbers", "polynomial:0": "above 0",
-		"polynomial:2:-1": "not negative", "linear@0": "no column", "linear@3-1": "no column", "linear@1-99999999999": "no column", "linear@2+1-3": "listed twice", "gaussian:Inf": "finite", "gaussian:NaN": "above 0",
+		"cubic": "there is no kernel", "gaussian:x": "no number", "gaussian:0": "above 0",
+		"gaussian:1:2": "takes 1 numbers", "polynomial:0": "above 0",
+		"polynomial:2:-1": "not negative", "linear@0": "no column", "linear@3-1": "no column",
+		"linear@1-99999999999": "no column", "linear@2+1-3": "listed twice", "gaussian:Inf": "finite",
+		"gaussian:NaN": "above 0",
 	} {
 		if _, err := ParseVector(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", text, err, want)
@@ -215,16 +221,19 @@ func TestNames(t *testing.T) {
 func TestRefuses(t *testing.T) {
 	x, y := NewMatrix(3, 2, []float64{1, 2, 3, 4, 5, math.NaN()}), NewMatrix(1, 3, make([]float64, 3))
 	g := Vector{Kind: Gaussian}
-	if _, err := Cross(g, x, y, nil); err == nil || !strings.Contains(err.Error(), "2 columns beside rows of 3") {
+	if _, err := Cross(g, x, y, nil); err == nil || !strings.Contains(err.Error(),
+		"2 columns beside rows of 3") {
 		t.Error(err)
 	}
-	if _, err := Gram(g, x, nil); err == nil || !strings.Contains(err.Error(), "of examples 1 and 3") && !strings.Contains(err.Error(), "is NaN") {
+	if _, err := Gram(g, x, nil); err == nil || !strings.Contains(err.Error(), "of examples 1 and 3") &&
+		!strings.Contains(err.Error(), "is NaN") {
 		t.Error(err)
 	}
 	if err := x.Check(); err == nil || !strings.Contains(err.Error(), "row 3, column 2: NaN") {
 		t.Error(err)
 	}
-	if _, err := Gram(Vector{Kind: Linear, Columns: []int{5}}, x, nil); err == nil || !strings.Contains(err.Error(), "column 6 of 2") {
+	if _, err := Gram(Vector{Kind: Linear, Columns: []int{5}}, x, nil); err == nil ||
+		!strings.Contains(err.Error(), "column 6 of 2") {
 		t.Error(err)
 	}
 	s := sparse(NewMatrix(2, 3, []float64{0, 1, 0, 2, 0, 3}))
@@ -258,7 +267,8 @@ func TestRefuses(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := Gram(g, random(rand.New(rand.NewPCG(1, 1)), 5, 2), &Options{Ctx: ctx}); !errors.Is(err, context.Canceled) {
+	if _, err := Gram(g, random(rand.New(rand.NewPCG(1, 1)), 5, 2), &Options{Ctx: ctx}); !errors.Is(err,
+		context.Canceled) {
 		t.Error(err)
 	}
 }
@@ -322,7 +332,8 @@ func TestNGramIsRational(t *testing.T) {
 		return out
 	}
 	x, y := draw(8), draw(5)
-	for _, k := range []NGram{{}, {Least: 2, Order: 2}, {Least: 1, Order: 4, Decay: 0.5}, {Least: 2, Order: 3, Decay: 2, Normal: true}} {
+	for _, k := range []NGram{{}, {Least: 2, Order: 2}, {Least: 1, Order: 4, Decay: 0.5},
+		{Least: 2, Order: 3, Decay: 2, Normal: true}} {
 		f := k.filled()
 		r := Rational{Transducer: NGramCounter(3, f.Least, f.Order, f.Decay), Normal: k.Normal}
 		for _, pair := range [][2]Strings{{x, y}, {x, x}} {
@@ -348,10 +359,12 @@ func TestNGramIsRational(t *testing.T) {
 	if got, _ := Cross(NGram{Order: 2}, Strings{{0, 1, 0, 1}}, Strings{{0, 1}}, nil); got[0] != 6 {
 		t.Errorf("%v, want 6", got[0])
 	}
-	if _, err := Gram(NGram{Alphabet: 2}, Strings{{0, 1}, {1, 2}}, nil); err == nil || !strings.Contains(err.Error(), "string 2: symbol 2 at place 2") {
+	if _, err := Gram(NGram{Alphabet: 2}, Strings{{0, 1}, {1, 2}}, nil); err == nil ||
+		!strings.Contains(err.Error(), "string 2: symbol 2 at place 2") {
 		t.Error(err)
 	}
-	if _, err := Gram(NGram{}, Strings{{0, -1}}, nil); err == nil || !strings.Contains(err.Error(), "no symbol") {
+	if _, err := Gram(NGram{}, Strings{{0, -1}}, nil); err == nil ||
+		!strings.Contains(err.Error(), "no symbol") {
 		t.Error(err)
 	}
 }

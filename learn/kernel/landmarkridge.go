@@ -51,7 +51,8 @@ func (k Vector) betweenSingle(x, y *Matrix) (func(dst []float32, stride, i0, i1,
 //
 // The iterations are preconditioned by the system of the landmarks only, as in A. Rudi, L.
 // Carratino and L. Rosasco, "FALKON: an optimal large scale kernel method", NeurIPS 2017.
-func LandmarkRidge[P any](k Kernel[P], x, z P, y []float64, outputs int, c float64, opts *LandmarkOptions) (*LandmarkResult, error) {
+func LandmarkRidge[P any](k Kernel[P], x, z P, y []float64, outputs int, c float64,
+	opts *LandmarkOptions) (*LandmarkResult, error) {
 	var lo LandmarkOptions
 	if opts != nil {
 		lo = *opts
@@ -60,7 +61,8 @@ func LandmarkRidge[P any](k Kernel[P], x, z P, y []float64, outputs int, c float
 	n, m := k.Len(x), k.Len(z)
 	switch {
 	case m < 1 || n < 1 || outputs < 1 || len(y) != n*outputs:
-		return nil, fmt.Errorf("kernel: ridge: %d labels for %d examples with %d outputs, and %d landmarks", len(y), n, outputs, m)
+		return nil, fmt.Errorf("kernel: ridge: %d labels for %d examples with %d outputs, and %d landmarks",
+			len(y), n, outputs, m)
 	case !(c >= 0) || math.IsInf(c, 1):
 		return nil, fmt.Errorf("kernel: ridge: the penalty %v must be finite and not negative", c)
 	}
@@ -80,8 +82,8 @@ func LandmarkRidge[P any](k Kernel[P], x, z P, y []float64, outputs int, c float
 		return falkon(kmm, m, n, y, outputs, c, &lo, &o, rows)
 	}
 	if !lo.Single || !hasHalf {
-		// In the variables Lᵀw, with K_mm = LLᵀ, the penalty is that of the identity, and the
-		// digits of directions of little weight are not lost in squares.
+		// In the variables Lᵀw, with K_mm = LLᵀ, the penalty is the identity. Directions of little
+		// weight then keep their digits.
 		lower, err := factorNearly(kmm, m, false, &o)
 		if err != nil {
 			return nil, err
@@ -128,7 +130,8 @@ func LandmarkRidge[P any](k Kernel[P], x, z P, y []float64, outputs int, c float
 }
 
 // normal adds up KᵀK, its lower triangle, and Kᵀy over blocks of rows of K.
-func normal[T gemm.Float](rows func(use func(i0, i1 int, rows []T)) error, y []float64, m, outputs int, o *Options) (h, b []float64, err error) {
+func normal[T gemm.Float](rows func(use func(i0, i1 int, rows []T)) error, y []float64, m, outputs int,
+	o *Options) (h, b []float64, err error) {
 	h, b = make([]float64, m*m), make([]float64, m*outputs)
 	labels := convert[T](y)
 	square, right := make([]T, m*m), make([]T, m*outputs)
@@ -136,12 +139,14 @@ func normal[T gemm.Float](rows func(use func(i0, i1 int, rows []T)) error, y []f
 	err = rows(func(i0, i1 int, block []T) {
 		if double {
 			gemm.Syrk(o.Workers, true, m, i1-i0, 1, block, m, 1, any(h).([]T), m)
-			gemm.Gemm(o.Workers, blas.Trans, blas.NoTrans, m, outputs, i1-i0, 1, block, m, labels[i0*outputs:], outputs, 1, any(b).([]T), outputs)
+			gemm.Gemm(o.Workers, blas.Trans, blas.NoTrans, m, outputs, i1-i0, 1, block, m, labels[i0*outputs:],
+				outputs, 1, any(b).([]T), outputs)
 			return
 		}
 		// Sums of many blocks stay in double precision.
 		gemm.Syrk(o.Workers, true, m, i1-i0, 1, block, m, 0, square, m)
-		gemm.Gemm(o.Workers, blas.Trans, blas.NoTrans, m, outputs, i1-i0, 1, block, m, labels[i0*outputs:], outputs, 0, right, outputs)
+		gemm.Gemm(o.Workers, blas.Trans, blas.NoTrans, m, outputs, i1-i0, 1, block, m, labels[i0*outputs:],
+			outputs, 0, right, outputs)
 		for i := range m {
 			to := h[i*m : i*m+i+1]
 			for j, v := range square[i*m : i*m+i+1] {
@@ -155,9 +160,9 @@ func normal[T gemm.Float](rows func(use func(i0, i1 int, rows []T)) error, y []f
 	return h, b, err
 }
 
-// factorNearly returns the Cholesky factor of h, the lower triangle of a matrix that is
-// positive semidefinite but for rounding, in single precision or double: the least multiple of
-// that is added to its diagonal that makes it definite. It keeps h.
+// factorNearly returns the Cholesky factor of h, the lower triangle of a matrix that is positive
+// semidefinite but for rounding. It adds the least multiple of the rounding error, of single or
+// double precision, that makes the matrix definite. It keeps h.
 func factorNearly(h []float64, m int, single bool, o *Options) ([]float64, error) {
 	trace := 0.0
 	for i := range m {
@@ -193,9 +198,10 @@ func factorNearly(h []float64, m int, single bool, o *Options) ([]float64, error
 	return nil, &NotPositiveError{Smallest: smallest, Largest: largest}
 }
 
-// falkon solves (K_nmᵀK_nm + cK_mm) w = K_nmᵀy by conjugate gradients for all outputs side by
-// side, after the change of variables w = T⁻¹A⁻¹β with K_mm = TᵀT and TTᵀ·n/m + cI = AᵀA.
-func falkon(kmm []float64, m, n int, y []float64, outputs int, c float64, lo *LandmarkOptions, o *Options, rows func(use func(i0, i1 int, rows []float64)) error) (*LandmarkResult, error) {
+// falkon solves (K_nmᵀK_nm + cK_mm) w = K_nmᵀy by conjugate gradients, for all outputs side by
+// side. The variables are β in w = T⁻¹A⁻¹β, with K_mm = TᵀT and TTᵀ·n/m + cI = AᵀA.
+func falkon(kmm []float64, m, n int, y []float64, outputs int, c float64, lo *LandmarkOptions,
+	o *Options, rows func(use func(i0, i1 int, rows []float64)) error) (*LandmarkResult, error) {
 	tolerance := lo.Tolerance
 	if tolerance == 0 {
 		tolerance = 1e-7
@@ -218,7 +224,8 @@ func falkon(kmm []float64, m, n int, y []float64, outputs int, c float64, lo *La
 		inner[i*m+i] += c + 1e-15*scale
 	}
 	if !gemm.Cholesky(o.Workers, m, inner, m) { // AᵀA with A the factor's transpose
-		return nil, fmt.Errorf("kernel: ridge: the penalty %v is too small for iterations; take a larger one, or solve without", c)
+		return nil, fmt.Errorf("kernel: ridge: the penalty %v is too small for iterations; take a larger "+
+			"one, or solve without", c)
 	}
 	p := outputs
 	// forward is A⁻ᵀT⁻ᵀ, of right-hand sides; backward T⁻¹A⁻¹, of solutions. The factors

@@ -86,7 +86,8 @@ func Leverage[P any](k Kernel[P], x, pilot P, at []int, c float64, opts *Options
 	o := opts.filled()
 	n, p := k.Len(x), k.Len(pilot)
 	if p < 1 || !(c > 0) || len(at) != p {
-		return nil, fmt.Errorf("kernel: leverage: a pilot of %d examples and the penalty %v; both must be above 0", p, c)
+		return nil, fmt.Errorf("kernel: leverage: a pilot of %d examples and the penalty %v; both must be "+
+			"above 0", p, c)
 	}
 	g, err := Gram(k, pilot, &o)
 	if err != nil {
@@ -156,8 +157,8 @@ func DrawWeighted(weight []float64, m int, seed uint64) []int {
 // streamRows is how many rows of a kernel matrix are held at a time.
 const streamRows = 2048
 
-// stream computes the kernel of x with y some rows at a time, and hands each block to use:
-// rows i0 to i1, as many numbers in each as y has examples. Blocks come in order.
+// stream computes the kernel of x with y some rows at a time. It hands each block to use: rows i0
+// to i1, with a number for each example of y. Blocks come in order.
 func stream[P any](k Kernel[P], x, y P, o *Options, use func(i0, i1 int, rows []float64)) error {
 	fill, err := k.Between(x, y)
 	if err != nil {
@@ -166,7 +167,8 @@ func stream[P any](k Kernel[P], x, y P, o *Options, use func(i0, i1 int, rows []
 	return streamed(k.Name(), fill, k.Len(x), k.Len(y), o, use)
 }
 
-func streamed[T gemm.Float](name string, fill func(dst []T, stride, i0, i1, j0, j1 int), n, m int, o *Options, use func(i0, i1 int, rows []T)) error {
+func streamed[T gemm.Float](name string, fill func(dst []T, stride, i0, i1, j0, j1 int), n, m int,
+	o *Options, use func(i0, i1 int, rows []T)) error {
 	rows := make([]T, min(n, streamRows)*m)
 	for i0 := 0; i0 < n; i0 += streamRows {
 		if o.Ctx.Err() != nil {
@@ -222,7 +224,8 @@ func KMeans(x *Matrix, k int, seed uint64, rounds int, opts *Options) (*Matrix, 
 		run.Blocks(o.Workers, x.Rows, tile, func(_, i0, i1 int) {
 			rows := part(f, x, i0, i1)
 			dots := make([]float64, (i1-i0)*centres.Rows)
-			gemm.Gemm(1, blas.NoTrans, blas.Trans, i1-i0, centres.Rows, x.Cols, 1, rows.Data, x.Cols, centres.Data, x.Cols, 0, dots, centres.Rows)
+			gemm.Gemm(1, blas.NoTrans, blas.Trans, i1-i0, centres.Rows, x.Cols, 1, rows.Data, x.Cols,
+				centres.Data, x.Cols, 0, dots, centres.Rows)
 			for i := range i1 - i0 {
 				best := 0
 				row := dots[i*centres.Rows:][:centres.Rows]

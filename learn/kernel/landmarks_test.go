@@ -114,7 +114,8 @@ func TestLandmarkRidge(t *testing.T) {
 			// Directions of little weight are damped by rounding: what counts is the objective.
 			all, _ := Cross(k, x, z, nil)
 			kzz, _ := Gram(k, z, nil)
-			near(t, "objective", objective(all, kzz, y, res.Weights, outputs, c), objective(all, kzz, y, exact, outputs, c), 0.04)
+			near(t, "objective", objective(all, kzz, y, res.Weights, outputs, c),
+				objective(all, kzz, y, exact, outputs, c), 0.04)
 			return nil
 		}
 		exact = res.Weights
@@ -133,7 +134,9 @@ func TestLandmarkRidge(t *testing.T) {
 		LandmarkOptions
 		tolerance float64
 	}{
-		"iterations": {LandmarkOptions{Iterations: 100, Tolerance: 1e-9}, 1e-6}, "single": {LandmarkOptions{Single: true}, 0}, "one worker": {LandmarkOptions{Options: Options{Workers: 1}}, 0},
+		"iterations": {LandmarkOptions{Iterations: 100, Tolerance: 1e-9}, 1e-6},
+		"single":     {LandmarkOptions{Single: true}, 0},
+		"one worker": {LandmarkOptions{Options: Options{Workers: 1}}, 0},
 	} {
 		for i, v := range fit(o.LandmarkOptions) {
 			near(t, name, v, direct[i], o.tolerance)
@@ -185,8 +188,8 @@ func objective(knm, kmm, y, w []float64, outputs int, c float64) float64 {
 	return value
 }
 
-// Landmarks that are drawn far apart, or by leverage, span more than evenly drawn ones where
-// most of the examples lie close together; and the approximate scores are near the exact.
+// Landmarks that are drawn far apart, or by leverage, span more than evenly drawn ones where most
+// examples lie close together. Approximate scores are near the exact ones.
 func TestChoiceOfLandmarks(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 5))
 	x := random(rng, 600, 2)
@@ -276,7 +279,8 @@ func TestKMeans(t *testing.T) {
 func TestFourier(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 5))
 	x := random(rng, 30, 3)
-	for _, k := range []Vector{{Kind: Gaussian, Width: 1.3}, {Kind: Laplacian, Width: 2}, {Kind: Gaussian, Columns: []int{2}}} {
+	for _, k := range []Vector{{Kind: Gaussian, Width: 1.3}, {Kind: Laplacian, Width: 2},
+		{Kind: Gaussian, Columns: []int{2}}} {
 		gram, _ := Gram(k, x, nil)
 		mean := func(d int) float64 {
 			total := 0.0

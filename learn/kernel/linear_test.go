@@ -44,8 +44,8 @@ func withSpectrum(rng *rand.Rand, values []float64) (a []float64, vectors [][]fl
 	return a, vectors
 }
 
-// The largest eigenpairs are those that the matrix was made of, by all methods: spectra that
-// fall fast, slowly, in steps, with negative ends, and of low rank.
+// All methods find the largest eigenpairs that the matrix was made of. Spectra fall fast, slowly or
+// in steps, have negative ends, or are of low rank.
 func TestTop(t *testing.T) {
 	const n = 300
 	spectra := map[string]func(i int) float64{
@@ -101,7 +101,8 @@ func TestTop(t *testing.T) {
 					image[i] = dot(a[i*n:(i+1)*n], v)
 				}
 				axpy(-s.Values[c], v, image)
-				if d := math.Sqrt(dot(image, image)); d > 1e-6*max(math.Abs(s.Values[c]), 1e-6*values[0]) && r < 100 || d > 1e-10*values[0] && r > 100 {
+				if d := math.Sqrt(dot(image, image)); d > 1e-6*max(math.Abs(s.Values[c]), 1e-6*values[0]) &&
+					r < 100 || d > 1e-10*values[0] && r > 100 {
 					t.Errorf("%s, r=%d: residual %g of pair %d", name, r, d, c)
 				}
 				largest := 0.0
@@ -163,7 +164,8 @@ func TestPositive(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if _, err := NewRidge(a, n, 1e-6, nil); !errors.Is(err, ErrNotPositive) || !strings.Contains(err.Error(), "larger penalty") {
+		if _, err := NewRidge(a, n, 1e-6, nil); !errors.Is(err, ErrNotPositive) ||
+			!strings.Contains(err.Error(), "larger penalty") {
 			t.Error(err)
 		}
 		a[1] += 1

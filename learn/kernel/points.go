@@ -57,7 +57,8 @@ func (x *Points[T]) Check() error {
 		if len(x.Data) != x.Rows*x.Cols {
 			return fmt.Errorf("kernel: %d numbers are no %d by %d matrix", len(x.Data), x.Rows, x.Cols)
 		}
-	} else if len(x.Start) != x.Rows+1 || x.Start[0] != 0 || !slices.IsSorted(x.Start) || x.Start[x.Rows] != len(x.Data) || len(x.Index) != len(x.Data) {
+	} else if len(x.Start) != x.Rows+1 || x.Start[0] != 0 || !slices.IsSorted(x.Start) ||
+		x.Start[x.Rows] != len(x.Data) || len(x.Index) != len(x.Data) {
 		return fmt.Errorf("kernel: the parts of %d sparse rows do not fit each other", x.Rows)
 	}
 	for i, v := range x.Data {

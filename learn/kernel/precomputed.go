@@ -38,7 +38,8 @@ func NewPrecomputed(k []float64, n int, title string, opts *Options) (*Precomput
 		for j := range i {
 			a, b := k[i*n+j], k[j*n+i]
 			if d := a - b; d > floor || -d > floor {
-				return nil, fmt.Errorf("kernel: %s of examples %d and %d is %g, and %g the other way round: it is not symmetric", p.Name(), i+1, j+1, a, b)
+				return nil, fmt.Errorf("kernel: %s of examples %d and %d is %g, and %g the other way round: it is "+
+					"not symmetric", p.Name(), i+1, j+1, a, b)
 			}
 		}
 	}

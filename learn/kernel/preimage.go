@@ -107,8 +107,8 @@ func (v *Inverse) Rows(z *Matrix, opts *Options) (*Matrix, error) {
 	return out, err
 }
 
-// improve moves a row to where k(row, ·) is nearer to Σ_j z_j v_j = Σ_i g_i k(b_i, ·):
-// since k(x,x) is 1, to where Σ_i g_i k(b_i, x) is larger.
+// improve moves a row to where k(row, ·) is nearer to Σ_j z_j v_j = Σ_i g_i k(b_i, ·). As k(x,x) is
+// 1, Σ_i g_i k(b_i, x) is larger there.
 func (v *Inverse) improve(row, z []float64) {
 	p, r := v.projection, v.projection.Rank()
 	g := make([]float64, p.Base.Rows)

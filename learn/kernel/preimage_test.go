@@ -10,8 +10,8 @@ import (
 	"github.com/tropica-fst/tropica/learn/linear"
 )
 
-// Pre-images of points of a noisy circle, projected, lie nearer to the circle than the points;
-// and no move of a pre-image brings it nearer to the projection.
+// Pre-images of projected points of a noisy circle lie nearer to the circle than the points. No
+// move of a pre-image brings it nearer to the projection.
 func TestInverse(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 7))
 	const n = 200
@@ -79,7 +79,8 @@ func TestInverse(t *testing.T) {
 func TestRows(t *testing.T) {
 	text := "1 1:2 3:1\n2 2:1\n1 1:4\n2 3:5\n"
 	for _, storage := range []table.Storage{table.DenseStorage, table.SparseStorage} {
-		x, err := table.Read(strings.NewReader(text), "x.svm", &table.Options{Format: table.LibSVM, Storage: storage})
+		x, err := table.Read(strings.NewReader(text), "x.svm", &table.Options{Format: table.LibSVM,
+			Storage: storage})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -71,7 +71,8 @@ func Project[P any](k Kernel[P], x P, r int, centre bool, opts *Options) (*Proje
 // lacks returns ErrRank where there are fewer than r coordinates.
 func (p *Projection[P]) lacks(r int) error {
 	if len(p.Values) < r {
-		return fmt.Errorf("kernel: %s: %w: %d asked for, and it has %d on this sample", p.Kernel.Name(), ErrRank, r, len(p.Values))
+		return fmt.Errorf("kernel: %s: %w: %d asked for, and it has %d on this sample", p.Kernel.Name(),
+			ErrRank, r, len(p.Values))
 	}
 	return nil
 }
@@ -154,7 +155,8 @@ func (p *Projection[P]) Transform(x P, opts *Options) ([]float64, error) {
 // weights that Ridge or LandmarkRidge found, coordinates of a projection. The kernel is centred
 // by centre unless that is nil. Blocks of rows are computed at a time: memory is that of
 // the result, and 16 MB a thousand base examples.
-func Times[P any](k Kernel[P], x, base P, centre *Centring, w []float64, cols int, opts *Options) ([]float64, error) {
+func Times[P any](k Kernel[P], x, base P, centre *Centring, w []float64, cols int,
+	opts *Options) ([]float64, error) {
 	o := opts.filled()
 	n, m := k.Len(x), k.Len(base)
 	if len(w) != m*cols {
@@ -171,7 +173,8 @@ func Times[P any](k Kernel[P], x, base P, centre *Centring, w []float64, cols in
 		if centre != nil {
 			centre.Cross(rows)
 		}
-		gemm.Gemm(o.Workers, blas.NoTrans, blas.NoTrans, i1-i0, cols, m, 1, rows, m, w, cols, 0, out[i0*cols:], cols)
+		gemm.Gemm(o.Workers, blas.NoTrans, blas.NoTrans, i1-i0, cols, m, 1, rows, m, w, cols, 0, out[i0*cols:],
+			cols)
 	})
 	if err != nil {
 		return nil, err
@@ -193,7 +196,8 @@ type Fourier struct {
 // the Gaussian kernel, Cauchy ones for the Laplacian. An odd d is rounded up.
 func NewFourier(k Vector, cols, d int, seed uint64) (*Fourier, error) {
 	if k.Kind != Gaussian && k.Kind != Laplacian {
-		return nil, fmt.Errorf("kernel: random Fourier features are for gaussian and laplacian kernels, not %s", k.Name())
+		return nil, fmt.Errorf("kernel: random Fourier features are for gaussian and laplacian kernels, not "+
+			"%s", k.Name())
 	}
 	if err := k.fits(cols, cols); err != nil {
 		return nil, err

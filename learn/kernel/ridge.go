@@ -99,9 +99,9 @@ func (r *Ridge) Solve(y []float64, m int) error {
 	return nil
 }
 
-// Append adds an example: k are its kernels with those there are, in order, and own that with itself. c
-// stays. The error is a *NotPositiveError where the matrix would not be positive definite. n²
-// operations, and a copy of the factor.
+// Append adds an example: k are its kernels with those there are, in order, and own that with
+// itself. c stays. The error is a *NotPositiveError where the matrix would not be positive
+// definite. n² operations, and a copy of the factor.
 func (r *Ridge) Append(k []float64, own float64) error {
 	n := r.n
 	if len(k) != n {
@@ -127,8 +127,8 @@ func (r *Ridge) Append(k []float64, own float64) error {
 }
 
 // Remove takes example i out; those behind it move up by one place. c stays. n² operations, and a
-// copy of the factor: what is right of i and below is updated by rotations (G. Golub and C. Van Loan,
-// Matrix Computations, section 6.5).
+// copy of the factor: what is right of i and below is updated by rotations (G. Golub and C. Van
+// Loan, Matrix Computations, section 6.5).
 func (r *Ridge) Remove(i int) error {
 	n := r.n
 	if i < 0 || i >= n || n == 1 {

@@ -80,7 +80,8 @@ func TestRidgeAppendRemove(t *testing.T) {
 	if err := r.Append(make([]float64, r.Len()), -1); !errors.As(err, &e) {
 		t.Error(err)
 	}
-	if r.Append(nil, 1) == nil || r.Append(append(make([]float64, r.Len()-1), math.NaN()), 1) == nil || r.Remove(r.Len()) == nil {
+	if r.Append(nil, 1) == nil || r.Append(append(make([]float64, r.Len()-1), math.NaN()), 1) == nil ||
+		r.Remove(r.Len()) == nil {
 		t.Error("an example that is not there, or not finite")
 	}
 }
@@ -91,7 +92,8 @@ func TestPrecomputedUnits(t *testing.T) {
 		if _, err := NewPrecomputed([]float64{2 * unit, unit, 1.001 * unit, 2 * unit}, 2, "", nil); err == nil {
 			t.Errorf("entries of %g that differ by a thousandth are taken for symmetric", unit)
 		}
-		if _, err := NewPrecomputed([]float64{2 * unit, unit, unit * (1 + 1e-13), 2 * unit}, 2, "", nil); err != nil {
+		if _, err := NewPrecomputed([]float64{2 * unit, unit, unit * (1 + 1e-13), 2 * unit}, 2, "",
+			nil); err != nil {
 			t.Error(err)
 		}
 	}

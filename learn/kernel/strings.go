@@ -13,10 +13,10 @@ import (
 // Strings are sequences of symbols, numbered from 0.
 type Strings [][]int
 
-// NGram is the kernel Σ_g Weight(|g|) count_g(x) count_g(y) over all n-grams g of lengths
-// Least to Order: the rational kernel of the transducer that counts n-grams (C. Cortes,
-// P. Haffner and M. Mohri, "Rational kernels: theory and algorithms", JMLR 5, 2004). It is
-// the same function as Rational{NGramCounter(...)}, computed by counting.
+// NGram is the kernel Σ_g Weight(|g|) count_g(x) count_g(y) over all n-grams g of lengths Least to
+// Order. It is the rational kernel of the transducer that counts n-grams (C. Cortes, P. Haffner and
+// M. Mohri, "Rational kernels: theory and algorithms", JMLR 5, 2004). It is the same function as
+// Rational{NGramCounter(...)}, computed by counting.
 type NGram struct {
 	Least, Order int     // lengths; zero is 1, and 3
 	Decay        float64 // a length n counts Decay^n; zero is 1
@@ -55,7 +55,8 @@ func (k NGram) Len(x Strings) int { return len(x) }
 // check returns an error that names the first symbol outside of the alphabet.
 func (k NGram) check(x Strings) error {
 	if k.Least < 1 || k.Order < k.Least || !(k.Decay > 0) || math.IsInf(k.Decay, 1) {
-		return fmt.Errorf("kernel: n-grams of %d to %d symbols with decay %v: lengths must be at least 1 and in order, the decay above 0", k.Least, k.Order, k.Decay)
+		return fmt.Errorf("kernel: n-grams of %d to %d symbols with decay %v: lengths must be at least 1 "+
+			"and in order, the decay above 0", k.Least, k.Order, k.Decay)
 	}
 	return checkSymbols(x, k.Alphabet)
 }
@@ -65,7 +66,8 @@ func checkSymbols(x Strings, alphabet int) error {
 		for j, c := range s {
 			if c < 0 || c >= math.MaxInt32 || alphabet > 0 && c >= alphabet {
 				if alphabet > 0 {
-					return fmt.Errorf("kernel: string %d: symbol %d at place %d is not in the alphabet of %d", i+1, c, j+1, alphabet)
+					return fmt.Errorf("kernel: string %d: symbol %d at place %d is not in the alphabet of %d", i+1, c,
+						j+1, alphabet)
 				}
 				return fmt.Errorf("kernel: string %d: %d at place %d is no symbol", i+1, c, j+1)
 			}
@@ -310,7 +312,8 @@ func NGramCounter(alphabet, least, order int, decay float64) *fst.Vector[semirin
 		t.AddArc(0, fst.Arc[semiring.Probability]{ILabel: a, Weight: 1, NextState: 0})
 		t.AddArc(end, fst.Arc[semiring.Probability]{ILabel: a, Weight: 1, NextState: end})
 		for n := range order {
-			t.AddArc(fst.StateID(n), fst.Arc[semiring.Probability]{ILabel: a, OLabel: a, Weight: root, NextState: fst.StateID(n + 1)})
+			t.AddArc(fst.StateID(n), fst.Arc[semiring.Probability]{ILabel: a, OLabel: a, Weight: root,
+				NextState: fst.StateID(n + 1)})
 			if n+1 >= least {
 				t.AddArc(fst.StateID(n+1), fst.Arc[semiring.Probability]{ILabel: a, Weight: 1, NextState: end})
 			}

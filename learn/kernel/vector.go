@@ -115,7 +115,8 @@ func ParseVector(text string) (Vector, error) {
 	case Sigmoid:
 		fields = []any{&k.Offset, &k.Width}
 	default:
-		return fail("there is no kernel %q; there are linear, polynomial, gaussian, laplacian, constant and sigmoid", words[0])
+		return fail("there is no kernel %q; there are linear, polynomial, gaussian, laplacian, constant and "+
+			"sigmoid", words[0])
 	}
 	if len(words)-1 > len(fields) {
 		return fail("%s takes %d numbers, not %d", k.Kind, len(fields), len(words)-1)
@@ -289,7 +290,8 @@ func between[T, S gemm.Float](k Vector, x, y *Points[S]) (func(dst []T, stride, 
 	b := formed(form, y)
 	a := b
 	if x != y {
-		if a = (&formedPoints[T]{block: func(i0, i1 int) *Points[T] { return part(form, x, i0, i1) }}); x.Start != nil {
+		a = &formedPoints[T]{block: func(i0, i1 int) *Points[T] { return part(form, x, i0, i1) }}
+		if x.Start != nil {
 			a = formed(form, x)
 		}
 	}
@@ -479,7 +481,8 @@ func products[T gemm.Float](dst []T, stride int, x *Points[T], i0, i1 int, y *Po
 			}
 			return
 		}
-		gemm.Gemm(1, blas.NoTrans, blas.Trans, i1-i0, j1-j0, x.Cols, 1, x.Data[i0*x.Cols:], x.Cols, y.Data[j0*y.Cols:], y.Cols, 0, dst, stride)
+		gemm.Gemm(1, blas.NoTrans, blas.Trans, i1-i0, j1-j0, x.Cols, 1, x.Data[i0*x.Cols:], x.Cols,
+			y.Data[j0*y.Cols:], y.Cols, 0, dst, stride)
 		return
 	}
 	// A row of x is spread out, and each row of y is read along it.

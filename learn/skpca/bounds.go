@@ -30,7 +30,8 @@ func TransductiveBound(lambda float64, p, m int) float64 {
 // the pooled spectrum, which vanishes on the borders of cells.
 func StatedBound(lambda, nu, gap, delta float64, p, m int) float64 {
 	kappa := Kappa(p, delta)
-	return (math.Sqrt(2*(lambda+kappa)*math.Log(2*float64(p)*float64(m))) + 8*kappa*nu/gap*math.Sqrt(eta0(p)/float64(m))) / math.Sqrt(float64(m))
+	return (math.Sqrt(2*(lambda+kappa)*math.Log(2*float64(p)*float64(m))) +
+		8*kappa*nu/gap*math.Sqrt(eta0(p)/float64(m))) / math.Sqrt(float64(m))
 }
 
 // LowerBound is √(Λ/(2m)) of theorem 7.6: one kernel, Λ at most its first eigenvalue, and the

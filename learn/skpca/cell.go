@@ -134,7 +134,8 @@ func (s *sample) thetaStep(f *fit, x []float64, gamma float64) error {
 	if s.free {
 		d++
 	}
-	p := &problem{sample: s, x: x, d: d, penalty: make([]float64, d), f: make([]float64, s.m), g: make([]float64, s.m), h: make([]float64, s.m), scaled: make([]float64, s.m*d)}
+	p := &problem{sample: s, x: x, d: d, penalty: make([]float64, d), f: make([]float64, s.m),
+		g: make([]float64, s.m), h: make([]float64, s.m), scaled: make([]float64, s.m*d)}
 	at := 0
 	for k, c := range f.counts {
 		for range c {
@@ -157,7 +158,7 @@ func (s *sample) thetaStep(f *fit, x []float64, gamma float64) error {
 			}
 			v, value, _, err := (&optim.Hinge{X: x, Y: y, C: c, Penalty: p.penalty}).Minimize()
 			if err != nil {
-				return fmt.Errorf("skpca: %w", err)
+				return fmt.Errorf("skpca: classifier with gamma %g: %w; a larger gamma may do", gamma, err)
 			}
 			theta = v
 			p.loss = value
@@ -170,7 +171,7 @@ func (s *sample) thetaStep(f *fit, x []float64, gamma float64) error {
 				return context.Cause(s.ctx)
 			}
 			if err != nil {
-				return fmt.Errorf("skpca: classifier: %w", err)
+				return fmt.Errorf("skpca: classifier with gamma %g: %w; a larger gamma may do", gamma, err)
 			}
 			p.Curve(theta, nil, nil)
 		}
@@ -222,9 +223,9 @@ const (
 	roundRelated = 1e-7
 )
 
-// solve minimises P(c) by turns over θ and μ: jointly convex, so the turns end at the
-// optimum. It goes from a fit of this or another cell, nil for none, and gives up with
-// a nil fit when a lower bound shows that the value will not be below enough.
+// solve minimises P(c) by turns over θ and μ: jointly convex, so the turns end at the optimum. It
+// starts from a fit of this or another cell; nil is none. It gives up with a nil fit when a lower
+// bound shows that the value will not be below enough.
 func (s *sample) solve(r *region, gamma, enough float64, from *fit) (*fit, error) {
 	f := s.begin(r.set.values, r.counts, from)
 	f.mu = r.spread(r.mid)
@@ -251,7 +252,7 @@ func (s *sample) solve(r *region, gamma, enough float64, from *fit) (*fit, error
 			break
 		}
 		last = f.value
-		if !math.IsInf(enough, 1) && f.rounds%2 == 0 {
+		if !math.IsInf(enough, 1) { // most cells go at the first certificate
 			gap, err := f.certificate(r, gamma)
 			if err != nil {
 				return nil, err
@@ -286,7 +287,8 @@ func (f *fit) certificate(r *region, gamma float64) (float64, error) {
 
 // begin makes a fit of the counts that has from's θ where they share features.
 func (s *sample) begin(values [][]float64, counts []int, from *fit) *fit {
-	f := &fit{counts: counts, theta: make([][]float64, len(s.y)), offset: make([]float64, len(s.y)), gap: math.NaN()}
+	f := &fit{counts: counts, theta: make([][]float64, len(s.y)), offset: make([]float64, len(s.y)),
+		gap: math.NaN()}
 	r := 0
 	for _, c := range counts {
 		r += c
@@ -308,7 +310,8 @@ func (s *sample) begin(values [][]float64, counts []int, from *fit) *fit {
 }
 
 // frozen fits θ for fixed weights: the two-stage method.
-func (s *sample) frozen(values [][]float64, counts []int, mu []float64, gamma float64, from *fit) (*fit, error) {
+func (s *sample) frozen(values [][]float64, counts []int, mu []float64, gamma float64, from *fit) (*fit,
+	error) {
 	f := s.begin(values, counts, from)
 	f.mu, f.rounds = mu, 1
 	return f, s.thetaStep(f, s.design(values, counts), gamma)

@@ -32,6 +32,8 @@
 //   - The set of features is stored: prediction never finds it again from μ.
 //   - Search exact is the global optimum for its constants. Search local is one that no move of a
 //     feature between two kernels improves by 1e-6. Search two-stage is not an optimum.
+//   - A share of the trace (Options.Trace) sets the number of features by the sample U alone, on each
+//     fold anew.
 //   - Unlabelled rows are those of weight 0. Rows held out of a fold are never in U.
 //   - Constraints without a solution are a *FeasibilityError with the least ν and Λ.
 //   - With more than two classes there is a score for each, against the rest, on shared

@@ -18,7 +18,8 @@ func near(t *testing.T, what string, got, want, tolerance float64) {
 }
 
 // sampleOf makes the problem of kernels of rows, with U = S.
-func sampleOf(t *testing.T, kernels []kernel.Vector, scale []float64, x *kernel.Matrix, y []float64, r int) (*set, *sample) {
+func sampleOf(t *testing.T, kernels []kernel.Vector, scale []float64, x *kernel.Matrix, y []float64,
+	r int) (*set, *sample) {
 	t.Helper()
 	s := &sample{m: x.Rows, y: [][]float64{y}, loss: score.Logistic{}, workers: 1}
 	m := &set{r: r, lambda: 1, nu: math.Inf(1), ctx: context.Background()}
@@ -50,7 +51,8 @@ func sampleOf(t *testing.T, kernels []kernel.Vector, scale []float64, x *kernel.
 func TestFourPoints(t *testing.T) {
 	x := kernel.NewMatrix(4, 2, []float64{2, 1, -2, 1, 2, -1, -2, -1})
 	y := []float64{1, 1, -1, -1}
-	kernels := []kernel.Vector{{Kind: kernel.Linear, Columns: []int{0}}, {Kind: kernel.Linear, Columns: []int{1}}}
+	kernels := []kernel.Vector{{Kind: kernel.Linear, Columns: []int{0}},
+		{Kind: kernel.Linear, Columns: []int{1}}}
 	m, s := sampleOf(t, kernels, []float64{0.25, 0.25}, x, y, 1)
 	near(t, "eigenvalue", m.values[0][0], 1, 1e-12)
 	near(t, "eigenvalue", m.values[1][0], 0.25, 1e-12)
@@ -72,8 +74,10 @@ func TestFourPoints(t *testing.T) {
 		nu, mu1, mu2, value float64
 		counts              [2]int
 	}{
-		{8, 0.1464, 0.8536, 0.2184507, [2]int{0, 1}}, {20, 0.0528, 0.9472, 0.2070986, [2]int{0, 1}}, {6.3, 0.1979, 0.8021, 0.2254143, [2]int{0, 1}},
-		{6.2, math.NaN(), math.NaN(), math.Ln2, [2]int{1, 0}}, {5, math.NaN(), math.NaN(), math.Ln2, [2]int{1, 0}}, {4, 0.5, 0.5, math.Ln2, [2]int{1, 0}},
+		{8, 0.1464, 0.8536, 0.2184507, [2]int{0, 1}}, {20, 0.0528, 0.9472, 0.2070986, [2]int{0, 1}},
+		{6.3, 0.1979, 0.8021, 0.2254143, [2]int{0, 1}},
+		{6.2, math.NaN(), math.NaN(), math.Ln2, [2]int{1, 0}}, {5, math.NaN(), math.NaN(), math.Ln2,
+			[2]int{1, 0}}, {4, 0.5, 0.5, math.Ln2, [2]int{1, 0}},
 	} {
 		m.nu = c.nu
 		for _, how := range []Search{Exact, Local} {
@@ -90,7 +94,8 @@ func TestFourPoints(t *testing.T) {
 				near(t, "mu_1", f.mu[0], c.mu1, 5e-5)
 				near(t, "mu_2", f.mu[1], c.mu2, 5e-5)
 			}
-			if want := map[bool]int{true: 2, false: 0}[c.counts[0] == 1]; wrong(f) < want || want == 0 && wrong(f) > 0 {
+			want := map[bool]int{true: 2, false: 0}[c.counts[0] == 1]
+			if wrong(f) < want || want == 0 && wrong(f) > 0 {
 				t.Errorf("nu=%v: %d of 4 wrong, want %d", c.nu, wrong(f), want)
 			}
 			if f.counts[1] == 1 {

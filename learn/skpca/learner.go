@@ -28,14 +28,16 @@ by a linear function of these. The weights of the kernels, and so the features, 
 together with the classifier: directions of much variance that say nothing of the labels are
 left out, which usual kernel PCA keeps. Rows of weight 0 have no label, but help to find
 the features. Several values of --rank, --gamma, --nu or --lambda are chosen from by
-cross-validation within the training rows.`
+cross-validation within the training rows. --trace keeps as many features as hold a share of the
+kernels' trace, their summed variance, in place of a number.`
 }
 
 // Options implements learner.Learner.
 func (Learner) Options() any { return &Options{} }
 
 // Train implements learner.Learner.
-func (Learner) Train(t *table.Table, options any, c *run.Control) (learner.Model[*table.Table, *learner.Scores], *optim.Result, error) {
+func (Learner) Train(t *table.Table, options any, c *run.Control) (learner.Model[*table.Table,
+	*learner.Scores], *optim.Result, error) {
 	return learner.TrainWith(Train, t, options, c)
 }
 

@@ -88,10 +88,12 @@ func (m *Model) matrix(ctx context.Context, t *table.Table, workers int) (*kerne
 		return nil, nil, fmt.Errorf("skpca: %s: %w", t.Title(), err)
 	}
 	if m.space.x.Start == nil && x.Start != nil {
-		return nil, nil, fmt.Errorf("skpca: %s: sparse rows, and the model is of dense ones; read them dense", t.Title())
+		return nil, nil, fmt.Errorf("skpca: %s: sparse rows, and the model is of dense ones; read them dense",
+			t.Title())
 	}
 	if m.space.x.Start != nil && x.Start == nil {
-		return nil, nil, fmt.Errorf("skpca: %s: dense rows, and the model is of sparse ones; read them sparse", t.Title())
+		return nil, nil, fmt.Errorf("skpca: %s: dense rows, and the model is of sparse ones; read them sparse",
+			t.Title())
 	}
 	s := *m.space
 	s.opts.Ctx, s.opts.Workers = ctx, workers
@@ -287,11 +289,14 @@ func (m *Model) baseRows() int {
 
 // caveats say what the bounds are not.
 const (
-	caveatIndependent  = "the eigenfunctions do not depend on the labelled rows, and so this is proved, for any number of kernels"
-	caveatTransductive = "transductive form, heuristic: the features come from the labelled rows too, which the theorem does not cover"
-	caveatStated       = "plug-in estimate of the gap; proved for one kernel alone, since for more the gap of the pooled spectrum counts, which vanishes where a feature changes place"
-	caveatConstant     = "the bounds are for scores without a constant; train with --strict for them"
-	caveatCentred      = "the bounds are for kernels that are not centred"
+	caveatIndependent = "the eigenfunctions do not depend on the labelled rows, and so this is proved, " +
+		"for any number of kernels"
+	caveatTransductive = "transductive form, heuristic: the features come from the labelled rows too, " +
+		"which the theorem does not cover"
+	caveatStated = "plug-in estimate of the gap; proved for one kernel alone, since for more the " +
+		"gap of the pooled spectrum counts, which vanishes where a feature changes place"
+	caveatConstant = "the bounds are for scores without a constant; train with --strict for them"
+	caveatCentred  = "the bounds are for kernels that are not centred"
 )
 
 // Explain lists the settings, the kernels with their weights, and the bounds.
@@ -305,11 +310,15 @@ func (m *Model) Explain() []learner.Section {
 	}
 	facts := learner.Section{Title: "model", Columns: []string{"what", "value"}, Rows: [][]any{
 		{"loss", m.lossName}, {"settings", cmp.Or(m.settings, "defaults")}, {"chosen", m.setting.String()},
-		{"rows of the sample", m.rows}, {"labelled rows", m.labelled}, {"base rows", m.baseRows()}, {"features", len(f.theta[0])},
-		{"objective", f.value}, {"at most above the least of its cell", value(f.gap)}, {"mean loss", f.loss}, {"norm of the classifier", math.Sqrt(f.norm)}, {"cells solved", m.cells},
+		{"rows of the sample", m.rows}, {"labelled rows", m.labelled}, {"base rows", m.baseRows()},
+		{"features", len(f.theta[0])},
+		{"objective", f.value}, {"at most above the least of its cell", value(f.gap)}, {"mean loss", f.loss},
+		{"norm of the classifier", math.Sqrt(f.norm)}, {"cells solved", m.cells},
 	}}
-	kernels := learner.Section{Title: "kernels", Columns: []string{"kernel", "features", "weight", "share of the trace", "first eigenvalue", "last kept", "first left out", "norm of theta"},
-		Note: "eigenvalues are of the kernel over the number of rows, without its weight; the share of the trace is that of the features kept"}
+	kernels := learner.Section{Title: "kernels", Columns: []string{"kernel", "features", "weight",
+		"share of the trace", "first eigenvalue", "last kept", "first left out", "norm of theta"},
+		Note: "eigenvalues are of the kernel over the number of rows, without its weight; the share of the " +
+			"trace is that of the features kept"}
 	squares := f.squares()
 	order := make([]int, len(m.parts))
 	for k := range order {
@@ -330,7 +339,8 @@ func (m *Model) Explain() []learner.Section {
 		for _, v := range all[:c] {
 			sum += v
 		}
-		kernels.Rows = append(kernels.Rows, []any{m.parts[k].name, c, f.mu[k], sum / m.traces[k], all[0], kept, left, math.Sqrt(squares[k])})
+		kernels.Rows = append(kernels.Rows, []any{m.parts[k].name, c, f.mu[k], sum / m.traces[k], all[0], kept,
+			left, math.Sqrt(squares[k])})
 	}
 	sections := []learner.Section{facts, kernels}
 	if b := m.bounds; b != nil {
@@ -414,7 +424,10 @@ type modelMeta struct {
 func (m *Model) Write(w io.Writer) error {
 	f := model.New(modelKind, modelVersion)
 	base := m.space.base()
-	meta := modelMeta{Form: m.form, Loss: m.lossName, Settings: m.settings, Chosen: m.setting, Nu: fmt.Sprint(m.setting.Nu), Rho: m.rho, Rows: m.rows, Labelled: m.labelled, Cells: m.cells, Outputs: m.outputs(), Base: m.baseRows(), Sparse: base.Start != nil, Value: [3]float64{m.fit.value, m.fit.loss, m.fit.norm}}
+	meta := modelMeta{Form: m.form, Loss: m.lossName, Settings: m.settings, Chosen: m.setting,
+		Nu: fmt.Sprint(m.setting.Nu), Rho: m.rho, Rows: m.rows, Labelled: m.labelled, Cells: m.cells,
+		Outputs: m.outputs(), Base: m.baseRows(), Sparse: base.Start != nil,
+		Value: [3]float64{m.fit.value, m.fit.loss, m.fit.norm}}
 	if m.bounds != nil {
 		b := *m.bounds
 		if math.IsInf(b.Gap, 0) {

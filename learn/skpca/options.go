@@ -13,10 +13,11 @@ import (
 	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
-// Options adjusts Train; zero fields are the defaults. Where Rank, Lambda, Nu or Gamma
-// list several values, one combination is chosen by Choose.
+// Options adjusts Train; zero fields are the defaults. Where Rank, Trace, Lambda, Nu or Gamma list
+// several values, one combination is chosen by Choose.
 type Options struct {
 	Rank    []int     `flag:"rank" default:"10" min:"1" help:"Features kept, of all kernels together"`
+	Trace   []float64 `flag:"trace" above:"0" max:"1" help:"Features kept by share of the trace, in place of --rank: as few as hold this share of all kernels' traces at equal weights"`
 	Gamma   []float64 `flag:"gamma" default:"0.001" above:"0" help:"Weight of half the squared norm of the classifier beside the mean loss"`
 	Nu      []float64 `flag:"nu" default:"+Inf" min:"1" max:"Inf" help:"Bound on the sum of inverse kernel weights, in squares of the number of kernels; Inf lets kernels be left out"`
 	Lambda  []float64 `flag:"lambda" default:"1" above:"0" max:"1" help:"Bound on the Ky-Fan norm, as a part of its largest value; 1 does not bind"`
@@ -40,7 +41,7 @@ type Options struct {
 
 	Landmarks int    `flag:"landmarks" min:"0" topic:"scale" help:"Rows that stand for all (Nystrom); 0 is all rows"`
 	Choice    string `flag:"landmark_choice" default:"uniform" values:"uniform,spread,leverage" topic:"scale" help:"How landmarks are drawn"`
-	Fourier   int    `flag:"fourier" min:"0" topic:"scale" help:"Random features for gaussian and laplacian kernels in place of rows; 0 is none"`
+	Fourier   int    `flag:"fourier" min:"0" max:"1048576" topic:"scale" help:"Random features for gaussian and laplacian kernels in place of rows; 0 is none"`
 	Megabytes int    `flag:"memory" default:"4096" min:"1" topic:"scale" help:"Memory that matrices may take, in MB"`
 	MaxCells  int    `flag:"max_cells" default:"2000" min:"1" topic:"scale" help:"Cells up to which auto searches all of them"`
 	Seed      uint64 `flag:"seed" default:"1" topic:"scale" help:"Seed of landmarks, random features and folds"`
@@ -48,6 +49,7 @@ type Options struct {
 
 // setting is one combination of constants.
 type setting struct {
+	Trace  float64 `json:"trace,omitempty"` // share that sets Rank, once features are known; 0 is none
 	Rank   int     `json:"rank"`
 	Lambda float64 `json:"lambda"` // a part of the largest Ky-Fan norm
 	Nu     float64 `json:"-"`      // in squares of the number of kernels
@@ -55,7 +57,17 @@ type setting struct {
 }
 
 func (s setting) String() string {
-	return fmt.Sprintf("rank=%d lambda=%g nu=%g gamma=%g", s.Rank, s.Lambda, s.Nu, s.Gamma)
+	text := fmt.Sprintf("rank=%d lambda=%g nu=%g gamma=%g", s.Rank, s.Lambda, s.Nu, s.Gamma)
+	if s.Trace > 0 {
+		return fmt.Sprintf("trace=%g ", s.Trace) + text
+	}
+	return text
+}
+
+// follows reports whether a fit of s can start from one of v: they differ in gamma alone.
+func (s setting) follows(v setting) bool {
+	v.Gamma = s.Gamma
+	return s == v
 }
 
 // settings lists the combinations, so that what follows another starts well from it: gamma
@@ -63,12 +75,20 @@ func (s setting) String() string {
 func (o *Options) settings() []setting {
 	gamma := slices.Sorted(slices.Values(o.Gamma))
 	slices.Reverse(gamma)
-	var out []setting
-	for _, r := range slices.Sorted(slices.Values(o.Rank)) {
-		for _, l := range o.Lambda {
-			for _, n := range o.Nu {
-				for _, g := range gamma {
-					out = append(out, setting{r, l, n, g})
+	var sizes, out []setting
+	for _, share := range slices.Sorted(slices.Values(o.Trace)) {
+		sizes = append(sizes, setting{Trace: share})
+	}
+	if sizes == nil {
+		for _, r := range slices.Sorted(slices.Values(o.Rank)) {
+			sizes = append(sizes, setting{Rank: r})
+		}
+	}
+	for _, v := range sizes {
+		for _, v.Lambda = range o.Lambda {
+			for _, v.Nu = range o.Nu {
+				for _, v.Gamma = range gamma {
+					out = append(out, v)
 				}
 			}
 		}
@@ -98,7 +118,8 @@ func (o *Options) lossOf(t *table.Table) (score.Loss, error) {
 
 // resolved returns the kernels in units of the features x, with their names as a user wrote
 // them. n is the number of columns of the table that groups count.
-func (o *Options) resolved(t *table.Table, fs []linear.Feature, x *kernel.Matrix) ([]kernel.Vector, []string, error) {
+func (o *Options) resolved(t *table.Table, fs []linear.Feature, x *kernel.Matrix) ([]kernel.Vector,
+	[]string, error) {
 	groups := []string{""}
 	for _, g := range o.Groups {
 		if g != "each" {

@@ -45,7 +45,8 @@ func (s *space) base() *kernel.Matrix {
 }
 
 // newSpace draws the landmarks, if there are to be any.
-func newSpace(x *kernel.Matrix, o *Options, kernels []kernel.Vector, ctx context.Context, workers int) (*space, error) {
+func newSpace(x *kernel.Matrix, o *Options, kernels []kernel.Vector, ctx context.Context,
+	workers int) (*space, error) {
 	s := &space{x: x, opts: kernel.Options{Ctx: ctx, Workers: workers, MaxBytes: int64(o.Megabytes) << 20}}
 	if o.Landmarks == 0 || o.Landmarks >= x.Rows {
 		return s, nil
@@ -88,6 +89,9 @@ func (s *space) newPart(k kernel.Vector, name string, r int, o *Options) (*part,
 	case o.Fourier > 0 && (k.Kind == kernel.Gaussian || k.Kind == kernel.Laplacian):
 		if o.Centre {
 			return nil, wrap(errors.New("random features are not centred; leave out --centre or --fourier"))
+		}
+		if err := s.foresee(o.Fourier); err != nil {
+			return nil, wrap(fmt.Errorf("%d random features: %w", o.Fourier, err))
 		}
 		if p.fourier, err = kernel.NewFourier(k, s.x.Cols, o.Fourier, o.Seed); err != nil {
 			return nil, wrap(err)
@@ -146,8 +150,21 @@ func (s *space) newPart(k kernel.Vector, name string, r int, o *Options) (*part,
 	return p, nil
 }
 
+// foresee returns an error where second moments of d features take too much memory.
+func (s *space) foresee(d int) error {
+	err := kernel.Foresee(2*d, d, &s.opts)
+	var e *kernel.MemoryError
+	if errors.As(err, &e) {
+		e.Landmarks = 0 // they are no help here
+	}
+	return err
+}
+
 // moments finds directions from second moments of features, over blocks of rows.
 func (s *space) moments(p *part, d, r int) error {
+	if err := s.foresee(d); err != nil {
+		return err
+	}
 	m := kernel.NewMoments(d)
 	const block = 4096
 	for i := 0; i < s.x.Rows; i += block {
@@ -230,7 +247,8 @@ func (s *space) times(p *part, x *kernel.Matrix, w []float64, c, cols int) ([]fl
 		if err != nil {
 			return nil, err
 		}
-		gemm.Gemm(s.opts.Workers, blas.NoTrans, blas.NoTrans, m, cols, n, 1, z, n, folded, cols, 0, out[i*cols:], cols)
+		gemm.Gemm(s.opts.Workers, blas.NoTrans, blas.NoTrans, m, cols, n, 1, z, n, folded, cols, 0,
+			out[i*cols:], cols)
 	}
 	return out, nil
 }
@@ -294,7 +312,8 @@ func (t *trainer) restored(from *run.Checkpoint, n int) ([]*part, error) {
 	var out []*part
 	for k := range n {
 		get := func(name string) []float64 { return from.Arrays[fmt.Sprintf("%s.%d", name, k)] }
-		p := &part{kernel: t.kernels[k], name: t.names[k], values: get("eigenvalues"), weights: get("weights"), directions: get("directions")}
+		p := &part{kernel: t.kernels[k], name: t.names[k], values: get("eigenvalues"), weights: get("weights"),
+			directions: get("directions")}
 		scale, centre, r := get("scale"), get("centre"), len(p.values)
 		if p.weights == nil && p.kernel.Kind != kernel.Linear {
 			var err error
@@ -302,7 +321,8 @@ func (t *trainer) restored(from *run.Checkpoint, n int) ([]*part, error) {
 				return nil, fmt.Errorf("skpca: %w: %v", run.ErrOther, err)
 			}
 		}
-		if r == 0 || len(scale) != 2 || !(scale[0] > 0) || len(p.weights)+len(p.directions) == 0 || len(p.weights)%r+len(p.directions)%r > 0 {
+		if r == 0 || len(scale) != 2 || !(scale[0] > 0) || len(p.weights)+len(p.directions) == 0 ||
+			len(p.weights)%r+len(p.directions)%r > 0 {
 			return nil, fmt.Errorf("skpca: %w: its kernel %d is incomplete", run.ErrOther, k+1)
 		}
 		p.scale, p.trace = scale[0], scale[1]

@@ -17,15 +17,15 @@ var (
 // PictureNames implements learner.Drawn.
 func (Learner) PictureNames() []string { return []string{"projection", "spectrum", "weights"} }
 
-// shownRows are the labelled rows, evenly chosen, whose place a model keeps for its picture, and shownSpectra
-// the kernels of a picture at most.
+// shownRows are the labelled rows, evenly chosen, whose place a model keeps for its picture, and
+// shownSpectra the kernels of a picture at most.
 const (
 	shownRows    = 1000
 	shownSpectra = 8
 )
 
-// places returns, for some labelled rows, the coordinates along the two used features of most variance,
-// and the label: three numbers a row. With one feature the second coordinate is 0.
+// places returns, for some labelled rows, the coordinates along the two used features of most
+// variance, and the label: three numbers a row. With one feature the second coordinate is 0.
 func (t *trainer) places(parts []*part, s *sample, f *fit) []float64 {
 	type axis struct {
 		k, j  int
@@ -52,15 +52,17 @@ func (t *trainer) places(parts []*part, s *sample, f *fit) []float64 {
 	return out
 }
 
-// Picture draws training rows by their first two features, with their classes; the eigenvalues of the kernels
-// with the largest weights, times the weight; or the weights of all kernels.
+// Picture draws training rows by their first two features, with their classes. Others show the
+// eigenvalues of the heaviest kernels, times the weight, or the weights of all kernels.
 func (m *Model) Picture(name string) (*learner.Picture, bool) {
 	switch name {
 	case "projection":
 		if len(m.places) == 0 {
 			return nil, false
 		}
-		p := &learner.Picture{Title: "Rows by their first two features", Subtitle: fmt.Sprintf("%d of %d labelled rows", len(m.places)/3, m.labelled), XLabel: "first feature", YLabel: "second feature"}
+		p := &learner.Picture{Title: "Rows by their first two features",
+			Subtitle: fmt.Sprintf("%d of %d labelled rows", len(m.places)/3, m.labelled), XLabel: "first feature",
+			YLabel: "second feature"}
 		curves := []learner.Curve{{Name: m.form.Target, Points: true}}
 		if len(m.form.Classes) > 0 {
 			curves = nil
@@ -82,7 +84,9 @@ func (m *Model) Picture(name string) (*learner.Picture, bool) {
 		}
 		return p, true
 	case "spectrum":
-		p := &learner.Picture{Title: "Eigenvalues times the weight of their kernel", Subtitle: fmt.Sprintf("%d features are kept", len(m.fit.theta[0])), XLabel: "number in its kernel", YLabel: "μλ", LogY: true}
+		p := &learner.Picture{Title: "Eigenvalues times the weight of their kernel",
+			Subtitle: fmt.Sprintf("%d features are kept", len(m.fit.theta[0])), XLabel: "number in its kernel",
+			YLabel: "μλ", LogY: true}
 		order := make([]int, len(m.parts))
 		for k := range order {
 			order[k] = k
@@ -104,7 +108,8 @@ func (m *Model) Picture(name string) (*learner.Picture, bool) {
 		return p, len(p.Curves) > 0
 	case "weights":
 		p := &learner.Picture{Title: "Weights of the kernels", XLabel: "kernel, in the order given", YLabel: "μ"}
-		used, idle := learner.Curve{Name: "with features", Points: true}, learner.Curve{Name: "without features", Points: true}
+		used, idle := learner.Curve{Name: "with features", Points: true},
+			learner.Curve{Name: "without features", Points: true}
 		for k, v := range m.fit.mu {
 			c := &idle
 			if m.fit.counts[k] > 0 {

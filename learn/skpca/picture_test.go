@@ -9,7 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Pictures show what the model has: rows where Transform puts them, spectra and weights, from a file too.
+// Pictures show what the model has: rows where Transform puts them, spectra and weights, from a
+// file too.
 func TestPictures(t *testing.T) {
 	x := rings(80, 2, 3)
 	m := trained(t, x, &Options{Rank: []int{3}, Kernels: []string{"gaussian:0.5", "gaussian"}}, nil)

@@ -22,7 +22,8 @@ func Read(r io.Reader) (*Model, error) {
 	bad := func(format string, args ...any) (*Model, error) {
 		return nil, fmt.Errorf("skpca: %w: %s", model.ErrFormat, fmt.Sprintf(format, args...))
 	}
-	m := &Model{form: meta.Form, rho: meta.Rho, setting: meta.Chosen, settings: meta.Settings, lossName: meta.Loss, bounds: meta.Bounds, rows: meta.Rows, labelled: meta.Labelled, cells: meta.Cells,
+	m := &Model{form: meta.Form, rho: meta.Rho, setting: meta.Chosen, settings: meta.Settings,
+		lossName: meta.Loss, bounds: meta.Bounds, rows: meta.Rows, labelled: meta.Labelled, cells: meta.Cells,
 		fit: &fit{value: meta.Value[0], loss: meta.Value[1], norm: meta.Value[2]}}
 	if m.setting.Nu, err = strconv.ParseFloat(meta.Nu, 64); err != nil {
 		return bad("nu %q", meta.Nu)
@@ -31,7 +32,8 @@ func Read(r io.Reader) (*Model, error) {
 	if n := len(m.form.Classes); n > 2 {
 		outputs = n
 	}
-	if meta.Outputs != outputs || meta.Base < 0 || meta.Rho < 0 || len(meta.Parts) == 0 || len(meta.Parts) > maxKernels || len(m.form.Classes) == 1 {
+	if meta.Outputs != outputs || meta.Base < 0 || meta.Rho < 0 || len(meta.Parts) == 0 ||
+		len(meta.Parts) > maxKernels || len(m.form.Classes) == 1 {
 		return bad("%d outputs, %d kernels and %d classes", meta.Outputs, len(meta.Parts), len(m.form.Classes))
 	}
 	switch {

@@ -143,7 +143,8 @@ func newRegion(s *set, counts []int) (*region, error) {
 		r.rows = append(r.rows, bound)
 	}
 	// The analytic centre, nearly: no function, barriers alone.
-	p := &optim.Interior{F: &optim.Reciprocals{A: make([]float64, n)}, Constraints: r.rows, Scale: 1, Gap: 1e9, Ctx: s.ctx}
+	p := &optim.Interior{F: &optim.Reciprocals{A: make([]float64, n)}, Constraints: r.rows, Scale: 1,
+		Gap: 1e9, Ctx: s.ctx}
 	if _, _, err := p.Minimize(x); err != nil {
 		return nil, fmt.Errorf("skpca: weights of counts %v: %w", counts, err)
 	}
@@ -235,7 +236,8 @@ func (r *region) lowest(g []float64) (float64, error) {
 		part[i] /= size
 	}
 	x := append([]float64(nil), r.mid...)
-	p := &optim.Interior{F: &optim.Reciprocals{A: make([]float64, len(x)), G: part}, Constraints: r.rows, Gap: 1e-8, Ctx: r.set.ctx}
+	p := &optim.Interior{F: &optim.Reciprocals{A: make([]float64, len(x)), G: part}, Constraints: r.rows,
+		Gap: 1e-8, Ctx: r.set.ctx}
 	v, gap, err := p.Minimize(x)
 	if err != nil {
 		return 0, fmt.Errorf("skpca: weights of counts %v: %w", r.counts, err)
@@ -254,12 +256,16 @@ type FeasibilityError struct {
 func (e *FeasibilityError) Error() string {
 	square := float64(e.Kernels * e.Kernels)
 	if e.Nu < square {
-		return fmt.Sprintf("skpca: nu %.6g is below %d, the square of the number of kernels: no weights with a sum of 1 have Σ 1/μ that small; the smallest nu for this lambda is %.6g", e.Nu, e.Kernels*e.Kernels, e.LeastNu)
+		return fmt.Sprintf("skpca: nu %.6g is below %d, the square of the number of kernels: no weights "+
+			"with a sum of 1 have Σ 1/μ that small; the smallest nu for this lambda is %.6g", e.Nu,
+			e.Kernels*e.Kernels, e.LeastNu)
 	}
 	if math.IsNaN(e.LeastLam) {
-		return fmt.Sprintf("skpca: nu %.6g and lambda %.6g leave no weights with an interior; the smallest nu for this lambda is %.6g", e.Nu, e.Lambda, e.LeastNu)
+		return fmt.Sprintf("skpca: nu %.6g and lambda %.6g leave no weights with an interior; the smallest "+
+			"nu for this lambda is %.6g", e.Nu, e.Lambda, e.LeastNu)
 	}
-	return fmt.Sprintf("skpca: lambda %.6g is too small with nu %.6g: no weights meet both; the smallest lambda for this nu is %.6g, the smallest nu for this lambda %.6g", e.Lambda, e.Nu, e.LeastLam, e.LeastNu)
+	return fmt.Sprintf("skpca: lambda %.6g is too small with nu %.6g: no weights meet both; the smallest "+
+		"lambda for this nu is %.6g, the smallest nu for this lambda %.6g", e.Lambda, e.Nu, e.LeastLam, e.LeastNu)
 }
 
 // feasible returns a *FeasibilityError where M has no interior.
@@ -275,7 +281,8 @@ func (s *set) feasible() error {
 	if least < s.nu*(1-1e-9) {
 		return nil
 	}
-	e := &FeasibilityError{Kernels: len(s.values), Nu: s.nu, Lambda: s.lambda, LeastNu: least, LeastLam: math.NaN()}
+	e := &FeasibilityError{Kernels: len(s.values), Nu: s.nu, Lambda: s.lambda, LeastNu: least,
+		LeastLam: math.NaN()}
 	if s.nu < p*p*(1-1e-9) {
 		return e
 	}
@@ -302,8 +309,8 @@ func (s *set) feasible() error {
 	return e
 }
 
-// leastNu returns the least Σ 1/μ for a bound on the Ky-Fan norm, and its weights, by cutting planes: the norm is
-// the largest of the linear functions that top sets are.
+// leastNu returns the least Σ 1/μ for a bound on the Ky-Fan norm, and its weights. It uses cutting
+// planes: every top set gives a linear function, and the norm is the largest of them.
 func (s *set) leastNu(lambda float64) (float64, []float64, error) {
 	p := len(s.values)
 	all, ones, x := make([]int, p), make([]float64, p), make([]float64, p)

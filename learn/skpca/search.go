@@ -111,8 +111,8 @@ func (q *searcher) scaled(mu []float64) []float64 {
 	return out
 }
 
-// aligned returns weights by the alignment of each kernel's first features with the labels,
-// Σ_j (Σ_i y_i φ_j(x_i))²/Σ_j λ_j, mixed with uniform ones until nu is met.
+// aligned returns weights by the alignment of each kernel's first features with the labels, Σ_j
+// (Σ_i y_i φ_j(x_i))²/Σ_j λ_j. It mixes them with uniform ones until nu is met.
 func (q *searcher) aligned() []float64 {
 	p := len(q.set.values)
 	a := make([]float64, p)
@@ -186,7 +186,9 @@ func (q *searcher) among(list [][]int, from *fit) (*fit, int, error) {
 	var best *fit
 	solved := 0
 	if from != nil { // a bound from the start
-		slices.SortStableFunc(list, func(a, b []int) int { return cmp.Compare(apart(a, from.counts), apart(b, from.counts)) })
+		slices.SortStableFunc(list, func(a, b []int) int {
+			return cmp.Compare(apart(a, from.counts), apart(b, from.counts))
+		})
 	}
 	for at := 0; at < len(list); at += batch {
 		n := min(batch, len(list)-at)
@@ -245,8 +247,8 @@ func (q *searcher) cell(counts []int, enough float64, from *fit) (*fit, error) {
 	return q.inBall(r, from)
 }
 
-// inBall minimises the loss over ‖w‖ ≤ ball: the penalty is the multiplier that has ‖w‖ at the
-// ball, found on the logarithms of both, in which the norm falls nearly along a line.
+// inBall minimises the loss over ‖w‖ ≤ ball. It looks for the penalty that has ‖w‖ at the ball, on
+// the logarithms of both, in which the norm falls nearly along a line.
 func (q *searcher) inBall(r *region, from *fit) (*fit, error) {
 	f := from
 	var err error
@@ -375,12 +377,13 @@ func (q *searcher) local(from *fit) (*fit, int, error) {
 	}
 }
 
-// mostAtOnce is how many features of a kernel pursued looks ahead: a good one may stand behind others.
+// mostAtOnce is how many features of a kernel pursued looks ahead: a good one may stand behind
+// others.
 const mostAtOnce = 3
 
-// pursued returns counts by orthogonal matching pursuit: features enter, up to three of a kernel at a
-// time, that explain most of what is left of the labels' squares, per feature. Kernels whose features say
-// nothing get none, however large their eigenvalues are. O(p·m·r²).
+// pursued returns counts by orthogonal matching pursuit. Features enter, up to three of a kernel at
+// a time, that explain most of what is left of the labels. Kernels whose features say nothing get
+// none, however large their eigenvalues are. O(p·m·r²).
 func (q *searcher) pursued() []int {
 	s := q.sample
 	p, m := len(q.set.values), s.m
@@ -393,7 +396,8 @@ func (q *searcher) pursued() []int {
 		return t
 	}
 	var basis [][]float64 // orthonormal: the constant, then what has entered
-	// apart takes off a column what lies along the basis and along more; nil is nothing but rounding.
+	// apart takes off a column what lies along the basis and along more; nil is nothing but
+	// rounding.
 	apart := func(x []float64, more [][]float64) []float64 {
 		before := dot(x, x)
 		for range 2 {
@@ -472,9 +476,9 @@ func (q *searcher) pursued() []int {
 	return counts
 }
 
-// moves returns the cells that have one feature more of a kernel and one less of another, those
-// of the largest estimated gain first: the loss's slope along the feature that enters, and
-// the penalty's along the one that leaves.
+// moves returns the cells that have one feature more of a kernel and one less of another, those of
+// the largest estimated gain first. The gain is the loss's slope along the feature that enters,
+// less the penalty's along the one that leaves.
 func (q *searcher) moves(f *fit) [][]int {
 	s, p := q.sample, len(f.counts)
 	enter, leave := make([]float64, p), make([]float64, p)

@@ -134,7 +134,8 @@ func TestOneKernel(t *testing.T) {
 	const gamma = 0.02
 	f := best(t, m, s, gamma, Exact)
 	near(t, "mu", f.mu[0], 1, 1e-6)
-	plain := &problem{sample: s, x: x.Data, y: y, d: 4, penalty: slices.Repeat([]float64{gamma}, 4), f: make([]float64, 60), g: make([]float64, 60), h: make([]float64, 60), scaled: make([]float64, 240)}
+	plain := &problem{sample: s, x: x.Data, y: y, d: 4, penalty: slices.Repeat([]float64{gamma}, 4),
+		f: make([]float64, 60), g: make([]float64, 60), h: make([]float64, 60), scaled: make([]float64, 240)}
 	w := make([]float64, 4)
 	value, _, err := optim.Newton{Tolerance: 1e-14}.Minimize(plain, w)
 	if err != nil {
@@ -176,7 +177,8 @@ func TestSearches(t *testing.T) {
 		x, y := drawn(rng, 40, 3)
 		kernels := gaussians(2, 6)
 		if seed%2 == 1 {
-			kernels = []kernel.Vector{{Kind: kernel.Gaussian, Width: 2, Columns: []int{0}}, {Kind: kernel.Gaussian, Width: 2, Columns: []int{2}}}
+			kernels = []kernel.Vector{{Kind: kernel.Gaussian, Width: 2, Columns: []int{0}},
+				{Kind: kernel.Gaussian, Width: 2, Columns: []int{2}}}
 		}
 		m, s := sampleOf(t, kernels, nil, x, y, 4)
 		s.free = seed%3 == 0
@@ -185,7 +187,8 @@ func TestSearches(t *testing.T) {
 			m.lambda = 0.7
 		}
 		const gamma = 0.01
-		exact, local, two := best(t, m, s, gamma, Exact), best(t, m, s, gamma, Local), best(t, m, s, gamma, TwoStage)
+		exact, local, two := best(t, m, s, gamma, Exact), best(t, m, s, gamma, Local),
+			best(t, m, s, gamma, TwoStage)
 		if exact.value > local.value*(1+1e-6) || local.value > two.value*(1+1e-6) {
 			t.Errorf("seed %d: exact %g, local %g, two stages %g", seed, exact.value, local.value, two.value)
 		}
@@ -354,7 +357,8 @@ func (b *behind) AddBarrier(x []float64, weight float64, grad, hess []float64) {
 func TestSlopeAndJump(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 1))
 	x, y := drawn(rng, 50, 3)
-	kernels := []kernel.Vector{{Kind: kernel.Gaussian, Width: 2, Columns: []int{0}}, {Kind: kernel.Gaussian, Width: 1, Columns: []int{2}}}
+	kernels := []kernel.Vector{{Kind: kernel.Gaussian, Width: 2, Columns: []int{0}},
+		{Kind: kernel.Gaussian, Width: 1, Columns: []int{2}}}
 	m, s := sampleOf(t, kernels, nil, x, y, 4)
 	const gamma = 0.05
 	at := func(mu []float64, counts []int) *fit {
@@ -372,7 +376,8 @@ func TestSlopeAndJump(t *testing.T) {
 		up, down := slices.Clone(mu), slices.Clone(mu)
 		up[k] += e
 		down[k] -= e
-		if want := (at(up, counts).value - at(down, counts).value) / (2 * e); math.Abs(g[k]-want) > 1e-6*(1+math.Abs(want)) {
+		want := (at(up, counts).value - at(down, counts).value) / (2 * e)
+		if math.Abs(g[k]-want) > 1e-6*(1+math.Abs(want)) {
 			t.Errorf("slope %d is %g, by differences %g", k, g[k], want)
 		}
 	}
@@ -390,7 +395,8 @@ func TestSlopeAndJump(t *testing.T) {
 
 // Test 8: the μ-step has closed forms where few constraints hold with equality.
 func TestMuStep(t *testing.T) {
-	m := &set{values: [][]float64{{0.5, 0.01}, {0.45, 0.01}, {0.4, 0.01}}, r: 3, lambda: math.Inf(1), nu: math.Inf(1), ctx: context.Background()}
+	m := &set{values: [][]float64{{0.5, 0.01}, {0.45, 0.01}, {0.4, 0.01}}, r: 3, lambda: math.Inf(1),
+		nu: math.Inf(1), ctx: context.Background()}
 	a := []float64{1, 1.2, 0.9}
 	step := func() []float64 {
 		r, err := newRegion(m, []int{1, 1, 1})
@@ -435,8 +441,8 @@ func TestMuStep(t *testing.T) {
 	}
 }
 
-// Tests 9 and 10: more room never makes the exact optimum worse; constraints hold, the Ky-Fan
-// norm is that of the whole spectrum, and I is the true top set.
+// Tests 9 and 10: more room never makes the exact optimum worse. Constraints hold, the Ky-Fan norm
+// is that of the whole spectrum, and I is the true top set.
 func TestMonotoneAndFeasible(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 1))
 	x, y := drawn(rng, 40, 3)
@@ -500,8 +506,8 @@ func TestMonotoneAndFeasible(t *testing.T) {
 	}
 }
 
-// Test 12: the order of kernels changes nothing, a copy of a kernel nothing for the worse, and
-// a kernel times a constant nothing after normalisation (that is the scale of parts).
+// Test 12: the order of kernels changes nothing, and a copy of a kernel makes nothing worse. A
+// kernel times a constant is the same after scaling.
 func TestKernelsPermuted(t *testing.T) {
 	rng := rand.New(rand.NewPCG(12, 1))
 	x, y := drawn(rng, 40, 3)
@@ -563,8 +569,8 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// Test 16: for one kernel the bounds hold the exact Rademacher complexity between them, by
-// enumeration of all signs; for several, B1 and B2 are above it over every cell.
+// Test 16: for one kernel the exact Rademacher complexity, by enumeration of all signs, lies
+// between the bounds. For several, B1 and B2 are above it over every cell.
 func TestBounds(t *testing.T) {
 	near(t, "kappa", Kappa(1, 0.05), 9.4324, 1e-5)
 	near(t, "kappa", Kappa(2, 0.05), 9.9208, 1e-5)
@@ -707,14 +713,16 @@ func TestPathAndWorkers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if many.value != cold.value || !slices.Equal(many.mu, cold.mu) || !slices.Equal(many.theta[0], cold.theta[0]) {
+		if many.value != cold.value || !slices.Equal(many.mu, cold.mu) ||
+			!slices.Equal(many.theta[0], cold.theta[0]) {
 			t.Error("workers change bits")
 		}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	m.ctx = ctx
-	if _, _, err := (&searcher{set: m, sample: s, gamma: 0.1, maxCells: 10, workers: 1}).best(Local, nil); !errors.Is(err, context.Canceled) {
+	if _, _, err := (&searcher{set: m, sample: s, gamma: 0.1, maxCells: 10, workers: 1}).best(Local,
+		nil); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }

@@ -154,25 +154,105 @@ func (p *prepared) labels(rows []int) [][]float64 {
 	return out
 }
 
-// parts finds the first r features of all kernels, and those of the labelled rows.
-func (p *prepared) parts(o *Options, r int, ctx context.Context, workers int) (*space, []*part, *sample, error) {
+// parts finds the first features of all kernels, and their values at the labelled rows. It finds r
+// and one more, or what the largest share of the trace in o asks for.
+func (p *prepared) parts(o *Options, r int, ctx context.Context,
+	workers int) (*space, []*part, *sample, error) {
 	sp, err := newSpace(p.x, o, p.kernels, ctx, workers)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	var parts []*part
-	for k := range p.kernels {
-		if ctx.Err() != nil {
-			return nil, nil, nil, context.Cause(ctx)
-		}
-		q, err := sp.newPart(p.kernels[k], p.names[k], r+1, o)
-		if err != nil {
-			return nil, nil, nil, err
-		}
-		parts = append(parts, q)
+	parts, err := p.partsIn(sp, o, r, ctx)
+	if err != nil {
+		return nil, nil, nil, err
 	}
 	s, err := p.sampleOf(sp, parts, o, ctx)
 	return sp, parts, s, err
+}
+
+// firstFeatures is how many features of each kernel are found first where a share of the trace is
+// asked for. While they hold less, twice as many are found.
+const firstFeatures = 16
+
+// partsIn is parts without the labelled rows.
+func (p *prepared) partsIn(sp *space, o *Options, r int, ctx context.Context) ([]*part, error) {
+	if len(o.Trace) == 0 {
+		return p.first(sp, o, r+1, ctx)
+	}
+	share := slices.Max(o.Trace)
+	for r = firstFeatures; ; r *= 2 {
+		parts, err := p.first(sp, o, r+1, ctx)
+		if err != nil {
+			return nil, err
+		}
+		n, held, ok := holding(parts, share)
+		more := slices.ContainsFunc(parts, func(q *part) bool { return len(q.values) > r })
+		switch {
+		case ok && (n <= r || !more):
+			for k, q := range parts {
+				parts[k] = q.cut(min(n+1, len(q.values)))
+			}
+			return parts, nil
+		case !more:
+			return nil, errShare(share, held)
+		}
+	}
+}
+
+// errShare reports features that hold too little of the trace.
+func errShare(share, held float64) error {
+	return fmt.Errorf("skpca: trace %g: %w: all features together hold %.4g of the trace; ask for less, "+
+		"or for more landmarks or random features", share, kernel.ErrRank, held)
+}
+
+// first finds the first n features of all kernels.
+func (p *prepared) first(sp *space, o *Options, n int, ctx context.Context) ([]*part, error) {
+	var parts []*part
+	for k := range p.kernels {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		q, err := sp.newPart(p.kernels[k], p.names[k], n, o)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, q)
+	}
+	return parts, nil
+}
+
+// holding returns the least number of features that hold a share of the traces of all kernels at
+// equal weights. It returns what they hold, and whether that is enough.
+func holding(parts []*part, share float64) (n int, held float64, ok bool) {
+	var values []float64
+	total, sum := 0.0, 0.0
+	for _, p := range parts {
+		values = append(values, p.values...)
+		total += p.trace
+	}
+	slices.Sort(values)
+	slices.Reverse(values)
+	for n, v := range values {
+		if sum += v; sum >= (share-1e-9)*total { // eigenvalues near zero are left out
+			return n + 1, sum / total, true
+		}
+	}
+	return len(values), sum / total, false
+}
+
+// ranked returns settings with the ranks of those that ask for a share of the trace.
+func ranked(list []setting, parts []*part) ([]setting, error) {
+	list = slices.Clone(list)
+	for i, v := range list {
+		if v.Trace > 0 {
+			n, held, ok := holding(parts, v.Trace)
+			if !ok {
+				return nil, errShare(v.Trace, held)
+			}
+			list[i].Rank = n
+		}
+	}
+	return list, nil
 }
 
 // sampleOf returns the labelled rows with their features.
@@ -217,7 +297,12 @@ func setOf(parts []*part, v setting, ctx context.Context) *set {
 
 // fits finds the best fit of each setting in turn, from that of the one before, and hands it
 // over.
-func fits(parts []*part, s *sample, list []setting, o *Options, ctx context.Context, workers int, use func(i int, m *set, f *fit, cells int) error) error {
+func fits(parts []*part, s *sample, list []setting, o *Options, ctx context.Context, workers int,
+	use func(i int, m *set, f *fit, cells int) error) error {
+	list, err := ranked(list, parts)
+	if err != nil {
+		return err
+	}
 	var from *fit
 	var before setting
 	for i, v := range list {
@@ -229,7 +314,7 @@ func fits(parts []*part, s *sample, list []setting, o *Options, ctx context.Cont
 		if total < v.Rank {
 			return fmt.Errorf("skpca: rank %d: %w: all kernels together have %d", v.Rank, kernel.ErrRank, total)
 		}
-		if before.Rank != v.Rank || before.Lambda != v.Lambda || before.Nu != v.Nu {
+		if !v.follows(before) {
 			from = nil
 			if o.Search != TwoStage && o.Search != Aligned {
 				if err := m.feasible(); err != nil {
@@ -253,11 +338,11 @@ func fits(parts []*part, s *sample, list []setting, o *Options, ctx context.Cont
 	return nil
 }
 
-// Train fits a model to the rows of t: an unlabelled sample U of all of them, and labels of
-// those with positive weight. Options that list several values are chosen from by
-// cross-validation, or by the bound; eigenfunctions are computed once a fold. The result's
-// steps are folds, then the kernels' eigenfunctions on all rows, and the fit at the end. When the run
-// is interrupted there is no model; a checkpoint keeps the steps that are finished.
+// Train fits a model to the rows of t: an unlabelled sample U of all of them, and labels of those
+// with positive weight. Options that list several values are chosen from by cross-validation, or by
+// the bound; eigenfunctions are computed once a fold. The result's steps are folds, then the
+// kernels' eigenfunctions on all rows, and the fit at the end. When the run is interrupted there is
+// no model; a checkpoint keeps the steps that are finished.
 //
 // Errors: unusable options and data, *FeasibilityError, kernel.ErrRank, *kernel.MemoryError,
 // and those of the run. O(p·u²·d) for the kernels of u rows, O(p·u²·r) for their
@@ -281,17 +366,18 @@ func Train(t *table.Table, opts *Options, c *run.Control) (*Model, *optim.Result
 	}
 	control := *c
 	if control.Resume != nil || control.Checkpoint != nil {
-		control.Problem = fmt.Sprintf("skpca data=%016x %s", t.Fingerprint(t.Target, t.Weight), learner.Settings(&o))
+		control.Problem = fmt.Sprintf("skpca data=%016x %s", t.Fingerprint(t.Target, t.Weight),
+			learner.Settings(&o))
 	}
 	if n := t.Missing(); n > 0 {
 		control.Warning(fmt.Sprintf("%d cells are missing, and count as the mean of their column", n))
 	}
 	list := o.settings()
-	ranks := list[len(list)-1].Rank
-	if forecast := p.forecast(&o, ranks, len(list)); forecast.Time(workers) > time.Minute {
+	rank := list[len(list)-1].Rank
+	if forecast := p.forecast(&o, max(rank, firstFeatures), len(list)); forecast.Time(workers) > time.Minute {
 		control.Warning("this takes " + forecast.Text(workers) + " or so")
 	}
-	tr := &trainer{prepared: p, o: &o, list: list, rank: ranks, workers: workers, warn: control.Warning}
+	tr := &trainer{prepared: p, o: &o, list: list, rank: rank, workers: workers, warn: control.Warning}
 	return tr.run(&control)
 }
 
@@ -322,7 +408,7 @@ type trainer struct {
 	*prepared
 	o       *Options
 	list    []setting
-	rank    int
+	rank    int // the largest; 0 where shares of the trace are asked for
 	workers int
 
 	folds    []table.Trial
@@ -346,8 +432,12 @@ func (t *trainer) run(c *run.Control) (*Model, *optim.Result, error) {
 			return nil, nil, fmt.Errorf("skpca: choice: %d folds of %d labelled rows", t.o.Folds, len(t.labelled))
 		}
 	}
-	folds := len(t.folds)
-	steps := folds + len(t.kernels) + 1
+	// Kernel by kernel, or all at once where a share of their trace is asked for.
+	folds, kernels := len(t.folds), len(t.kernels)
+	if t.rank == 0 {
+		kernels = 1
+	}
+	steps := folds + kernels + 1
 	r := run.Begin("skpca", c, steps)
 	r.Stop.Iterations = steps
 	r.Stop.Relative, r.Stop.Gradient = -1, -1
@@ -357,10 +447,16 @@ func (t *trainer) run(c *run.Control) (*Model, *optim.Result, error) {
 		return nil, nil, err
 	}
 	if k != nil {
-		if t.measures = slices.Clone(k.Arrays["measures"]); len(t.measures) != min(r.Steps(), folds)*len(t.list)*perSetting || r.Steps() >= steps {
-			return nil, nil, fmt.Errorf("skpca: %w: it has %d measures after %d steps", run.ErrOther, len(t.measures), r.Steps())
+		t.measures = slices.Clone(k.Arrays["measures"])
+		if len(t.measures) != min(r.Steps(), folds)*len(t.list)*perSetting || r.Steps() >= steps {
+			return nil, nil, fmt.Errorf("skpca: %w: it has %d measures after %d steps", run.ErrOther,
+				len(t.measures), r.Steps())
 		}
-		if t.done, err = t.restored(k, r.Steps()-folds); err != nil {
+		known := r.Steps() - folds
+		if known > 0 && t.rank == 0 {
+			known = len(t.kernels)
+		}
+		if t.done, err = t.restored(k, known); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -369,7 +465,7 @@ func (t *trainer) run(c *run.Control) (*Model, *optim.Result, error) {
 		i := r.Steps()
 		// A step goes on alone after an interrupt: what it finds is taken over only here.
 		var measures []float64
-		var next *part
+		var next []*part
 		var model *Model
 		var err error
 		space := t.space
@@ -382,8 +478,11 @@ func (t *trainer) run(c *run.Control) (*Model, *optim.Result, error) {
 			switch k := i - folds; {
 			case k < 0:
 				measures, err = t.fold(i, r.Ctx)
-			case k < len(t.kernels):
-				next, err = space.newPart(t.kernels[k], t.names[k], t.rank+1, t.o)
+			case k < kernels && t.rank == 0:
+				next, err = t.partsIn(space, t.o, 0, r.Ctx)
+			case k < kernels:
+				next = make([]*part, 1)
+				next[0], err = space.newPart(t.kernels[k], t.names[k], t.rank+1, t.o)
 			default:
 				model, err = t.final(space, r.Ctx)
 			}
@@ -402,7 +501,7 @@ func (t *trainer) run(c *run.Control) (*Model, *optim.Result, error) {
 			r.Evaluations += len(t.list)
 		case next != nil:
 			row.Stage = "eigenfunctions"
-			t.done = append(t.done, next)
+			t.done = append(t.done, next...)
 		default:
 			t.model, t.value = model, model.fit.value
 			r.Evaluations++
@@ -460,8 +559,8 @@ func (t *trainer) meanOf(i, measure int) float64 {
 	return s
 }
 
-// fold fits every setting to a fold's training rows and the unlabelled ones, and measures it on
-// the fold's test rows: nothing of these is in U.
+// fold fits every setting to a fold's training rows and the unlabelled ones. It measures them on
+// the fold's test rows, which are not in U.
 func (t *trainer) fold(i int, ctx context.Context) ([]float64, error) {
 	inTest := map[int]bool{}
 	var test, train []int
@@ -474,30 +573,16 @@ func (t *trainer) fold(i int, ctx context.Context) ([]float64, error) {
 			train = append(train, row)
 		}
 	}
-	p, err := prepare(t.table.Subset(train), t.o, t.workers)
+	sp, err := decompose(t.table.Subset(train), *t.o, ctx, t.workers)
 	if err != nil {
 		return nil, fmt.Errorf("choice, fold %d: %w", i+1, err)
 	}
-	sp, parts, s, err := p.parts(t.o, t.rank, ctx, t.workers)
+	held, err := sp.Hold(t.table.Subset(test))
 	if err != nil {
-		return nil, fmt.Errorf("choice, fold %d: %w", i+1, err)
-	}
-	x := kernel.Rows[float64](t.table.Subset(test), p.features, t.workers)
-	phi := make([][]float64, len(parts))
-	for k, part := range parts {
-		if phi[k], err = sp.phi(part, x, len(part.values)); err != nil {
-			return nil, err
-		}
-	}
-	held := sample{phi: phi, m: len(test), y: t.labels(test), loss: s.loss, free: s.free}
-	if t.table.Weight != nil {
-		for _, row := range test {
-			held.w = append(held.w, t.table.Weight[row])
-		}
+		return nil, err
 	}
 	out := make([]float64, 0, len(t.list)*perSetting)
-	err = fits(parts, s, t.list, t.o, ctx, t.workers, func(_ int, m *set, f *fit, _ int) error {
-		wrong, loss := held.judge(m.values, f, t.o.Rho, t.table.Classes == nil)
+	err = sp.judge(t.list, t.o, sp.parts, sp.sample, held, func(wrong, loss float64) error {
 		out = append(out, wrong, loss)
 		return nil
 	})
@@ -572,31 +657,89 @@ type Spectra struct {
 	ctx    context.Context
 }
 
-// Decompose finds as many eigenfunctions of every kernel of opts as the largest of its ranks
-// asks for, and one more.
+// Decompose finds the eigenfunctions of every kernel of opts: as many as its largest rank, or share
+// of the trace, asks for, and one more.
 func Decompose(t *table.Table, opts *Options, c *run.Control) (*Spectra, error) {
-	s := &Spectra{}
-	if err := complete(&s.o, opts); err != nil {
+	var o Options
+	if err := complete(&o, opts); err != nil {
 		return nil, err
 	}
-	workers := run.WorkersOf(0)
+	workers := 0
 	if c != nil {
-		workers = run.WorkersOf(c.Workers)
+		workers = c.Workers
 	}
-	s.ctx = c.Context()
+	return decompose(t, o, c.Context(), run.WorkersOf(workers))
+}
+
+// decompose is Decompose with complete options.
+func decompose(t *table.Table, o Options, ctx context.Context, workers int) (*Spectra, error) {
+	s := &Spectra{o: o, ctx: ctx}
 	var err error
 	if s.prepared, err = prepare(t, &s.o, workers); err != nil {
 		return nil, err
 	}
-	s.space, s.parts, s.sample, err = s.prepared.parts(&s.o, slices.Max(s.o.Rank), s.ctx, workers)
+	s.space, s.parts, s.sample, err = s.prepared.parts(&s.o, slices.Max(s.o.Rank), ctx, workers)
 	if err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-// Features returns how many eigenfunctions some kernels have together; nil is all kernels. A Path of so large
-// a rank is the kernel machine without a projection.
+// Held are labelled rows that fits are judged on, with the features of all kernels: these are
+// computed once for many fits.
+type Held struct{ sample sample }
+
+// Hold computes the features of rows that have the form of the training table, with labels.
+func (s *Spectra) Hold(t *table.Table) (*Held, error) {
+	x, err := s.Rows(t)
+	if err != nil {
+		return nil, err
+	}
+	if len(t.Target) != t.Rows || t.Rows == 0 {
+		return nil, fmt.Errorf("skpca: %s: %w: no rows with labels", t.Title(), ErrData)
+	}
+	h := &Held{sample{phi: make([][]float64, len(s.parts)), m: t.Rows, w: t.Weight, loss: s.sample.loss,
+		free: s.sample.free}}
+	all := make([]int, t.Rows)
+	for i := range all {
+		all[i] = i
+	}
+	h.sample.y = (&prepared{table: t}).labels(all)
+	for k, part := range s.parts {
+		if h.sample.phi[k], err = s.space.phi(part, x, len(part.values)); err != nil {
+			return nil, err
+		}
+	}
+	return h, nil
+}
+
+// Judge fits as Path does, and passes on the weighted share of errors on other rows and their mean
+// loss; for numbers the loss twice. No kernel is computed.
+func (s *Spectra) Judge(opts *Options, kernels []int, on *Held, use func(wrong, loss float64) error) error {
+	o, parts, sample, err := s.chosen(opts, kernels)
+	if err != nil {
+		return err
+	}
+	if kernels != nil {
+		on = &Held{on.sample}
+		phi := on.sample.phi
+		on.sample.phi = nil
+		for _, k := range kernels {
+			on.sample.phi = append(on.sample.phi, phi[k])
+		}
+	}
+	return s.judge(o.settings(), o, parts, sample, on, use)
+}
+
+func (s *Spectra) judge(list []setting, o *Options, parts []*part, from *sample, on *Held,
+	use func(wrong, loss float64) error) error {
+	return fits(parts, from, list, o, s.ctx, from.workers, func(_ int, m *set, f *fit, _ int) error {
+		return use(on.sample.judge(m.values, f, o.Rho, s.table.Classes == nil))
+	})
+}
+
+// Features returns how many eigenfunctions some kernels have together; nil is all kernels. A Path
+// of so large a rank is the kernel machine without a projection.
 func (s *Spectra) Features(kernels []int) int {
 	n := 0
 	for k, p := range s.parts {
@@ -610,40 +753,74 @@ func (s *Spectra) Features(kernels []int) int {
 // Kernels returns the names of the kernels, by number.
 func (s *Spectra) Kernels() []string { return s.names }
 
-// Path fits a model for each combination of rank, lambda, nu and gamma of opts, gamma from large to
-// small. Each fit starts from where the one before it ended, and models are passed on in this
-// order. kernels are the numbers of those to use; nil is all. Options that affect eigenfunctions
-// are those of Decompose, as are those of the classifier.
+// Rows lays out the columns of a table that has the form of the training table as kernels take
+// them.
+func (s *Spectra) Rows(t *table.Table) (*kernel.Matrix, error) {
+	form := boost.SchemaOf(s.table)
+	if err := form.Match(t); err != nil {
+		return nil, err
+	}
+	x := kernel.Rows[float64](t, s.features, s.sample.workers)
+	if err := x.Check(); err != nil {
+		return nil, fmt.Errorf("skpca: %s: %w", t.Title(), err)
+	}
+	return x, nil
+}
+
+// Mean returns the mean of all kernels, each scaled to k(x,x) ≤ 1: what usual kernel PCA with equal
+// weights takes. Its features are not those of the kernels side by side.
+func (s *Spectra) Mean() kernel.Sum[*kernel.Matrix] {
+	var k kernel.Sum[*kernel.Matrix]
+	for _, p := range s.parts {
+		k.Kernels, k.Weight = append(k.Kernels, p.kernel), append(k.Weight, p.scale/float64(len(s.parts)))
+	}
+	return k
+}
+
+// Path fits a model for each combination of rank or trace, lambda, nu and gamma of opts, gamma from
+// large to small. Each fit starts from where the one before it ended, and models are passed on in
+// this order. kernels are the numbers of those to use; nil is all. Options that affect
+// eigenfunctions are those of Decompose, as are those of the classifier.
 func (s *Spectra) Path(opts *Options, kernels []int, use func(*Model) error) error {
-	o := s.o
-	var given Options
-	if err := complete(&given, opts); err != nil {
+	o, parts, sample, err := s.chosen(opts, kernels)
+	if err != nil {
 		return err
 	}
-	o.Rank, o.Lambda, o.Nu, o.Gamma, o.Search, o.MaxCells, o.Delta = given.Rank, given.Lambda, given.Nu, given.Gamma, given.Search, given.MaxCells, given.Delta
-	parts, sample := s.parts, *s.sample
-	if kernels != nil {
-		parts, sample.phi = nil, nil
-		for _, k := range kernels {
-			if k < 0 || k >= len(s.parts) {
-				return fmt.Errorf("skpca: kernel %d of %d", k+1, len(s.parts))
-			}
-			parts, sample.phi = append(parts, s.parts[k]), append(sample.phi, s.sample.phi[k])
-		}
-	}
 	list := o.settings()
-	return fits(parts, &sample, list, &o, s.ctx, sample.workers, func(i int, m *set, f *fit, cells int) error {
+	return fits(parts, sample, list, o, s.ctx, sample.workers, func(i int, m *set, f *fit, cells int) error {
 		var b *Bounds
 		if len(sample.y) == 1 && s.table.Classes != nil {
-			b = boundsOf(m, &sample, f, o.Independent, o.Delta)
+			b = boundsOf(m, sample, f, o.Independent, o.Delta)
 		}
-		t := &trainer{prepared: s.prepared, o: &o}
-		model, err := t.finish(s.space, parts, &sample, m, f, list[i], b, cells)
+		t := &trainer{prepared: s.prepared, o: o}
+		model, err := t.finish(s.space, parts, sample, m, f, list[i], b, cells)
 		if err != nil {
 			return err
 		}
 		return use(model)
 	})
+}
+
+// chosen returns the options of a path, and the features of some kernels; nil is all.
+func (s *Spectra) chosen(opts *Options, kernels []int) (*Options, []*part, *sample, error) {
+	var given Options
+	if err := complete(&given, opts); err != nil {
+		return nil, nil, nil, err
+	}
+	o := s.o
+	o.Rank, o.Trace, o.Lambda, o.Nu, o.Gamma = given.Rank, given.Trace, given.Lambda, given.Nu, given.Gamma
+	o.Search, o.MaxCells, o.Delta = given.Search, given.MaxCells, given.Delta
+	parts, sample := s.parts, *s.sample
+	if kernels != nil {
+		parts, sample.phi = nil, nil
+		for _, k := range kernels {
+			if k < 0 || k >= len(s.parts) {
+				return nil, nil, nil, fmt.Errorf("skpca: kernel %d of %d", k+1, len(s.parts))
+			}
+			parts, sample.phi = append(parts, s.parts[k]), append(sample.phi, s.sample.phi[k])
+		}
+	}
+	return &o, parts, &sample, nil
 }
 
 // final fits the chosen setting to all rows, whose eigenfunctions are there.
@@ -653,19 +830,23 @@ func (t *trainer) final(sp *space, ctx context.Context) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	if ctx.Err() == nil && dependent(parts, s, t.rank) {
-		t.warn("the first features of the kernels depend on one another: some kernel is a copy of others, which costs time and adds nothing")
+	list, err := ranked(t.list, parts)
+	if err != nil {
+		return nil, err
+	}
+	if ctx.Err() == nil && dependent(parts, s, list[len(list)-1].Rank) {
+		t.warn("the first features of the kernels depend on one another, as where a kernel is listed twice: some " +
+			"cost time and add nothing")
 	}
 	var best *Model
-	list := t.list
 	if len(t.folds) > 0 {
 		chosen := t.best()
 		// The path that led there, for the same start.
 		first := chosen
-		for first > 0 && t.list[first-1].Rank == t.list[chosen].Rank && t.list[first-1].Lambda == t.list[chosen].Lambda && t.list[first-1].Nu == t.list[chosen].Nu {
+		for first > 0 && list[chosen].follows(list[first-1]) {
 			first--
 		}
-		list = t.list[first : chosen+1]
+		list = list[first : chosen+1]
 	}
 	least := math.Inf(1)
 	err = fits(parts, s, list, t.o, ctx, t.workers, func(i int, m *set, f *fit, cells int) error {
@@ -732,7 +913,8 @@ func dependent(parts []*part, s *sample, r int) bool {
 }
 
 // finish makes a model of a fit.
-func (t *trainer) finish(sp *space, parts []*part, s *sample, m *set, f *fit, v setting, b *Bounds, cells int) (*Model, error) {
+func (t *trainer) finish(sp *space, parts []*part, s *sample, m *set, f *fit, v setting, b *Bounds,
+	cells int) (*Model, error) {
 	if !math.IsInf(f.value, 0) && f.rounds > 1 && t.o.Rho == 0 {
 		r, err := newRegion(m, f.counts)
 		if err == nil {
@@ -741,7 +923,10 @@ func (t *trainer) finish(sp *space, parts []*part, s *sample, m *set, f *fit, v 
 			}
 		}
 	}
-	out := &Model{form: boost.SchemaOf(t.table), features: t.features, space: sp, fit: f, rho: t.o.Rho, setting: v, bounds: b, settings: learner.Settings(t.o), rows: t.x.Rows, labelled: len(t.labelled), cells: cells, lossName: lossName(s.loss), spectrum: m.values}
+	v.Rank = m.r
+	out := &Model{form: boost.SchemaOf(t.table), features: t.features, space: sp, fit: f, rho: t.o.Rho,
+		setting: v, bounds: b, settings: learner.Settings(t.o), rows: t.x.Rows, labelled: len(t.labelled),
+		cells: cells, lossName: lossName(s.loss), spectrum: m.values}
 	for k, p := range parts {
 		out.parts = append(out.parts, p.cut(f.counts[k]))
 	}

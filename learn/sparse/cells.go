@@ -35,7 +35,8 @@ func (d *Domain) check(dim int) error {
 	}
 	for j := range d.Lo {
 		if !(d.Lo[j] < d.Hi[j]) || math.IsInf(d.Lo[j], 0) || math.IsInf(d.Hi[j], 0) {
-			return fmt.Errorf("sparse: the domain from %v to %v of coordinate %d holds no centres", d.Lo[j], d.Hi[j], j+1)
+			return fmt.Errorf("sparse: the domain from %v to %v of coordinate %d holds no centres", d.Lo[j],
+				d.Hi[j], j+1)
 		}
 	}
 	return checkWidths(d.WLo, d.WHi)
@@ -104,7 +105,8 @@ func Grid(d Domain, perAxis, widths int) (*Cells, error) {
 		return nil, err
 	}
 	if dim > 3 || perAxis < 1 || widths < 1 {
-		return nil, fmt.Errorf("sparse: a grid of %d cells for each of %d coordinates and %d widths: at least 1, and at most 3 coordinates; candidates take any number", perAxis, dim, widths)
+		return nil, fmt.Errorf("sparse: a grid of %d cells for each of %d coordinates and %d widths: at "+
+			"least 1, and at most 3 coordinates; candidates take any number", perAxis, dim, widths)
 	}
 	if err := foresee(math.Pow(float64(perAxis), float64(dim)), widths, dim); err != nil {
 		return nil, err
@@ -137,7 +139,8 @@ func Grid(d Domain, perAxis, widths int) (*Cells, error) {
 // coordinates. The measure is that of the widths, so that gamma is a price of width.
 func Candidates(centers []float64, dim int, wlo, whi float64, widths int) (*Cells, error) {
 	if dim < 1 || len(centers) == 0 || len(centers)%dim != 0 || widths < 1 {
-		return nil, fmt.Errorf("sparse: %d numbers are no centres of %d coordinates with %d widths", len(centers), dim, widths)
+		return nil, fmt.Errorf("sparse: %d numbers are no centres of %d coordinates with %d widths",
+			len(centers), dim, widths)
 	}
 	if err := checkWidths(wlo, whi); err != nil {
 		return nil, err

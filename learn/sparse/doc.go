@@ -9,9 +9,9 @@
 //	s, _, err := sparse.Solve(p, &sparse.SolveOptions{Eps: 0.01, Gamma: 1, Cells: cells}, nil)
 //	d, err := sparse.Discretize(p, s, optim.TubeBound, 0.01, &sparse.DiscreteOptions{Joint: true}, nil)
 //
-// The function is f(x) = ∫ α(z, w) k(x, z; w) dz dw over a compact set of centres and widths. Of
-// all functions that fit the samples within a bound it has the least ∫ α²/2 plus Gamma times the
-// measure of the support of α. The problem is not convex, but has no duality gap, and its dual is
+// The function is f(x) = ∫ α(z, w) k(x, z; w) dz dw over a compact set of centres and widths. It
+// has the least ∫ α²/2 plus Gamma times the measure of the support of α, of all functions that fit
+// the samples within a bound. The problem is not convex, but has no duality gap, and its dual is
 // concave with one multiplier for each sample.
 //
 // # The types to know

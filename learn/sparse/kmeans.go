@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// KMeans returns k centres of points x, n × dim: Lloyd's iterations from k-means++ draws
-// (D. Arthur and S. Vassilvitskii, SODA 2007), at most 50. Where k is n or more, the points themselves.
+// KMeans returns k centres of points x, n × dim: Lloyd's iterations from k-means++ draws (D. Arthur
+// and S. Vassilvitskii, SODA 2007), at most 50. Where k is n or more, the points themselves.
 // O(n·k·dim) an iteration. The error is that of a cancelled context.
 func KMeans(ctx context.Context, x []float64, dim, k, workers int, seed uint64) ([]float64, error) {
 	n := len(x) / dim

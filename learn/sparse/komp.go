@@ -23,11 +23,12 @@ type KOMPOptions struct {
 	Family Family  // nil is Gaussian
 	Width  float64 // of all kernels
 	Ridge  float64 // of the fits, beside the mean squared norm of a kernel; zero is 1e-8
-	// Kernels ends at that many, Error before the mean squared error at the samples exceeds it; zero
-	// is none. Without either, one kernel is left.
+	// Kernels ends at that many, Error before the mean squared error at the samples exceeds it;
+	// zero is none. Without either, one kernel is left.
 	Kernels int
 	Error   float64
-	// Each, if not nil, is shown the kernels of every model on the way from All down: sample numbers.
+	// Each, if not nil, is shown the kernels of every model on the way from All down: sample
+	// numbers.
 	Each func(kernels []int)
 	All  int // from how many kernels on Each is called; zero is all
 }
@@ -39,7 +40,8 @@ type KOMPOptions struct {
 func KOMP(ctx context.Context, p *Problem, o *KOMPOptions) (*Sum, error) {
 	n := len(p.Y)
 	if !(o.Width > 0) || n == 0 || len(p.X) != n*p.Dim {
-		return nil, fmt.Errorf("sparse: KOMP: width %v, and %d numbers for %d samples of %d coordinates", o.Width, len(p.X), n, p.Dim)
+		return nil, fmt.Errorf("sparse: KOMP: width %v, and %d numbers for %d samples of %d coordinates",
+			o.Width, len(p.X), n, p.Dim)
 	}
 	f := o.Family
 	if f == nil {

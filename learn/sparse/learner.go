@@ -34,7 +34,8 @@ hardest to fit, which wrong labels often are. Columns are brought to one scale.`
 func (Learner) Options() any { return &Options{} }
 
 // Train implements learner.Learner.
-func (Learner) Train(t *table.Table, options any, c *run.Control) (learner.Model[*table.Table, *learner.Scores], *optim.Result, error) {
+func (Learner) Train(t *table.Table, options any, c *run.Control) (learner.Model[*table.Table,
+	*learner.Scores], *optim.Result, error) {
 	return learner.TrainWith(Train, t, options, c)
 }
 

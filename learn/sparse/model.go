@@ -58,7 +58,9 @@ func (f *function) difficult(lambda []float64, row func(int) int) {
 		}
 	}
 	f.active = len(order)
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(math.Abs(lambda[b]), math.Abs(lambda[a])) })
+	slices.SortStableFunc(order, func(a, b int) int {
+		return cmp.Compare(math.Abs(lambda[b]), math.Abs(lambda[a]))
+	})
 	for _, i := range order[:min(len(order), mostHard)] {
 		f.hard, f.multiplier = append(f.hard, row(i)), append(f.multiplier, lambda[i])
 	}
@@ -67,8 +69,9 @@ func (f *function) difficult(lambda []float64, row func(int) int) {
 // Form returns the training table without its rows.
 func (m *Model) Form() *table.Table { return m.form.Table() }
 
-// Functions returns the functions of few kernels, of standardised columns: one for numbers or two classes,
-// else one for each pair. Their values at a row are of the target in units of its deviation.
+// Functions returns the functions of few kernels, of standardised columns: one for numbers or two
+// classes, else one for each pair. Their values at a row are of the target in units of its
+// deviation.
 func (m *Model) Functions() []*Sum {
 	var out []*Sum
 	for i := range m.functions {
@@ -196,26 +199,35 @@ func (m *Model) title(f *function) string {
 // and the path of prices.
 func (m *Model) Explain() []learner.Section {
 	facts := learner.Section{Title: "model", Columns: []string{"what", "value"}, Rows: [][]any{
-		{"settings", cmp.Or(m.settings, "defaults")}, {"family", m.family.Name()}, {"training rows", m.rows}, {"features", len(m.features)},
+		{"settings", cmp.Or(m.settings, "defaults")}, {"family", m.family.Name()}, {"training rows", m.rows},
+		{"features", len(m.features)},
 		{"widths", fmt.Sprintf("%.4g to %.4g", m.lo, m.hi)}, {"kernels", m.Kernels()},
 	}}
-	functions := learner.Section{Title: "functions", Columns: []string{"function", "gamma", "eps", "support", "gap", "violation", "active rows", "peaks", "kernels", "constant", "error", "error of the integral"},
-		Note: "gap is relative, of the integral; error is on the training rows: mean square in units of the target's variance, or share of wrong rows"}
+	functions := learner.Section{Title: "functions", Columns: []string{"function", "gamma", "eps",
+		"support", "gap", "violation", "active rows", "peaks", "kernels", "constant", "error",
+		"error of the integral"},
+		Note: "gap is relative, of the integral; error is on the training rows: mean square in units of the " +
+			"target's variance, or share of wrong rows"}
 	kernels := learner.Section{Title: "kernels", Columns: []string{"function", "coefficient", "width", "centre"},
 		Note: "widths are in standard deviations of the columns, centres in the columns' own units"}
 	hard := learner.Section{Title: "difficult rows", Columns: []string{"function", "row", "multiplier"},
-		Note: "a row's multiplier is by how much the function would be simpler if the row's bound were wider; rows count from 1"}
-	path := learner.Section{Title: "path", Columns: []string{"function", "gamma", "support", "kernels", "gap", "violation", "error"},
+		Note: "a row's multiplier is by how much the function would be simpler if the row's bound were " +
+			"wider; rows count from 1"}
+	path := learner.Section{Title: "path", Columns: []string{"function", "gamma", "support", "kernels",
+		"gap", "violation", "error"},
 		Note: "of the integral, before kernels are fitted anew"}
 	for i := range m.functions {
 		f := &m.functions[i]
 		name := m.title(f)
-		functions.Rows = append(functions.Rows, []any{name, f.gamma, f.eps, f.support, f.gap, f.excess, f.active, f.peaks, f.sum.Len(), f.sum.Bias, f.error, f.denseError})
+		functions.Rows = append(functions.Rows, []any{name, f.gamma, f.eps, f.support, f.gap, f.excess,
+			f.active, f.peaks, f.sum.Len(), f.sum.Bias, f.error, f.denseError})
 		order := make([]int, f.sum.Len())
 		for j := range order {
 			order[j] = j
 		}
-		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(math.Abs(f.sum.Coef[b]), math.Abs(f.sum.Coef[a])) })
+		slices.SortStableFunc(order, func(a, b int) int {
+			return cmp.Compare(math.Abs(f.sum.Coef[b]), math.Abs(f.sum.Coef[a]))
+		})
 		for _, j := range order {
 			kernels.Rows = append(kernels.Rows, []any{name, f.sum.Coef[j], f.sum.Width[j], m.place(f.sum, j)})
 		}
@@ -268,11 +280,12 @@ type functionMeta struct {
 	Active  int    `json:"active"`
 }
 
-// Write writes the model as a file of kind "sparse": its kernels, the cells of the integral that
-// they come from, and the multipliers of the difficult rows.
+// Write writes the model as a file of kind "sparse", with its kernels, the cells of the integral
+// behind them, and the multipliers of difficult rows.
 func (m *Model) Write(w io.Writer) error {
 	f := model.New(modelKind, modelVersion)
-	meta := modelMeta{m.form, m.settings, m.family.Name(), m.rows, m.lo, m.hi, m.offset, m.scale, []functionMeta{}}
+	meta := modelMeta{m.form, m.settings, m.family.Name(), m.rows, m.lo, m.hi, m.offset, m.scale,
+		[]functionMeta{}}
 	linear.PutFeatures(f, m.features)
 	for i, fn := range m.functions {
 		meta.Functions = append(meta.Functions, functionMeta{fn.classes, fn.peaks, fn.active})
@@ -285,7 +298,8 @@ func (m *Model) Write(w io.Writer) error {
 			model.Put(f, name+s.name+"/width", s.sum.Width)
 			model.Put(f, name+s.name+"/coefficient", s.sum.Coef)
 		}
-		model.Put(f, name+"facts", []float64{fn.gamma, fn.eps, fn.gap, fn.excess, fn.support, fn.error, fn.denseError, fn.sum.Bias})
+		model.Put(f, name+"facts", []float64{fn.gamma, fn.eps, fn.gap, fn.excess, fn.support, fn.error,
+			fn.denseError, fn.sum.Bias})
 		model.Put(f, name+"path", slices.Concat(fn.path...), len(fn.path), pathColumns)
 		hard := make([]int64, len(fn.hard))
 		for j, r := range fn.hard {
@@ -310,7 +324,8 @@ func Read(r io.Reader) (*Model, error) {
 	bad := func(format string, args ...any) error {
 		return fmt.Errorf("sparse: %w: "+format, append([]any{model.ErrFormat}, args...)...)
 	}
-	m := &Model{form: meta.Form, settings: meta.Settings, rows: meta.Rows, lo: meta.Lo, hi: meta.Hi, offset: meta.Offset, scale: meta.Scale}
+	m := &Model{form: meta.Form, settings: meta.Settings, rows: meta.Rows, lo: meta.Lo, hi: meta.Hi,
+		offset: meta.Offset, scale: meta.Scale}
 	if m.family, err = ParseFamily(meta.Family); err != nil {
 		return nil, bad("%v", err)
 	}
@@ -322,7 +337,8 @@ func Read(r io.Reader) (*Model, error) {
 			return nil, bad("feature %d has the scale 0", j)
 		}
 	}
-	if len(m.features) == 0 || math.IsNaN(m.offset) || math.IsInf(m.offset, 0) || !(m.scale > 0) || math.IsInf(m.scale, 1) {
+	if len(m.features) == 0 || math.IsNaN(m.offset) || math.IsInf(m.offset, 0) || !(m.scale > 0) ||
+		math.IsInf(m.scale, 1) {
 		return nil, bad("there are no features, or the scale of the target is not finite")
 	}
 	k := len(m.form.Classes)
@@ -345,7 +361,8 @@ func Read(r io.Reader) (*Model, error) {
 		if err != nil {
 			return nil, err
 		}
-		fn.gamma, fn.eps, fn.gap, fn.excess, fn.support, fn.error, fn.denseError = facts[0], facts[1], facts[2], facts[3], facts[4], facts[5], facts[6]
+		fn.gamma, fn.eps, fn.gap, fn.excess, fn.support, fn.error, fn.denseError = facts[0], facts[1],
+			facts[2], facts[3], facts[4], facts[5], facts[6]
 		if fn.sum.Bias = facts[7]; fn.sum.Bias-fn.sum.Bias != 0 {
 			return nil, bad("the constant %v of function %d", fn.sum.Bias, i)
 		}

@@ -40,8 +40,8 @@ func noisy(rng *rand.Rand, rows int, classes bool) (t *table.Table, truth []floa
 	return t, truth
 }
 
-// By default every bound gives a model, which predicts new rows about as well as can be: errors of numbers
-// are against the truth, those of classes against the sign of the odds.
+// By default every bound gives a model that predicts new rows about as well as can be. Numbers are
+// judged against the truth, classes against the sign of the odds.
 func TestNoisyRows(t *testing.T) {
 	for _, c := range []struct {
 		bound   string
@@ -74,7 +74,8 @@ func TestNoisyRows(t *testing.T) {
 			t.Errorf("%s: error %.3f, at most %v wanted, with %d kernels", c.bound, wrong, c.most, m.Kernels())
 		}
 		// A bound that is asked for is not relaxed.
-		if _, _, err := Train(x, &Options{Bound: c.bound, Eps: 1e-3, Centres: 40}, nil); err == nil || !strings.Contains(err.Error(), "row ") {
+		if _, _, err := Train(x, &Options{Bound: c.bound, Eps: 1e-3, Centres: 40}, nil); err == nil ||
+			!strings.Contains(err.Error(), "row ") {
 			t.Errorf("%s: a bound of 0.001: %v", c.bound, err)
 		}
 	}

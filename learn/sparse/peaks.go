@@ -102,7 +102,9 @@ func (s *Solution) Peaks(ctx context.Context, p *Problem, fixed bool, workers in
 	if err != nil {
 		return nil, err
 	}
-	slices.SortStableFunc(peaks, func(a, b Peak) int { return cmp.Compare(math.Abs(b.Value), math.Abs(a.Value)) })
+	slices.SortStableFunc(peaks, func(a, b Peak) int {
+		return cmp.Compare(math.Abs(b.Value), math.Abs(a.Value))
+	})
 	if fixed {
 		return peaks, nil
 	}

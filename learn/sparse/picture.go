@@ -17,8 +17,8 @@ var (
 // PictureNames implements learner.Drawn.
 func (Learner) PictureNames() []string { return []string{"alpha", "widths", "path"} }
 
-// Picture draws one of three things: the support of alpha over centre (its first column) and width,
-// with the kernels made of it; how many kernels have at most a given width; or the kernels along
+// Picture draws the support of alpha over the first column of the centre and the width, with the
+// kernels made of it. Others show how many kernels have at most a given width, or the kernels along
 // the path of prices.
 func (m *Model) Picture(name string) (*learner.Picture, bool) {
 	if len(m.functions) == 0 {
@@ -30,8 +30,10 @@ func (m *Model) Picture(name string) (*learner.Picture, bool) {
 	place := func(s *Sum, j int) float64 { return s.Center[j*s.Dim]/f.Scale + f.Mean }
 	switch name {
 	case "alpha":
-		p := &learner.Picture{Title: "Support of alpha", Subtitle: fmt.Sprintf("centre and width of %d functions", len(m.functions)), XLabel: column, YLabel: "width, in standard deviations"}
-		curves := []learner.Curve{{Name: "α above 0, larger half"}, {Name: "α above 0, smaller half"}, {Name: "α below 0, larger half"}, {Name: "α below 0, smaller half"}}
+		p := &learner.Picture{Title: "Support of alpha", Subtitle: fmt.Sprintf("centre and width of %d "+
+			"functions", len(m.functions)), XLabel: column, YLabel: "width, in standard deviations"}
+		curves := []learner.Curve{{Name: "α above 0, larger half"}, {Name: "α above 0, smaller half"},
+			{Name: "α below 0, larger half"}, {Name: "α below 0, smaller half"}}
 		for i := range m.functions {
 			fn := &m.functions[i]
 			sizes := make([]float64, fn.dense.Len())
@@ -70,9 +72,11 @@ func (m *Model) Picture(name string) (*learner.Picture, bool) {
 		for i, w := range widths {
 			c.X, c.Y = append(c.X, w, w), append(c.Y, float64(i), float64(i+1))
 		}
-		return &learner.Picture{Title: "Widths of the kernels", XLabel: "width, in standard deviations", YLabel: "kernels of at most that width", Curves: []learner.Curve{c}}, len(widths) > 0
+		return &learner.Picture{Title: "Widths of the kernels", XLabel: "width, in standard deviations",
+			YLabel: "kernels of at most that width", Curves: []learner.Curve{c}}, len(widths) > 0
 	case "path":
-		p := &learner.Picture{Title: "Kernels along the path of prices", XLabel: "gamma", YLabel: "kernels", LogX: true}
+		p := &learner.Picture{Title: "Kernels along the path of prices", XLabel: "gamma", YLabel: "kernels",
+			LogX: true}
 		for i := range m.functions {
 			fn := &m.functions[i]
 			c := learner.Curve{Name: m.title(fn)}

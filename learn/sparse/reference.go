@@ -16,15 +16,16 @@ import (
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
-// reference is a ridge regression with the kernels of an integral. It tells how well the rows can be
-// fitted, and so which bound is within reach.
+// reference is a ridge regression with the kernels of an integral. It tells how well the rows can
+// be fitted, and so which bound is within reach.
 type reference struct {
 	ridge float64   // penalty of the least squared error when each row is left out
 	left  float64   // that error
 	f     []float64 // values at all samples
 }
 
-// referenceRows are fitted, evenly chosen among the samples. Penalties are decades of the mean diagonal.
+// referenceRows are fitted, evenly chosen among the samples. Penalties are decades of the mean
+// diagonal.
 const referenceRows = 800
 
 var referencePenalties = []float64{1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3, 1, 3, 10, 100}
@@ -33,7 +34,8 @@ var referencePenalties = []float64{1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.03, 0.1, 0.3,
 // closed form. With gamma = 0 it is what Solve finds for a tube without width and the same Ridge.
 // nil without an error says that the kernels are too many to keep: Solve will say so.
 // O(rows²·cells + rows³) with at most 800 rows.
-func newReference(ctx context.Context, p *Problem, cells *Cells, family Family, workers int) (*reference, error) {
+func newReference(ctx context.Context, p *Problem, cells *Cells, family Family, workers int) (*reference,
+	error) {
 	n, g := len(p.Y), cells.Len()
 	rows := min(n, referenceRows)
 	if int64(rows)*int64(g) > 1<<27 {
@@ -111,9 +113,9 @@ func newReference(ctx context.Context, p *Problem, cells *Cells, family Family, 
 	return r, nil
 }
 
-// hinge returns the least total hinge loss of a multiple of the reference, a bound that can be met, and
-// how many rows have a loss or a margin of 1 there. The loss is convex in the multiple, and changes
-// its slope where a row has the margin 1.
+// hinge returns the least total hinge loss of a multiple of the reference, which is a bound that
+// can be met. It also counts the rows with a loss, or a margin of 1, there. The loss is convex in
+// the multiple, and changes its slope where a row has the margin 1.
 func (r *reference) hinge(p *Problem) (total float64, active int) {
 	type kink struct{ at, slope float64 }
 	var kinks []kink
@@ -157,8 +159,8 @@ type allowed struct {
 const thinRows = 1000
 
 // allow sets the bound of the fit. Where none is asked for, errors of numbers and margins may
-// exceed theirs, at the cost of the reference's ridge; the total hinge loss may be what the
-// reference has.
+// exceed theirs, at the cost of the reference's ridge. The total hinge loss may be that of the
+// reference.
 func (tr *training) allow(p *Problem, s *SolveOptions) error {
 	a := &tr.allowed
 	if !a.known {
@@ -172,7 +174,8 @@ func (tr *training) allow(p *Problem, s *SolveOptions) error {
 				a.from(r, p, tr.bound)
 			}
 			if a.thin > 0 {
-				tr.run.Warning(fmt.Sprintf("function %d of %d: the kernels are found on %d of %d rows, evenly chosen; their coefficients are fitted to all", len(tr.m.functions)+1, len(tr.pairs), a.thin, len(p.Y)))
+				tr.run.Warning(fmt.Sprintf("function %d of %d: the kernels are found on %d of %d rows, evenly "+
+					"chosen; their coefficients are fitted to all", len(tr.m.functions)+1, len(tr.pairs), a.thin, len(p.Y)))
 			}
 		}
 	}

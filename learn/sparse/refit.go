@@ -32,14 +32,14 @@ type DiscreteOptions struct {
 	Prune bool
 	// Intercept adds a constant to the kernels of the refit, which the integral has not.
 	Intercept bool
-	// L2 multiplies half the squared coefficients of a classifier, beside the mean logistic
-	// loss; zero is 1e-4. For numbers it multiplies the squared coefficients, in units of the
-	// kernels' mean squared norm, beside the squared errors; zero is 1e-10. Few samples ask for more.
+	// L2 multiplies half the squared coefficients of a classifier, beside the mean logistic loss;
+	// zero is 1e-4. For numbers it multiplies the squared coefficients, in units of the kernels'
+	// mean squared norm, beside the squared errors; zero is 1e-10. Few samples ask for more.
 	// Negative, as learner.None, is 1e-10 for both, which leaves least squares one solution.
 	L2 float64
-	// Noisy says that samples cannot all be fitted. L2 is then the least weight tried, and which is taken,
-	// whether kernels move, and how many go is what promises least error at new samples: by
-	// generalised cross-validation for numbers, and by Akaike's criterion for classes.
+	// Noisy says that samples cannot all be fitted. L2 is then the least weight tried. Which one is
+	// taken, whether kernels move, and how many go is decided by the error promised at new samples.
+	// That is generalised cross-validation for numbers, and Akaike's criterion for classes.
 	Noisy bool
 }
 
@@ -55,7 +55,8 @@ type Discrete struct {
 // Discretize makes a model of few kernels from a solution of p. It takes the peaks, with
 // coefficients fitted anew by least squares with a tiny ridge, or for classes by logistic
 // regression. O(peaks³) beside the refits, each of O(samples·kernels) a step.
-func Discretize(p *Problem, s *Solution, bound optim.FitBound, eps float64, opts *DiscreteOptions, c *run.Control) (*Discrete, error) {
+func Discretize(p *Problem, s *Solution, bound optim.FitBound, eps float64, opts *DiscreteOptions,
+	c *run.Control) (*Discrete, error) {
 	var o DiscreteOptions
 	if opts != nil {
 		o = *opts
@@ -63,7 +64,8 @@ func Discretize(p *Problem, s *Solution, bound optim.FitBound, eps float64, opts
 	if bound == "" {
 		bound = optim.TubeBound
 	}
-	r := &refit{p: p, o: o, bound: bound, eps: eps, classes: bound != optim.TubeBound, lo: s.Cells.Domain.WLo, hi: s.Cells.Domain.WHi}
+	r := &refit{p: p, o: o, bound: bound, eps: eps, classes: bound != optim.TubeBound,
+		lo: s.Cells.Domain.WLo, hi: s.Cells.Domain.WHi}
 	if c != nil {
 		r.c = run.Control{Ctx: c.Ctx, Workers: c.Workers}
 	}
@@ -219,9 +221,10 @@ func (r *refit) choose(s *Sum) error {
 	return nil
 }
 
-// promise estimates the error at new samples of kernels whose coefficients are fitted: of numbers the mean square,
-// by generalised cross-validation, of classes the logistic loss, by Akaike's criterion. Degrees of freedom
-// are the trace of the smoother, and centres and widths where they were fitted.
+// promise estimates the error at new samples of kernels whose coefficients are fitted. For numbers
+// it is the mean square by generalised cross-validation, for classes the logistic loss by Akaike's
+// criterion. Degrees of freedom are the trace of the smoother, and centres and widths where they
+// were fitted.
 func (r *refit) promise(s *Sum) (float64, error) {
 	k, m := r.design(s, r.c.Workers)
 	n := len(r.p.Y)
@@ -332,8 +335,8 @@ const tinyRidge = 1e-10
 // meanSquare returns the mean of the squared norms of K's columns, K n×m.
 func meanSquare(k []float64, m int) float64 { return floats.Dot(k, k) / float64(m) }
 
-// leastSquares returns the a with the least |y - Ka|² + ridge·unit·|a|², K n×m, and the Cholesky factor
-// of KᵀK + ridge·unit. A unit of 0 is the mean of the squared norms of K's columns.
+// leastSquares returns the a with the least |y - Ka|² + ridge·unit·|a|², K n×m, and the Cholesky
+// factor of KᵀK + ridge·unit. A unit of 0 is the mean of the squared norms of K's columns.
 func leastSquares(k, y []float64, m int, ridge, unit float64) (a, factor []float64, err error) {
 	n := len(y)
 	gram := make([]float64, m*m)
@@ -397,7 +400,8 @@ func (r *refit) losses(f, slope, h []float64) float64 {
 }
 
 func (r *refit) minimize(f optim.Objective, start []float64, steps int) ([]float64, error) {
-	c := &run.Control{Ctx: r.c.Ctx, Stop: run.Stop{Iterations: steps, Relative: 1e-11, Gradient: 1e-9, Evaluations: 20 * steps}}
+	c := &run.Control{Ctx: r.c.Ctx, Stop: run.Stop{Iterations: steps, Relative: 1e-11, Gradient: 1e-9,
+		Evaluations: 20 * steps}}
 	res, err := optim.OWLQN{Memory: 20}.Minimize(f, start, c)
 	if err != nil && (res == nil || res.X == nil || r.c.Context().Err() != nil) {
 		return nil, fmt.Errorf("sparse: refit: %w", err)
@@ -405,14 +409,15 @@ func (r *refit) minimize(f optim.Objective, start []float64, steps int) ([]float
 	return res.X, nil
 }
 
-// joint moves centres and widths too. For numbers the coefficients are those of least squares at every
-// point (variable projection: G. Golub and V. Pereyra, SIAM J. Numer. Anal. 10, 1973).
+// joint moves centres and widths too. For numbers the coefficients are those of least squares at
+// every point (variable projection: G. Golub and V. Pereyra, SIAM J. Numer. Anal. 10, 1973).
 func (r *refit) joint(s *Sum, steps int) error {
 	m, n, dim := s.Len(), len(r.p.Y), s.Dim
 	columns := len(r.coefficients(s))
 	unit := slices.Clone(s.Width)
 	center := slices.Clone(s.Center)
-	moved := &Sum{Family: s.Family, Dim: dim, Center: slices.Clone(s.Center), Width: slices.Clone(s.Width), Coef: slices.Clone(s.Coef)}
+	moved := &Sum{Family: s.Family, Dim: dim, Center: slices.Clone(s.Center), Width: slices.Clone(s.Width),
+		Coef: slices.Clone(s.Coef)}
 	// Widths stay within the domain, where their logarithms are sigmoids of what moves: beyond
 	// it kernels between two samples would each be free.
 	ratio := math.Log(r.hi / r.lo)
@@ -518,8 +523,8 @@ func (r *refit) joint(s *Sum, steps int) error {
 	return r.fit(s)
 }
 
-// prune removes one kernel after the other, each time the one whose absence raises the loss
-// least: down to a number, and, with while, as long as the fit allows.
+// prune removes one kernel after the other, each time the one whose absence raises the loss least.
+// It goes down to a number, and, with while, as long as the fit allows.
 func (r *refit) prune(s *Sum, most int, while bool) error {
 	if !while && (most == 0 || s.Len() <= most) {
 		return nil
@@ -598,7 +603,7 @@ func (r *refit) worse(s *Sum, limit, errors float64, f []float64) (bool, error) 
 const fewKernels = 30
 
 // least orders the kernels by how much the removal of one, with a refit, raises the squared error
-// of the fitted values: a_j²/P_jj for the inverse P of the kernels' Gram matrix.
+// of the fitted values. That is a_j²/P_jj for the inverse P of the kernels' Gram matrix.
 func (r *refit) least(s *Sum) []int {
 	order := make([]int, s.Len())
 	for j := range order {

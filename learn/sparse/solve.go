@@ -37,8 +37,8 @@ type SolveOptions struct {
 	Bound optim.FitBound // "" is optim.TubeBound
 	Eps   float64        // of the bound: Tube takes it squared, |y - f| ≤ √Eps
 	Gamma float64        // price of a unit of volume in use
-	// Ridge, if positive, lets samples exceed the bound by u_n at the cost of Σ u_n²/(2 Ridge), so that
-	// there is always a solution. Not for Paper.
+	// Ridge, if positive, lets samples exceed the bound by u_n at the cost of Σ u_n²/(2 Ridge), so
+	// that there is always a solution. Not for Paper.
 	Ridge  float64
 	Family Family // nil is Gaussian
 
@@ -55,8 +55,9 @@ type SolveOptions struct {
 	Step, StepMu, Decay float64
 	Gap, Violation      float64   // of Interior; zero is 1e-6
 	Start               []float64 // multipliers to start from; nil is none
-	// Samples is how many samples Interior takes at once at most; zero is 1500. Of more than that, or than
-	// 400 without noise, it begins with 300, and adds those that violate the bound until none does.
+	// Samples is how many samples Interior takes at once at most; zero is 1500. Of more than that,
+	// or than 400 without noise, it begins with 300, and adds those that violate the bound until
+	// none does.
 	Samples int
 	// MaxBytes bounds the memory of the kernels' values; zero is 2 GiB.
 	MaxBytes int64
@@ -121,8 +122,10 @@ func newSolver(p *Problem, o *SolveOptions, c *run.Control) (*solver, error) {
 	if s.o.Family == nil {
 		s.o.Family = Gaussian{}
 	}
-	if s.o.Ridge < 0 || math.IsInf(s.o.Ridge, 1) || math.IsNaN(s.o.Ridge) || s.o.Ridge > 0 && s.o.Method == Paper {
-		return nil, fmt.Errorf("sparse: the ridge %v must be finite and not negative, and 0 for the method paper", s.o.Ridge)
+	if s.o.Ridge < 0 || math.IsInf(s.o.Ridge, 1) || math.IsNaN(s.o.Ridge) || s.o.Ridge > 0 &&
+		s.o.Method == Paper {
+		return nil, fmt.Errorf("sparse: the ridge %v must be finite and not negative, and 0 for the method "+
+			"paper", s.o.Ridge)
 	}
 	if p.Dim < 1 || s.n == 0 || len(p.X) != s.n*p.Dim {
 		return nil, fmt.Errorf("sparse: %d numbers for %d samples of %d coordinates", len(p.X), s.n, p.Dim)
@@ -158,7 +161,8 @@ func newSolver(p *Problem, o *SolveOptions, c *run.Control) (*solver, error) {
 		rows = min(rows, s.o.Samples)
 	}
 	if bytes := 8 * int64(rows) * int64(s.o.Cells.Len()); bytes > s.o.MaxBytes {
-		return nil, fmt.Errorf("sparse: kernels of %d cells at %d samples take %d MB, beyond %d MB; ask for at most %d cells (fewer centres or widths), or for fewer samples at once",
+		return nil, fmt.Errorf("sparse: kernels of %d cells at %d samples take %d MB, beyond %d MB; ask for "+
+			"at most %d cells (fewer centres or widths), or for fewer samples at once",
 			s.o.Cells.Len(), rows, bytes>>20, s.o.MaxBytes>>20, s.o.MaxBytes/8/int64(rows))
 	}
 	return s, nil
@@ -166,7 +170,8 @@ func newSolver(p *Problem, o *SolveOptions, c *run.Control) (*solver, error) {
 
 // dual returns the problem of some of the samples, nil for all.
 func (s *solver) dual(rows []int) *optim.FitDual {
-	d := &optim.FitDual{Volume: s.o.Cells.Volume, Gamma: s.o.Gamma, Bound: s.o.Bound, Eps: s.o.Eps, Ridge: s.o.Ridge, Gap: s.o.Gap, Violation: s.o.Violation}
+	d := &optim.FitDual{Volume: s.o.Cells.Volume, Gamma: s.o.Gamma, Bound: s.o.Bound, Eps: s.o.Eps,
+		Ridge: s.o.Ridge, Gap: s.o.Gap, Violation: s.o.Violation}
 	if rows == nil {
 		d.K, d.Target, d.Weight = s.o.Cells.Values(s.c.Workers, s.o.Family, s.p.X), s.p.Y, s.p.Weight
 		return d
@@ -249,8 +254,9 @@ func (s *solver) interior() (*Solution, *optim.Result, error) {
 		if err != nil {
 			return s.solution(lambda, r.Alpha, r.Primal, r.Dual, excess), out, err
 		}
-		// Samples of no weight go, unless the dual has not risen: then they could take turns without an end.
-		// A total hinge so large that the function 0 meets it for the samples at hand is such a case.
+		// Samples of no weight go, unless the dual has not risen: then they could take turns
+		// without an end. A total hinge so large that the function 0 meets it for the samples at
+		// hand is such a case.
 		least := -1.0
 		if r.Dual > top+1e-9*math.Abs(top) {
 			least, top = 1e-7*optim.MaxAbs(r.X), r.Dual
@@ -295,7 +301,8 @@ func (s *solver) interior() (*Solution, *optim.Result, error) {
 		slices.SortStableFunc(worse, func(a, b outside) int { return cmp.Compare(b.over, a.over) })
 		room := s.o.Samples - len(next)
 		if room <= 0 {
-			return nil, nil, fmt.Errorf("sparse: %d samples have a multiplier that is not 0, as many as are solved at once; allow a larger bound, take the default one, or the method proximal", len(next))
+			return nil, nil, fmt.Errorf("sparse: %d samples have a multiplier that is not 0, as many as are "+
+				"solved at once; allow a larger bound, take the default one, or the method proximal", len(next))
 		}
 		for _, w := range worse[:min(len(worse), room, max(200, len(next)))] {
 			next = append(next, w.i)
@@ -308,7 +315,8 @@ func (s *solver) interior() (*Solution, *optim.Result, error) {
 // solution completes what a method found.
 func (s *solver) solution(lambda, alpha []float64, primal, dual, excess float64) *Solution {
 	edge, most := math.Sqrt(2*s.o.Gamma), optim.MaxAbs(alpha)
-	out := &Solution{Cells: s.o.Cells, Family: s.o.Family, Gamma: s.o.Gamma, Lambda: lambda, Alpha: slices.Clone(alpha), Primal: primal, Dual: dual, Excess: excess}
+	out := &Solution{Cells: s.o.Cells, Family: s.o.Family, Gamma: s.o.Gamma, Lambda: lambda,
+		Alpha: slices.Clone(alpha), Primal: primal, Dual: dual, Excess: excess}
 	for g, a := range out.Alpha {
 		if math.Abs(a) <= 1e-6*math.Max(most, edge) {
 			out.Alpha[g] = 0
@@ -596,7 +604,8 @@ func (s *solver) paper() (*Solution, *optim.Result, error) {
 		return nil, nil, err
 	}
 	if s.o.Bound == optim.HingeBound {
-		return nil, nil, errors.New("sparse: Algorithm 1 has no finite minimiser of the hinge loss; use the method proximal or interior")
+		return nil, nil, errors.New("sparse: Algorithm 1 has no finite minimiser of the hinge loss; use the " +
+			"method proximal or interior")
 	}
 	step := cmp.Or(s.o.Step, 1/e.norm())
 	m := optim.Proximal{Step: []float64{step}, Decay: s.o.Decay}
@@ -605,7 +614,8 @@ func (s *solver) paper() (*Solution, *optim.Result, error) {
 	if s.o.Bound == optim.TubeBound {
 		f = ascent{e}
 		x = make([]float64, 2*s.n)
-		m.Step = slices.Concat(slices.Repeat([]float64{step}, s.n), slices.Repeat([]float64{cmp.Or(s.o.StepMu, step)}, s.n))
+		m.Step = slices.Concat(slices.Repeat([]float64{step}, s.n),
+			slices.Repeat([]float64{cmp.Or(s.o.StepMu, step)}, s.n))
 		for i := range s.n {
 			x[s.n+i] = 1
 		}

@@ -49,18 +49,20 @@ func TestOneSample(t *testing.T) {
 	for _, c := range []struct{ gamma, lambda, support float64 }{
 		{0.05, 1.06372, 1.86912}, {0.3, 1.24411, 1.16818}, {0, 1.1 / (0.6 * math.Sqrt(math.Pi)), 0},
 	} {
-		s := solved(t, p, &SolveOptions{Eps: 0.01, Gamma: c.gamma, Cells: grid(t, Domain{[]float64{-6}, []float64{6}, 0.6, 0.6}, 20000, 1)})
+		s := solved(t, p, &SolveOptions{Eps: 0.01, Gamma: c.gamma, Cells: grid(t,
+			Domain{[]float64{-6}, []float64{6}, 0.6, 0.6}, 20000, 1)})
 		near(t, fmt.Sprintf("gamma %v: multiplier", c.gamma), s.Lambda[0], c.lambda, 1e-4)
 		if c.gamma > 0 {
 			near(t, fmt.Sprintf("gamma %v: support", c.gamma), s.Support, c.support, 6e-4) // a cell
 			tt := math.Sqrt(2 * c.gamma)
-			near(t, "equation", s.Lambda[0]*0.6*math.Sqrt(math.Pi)*math.Erf(math.Sqrt(2*math.Log(s.Lambda[0]/tt))), 1.1, 1e-4)
+			near(t, "equation",
+				s.Lambda[0]*0.6*math.Sqrt(math.Pi)*math.Erf(math.Sqrt(2*math.Log(s.Lambda[0]/tt))), 1.1, 1e-4)
 		}
 	}
 }
 
-// Spec tests 2 and 3: the Gram matrix of the integral is w√π exp(-d²/4w²) on the whole line, and without a
-// price the duals are interpolation, the hard-margin machine, and the machine with C = μ.
+// Spec tests 2 and 3: the Gram matrix of the integral is w√π exp(-d²/4w²) on the whole line.
+// Without a price the duals are interpolation, the hard-margin machine, and the machine with C = μ.
 func TestWithoutPrice(t *testing.T) {
 	const w = 0.4
 	x := []float64{0, 0.5, 1.1, 1.9, 2.2, 3}
@@ -151,7 +153,8 @@ func wave(n int) *Problem {
 func TestCertified(t *testing.T) {
 	p := wave(30)
 	for _, gamma := range []float64{0, 0.2, 1} {
-		s := solved(t, p, &SolveOptions{Eps: 1e-2, Gamma: gamma, Cells: grid(t, Around(p.X, 1, 1.5, 0.2, 1), 80, 8)})
+		s := solved(t, p, &SolveOptions{Eps: 1e-2, Gamma: gamma, Cells: grid(t, Around(p.X, 1, 1.5, 0.2, 1),
+			80, 8)})
 		if s.Gap() > 1e-6 || s.Excess > 1e-5 {
 			t.Errorf("gamma %v: primal %v, dual %v, excess %v", gamma, s.Primal, s.Dual, s.Excess)
 		}
@@ -165,9 +168,9 @@ func TestCertified(t *testing.T) {
 	}
 }
 
-// Spec test 6: Algorithm 1 and the reduced duals reach the same value, by whichever solver; with
-// λ > 0 the fit is below y. Algorithm 1 divides by μ, which is near 0 where a bound is slack, and
-// there does not settle: its samples are far apart, so that every bound is active.
+// Spec test 6: Algorithm 1 and the reduced duals reach the same value, by whichever solver; with λ
+// > 0 the fit is below y. Algorithm 1 divides by μ, which is near 0 where a bound is slack, and
+// there does not settle. Samples are far apart here, so that every bound is active.
 func TestMethodsAgree(t *testing.T) {
 	p := wave(12)
 	apart := &Problem{X: []float64{0, 1.5, 3, 4.5}, Dim: 1, Y: []float64{1, -0.8, 1.2, 0.7}}
@@ -247,7 +250,8 @@ func TestOneBump(t *testing.T) {
 			t.Fatal(err)
 		}
 		if d.Len() != 1 {
-			t.Fatalf("gamma %v: %d kernels at %v, widths %v, coefficients %v", gamma, d.Len(), d.Center, d.Width, d.Coef)
+			t.Fatalf("gamma %v: %d kernels at %v, widths %v, coefficients %v", gamma, d.Len(), d.Center, d.Width,
+				d.Coef)
 		}
 		near(t, "centre", d.Center[0], 2.5, 0.05)
 		near(t, "width of the peak", d.Width[0], 0.9, 0.1)
@@ -259,7 +263,8 @@ func TestOneBump(t *testing.T) {
 	}
 }
 
-// Spec test 8: two bumps of different widths, and what the joint refit does to peaks at their sides.
+// Spec test 8: two bumps of different widths, and what the joint refit does to peaks at their
+// sides.
 func TestTwoBumps(t *testing.T) {
 	p := &Problem{X: line(40, -2, 9), Dim: 1}
 	for _, x := range p.X {
@@ -290,14 +295,17 @@ func TestTwoBumps(t *testing.T) {
 			for j, a := range d.Coef {
 				switch {
 				case math.Abs(a) < 1e-4:
-				case math.Abs(d.Center[j]-0.5) < 0.005 && math.Abs(d.Width[j]-0.4) < 0.004, math.Abs(d.Center[j]-5.5) < 0.055 && math.Abs(d.Width[j]-1.2) < 0.012:
+				case math.Abs(d.Center[j]-0.5) < 0.005 && math.Abs(d.Width[j]-0.4) < 0.004,
+					math.Abs(d.Center[j]-5.5) < 0.055 && math.Abs(d.Width[j]-1.2) < 0.012:
 					n++
 				default:
-					t.Errorf("eps %v, gamma %v: kernel at %v, width %v, coefficient %v", eps, gamma, d.Center[j], d.Width[j], a)
+					t.Errorf("eps %v, gamma %v: kernel at %v, width %v, coefficient %v", eps, gamma, d.Center[j],
+						d.Width[j], a)
 				}
 			}
 			if n != 2 {
-				t.Errorf("eps %v, gamma %v: %d bumps found: centres %v, widths %v, coefficients %v", eps, gamma, n, d.Center, d.Width, d.Coef)
+				t.Errorf("eps %v, gamma %v: %d bumps found: centres %v, widths %v, coefficients %v", eps, gamma, n,
+					d.Center, d.Width, d.Coef)
 			}
 		}
 	}
@@ -329,8 +337,10 @@ func TestIrrelevantCandidate(t *testing.T) {
 func TestVolume(t *testing.T) {
 	p := wave(15)
 	f, g := make([]float64, len(p.Y)), make([]float64, len(p.Y))
-	a := solved(t, p, &SolveOptions{Eps: 1e-2, Gamma: 0.1, Cells: grid(t, Domain{[]float64{-4}, []float64{9}, 0.5, 0.5}, 260, 1), Gap: 1e-9, Violation: 1e-9})
-	b := solved(t, p, &SolveOptions{Eps: 1e-2, Gamma: 0.1, Cells: grid(t, Domain{[]float64{-10.5}, []float64{15.5}, 0.5, 0.5}, 520, 1), Gap: 1e-9, Violation: 1e-9})
+	a := solved(t, p, &SolveOptions{Eps: 1e-2, Gamma: 0.1, Cells: grid(t,
+		Domain{[]float64{-4}, []float64{9}, 0.5, 0.5}, 260, 1), Gap: 1e-9, Violation: 1e-9})
+	b := solved(t, p, &SolveOptions{Eps: 1e-2, Gamma: 0.1, Cells: grid(t,
+		Domain{[]float64{-10.5}, []float64{15.5}, 0.5, 0.5}, 520, 1), Gap: 1e-9, Violation: 1e-9})
 	x := line(15, 0.1, 4.8)
 	a.Dense().Predict(1, x, f)
 	b.Dense().Predict(1, x, g)
@@ -385,7 +395,8 @@ func TestMonteCarlo(t *testing.T) {
 	p := wave(12)
 	dom := Around(p.X, 1, 1.5, 0.4, 0.8)
 	exact := solved(t, p, &SolveOptions{Eps: 0.04, Gamma: 0.1, Cells: grid(t, dom, 80, 6)})
-	s, _, err := Solve(p, &SolveOptions{Eps: 0.04, Gamma: 0.1, Draw: 500, Domain: dom, Method: Prox, Cells: exact.Cells}, &run.Control{Stop: run.Stop{Iterations: 2000}})
+	s, _, err := Solve(p, &SolveOptions{Eps: 0.04, Gamma: 0.1, Draw: 500, Domain: dom, Method: Prox,
+		Cells: exact.Cells}, &run.Control{Stop: run.Stop{Iterations: 2000}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -393,7 +404,8 @@ func TestMonteCarlo(t *testing.T) {
 	// The seed decides the draws.
 	var first []float64
 	for i, seed := range []uint64{3, 3, 4} {
-		s, _, err := Solve(p, &SolveOptions{Eps: 0.04, Gamma: 0.1, Draw: 50, Domain: dom, Method: Prox, Seed: seed}, &run.Control{Stop: run.Stop{Iterations: 20}})
+		s, _, err := Solve(p, &SolveOptions{Eps: 0.04, Gamma: 0.1, Draw: 50, Domain: dom, Method: Prox,
+			Seed: seed}, &run.Control{Stop: run.Stop{Iterations: 20}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -423,7 +435,8 @@ func TestWorkingSet(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, o := range []SolveOptions{{Bound: optim.HingeBound, Eps: 130, Gamma: 0.01}, {Bound: optim.TubeBound, Eps: 0.04, Gamma: 0.01}} {
+	for _, o := range []SolveOptions{{Bound: optim.HingeBound, Eps: 130, Gamma: 0.01},
+		{Bound: optim.TubeBound, Eps: 0.04, Gamma: 0.01}} {
 		if o.Bound == optim.TubeBound {
 			for i := range p.Y {
 				p.Y[i] = p.X[2*i]*math.Exp(-p.X[2*i+1]*p.X[2*i+1]) + 0.05*rng.NormFloat64()

@@ -46,8 +46,8 @@ type Options struct {
 	Seed       uint64    `flag:"seed" default:"1" topic:"the solver" help:"Seed of the means and the draws"`
 }
 
-// Train fits a sparse function of the columns of t to the numbers of its target, or one to every pair of
-// its classes. The result says how the last of the runs ended.
+// Train fits a sparse function of the columns of t to the numbers of its target, or one to every
+// pair of its classes. The result says how the last of the runs ended.
 //
 // Errors: unusable options, targets or columns; equal rows that no function within the bound can
 // separate, by their positions; *optim.InfeasibleError; and those of the run. See Solve and
@@ -135,7 +135,8 @@ func newTraining(t *table.Table, opts *Options, c *run.Control) (*training, erro
 	case o.Bound == "auto":
 		tr.bound = optim.TubeBound
 	case classes == (o.Bound == "tube"):
-		return nil, fmt.Errorf("sparse: bound: %s does not suit the target %q; numbers have tubes, classes margins and hinges", o.Bound, t.TargetName)
+		return nil, fmt.Errorf("sparse: bound: %s does not suit the target %q; numbers have tubes, classes "+
+			"margins and hinges", o.Bound, t.TargetName)
 	default:
 		tr.bound = optim.FitBound(o.Bound)
 	}
@@ -189,14 +190,16 @@ func newTraining(t *table.Table, opts *Options, c *run.Control) (*training, erro
 		return nil, err
 	}
 	if bytes := 8 * int64(n) * int64(len(m.features)); bytes > maxPoints {
-		return nil, fmt.Errorf("sparse: %s: %d rows of %d features take %d MB, beyond %d MB; drop columns or take part of the rows", d.X.Title(), n, len(m.features), bytes>>20, maxPoints>>20)
+		return nil, fmt.Errorf("sparse: %s: %d rows of %d features take %d MB, beyond %d MB; drop columns "+
+			"or take part of the rows", d.X.Title(), n, len(m.features), bytes>>20, maxPoints>>20)
 	}
 	tr.x = m.points(d.X, tr.workers)
 	tr.y = slices.Clone(d.Y)
 	if d.W != nil {
 		tr.weight = slices.Clone(d.W)
 		if tr.bound != optim.HingeBound && slices.Max(d.W) > slices.Min(d.W) {
-			control.Warning("weights other than 0 count alike: the bound holds for every row; --bound hinge weighs rows")
+			control.Warning("weights other than 0 count alike: the bound holds for every row; --bound hinge " +
+				"weighs rows")
 		}
 	}
 	if err := tr.targets(t, w); err != nil {
@@ -221,7 +224,8 @@ func (tr *training) targets(t *table.Table, w []float64) error {
 			sq += w[i] * (y - m.offset) * (y - m.offset)
 		}
 		if m.scale = math.Sqrt(sq); !(m.scale > 1e-12*math.Abs(m.offset)) || math.IsInf(m.scale, 1) {
-			return fmt.Errorf("sparse: %s: the target %q has the variance %v; nothing is to be learnt", t.Title(), t.TargetName, sq)
+			return fmt.Errorf("sparse: %s: the target %q has the variance %v; nothing is to be learnt", t.Title(),
+				t.TargetName, sq)
 		}
 		for i := range tr.y {
 			tr.y[i] = (tr.y[i] - m.offset) / m.scale
@@ -260,7 +264,8 @@ func (tr *training) widths() (lo, hi float64, err error) {
 	case 2:
 		return w[0], w[1], checkWidths(w[0], w[1])
 	}
-	median, err := kernel.MedianDistance(kernel.NewMatrix(len(tr.y), len(tr.m.features), tr.x), kernel.Gaussian, nil, 0, tr.o.Seed)
+	median, err := kernel.MedianDistance(kernel.NewMatrix(len(tr.y), len(tr.m.features), tr.x),
+		kernel.Gaussian, nil, 0, tr.o.Seed)
 	if err != nil {
 		return 0, 0, fmt.Errorf("sparse: %w", err)
 	}
@@ -325,7 +330,8 @@ func (tr *training) conflict(p *Problem, which []int) error {
 	masses := map[string]*sides{}
 	var order []string // of masses, so that sums are the same every time
 	pairOf := func(i, j int, why string) error {
-		return fmt.Errorf("sparse: %s and %s are equal, but for the target: %s", tr.at(tr.rows[which[j]]), tr.at(tr.rows[which[i]]), why)
+		return fmt.Errorf("sparse: %s and %s are equal, but for the target: %s", tr.at(tr.rows[which[j]]),
+			tr.at(tr.rows[which[i]]), why)
 	}
 	for i, y := range p.Y {
 		key.Reset()
@@ -353,7 +359,8 @@ func (tr *training) conflict(p *Problem, which []int) error {
 			return pairOf(i, j, "no function has both margins; remove one, or use --bound hinge")
 		case tr.bound == optim.TubeBound && math.Abs(p.Y[j]-y) > 2*math.Sqrt(eps):
 			d := (p.Y[j] - y) / 2
-			return pairOf(i, j, fmt.Sprintf("no function is within eps %.4g of both; the least eps that may do is %.4g", eps, d*d))
+			return pairOf(i, j, fmt.Sprintf("no function is within eps %.4g of both; the least eps that may do "+
+				"is %.4g", eps, d*d))
 		}
 		if !ok {
 			seen[k] = i
@@ -445,7 +452,8 @@ func (tr *training) step() (*run.Row, run.Reason, error) {
 			return nil, "", err
 		}
 	}
-	s := &SolveOptions{Bound: tr.bound, Family: tr.m.family, Method: Method(tr.o.Method), Step: tr.o.Step, StepMu: tr.o.StepMu, Start: tr.lambda}
+	s := &SolveOptions{Bound: tr.bound, Family: tr.m.family, Method: Method(tr.o.Method), Step: tr.o.Step,
+		StepMu: tr.o.StepMu, Start: tr.lambda}
 	if err := tr.cells(p, pair, s); err != nil {
 		return nil, "", err
 	}
@@ -453,8 +461,8 @@ func (tr *training) step() (*run.Row, run.Reason, error) {
 		return nil, "", err
 	}
 	if tr.stage == 0 && tr.idle(p, s.Eps) {
-		tr.run.Warning(fmt.Sprintf("function %d of %d: the bound %.4g is met without any kernel, and so none is needed; "+
-			"a smaller --eps asks for a fit", pair+1, len(tr.pairs), s.Eps))
+		tr.run.Warning(fmt.Sprintf("function %d of %d: the bound %.4g is met without any kernel, and so "+
+			"none is needed; a smaller --eps asks for a fit", pair+1, len(tr.pairs), s.Eps))
 	}
 	asked := tr.o.Gamma == 0 && learner.Amount(tr.o.Sparsity) > 0
 	prices := slices.Clone(tr.o.Path)
@@ -473,22 +481,28 @@ func (tr *training) step() (*run.Row, run.Reason, error) {
 		control.Stop = tr.stop
 	}
 	sol, r, err := tr.solve(p, s, control)
+	if err != nil && s.Gamma > 0 && tr.peak > 0 && errors.Is(err, optim.ErrInfeasible) {
+		return nil, "", fmt.Errorf("sparse: the bound is met without a price, and not with gamma %.4g, beside which the "+
+			"peak of %.4g is lost; take a gamma near %.4g", s.Gamma, tr.peak, tr.peak*tr.peak/2)
+	}
 	if err != nil {
-		return nil, "", tr.located(err, which)
+		return nil, "", tr.located(err, which, s.Gamma)
 	}
 	tr.run.Evaluations += r.Evaluations
 	tr.lambda = sol.Lambda
 	if tr.peak == 0 {
 		tr.peak = optim.MaxAbs(sol.Alpha)
 	}
-	row := &run.Row{Stage: "", Objective: sol.Primal, Detail: &Detail{Function: pair + 1, Functions: len(tr.pairs), Gamma: s.Gamma, Gap: sol.Gap(), Excess: sol.Excess, Support: sol.Support}}
+	row := &run.Row{Stage: "", Objective: sol.Primal, Detail: &Detail{Function: pair + 1,
+		Functions: len(tr.pairs), Gamma: s.Gamma, Gap: sol.Gap(), Excess: sol.Excess, Support: sol.Support}}
 	last := tr.stage == len(prices)-1
 	if onPath := !asked || tr.stage > 0; onPath && len(tr.o.Path) > 0 {
 		peaks, err := sol.Peaks(tr.run.Ctx, p, tr.o.Peaks == "fixed", tr.workers)
 		if err != nil {
 			return nil, "", err
 		}
-		tr.pathRow = append(tr.pathRow, []float64{s.Gamma, sol.Support, float64(len(peaks)), sol.Gap(), sol.Excess, tr.misfit(p, sol.Dense())})
+		tr.pathRow = append(tr.pathRow, []float64{s.Gamma, sol.Support, float64(len(peaks)), sol.Gap(),
+			sol.Excess, tr.misfit(p, sol.Dense())})
 	}
 	if !last {
 		tr.stage++
@@ -515,8 +529,8 @@ func (tr *training) misfit(p *Problem, s *Sum) float64 {
 	return (&refit{p: p, classes: tr.bound != optim.TubeBound}).err(f)
 }
 
-// located names the rows of an infeasible bound.
-func (tr *training) located(err error, which []int) error {
+// located names the rows of an infeasible bound, which a large gamma makes one, too.
+func (tr *training) located(err error, which []int, gamma float64) error {
 	var e *optim.InfeasibleError
 	if !errors.As(err, &e) {
 		return err
@@ -525,23 +539,35 @@ func (tr *training) located(err error, which []int) error {
 	for _, i := range e.Samples {
 		places = append(places, tr.at(tr.rows[which[i]]))
 	}
-	return fmt.Errorf("sparse: %w: the rows hardest to fit are %s; leave --eps out for a bound within reach, allow a larger one, more --centres, smaller --widths, or correct them", optim.ErrInfeasible, strings.Join(places, ", "))
+	less := ""
+	if gamma > 0 {
+		less = fmt.Sprintf("a gamma below %.4g, ", gamma)
+	}
+	return fmt.Errorf("sparse: %w: the rows hardest to fit are %s; leave --eps out for a bound within "+
+		"reach, allow a larger one, %smore --centres, smaller --widths, or correct them", optim.ErrInfeasible,
+		strings.Join(places, ", "), less)
 }
 
 // finish makes the kernels of a function.
-func (tr *training) finish(p *Problem, which []int, sol *Solution, s *SolveOptions, pair int, row *run.Row) error {
-	fn := function{classes: tr.pairs[pair], dense: sol.Dense(), path: tr.pathRow, gap: sol.Gap(), excess: sol.Excess, support: sol.Support, gamma: s.Gamma, eps: s.Eps}
+func (tr *training) finish(p *Problem, which []int, sol *Solution, s *SolveOptions, pair int,
+	row *run.Row) error {
+	fn := function{classes: tr.pairs[pair], dense: sol.Dense(), path: tr.pathRow, gap: sol.Gap(),
+		excess: sol.Excess, support: sol.Support, gamma: s.Gamma, eps: s.Eps}
 	fn.difficult(sol.Lambda, func(i int) int { return tr.rows[which[i]] })
 	if tr.o.Peaks == "dense" {
 		fn.sum = fn.dense
 	} else {
-		d, err := Discretize(p, sol, tr.bound, s.Eps, &DiscreteOptions{Fixed: tr.o.Peaks == "fixed", Joint: tr.o.Peaks == "joint", Kernels: tr.o.Kernels, Prune: !tr.o.Keep, Intercept: !tr.o.NoConstant, L2: tr.o.L2, Noisy: tr.allowed.noisy}, &run.Control{Ctx: tr.run.Ctx, Workers: tr.workers})
+		d, err := Discretize(p, sol, tr.bound, s.Eps, &DiscreteOptions{Fixed: tr.o.Peaks == "fixed",
+			Joint: tr.o.Peaks == "joint", Kernels: tr.o.Kernels, Prune: !tr.o.Keep, Intercept: !tr.o.NoConstant,
+			L2: tr.o.L2, Noisy: tr.allowed.noisy}, &run.Control{Ctx: tr.run.Ctx, Workers: tr.workers})
 		if err != nil {
 			return err
 		}
 		fn.sum, fn.peaks = d.Sum, d.Peaks
-		if d.Edge > 0 && (s.Cells == nil || s.Cells.Per == 1 || s.Cells.Shape != nil) { // candidates end where the rows do
-			tr.run.Warning(fmt.Sprintf("%d of %d peaks lie on the boundary of the widths or centres: a wider range may have better ones", d.Edge, d.Peaks))
+		// candidates end where the rows do
+		if d.Edge > 0 && (s.Cells == nil || s.Cells.Per == 1 || s.Cells.Shape != nil) {
+			tr.run.Warning(fmt.Sprintf("%d of %d peaks lie on the boundary of the widths or centres: a wider "+
+				"range may have better ones", d.Edge, d.Peaks))
 		}
 	}
 	fn.error, fn.denseError = tr.misfit(p, fn.sum), tr.misfit(p, fn.dense)
@@ -560,13 +586,16 @@ type Detail struct {
 
 // Fields implements run.Detail.
 func (d *Detail) Fields() []run.Field {
-	return []run.Field{{Name: "function", Value: float64(d.Function)}, {Name: "gamma", Value: d.Gamma}, {Name: "gap", Value: d.Gap},
-		{Name: "violation", Value: d.Excess}, {Name: "support", Value: d.Support}, {Name: "kernels", Value: float64(d.Kernels)}}
+	return []run.Field{{Name: "function", Value: float64(d.Function)}, {Name: "gamma", Value: d.Gamma},
+		{Name: "gap", Value: d.Gap},
+		{Name: "violation", Value: d.Excess}, {Name: "support", Value: d.Support},
+		{Name: "kernels", Value: float64(d.Kernels)}}
 }
 
 // String implements run.Detail.
 func (d *Detail) String() string {
-	s := fmt.Sprintf("function %d of %d, gamma %.3g: gap %.2g, violation %.2g", d.Function, d.Functions, d.Gamma, d.Gap, d.Excess)
+	s := fmt.Sprintf("function %d of %d, gamma %.3g: gap %.2g, violation %.2g", d.Function, d.Functions,
+		d.Gamma, d.Gap, d.Excess)
 	if d.Kernels > 0 {
 		s += fmt.Sprintf(", %d kernels", d.Kernels)
 	}
@@ -579,7 +608,8 @@ func (tr *training) checkpoint() (*run.Checkpoint, error) {
 	if err := tr.m.Write(&b); err != nil {
 		return nil, err
 	}
-	k := &run.Checkpoint{Files: map[string][]byte{"model": b.Bytes()}, Arrays: map[string][]float64{"lambda": slices.Clone(tr.lambda), "path": slices.Concat(tr.pathRow...)},
+	k := &run.Checkpoint{Files: map[string][]byte{"model": b.Bytes()},
+		Arrays:  map[string][]float64{"lambda": slices.Clone(tr.lambda), "path": slices.Concat(tr.pathRow...)},
 		Scalars: map[string]float64{"stage": float64(tr.stage), "peak": tr.peak, "value": tr.result.F}}
 	if tr.loose {
 		k.Scalars["loose"] = 1
@@ -593,7 +623,8 @@ func (tr *training) restore(k *run.Checkpoint) error {
 		return fmt.Errorf("sparse: the checkpoint's model: %w", err)
 	}
 	tr.m.functions = m.functions
-	tr.stage, tr.peak, tr.result.F, tr.loose = int(k.Scalars["stage"]), k.Scalars["peak"], k.Scalars["value"], k.Scalars["loose"] == 1
+	tr.stage, tr.peak, tr.result.F, tr.loose = int(k.Scalars["stage"]), k.Scalars["peak"],
+		k.Scalars["value"], k.Scalars["loose"] == 1
 	if l := k.Arrays["lambda"]; len(l) > 0 {
 		tr.lambda = l
 	}

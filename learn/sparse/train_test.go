@@ -41,12 +41,14 @@ func blobs(rng *rand.Rand, rows, classes int) *table.Table {
 			a[i] = float32(math.NaN())
 		}
 	}
-	t.Columns = []table.Column{{Name: "x", Values: a}, {Name: "y", Values: b}, {Name: "side", Kind: table.Categorical, Values: c, Levels: []string{"left", "right"}}}
+	t.Columns = []table.Column{{Name: "x", Values: a}, {Name: "y", Values: b},
+		{Name: "side", Kind: table.Categorical, Values: c, Levels: []string{"left", "right"}}}
 	return t
 }
 
 func numbers(rng *rand.Rand, rows int) *table.Table {
-	t := &table.Table{Name: "numbers", Rows: rows, TargetName: "v", Target: make([]float64, rows), Columns: []table.Column{{Name: "x", Values: make([]float32, rows)}}}
+	t := &table.Table{Name: "numbers", Rows: rows, TargetName: "v", Target: make([]float64, rows),
+		Columns: []table.Column{{Name: "x", Values: make([]float32, rows)}}}
 	for i := range rows {
 		x := 10 * rng.Float64()
 		t.Columns[0].Values[i] = float32(x)
@@ -65,7 +67,7 @@ func written(t *testing.T, m *Model) []byte {
 }
 
 // Models have the same bits for any number of workers and any scale of weights, predict as they
-// should, and read back whole; a file that was cut does not read.
+// should, and read back whole. A file that was cut does not read.
 func TestTrainClasses(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	x, test := blobs(rng, 240, 3), blobs(rng, 300, 3)
@@ -172,12 +174,14 @@ func TestResume(t *testing.T) {
 	for stop := 1; stop <= 5; stop += 2 {
 		ctx, cancel := context.WithCancel(context.Background())
 		var k *run.Checkpoint
-		_, _, err = Train(x, nil, &run.Control{Ctx: ctx, Checkpoint: func(c *run.Checkpoint) error { k = c; return nil }, Recorder: run.RecorderFunc(func(r run.Row) error {
-			if r.Iteration == stop {
-				cancel()
-			}
-			return nil
-		})})
+		_, _, err = Train(x, nil, &run.Control{Ctx: ctx,
+			Checkpoint: func(c *run.Checkpoint) error { k = c; return nil },
+			Recorder: run.RecorderFunc(func(r run.Row) error {
+				if r.Iteration == stop {
+					cancel()
+				}
+				return nil
+			})})
 		var e *run.InterruptedError
 		if !errors.As(err, &e) || k == nil || k.Iteration != stop {
 			t.Fatalf("%v, checkpoint %v", err, k)
@@ -196,7 +200,8 @@ func TestResume(t *testing.T) {
 		if !bytes.Equal(written(t, got), want) {
 			t.Errorf("resumed after step %d the model is another", stop)
 		}
-		if _, _, err := Train(x, &Options{Eps: 9}, &run.Control{Resume: k}); err == nil || !strings.Contains(err.Error(), "eps=9") {
+		if _, _, err := Train(x, &Options{Eps: 9}, &run.Control{Resume: k}); err == nil ||
+			!strings.Contains(err.Error(), "eps=9") {
 			t.Errorf("with other settings: %v", err)
 		}
 	}
@@ -208,12 +213,13 @@ func TestInterrupt(t *testing.T) {
 	x := blobs(rand.New(rand.NewPCG(7, 8)), 600, 2)
 	ctx, cancel := context.WithCancel(context.Background())
 	live := 0
-	_, _, err := Train(x, &Options{Centres: 100, Eps: 30}, &run.Control{Ctx: ctx, Live: run.RecorderFunc(func(run.Row) error {
-		if live++; live == 5 {
-			cancel()
-		}
-		return nil
-	})})
+	_, _, err := Train(x, &Options{Centres: 100, Eps: 30},
+		&run.Control{Ctx: ctx, Live: run.RecorderFunc(func(run.Row) error {
+			if live++; live == 5 {
+				cancel()
+			}
+			return nil
+		})})
 	var e *run.InterruptedError
 	if !errors.As(err, &e) || live != 5 {
 		t.Errorf("%v after %d steps", err, live)
@@ -243,9 +249,11 @@ func TestRefuses(t *testing.T) {
 		want []string
 	}{
 		{"one class", one, Options{}, []string{"all rows are of one class"}},
-		{"margins of equal rows", twice, Options{Bound: "margin", Eps: 0.1}, []string{"row 1", "row 7", "--bound hinge"}},
+		{"margins of equal rows", twice, Options{Bound: "margin", Eps: 0.1},
+			[]string{"row 1", "row 7", "--bound hinge"}},
 		{"total hinge of equal rows", twice, Options{Eps: 1.5}, []string{"at least 2", "eps is 1.5"}},
-		{"equal rows of different numbers", same, Options{Eps: 0.05}, []string{"row 1", "row 5", "the least eps that may do"}},
+		{"equal rows of different numbers", same, Options{Eps: 0.05},
+			[]string{"row 1", "row 5", "the least eps that may do"}},
 		{"classes in a tube", two, Options{Bound: "tube"}, []string{"tube does not suit"}},
 		{"numbers with margins", real, Options{Bound: "margin"}, []string{"margin does not suit"}},
 		{"constant columns", flat, Options{}, []string{"no column tells two rows apart"}},
@@ -283,7 +291,8 @@ func TestRefuses(t *testing.T) {
 func TestWriteSource(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	folder := t.TempDir()
-	for name, x := range map[string]*table.Table{"two": blobs(rng, 60, 2), "three": blobs(rng, 90, 3), "value": numbers(rng, 60)} {
+	for name, x := range map[string]*table.Table{"two": blobs(rng, 60, 2), "three": blobs(rng, 90, 3),
+		"value": numbers(rng, 60)} {
 		o := &Options{}
 		if name == "two" {
 			o.Family = "cauchy"
@@ -310,7 +319,9 @@ func TestWriteSource(t *testing.T) {
 				rows.WriteString(text)
 			}
 		}
-		fmt.Fprintf(&calls, "#include <stdio.h>\n#include \"%s.c\"\nint main(void) { double zero = 0; (void)zero; double x[] = {%s}; for (int i = 0; i < %d; i++) printf(\"%%.15g\\n\", (double)%s(x + %d * i)); return 0; }\n", name, rows.String(), x.Rows, name, dim)
+		fmt.Fprintf(&calls, "#include <stdio.h>\n#include \"%s.c\"\nint main(void) { double zero = 0; "+
+			"(void)zero; double x[] = {%s}; for (int i = 0; i < %d; i++) printf(\"%%.15g\\n\", (double)%s(x + "+
+			"%d * i)); return 0; }\n", name, rows.String(), x.Rows, name, dim)
 		var source bytes.Buffer
 		if err := m.WriteSource(&source, C, name); err != nil {
 			t.Fatal(err)
@@ -344,7 +355,8 @@ func TestWriteSource(t *testing.T) {
 			t.Log("there is no C compiler: the C functions were not tried")
 		} else {
 			binary := filepath.Join(folder, name)
-			if out, err := exec.Command(compiler, "-std=c99", "-Wall", "-Werror", "-o", binary, program, "-lm").CombinedOutput(); err != nil {
+			if out, err := exec.Command(compiler, "-std=c99", "-Wall", "-Werror", "-o", binary, program,
+				"-lm").CombinedOutput(); err != nil {
 				t.Fatalf("%v: %s", err, out)
 			}
 			out, err := exec.Command(binary).Output()
@@ -360,8 +372,10 @@ func TestWriteSource(t *testing.T) {
 		if err := m.WriteSource(&source, Go, "F"+name); err != nil {
 			t.Fatal(err)
 		}
-		text := strings.Replace(source.String(), "package model\n\nimport \"math\"", "package main\n\nimport (\n\"math\"\n\"fmt\"\n)", 1)
-		text += fmt.Sprintf("\nfunc main() {\nzero := 0.0\n_ = zero\nx := []float64{%s}\nfor i := range %d {\nfmt.Printf(\"%%.15g\\n\", float64(F%s(x[%d*i:][:%d])))\n}\n}\n", rows.String(), x.Rows, name, dim, dim)
+		text := strings.Replace(source.String(), "package model\n\nimport \"math\"",
+			"package main\n\nimport (\n\"math\"\n\"fmt\"\n)", 1)
+		text += fmt.Sprintf("\nfunc main() {\nzero := 0.0\n_ = zero\nx := []float64{%s}\nfor i := range %d "+
+			"{\nfmt.Printf(\"%%.15g\\n\", float64(F%s(x[%d*i:][:%d])))\n}\n}\n", rows.String(), x.Rows, name, dim, dim)
 		out, err := exec.Command("go", "run", write(name+".go", text)).Output()
 		if err != nil {
 			t.Logf("go run: %v", err)
@@ -406,7 +420,8 @@ func TestDifficultRows(t *testing.T) {
 func TestKOMP(t *testing.T) {
 	p := wave(30)
 	var models [][]int
-	s, err := KOMP(context.Background(), p, &KOMPOptions{Width: 0.5, Ridge: 1e-6, Kernels: 5, Each: func(k []int) { models = append(models, k) }})
+	s, err := KOMP(context.Background(), p, &KOMPOptions{Width: 0.5, Ridge: 1e-6, Kernels: 5,
+		Each: func(k []int) { models = append(models, k) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -470,7 +485,9 @@ func TestSlopes(t *testing.T) {
 		z, dz := []float64{0.3, 0.2}, make([]float64, 2)
 		_, dw := b.at(z, 0.8, dz)
 		value := func(x, y, w float64) float64 { v, _ := b.at([]float64{x, y}, w, nil); return v }
-		want := []float64{(value(0.3+h, 0.2, 0.8) - value(0.3-h, 0.2, 0.8)) / (2 * h), (value(0.3, 0.2+h, 0.8) - value(0.3, 0.2-h, 0.8)) / (2 * h), (value(0.3, 0.2, 0.8+h) - value(0.3, 0.2, 0.8-h)) / (2 * h)}
+		want := []float64{(value(0.3+h, 0.2, 0.8) - value(0.3-h, 0.2, 0.8)) / (2 * h),
+			(value(0.3, 0.2+h, 0.8) - value(0.3, 0.2-h, 0.8)) / (2 * h),
+			(value(0.3, 0.2, 0.8+h) - value(0.3, 0.2, 0.8-h)) / (2 * h)}
 		for i, v := range append(dz, dw) {
 			near(t, f.Name()+": abar", v, want[i], 1e-6)
 		}
@@ -562,7 +579,8 @@ func TestUnreasonable(t *testing.T) {
 	}
 }
 
-// An l2 of 0, which options hold as learner.None, is a fit without a penalty, not one without an end.
+// An l2 of 0, which options hold as learner.None, is a fit without a penalty, not one without an
+// end.
 func TestNoPenalty(t *testing.T) {
 	data := numbers(rand.New(rand.NewPCG(5, 5)), 20)
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)

@@ -39,8 +39,8 @@ type Data struct {
 	Classes []string // of Class
 	Y       []float64
 	YText   []string // of StringY
-	// Y has a row of len(Names) numbers for each example: for Class the number of the class,
-	// for RankingY NaN where an item was not rated. It is nil without outputs.
+	// Y has a row of len(Names) numbers for each example. It is the number of the class for Class,
+	// and NaN for RankingY where an item was not rated. It is nil without outputs.
 
 	// Lexicon are strings that predictions are chosen from, for StringY; nil for none.
 	Lexicon []string
@@ -153,6 +153,15 @@ func (d *Data) check() error {
 			return fmt.Errorf("%w: all examples are of the class %q; there must be two", ErrData,
 				d.Classes[int(first)])
 		}
+	case RankingY:
+		for i := range n {
+			r := d.ratings(i)
+			if len(r.Value) > 1 && slices.Min(r.Value) < slices.Max(r.Value) {
+				return nil
+			}
+		}
+		return fmt.Errorf("%w: %s: no example has two different ratings; there is no order to learn", ErrData,
+			d.X.Title())
 	case HistogramY:
 		for i := range n {
 			if err := OnSimplex(slices.Clone(d.Row(i))); err != nil {

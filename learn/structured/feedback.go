@@ -226,9 +226,9 @@ func (g *arcs) sift(ctx context.Context, order []int) (sweeps int, err error) {
 	return sweeps, nil
 }
 
-// exact orders up to exactItems vertices at the least cost: d[S], the least cost of an order
-// that begins with the set S, is the least of d[S - u] and the arcs from u up to S - u.
-// O(2^vertices · vertices) time, 8·2^vertices bytes.
+// exact orders up to exactItems vertices at the least cost. d[S] is the least cost of an order that
+// begins with the set S: the least over u of d[S-u] plus the arcs from u up to S-u. O(2^vertices ·
+// vertices) time, 8·2^vertices bytes.
 func (g *arcs) exact(of []int) []int {
 	k := len(of)
 	half := k / 2
@@ -268,8 +268,8 @@ func (g *arcs) exact(of []int) []int {
 // cycleItems bounds the vertices among which cycles are looked for, in time vertices³.
 const cycleItems = 300
 
-// cycles is a lower bound on the cost of any order: it takes cycles of three arcs apart, each
-// with as much weight as its arcs have left, and every order breaks every cycle.
+// cycles is a lower bound on the cost of any order, as every order breaks every cycle. It takes
+// cycles of three arcs apart, each with as much weight as its arcs have left.
 func (g *arcs) cycles(of []int) float64 {
 	if len(of) > cycleItems {
 		return 0

@@ -79,8 +79,8 @@ func (f *Finite) Decode(_ context.Context, alpha []float64) (Decoded[int], error
 	return f.best(f.Values(alpha, 1, 1)), nil
 }
 
-// Values returns F of every candidate for q queries. alpha has n weights for each, query by
-// query, and the result the values of all candidates, query by query. One matrix product.
+// Values returns F of every candidate for q queries. alpha has n weights for each query, and the
+// result the values of all candidates for each. One matrix product.
 func (f *Finite) Values(alpha []float64, q, workers int) []float64 {
 	out := make([]float64, q*f.candidates)
 	gemm.Gemm(workers, blas.NoTrans, blas.Trans, q, f.candidates, f.n, 1, alpha, f.n, f.loss, f.n, 0,

@@ -62,13 +62,13 @@ func OnSimplex(y []float64) error {
 	sum := 0.0
 	for j, v := range y {
 		if !(v >= -simplexSlack) || v > 2 {
-			return fmt.Errorf("bin %d is %v; a histogram has entries from 0 to 1", j+1, v)
+			return fmt.Errorf("bin %d is %.6g; a histogram has entries from 0 to 1", j+1, v)
 		}
 		y[j] = math.Max(v, 0)
 		sum += y[j]
 	}
 	if math.Abs(sum-1) > simplexSlack {
-		return fmt.Errorf("the bins add up to %v, not to 1", sum)
+		return fmt.Errorf("the bins add up to %.6g, not to 1", sum)
 	}
 	for j := range y {
 		y[j] /= sum
@@ -268,8 +268,8 @@ func normalise(u []float64, square float64) {
 	}
 }
 
-// meet goes from the bins' minimisers at one multiplier to those at another, bin by bin, and
-// keeps the points on the way: one has a norm near 1.
+// meet goes from the bins' minimisers at one multiplier to those at another, bin by bin. It keeps
+// the points on the way, one of which has a norm near 1.
 func (h *Histogram) meet(bins []piecewise, low, high float64, keep func([]float64)) {
 	a, b := make([]float64, h.bins), make([]float64, h.bins)
 	square := 0.0
@@ -379,8 +379,8 @@ func (p *piecewise) value(u float64) float64 {
 	return p.f[k] + p.slope[k]*(u-p.at[k])
 }
 
-// least returns the smallest minimiser of φ(u) + ν u² on [0, 1], and the value: at a breakpoint,
-// or where ν > 0 in the middle of a piece.
+// least returns the smallest minimiser of φ(u) + ν u² on [0, 1], and the value. It is a breakpoint,
+// or for ν > 0 may be inside a piece.
 func (p *piecewise) least(nu float64) (u, f float64) {
 	u, f = 0, p.f[0]
 	for k, x := range p.at {
@@ -543,8 +543,8 @@ func (c *chi) most(j int, nu float64) (y, bound float64) {
 		g, s, _ := c.psi(j, hi)
 		return lo, math.Max(f-nu*lo, g-nu*hi) + math.Abs(s-nu)*(hi-lo)
 	}
-	// The difference of two concave functions, P - N: on an interval it is below the tangents of
-	// P less the chord of N at both ends, whichever is the larger where it is largest.
+	// This is the difference of two concave functions, P - N. On an interval it is below the
+	// tangents of P at both ends, less the chord of N.
 	best := math.Inf(-1)
 	bound = math.Inf(-1)
 	x := 0.0

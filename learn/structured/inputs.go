@@ -3,6 +3,7 @@ package structured
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/tropica-fst/tropica/learn/kernel"
@@ -51,6 +52,20 @@ func (s *spelling) symbols(text string) []int {
 		out = append(out, k)
 	}
 	return out
+}
+
+// foreign names the symbols of a text that the training data do not have.
+func (s *spelling) foreign(text string) string {
+	var list []string
+	for _, r := range text {
+		if _, ok := s.of[r]; !ok && !slices.Contains(list, strconv.QuoteRune(r)) && len(list) < 5 {
+			list = append(list, strconv.QuoteRune(r))
+		}
+	}
+	if list == nil {
+		return ""
+	}
+	return ", which has " + strings.Join(list, ", ") + " beside them"
 }
 
 func (s *spelling) all(texts []string) [][]int {

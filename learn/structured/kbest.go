@@ -18,8 +18,8 @@ import (
 // kBest enumerates strings by a machine B below F, and takes the best by F itself: once the
 // next B is no lower than that, nothing better can come.
 //
-// B is the intersection of the machines of a few large positive weights, and for every other
-// training output the least (or for negative weights the largest) loss of any candidate.
+// B is the intersection of the machines of a few large positive weights. Every other training
+// output adds the least loss of any candidate, or the largest for negative weights.
 func (s *Strings) kBest(ctx context.Context, l *Lattice, w *weighted, d *Decoded[[]int]) error {
 	s.seed(l, w, d)
 	order := make([]int, 0, len(w.refs))
@@ -62,8 +62,8 @@ func (s *Strings) kBest(ctx context.Context, l *Lattice, w *weighted, d *Decoded
 		func(y []int) float64 { return s.value(w, y) }, d)
 }
 
-// extreme returns the least α Δ(y, ref) over the strings of a lattice: by the lengths and costs
-// of an alignment, or where the loss has no rows by the shortest path of its machine.
+// extreme returns the least α Δ(y, ref) over the strings of a lattice. It uses lengths and costs of
+// an alignment, or the shortest path of a machine where the loss has no rows.
 func (s *Strings) extreme(ctx context.Context, l *Lattice, ref []int, alpha float64) (float64, error) {
 	if r, ok := newRows(s.loss, [][]int{ref}, []float64{alpha}); ok {
 		row := make([]float64, r.width)
@@ -78,8 +78,8 @@ func (s *Strings) extreme(ctx context.Context, l *Lattice, ref []int, alpha floa
 	return f, err
 }
 
-// rescore goes through the strings of b from the best on, at most budget of them. bound turns
-// a weight of b into a number that is at most F of that string and of all after it.
+// rescore goes through the strings of b from the best on, at most budget of them. bound turns a
+// weight of b into a lower bound on F of that string and all after it.
 func rescore(ctx context.Context, b *fst.Vector[semiring.Tropical64], budget int, bytes int64,
 	bound func(float64) float64, value func(y []int) float64, d *Decoded[[]int]) error {
 	for f, y := range inOrder(b, bytes) {

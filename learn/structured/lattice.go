@@ -192,6 +192,10 @@ func Near(ctx context.Context, x []int, edits, alphabet int, allowed *Grams) (*L
 	if edits < 0 || alphabet < 1 {
 		return nil, fmt.Errorf("structured: strings of %d symbols within %d edits", alphabet, edits)
 	}
+	if float64(len(x)+1)*(float64(edits)+1) > DefaultLatticeStates {
+		return nil, fmt.Errorf("structured: %d edits of a string of %d symbols need more than %d states; ask for fewer "+
+			"edits", edits, len(x), DefaultLatticeStates)
+	}
 	type arc = fst.Arc[semiring.Tropical64]
 	n := len(x)
 	v := fst.NewVector[semiring.Tropical64]((n + 1) * (edits + 1))
@@ -247,7 +251,8 @@ type Grams struct {
 // of it occurred consecutively. Strings count with n-1 marks before them and one mark after.
 func NewGrams(strings [][]int, n int) (*Grams, error) {
 	if n < 2 || len(strings) == 0 {
-		return nil, fmt.Errorf("structured: n-grams of %d symbols of %d strings: there must be strings, and 2 symbols", n, len(strings))
+		return nil, fmt.Errorf("structured: n-grams of %d symbols of %d strings: there must be strings, and "+
+			"2 symbols", n, len(strings))
 	}
 	v := fst.NewVector[semiring.Tropical64](0)
 	states := map[string]fst.StateID{}

@@ -9,8 +9,8 @@ import (
 	"github.com/tropica-fst/tropica/losses"
 )
 
-// local improves the best string so far, and the best training outputs that are candidates, by
-// substitutions, insertions and deletions of single symbols that stay in the lattice.
+// local improves the best string so far, and the best training outputs that are candidates. It
+// substitutes, inserts and deletes single symbols within the lattice.
 func (s *Strings) local(ctx context.Context, l *Lattice, w *weighted, d *Decoded[[]int]) error {
 	s.seed(l, w, d)
 	if d.Output == nil { // no training output is a candidate: the first string in order

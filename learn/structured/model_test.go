@@ -359,8 +359,8 @@ func TestChoice(t *testing.T) {
 	}
 }
 
-// Section 6: the excess risk of a classifier falls with n at least as fast as the theorem says,
-// and the comparison inequality holds with factor 2 on the way.
+// Section 6: the excess risk of a classifier falls with n at least as fast as the theorem says. The
+// comparison inequality holds with factor 2 on the way.
 func TestRate(t *testing.T) {
 	sizes, repetitions := []int{50, 100, 200, 400}, 12
 	k := func(a, b float64) float64 { return math.Exp(-(a - b) * (a - b) / (2 * 0.15 * 0.15)) }

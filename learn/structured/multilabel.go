@@ -18,8 +18,8 @@ type Hamming struct {
 	most   int
 }
 
-// NewHamming takes the labels of the training examples, their positive weights (nil is all 1), and
-// the largest number of labels of a prediction (0 is any).
+// NewHamming takes the labels of the training examples, positive weights of labels (nil is all 1),
+// and the most labels of a prediction (0 is any).
 func NewHamming(truths [][]bool, weight []float64, most int) (*Hamming, error) {
 	l, err := labels(truths)
 	if err != nil {

@@ -14,8 +14,8 @@ var (
 // PictureNames implements learner.Drawn.
 func (Learner) PictureNames() []string { return []string{"lambda", "difficult"} }
 
-// Picture draws the loss on examples left out by lambda, with a standard error on both sides, or
-// the losses of the training examples, each predicted from the others, from the largest on.
+// Picture draws the loss on examples left out by lambda, with a standard error on both sides.
+// Another shows the losses of training examples, each predicted from the others.
 func (m *Model) Picture(name string) (*learner.Picture, bool) {
 	switch {
 	case name == "lambda" && len(m.tried) > 1:
@@ -33,7 +33,8 @@ func (m *Model) Picture(name string) (*learner.Picture, bool) {
 				chosen.X, chosen.Y = []float64{t.Lambda}, []float64{t.Loss}
 			}
 		}
-		return &learner.Picture{Title: "Choice of lambda", Subtitle: fmt.Sprintf("%d training examples", m.data.Rows()), XLabel: "lambda", YLabel: "loss", LogX: true,
+		return &learner.Picture{Title: "Choice of lambda", Subtitle: fmt.Sprintf("%d training examples",
+			m.data.Rows()), XLabel: "lambda", YLabel: "loss", LogX: true,
 			Curves: []learner.Curve{mean, low, high, chosen}}, true
 	case name == "difficult" && len(m.held) > 0:
 		all := make([]int, len(m.held))
@@ -44,7 +45,9 @@ func (m *Model) Picture(name string) (*learner.Picture, bool) {
 		for r, i := range bestOf(all, len(all), func(i int) float64 { return -m.held[i] }) {
 			c.X, c.Y = append(c.X, float64(r+1)), append(c.Y, m.held[i])
 		}
-		return &learner.Picture{Title: "Losses of training examples", Subtitle: "each predicted from the others", XLabel: "examples, the hardest first", YLabel: "loss", Curves: []learner.Curve{c}}, true
+		return &learner.Picture{Title: "Losses of training examples",
+			Subtitle: "each predicted from the others", XLabel: "examples, the hardest first", YLabel: "loss",
+			Curves: []learner.Curve{c}}, true
 	}
 	return nil, false
 }

@@ -112,7 +112,8 @@ func NewStrings(truths [][]int, alphabet int, loss StringLoss, opts *StringOptio
 		}
 	}
 	if g, ok := loss.(losses.NGram); ok && g.C == 0 {
-		return nil, fmt.Errorf("%w: -log of the n-grams in common has no value for strings without one; set C above 0", ErrLoss)
+		return nil, fmt.Errorf("%w: -log of the n-grams in common has no value for strings without one; set "+
+			"C above 0", ErrLoss)
 	}
 	if e, ok := loss.(losses.Edit); ok {
 		for i, y := range truths {

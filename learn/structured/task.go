@@ -399,6 +399,10 @@ func stringTask(ctx context.Context, d *Data, o *Options, sp *spelling, workers 
 			if errors.Is(err, ErrEmpty) { // no string with known pairs of symbols is near
 				l, err = Near(ctx, sp.symbols(x.Text[i]), edits, alphabet, nil)
 			}
+			if errors.Is(err, ErrEmpty) {
+				err = fmt.Errorf("%w: no string of the symbols of the training data is within %d edits of %q%s; ask for "+
+					"more edits, or for the candidates training", err, edits, x.Text[i], sp.foreign(x.Text[i]))
+			}
 			if err != nil {
 				return Decoded[[]int]{}, err
 			}

@@ -29,7 +29,8 @@ const (
 // WeightOptions adjusts NewWeights; nil is all defaults.
 type WeightOptions struct {
 	Estimator Estimator // "" is Ridge
-	// of Nystrom and of Conjugate's preconditioner; zero is 500, or all inputs where there are fewer
+	// of Nystrom and of Conjugate's preconditioner; zero is 500, or all inputs where there are
+	// fewer
 	Landmarks int
 	// Relative is the residual that Conjugate stops at, of each query; zero is 1e-6. Weights are
 	// then off by at most √n·Relative·|K_x|/(nλ) in the sum of absolute values.
@@ -497,14 +498,16 @@ func (h *Held) Validate(ctx context.Context, blocks [][]int, workers int,
 	return out, err
 }
 
-// Append adds training inputs: grown are those there were, in order, and the new ones behind them. C stays,
-// as where examples are left out. The decoder needs the new outputs too. O(n²) for each of them.
+// Append adds training inputs: grown are those there were, in order, and the new ones behind them.
+// C stays, as where examples are left out. The decoder needs the new outputs too. O(n²) for each of
+// them.
 //
-// Errors: another estimator than Ridge, or clipped eigenvalues, which ask for a new fit; and kernels
-// that are not positive semidefinite, where no example is added.
+// Errors: another estimator than Ridge, or clipped eigenvalues, which ask for a new fit. Where
+// kernels are not positive semidefinite, no example is added.
 func (w *WeightModel[P]) Append(grown P) error {
 	if w.o.Estimator != Ridge || w.o.Clip {
-		return fmt.Errorf("structured: examples are added to the estimator %s without clipping alone; fit anew", Ridge)
+		return fmt.Errorf("structured: examples are added to the estimator %s without clipping alone; fit "+
+			"anew", Ridge)
 	}
 	m := w.kernel.Len(grown)
 	if m < w.n {
@@ -536,7 +539,8 @@ func (w *WeightModel[P]) Append(grown P) error {
 // Remove takes training example i out: rest are the inputs without it. C stays. O(n²); see Append.
 func (w *WeightModel[P]) Remove(i int, rest P) error {
 	if w.o.Estimator != Ridge || w.o.Clip {
-		return fmt.Errorf("structured: examples are removed from the estimator %s without clipping alone; fit anew", Ridge)
+		return fmt.Errorf("structured: examples are removed from the estimator %s without clipping alone; "+
+			"fit anew", Ridge)
 	}
 	if m := w.kernel.Len(rest); m != w.n-1 {
 		return fmt.Errorf("structured: %d training inputs are left of %d", m, w.n)

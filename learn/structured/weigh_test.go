@@ -308,7 +308,8 @@ func TestAppendRemove(t *testing.T) {
 		t.Fatal(err)
 	}
 	check(x.Subset(rest))
-	if w.Append(x.Subset(first)) == nil || w.Remove(0, x) == nil || fit(t, gauss, x, 0, &WeightOptions{Estimator: NadarayaWatson}).Append(x) == nil {
+	if w.Append(x.Subset(first)) == nil || w.Remove(0, x) == nil ||
+		fit(t, gauss, x, 0, &WeightOptions{Estimator: NadarayaWatson}).Append(x) == nil {
 		t.Error("fewer inputs, too many left, or weights without a ridge: no error")
 	}
 }

@@ -388,7 +388,8 @@ func (s *CompletionSheet) WriteSVG(w io.Writer) error {
 	per := len(s.Images) / max(1, len(s.Names))
 	size := s.Side*cell + margin
 	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="12">`+"\n", per*size+margin, len(s.Names)*(size+text)+margin)
+	fmt.Fprintf(out, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" `+
+		`font-size="12">`+"\n", per*size+margin, len(s.Names)*(size+text)+margin)
 	fmt.Fprintln(out, `<rect width="100%" height="100%" fill="white"/>`)
 	for r, name := range s.Names {
 		top := r*(size+text) + margin

@@ -199,9 +199,9 @@ func correctionTrial(ctx context.Context, train, test int, rng *rand.Rand,
 //
 // Algorithm 1 decodes the edit distance over words of the lexicon within some edits of the input.
 // It is compared with the nearest word by edit distance (the alphabetically first among equals).
-// The same less the logarithm of the word's frequency, weighted by training misspellings, and the
-// output of the most similar training input by the kernel are compared too. Frequencies are those
-// of misspellings of other words in the list, which has no others, and so are hardly informative.
+// Two others are the same less the logarithm of the word's frequency, weighted by training
+// misspellings, and the output of the most similar training input. Frequencies are those of
+// misspellings of other words in the list, which has no others, and so are hardly informative.
 func Spelling(ctx context.Context, data fs.FS, o *PredictionOptions) (*PredictionReport, error) {
 	d := folder{data}
 	const file = "spelling/spell-errors.tsv.gz"

@@ -170,7 +170,8 @@ func (r *PredictionReport) cells(row *PredictionRow, many bool) []string {
 
 // WriteTable writes the tables for people.
 func (r *PredictionReport) WriteTable(w io.Writer) error {
-	fmt.Fprintf(w, "%s. Mean ± standard deviation over repetitions; p of the paired t-test against the first row.\n", r.Title)
+	fmt.Fprintf(w, "%s. Mean ± standard deviation over repetitions; p of the paired t-test against the "+
+		"first row.\n", r.Title)
 	for _, p := range r.Parts {
 		fmt.Fprintf(w, "\n%s (%d repetitions)\n", p.Name, p.Repetitions)
 		t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)

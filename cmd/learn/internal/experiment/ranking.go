@@ -170,10 +170,13 @@ func likeness(a, b map[int32]float64) float64 {
 
 // Ranking compares rankings of items by people's features, as in table 1 of Ciliberto, Rudi and
 // Rosasco, under the normalised rank loss. Algorithm 1 has a linear kernel and feedback arc sets.
-// It is compared with linear models of scores by item: regression of the ratings, pairwise hinge
-// and pairwise logistic losses. Penalties are chosen by five-fold cross-validation.
+// It is compared with linear models of scores by item: regression of the ratings, and pairwise
+// linear, hinge and logistic losses. Penalties are chosen by five-fold cross-validation.
 //
-// Algorithm 1 learns about a pair of items only from those who rated both.
+// The loss charges pairs that a person rated both of, and so the weight of a pair is added up over
+// those who rated both. All others count in the regression behind the weights, as people for whom
+// the pair costs nothing. Where items are few, "pairs by their raters" leaves these people out:
+// each pair has a regression of its own.
 func Ranking(ctx context.Context, parts []RankingPart, o *PredictionOptions) (*PredictionReport, error) {
 	var names []string
 	of := map[string]*RankingPart{}
@@ -210,8 +213,12 @@ func rankingTrial(ctx context.Context, r *Raters, train int, rng *rand.Rand,
 	for _, m := range []struct {
 		name string
 		fit  func(ctx context.Context, r *Raters, rows []int, lambda float64, workers int) (ranker, error)
-	}{{"Algorithm 1", fitAlgorithm1}, {"linear", fitRatings}, {"pairwise hinge", fitHinge},
+	}{{"Algorithm 1", fitAlgorithm1}, {"Algorithm 1, pairs by their raters", fitPairRaters},
+		{"linear", fitRatings}, {"pairwise linear", fitLinearPairs}, {"pairwise hinge", fitHinge},
 		{"pairwise logistic", fitLogistic}} {
+		if m.name == "Algorithm 1, pairs by their raters" && r.Items > mostPaired {
+			continue
+		}
 		best, least := 0.0, math.Inf(1)
 		for _, lambda := range rankingLambdas {
 			loss := 0.0
@@ -274,6 +281,35 @@ func rankingLoss(ctx context.Context, f ranker, r *Raters, rows []int) (float64,
 }
 
 func fitAlgorithm1(_ context.Context, r *Raters, rows []int, lambda float64, workers int) (ranker, error) {
+	return fitPairWeights(r, rows, lambda, workers, func(ctx context.Context, decoder *structured.Ranking,
+		alpha []float64) ([]float64, error) {
+		d, err := structured.Decode(ctx, decoder, alpha)
+		if err != nil {
+			return nil, err
+		}
+		return structured.OrderScores(d.Output), nil
+	})
+}
+
+// fitLinearPairs scores an item by the sum of its pairs' weights. This minimises the penalised loss
+// Σ γ_ij (f_j-f_i). See Duchi, Mackey and Jordan, "On the consistency of ranking algorithms", 2010.
+func fitLinearPairs(_ context.Context, r *Raters, rows []int, lambda float64, workers int) (ranker, error) {
+	return fitPairWeights(r, rows, lambda, workers, func(_ context.Context, decoder *structured.Ranking,
+		alpha []float64) ([]float64, error) {
+		w, m := decoder.Pairs(alpha), r.Items
+		out := make([]float64, m)
+		for i := range m {
+			for j := range m {
+				out[i] += w[i*m+j] - w[j*m+i]
+			}
+		}
+		return out, nil
+	})
+}
+
+// fitPairWeights is ridge regression of the weights of people, from which order makes scores.
+func fitPairWeights(r *Raters, rows []int, lambda float64, workers int, order func(ctx context.Context,
+	decoder *structured.Ranking, alpha []float64) ([]float64, error)) (ranker, error) {
 	x := rowsOf(dataset.Pick(r.Features, rows))
 	k := kernel.Kernel[*kernel.Matrix](kernel.Vector{Kind: kernel.Linear})
 	w, err := structured.NewWeights(k, x, nil, lambda, nil,
@@ -293,14 +329,100 @@ func fitAlgorithm1(_ context.Context, r *Raters, rows []int, lambda float64, wor
 			return nil, err
 		}
 		out := make([][]float64, len(features))
+		return out, eachOf(ctx, workers, len(features), func(i int) (err error) {
+			out[i], err = order(ctx, decoder, alpha[i*n:][:n])
+			return err
+		})
+	}, nil
+}
+
+// mostPaired are the items up to which each pair has a regression of its own.
+const mostPaired = 200
+
+// fitPairRaters regresses the normalised difference of two ratings on those who rated both, for
+// each pair of items. It decodes the differences times the share of those people.
+func fitPairRaters(ctx context.Context, r *Raters, rows []int, lambda float64, workers int) (ranker, error) {
+	d, m := len(r.Features[0]), r.Items
+	who, what := make([][]int, m*m), make([][]float64, m*m)
+	for _, u := range rows {
+		y := &r.Ratings[u]
+		_, total := structured.RankLoss(make([]float64, m), *y)
+		for a, i := range y.Item {
+			for b, j := range y.Item[:a] {
+				if total > 0 {
+					at := int(i)*m + int(j)
+					who[at], what[at] = append(who[at], u), append(what[at], (y.Value[a]-y.Value[b])/total)
+				}
+			}
+		}
+	}
+	var pairs []int
+	var truths []structured.Ratings // one for each pair: its weight is what the first beats the second by
+	for at, users := range who {
+		if len(users) > 0 {
+			pairs = append(pairs, at)
+			truths = append(truths, structured.Ratings{Item: []int32{int32(at % m), int32(at / m)},
+				Value: []float64{0, 1}})
+		}
+	}
+	if pairs == nil {
+		return linearRanker(make([]float64, m*d), m), nil
+	}
+	theta := make([]float64, len(pairs)*d)
+	err := eachOf(ctx, workers, len(pairs), func(p int) error {
+		at := pairs[p]
+		t, err := ridgeWeights(r, who[at], what[at], lambda*float64(len(rows)))
+		for k, v := range t {
+			theta[p*d+k] = v * float64(len(who[at])) / float64(len(rows))
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	decoder, err := structured.NewRanking(truths, m, nil)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, features [][]float64) ([][]float64, error) {
+		out := make([][]float64, len(features))
 		return out, eachOf(ctx, workers, len(features), func(i int) error {
-			d, err := structured.Decode(ctx, decoder, alpha[i*n:][:n])
+			alpha := make([]float64, len(pairs))
+			for p := range alpha {
+				alpha[p] = dotOf(theta[p*d:][:d], features[i])
+			}
+			o, err := structured.Decode(ctx, decoder, alpha)
 			if err == nil {
-				out[i] = structured.OrderScores(d.Output)
+				out[i] = structured.OrderScores(o.Output)
 			}
 			return err
 		})
 	}, nil
+}
+
+// ridgeWeights are θ = Xᵀ(XXᵀ + cI)⁻¹ y for the features X of some people, through their kernel. y
+// is overwritten.
+func ridgeWeights(r *Raters, people []int, y []float64, c float64) ([]float64, error) {
+	x := rowsOf(dataset.Pick(r.Features, people))
+	gram, err := kernel.Gram(kernel.Kernel[*kernel.Matrix](kernel.Vector{Kind: kernel.Linear}), x,
+		&kernel.Options{Workers: 1})
+	if err != nil {
+		return nil, err
+	}
+	ridge, err := kernel.NewRidge(gram, x.Rows, c, &kernel.Options{Workers: 1})
+	if err != nil {
+		return nil, err
+	}
+	if err := ridge.Solve(y, 1); err != nil {
+		return nil, err
+	}
+	theta := make([]float64, x.Cols)
+	for i, a := range y {
+		for k, v := range x.Row(i) {
+			theta[k] += a * v
+		}
+	}
+	return theta, nil
 }
 
 func rowsOf(features [][]float64) *kernel.Matrix {
@@ -340,26 +462,9 @@ func fitRatings(ctx context.Context, r *Raters, rows []int, lambda float64, work
 		if len(who[j]) == 0 {
 			return nil
 		}
-		// Through the kernel of those who rated: θ = Xᵀ(XXᵀ + cI)⁻¹ y.
-		x := rowsOf(dataset.Pick(r.Features, who[j]))
-		gram, err := kernel.Gram(kernel.Kernel[*kernel.Matrix](kernel.Vector{Kind: kernel.Linear}), x,
-			&kernel.Options{Workers: 1})
-		if err != nil {
-			return err
-		}
-		ridge, err := kernel.NewRidge(gram, x.Rows, lambda*float64(len(rows)), &kernel.Options{Workers: 1})
-		if err != nil {
-			return err
-		}
-		if err := ridge.Solve(what[j], 1); err != nil {
-			return err
-		}
-		for i, a := range what[j] {
-			for k, v := range x.Row(i) {
-				theta[j*d+k] += a * v
-			}
-		}
-		return nil
+		t, err := ridgeWeights(r, who[j], what[j], lambda*float64(len(rows)))
+		copy(theta[j*d:], t)
+		return err
 	})
 	return linearRanker(theta, r.Items), err
 }

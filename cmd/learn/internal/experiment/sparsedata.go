@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"math/rand/v2"
+	"slices"
 
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"github.com/tropica-fst/tropica/learn/learner"
@@ -54,27 +56,22 @@ func SparseRooms(o *SparseOptions, data fs.FS) (*learner.Section, error) {
 		Note: "ten folds, one against one, no choice within; published: 98 %, and 96.65 % of a fuzzy tree " +
 			"with 50 rules"}
 	for _, eps := range wifiEps {
-		few, dense, kernels := make([]float64, len(trials)), make([]float64, len(trials)),
-			make([]float64, len(trials))
-		err := run.Each(o.Workers, len(trials), func(_, i int) error {
-			m, _, err := sparse.Train(x.Subset(trials[i].Train),
-				&sparse.Options{Eps: eps, Raw: true, Centres: 50, PerCentre: 6}, &run.Control{Ctx: o.Ctx, Workers: 1})
-			if err != nil {
-				return err
-			}
-			kernels[i] = float64(m.Kernels())
-			few[i], dense[i], err = accuracies(o.Ctx, m, x.Subset(trials[i].Test), 1)
-			o.done(len(trials)*len(wifiEps), fmt.Sprintf("fold %d, eps %v", i+1, eps))
-			return err
-		})
+		folds, err := o.each(fmt.Sprintf("rooms, eps %v", eps), len(trials), 3, len(trials)*len(wifiEps),
+			func(i int, _ *rand.Rand) ([]float64, error) {
+				m, _, err := sparse.Train(x.Subset(trials[i].Train),
+					&sparse.Options{Eps: eps, Raw: true, Centres: 50, PerCentre: 6}, &run.Control{Ctx: o.Ctx, Workers: 1})
+				if err != nil {
+					return nil, err
+				}
+				few, dense, err := accuracies(o.Ctx, m, x.Subset(trials[i].Test), 1)
+				return []float64{few, dense, float64(m.Kernels())}, err
+			})
 		if err != nil {
-			return nil, fmt.Errorf("experiment: sparse: rooms, eps %v: %w", eps, err)
+			return nil, err
 		}
-		most := 0.0
-		for _, k := range kernels {
-			most = max(most, k)
-		}
-		t.Rows = append(t.Rows, []any{eps, mean(few), mean(dense), mean(kernels), most})
+		kernels := column(folds, 2)
+		t.Rows = append(t.Rows, []any{eps, mean(column(folds, 0)), mean(column(folds, 1)), mean(kernels),
+			slices.Max(kernels)})
 	}
 	return t, nil
 }
@@ -101,25 +98,31 @@ func SparseDigits(o *SparseOptions, d *DigitOptions, data fs.FS) (*learner.Secti
 			"with 400 means and all images: 98.12 %% with 788 kernels, 96.71 with 731, 85.66 with 53", train.Rows,
 		test.Rows, d.Centres)}
 	shares := []float64{0.02, 0.3, 0.7}
-	for _, share := range shares {
-		m, _, err := sparse.Train(train, &sparse.Options{Raw: true, Sparsity: share, Centres: d.Centres,
+	one := *o
+	one.Workers, one.Done = 1, nil // a training uses all workers, and tells its progress itself
+	part := fmt.Sprintf("digits, %d images, %d means", train.Rows, d.Centres)
+	rows, err := one.each(part, len(shares), 4, len(shares), func(i int, _ *rand.Rand) ([]float64, error) {
+		m, _, err := sparse.Train(train, &sparse.Options{Raw: true, Sparsity: shares[i], Centres: d.Centres,
 			PerCentre: 4, Widths: []float64{3, 9}, Peaks: "fixed", Keep: true},
 			&run.Control{Ctx: o.Ctx, Workers: o.Workers, Recorder: run.RecorderFunc(func(r run.Row) error {
 				o.done(len(shares)*90, fmt.Sprint(r.Detail))
 				return nil
 			})})
 		if err != nil {
-			return nil, fmt.Errorf("experiment: sparse: digits: %w", err)
-		}
-		few, dense, err := accuracies(o.Ctx, m, test, o.Workers)
-		if err != nil {
 			return nil, err
 		}
+		few, dense, err := accuracies(o.Ctx, m, test, o.Workers)
 		all := 0
 		for _, f := range m.Functions() {
 			all += f.Len()
 		}
-		t.Rows = append(t.Rows, []any{share, few, dense, float64(all) / float64(len(m.Functions())), m.Kernels()})
+		return []float64{few, dense, float64(all) / float64(len(m.Functions())), float64(m.Kernels())}, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i, v := range rows {
+		t.Rows = append(t.Rows, []any{shares[i], v[0], v[1], v[2], int(v[3])})
 	}
 	return t, nil
 }

@@ -13,8 +13,8 @@ import (
 // Sushi searches the orders of ten kinds of sushi that agree best with small bootstrap samples of
 // 5000 people's orders, under the Kendall loss. These are minimum feedback arc sets with cycles.
 // The majority of all people is transitive, and so would be no test. Half the voters rank only five
-// kinds drawn at random. Measures by number of voters are the cost above the optimum, in percent of
-// it, the share of orders with the least cost, and the share proved to have it.
+// kinds drawn at random. Measures are the cost above the optimum in percent, the share of orders
+// with the least cost, and the share proved to have it.
 func Sushi(ctx context.Context, data fs.FS, o *PredictionOptions) (*PredictionReport, error) {
 	d := folder{data}
 	const file, items = "ranking/sushi-10-orders.tsv", 10
