@@ -20,7 +20,7 @@ import (
 
 var experimentCheap = &command{
 	name: "experiment cheap", args: "", min: 0, max: 0,
-	summary: "Tagging from few and partial labels: margins, active learning, transfer.",
+	summary: "Tagging and tracking from few and partial labels: margins, active learning, transfer.",
 	about: `
 Five tables, each with means and deviations over seeds; each seed draws
 its own training sentences:
@@ -32,10 +32,13 @@ its own training sentences:
       the sentences that it asked for
   t5  transfer from sentences of another domain to few of this one
 
---tasks are generator, and, in the folder --data, chunking (CoNLL-2000) and ocr
-(letters of handwriting): chunking/conll2000-train.txt.gz and -test, and
-ocr-letters/ocr-letters-train.tsv.gz and -test. The other domain of t5 is made:
-other words of the generator, coarse tags for chunking, letters moved by a pixel.
+--tasks are generator (labels of words), cells (movies of the tracking simulator,
+--movies of them for learning and as many for testing), and, in the folder
+--data, chunking (CoNLL-2000) and ocr (letters of handwriting):
+chunking/conll2000-train.txt.gz and -test, ocr-letters/ocr-letters-train.tsv.gz
+and -test; sim:STRIDE and gowt1 are movies of its folder tracking. The other
+domain of t5 is made: other words of the generator, coarse tags for chunking,
+letters moved by a pixel, cells of another size and speed.
 
 A long run should have --checkpoint: the same command continues from it.
 
@@ -43,12 +46,13 @@ Example:
 
   learn experiment cheap --tables t1,t2 --seeds 2 --sentences 80`,
 	setup: func(fs *flags.Set) func(*call) error {
-		tasks := fs.String("tasks", "generator", "Tasks: generator, chunking, ocr")
+		tasks := fs.String("tasks", "generator", "Tasks: generator, cells, chunking, ocr, sim:STRIDE, gowt1")
 		data := fs.String("data", "", "Folder with chunking and ocr-letters")
 		tables := fs.String("tables", strings.Join(experiment.CheapTables, ","), "Tables")
 		seeds := fs.Int("seeds", 32, 5, "Seeds")
 		seed := fs.Uint("seed", 0, "First seed")
 		sentences := fs.Int("sentences", 32, 300, "Training sentences of each seed")
+		movies := fs.Int("movies", 32, 4, "Simulated movies of each seed, for learning and for testing")
 		test := fs.Int("test", 32, 1000, "Test sentences; 0 is all")
 		lambda := fs.String("lambda", "0.003,0.01,0.03,0.1", "Penalties to choose from, beside the mean loss of "+
 			"a sentence")
@@ -62,8 +66,8 @@ Example:
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		workersOf := workersFlag(fs)
 		return func(c *call) error {
-			if *seeds < 1 || *sentences < 10 || *test < 0 {
-				return errors.New("flags --seeds, --sentences and --test: at least 1, 10 and 0")
+			if *seeds < 1 || *sentences < 10 || *test < 0 || *movies < 2 {
+				return errors.New("flags --seeds, --sentences, --test and --movies: at least 1, 10, 0 and 2")
 			}
 			if err := apart(nil, append(places("the table", *csv),
 				places("the checkpoint", *checkpoint)...)); err != nil {
@@ -89,12 +93,25 @@ Example:
 				switch name {
 				case "generator":
 					t = experiment.CheapGenerator(4*int(*sentences), 500, *seed+1)
+				case "cells":
+					t = experiment.CheapCells(int(*movies), *seed+1)
 				case "chunking":
 					t, err = c.chunkingTask(*data)
 				case "ocr":
 					t, err = c.ocrTask(*data)
 				default:
-					return fmt.Errorf("flag --tasks: there is no task %q; there are generator, chunking, ocr", name)
+					if what, _, _ := strings.Cut(name, ":"); what != "sim" && what != "gowt1" {
+						return fmt.Errorf("flag --tasks: there is no task %q; there are generator, cells, chunking, ocr, "+
+							"sim:STRIDE, gowt1", name)
+					}
+					var trials experiment.TrackingTask
+					folder := *data
+					if folder != "" {
+						folder = filepath.Join(folder, "tracking")
+					}
+					if trials, err = trackingTask(c, name, folder, 0, 0, 0); err == nil {
+						t = experiment.CheapTrials(trials, 128)
+					}
 				}
 				if err != nil {
 					return err
@@ -156,7 +173,7 @@ Example:
 // cheapChart draws error against the annotated fraction.
 func cheapChart(r *experiment.CheapReport, task string) plot.Chart {
 	chart := plot.Chart{Title: "Error against the share of labels", Subtitle: task + ", mean over seeds",
-		XLabel: "tokens with a label, %", YLabel: "tokens wrong, %"}
+		XLabel: "tokens or detections with a label, %", YLabel: "error, %"}
 	for _, m := range r.Means() {
 		if m.Task != task || m.Table != "t2" {
 			continue
