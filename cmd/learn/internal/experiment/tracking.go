@@ -51,7 +51,8 @@ func (t *TrackingTask) settings() string {
 
 // TrackingMethods are those that Tracking knows. distance is tuned on the training movies;
 // optimistic is the same tuned on the test movies themselves, which no method could be.
-var TrackingMethods = []string{"nearest", "distance", "optimistic", "hand", "local", "margin-l1", "margin"}
+var TrackingMethods = []string{"nearest", "distance", "optimistic", "hand", "local", "symmetric",
+	"margin-l1", "margin-distance", "margin"}
 
 // TrackingCell is what one method came to in one trial.
 type TrackingCell struct {
@@ -117,6 +118,8 @@ func trackingCell(ctx context.Context, t *TrackingTask, trial int, method string
 		options.Method, train = "distance", x.Test
 	case "margin-l1":
 		options.Method, options.Norm, learnt = "margin", "l1", true
+	case "margin-distance":
+		options.Method, options.Prior, learnt = "margin", "distance", true
 	case "margin", "local":
 		learnt = true
 	}
