@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/fst/fsttest"
 	"github.com/tropica-fst/tropica/semiring"
 )
 
@@ -22,9 +23,10 @@ type peer struct {
 	dir string
 }
 
-// newPeer skips the test where the tools are not installed.
+// newPeer skips the test where the tools are not installed, and with the race detector, as fsttest.OpenFst does.
 func newPeer(t *testing.T) *peer {
 	t.Helper()
+	fsttest.OneGoroutine(t)
 	out, _ := exec.Command("fstinfo", "--help").CombinedOutput() // its exit code is 1
 	if !bytes.Contains(out, []byte("fst")) {
 		t.Skip("skipped: OpenFst's tools (Debian: libfst-tools) are not installed")

@@ -97,9 +97,11 @@ var findTools = sync.OnceValue(func() string {
 // Dir returns the directory of the tools.
 func (o *Tools) Dir() string { return o.bin }
 
-// OpenFst returns OpenFst's tools, or skips the test where they are missing.
+// OpenFst returns OpenFst's tools, or skips the test where they are missing. It skips the test with the race detector too:
+// comparing results takes minutes there and finds no race that the tests of workers miss.
 func OpenFst(tb testing.TB) *Tools {
 	tb.Helper()
+	OneGoroutine(tb)
 	bin := findTools()
 	if bin == "" {
 		tb.Skip("skipped: OpenFst's own tools (Debian: libfst-tools) are not installed")

@@ -172,9 +172,10 @@ func TestXGBoostBaseScores(t *testing.T) {
 	}
 }
 
-// peer returns the interpreter that has XGBoost, or skips.
+// peer returns the interpreter that has XGBoost, or skips: with the race detector too, which has nothing to find in files that are compared.
 func peer(t *testing.T) string {
 	t.Helper()
+	fsttest.OneGoroutine(t)
 	for _, python := range []string{"python3", "/usr/bin/python3"} {
 		if exec.Command(python, "-c", "import xgboost").Run() == nil {
 			return python

@@ -18,6 +18,7 @@ import (
 // Constants are chosen by edits, and by words only where edits are equal: found by
 // fitting and counting again, over seeds among which the two disagree.
 func TestConstantsAreChosenByEdits(t *testing.T) {
+	fsttest.OneGoroutine(t)
 	pairs := words(t, "ice", "train", 120)
 	objectives := []Objective{DefaultObjective(CrossEntropy)}
 	grid := &Grid{L2: []float64{0.03, 0.1}, Gamma: []float64{1}, Folds: 3}

@@ -19,6 +19,7 @@ import (
 	"github.com/tropica-fst/tropica/learn/boost"
 	"github.com/tropica-fst/tropica/learn/boost/tree"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
 func main() {
@@ -110,7 +111,7 @@ func run(args []string) error {
 		best, bestCPU = min(best, wall), min(bestCPU, cpu)
 	}
 	fmt.Printf("%s\t%s\t%d\t%s\tbins\t%.3f\t%.3f\ttrain\t%.3f\t%.3f\tpredict\t%.4f\t%.4f\tpeak-mb\t%d\terror\t%.5f\n", args[0], args[4], workers, args[5],
-		bins, binsCPU, total, totalCPU, best, bestCPU, u.Maxrss/1024, boost.ErrorRate(e.Loss, d.Y, nil, scores))
+		bins, binsCPU, total, totalCPU, best, bestCPU, u.Maxrss/1024, score.ErrorRate(e.Loss, d.Y, nil, scores))
 	return nil
 }
 
