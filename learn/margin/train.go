@@ -201,7 +201,7 @@ func at(scale []float64, j int) float64 {
 type PartialOptions struct {
 	Options
 	Coarse  float64 `flag:"coarse" default:"1" above:"0" help:"Gap of the convex problems at first, down to --gap" topic:"partial"`
-	Shrink  float64 `flag:"shrink" default:"0.5" above:"0" max:"0.99" help:"What each outer step multiplies that gap by" topic:"partial"`
+	Shrink  float64 `flag:"shrink" default:"0.2" above:"0" max:"0.99" help:"What each outer step multiplies that gap by" topic:"partial"`
 	Fall    float64 `flag:"fall" min:"0" help:"Fall of the objective in an outer step at which to stop; 0 is --gap" topic:"partial"`
 	Start   string  `flag:"start" default:"auto" values:"auto,complete,perceptron,random,zero" help:"Initial weights: learnt from the complete samples, by a perceptron, drawn, or 0; auto is complete if there are such samples, else perceptron" topic:"partial"`
 	Starts  int     `flag:"starts" default:"1" min:"1" help:"Starts; the best is kept, and those after the first are drawn" topic:"partial"`
