@@ -23,8 +23,8 @@ type Options struct {
 	Keep   int     `flag:"keep" default:"200" min:"4" help:"Planes of the model before the least used become one" topic:"solver"`
 	Pull   float64 `flag:"pull" default:"0.5" min:"0" max:"0.95" help:"How far from the model's minimum towards the best point planes are taken" topic:"solver"`
 	// Remember is of spaces that are space.Remembering.
-	Remember int   `flag:"remember" default:"20" min:"0" help:"Outputs of a sample that are kept: planes are made of them until only a search for others helps; 0 keeps none" topic:"solver"`
-	Free     []int // weights that are not penalised
+	Remember int     `flag:"remember" default:"10" min:"0" help:"Outputs of a sample that are kept: planes are made of them until only a search for others helps; 0 keeps none" topic:"solver"`
+	Free     []int   // weights that are not penalised
 	Weight   float64 // multiplies the mean loss; 0 is 1
 	Relative float64 // gap of MaxMargin relative to the objective, in place of Gap; 0 is none
 	Init     []float64

@@ -19,7 +19,7 @@ type TransferOptions struct {
 	Keep   int     `flag:"keep" default:"200" min:"4" help:"Planes of a data set before the least used become one" topic:"solver"`
 	Pull   float64 `flag:"pull" default:"0.5" min:"0" max:"0.95" help:"How far from the model's minimum towards the best point planes are taken" topic:"solver"`
 	// Remember is as of Options.
-	Remember int `flag:"remember" default:"20" min:"0" help:"Outputs of a sample that are kept: planes are made of them until only a search for others helps; 0 keeps none" topic:"solver"`
+	Remember int `flag:"remember" default:"10" min:"0" help:"Outputs of a sample that are kept: planes are made of them until only a search for others helps; 0 keeps none" topic:"solver"`
 	// Weights multiply the mean loss of each data set; nil is 1.
 	Weights []float64
 }

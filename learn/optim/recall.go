@@ -21,7 +21,7 @@ type Recaller interface {
 
 // How far a model is improved by what risks recall, between two searches.
 const (
-	recallShare = 0.2 // of the gap that a search left: what the model may lack
+	recallShare = 0.5 // of the gap that a search left: what the model may lack
 	recallSteps = 50
 )
 
