@@ -22,7 +22,7 @@ import (
 
 var experimentCheap = &command{
 	name: "experiment cheap", args: "", min: 0, max: 0,
-	summary: "Tagging from few and partial labels: margins, active learning, transfer.",
+	summary: "Tagging and tracking from few and partial labels: margins, active learning, transfer.",
 	about: `
 Five tables, each with means and deviations over seeds; each seed draws
 its own training sentences:
@@ -34,10 +34,13 @@ its own training sentences:
       the sentences that it asked for
   t5  transfer from sentences of another domain to few of this one
 
---tasks are generator, and, in the folder --data, chunking (CoNLL-2000) and ocr
-(letters of handwriting): chunking/conll2000-train.txt.gz and -test, and
-ocr-letters/ocr-letters-train.tsv.gz and -test. The other domain of t5 is made:
-other words of the generator, coarse tags for chunking, letters moved by a pixel.
+--tasks are generator (labels of words), cells (movies of the tracking simulator,
+--movies of them for learning and as many for testing), and, in the folder
+--data, chunking (CoNLL-2000) and ocr (letters of handwriting):
+chunking/conll2000-train.txt.gz and -test, ocr-letters/ocr-letters-train.tsv.gz
+and -test; sim:STRIDE and gowt1 are movies of its folder tracking. The other
+domain of t5 is made: other words of the generator, coarse tags for chunking,
+letters moved by a pixel, cells of another size and speed.
 
 A long run should have --checkpoint: the same command continues from it.
 
@@ -45,10 +48,11 @@ Example:
 
   learn experiment cheap --tables t1,t2 --seeds 2 --sentences 80`,
 	setup: func(fs *flags.Set) func(*call) error {
-		tasks := fs.String("tasks", "generator", "Tasks: generator, chunking, ocr")
+		tasks := fs.String("tasks", "generator", "Tasks: generator, cells, chunking, ocr, sim:STRIDE, gowt1")
 		data := fs.String("data", "", "Folder with chunking and ocr-letters")
 		var o experiment.CheapOptions
 		options.Define(fs, &o)
+		movies := fs.Int("movies", 32, 4, "Simulated movies of each seed, for learning and for testing")
 		test := fs.Int("test", 32, 1000, "Test sentences; 0 is all")
 		checkpoint := fs.String("checkpoint", "", "File that keeps results as they come; if it exists, those "+
 			"are not made again. Remove it when the program or the data changed")
@@ -60,8 +64,8 @@ Example:
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		workersOf := workersFlag(fs)
 		return func(c *call) error {
-			if *test < 0 {
-				return errors.New("flag --test must not be negative")
+			if *test < 0 || *movies < 2 {
+				return errors.New("flags --test and --movies: at least 0 and 2")
 			}
 			if err := learner.Complete(&o, &o); err != nil {
 				return err
@@ -80,12 +84,25 @@ Example:
 				switch name {
 				case "generator":
 					t = experiment.CheapGenerator(4*o.Sentences, 500, o.Seed+1)
+				case "cells":
+					t = experiment.CheapCells(int(*movies), o.Seed+1)
 				case "chunking":
 					t, err = c.chunkingTask(*data)
 				case "ocr":
 					t, err = c.ocrTask(*data)
 				default:
-					return fmt.Errorf("flag --tasks: there is no task %q; there are generator, chunking, ocr", name)
+					if what, _, _ := strings.Cut(name, ":"); what != "sim" && what != "gowt1" {
+						return fmt.Errorf("flag --tasks: there is no task %q; there are generator, cells, chunking, ocr, "+
+							"sim:STRIDE, gowt1", name)
+					}
+					var trials experiment.TrackingTask
+					folder := *data
+					if folder != "" {
+						folder = filepath.Join(folder, "tracking")
+					}
+					if trials, err = trackingTask(c, name, folder, 0, 0, 0); err == nil {
+						t = experiment.CheapTrials(trials, 128)
+					}
 				}
 				if err != nil {
 					return err
@@ -144,7 +161,7 @@ Example:
 // cheapChart draws error against the annotated fraction.
 func cheapChart(r *experiment.CheapReport, task string) plot.Chart {
 	chart := plot.Chart{Title: "Error against the share of labels", Subtitle: task + ", mean over seeds",
-		XLabel: "tokens with a label, %", YLabel: "tokens wrong, %"}
+		XLabel: "tokens or detections with a label, %", YLabel: "error, %"}
 	for _, m := range r.Means() {
 		if m.Task != task || m.Table != "t2" {
 			continue

@@ -29,6 +29,8 @@ seed, and, of the folder --data, sim:STRIDE (Fluo-N2DH-SIM+, whose frames are cu
 parts, each tested once), gowt1, hela and psc (one sequence teaches for the other; the last
 two have no parents, and moves alone are learnt).
 
+A long run should have --checkpoint: the same command continues from it.
+
 Example:
 
   learn experiment tracking --tasks default,hard --seeds 5
@@ -41,12 +43,17 @@ Example:
 		seeds := fs.Int("seeds", 32, 5, "Seeds of simulated movies")
 		seed := fs.Uint("seed", 1, "First seed")
 		movies := fs.Int("movies", 32, 4, "Simulated movies to learn from, and as many to test on")
+		checkpoint := fs.String("checkpoint", "", "File that keeps results as they come; if it exists, those "+
+			"are not made again. Remove it when the program changed")
 		csv := fs.String("csv", "", "File for all results, as CSV")
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		workersOf := workersFlag(fs)
 		return func(c *call) error {
 			if *seeds < 1 || *movies < 2 {
 				return errors.New("flags --seeds and --movies: at least 1 and 2")
+			}
+			if err := apart(nil, append(places("the table", *csv), places("the checkpoint", *checkpoint)...)); err != nil {
+				return err
 			}
 			if err := learner.Complete(o, o); err != nil {
 				return err
@@ -64,6 +71,11 @@ Example:
 				}
 				all = append(all, t)
 			}
+			var kept results[experiment.TrackingCell]
+			if err := kept.open(*checkpoint, "tracking results 1"); err != nil {
+				return err
+			}
+			o.Known, o.Save = kept.keeper(c)
 			bar := progress.Start(c.Err, "tracking")
 			done := bar.Counter()
 			n, total := 0, 0
@@ -77,7 +89,7 @@ Example:
 			r, err := experiment.Tracking(c.ctx, all, o)
 			bar.Stop()
 			if c.ctx.Err() != nil {
-				return &stopped{"the experiment has no state to keep; one task at a time is quicker"}
+				return kept.interrupted("results")
 			}
 			if err != nil {
 				return err

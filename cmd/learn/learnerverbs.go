@@ -23,8 +23,8 @@ import (
 // kind tells the verbs of learners how to read, divide, judge and write examples D with predictions
 // P.
 type kind[D, P any] interface {
-	// data names the examples in usage lines: "table".
-	data() string
+	// phrases names the examples in usage lines and help.
+	phrases() phrases
 	// about describes the files.
 	about() string
 	// define defines the flags for reading examples, with training also those for training ones.
@@ -50,6 +50,17 @@ type kind[D, P any] interface {
 	fingerprint(x D) string
 	size(x D) string
 }
+
+// phrases are how help speaks of examples.
+type phrases struct {
+	file     string // the argument: table
+	one      string // a table
+	form     string // The table has
+	training string // flags of an example of training: --target class
+	grid     string // settings of an example of cross-validation: l2=0.1,1,10
+}
+
+var ofTables = phrases{"table", "a table", "The table has", "--target class", "l2=0.1,1,10"}
 
 // measured is one figure of an evaluation.
 type measured struct {
@@ -80,10 +91,10 @@ func learnerCommands[D, P any](l learner.Learner[D, P], others contestants[D, P]
 func learnerTrain[D, P any](l learner.Learner[D, P], fresh func() kind[D, P]) *command {
 	k := fresh()
 	return &command{
-		name: l.Name() + " train", args: k.data(), min: 1, max: 1,
-		summary: fmt.Sprintf("Trains a model on a %s: %s.", k.data(), l.Title()),
+		name: l.Name() + " train", args: k.phrases().file, min: 1, max: 1,
+		summary: fmt.Sprintf("Trains a model on %s: %s.", k.phrases().one, l.Title()),
 		about: l.About() + "\n" + k.about() + "\nExample:\n\n  learn " + l.Name() +
-			" train train.csv --target class --model my.model",
+			" train train.csv " + k.phrases().training + " --model my.model",
 		setup: func(fs *flags.Set) func(*call) error {
 			k := fresh()
 			k.define(fs, true)
@@ -146,10 +157,10 @@ func applied[D, P, R any](c *call, k kind[D, P], form D,
 func learnerPredict[D, P any](l learner.Learner[D, P], fresh func() kind[D, P]) *command {
 	k := fresh()
 	return &command{
-		name: l.Name() + " predict", args: "[" + k.data() + "]", min: 0, max: 1,
+		name: l.Name() + " predict", args: "[" + k.phrases().file + "]", min: 0, max: 1,
 		summary: fmt.Sprintf("Predicts with a model of %s.", l.Title()),
 		about: `
-The ` + k.data() + ` has the form of the training data; labels may be absent.
+` + k.phrases().form + ` the form of the training data; labels may be absent.
 
 Example:
 
@@ -189,10 +200,10 @@ type judged struct {
 func learnerEval[D, P any](l learner.Learner[D, P], fresh func() kind[D, P]) *command {
 	k := fresh()
 	return &command{
-		name: l.Name() + " eval", args: k.data() + " ...", min: 1, max: -1,
+		name: l.Name() + " eval", args: k.phrases().file + " ...", min: 1, max: -1,
 		summary: fmt.Sprintf("Measures a model of %s on labelled data.", l.Title()),
 		about: `
-One line for each ` + k.data() + `.
+One line for each file.
 
 Example:
 
@@ -328,7 +339,7 @@ func learnerCV[D, P any](l learner.Learner[D, P], others contestants[D, P],
 		names = append(names, o.Name())
 	}
 	return &command{
-		name: l.Name() + " cv", args: k.data(), min: 1, max: 1,
+		name: l.Name() + " cv", args: k.phrases().file, min: 1, max: 1,
 		summary: fmt.Sprintf("Cross-validates %s, with a grid of settings.", l.Title()),
 		about: `
 Nested cross-validation: in every fold the setting that does best on inner folds of its
@@ -342,7 +353,7 @@ same command with --resume continues from it, to the same table.
 
 Example:
 
-  learn ` + l.Name() + ` cv data.csv --target class --grid "l2=0.1,1,10"`,
+  learn ` + l.Name() + ` cv data.csv ` + k.phrases().training + ` --grid "` + k.phrases().grid + `"`,
 		setup: func(fs *flags.Set) func(*call) error {
 			k := fresh()
 			k.define(fs, true)

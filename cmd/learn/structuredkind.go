@@ -40,7 +40,7 @@ type outputsKind struct {
 	what                                                      *string
 }
 
-func (*outputsKind) data() string { return "table" }
+func (*outputsKind) phrases() phrases { return ofTables }
 
 func (*outputsKind) about() string {
 	return `

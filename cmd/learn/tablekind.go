@@ -45,7 +45,7 @@ type tableKind struct {
 	what  *string // that predict writes
 }
 
-func (*tableKind) data() string { return "table" }
+func (*tableKind) phrases() phrases { return ofTables }
 
 func (*tableKind) about() string {
 	return `

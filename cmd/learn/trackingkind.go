@@ -28,7 +28,10 @@ type trackingKind struct {
 
 var _ kind[[]*tracking.Movie, []*tracking.Prediction] = &trackingKind{}
 
-func (*trackingKind) data() string { return "detections" }
+func (*trackingKind) phrases() phrases {
+	return phrases{"detections", "detections with tracks", "The detections have", "--lineage man_track.txt",
+		"lambda=0.003,0.03"}
+}
 
 func (*trackingKind) about() string {
 	return `

@@ -175,21 +175,28 @@ func TestPlanted(t *testing.T) {
 	if d := floats.Distance(b.W, f.W, 2); d > 1e-2 {
 		t.Errorf("losses times %v: %v, want %v", c, b.W, f.W)
 	}
-	// A large penalty leaves a step against the subgradient at zero.
+	// A large penalty leaves a step against the subgradient at zero. There is one only where the
+	// losses of outputs differ.
+	for _, e := range data {
+		for y := range e.X.Loss {
+			if y != e.A[0] {
+				e.X.Loss[y] = c + float64(y)
+			}
+		}
+	}
 	const large = 1e4
-	g, _, err := MaxMargin(s, data, &Options{Lambda: large, Gap: 1e-9}, nil)
+	g, _, err := MaxMargin(s, data, &Options{Lambda: large, Gap: 1e-12, Pull: learner.None}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	grad := make([]float64, s.N)
+	step := make([]float64, s.N)
 	for _, e := range data {
-		// At zero all wrong outputs tie: the first has the cut, others may share in it.
 		y, _ := s.ArgmaxLoss(context.Background(), e.X, make([]float64, s.N), e.A)
-		s.AddPhi(grad, 1/float64(len(data)), e.X, y.Y)
-		s.AddPhi(grad, -1/float64(len(data)), e.X, e.A[0])
+		s.AddPhi(step, -1/float64(len(data))/large, e.X, y.Y)
+		s.AddPhi(step, 1/float64(len(data))/large, e.X, e.A[0])
 	}
-	if n := floats.Norm(g.W, 2) * large; n > floats.Norm(grad, 2)+1e-6 {
-		t.Errorf("%v steps of 1/λ, the subgradient at 0 has %v", n, floats.Norm(grad, 2))
+	if d := floats.Distance(g.W, step, 2); d > 1e-5*floats.Norm(step, 2) {
+		t.Errorf("weights %v, want %v", g.W, step)
 	}
 }
 
@@ -599,5 +606,109 @@ func TestLinearisationLiesAbove(t *testing.T) {
 				t.Fatalf("%v, below the objective of %v", c, j)
 			}
 		}
+	}
+}
+
+// What is remembered is below the risk everywhere, touches it where it was found, and saves
+// inferences. The certified objective is the same.
+func TestMemory(t *testing.T) {
+	rng := rand.New(rand.NewPCG(27, 1))
+	for trial := range 10 {
+		s := finite{N: 4, NonZero: trial%2 == 1}
+		data := spacetest.RandomFinite(rng, s, 40, 12, 0.3)
+		o := &Options{Lambda: 0.01, Remember: 3, Free: []int{trial % 4}}
+		p, err := penalty(s, data, o, run.Begin("test", nil, 1), &Report{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		point := func() []float64 {
+			u := make([]float64, 4)
+			for j := range u {
+				u[j] = 2 * rng.NormFloat64() / at(p.scale, j)
+			}
+			return u
+		}
+		a := make([]float64, 4)
+		if _, ok, _ := p.Recall(point(), a); ok {
+			t.Error("an empty memory recalls something")
+		}
+		for range 6 {
+			w := point()
+			value, err := p.Tangent(w, make([]float64, 4))
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.Keep()
+			got, ok, err := p.Recall(w, a)
+			if !ok || err != nil {
+				t.Fatal(ok, err)
+			}
+			near(t, "what was just kept", got, value, 1e-9)
+			for range 20 {
+				v := point()
+				least, _, err := p.Recall(v, a)
+				if err != nil {
+					t.Fatal(err)
+				}
+				most, _ := p.Tangent(v, make([]float64, 4))
+				if least > most+1e-9 {
+					t.Fatalf("%v is recalled, the risk is %v", least, most)
+				}
+				// The plane touches there, and is below the risk elsewhere.
+				x := point()
+				other, _ := p.Tangent(x, make([]float64, 4))
+				if plane := least + floats.Dot(a, x) - floats.Dot(a, v); plane > other+1e-9 {
+					t.Fatalf("the plane is at %v, the risk at %v", plane, other)
+				}
+			}
+		}
+		for i, list := range p.memory.kept {
+			if len(list) > 3 {
+				t.Errorf("%d outputs of sample %d are kept", len(list), i)
+			}
+		}
+	}
+	s := finite{N: 6}
+	data := spacetest.RandomFinite(rng, s, 80, 30, 0)
+	calls := map[int]int{}
+	var values []float64
+	for _, most := range []int{learner.None, 0} {
+		m, r, err := MaxMargin(s, data, &Options{Lambda: 3e-3, Gap: 1e-4, Remember: most}, nil)
+		if err != nil || r.Reason != run.GapSmall {
+			t.Fatal(err, r)
+		}
+		near(t, "J", r.F, objective(data, 3e-3, "l2", m.W), 1e-9)
+		calls[most], values = m.Report.Calls, append(values, r.F)
+	}
+	near(t, "J with memory", values[1], values[0], 1e-4)
+	if 2*calls[0] > calls[learner.None] {
+		t.Errorf("%d inferences with memory, %d without", calls[0], calls[learner.None])
+	}
+}
+
+// Where annotations leave little open, all ways lead to one minimum. Keeping planes and outputs saves
+// inferences, and so does a coarse beginning beside it.
+func TestRecyclingAndPrecision(t *testing.T) {
+	rng := rand.New(rand.NewPCG(29, 1))
+	s := finite{N: 5}
+	data := spacetest.RandomFinite(rng, s, 120, 8, 0.05)
+	const gap, fall = 2e-3, 2e-3
+	calls, values := map[string]int{}, map[string]float64{}
+	for _, v := range []struct {
+		name            string
+		forget, precise bool
+	}{{"both", false, false}, {"recycling", false, true}, {"adaptive", true, false}, {"neither", true, true}} {
+		m, r, err := Partial(s, data, &PartialOptions{Options: Options{Lambda: 0.01, Gap: gap}, Fall: fall,
+			Forget: v.forget, Precise: v.precise}, nil)
+		if err != nil || r.Reason != run.ImprovementSmall {
+			t.Fatal(v.name, err, r)
+		}
+		calls[v.name], values[v.name] = m.Report.Calls, r.F
+	}
+	for name, f := range values {
+		near(t, name, f, values["neither"], gap+fall)
+	}
+	if calls["recycling"] >= calls["neither"] || 2*calls["both"] >= calls["neither"] {
+		t.Errorf("inferences: %v", calls)
 	}
 }

@@ -30,15 +30,18 @@ type risk[X, Y, A any] struct {
 	workers int
 	report  *Report
 
+	memory *memory[X, Y, A] // nil keeps nothing
+
 	w     []float64
 	found []space.Solution[Y]
 	loss  []float64 // of what was found
+	at    []float64 // the weights that found is of
 }
 
 func newRisk[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], o *Options, r *run.Run,
 	report *Report) *risk[X, Y, A] {
 	return &risk[X, Y, A]{s: s, data: data, scale: o.scale(s.Dim()), ctx: r.Ctx,
-		workers: r.Workers, report: report}
+		workers: r.Workers, report: report, weight: o.Weight}
 }
 
 // Dim implements optim.Risk.
@@ -101,19 +104,63 @@ func (r *risk[X, Y, A]) TangentBound(u, a []float64) (value, upper float64, err 
 	if r.losses {
 		r.report.Satisfied = float64(satisfied) / float64(len(r.found))
 	}
-	if r.less != nil {
-		d := 0.0
-		for j, v := range r.less {
-			a[j] -= v
-			d += v * r.w[j]
+	if r.memory != nil {
+		r.at = append(r.at[:0], r.w...)
+	}
+	d := r.reference(a)
+	return value - d, upper - d, nil
+}
+
+// Keep implements optim.Recaller.
+func (r *risk[X, Y, A]) Keep() {
+	if r.memory != nil {
+		r.memory.keep(r.workers, r.at, r.found)
+	}
+}
+
+// Recall implements optim.Recaller.
+func (r *risk[X, Y, A]) Recall(u, a []float64) (value float64, ok bool, err error) {
+	m := r.memory
+	if m == nil || m.time == 0 {
+		return 0, false, nil
+	}
+	r.w = weights(r.w, u, r.scale)
+	n := len(r.data)
+	at, values := make([]int, n), make([]float64, n)
+	err = run.Each(r.workers, n, func(_, i int) error {
+		if r.ctx.Err() != nil {
+			return context.Cause(r.ctx)
 		}
-		value -= d
-		upper -= d
+		at[i], values[i] = m.best(i, r.w)
+		return nil
+	})
+	if err != nil {
+		return 0, false, err
+	}
+	clear(a)
+	share := r.share()
+	for i := range at {
+		if at[i] < 0 {
+			return 0, false, nil
+		}
+		value += share * values[i]
+		r.s.AddPhi(a, share, r.data[i].X, m.kept[i][at[i]].y)
+	}
+	return value - r.reference(a), true, nil
+}
+
+// reference subtracts what stands for the right outputs from a slope, brings it to the solver's
+// coordinates, and returns its value at the weights w.
+func (r *risk[X, Y, A]) reference(a []float64) float64 {
+	d := 0.0
+	for j, v := range r.less {
+		a[j] -= v
+		d += v * r.w[j]
 	}
 	for j := range r.scale {
 		a[j] *= r.scale[j]
 	}
-	return value, upper, nil
+	return d
 }
 
 func (r *risk[X, Y, A]) share() float64 {
@@ -146,7 +193,7 @@ func hinge[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], o *Op
 		}
 	}
 	h := newRisk(s, data, o, r, report)
-	h.losses = true
+	h.losses, h.memory = true, newMemory(s, data, o.Remember)
 	h.find = func(ctx context.Context, e *space.Sample[X, A], w []float64) (space.Solution[Y], error) {
 		return s.ArgmaxLoss(ctx, e.X, w, e.A)
 	}
@@ -178,7 +225,7 @@ func within[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], o *O
 func penalty[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], o *Options, r *run.Run,
 	report *Report) (*risk[X, Y, A], error) {
 	p := newRisk(s, data, o, r, report)
-	p.losses = true
+	p.losses, p.memory = true, newMemory(s, data, o.Remember)
 	if s.LossZeroOnCompatible() {
 		p.find = func(ctx context.Context, e *space.Sample[X, A], w []float64) (space.Solution[Y], error) {
 			return s.ArgmaxLoss(ctx, e.X, w, e.A)

@@ -22,8 +22,12 @@ type Options struct {
 	Gap    float64 `flag:"gap" default:"0.01" above:"0" help:"Certified gap of the objective to stop at"`
 	Keep   int     `flag:"keep" default:"200" min:"4" help:"Planes of the model before the least used become one" topic:"solver"`
 	Pull   float64 `flag:"pull" default:"0.5" min:"0" max:"0.95" help:"How far from the model's minimum towards the best point planes are taken" topic:"solver"`
-	Free   []int   // weights that are not penalised
-	Init   []float64
+	// Remember is of spaces that are space.Remembering.
+	Remember int     `flag:"remember" default:"10" min:"0" help:"Outputs of a sample that are kept: planes are made of them until only a search for others helps; 0 keeps none" topic:"solver"`
+	Free     []int   // weights that are not penalised
+	Weight   float64 // multiplies the mean loss; 0 is 1
+	Relative float64 // gap of MaxMargin relative to the objective, in place of Gap; 0 is none
+	Init     []float64
 }
 
 func (o *Options) norm() optim.Norm { return optim.Norm(o.Norm) }
@@ -33,6 +37,9 @@ func (o *Options) check(dim int) error {
 		if j < 0 || j >= dim {
 			return fmt.Errorf("free: there is no weight %d of %d", j, dim)
 		}
+	}
+	if !(o.Weight >= 0) || !(o.Relative >= 0) || math.IsInf(o.Weight, 1) {
+		return fmt.Errorf("options Weight %v and Relative %v: neither may be negative, or infinite", o.Weight, o.Relative)
 	}
 	if o.Init != nil {
 		return optim.CheckStart("margin", dim, o.Init)
@@ -148,14 +155,39 @@ func maxMargin[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], o
 	for j, v := range o.Init {
 		start[j] = v / at(h.scale, j)
 	}
-	b, err := optim.Bundle{Lambda: o.Lambda, Norm: o.norm(), Gap: o.Gap, Keep: o.Keep,
-		Pull: learner.Amount(o.Pull)}.Minimize(h, start, cuts, control)
+	if err := remembering(control, h); err != nil {
+		return nil, nil, fmt.Errorf("margin: %w", err)
+	}
+	bundle := optim.Bundle{Lambda: o.Lambda, Norm: o.norm(), Gap: o.Gap, Keep: o.Keep, Pull: learner.Amount(o.Pull)}
+	if o.Relative > 0 {
+		bundle.Gap, bundle.Relative = 0, o.Relative
+	}
+	b, err := bundle.Minimize(h, start, cuts, control)
 	if b == nil {
 		return nil, nil, err
 	}
 	m.W = weights(make([]float64, len(b.X)), b.X, h.scale)
 	m.Report.Lower, m.Report.Planes = b.Lower, len(b.Cuts.Planes)
 	return m, b, err
+}
+
+// remembering makes checkpoints hold what risks remember, and takes up what a checkpoint holds.
+func remembering[X, Y, A any](c *run.Control, risks ...*risk[X, Y, A]) error {
+	name := func(d int) string { return fmt.Sprintf("outputs %d", d) }
+	for d, r := range risks {
+		if err := r.memory.restore(c.Resume, name(d)); err != nil {
+			return err
+		}
+	}
+	if save := c.Checkpoint; save != nil {
+		c.Checkpoint = func(k *run.Checkpoint) error {
+			for d, r := range risks {
+				r.memory.store(k, name(d))
+			}
+			return save(k)
+		}
+	}
+	return nil
 }
 
 func at(scale []float64, j int) float64 {
@@ -169,12 +201,12 @@ func at(scale []float64, j int) float64 {
 type PartialOptions struct {
 	Options
 	Coarse  float64 `flag:"coarse" default:"1" above:"0" help:"Gap of the convex problems at first, down to --gap" topic:"partial"`
-	Shrink  float64 `flag:"shrink" default:"0.5" above:"0" max:"0.99" help:"What each outer step multiplies that gap by" topic:"partial"`
+	Shrink  float64 `flag:"shrink" default:"0.2" above:"0" max:"0.99" help:"What each outer step multiplies that gap by" topic:"partial"`
 	Fall    float64 `flag:"fall" min:"0" help:"Fall of the objective in an outer step at which to stop; 0 is --gap" topic:"partial"`
 	Start   string  `flag:"start" default:"auto" values:"auto,complete,perceptron,random,zero" help:"Initial weights: learnt from the complete samples, by a perceptron, drawn, or 0; auto is complete if there are such samples, else perceptron" topic:"partial"`
 	Starts  int     `flag:"starts" default:"1" min:"1" help:"Starts; the best is kept, and those after the first are drawn" topic:"partial"`
 	Seed    uint64  `flag:"seed" default:"1" help:"Seed of starts that are drawn" topic:"partial"`
-	Forget  bool    `flag:"forget" help:"Forget planes in every outer step, for comparison" topic:"partial"`
+	Forget  bool    `flag:"forget" help:"Forget planes and outputs in every outer step, for comparison" topic:"partial"`
 	Precise bool    `flag:"precise" help:"Solve all convex problems to --gap, for comparison" topic:"partial"`
 }
 
@@ -248,7 +280,14 @@ func Partial[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], opt
 func partialFrom[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], o *PartialOptions, start int,
 	c *run.Control, r *run.Run) (*Linear, *optim.Result, error) {
 	m := &Linear{}
-	p, err := penalty(s, data, &o.Options, r, &m.Report)
+	own := o.Options
+	if o.Forget {
+		own.Remember = 0
+	}
+	p, err := penalty(s, data, &own, r, &m.Report)
+	if err == nil {
+		err = remembering(c, p)
+	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("margin: %w", err)
 	}

@@ -18,6 +18,8 @@ type TransferOptions struct {
 	Gap    float64 `flag:"gap" default:"0.01" above:"0" help:"Certified gap of the objective to stop at"`
 	Keep   int     `flag:"keep" default:"200" min:"4" help:"Planes of a data set before the least used become one" topic:"solver"`
 	Pull   float64 `flag:"pull" default:"0.5" min:"0" max:"0.95" help:"How far from the model's minimum towards the best point planes are taken" topic:"solver"`
+	// Remember is as of Options.
+	Remember int `flag:"remember" default:"10" min:"0" help:"Outputs of a sample that are kept: planes are made of them until only a search for others helps; 0 keeps none" topic:"solver"`
 	// Weights multiply the mean loss of each data set; nil is 1.
 	Weights []float64
 }
@@ -78,18 +80,23 @@ func Transfer[X, Y, A any](s space.Space[X, Y, A], sets [][]space.Sample[X, A], 
 		return h
 	}
 	var p, right []optim.Risk
+	var risks []*risk[X, Y, A]
+	own := &Options{Remember: o.Remember}
 	for d := range sets {
 		var h *risk[X, Y, A]
 		if complete {
-			h, err = hinge(s, sets[d], &Options{}, begun, report)
+			h, err = hinge(s, sets[d], own, begun, report)
 		} else {
 			right = append(right, weigh(within(s, sets[d], &Options{}, begun, report), d))
-			h, err = penalty(s, sets[d], &Options{}, begun, report)
+			h, err = penalty(s, sets[d], own, begun, report)
 		}
 		if err != nil {
 			return nil, nil, nil, fmt.Errorf("margin: data set %d: %w", d, err)
 		}
-		p = append(p, weigh(h, d))
+		risks, p = append(risks, h), append(p, weigh(h, d))
+	}
+	if err := remembering(control, risks...); err != nil {
+		return nil, nil, nil, fmt.Errorf("margin: %w", err)
 	}
 	var b *optim.BundleResult
 	if complete {

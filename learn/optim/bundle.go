@@ -250,7 +250,9 @@ func (b *bundleRun) minimize(w0 [][]float64) (*BundleResult, error) {
 			if err := b.solve(); err != nil {
 				return nil, err
 			}
-			b.aim()
+			if err := b.aim(); err != nil {
+				return nil, err
+			}
 		}
 	}
 	reason, err := b.run.Loop(b.step, b.checkpoint)
@@ -261,8 +263,28 @@ func (b *bundleRun) minimize(w0 [][]float64) (*BundleResult, error) {
 	return &BundleResult{Result: result, Lower: b.lower, Cuts: b.cuts, Tasks: b.w}, err
 }
 
-// step takes the tangents, and solves the model with them.
+// step takes a step. One that fails changes nothing, so that a run that is interrupted can go on.
 func (b *bundleRun) step() (*run.Row, run.Reason, error) {
+	before, undo, w, at, n := *b, b.saved(), copies(b.w), copies(b.at), b.run.Evaluations
+	row, reason, err := b.advance()
+	if err != nil {
+		undo()
+		*b = before
+		b.w, b.at, b.run.Evaluations = w, at, n
+	}
+	return row, reason, err
+}
+
+// advance aims, takes the tangents there, and solves the model with them.
+func (b *bundleRun) advance() (*run.Row, run.Reason, error) {
+	if !math.IsInf(b.best, 1) {
+		if err := b.aim(); err != nil {
+			return nil, "", err
+		}
+		if b.best-b.lower <= b.tolerance() {
+			return nil, run.GapSmall, nil
+		}
+	}
 	j := b.around(b.at)
 	a := make([]float64, b.n)
 	for d, r := range b.risks {
@@ -285,7 +307,7 @@ func (b *bundleRun) step() (*run.Row, run.Reason, error) {
 	if err := b.solve(); err != nil {
 		return nil, "", err
 	}
-	b.aim()
+	keep(b.risks)
 	row := &run.Row{Objective: b.best, Detail: &BundleRow{Lower: b.lower, Planes: len(b.cuts.Planes)}}
 	if b.best-b.lower <= b.tolerance() {
 		return row, run.GapSmall, nil
@@ -307,10 +329,9 @@ func (b *bundleRun) solve() error {
 }
 
 // aim says where the next tangents are taken.
-func (b *bundleRun) aim() {
-	for d := range b.at {
-		pulled(b.at[d], b.next[d], b.w[d], b.pull, b.best)
-	}
+func (b *bundleRun) aim() (err error) {
+	b.lower, err = b.master.aim(b.risks, b.w, b.at, b.best, b.lower, 0, b.tolerance(), b.pull)
+	return err
 }
 
 // pulled stores the point between next and best, if there is one yet.
@@ -338,24 +359,22 @@ func (r *BundleRow) String() string { return fmt.Sprintf("bound %.6g, %d planes"
 
 func (b *bundleRun) checkpoint() (*run.Checkpoint, error) {
 	k := &run.Checkpoint{X: slices.Concat(b.w...), Scalars: map[string]float64{}, Arrays: map[string][]float64{
-		"next": slices.Concat(b.next...), "at": slices.Concat(b.at...), "alpha": slices.Clone(b.alpha), "bounds": {b.best, b.lower},
+		"next": slices.Concat(b.next...), "at": slices.Concat(b.at...), "bounds": {b.best, b.lower},
 	}}
-	b.cuts.store(k)
+	b.store(k)
 	return k, nil
 }
 
 // restore takes up what checkpoint has stored, in place of the planes given.
 func (b *bundleRun) restore(k *run.Checkpoint) error {
-	cuts, err := restoreCuts(k, b.n, len(b.risks))
-	if err != nil {
+	bounds := k.Arrays["bounds"]
+	if err := b.master.restore(k); err != nil {
 		return err
 	}
-	bounds, alpha := k.Arrays["bounds"], k.Arrays["alpha"]
-	if len(bounds) != 2 || len(alpha) != len(cuts.Planes) {
+	if len(bounds) != 2 {
 		return fmt.Errorf("optim: bundle: %w: its planes do not fit", run.ErrOther)
 	}
-	*b.cuts = *cuts
-	b.alpha, b.best, b.lower = slices.Clone(alpha), bounds[0], bounds[1]
+	b.best, b.lower = bounds[0], bounds[1]
 	b.w, b.next, b.at = rows(k.X, b.n), rows(k.Arrays["next"], b.n), rows(k.Arrays["at"], b.n)
 	return nil
 }

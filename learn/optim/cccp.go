@@ -168,26 +168,44 @@ type cccpRun struct {
 	inside   bool // an outer step has begun
 }
 
-// step takes one tangent of P, and as many outer steps as need none.
+// step takes a step. One that fails changes nothing, so that a run that is interrupted can go on.
 func (b *cccpRun) step() (*run.Row, run.Reason, error) {
+	before, undo, w, at, n := *b, b.saved(), copies(b.w), copies(b.at), b.run.Evaluations
+	row, reason, err := b.advance()
+	if err != nil {
+		undo()
+		*b = before
+		b.w, b.at, b.run.Evaluations = w, at, n
+	}
+	return row, reason, err
+}
+
+// advance takes one tangent of P, and as many outer steps as need none.
+func (b *cccpRun) advance() (*run.Row, run.Reason, error) {
 	for {
-		if !b.inside {
+		fresh := !b.inside
+		if fresh {
 			if reason, err := b.begin(); err != nil || reason != "" {
 				return nil, reason, err
 			}
-			if len(b.cuts.Planes) > 0 && !math.IsNaN(b.pAt) {
-				// The planes known may settle it.
-				done, err := b.solve()
-				if err != nil {
-					return nil, "", err
-				}
-				if done {
-					b.inside = false
-					continue
-				}
+		}
+		if len(b.cuts.Planes) == 0 || math.IsNaN(b.pAt) || fresh && b.NoRecycle {
+			break
+		}
+		// The planes known may settle it, or what the risk recalls.
+		if fresh {
+			if err := b.solve(); err != nil {
+				return nil, "", err
 			}
 		}
-		break
+		var err error
+		if b.lower, err = b.aim(b.p, b.w, b.at, b.best, b.lower, b.constant, b.eps, b.Pull); err != nil {
+			return nil, "", err
+		}
+		if b.best-b.lower > b.eps {
+			break
+		}
+		b.inside = false
 	}
 	a, total := make([]float64, b.n), 0.0
 	for d, p := range b.p {
@@ -207,11 +225,11 @@ func (b *cccpRun) step() (*run.Row, run.Reason, error) {
 			copy(b.w[d], b.at[d])
 		}
 	}
-	done, err := b.solve()
-	if err != nil {
+	if err := b.solve(); err != nil {
 		return nil, "", err
 	}
-	b.inside = !done
+	keep(b.p)
+	b.inside = b.best-b.lower > b.eps
 	detail := &CCCPRow{Outer: len(b.outer) + 1, Gap: b.best - b.lower, Planes: len(b.cuts.Planes)}
 	return &run.Row{Objective: b.best, Detail: detail}, "", nil
 }
@@ -244,7 +262,7 @@ func (b *cccpRun) begin() (run.Reason, error) {
 	}
 	if b.NoRecycle {
 		*b.cuts = Cuts{}
-		b.alpha = b.alpha[:0]
+		b.alpha, b.idle = nil, nil
 	}
 	if b.Above {
 		for d, v := range b.linear {
@@ -261,21 +279,15 @@ func (b *cccpRun) begin() (run.Reason, error) {
 	return "", nil
 }
 
-// solve solves the model, and reports whether the convex problem is solved.
-func (b *cccpRun) solve() (bool, error) {
+// solve solves the model.
+func (b *cccpRun) solve() error {
 	best := b.best
 	if math.IsNaN(b.pAt) {
 		best = math.Inf(1)
 	}
 	lower, err := b.master.solve(tight(best, b.eps))
-	if err != nil {
-		return false, err
-	}
 	b.lower = math.Max(b.lower, lower+b.constant)
-	for d := range b.at {
-		pulled(b.at[d], b.next[d], b.w[d], b.Pull, best)
-	}
-	return best-b.lower <= b.eps, nil
+	return err
 }
 
 // CCCPRow is what a run of CCCP adds to its rows. The objective is that of the convex problem
@@ -302,28 +314,25 @@ func (b *cccpRun) checkpoint() (*run.Checkpoint, error) {
 		inside = 1
 	}
 	k := &run.Checkpoint{X: slices.Concat(b.w...), Scalars: map[string]float64{}, Arrays: map[string][]float64{
-		"next": slices.Concat(b.next...), "at": slices.Concat(b.at...), "linear": slices.Concat(b.linear...), "alpha": slices.Clone(b.alpha),
+		"next": slices.Concat(b.next...), "at": slices.Concat(b.at...), "linear": slices.Concat(b.linear...),
 		"state": {b.pAt, b.constant, b.best, b.lower, b.eps, b.last, inside},
 	}}
 	for _, o := range b.outer {
 		k.Arrays["outer"] = append(k.Arrays["outer"], o.J, o.Gap, float64(o.Tangents), float64(o.Planes))
 	}
-	b.cuts.store(k)
+	b.store(k)
 	return k, nil
 }
 
 func (b *cccpRun) restore(k *run.Checkpoint) error {
-	cuts, err := restoreCuts(k, b.n, len(b.p))
-	if err != nil {
+	s, outer := k.Arrays["state"], k.Arrays["outer"]
+	if err := b.master.restore(k); err != nil {
 		return err
 	}
-	s, alpha, outer := k.Arrays["state"], k.Arrays["alpha"], k.Arrays["outer"]
-	if len(s) != 7 || len(alpha) != len(cuts.Planes) || len(outer)%4 != 0 {
+	if len(s) != 7 || len(outer)%4 != 0 {
 		return fmt.Errorf("optim: cccp: %w: its planes do not fit", run.ErrOther)
 	}
-	*b.cuts = *cuts
 	b.w, b.at, b.next, b.linear = rows(k.X, b.n), rows(k.Arrays["at"], b.n), rows(k.Arrays["next"], b.n), rows(k.Arrays["linear"], b.n)
-	b.alpha = slices.Clone(alpha)
 	b.pAt, b.constant, b.best, b.lower, b.eps, b.last, b.inside = s[0], s[1], s[2], s[3], s[4], s[5], s[6] == 1
 	for ; len(outer) > 0; outer = outer[4:] {
 		b.outer = append(b.outer, OuterStep{outer[0], outer[1], int(outer[2]), int(outer[3])})

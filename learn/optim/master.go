@@ -36,6 +36,7 @@ type master struct {
 	keep   int         // planes of a task before some become one
 	cuts   *Cuts
 	alpha  []float64
+	idle   []int       // how often in a row a plane had no share in the minimum
 	next   [][]float64 // where the model is least
 }
 
@@ -51,7 +52,8 @@ func newMaster(n, tasks, keep int, cuts *Cuts) (*master, error) {
 			return nil, fmt.Errorf("optim: bundle: plane %d does not fit %d coordinates and %d tasks", i, n, tasks)
 		}
 	}
-	m := &master{n: n, norm: L2, keep: keep, cuts: cuts, linear: make([][]float64, tasks), alpha: make([]float64, len(cuts.Planes))}
+	m := &master{n: n, norm: L2, keep: keep, cuts: cuts, linear: make([][]float64, tasks), alpha: make([]float64, len(cuts.Planes)),
+		idle: make([]int, len(cuts.Planes))}
 	for range tasks {
 		m.next = append(m.next, make([]float64, n))
 	}
@@ -80,7 +82,7 @@ func (m *master) around(w [][]float64) float64 {
 // add appends a plane, without solving.
 func (m *master) add(p Plane) {
 	m.cuts.Add(p, m.n)
-	m.alpha = append(m.alpha, 0)
+	m.alpha, m.idle = append(m.alpha, 0), append(m.idle, 0)
 }
 
 // solve finds the minimum of the model to within tol, stores its position, and returns a lower
@@ -155,6 +157,7 @@ func (m *master) solve(tol float64) (lower float64, err error) {
 			}
 		}
 	}
+	m.forget()
 	return lower, nil
 }
 
@@ -191,28 +194,50 @@ func (m *master) aggregate() {
 			}
 			return y - x // the newer
 		})
-		gone := map[int]bool{}
+		gone := make([]bool, len(m.alpha))
 		for _, i := range order[min(len(order), m.keep/2):] {
 			gone[i] = true
 		}
-		var stay []int
-		var alpha []float64
-		for i := range m.cuts.Planes {
-			if !gone[i] {
-				stay = append(stay, i)
-				if m.cuts.Planes[i].Task == d {
-					alpha = append(alpha, 0)
-				} else {
-					alpha = append(alpha, m.alpha[i])
-				}
-			}
+		for _, i := range own {
+			m.alpha[i] = 0
 		}
-		m.cuts.keep(stay)
+		m.drop(gone)
 		p := NewPlane(mean, height)
 		p.Task = d
-		m.cuts.Add(p, m.n)
-		m.alpha = append(alpha, 1)
+		m.add(p)
+		m.alpha[len(m.alpha)-1] = 1
 	}
+}
+
+// patience is how often in a row a plane may have no share in the minimum before it is dropped.
+const patience = 50
+
+// forget drops planes that had no share in the minimum for long. The minimum is still the same.
+func (m *master) forget() {
+	gone, some := make([]bool, len(m.alpha)), false
+	for i, a := range m.alpha {
+		if m.idle[i]++; a > 0 {
+			m.idle[i] = 0
+		}
+		gone[i] = m.idle[i] >= patience
+		some = some || gone[i]
+	}
+	if some {
+		m.drop(gone)
+	}
+}
+
+// drop leaves out planes.
+func (m *master) drop(gone []bool) {
+	var stay, idle []int
+	var alpha []float64
+	for i, g := range gone {
+		if !g {
+			stay, alpha, idle = append(stay, i), append(alpha, m.alpha[i]), append(idle, m.idle[i])
+		}
+	}
+	m.cuts.keep(stay)
+	m.alpha, m.idle = alpha, idle
 }
 
 // slope returns the largest entry of the slope of a plane beside the linear part.

@@ -1,12 +1,9 @@
 package optim
 
 import (
-	"fmt"
 	"slices"
 
 	"gonum.org/v1/gonum/floats"
-
-	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // Plane is the affine function ⟨a, ·⟩ + B. Where most of a is zero, At has the places of
@@ -105,60 +102,4 @@ func (c *Cuts) keep(which []int) {
 		out.Planes, out.gram = append(out.Planes, c.Planes[i]), append(out.gram, row)
 	}
 	*c = out
-}
-
-// store puts the planes into a checkpoint.
-func (c *Cuts) store(k *run.Checkpoint) {
-	var size, at, slopes, heights, tasks []float64
-	for i := range c.Planes {
-		p := &c.Planes[i]
-		n := float64(len(p.Values))
-		if p.At == nil && len(p.Values) > 0 {
-			n = -n
-		}
-		size, heights, tasks = append(size, n), append(heights, p.B), append(tasks, float64(p.Task))
-		for _, j := range p.At {
-			at = append(at, float64(j))
-		}
-		slopes = append(slopes, p.Values...)
-	}
-	k.Arrays["plane sizes"], k.Arrays["plane places"], k.Arrays["plane slopes"] = size, at, slopes
-	k.Arrays["plane heights"], k.Arrays["plane tasks"] = heights, tasks
-}
-
-// restoreCuts reads what store has put into a checkpoint, of planes of n coordinates.
-func restoreCuts(k *run.Checkpoint, n, tasks int) (*Cuts, error) {
-	size, at, slopes := k.Arrays["plane sizes"], k.Arrays["plane places"], k.Arrays["plane slopes"]
-	heights, of := k.Arrays["plane heights"], k.Arrays["plane tasks"]
-	bad := fmt.Errorf("optim: %s: %w: its planes do not fit", k.Solver, run.ErrOther)
-	if len(heights) != len(size) || len(of) != len(size) {
-		return nil, bad
-	}
-	c := &Cuts{}
-	for i, s := range size {
-		p := Plane{B: heights[i], Task: int(of[i])}
-		m := int(max(s, -s))
-		if m > len(slopes) || p.Task < 0 || p.Task >= tasks {
-			return nil, bad
-		}
-		p.Values, slopes = slices.Clone(slopes[:m]), slopes[m:]
-		if s > 0 {
-			if m > len(at) {
-				return nil, bad
-			}
-			last := int32(-1)
-			for _, v := range at[:m] {
-				j := int32(v)
-				if j <= last || int(j) >= n {
-					return nil, bad
-				}
-				p.At, last = append(p.At, j), j
-			}
-			at = at[m:]
-		} else if m != n && m != 0 {
-			return nil, bad
-		}
-		c.Add(p, n)
-	}
-	return c, nil
 }

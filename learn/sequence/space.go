@@ -21,7 +21,10 @@ type Space struct {
 	pool sync.Pool // of *labeller
 }
 
-var _ space.Summing[int, []int, []int] = (*Space)(nil)
+var (
+	_ space.Summing[int, []int, []int]     = (*Space)(nil)
+	_ space.Remembering[int, []int, []int] = (*Space)(nil)
+)
 
 // Space returns the space of the problem's labellings. With mean, losses are divided by the number
 // of labels that are known. It is an error if scores depend on three labels, or on attributes of
@@ -330,4 +333,53 @@ func (s *Space) sum(ctx context.Context, x int, weights []float64, a []int, dst 
 		}
 	}
 	return z, mean, nil
+}
+
+// Score implements space.Remembering.
+func (s *Space) Score(x int, w []float64, y []int) float64 {
+	l, c := s.p.model.layout, s.p.corpus
+	score := 0.0
+	for t, label := range y {
+		ids, values := c.single.row(c.start[x] + t)
+		if l.ptr == nil && values == nil { // most of the time, where outputs are remembered
+			of := w[label:]
+			for _, a := range ids {
+				score += of[int(a)*l.labels]
+			}
+			ids = nil
+		}
+		for k, a := range ids {
+			from, to := l.row(int(a))
+			at := from + label
+			if l.ptr != nil {
+				i, ok := slices.BinarySearch(l.seen[from:to], int32(label))
+				if !ok {
+					continue
+				}
+				at = from + i
+			}
+			if values != nil {
+				score += values[k] * w[at]
+			} else {
+				score += w[at]
+			}
+		}
+		score += w[l.at1+label]
+		if t > 0 && l.order > 1 {
+			score += w[l.at2+y[t-1]*l.labels+label]
+		}
+	}
+	return score
+}
+
+// AppendOutput implements space.Remembering.
+func (s *Space) AppendOutput(dst []byte, _ int, y []int) []byte { return space.AppendNumbers(dst, y) }
+
+// ReadOutput implements space.Remembering.
+func (s *Space) ReadOutput(src []byte, x int) ([]int, []byte, error) {
+	y, rest, err := space.ReadNumbers(src, s.length(x), s.p.model.layout.labels)
+	if err == nil && len(y) != s.length(x) {
+		err = space.ErrOutput
+	}
+	return y, rest, err
 }

@@ -2,6 +2,7 @@ package space
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 )
@@ -70,6 +71,56 @@ type Summing[X, Y, A any] interface {
 	// Entropy returns that of the distribution exp(f - log Z), in nats.
 	Entropy(ctx context.Context, x X, w []float64) (float64, error)
 }
+
+// Remembering is a Space whose outputs may be kept. Learners score what they found before at other
+// weights, which costs much less than a search, and write it to checkpoints.
+type Remembering[X, Y, A any] interface {
+	Space[X, Y, A]
+	// Score returns f(x, y; w).
+	Score(x X, w []float64, y Y) float64
+	// AppendOutput appends y, an output of x, to dst.
+	AppendOutput(dst []byte, x X, y Y) []byte
+	// ReadOutput reads what AppendOutput appended, and returns the bytes after it. The error says
+	// that src does not hold an output of x.
+	ReadOutput(src []byte, x X) (y Y, rest []byte, err error)
+}
+
+// AppendNumbers appends the length of a list and its numbers, none negative. Outputs that are lists
+// of numbers are written so.
+func AppendNumbers(dst []byte, list []int) []byte {
+	dst = binary.AppendUvarint(dst, uint64(len(list)))
+	for _, v := range list {
+		dst = binary.AppendUvarint(dst, uint64(v))
+	}
+	return dst
+}
+
+// ReadNumbers reads what AppendNumbers appended, at most most numbers, each below the limit.
+func ReadNumbers(src []byte, most, limit int) (list []int, rest []byte, err error) {
+	n, src, err := number(src, most+1)
+	if err != nil {
+		return nil, nil, err
+	}
+	list = make([]int, n)
+	for i := range list {
+		if list[i], src, err = number(src, limit); err != nil {
+			return nil, nil, err
+		}
+	}
+	return list, src, nil
+}
+
+// number reads one number below a limit.
+func number(src []byte, limit int) (int, []byte, error) {
+	v, n := binary.Uvarint(src)
+	if n <= 0 || limit <= 0 || v >= uint64(limit) {
+		return 0, nil, ErrOutput
+	}
+	return int(v), src[n:], nil
+}
+
+// ErrOutput reports bytes that are no output of the input.
+var ErrOutput = errors.New("the bytes are no output")
 
 // Sample is an input with its annotation.
 type Sample[X, A any] struct {

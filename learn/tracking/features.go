@@ -17,7 +17,7 @@ var featureNames = [][]string{
 // divisionNames are those of one object that is two in the other frame.
 var divisionNames = []string{"bias", "midpoint distance", "midpoint distance squared", "part distance",
 	"area sum", "cosine", "intensity of one", "intensity change", "distances", "area difference",
-	"length of one", "along one"}
+	"length of one", "along one", "middle distance"}
 
 // FeatureNames returns the names of the features of a kind.
 func FeatureNames(k Kind) []string { return featureNames[k.block()] }
@@ -151,7 +151,8 @@ func (f *featurizer) two(one, a, b *Detection) []float64 {
 		along = length * (c*(x*x-y*y) + s*2*x*y) / 0.2
 	}
 	return []float64{1, mid, mid * mid, apart / r, sum / 0.3, cosine, (f.light(one) - 1) / 0.1,
-		math.Abs(f.light(one)-part) / 0.1, (da + db) / unit, relative(a.Area, b.Area), length / 0.2, along}
+		math.Abs(f.light(one)-part) / 0.1, (da + db) / unit, relative(a.Area, b.Area), length / 0.2, along,
+		math.Hypot(ax+bx, ay+by) / 2 / unit}
 }
 
 // one returns the features of an object that is in one frame only.

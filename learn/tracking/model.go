@@ -21,6 +21,7 @@ type Method string
 const (
 	MarginMethod Method = "margin"     // weights of largest margin, learnt for whole frames
 	Local        Method = "local"      // logistic regression of each hypothesis by itself
+	Symmetric    Method = "symmetric"  // likewise, with two more costs: daughters lie opposite
 	Distance     Method = "distance"   // assignment by distances, with two costs chosen on the training data
 	HandSet      Method = "hand"       // weights that no data changed
 	Nearest      Method = "nearest"    // everything goes to the nearest; no assignment

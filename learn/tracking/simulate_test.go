@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/tropica-fst/tropica/learn/learner"
@@ -43,31 +44,37 @@ func TestSimulatedTruth(t *testing.T) {
 	}
 }
 
-// Divisions, deaths, misses and clutter come at their rates, within four standard deviations.
+// Divisions, deaths, entries, misses, double sights and clutter come at their rates, within four
+// standard deviations.
 func TestSimulatedRates(t *testing.T) {
-	old, divisions, detections, over, frames := 0.0, 0.0, 0.0, 0.0, 0.0
-	missed, cells, clutter := 0.0, 0.0, 0.0
-	for seed := range uint64(12) {
-		o := Simulation{Under: learner.None, Cells: 30, Width: 600, Frames: 30}
+	const frames, width, radius = 40, 600.0, 8.0
+	var divisions, ready, deaths, inner, entries, over, missed, cells, clutter, all float64
+	for seed := range uint64(14) {
+		o := Simulation{Under: learner.None, Cells: 30, Width: width, Frames: frames}
 		m, truth, err := Simulate(&o, seed)
 		if err != nil {
 			t.Fatal(err)
 		}
-		age := map[int]int{}
-		born := map[int]bool{}
+		first, divides := map[int]int{}, map[int]int{} // frame of a cell's birth, and of its daughters'
 		for f, list := range truth.Frames {
-			frames++
+			for _, c := range list {
+				if _, ok := first[c.ID]; !ok {
+					if first[c.ID] = f; truth.Mother[c.ID] >= 0 {
+						divides[truth.Mother[c.ID]] = f
+					} else if f > 0 {
+						entries++
+					}
+				}
+			}
+		}
+		present := func(f, id int) bool {
+			return f < frames && slices.ContainsFunc(truth.Frames[f], func(c Cell) bool { return c.ID == id })
+		}
+		for f, list := range truth.Frames {
+			all++
 			shown := map[int]bool{}
 			for _, c := range list {
 				cells++
-				if mother := truth.Mother[c.ID]; mother >= 0 && !born[c.ID] && f > 0 {
-					born[c.ID] = true
-					divisions += 0.5
-				}
-				age[c.ID]++
-				if truth.Mother[c.ID] >= 0 && age[c.ID] > 8 {
-					old++ // such a one may have been told to divide two frames ago
-				}
 				switch len(c.Seen) {
 				case 0:
 					missed++
@@ -77,9 +84,28 @@ func TestSimulatedRates(t *testing.T) {
 				for _, d := range c.Seen {
 					shown[d] = true
 				}
+				margin := math.Min(math.Min(c.X, width-c.X), math.Min(c.Y, width-c.Y))
+				end, dividing := divides[c.ID]
+				if f+1 < frames && margin > 5*radius && (!dividing || end > f+1) {
+					// Too far inside to leave: what is gone is dead.
+					if inner++; !present(f+1, c.ID) {
+						deaths++
+					}
+				}
+				// At an age of 6 on, a cell that is not about to divide decides to, and has daughters two frames
+				// later if it lives. Ages of the first cells are drawn, below 12.
+				age := f - first[c.ID]
+				if f+2 < frames && age >= 6 && truth.Mother[c.ID] >= 0 {
+					switch {
+					case dividing && end == f+2:
+						divisions++
+						ready++
+					case present(f+1, c.ID) && present(f+2, c.ID) && (!dividing || end > f+2):
+						ready++
+					}
+				}
 			}
 			clutter += float64(len(m.Frames[f]) - len(shown))
-			detections += float64(len(m.Frames[f]))
 		}
 	}
 	near := func(what string, got, mean float64) {
@@ -89,11 +115,13 @@ func TestSimulatedRates(t *testing.T) {
 		}
 	}
 	near("misses", missed, 0.01*cells)
-	near("clutter", clutter, 0.2*frames)
+	near("clutter", clutter, 0.2*all)
 	near("cells seen as two", over, 0.03*cells)
-	if divisions < 0.01*cells || divisions > 0.03*cells {
-		t.Errorf("%v divisions of %v cells: at most 0.03 a frame, fewer as young cells do not divide",
-			divisions, cells)
+	near("divisions", divisions, 0.03*ready)
+	near("deaths", deaths, 0.005*inner)
+	near("entries", entries, 0.3*(all-14))
+	if divisions < 50 || deaths < 20 || entries < 50 {
+		t.Errorf("%v divisions, %v deaths and %v entries are too few for this test", divisions, deaths, entries)
 	}
 }
 

@@ -65,7 +65,7 @@ type Space struct {
 	Prior []float64
 }
 
-var _ space.Space[*Pair, []int, *Annotation] = (*Space)(nil)
+var _ space.Remembering[*Pair, []int, *Annotation] = (*Space)(nil)
 
 func (s *Space) costs() (miss, extra float64) {
 	miss, extra = s.Miss, s.Extra
@@ -283,4 +283,45 @@ func (s *Space) Complete(p *Pair, a *Annotation) bool {
 		}
 	}
 	return true
+}
+
+// Score implements space.Remembering.
+func (s *Space) Score(p *Pair, w []float64, y []int) float64 {
+	v, prior := 0.0, 0.0
+	for _, h := range y {
+		x := &p.Hypotheses[h]
+		block := w[offsets[x.block]:offsets[x.block+1]]
+		for k, f := range x.features {
+			v += f * block[k]
+		}
+		if s.Prior != nil {
+			block = s.Prior[offsets[x.block]:offsets[x.block+1]]
+			for k, f := range x.features {
+				prior += f * block[k]
+			}
+		}
+	}
+	if s.Prior != nil {
+		v += w[Dim()] * prior
+	}
+	return v
+}
+
+// AppendOutput implements space.Remembering.
+func (s *Space) AppendOutput(dst []byte, _ *Pair, y []int) []byte { return space.AppendNumbers(dst, y) }
+
+// ReadOutput implements space.Remembering.
+func (s *Space) ReadOutput(src []byte, p *Pair) ([]int, []byte, error) {
+	y, rest, err := space.ReadNumbers(src, len(p.Hypotheses), len(p.Hypotheses))
+	if err != nil {
+		return nil, nil, err
+	}
+	covered := 0
+	for _, h := range y {
+		covered += len(p.cover.Members(h))
+	}
+	if covered != p.cover.Elements() {
+		err = space.ErrOutput
+	}
+	return y, rest, err
 }

@@ -63,7 +63,7 @@ func TestSpaceAgainstEnumeration(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	s := &Space{}
 	for trial := range 150 {
-		m, n := rng.IntN(5), rng.IntN(5)
+		m, n := rng.IntN(6), rng.IntN(6)
 		c := &Candidates{Neighbours: 2 + rng.IntN(2), Gate: 25 + 40*rng.Float64(), Unit: 8, Light: 1,
 			Kinds: []Kind{Divide, Split, Merge}, Field: [4]float64{0, 0, 60, 60}}
 		p, err := NewPair("pair", scattered(rng, m), scattered(rng, n), c, nil, false)

@@ -19,11 +19,11 @@ import (
 
 // Options adjusts Train; zero fields are the defaults.
 type Options struct {
-	Method     string  `flag:"method" default:"margin" values:"margin,perceptron,local,distance,hand,nearest" help:"How to learn: margin for whole frames at once, perceptron likewise and quicker, local by logistic regression of single events; distance, hand and nearest are baselines"`
+	Method     string  `flag:"method" default:"margin" values:"margin,perceptron,local,symmetric,distance,hand,nearest" help:"How to learn: margin for whole frames at once, perceptron likewise and quicker, local by logistic regression of single events, symmetric by four costs of distances, for few divisions; distance, hand and nearest are baselines"`
 	Neighbours int     `flag:"neighbours" default:"3" min:"1" max:"50" help:"Nearest detections of the other frame that may be linked"`
 	Gate       float64 `flag:"gate" min:"0" help:"Largest distance of a link in pixels; 0 is a quarter more than the longest true link"`
 	Events     string  `flag:"events" default:"auto" values:"auto,moves,divide,all" help:"Events beside moves, appearing and disappearing: auto is those of the training data, moves none, divide divisions, all divisions, splits and merges"`
-	Prior      string  `flag:"prior" default:"distance" values:"distance,none" help:"Weights that margin starts from and is pulled towards: those of the best assignment by distance, or 0"`
+	Prior      string  `flag:"prior" default:"symmetric" values:"symmetric,distance,none" help:"Weights that margin starts from and is pulled towards: those of symmetric, those of distance, or 0"`
 	Miss       float64 `flag:"miss_cost" default:"1" above:"0" help:"Loss of a missed event" topic:"loss"`
 	Extra      float64 `flag:"extra_cost" default:"1" above:"0" help:"Loss of a false event" topic:"loss"`
 	Nodes      int     `flag:"nodes" default:"2000" min:"1" help:"Most subproblems of branch and bound for a component of a frame pair while learning" topic:"solver"`
@@ -50,7 +50,9 @@ func Train(movies []*Movie, opts *Options, c *run.Control) (*Model, *optim.Resul
 	case Local:
 		r, err = t.local()
 	case Distance:
-		r, err = t.distance(movies)
+		r, err = t.distance(movies, false)
+	case Symmetric:
+		r, err = t.distance(movies, true)
 	case HandSet:
 		copy(t.model.w, handWeights())
 		r = &optim.Result{X: t.model.w}
@@ -216,7 +218,7 @@ func units(movies []*Movie) (length, light float64) {
 // margin learns weights for whole frames.
 func (t *trainer) margin(movies []*Movie) (*optim.Result, error) {
 	s := t.space()
-	if t.Prior == "distance" && t.model.method == MarginMethod {
+	if t.Prior != "none" && t.model.method == MarginMethod {
 		prior, err := t.prior(movies)
 		if err != nil {
 			return nil, err
@@ -248,18 +250,18 @@ func (t *trainer) margin(movies []*Movie) (*optim.Result, error) {
 // priorScale makes the weight of the prior's score small, and so nearly free of the penalty.
 const priorScale = 10
 
-// prior returns the weights of the best assignment by distance. Splits and merges score there as
+// prior returns the weights of the best assignment by distances. Splits and merges score there as
 // divisions do.
 func (t *trainer) prior(movies []*Movie) ([]float64, error) {
 	d := &trainer{Options: t.Options, model: &Model{method: Distance, candidates: t.model.candidates},
 		control: t.control, reach: t.reach}
-	if _, err := d.distance(movies); err != nil {
+	if _, err := d.distance(movies, t.Prior == "symmetric"); err != nil {
 		return nil, err
 	}
 	w := d.model.w
 	divide := w[offsets[Divide.block()]:offsets[Divide.block()+1]]
 	if len(d.model.candidates.Kinds) == 0 {
-		divide = distanceWeights(0, 0.5, true)[offsets[Divide.block()]:offsets[Divide.block()+1]]
+		divide = distanceWeights(costs{second: 0.5}, true)[offsets[Divide.block()]:offsets[Divide.block()+1]]
 	}
 	for _, k := range []Kind{Split, Merge} {
 		copy(w[offsets[k.block()]:], divide)
@@ -310,25 +312,35 @@ func (t *trainer) local() (*optim.Result, error) {
 	return r, err
 }
 
-// distanceWeights are those of an assignment by distances: what is not linked costs as much as a
-// link of a length, and a daughter beside another costs so much more.
-func distanceWeights(alone, second float64, divide bool) []float64 {
+// costs are those of an assignment by distances, in units of length. What is not linked costs as much
+// as a link of the length alone. Two daughters cost their distances from the mother, and second in
+// addition. A share symmetry of the distances is replaced by twice that of their middle from the
+// mother: daughters move apart, to opposite sides. bent is for the sides: it is the cost of a right
+// angle.
+type costs struct {
+	alone, second, symmetry, bent float64
+}
+
+func distanceWeights(c costs, divide bool) []float64 {
 	w := make([]float64, Dim())
 	set := func(k Kind, feature string, v float64) {
 		w[offsets[k.block()]+slices.Index(FeatureNames(k), feature)] = v
 	}
 	set(Move, "distance", -1)
-	set(Appear, "bias", -alone)
-	set(Disappear, "bias", -alone)
+	set(Appear, "bias", -c.alone)
+	set(Disappear, "bias", -c.alone)
 	if divide {
-		set(Divide, "distances", -1)
-		set(Divide, "bias", -second)
+		set(Divide, "distances", c.symmetry-1)
+		set(Divide, "middle distance", -2*c.symmetry)
+		set(Divide, "cosine", -c.bent)
+		set(Divide, "bias", -c.second-c.bent)
 	}
 	return w
 }
 
-// distance chooses the two costs by the loss on the training data.
-func (t *trainer) distance(movies []*Movie) (*optim.Result, error) {
+// distance chooses the costs by the loss on the training data: of alone and second all pairs of a
+// grid; the two of symmetry, if asked for, and then the first two again, by turns.
+func (t *trainer) distance(movies []*Movie, symmetric bool) (*optim.Result, error) {
 	c := &t.model.candidates
 	divide := slices.Contains(c.Kinds, Divide)
 	c.Kinds = nil
@@ -345,26 +357,52 @@ func (t *trainer) distance(movies []*Movie) (*optim.Result, error) {
 			pairs = append(pairs, p)
 		}
 	}
-	best, at := math.Inf(1), []float64(nil)
-	seconds := []float64{0}
-	if divide {
-		seconds = []float64{-1, -0.5, -0.25, 0, 0.25, 0.5, 1, 2}
+	best, at, tried := math.Inf(1), costs{}, 0
+	try := func(c costs) error {
+		loss, err := t.unlinked(movies, pairs, distanceWeights(c, divide))
+		if tried++; err == nil && loss < best {
+			best, at = loss, c
+		}
+		return err
 	}
 	reach := t.reach / c.Unit
-	for _, share := range []float64{0.15, 0.25, 0.35, 0.5, 0.7, 1} {
-		for _, second := range seconds {
-			w := distanceWeights(share*reach, second, divide)
-			loss, err := t.unlinked(movies, pairs, w)
-			if err != nil {
-				return nil, err
-			}
-			if loss < best {
-				best, at = loss, w
+	grid := func(from costs) error {
+		seconds := []float64{0}
+		if divide {
+			seconds = []float64{-1, -0.5, -0.25, 0, 0.25, 0.5, 1, 2}
+		}
+		for _, share := range []float64{0.15, 0.25, 0.35, 0.5, 0.7, 1} {
+			for _, second := range seconds {
+				from.alone, from.second = share*reach, second
+				if err := try(from); err != nil {
+					return err
+				}
 			}
 		}
+		return nil
 	}
-	t.model.w = at
-	return &optim.Result{X: at, F: best, Iterations: 6 * len(seconds)}, nil
+	if err := grid(costs{}); err != nil {
+		return nil, err
+	}
+	for range 2 {
+		if !symmetric || !divide {
+			break
+		}
+		from := at
+		for _, symmetry := range []float64{0, 0.25, 0.5, 0.75, 1} {
+			for _, bent := range []float64{0, 0.25, 0.5, 1} {
+				from.symmetry, from.bent = symmetry, bent
+				if err := try(from); err != nil {
+					return nil, err
+				}
+			}
+		}
+		if err := grid(at); err != nil {
+			return nil, err
+		}
+	}
+	t.model.w = distanceWeights(at, divide)
+	return &optim.Result{X: t.model.w, F: best, Iterations: tried}, nil
 }
 
 // unlinked returns 1 - LNK of weights on movies, whose frame pairs are given in order.

@@ -45,11 +45,11 @@ func judged(t testing.TB, m *Model, movies []*Movie) *Report {
 // In this order, on movies that no method has seen: nearest neighbour, assignment by distance,
 // weights by hand, single events, whole frames.
 func TestOrderOfMethods(t *testing.T) {
-	train, test := simulated(t, "default", 1, 2, 3), simulated(t, "default", 11, 12, 13, 14)
+	train, test := simulated(t, "default", 1, 2, 3), simulated(t, "default", 11, 12, 13, 14, 15, 16)
 	last := math.Inf(1)
 	for _, method := range []Method{Nearest, Distance, HandSet, Local, MarginMethod} {
 		o := &Options{Method: string(method)}
-		o.Lambda = 1e-3
+		o.Lambda, o.Gap = 1e-2, 1e-3
 		m, _, err := Train(train, o, nil)
 		if err != nil {
 			t.Fatal(err)
@@ -62,6 +62,35 @@ func TestOrderOfMethods(t *testing.T) {
 	}
 	if last > 0.04 {
 		t.Errorf("the margin's loss is %v", last)
+	}
+}
+
+// A daughter is nearer to a neighbour than to its mother. Distances alone give it to the neighbour,
+// and the symmetry of daughters gives it to the mother.
+func TestSymmetricDivisions(t *testing.T) {
+	m := &Movie{Name: "divisions", Width: 1000, Height: 1000, Frames: make([][]Detection, 2), Events: make([][]Event, 1)}
+	add := func(frame int, x, y float64) int {
+		list := &m.Frames[frame]
+		*list = append(*list, Detection{ID: len(*list) + 1, X: x, Y: y, Area: 200})
+		return len(*list) - 1
+	}
+	for k := range 16 {
+		x, y, d := 100+200*float64(k%4), 100+200*float64(k/4), float64(k%3)
+		mother, neighbour := add(0, x, y), add(0, x+40, y)
+		a, b, c := add(1, x-20-d, y), add(1, x+22, y+d), add(1, x+43, y+3)
+		m.Events[0] = append(m.Events[0], Event{Divide, []int{mother}, []int{a, b}}, Event{Move, []int{neighbour}, []int{c}})
+	}
+	slices.SortFunc(m.Events[0], compareEvents)
+	m.Edges = EdgesOf(m.Events)
+	movies := []*Movie{m}
+	for method, least := range map[Method]float64{Distance: 0.1, Symmetric: 0} {
+		model, r, err := Train(movies, &Options{Method: string(method)}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if loss := judged(t, model, movies).Loss; loss < least || method == Symmetric && (loss > 0 || r.F > 0) {
+			t.Errorf("%s: loss %v, 1 - LNK %v", method, loss, r.F)
+		}
 	}
 }
 

@@ -21,8 +21,9 @@ type Space struct {
 }
 
 var (
-	_ space.Complement[*Lattice, Path, *Annotation] = Space{}
-	_ space.Summing[*Lattice, Path, *Annotation]    = Space{}
+	_ space.Complement[*Lattice, Path, *Annotation]  = Space{}
+	_ space.Summing[*Lattice, Path, *Annotation]     = Space{}
+	_ space.Remembering[*Lattice, Path, *Annotation] = Space{}
 )
 
 // Dim implements space.Space.
@@ -472,4 +473,42 @@ func logSum(v []float64) float64 {
 		sum += math.Exp(x - top)
 	}
 	return top + math.Log(sum)
+}
+
+// Score implements space.Remembering.
+func (s Space) Score(x *Lattice, w []float64, y Path) float64 {
+	score := 0.0
+	for _, v := range y.vectors {
+		for _, f := range x.features[v] {
+			score += f.Value * w[f.At]
+		}
+	}
+	return score
+}
+
+// AppendOutput implements space.Remembering.
+func (s Space) AppendOutput(dst []byte, _ *Lattice, y Path) []byte {
+	labels := make([]int, len(y.Labels))
+	for i, l := range y.Labels {
+		labels[i] = int(l)
+	}
+	return space.AppendNumbers(space.AppendNumbers(dst, labels), y.vectors)
+}
+
+// ReadOutput implements space.Remembering.
+func (s Space) ReadOutput(src []byte, x *Lattice) (Path, []byte, error) {
+	states := len(x.whole.finals)
+	labels, src, err := space.ReadNumbers(src, states, math.MaxInt32)
+	if err != nil {
+		return Path{}, nil, err
+	}
+	p := Path{Labels: []fst.Label{}}
+	for _, l := range labels {
+		p.Labels = append(p.Labels, fst.Label(l))
+	}
+	p.vectors, src, err = space.ReadNumbers(src, states, len(x.features))
+	if err == nil && len(p.vectors) != len(p.Labels)+1 {
+		err = space.ErrOutput
+	}
+	return p, src, err
 }

@@ -97,6 +97,49 @@ func Check[X, Y, A any](t *testing.T, s space.Space[X, Y, A], w []float64, l Lis
 	if sum, ok := s.(space.Summing[X, Y, A]); ok {
 		checkSums(t, sum, w, l, scores, tol)
 	}
+	if r, ok := s.(space.Remembering[X, Y, A]); ok && len(scores) > 0 {
+		checkRemembering(t, r, w, l, tol)
+	}
+}
+
+// checkRemembering compares scores of outputs that calls return with ⟨w, Φ⟩, also after they were
+// written and read. What is cut short must be refused.
+func checkRemembering[X, Y, A any](t *testing.T, s space.Remembering[X, Y, A], w []float64, l Listed[X, Y, A],
+	tol float64) {
+	t.Helper()
+	list, err := s.KBest(context.Background(), l.X, w, 3)
+	if err != nil {
+		t.Errorf("KBest: %v", err)
+	}
+	var file []byte
+	for _, y := range list {
+		file = s.AppendOutput(file, l.X, y.Y)
+	}
+	rest := file
+	for i, y := range list {
+		var again Y
+		if again, rest, err = s.ReadOutput(rest, l.X); err != nil {
+			t.Errorf("ReadOutput: %v of output %d", err, i)
+			return
+		}
+		for _, o := range []Y{y.Y, again} {
+			if got := s.Score(l.X, w, o); math.Abs(got-y.Value) > tol*(1+math.Abs(y.Value)) {
+				t.Errorf("Score of %v is %v, its value %v", o, got, y.Value)
+			}
+		}
+		if a, b := fmt.Sprint(again), fmt.Sprint(y.Y); a != b {
+			t.Errorf("%s reads back as %s", b, a)
+		}
+	}
+	if len(rest) > 0 {
+		t.Errorf("%d bytes are left of %d outputs", len(rest), len(list))
+	}
+	one := s.AppendOutput(nil, l.X, list[0].Y)
+	for n := range one {
+		if _, _, err := s.ReadOutput(one[:n], l.X); !errors.Is(err, space.ErrOutput) {
+			t.Errorf("%d bytes of an output of %d are read, with the error %v", n, len(one), err)
+		}
+	}
 }
 
 func checkKBest[X, Y, A any](t *testing.T, s space.Space[X, Y, A], w []float64, l Listed[X, Y, A],

@@ -25,8 +25,9 @@ type Input struct {
 }
 
 var (
-	_ space.Complement[*Input, int, []int] = Finite{}
-	_ space.Summing[*Input, int, []int]    = Finite{}
+	_ space.Complement[*Input, int, []int]  = Finite{}
+	_ space.Summing[*Input, int, []int]     = Finite{}
+	_ space.Remembering[*Input, int, []int] = Finite{}
 )
 
 // Dim implements space.Space.
@@ -198,4 +199,21 @@ func RandomFinite(rng *rand.Rand, s Finite, n, outputs int, partial float64) []s
 		out = append(out, space.Sample[*Input, []int]{X: x, A: a})
 	}
 	return out
+}
+
+// Score implements space.Remembering.
+func (s Finite) Score(x *Input, w []float64, y int) float64 { return dot(w, x.Phi[y]) }
+
+// AppendOutput implements space.Remembering.
+func (s Finite) AppendOutput(dst []byte, _ *Input, y int) []byte {
+	return space.AppendNumbers(dst, []int{y})
+}
+
+// ReadOutput implements space.Remembering.
+func (s Finite) ReadOutput(src []byte, x *Input) (int, []byte, error) {
+	list, rest, err := space.ReadNumbers(src, 1, len(x.Phi))
+	if err != nil || len(list) != 1 {
+		return 0, nil, space.ErrOutput
+	}
+	return list[0], rest, nil
 }

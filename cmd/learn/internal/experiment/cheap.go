@@ -20,9 +20,10 @@ import (
 	"github.com/tropica-fst/tropica/learn/space"
 )
 
-// CheapTask is a task of tagging for Cheap.
+// CheapTask is a task of tagging for Cheap, or of tracking.
 type CheapTask struct {
 	Name        string
+	Movies      *CheapMovies // of tracking: nothing of the fields below is used then
 	Train, Test []sequence.Example
 	Templates   []*sequence.Template
 	MinCount    int
@@ -60,8 +61,10 @@ type CheapCell struct {
 	Calls   int     `json:"inferences,omitempty"` // of one sentence
 	J       float64 `json:"objective,omitempty"`
 	Planes  int     `json:"planes,omitempty"`
-	Stop    float64 `json:"stop,omitempty"` // percent of the pool at which uncertainty settled; 0 is not
-	// Path has, after every outer step of t3, inferences so far and the objective.
+	Stop    float64 `json:"stop,omitempty"`  // percent of the pool at which uncertainty settled; 0 is not
+	Known   float64 `json:"known,omitempty"` // of t4, percent of the pool's tokens or detections
+	// Path has, after every outer step of t3, inferences so far, those within annotations too, and
+	// the objective.
 	Path [][2]float64 `json:"path,omitempty"`
 }
 
@@ -73,9 +76,15 @@ type CheapReport struct {
 // Fractions of the experiments, in percent.
 var (
 	t2Fractions = []float64{5, 10, 25, 50, 100}
-	t4Fractions = []float64{17, 30, 40}
+	t4Fractions = []float64{5, 10, 17, 30, 40}
 	t5Fractions = []float64{5, 10, 20, 30, 50}
 )
+
+// t3Variants leave out what saves inferences.
+var t3Variants = []struct {
+	name            string
+	forget, precise bool
+}{{"both", false, false}, {"recycling", false, true}, {"adaptive", true, false}, {"neither", true, true}}
 
 // Cheap runs the experiments on the tasks. Every seed draws its own training sentences and what
 // of them is known; the test sentences are the same.
@@ -86,10 +95,19 @@ func Cheap(ctx context.Context, tasks []CheapTask, o CheapOptions) (*CheapReport
 	r := &CheapReport{}
 	for k := range tasks {
 		for seed := range o.Seeds {
-			c := &cheapRun{ctx: ctx, task: &tasks[k], o: &o, seed: seed, report: r,
-				settings: fmt.Sprintf("seed=%d sentences=%d of=%d test=%d lambda=%v", o.Seed, o.Sentences,
-					len(tasks[k].Train), len(tasks[k].Test), o.Lambda)}
-			if err := c.run(); err != nil {
+			cells := cheapCells{ctx: ctx, name: tasks[k].Name, o: &o, seed: seed, report: r}
+			var do interface{ run() error }
+			if m := tasks[k].Movies; m != nil {
+				cells.settings = fmt.Sprintf("seed=%d %s lambda=%v", o.Seed, m.Settings, o.Lambda)
+				c := &cheapMovies{cheapCells: cells, task: m}
+				c.before, do = c.choose, c
+			} else {
+				cells.settings = fmt.Sprintf("seed=%d sentences=%d of=%d test=%d lambda=%v", o.Seed, o.Sentences,
+					len(tasks[k].Train), len(tasks[k].Test), o.Lambda)
+				c := &cheapRun{cheapCells: cells, task: &tasks[k]}
+				c.before, do = c.choose, c
+			}
+			if err := do.run(); err != nil {
 				return nil, fmt.Errorf("%s, seed %d: %w", tasks[k].Name, seed+1, err)
 			}
 		}
@@ -97,14 +115,21 @@ func Cheap(ctx context.Context, tasks []CheapTask, o CheapOptions) (*CheapReport
 	return r, nil
 }
 
-// cheapRun is the experiments of one task and seed.
-type cheapRun struct {
+// cheapCells makes the cells of one task and seed.
+type cheapCells struct {
 	ctx      context.Context
-	task     *CheapTask
+	name     string // of the task
 	o        *CheapOptions
 	seed     int
 	report   *CheapReport
 	settings string
+	before   func() error // what the first cell that is made needs
+}
+
+// cheapRun is the experiments of tagging.
+type cheapRun struct {
+	cheapCells
+	task *CheapTask
 
 	train  []sequence.Example
 	labels []string
@@ -115,14 +140,14 @@ type cheapRun struct {
 }
 
 // fit is one cell, unless it is known.
-func (c *cheapRun) fit(table, method string, fraction float64, do func(cell *CheapCell) error) error {
+func (c *cheapCells) fit(table, method string, fraction float64, do func(cell *CheapCell) error) error {
 	if !slices.Contains(c.o.Tables, table) {
 		return nil
 	}
 	if c.ctx.Err() != nil {
 		return context.Cause(c.ctx)
 	}
-	cell := CheapCell{Task: c.task.Name, Table: table, Method: method, Fraction: fraction, Seed: c.seed + 1,
+	cell := CheapCell{Task: c.name, Table: table, Method: method, Fraction: fraction, Seed: c.seed + 1,
 		Settings: c.settings}
 	for _, k := range c.o.Known {
 		if k.Task == cell.Task && k.Table == table && k.Method == method && k.Fraction == fraction &&
@@ -131,7 +156,7 @@ func (c *cheapRun) fit(table, method string, fraction float64, do func(cell *Che
 			return nil
 		}
 	}
-	if err := c.choose(); err != nil {
+	if err := c.before(); err != nil {
 		return err
 	}
 	begin := time.Now()
@@ -151,11 +176,11 @@ func (c *cheapRun) fit(table, method string, fraction float64, do func(cell *Che
 	return nil
 }
 
-func (c *cheapRun) rng(stream uint64) *rand.Rand {
+func (c *cheapCells) rng(stream uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(c.o.Seed+uint64(c.seed)*1000, stream))
 }
 
-func (c *cheapRun) control() *run.Control { return &run.Control{Ctx: c.ctx, Workers: c.o.Workers} }
+func (c *cheapCells) control() *run.Control { return &run.Control{Ctx: c.ctx, Workers: c.o.Workers} }
 
 // tagging is a problem with its space.
 type tagging struct {
@@ -206,7 +231,7 @@ func (c *cheapRun) weights(cell *CheapCell, p *tagging, m *margin.Linear, test [
 	cell.Calls, cell.Planes = m.Report.Calls, m.Report.Planes
 	if cell.Table == "t3" {
 		for _, o := range m.Report.Outer {
-			cell.Path = append(cell.Path, [2]float64{float64(o.Tangents * p.Examples()), o.J})
+			cell.Path = append(cell.Path, [2]float64{float64((o.Tangents + len(cell.Path) + 2) * p.Examples()), o.J})
 		}
 	}
 	cell.Error, err = c.wrong(model, test)
@@ -429,10 +454,7 @@ func (c *cheapRun) recycling() error {
 	examples := masked(c.train, 25, c.rng(2))
 	o := c.margins(c.lambda)
 	o.Gap = 2.5 * cheapGap
-	for _, v := range []struct {
-		name            string
-		forget, precise bool
-	}{{"both", false, false}, {"recycling", false, true}, {"adaptive", true, false}, {"neither", true, true}} {
+	for _, v := range t3Variants {
 		if err := c.margin("t3", v.name, 25, examples,
 			func(s *sequence.Space, data []space.Sample[int, []int]) (*margin.Linear, float64, error) {
 				m, r, err := margin.Partial(s, data, &margin.PartialOptions{Options: o, Forget: v.forget,
@@ -469,7 +491,7 @@ func (c *cheapRun) active() error {
 						return err
 					}
 				}
-				cell.Error, cell.Calls, cell.Seconds = combined.Error, combined.Calls, combined.Seconds
+				cell.Error, cell.Calls, cell.Seconds, cell.Known = combined.Error, combined.Calls, combined.Seconds, combined.Known
 				return nil
 			}); err != nil {
 				return err
@@ -510,6 +532,14 @@ func (c *cheapRun) ask(cell *CheapCell, hidden []sequence.Example, measure margi
 			break
 		}
 	}
+	known, all := 0, 0
+	for i := range pool {
+		all += len(answers[i])
+	}
+	for _, q := range r.Queries {
+		known += len(answers[q.Input])
+	}
+	cell.Known = 100 * float64(known) / float64(max(1, all))
 	if err := c.weights(cell, p, r.Perceptron, c.task.Test); err != nil {
 		return err
 	}
@@ -518,7 +548,7 @@ func (c *cheapRun) ask(cell *CheapCell, hidden []sequence.Example, measure margi
 	if err != nil {
 		return err
 	}
-	*combined = &CheapCell{Seconds: time.Since(begin).Seconds()}
+	*combined = &CheapCell{Seconds: time.Since(begin).Seconds(), Known: cell.Known}
 	return c.weights(*combined, p, m, c.task.Test)
 }
 
@@ -611,6 +641,7 @@ type CheapMean struct {
 	Error, Deviation          float64
 	Seconds, Calls, J, Planes float64
 	Stop                      float64 // mean over the seeds that settled
+	Known                     float64
 	Seeds                     int
 	settled                   int
 	squares                   float64
@@ -635,6 +666,7 @@ func (r *CheapReport) Means() []CheapMean {
 		m.Calls += float64(c.Calls)
 		m.J += c.J
 		m.Planes += float64(c.Planes)
+		m.Known += c.Known
 		if c.Stop > 0 {
 			m.Stop += c.Stop
 			m.settled++
@@ -648,6 +680,7 @@ func (r *CheapReport) Means() []CheapMean {
 			m.Deviation = math.Sqrt(math.Max(0, (m.squares-n*m.Error*m.Error)/(n-1)))
 		}
 		m.Seconds, m.Calls, m.J, m.Planes = m.Seconds/n, m.Calls/n, m.J/n, m.Planes/n
+		m.Known /= n
 		m.Stop /= math.Max(1, float64(m.settled))
 	}
 	return out
@@ -691,6 +724,37 @@ func (r *CheapReport) Reaching(task string) map[string]float64 {
 	return sum
 }
 
+// Saving returns, of t4 of a task, at which share of the pool a method reaches the mean error that
+// another has at each of its shares, in percent. It interpolates linearly between shares, and is NaN
+// where the method does not reach that.
+func (r *CheapReport) Saving(task, method, other string) [][2]float64 {
+	var own, than []CheapMean
+	for _, m := range r.Means() {
+		if m.Task == task && m.Table == "t4" && m.Method == method {
+			own = append(own, m)
+		}
+		if m.Task == task && m.Table == "t4" && m.Method == other {
+			than = append(than, m)
+		}
+	}
+	var out [][2]float64
+	for _, o := range than {
+		at := math.NaN()
+		for k, m := range own {
+			if m.Error > o.Error {
+				continue
+			}
+			if at = m.Fraction; k > 0 {
+				p := own[k-1]
+				at = p.Fraction + (m.Fraction-p.Fraction)*(p.Error-o.Error)/(p.Error-m.Error)
+			}
+			break
+		}
+		out = append(out, [2]float64{o.Fraction, at})
+	}
+	return out
+}
+
 // WriteTable writes means and standard deviations.
 func (r *CheapReport) WriteTable(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -703,10 +767,40 @@ func (r *CheapReport) WriteTable(w io.Writer) error {
 		}
 		fmt.Fprintln(t, ")")
 	}
+	saving := func(task string) {
+		for _, m := range margin.Measures {
+			if m == margin.Random {
+				continue
+			}
+			for _, by := range []string{", perceptron", ", combined"} {
+				list := r.Saving(task, string(m)+by, string(margin.Random)+by)
+				if len(list) == 0 {
+					continue
+				}
+				fmt.Fprintf(t, "(%s%s: the error of random at", m, by)
+				for _, x := range list {
+					fmt.Fprintf(t, " %g", x[0])
+				}
+				fmt.Fprint(t, " % of the pool is reached at")
+				for _, x := range list {
+					fmt.Fprintf(t, " %.3g", x[1])
+				}
+				fmt.Fprintln(t, ")")
+			}
+		}
+	}
+	ended := func(table, task string) {
+		switch table {
+		case "t3":
+			reaching(task)
+		case "t4":
+			saving(task)
+		}
+	}
 	var before CheapMean
 	for _, m := range r.Means() {
-		if before.Table == "t3" && (m.Table != "t3" || m.Task != before.Task) {
-			reaching(before.Task)
+		if m.Table != before.Table || m.Task != before.Task {
+			ended(before.Table, before.Task)
 		}
 		before = m
 		if key := m.Task + " " + m.Table; key != last {
@@ -714,19 +808,21 @@ func (r *CheapReport) WriteTable(w io.Writer) error {
 				fmt.Fprintln(t)
 			}
 			last = key
-			fmt.Fprintf(t, "%s, %s\t%%\terror %%\t±\tseconds\tinferences\tobjective\tplanes\tsettled at %%\n", m.Task,
+			fmt.Fprintf(t, "%s, %s\t%%\terror %%\t±\tseconds\tinferences\tobjective\tplanes\tknown %%\tsettled at %%\n", m.Task,
 				strings.ToUpper(m.Table))
 		}
 		settled := ""
 		if m.Stop > 0 {
 			settled = fmt.Sprintf("%.0f", m.Stop)
 		}
-		fmt.Fprintf(t, "%s\t%g\t%.2f\t%.2f\t%.2f\t%.0f\t%.4g\t%.0f\t%s\n", m.Method, m.Fraction, m.Error,
-			m.Deviation, m.Seconds, m.Calls, m.J, m.Planes, settled)
+		known := ""
+		if m.Known > 0 {
+			known = fmt.Sprintf("%.0f", m.Known)
+		}
+		fmt.Fprintf(t, "%s\t%g\t%.2f\t%.2f\t%.2f\t%.0f\t%.4g\t%.0f\t%s\t%s\n", m.Method, m.Fraction, m.Error,
+			m.Deviation, m.Seconds, m.Calls, m.J, m.Planes, known, settled)
 	}
-	if before.Table == "t3" {
-		reaching(before.Task)
-	}
+	ended(before.Table, before.Task)
 	return t.Flush()
 }
 
