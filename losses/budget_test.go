@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tropica-fst/tropica/fst/fsttest"
 	"github.com/tropica-fst/tropica/losses/internal/align"
 	"github.com/tropica-fst/tropica/losses/internal/layered"
 )
@@ -77,6 +78,7 @@ func TestBudgetStops(t *testing.T) {
 // Vectors of all counts up to the greatest give way to the automaton, which has the
 // possible ones alone, where they exceed the budget of the loss or of the evaluation.
 func TestNGramVectorsWithinBudget(t *testing.T) {
+	fsttest.OneGoroutine(t)
 	rng := rand.New(rand.NewPCG(91, 92))
 	const want = WantMarginals | WantExpected | WantRisk | WantRiskGradient | WantPlain
 	for _, n := range []int{1, 2} {
@@ -196,6 +198,7 @@ func TestBudgetErrorsComeSoon(t *testing.T) {
 // Growth is known after some thousand columns, a few milliseconds, of references with
 // repeated symbols too: these had 29 million columns before their error.
 func TestForeseenSoon(t *testing.T) {
+	fsttest.OneGoroutine(t)
 	squares := func(l int) []int {
 		ref := make([]int, l)
 		for j := range ref {

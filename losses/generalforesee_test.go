@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/fst/fsttest"
 	"github.com/tropica-fst/tropica/ops"
 	"github.com/tropica-fst/tropica/semiring"
 )
@@ -57,6 +58,7 @@ func randomSpelling(rng *rand.Rand, labels, symbols int) *fst.Vector[semiring.Tr
 
 // What is too large behind an expansion is refused in seconds.
 func TestGeneralRefusesExpanded(t *testing.T) {
+	fsttest.OneGoroutine(t)
 	const labels = 10
 	expand := fst.NewVector[semiring.Tropical64](1)
 	expand.SetStart(expand.AddState())
@@ -75,6 +77,7 @@ func TestGeneralRefusesExpanded(t *testing.T) {
 
 // A lattice beyond its budget is refused in seconds, with a word of advice.
 func TestGeneralRefusesLattices(t *testing.T) {
+	fsttest.OneGoroutine(t)
 	rng := rand.New(rand.NewPCG(96, 2))
 	y, ref := sausage(rng, 30, 8, 10), randomRef(rng, 30, 10)
 	start := time.Now()

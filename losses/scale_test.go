@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/fst/fsttest"
 	"github.com/tropica-fst/tropica/ops"
 	"github.com/tropica-fst/tropica/semiring"
 )
@@ -148,6 +149,7 @@ func TestUnitsOfCosts(t *testing.T) {
 // The cost of a band is the same in every unit, on the direct path, on the general one and for a
 // user's transducer.
 func TestUnitsOfBandErrors(t *testing.T) {
+	fsttest.OneGoroutine(t)
 	const alphabet, l = 3, 9
 	ref := []int{0, 1, 1, 2, 0, 2, 1, 0, 0, 1}
 	kinds := map[ErrorKind]int{}
