@@ -557,6 +557,7 @@ func (e *run) augmented(want Want, r *SampledResult) error {
 		engine.Start()
 	}
 	if want&(WantMarginals|WantTied|WantExpected) == 0 {
+		e.checkBand(engine, r)
 		return nil
 	}
 	count := want&(WantMarginals|WantTied) != 0
@@ -716,7 +717,7 @@ func (e *run) checkBand(engine gibbs.Engine, r *SampledResult) {
 	}
 	losses := *engine.Losses()
 	u := make([]int, 0, s.length)
-	scale := 1e-4 * s.scale()
+	scale, inexact := 1e-4*s.scale(), 0.0
 	for c, x := range losses {
 		u = engine.String(u[:0], c)
 		if s.o.Symbols != nil {
@@ -731,9 +732,10 @@ func (e *run) checkBand(engine gibbs.Engine, r *SampledResult) {
 			exact = s.value(u)
 		}
 		if math.Abs(exact-x) > scale+1e-6*math.Abs(x) {
-			r.Inexact += 1. / gibbs.Lanes
+			inexact += 1. / gibbs.Lanes
 		}
 	}
+	r.Inexact = max(r.Inexact, inexact) // at γ and at γ = 0
 	r.BandExact = r.Inexact == 0
 }
 

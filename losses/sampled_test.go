@@ -412,6 +412,19 @@ func TestSampledSays(t *testing.T) {
 	if r := eval(p, SampledOptions{Band: 4}); r.BandExact || r.Inexact < .3 {
 		t.Errorf("band 4: exact %v, inexact %v", r.BandExact, r.Inexact)
 	}
+	for _, want := range []Want{WantLogZ, WantExpected | WantRisk} {
+		s, err := NewSampler(Unit, ref, 10, 80, &SampledOptions{Band: 4})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var r SampledResult
+		if err := s.Eval(p, 1, want, &r); err != nil {
+			t.Fatal(err)
+		}
+		if r.BandExact || r.Inexact < .3 || r.Inexact > 1 {
+			t.Errorf("band 4, wanted %b: exact %v, inexact %v", want, r.BandExact, r.Inexact)
+		}
+	}
 	if r := eval(p, SampledOptions{}); !r.BandExact || !r.Mixed || r.Rare > 800 {
 		t.Errorf("by default: band exact %v, R-hat %v, %d rare cells", r.BandExact, r.RHat, r.Rare)
 	}

@@ -161,6 +161,10 @@ func (q *sampledQuality) doubts() []string {
 		out = append(out, fmt.Sprintf("the chains have not mixed (split R-hat %.3g): do not believe the intervals; "+
 			"give more --sweeps", *q.RHat))
 	}
+	if q.Anneal != nil && *q.Anneal < .1 {
+		out = append(out, fmt.Sprintf("log_z rests on %.2g of the chains' weights: its interval is too narrow",
+			float64(*q.Anneal)))
+	}
 	switch {
 	case !q.BandExact && q.banded:
 		out = append(out, fmt.Sprintf("of %.0f %% of the chains the loss within its band is not what the sampler counts: "+
