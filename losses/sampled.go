@@ -87,7 +87,8 @@ type SampledOptions struct {
 // the same chains are alike, as slow mixing makes them, they come from 4 groups of whole chains, and
 // are the wider. Believe them where Mixed and BandExact hold. Cells that chains hardly ever visit have no
 // interval: their error is NaN, and all that is known is that they are small, about .003 of a
-// window or .05 of Tied at most.
+// window or .05 of Tied at most. RiskGradient always has one: of a window that samples are expected
+// to meet fewer than three times, it is as wide as the probability of the window allows.
 type SampledResult struct {
 	Result
 
@@ -131,6 +132,7 @@ const (
 	// mean probability of the likeliest label: weights of N(0, 1) have .29, three times those .78
 	peakedAbove  = .6
 	diffuseBelow = .35
+	mostRounding = .1  // of γ L, by fixed-point costs
 	controlMost  = 600 // features of a TiedControl
 	sampledBytes = DefaultBytes
 )
@@ -443,8 +445,11 @@ func (e *run) engine(gamma float64, shared bool, seed uint64) (gibbs.Engine, err
 	a := &gibbs.Alignment{Ref: s.ref, Match: s.edit.Match, Sub: s.edit.Sub, Ins: s.edit.Ins, Del: s.edit.Del,
 		SubTable: s.edit.SubTable, InsTable: s.edit.InsTable, DelTable: s.edit.DelTable}
 	if s.local != nil {
-		*a = gibbs.Alignment{Ref: s.ref, Match: -s.local.Match, Sub: -s.local.Sub, Ins: -s.local.Ins,
-			Del: -s.local.Del, Local: true}
+		// Steps that lose more than can be gained end an alignment, whatever they lose.
+		most := 2 * max(s.local.Match, s.local.Sub, 0) * float64(min(s.length, len(s.ref))+1)
+		cost := func(gain float64) float64 { return -max(gain, -most) }
+		*a = gibbs.Alignment{Ref: s.ref, Match: cost(s.local.Match), Sub: cost(s.local.Sub),
+			Ins: cost(s.local.Ins), Del: cost(s.local.Del), Local: true}
 	}
 	e.align = a
 	l, m := s.length, len(s.ref)
@@ -484,6 +489,11 @@ func (e *run) engine(gamma float64, shared bool, seed uint64) (gibbs.Engine, err
 	e.all = s.own > 0 && s.local == nil || band >= l+m
 	if err := e.room(shared, false); err != nil {
 		return nil, err
+	}
+	if x := a.Rounding(l) * math.Max(math.Abs(gamma), math.Abs(e.gamma)); x > mostRounding {
+		return nil, fmt.Errorf("losses: sampler: costs of too different sizes: rounding to 2^-28 of the "+
+			"greatest loss would change γ L by up to %.3g, more than %v; use costs that differ less, or an exact machine",
+			x, mostRounding)
 	}
 	return gibbs.NewFloats(e.model, a, gamma, e.block, seed, shared,
 		func() bool { return e.stopped() != nil }), nil
@@ -547,6 +557,7 @@ func (e *run) augmented(want Want, r *SampledResult) error {
 		engine.Start()
 	}
 	if want&(WantMarginals|WantTied|WantExpected) == 0 {
+		e.checkBand(engine, r)
 		return nil
 	}
 	count := want&(WantMarginals|WantTied) != 0
@@ -706,7 +717,7 @@ func (e *run) checkBand(engine gibbs.Engine, r *SampledResult) {
 	}
 	losses := *engine.Losses()
 	u := make([]int, 0, s.length)
-	scale := 1e-4 * s.scale()
+	scale, inexact := 1e-4*s.scale(), 0.0
 	for c, x := range losses {
 		u = engine.String(u[:0], c)
 		if s.o.Symbols != nil {
@@ -721,9 +732,10 @@ func (e *run) checkBand(engine gibbs.Engine, r *SampledResult) {
 			exact = s.value(u)
 		}
 		if math.Abs(exact-x) > scale+1e-6*math.Abs(x) {
-			r.Inexact += 1. / gibbs.Lanes
+			inexact += 1. / gibbs.Lanes
 		}
 	}
+	r.Inexact = max(r.Inexact, inexact) // at γ and at γ = 0
 	r.BandExact = r.Inexact == 0
 }
 

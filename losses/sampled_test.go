@@ -412,6 +412,19 @@ func TestSampledSays(t *testing.T) {
 	if r := eval(p, SampledOptions{Band: 4}); r.BandExact || r.Inexact < .3 {
 		t.Errorf("band 4: exact %v, inexact %v", r.BandExact, r.Inexact)
 	}
+	for _, want := range []Want{WantLogZ, WantExpected | WantRisk} {
+		s, err := NewSampler(Unit, ref, 10, 80, &SampledOptions{Band: 4})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var r SampledResult
+		if err := s.Eval(p, 1, want, &r); err != nil {
+			t.Fatal(err)
+		}
+		if r.BandExact || r.Inexact < .3 || r.Inexact > 1 {
+			t.Errorf("band 4, wanted %b: exact %v, inexact %v", want, r.BandExact, r.Inexact)
+		}
+	}
 	if r := eval(p, SampledOptions{}); !r.BandExact || !r.Mixed || r.Rare > 800 {
 		t.Errorf("by default: band exact %v, R-hat %v, %d rare cells", r.BandExact, r.RHat, r.Rare)
 	}
@@ -470,5 +483,72 @@ func TestTiedControl(t *testing.T) {
 	}
 	if learned > 1.5*half || learned < half/1.5 {
 		t.Errorf("mean squares are %v, where intervals say %v", learned, half)
+	}
+}
+
+// Fixed-point costs cannot tell 1 from 0 beside 1e8: that is an error, not a confident estimate.
+func TestSampledRefusesRounding(t *testing.T) {
+	s, err := NewSampler(Edit{Sub: 1, Ins: 1e8, Del: 1e8}, []int{0, 1, 0, 1, 1}, 2, 4, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r SampledResult
+	if err := s.Eval(NewPotentials(2, 4, 1), 1, WantMarginals, &r); err == nil {
+		t.Errorf("no error; marginals %v ± %v", r.Marginals, r.MarginalsError)
+	}
+	if err := s.Eval(NewPotentials(2, 4, 1), 1e-8, WantMarginals, &r); err != nil {
+		t.Errorf("γ L of moderate size: %v", err)
+	}
+	// A gain that only forbids a step does not count.
+	if s, err = NewSampler(Local{Match: 1.3, Sub: -1e300, Ins: -1e300, Del: -.4}, []int{0, 1, 0, 1, 1}, 2, 4, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Eval(NewPotentials(2, 4, 1), -1, WantExpected, &r); err != nil || !r.BandExact {
+		t.Errorf("forbidden steps: %v, band exact %v", err, r.BandExact)
+	}
+}
+
+// Windows that samples hardly meet have intervals of the risk's gradient that hold its value.
+func TestSampledRareRiskGradient(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 5))
+	cells, missed := 0, 0
+	for order, loss := range []Loss{2: Unit, 3: Local{Match: 2, Sub: -1.3, Ins: -.7, Del: -1}} {
+		if loss == nil {
+			continue
+		}
+		for range 6 {
+			p := gaussianPotentials(rng, 4, 6, order, 8/float64(order), false)
+			ref := uniformRef(rng, 4, 6)
+			s, err := NewSampler(loss, ref, 4, 6, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var r SampledResult
+			if err := s.Eval(p, 1, WantRiskGradient, &r); err != nil {
+				t.Fatal(err)
+			}
+			m, err := loss.Machine(ref, 4, 6)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var exact Result
+			if err := new(Evaluator).Eval(m, p, 0, WantRiskGradient|WantMarginals, &exact); err != nil {
+				t.Fatal(err)
+			}
+			for i, row := range exact.RiskGradient {
+				for j, x := range row {
+					if q := exact.Marginals[i][j]; q == 0 || q > 3./4096 {
+						continue
+					}
+					cells++
+					if d := math.Abs(x - r.RiskGradient[i][j]); !(d <= 1e-12+r.RiskGradientError[i][j]) {
+						missed++
+					}
+				}
+			}
+		}
+	}
+	if cells < 500 || missed*50 > cells {
+		t.Errorf("%d of %d intervals of rare windows miss the gradient", missed, cells)
 	}
 }

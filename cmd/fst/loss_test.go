@@ -440,3 +440,25 @@ func TestLossBandErrorOnEveryPath(t *testing.T) {
 		}
 	}
 }
+
+// Enumeration meets strings of labels that a transducer does not read. The loss leaves them out, as
+// on the other paths; a transducer that reads no symbol at all is an error on each.
+func TestLossNaiveTransducerReadsSome(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct{ name, text string }{{"some", "0 0 2 1 2\n0 .5\n"}, {"none", "0 0 9 9 1\n0 0\n"}} {
+		file := filepath.Join(dir, c.name+".fst")
+		if _, _, errs := fstTool(t, c.text, "compile", "--arc_type=tropical64", "-", file); errs != "" {
+			t.Fatal(errs)
+		}
+		line := fmt.Sprintf(`{"name":"u","alphabet":2,"l":2,"q":1,"yi":[0,0],"theta":[[1,2],[0,1]],`+
+			`"loss":{"kind":"transducer","file":%q,"family":"tropical"}}`, file)
+		for _, path := range []string{"direct", "general", "naive"} {
+			_, out, _ := fstTool(t, line, "loss", "--path="+path, "--only=log_z")
+			got := decodeLines(t, out)[0]
+			z, ok := got["log_z"].(float64)
+			if c.name == "some" && !(ok && math.Abs(z-7.5) < 1e-8) || c.name == "none" && got["error"] == nil {
+				t.Errorf("%s, %s: %v", path, c.name, got)
+			}
+		}
+	}
+}

@@ -154,12 +154,20 @@ func (ev *evaluation) transducerValues() error {
 		a, err := automaton(spec, losses.Chain(y), ev.u, c,
 			&losses.GeneralOptions{Cap: spec.Cap, Limits: ev.o.limits})
 		if err != nil {
-			failed = err
+			// A string of labels that the transducer does not read is one that it leaves out.
+			if !errors.Is(err, losses.ErrNoString) {
+				failed = err
+			}
 			return math.Inf(1)
 		}
 		return a.Loss(y)
 	}
 	spec.Value(make([]int, c.l), c.yi) // the errors of one string are those of all
+	if failed == nil && c.l > 0 {
+		// But for a transducer of another alphabet, which reads no symbol at all. One position tells.
+		_, failed = automaton(spec, losses.Strings(c.alphabet, 1), ev.u, c,
+			&losses.GeneralOptions{Limits: ev.o.limits})
+	}
 	return inFile(spec, failed)
 }
 

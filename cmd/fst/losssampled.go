@@ -21,6 +21,7 @@ type sampledQuality struct {
 	Mixed     bool             `json:"mixed"`
 	Inexact   lossspec.Number  `json:"inexact"`
 	BandExact bool             `json:"band_exact"`
+	banded    bool             // the loss has a band of its own
 	Rare      int              `json:"rare"`
 	RareTied  int              `json:"rare_tied,omitempty"`
 	Accepted  *lossspec.Number `json:"accepted,omitempty"`
@@ -86,7 +87,8 @@ func (ev *evaluation) sampledResult() *lossResult {
 	}
 	exact := false
 	out := &lossResult{Name: c.Name, void: math.IsInf(r.LogZ0, -1)}
-	q := &sampledQuality{Mixed: r.Mixed, Inexact: lossspec.Number(r.Inexact), BandExact: r.BandExact, Rare: r.Rare, RareTied: r.RareTied}
+	q := &sampledQuality{Mixed: r.Mixed, Inexact: lossspec.Number(r.Inexact), BandExact: r.BandExact, Rare: r.Rare, RareTied: r.RareTied,
+		banded: ev.spec.Band > 0}
 	for _, x := range []struct {
 		to **lossspec.Number
 		v  float64
@@ -159,7 +161,16 @@ func (q *sampledQuality) doubts() []string {
 		out = append(out, fmt.Sprintf("the chains have not mixed (split R-hat %.3g): do not believe the intervals; "+
 			"give more --sweeps", *q.RHat))
 	}
-	if !q.BandExact {
+	if q.Anneal != nil && *q.Anneal < .1 {
+		out = append(out, fmt.Sprintf("log_z rests on %.2g of the chains' weights: its interval is too narrow",
+			float64(*q.Anneal)))
+	}
+	switch {
+	case !q.BandExact && q.banded:
+		out = append(out, fmt.Sprintf("of %.0f %% of the chains the loss within its band is not what the sampler counts: "+
+			"estimates are biased by more than the intervals say; leave out the band of the loss, this path needs none",
+			100*float64(q.Inexact)))
+	case !q.BandExact:
 		out = append(out, fmt.Sprintf("of %.0f %% of the chains alignments leave the band of the sampler, which is not "+
 			"exact: estimates are biased by more than the intervals say; give a wider --sampled_band, or -1",
 			100*float64(q.Inexact)))

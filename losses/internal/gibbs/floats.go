@@ -115,17 +115,32 @@ func NewFloats(m *Model, a *Alignment, gamma float64, block int, seed uint64, sh
 // unitOf returns the unit of costs.
 func unitOf(a *Alignment, l int) float64 {
 	most := 0.0
-	look := func(x float64) { most = max(most, math.Abs(x)) }
+	a.each(func(x float64) { most = max(most, math.Abs(x)) })
+	_, exp := math.Frexp(most * float64(l+len(a.Ref)+1))
+	return math.Ldexp(1, exp-28)
+}
+
+// each calls visit for all costs.
+func (a *Alignment) each(visit func(x float64)) {
 	for _, x := range []float64{a.Match, a.Sub, a.Ins, a.Del} {
-		look(x)
+		visit(x)
 	}
 	for _, table := range append([][]float64{a.InsTable, a.DelTable}, a.SubTable...) {
 		for _, x := range table {
-			look(x)
+			visit(x)
 		}
 	}
-	_, exp := math.Frexp(most * float64(l+len(a.Ref)+1))
-	return math.Ldexp(1, exp-28)
+}
+
+// Rounding returns how much the fixed-point costs of Floats may change a loss of strings of l
+// symbols.
+func (a *Alignment) Rounding(l int) float64 {
+	unit, worst := unitOf(a, l), 0.0
+	if unit == 0 {
+		return 0
+	}
+	a.each(func(x float64) { worst = max(worst, math.Abs(x-unit*math.Round(x/unit))) })
+	return worst * float64(l+len(a.Ref))
 }
 
 func (f *Floats) cost32(x float64) int32 { return int32(math.Round(x / f.unit)) }
