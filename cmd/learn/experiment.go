@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -35,6 +36,21 @@ func list(value string) []string {
 		out[i] = strings.TrimSpace(out[i])
 	}
 	return out
+}
+
+// tasks splits the value of a flag that names what is done: something, and nothing twice, which
+// would count double in means and tests.
+func tasks(name, value string) ([]string, error) {
+	out := list(value)
+	if len(out) == 0 {
+		return nil, fmt.Errorf("flag --%s: there is nothing to do", name)
+	}
+	for i, v := range out {
+		if slices.Contains(out[:i], v) {
+			return nil, fmt.Errorf("flag --%s: %q is there twice", name, v)
+		}
+	}
+	return out, nil
 }
 
 // perSet runs an experiment on one set after the other, and writes each result as soon as it is

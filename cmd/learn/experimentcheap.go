@@ -48,7 +48,7 @@ Example:
 
   learn experiment cheap --tables t1,t2 --seeds 2 --sentences 80`,
 	setup: func(fs *flags.Set) func(*call) error {
-		tasks := fs.String("tasks", "generator", "Tasks: generator, cells, chunking, ocr, sim:STRIDE, gowt1")
+		names := fs.String("tasks", "generator", "Tasks: generator, cells, chunking, ocr, sim:STRIDE, gowt1")
 		data := fs.String("data", "", "Folder with chunking and ocr-letters")
 		var o experiment.CheapOptions
 		options.Define(fs, &o)
@@ -74,12 +74,15 @@ Example:
 				places("the checkpoint", *checkpoint)...)); err != nil {
 				return err
 			}
-			var err error
+			asked, err := tasks("tasks", *names)
+			if err != nil {
+				return err
+			}
 			if o.Workers, err = workersOf(); err != nil {
 				return err
 			}
 			var all []experiment.CheapTask
-			for _, name := range list(*tasks) {
+			for _, name := range asked {
 				var t experiment.CheapTask
 				switch name {
 				case "generator":
@@ -111,9 +114,6 @@ Example:
 					t.Test = t.Test[:*test]
 				}
 				all = append(all, t)
-			}
-			if len(all) == 0 {
-				return errors.New("flag --tasks: there is nothing to do")
 			}
 			var kept results[experiment.CheapCell]
 			if err := kept.open(*checkpoint, "cheap results 1"); err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/tropica-fst/tropica/cmd/internal/options"
 	"github.com/tropica-fst/tropica/cmd/learn/internal/experiment"
 	"github.com/tropica-fst/tropica/learn/federated"
+	"github.com/tropica-fst/tropica/learn/learner"
 )
 
 var experimentFederated = &command{
@@ -46,15 +47,15 @@ Example:
 				return err
 			}
 			o.Ctx = c.ctx
-			o.Boost = federated.BoostOptions{Objective: b.Objective, Candidates: b.Candidates,
-				Proposals: b.Proposals, Step: b.Step, Mu: b.Mu, Shared: !b.DomainSlots, Q: b.Q,
-				QFolds: b.QFolds}
+			var err error
+			if o.Boost, err = b.options(); err != nil {
+				return err
+			}
 			for m := range strings.SplitSeq(*methods, ";") {
 				if m = strings.TrimSpace(m); m != "" {
 					o.Methods = append(o.Methods, m)
 				}
 			}
-			var err error
 			if o.Workers, err = workersOf(); err != nil {
 				return err
 			}
@@ -83,10 +84,18 @@ Example:
 type boostFlags struct {
 	Objective   string  `flag:"objective" values:"softmax,max" default:"softmax" help:"What FEDMULTIBOOST minimises"`
 	Candidates  int     `flag:"candidates" default:"256" min:"0" help:"Candidates of each domain in a round; 0 is all"`
-	Proposals   int     `flag:"proposals" default:"10" min:"1" help:"Stumps that each client proposes"`
+	Proposals   int     `flag:"proposals" default:"10" min:"1" max:"1000" help:"Stumps that each client proposes"`
 	Step        float64 `flag:"step" default:"1" above:"0" help:"Step of round t times sqrt(t), of all federated methods"`
 	Mu          float64 `flag:"mu" default:"5" above:"0" help:"Sharpness of softmax"`
 	DomainSlots bool    `flag:"domain_slots" help:"No slot of all domains beside theirs"`
 	Q           string  `flag:"q" values:"federated,uniform" default:"federated" help:"Domain classifier"`
-	QFolds      int     `flag:"q_folds" default:"1" min:"1" help:"Folds of clients for cross-fitting it; 1 is none"`
+	QFolds      int     `flag:"q_folds" default:"1" min:"1" max:"100" help:"Folds of clients for cross-fitting it; 1 is none"`
+}
+
+// options are those of the algorithm. Its own defaults are others: every flag's is written out.
+func (b *boostFlags) options() (federated.BoostOptions, error) {
+	var d boostFlags
+	err := learner.Complete(&d, b)
+	return federated.BoostOptions{Objective: d.Objective, Candidates: d.Candidates, Proposals: d.Proposals,
+		Step: d.Step, Mu: d.Mu, Shared: !d.DomainSlots, Q: d.Q, QFolds: d.QFolds}, err
 }

@@ -67,7 +67,10 @@ Example:
 			if *images < 0 || *centres < 1 {
 				return errors.New("flag --images must not be negative, and --centres at least 1")
 			}
-			asked := list(*parts)
+			asked, err := tasks("parts", *parts)
+			if err != nil {
+				return err
+			}
 			every := slices.Concat(sparseParts, []sparsePart{
 				{"rooms", func(o *experiment.SparseOptions) (*learner.Section, error) {
 					return experiment.SparseRooms(o, os.DirFS(*data))

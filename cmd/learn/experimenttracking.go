@@ -36,7 +36,7 @@ Example:
   learn experiment tracking --tasks default,hard --seeds 5
   learn experiment tracking --tasks sim:5,sim:8 --data tracking`,
 	setup: func(fs *flags.Set) func(*call) error {
-		tasks := fs.String("tasks", "default,hard", "Tasks")
+		names := fs.String("tasks", "default,hard", "Tasks")
 		data := fs.String("data", "", "Folder with the real movies, for sim, gowt1, hela and psc")
 		o := &experiment.TrackingOptions{}
 		options.Define(fs, o)
@@ -59,12 +59,15 @@ Example:
 				return err
 			}
 			o.Tolerance = max(o.Tolerance, 0)
-			var err error
+			asked, err := tasks("tasks", *names)
+			if err != nil {
+				return err
+			}
 			if o.Workers, err = workersOf(); err != nil {
 				return err
 			}
 			var all []experiment.TrackingTask
-			for _, name := range list(*tasks) {
+			for _, name := range asked {
 				t, err := trackingTask(c, name, *data, int(*seeds), int(*movies), *seed)
 				if err != nil {
 					return fmt.Errorf("flag --tasks: %w", err)

@@ -386,7 +386,11 @@ Example:
 				if err != nil {
 					return err
 				}
-				measures := k.chosenBy(x)
+				measures := slices.DeleteFunc(k.chosenBy(x), func(name string) bool {
+					return lacks(l, name) || slices.ContainsFunc(others, func(o learner.Learner[D, P]) bool {
+						return lacks(o, name) && compared(*versus, o.Name())
+					})
+				})
 				if *choose != "" {
 					i := slices.Index(measures, *choose)
 					if i < 0 {
@@ -489,6 +493,20 @@ func enter[D, P any](plan *evaluate.Plan, k kind[D, P], x D, l learner.Learner[D
 	}
 	plan.Contestants = append(plan.Contestants, e)
 	return nil
+}
+
+// lacks reports whether the predictions of a learner have no such measure.
+func lacks(l any, measure string) bool {
+	o, ok := l.(learner.Lacking)
+	return ok && slices.Contains(o.Lacks(), measure)
+}
+
+// compared reports whether the value of --versus names a learner.
+func compared(versus, name string) bool {
+	return slices.ContainsFunc(strings.Split(versus, ";"), func(text string) bool {
+		first, _, _ := strings.Cut(strings.TrimSpace(text), " ")
+		return first == name
+	})
 }
 
 // writeComparison prints a comparison for a person.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
@@ -81,6 +82,9 @@ Example:
 
 // dataFolder opens the folder that the flag --data names.
 func dataFolder(name string) (fs.FS, error) {
+	if name == "" {
+		return nil, errors.New("flag --data is needed: the folder with the data")
+	}
 	f, err := tables.Folder(name)
 	if err != nil {
 		return nil, fmt.Errorf("flag --data: %w", err)

@@ -31,6 +31,9 @@ vote of all pairs. Columns must be numbers, and are standardised. It is what a f
 of one round (` + "`learn federated`" + `) is measured by: predict and eval read models of both.`
 }
 
+// Lacks implements learner.Lacking: votes of pairs are no probabilities.
+func (Learner) Lacks() []string { return []string{"log-loss"} }
+
 // Options implements learner.Learner.
 func (Learner) Options() any { return &KernelOptions{} }
 

@@ -24,7 +24,8 @@ func Amount(v float64) float64 { return math.Max(v, 0) }
 //	default  what zero stands for; without it zero is zero
 //	zero     the word that stands for the empty text, the default then
 //	min, max range, ends included; above excludes the lower end
-//	values   the strings allowed, with commas between them, or bars where they have commas
+//	values   the strings allowed, with commas between them, or bars where they have commas; a
+//	         list has each once at most
 //	topic    heading that it is listed under in full help; "" is listed in short help too
 //
 // Fields are of type bool, int, int64, uint64, float64, string, or []float64, []int or
@@ -211,6 +212,11 @@ func (p *Option) setList(text string) error {
 		default:
 			if p.Values != nil && !slices.Contains(p.Values, word) {
 				return fmt.Errorf("%s: %q is none of %s", p.Name, word, strings.Join(p.Values, ", "))
+			}
+			for i := range list.Len() {
+				if p.Values != nil && list.Index(i).String() == word {
+					return fmt.Errorf("%s: %q is there twice", p.Name, word)
+				}
 			}
 			list = reflect.Append(list, reflect.ValueOf(word).Convert(p.value.Type().Elem()))
 		}

@@ -26,6 +26,7 @@ type options struct {
 	Sizes  []int     `flag:"sizes" default:"4,8" min:"1" help:"sizes"`
 	Bounds []float64 `flag:"bounds" min:"0" max:"Inf" help:"bounds"`
 	Names  []string  `flag:"names" help:"names"`
+	Parts  []string  `flag:"parts" values:"a,b" help:"parts"`
 	common
 	Unseen string
 }
@@ -94,7 +95,8 @@ func TestSetAndText(t *testing.T) {
 		{name: "depth", text: "0"}, {name: "l1", text: "0", back: ""},
 		{name: "rounds", text: "12"}, {name: "kind", text: "deep"}, {name: "exact", text: "true"},
 		{name: "sizes", text: "1, 2,30", back: "1,2,30"}, {name: "bounds", text: "0.5,Inf", back: "0.5,+Inf"},
-		{name: "names", text: "a,b"},
+		{name: "names", text: "a,b"}, {name: "names", text: "a,a"},
+		{name: "parts", text: "b,a"}, {name: "parts", text: "a,b,a", err: `"a" is there twice`},
 		{name: "seed", text: "18446744073709551615"},
 		{name: "l2", text: "-1", err: "at least 0"}, {name: "l2", text: "x", err: "no number"},
 		{name: "l2", text: "NaN", err: "no number"},

@@ -440,8 +440,19 @@ func (tr *training) cells(p *Problem, pair int, s *SolveOptions) error {
 	return err
 }
 
-// step solves for the next price of the function in work, and ends with its kernels.
+// step is price. One that was interrupted leaves nothing: a run that goes on makes it again as a
+// whole, from where it began.
 func (tr *training) step() (*run.Row, run.Reason, error) {
+	lambda, peak, path, loose, evaluations := tr.lambda, tr.peak, tr.pathRow, tr.loose, tr.run.Evaluations
+	row, reason, err := tr.price()
+	if err != nil {
+		tr.lambda, tr.peak, tr.pathRow, tr.loose, tr.run.Evaluations = lambda, peak, path, loose, evaluations
+	}
+	return row, reason, err
+}
+
+// price solves for the next price of the function in work, and ends with its kernels.
+func (tr *training) price() (*run.Row, run.Reason, error) {
 	pair := len(tr.m.functions)
 	if pair == len(tr.pairs) {
 		return nil, done, nil

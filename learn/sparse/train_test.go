@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -204,6 +205,63 @@ func TestResume(t *testing.T) {
 			!strings.Contains(err.Error(), "eps=9") {
 			t.Errorf("with other settings: %v", err)
 		}
+	}
+}
+
+// countdown is a context that is cancelled when it is asked for the left-th time.
+type countdown struct {
+	context.Context
+	cancel context.CancelFunc
+	left   *atomic.Int64
+}
+
+func (c countdown) Err() error {
+	if c.left.Add(-1) == 0 {
+		c.cancel()
+	}
+	return c.Context.Err()
+}
+
+// Wherever a step is interrupted, in the refits after its solution too, the run goes on to the same
+// model, with the same path.
+func TestResumeWithin(t *testing.T) {
+	x := blobs(rand.New(rand.NewPCG(5, 6)), 60, 2)
+	o := &Options{Path: []float64{0.01}, Gamma: 0.1}
+	m, _, err := Train(x, o, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := written(t, m)
+	interrupted := 0
+	for n := int64(4); ; n *= 2 {
+		inner, cancel := context.WithCancel(context.Background())
+		ctx := countdown{inner, cancel, new(atomic.Int64)}
+		ctx.left.Store(n)
+		var k *run.Checkpoint
+		_, _, err := Train(x, o, &run.Control{Ctx: ctx, Workers: 1,
+			Checkpoint: func(c *run.Checkpoint) error { k = c; return nil }})
+		cancel()
+		var e *run.InterruptedError
+		if err == nil {
+			break
+		}
+		if !errors.As(err, &e) && !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		if k == nil {
+			continue
+		}
+		interrupted++
+		got, _, err := Train(x, o, &run.Control{Resume: k})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(written(t, got), want) {
+			t.Errorf("interrupted at the question %d, the model is another", n)
+		}
+	}
+	if interrupted < 5 {
+		t.Errorf("only %d runs had a checkpoint", interrupted)
 	}
 }
 

@@ -11,7 +11,8 @@ import (
 	"github.com/tropica-fst/tropica/learn/learner"
 )
 
-// Define defines a flag for every option of the struct that o points to. Parsing sets its fields.
+// Define defines a flag for every option of the struct that o points to. Parsing sets its fields;
+// values that they have before are the defaults that help shows.
 func Define(fs *flags.Set, o any) {
 	for _, p := range learner.Options(o) {
 		usage := p.Help
@@ -21,7 +22,7 @@ func Define(fs *flags.Set, o any) {
 		if p.Values != nil {
 			usage += ": " + strings.Join(p.Values, ", ")
 		}
-		def := p.Default
+		def := p.Text()
 		if def == "" {
 			def = map[string]string{"bool": "false", "int": "0", "number": "0"}[p.Type]
 		}
