@@ -81,8 +81,8 @@ type BoostOptions struct {
 	Step      float64 `json:"step,omitempty" flag:"step" default:"0.3" above:"0" help:"Step of round t times sqrt(t)"`
 	Clients   int     `json:"clients,omitempty" flag:"clients" default:"20" min:"0" help:"Agents of each domain that are asked in a round; 0 is all"`
 	// Candidates and Proposals are for multiboost alone.
-	Candidates int  `json:"candidates,omitempty" flag:"candidates" default:"64" min:"0" help:"Base classifiers of each domain's dictionary to try in a round; 0 is all"`
-	Proposals  int  `json:"proposals,omitempty" flag:"proposals" default:"10" min:"1" max:"1000" help:"Base classifiers that each agent proposes for its domain's dictionary"`
+	Candidates int `json:"candidates,omitempty" flag:"candidates" default:"64" min:"0" help:"Base classifiers of each domain's dictionary to try in a round; 0 is all"`
+	Proposals  int `json:"proposals,omitempty" flag:"proposals" default:"10" min:"1" max:"1000" help:"Base classifiers that each agent proposes for its domain's dictionary"`
 
 	Mu         float64 `json:"mu,omitempty" flag:"mu" default:"5" above:"0" help:"Sharpness of softmax, relative to the largest loss" topic:"objective"`
 	FixedMu    bool    `json:"fixed_mu,omitempty" flag:"fixed_mu" help:"mu is not relative" topic:"objective"`
