@@ -4,7 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -12,12 +12,19 @@ import (
 
 // The package comment names every function that takes a machine.
 func TestDocNamesOperations(t *testing.T) {
-	notTest := func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }
-	packages, err := parser.ParseDir(token.NewFileSet(), ".", notTest, parser.ParseComments)
+	names, err := filepath.Glob("*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	files := packages["ops"].Files
+	set, files := token.NewFileSet(), map[string]*ast.File{}
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		if files[name], err = parser.ParseFile(set, name, nil, parser.ParseComments); err != nil {
+			t.Fatal(err)
+		}
+	}
 	doc := files["doc.go"].Doc.Text()
 	found := 0
 	for _, file := range files {
