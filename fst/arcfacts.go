@@ -49,9 +49,9 @@ func (a *arcFacts) final(x float64) { a.weighted = a.weighted || x != a.zero && 
 const lowest = math.MinInt64 / 2
 
 // note looks at rows of counts arcs each that lie one after the other, of state q and those that
-// follow it; the first may go on with a state of which arcs were noted before. It returns the
-// number of the first row with a NaN weight or with a next state that is not below n, of which it
-// notes nothing certain; -1 if there is none.
+// follow it; the first row may continue a state whose earlier arcs were noted before. It returns
+// the number of the first row with a NaN weight or with a next state that is not below n, or -1.
+// The facts of such a row are undefined.
 func note[F float32 | float64](a *arcFacts, arcs []Arc[F], counts []int, q StateID, n uint32) int {
 	zero, one := F(a.zero), F(a.one)
 	prevI, prevO := a.prevI, a.prevO

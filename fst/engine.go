@@ -12,8 +12,8 @@ func (v *Vector[W]) Engine(engine.Key) engineOf[W] { return engineOf[W]{v} }
 // engineOf has methods instead of Vector, so that users do not meet them.
 type engineOf[W semiring.Weight[W]] struct{ v *Vector[W] }
 
-// DeleteStateSet is Vector.DeleteStates of the states q with bit q%64 of dead[q/64] set, by that many workers.
-// The result is the same for any number of workers.
+// DeleteStateSet is Vector.DeleteStates of the states q with bit q%64 of dead[q/64] set, by that
+// many workers. The result is the same for any number of workers.
 func (e engineOf[W]) DeleteStateSet(dead []uint64, workers int) { e.v.deleteStateSet(dead, workers) }
 
 // GiveState is PushState of arcs that are not copied, and belong to the machine from then on: for a

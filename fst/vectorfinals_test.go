@@ -21,7 +21,8 @@ func TestJoinFinals(t *testing.T) {
 	})
 }
 
-// JoinFinals does what Final and AddArc do, wherever a state's arcs lie, and however many there are.
+// JoinFinals does what Final and AddArc do, wherever a state's arcs lie, and however many there
+// are.
 func testJoinFinals[W semiring.Codec[W]](t *testing.T, weight func(*rand.Rand) W) {
 	r := rand.New(rand.NewPCG(7, 1))
 	for round := range 30 {

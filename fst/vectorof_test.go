@@ -79,7 +79,8 @@ func TestVectorOf(t *testing.T) {
 	}
 }
 
-// Deleting by several workers, in blocks that are more than one, leaves what one leaves as one block.
+// Deleting by several workers, in blocks that are more than one, leaves what one leaves as one
+// block.
 func TestDeleteStateSet(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 8))
 	for i, share := range []int{0, 2, 10, 1000} {

@@ -29,9 +29,9 @@ import (
 //
 // Small integer costs of order 1 or 2 run on vector kernels, for at most 32 symbols with AVX-512
 // and 16 with AVX2. A sweep of 64 chains over 100 symbols of 10 then takes some 50 µs. Without
-// vectors it takes about 7 times as long for unit costs, and 20 for others. All else runs in Go, about
-// 50 times as long. Equal seeds give equal bits, with any of the kernels. A Sampler serves one
-// goroutine; a SampledBatch has several of them on all workers.
+// vectors it takes about 7 times as long for unit costs, and 20 for others. All else runs in Go,
+// about 50 times as long. Equal seeds give equal bits, with any of the kernels. A Sampler serves
+// one goroutine; a SampledBatch has several of them on all workers.
 type Sampler struct {
 	loss     Loss
 	edit     Edit
@@ -83,12 +83,13 @@ type SampledOptions struct {
 //
 // LogZErrorKind is ErrorInterval. LogZ and its LogZError are NaN unless asked for; LogZ0 is exact.
 //
-// Intervals come from the differences of 8 groups: 16 chains in each half of the run. Where halves of
-// the same chains are alike, as slow mixing makes them, they come from 4 groups of whole chains, and
-// are the wider. Believe them where Mixed and BandExact hold. Cells that chains hardly ever visit have no
-// interval: their error is NaN, and all that is known is that they are small, about .003 of a
-// window or .05 of Tied at most. RiskGradient always has one: of a window that samples are expected
-// to meet fewer than three times, it is as wide as the probability of the window allows.
+// Intervals come from the differences of 8 groups: 16 chains in each half of the run. Where halves
+// of the same chains are alike, as slow mixing makes them, they come from 4 groups of whole chains,
+// and are the wider. Believe them where Mixed and BandExact hold. Cells that chains hardly ever
+// visit have no interval: their error is NaN, and all that is known is that they are small, about
+// .003 of a window or .05 of Tied at most. RiskGradient always has one: of a window that samples
+// are expected to meet fewer than three times, it is as wide as the probability of the window
+// allows.
 type SampledResult struct {
 	Result
 
@@ -659,11 +660,11 @@ func (e *run) wide() bool {
 // of those. Numbers are at most most.
 //
 // A number that comes from a few visits, or from a few absences, has a skew distribution, and its
-// error is small when there were too few. Two visits more are allowed for, as A. Agresti and B. Coull
-// do for proportions (1998): mean²/variance is their number, and variance/mean what one adds.
+// error is small when there were too few. Two visits more are allowed for, as A. Agresti and B.
+// Coull do for proportions (1998): mean²/variance is their number, and variance/mean what one adds.
 //
-// unseen is what one visit adds that did not come about: where the model is peaked, runs may all miss
-// strings that are likely together.
+// unseen is what one visit adds that did not come about: where the model is peaked, runs may all
+// miss strings that are likely together.
 func intervals(half, mean, err []float64, point, small, n, most, unseen float64) int {
 	rare := 0
 	for i, x := range mean {
@@ -681,8 +682,8 @@ func intervals(half, mean, err []float64, point, small, n, most, unseen float64)
 	return rare
 }
 
-// unseen returns the share of n samples that one visit has, where the model is peaked: it lasts until
-// the next block move that is accepted; sweeps in between count.
+// unseen returns the share of n samples that one visit has, where the model is peaked: it lasts
+// until the next block move that is accepted; sweeps in between count.
 func (e *run) unseen(accepted, n float64) float64 {
 	if !e.peaked || !(accepted > 0) {
 		return 0

@@ -19,7 +19,8 @@ import (
 //	control.Refresh()
 //
 // It serves potentials of order 2 with tied weights, of up to 17 labels, and is passed over for
-// others. The zero value is ready for use. It serves one goroutine, or the samplers of a SampledBatch.
+// others. The zero value is ready for use. It serves one goroutine, or the samplers of a
+// SampledBatch.
 type TiedControl struct {
 	n          int // weights
 	runs, used int

@@ -128,8 +128,8 @@ func (e *run) risk(want Want, r *SampledResult) error {
 			}
 			row[i] = x
 			half := student(groups-1) * math.Sqrt(max(0, v-x*x)/(groups-1))
-			// Samples may all miss a window that is expected fewer than three times, and then agree.
-			// Its gradient is q (E[L | window] - Risk).
+			// Samples may all miss a window that is expected fewer than three times, and then
+			// agree. Its gradient is q (E[L | window] - Risk).
 			if p.Order > 1 && q < 3/(n*gibbs.Lanes) {
 				half = max(half, q*spread+math.Abs(x))
 			}

@@ -10,9 +10,9 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// Several workers leave the arcs of a large state as one does, those with equal labels, too, whose order is that
-// of introsort: drawn with many labels and with few, sorted, reversed, and in the order that defeats
-// the choice of pivots, so that large pieces end in heapsort.
+// Several workers leave the arcs of a large state as one does, those with equal labels, too, whose
+// order is that of introsort: drawn with many labels and with few, sorted, reversed, and in the
+// order that defeats the choice of pivots, so that large pieces end in heapsort.
 func TestSortShared(t *testing.T) {
 	type arc = fst.Arc[semiring.Tropical]
 	rng := rand.New(rand.NewPCG(13, 1))

@@ -108,7 +108,8 @@ func TestMostStates(t *testing.T) {
 	}
 }
 
-// So are more output labels, of subsets that are kept and of the one at hand, and more arcs of one subset.
+// So are more output labels, of subsets that are kept and of the one at hand, and more arcs of one
+// subset.
 func TestMostLabels(t *testing.T) {
 	type W = semiring.Tropical
 	const n = 30

@@ -18,7 +18,7 @@ import (
 //
 // Weights that are multiplied as numbers (semiring.Proportional) are rounded by factors. Multiples
 // of Delta would have all residuals below it for the same: over Probability, a machine that has no
-// deterministic equivalent would seem to have one, of which longer strings have wrong weights.
+// deterministic equivalent would seem to have one that gives longer strings wrong weights.
 
 // FactorDelta is the factor, less 1, below which fst determinize, disambiguate and minimize take
 // weights that are multiplied as numbers for equal. Rounding errors do not come near it, and
@@ -63,9 +63,9 @@ func proportional[W any]() bool {
 }
 
 // quantizer returns the rounding to multiples of delta, or by factors where weights of W are
-// multiplied as numbers, those of f among them. It is nil for zero. It comes to rest: what is rounded
-// again and again, as the residual weights round a cycle are, would not if rounding errors moved
-// it.
+// multiplied as numbers, those of f among them. It is nil for zero. It comes to rest: what is
+// rounded again and again, as the residual weights round a cycle are, would not if rounding errors
+// moved it.
 func quantizer[W semiring.Weight[W]](op string, f fst.Fst[W], delta float64) (func(W) W, error) {
 	if delta == 0 {
 		return nil, nil

@@ -15,7 +15,8 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// Two ways to one head may leave different output strings over, since one label at most is put out a step: neither may be lost.
+// Two ways to one head may leave different output strings over, since one label at most is put out
+// a step: neither may be lost.
 func TestDisambiguateKeepsWhatIsLeftOver(t *testing.T) {
 	f, err := fst.ReadText[semiring.Tropical](strings.NewReader("0 1 1 24\n0 2 1 24\n0 5 1 0\n1 3 1 25\n2 4 1 25\n5 6 1 0\n3 7 2 26\n4 7 2 26\n3 9 3 0\n9 10 4 0\n6 8 3 24\n8 10 4 25\n7\n10\n"), nil)
 	if err != nil {
@@ -24,7 +25,8 @@ func TestDisambiguateKeepsWhatIsLeftOver(t *testing.T) {
 	keepsAndIsUnambiguous(t, f)
 }
 
-// The same of random machines without cycles that are functional: some have outputs early on one way and late on another.
+// The same of random machines without cycles that are functional: some have outputs early on one
+// way and late on another.
 func TestDisambiguateDelayedOutputs(t *testing.T) {
 	fsttest.OneGoroutine(t)
 	drawn, several := 0, 0

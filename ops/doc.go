@@ -87,7 +87,8 @@
 // its line of the interface in one file of cmd/fst/internal/suite, where weight types are erased,
 // and a tool in cmd/fst that offers itself. Help, completion, the manual page, links and the tests
 // of every tool follow from the tool. A test asks for the name in the table above. The C interface
-// has one table of its own, in cmd/internal/calls, and the Python package a function for each entry.
+// has one table of its own, in cmd/internal/calls, and the Python package a function for each
+// entry.
 //
 // Three packages serve the engine from outside. go-cmp compares structures in tests and prints
 // their difference. gonum is the dense linear algebra of package learn; sums over paths here are

@@ -25,7 +25,7 @@ import (
 //
 // Strings y are sought on the way to the subset in which residuals are farthest apart so far.
 
-// leastCosts returns how weights are read as costs, nil where these are not numbers of which ⊕ is
+// leastCosts returns how weights are read as costs, nil where these are not numbers whose ⊕ is
 // the least and ⊗ the sum.
 func leastCosts[W semiring.Weight[W]]() func(W) float64 {
 	var w W

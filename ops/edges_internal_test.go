@@ -34,7 +34,8 @@ func TestMeterLooksWithEachMegabyte(t *testing.T) {
 	}
 }
 
-// A subset whose final weight or whose divisor is no member is an error, also where each weight of the machine is one.
+// A subset whose final weight or whose divisor is no member is an error, also where each weight of
+// the machine is one.
 func TestDeterminizeSumsNotMembers(t *testing.T) {
 	type W = semiring.Tropical
 	nan := W(math.NaN())
@@ -113,7 +114,8 @@ func TestPushComposeWidePairWithinArcs(t *testing.T) {
 	}
 }
 
-// The search for distinct strings ends where nothing that is left comes from the start, though it is without end.
+// The search for distinct strings ends where nothing that is left comes from the start, though it
+// is without end.
 func TestUniqueStringsBesideDeadBranch(t *testing.T) {
 	f := edgeMachine[semiring.Tropical]("0 1 1 1 1\n2 2 5 5 1\n3 3 5 5 2\n2 1 6 6\n3 1 6 6\n1\n")
 	out, err := ShortestPathUnique(f, &ShortestPathOptions[semiring.Tropical]{N: 5, MaxVisits: 100})

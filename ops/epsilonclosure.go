@@ -99,7 +99,7 @@ func (c *epsilonCloser[W]) follows(e *fst.Arc[W]) bool {
 	return isEpsilon(e) && !(c.live && atomic.LoadUint32(&c.status[e.NextState]) == epsilonGone)
 }
 
-// isClosed reports whether p has its final arcs, no two of which agree.
+// isClosed reports whether p has its final arcs, all different.
 func (c *epsilonCloser[W]) isClosed(p fst.StateID) bool {
 	return c.status != nil && atomic.LoadUint32(&c.status[p]) == epsilonClosed
 }

@@ -174,8 +174,9 @@ func (e *UnboundedOutputError) Unwrap() error { return e.Err }
 //
 // (2) Of the machine g without ε, whose arcs carry sets of strings, the factorization makes states
 // (q, s), with the string s still to be spelled out. An arc with the string t leads from (q, s) to
-// a state that owes st without its first label, if it has one, whatever the weights: so to one that owes
-// max(0, |s|+|t|-1) labels. Call |t|-1 the gain of t, and that of a cycle the sum of its gains.
+// a state that owes st without its first label, if it has one, whatever the weights: so to one that
+// owes max(0, |s|+|t|-1) labels. Call |t|-1 the gain of t, and that of a cycle the sum of its
+// gains.
 //   - If a cycle has a gain above 0, then n times round it, from whatever is owed where it begins, at least n labels
 //     are owed. All of g is reached, so states are without end.
 //   - If none has, what is owed behind a path is the greatest gain of a part that ends

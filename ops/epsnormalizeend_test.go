@@ -15,8 +15,8 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// The verdict before is compared with what happens without it, within limits: EpsNormalize refuses exactly what
-// goes beyond every limit, and what ends is the same machine.
+// The verdict before is compared with what happens without it, within limits: EpsNormalize refuses
+// exactly what goes beyond every limit, and what ends is the same machine.
 func TestEpsNormalizeEnds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and nothing in it runs side by side")
@@ -71,9 +71,9 @@ func TestEpsNormalizeEnds(t *testing.T) {
 	}
 }
 
-// manyStrings follows the arcs with ε on the side from each state that one with a label leads to, and counts the
-// strings of the other side with which states are reached; none of these machines has
-// so many unless there is no end to them.
+// manyStrings follows the arcs with ε on the side from each state that one with a label leads to,
+// and counts the strings of the other side with which states are reached; none of these machines
+// has so many unless there is no end to them.
 func manyStrings(f *fst.Vector[semiring.Tropical], side Side) bool {
 	in := f.Clone()
 	if side == Output {
@@ -172,7 +172,8 @@ func checkUnboundedOutput(t *testing.T, f *fst.Vector[semiring.Tropical], side S
 	}
 }
 
-// A large machine, whose cycle of gain is 6,000 arcs long and gains one label, and one where it gains none.
+// A large machine, whose cycle of gain is 6,000 arcs long and gains one label, and one where it
+// gains none.
 func TestEpsNormalizeLongCycle(t *testing.T) {
 	const n = 6000
 	f := fst.NewVector[semiring.Tropical](n)

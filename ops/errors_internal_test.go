@@ -8,7 +8,8 @@ import (
 	"github.com/tropica-fst/tropica/ops/internal/run"
 )
 
-// The error of a part is copied before it is given the name of the whole, and the bytes that the whole has held besides.
+// The error of a part is copied before it is given the name of the whole, and the bytes that the
+// whole has held besides.
 func TestErrorsOfPartsAreCopied(t *testing.T) {
 	limit := &LimitError{Op: "part", Limit: "bytes", Bound: 10, Built: Progress{Bytes: 11}, Cause: ErrLimit}
 	before := *limit

@@ -32,8 +32,8 @@ func IntersectLazy[W semiring.Weight[W]](a, b fst.Fst[W], opts *ComposeOptions, 
 	return ComposeLazy(a, b, opts, cache)
 }
 
-// acceptors returns an error if a machine is no acceptor; one of which that is not known it
-// replaces by one that fails where it turns out not to be.
+// acceptors returns an error if a machine is no acceptor. A machine whose labels are not known is
+// replaced by one that fails at the first arc with two labels.
 func acceptors[W semiring.Weight[W]](op string, fs ...*fst.Fst[W]) error {
 	for i, f := range fs {
 		acceptor, known := isAcceptor(*f)

@@ -8,8 +8,8 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// What looking ahead learns of the other machine counts against Limits.Bytes, and Retain forgets it: here it is far more than the result,
-// which has two states.
+// What looking ahead learns of the other machine counts against Limits.Bytes, and Retain forgets
+// it: here it is far more than the result, which has two states.
 func TestLookAheadCountsWhatItLearns(t *testing.T) {
 	type arc = fst.Arc[semiring.Tropical]
 	const wide, fan = 5000, 50

@@ -11,9 +11,10 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// levels makes three states a level: one leads to that one of the level below, the others also to their like. To ask who leads to the one
-// of them, which is the smaller part of its level, says nothing of the next, so that the first pass comes one level further
-// each time. turned numbers the levels from the top.
+// levels makes three states a level: one leads to that one of the level below, the others also to
+// their like. To ask who leads to the one of them, which is the smaller part of its level, says
+// nothing of the next, so that the first pass comes one level further each time. turned numbers the
+// levels from the top.
 func levels(n int, turned bool) *fst.Vector[semiring.Tropical] {
 	f := fst.NewVector[semiring.Tropical](3*n + 4)
 	f.AddStates(3*n + 4)
@@ -55,9 +56,10 @@ func chain(n int) *fst.Vector[semiring.Tropical] {
 	return f
 }
 
-// What --limit_bytes is told of the arrays of a minimization is what they take: with a limit of nine tenths of it the
-// operation ends with a LimitError, and it allocates at least half as much in all, and no more than five times as much: arrays
-// that grow leave behind what they were, and the passes before, for components, have had theirs.
+// What --limit_bytes is told of the arrays of a minimization is what they take: with a limit of
+// nine tenths of it the operation ends with a LimitError, and it allocates at least half as much in
+// all, and no more than five times as much: arrays that grow leave behind what they were, and the
+// passes before, for components, have had theirs.
 func TestMinimizeCountsItsArrays(t *testing.T) {
 	fsttest.OneGoroutine(t)
 	for name, c := range map[string]struct {
@@ -95,7 +97,7 @@ func TestMinimizeCountsItsArrays(t *testing.T) {
 	}
 }
 
-// loop is a cycle of n states of which the first is final.
+// loop is a cycle of n states; the first is final.
 func loop(n int) *fst.Vector[semiring.Tropical] {
 	f := chain(n - 1)
 	f.SetFinal(fst.StateID(n-1), semiring.Zero[semiring.Tropical]())

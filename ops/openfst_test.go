@@ -23,7 +23,8 @@ type peer struct {
 	dir string
 }
 
-// newPeer skips the test where the tools are not installed, and with the race detector, as fsttest.OpenFst does.
+// newPeer skips the test where the tools are not installed, and with the race detector, as
+// fsttest.OpenFst does.
 func newPeer(t *testing.T) *peer {
 	t.Helper()
 	fsttest.OneGoroutine(t)

@@ -9,8 +9,9 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// What byCost makes of a queue by components serves the same states in the same order, also when states already wait
-// and when distances change while they do: the order decides which of two sums that are nearly equal is kept.
+// What byCost makes of a queue by components serves the same states in the same order, also when
+// states already wait and when distances change while they do: the order decides which of two sums
+// that are nearly equal is kept.
 func TestByCostServesAsTheQueueItComesFrom(t *testing.T) {
 	const n = 40
 	for seed := range uint64(200) {

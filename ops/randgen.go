@@ -265,8 +265,8 @@ func (g *randGen[W]) draw(q fst.StateID, n, length int, to []choice) []choice {
 // draw.
 const splitDraws = 256
 
-// split makes n draws among so many ways by drawing how many fall on each: a draw.Binomial number of
-// those that are left.
+// split makes n draws among so many ways by drawing how many fall on each: a draw.Binomial number
+// of those that are left.
 func (g *randGen[W]) split(n, ways int, sums []float64, to []choice) []choice {
 	g.drew(ways)
 	before := 0.0

@@ -13,7 +13,8 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// The solvers of large components say what elimination of all states one after the other says of small ones.
+// The solvers of large components say what elimination of all states one after the other says of
+// small ones.
 func TestLargeSolversAgainstElimination(t *testing.T) {
 	rng := rand.New(rand.NewPCG(71, 2))
 	var tried, gaveUp, diverged int
@@ -79,7 +80,8 @@ func largest(x []float64) (m float64) {
 	return m
 }
 
-// ring draws arcs from each state to the next and to the one seven further on, round n states that are numbered by number.
+// ring draws arcs from each state to the next and to the one seven further on, round n states that
+// are numbered by number.
 func ring(rng *rand.Rand, n int, least float64, number func(int) int) (f *fst.Vector[semiring.Log64], next, far []float64) {
 	f = fst.NewVector[semiring.Log64](n)
 	f.AddStates(n)
@@ -95,8 +97,9 @@ func ring(rng *rand.Rand, n int, least float64, number func(int) int) (f *fst.Ve
 	return f, next, far
 }
 
-// Round a large ring there is a sum, though numbers of one size are at no two ends of it: nearly nothing comes round. What comes
-// to each state can be summed in their order, and is found in whatever order they are numbered, and in reverse.
+// Round a large ring there is a sum, though numbers of one size are at no two ends of it: nearly
+// nothing comes round. What comes to each state can be summed in their order, and is found in
+// whatever order they are numbered, and in reverse.
 func TestSumsRoundLargeRing(t *testing.T) {
 	fsttest.OneGoroutine(t)
 	const n = 20000
@@ -135,8 +138,8 @@ func TestSumsRoundLargeRing(t *testing.T) {
 	}
 }
 
-// Where there is none that is said, and before long: visits are not bounded here, and would else end in the same error. The
-// context ends what has swept 100 times and not seen it.
+// Where there is none that is said, and before long: visits are not bounded here, and would else
+// end in the same error. The context ends what has swept 100 times and not seen it.
 func TestNoSumRoundLargeRing(t *testing.T) {
 	const n = 20000
 	rng := rand.New(rand.NewPCG(72, 2))

@@ -105,7 +105,8 @@ type warmer[W semiring.Weight[W]] struct {
 	sink fst.StateID
 }
 
-// warmFrom is the number of states from which on a machine is too large; warmStep is how many elements are fetched at a time.
+// warmFrom is the number of states from which on a machine is too large; warmStep is how many
+// elements are fetched at a time.
 const warmFrom, warmStep = 1 << 14, 32
 
 // warmed returns how many elements of subset q have been fetched.
@@ -140,7 +141,8 @@ func (m *subsetMachine[W, R, A]) warm(q fst.StateID, i int) int {
 	return len(page)
 }
 
-// round makes q round residuals, where they are multiplied as numbers only to compare them; nil is exact.
+// round makes q round residuals, where they are multiplied as numbers only to compare them; nil is
+// exact.
 func (m *subsetMachine[W, R, A]) round(q func(R) R, factors bool) {
 	if m.factors = factors; factors {
 		m.compared = q
@@ -239,7 +241,8 @@ func (m *subsetMachine[W, R, A]) id(parent fst.StateID, label fst.Label) fst.Sta
 	return fst.StateID(m.table.Len() - 1)
 }
 
-// hash is of what same compares: the states and the residuals of a subset, and the head of one that has a head.
+// hash is of what same compares: the states and the residuals of a subset, and the head of one that
+// has a head.
 func (m *subsetMachine[W, R, A]) hash(subset []subsets.Element[R], head fst.StateID) uint32 {
 	key := m.key[:0]
 	if m.related != nil {
@@ -519,7 +522,8 @@ func (m *subsetMachine[W, R, A]) look() error {
 	return nil
 }
 
-// limited is the error of a limit with the evidence for why it was met. A *LimitError without a name is one of this operation.
+// limited is the error of a limit with the evidence for why it was met. A *LimitError without a
+// name is one of this operation.
 func (m *subsetMachine[W, R, A]) limited(err error) error {
 	limit, ok := err.(*LimitError)
 	if !ok {

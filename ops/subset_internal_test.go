@@ -128,8 +128,8 @@ func sameTerms(a, b []outputTerm[semiring.Tropical]) bool {
 	})
 }
 
-// What is fetched ahead changes nothing: a lexicon that is large enough is determinized as its constant form, of which
-// nothing is fetched, in order and in any other.
+// What is fetched ahead changes nothing: a lexicon that is large enough is determinized as its
+// constant form, of which nothing is fetched, in order and in any other.
 func TestSubsetsAhead(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	f := fst.NewVector[semiring.Tropical](2 * warmFrom)

@@ -13,9 +13,9 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// shortestDelay returns the number of arcs of the shortest way to a cycle with a delay and of that together, over the
-// states allowed, 0 if there is none: a search of states with delays of up to the number of states from each state, since a
-// simple cycle has no more.
+// shortestDelay returns the number of arcs of the shortest way to a cycle with a delay and of that
+// together, over the states allowed, 0 if there is none: a search of states with delays of up to
+// the number of states from each state, since a simple cycle has no more.
 func shortestDelay(f *fst.Vector[semiring.Tropical], allowed func(fst.StateID) bool) int {
 	n := f.NumStates()
 	type place struct {
@@ -132,7 +132,8 @@ func checkDelay(t *testing.T, f *fst.Vector[semiring.Tropical], e *DelayError) {
 	}
 }
 
-// Evidence has the machine's symbols, and says where the cycle leads nowhere; a machine computed on demand is looked at, too.
+// Evidence has the machine's symbols, and says where the cycle leads nowhere; a machine computed on
+// demand is looked at, too.
 func TestDelayErrorText(t *testing.T) {
 	syms := fst.NewSymbolTable("s")
 	syms.AddLabel("<eps>", 0)

@@ -68,8 +68,8 @@ func alongCycle[W semiring.Weight[W]](f fst.Fst[W], cycle []ArcRef) string {
 }
 
 // cycleThrough returns the arcs of a shortest cycle of f through q, of the first ones in the order
-// of arcs, on states that inside accepts. It is nil if there is none. Arcs of weight 0̄ lead nowhere.
-// O(states + arcs) of what is inside.
+// of arcs, on states that inside accepts. It is nil if there is none. Arcs of weight 0̄ lead
+// nowhere. O(states + arcs) of what is inside.
 func cycleThrough[W semiring.Weight[W]](f fst.Fst[W], q fst.StateID, inside func(fst.StateID) bool) []ArcRef {
 	by := map[fst.StateID]ArcRef{} // the arc by which each state was reached
 	queue := []fst.StateID{q}

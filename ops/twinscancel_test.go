@@ -11,8 +11,9 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// The search for a breach beside a construction ends with the context: what goes through the whole machine looks at it, and once the
-// time is over a large machine is not gone through any more, a small one is.
+// The search for a breach beside a construction ends with the context: what goes through the whole
+// machine looks at it, and once the time is over a large machine is not gone through any more, a
+// small one is.
 func TestTwinsGuardEndsWithContext(t *testing.T) {
 	type arc = fst.Arc[semiring.Tropical]
 	rings := func(states int) *fst.Vector[semiring.Tropical] {

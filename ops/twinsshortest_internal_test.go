@@ -14,8 +14,8 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// With little effort, or memory, there is evidence all the same, and it is said to be the shortest only
-// where it is.
+// With little effort, or memory, there is evidence all the same, and it is said to be the shortest
+// only where it is.
 func TestShortestTwinsWithinBounds(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 2))
 	draw := func(rng *rand.Rand) semiring.Tropical { return semiring.Tropical(rng.IntN(3)) }
@@ -95,7 +95,8 @@ func TestShortestTwinsWithinMemory(t *testing.T) {
 	}
 }
 
-// A time that is over before the shortest breach is found is no reason not to tell of the one that was.
+// A time that is over before the shortest breach is found is no reason not to tell of the one that
+// was.
 func TestShortestTwinsWithinTime(t *testing.T) {
 	fsttest.OneGoroutine(t)
 	f := twinRings(150)

@@ -11,8 +11,8 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// What the workers of each pool do panics at the n-th call: those that wait for it, or have much left to do, end, and the caller has
-// the panic.
+// What the workers of each pool do panics at the n-th call: those that wait for it, or have much
+// left to do, end, and the caller has the panic.
 func TestPoolsPanic(t *testing.T) {
 	broken := errors.New("broken")
 	const arcs = 1<<16 + 5

@@ -236,10 +236,10 @@ func TestMemory(t *testing.T) {
 			memfs.Write("memfs://corpus/"+filepath.Base(n), must[[]byte](t)(os.ReadFile(n)))
 		}
 		c.pattern = "memfs://corpus/" + filepath.Base(c.pattern)
-		if got, _ := c.train(t, "--work=memfs://work"); !bytes.Equal(got, want) {
+		if got, _ := c.train(t, "--work=memfs://parts"); !bytes.Equal(got, want) {
 			t.Errorf("%s: the models differ", c.learner)
 		}
-		if left := must[[]string](t)(memfs.New(t.Context()).List(t.Context(), "memfs://work/*/*")); len(left) > 0 {
+		if left := must[[]string](t)(memfs.New(t.Context()).List(t.Context(), "memfs://parts/*/*")); len(left) > 0 {
 			t.Errorf("it left %v", left)
 		}
 	}

@@ -17,11 +17,12 @@
 //
 //	shards -> sum of each, at the weights -> by stripe of the coordinates -> sum in the order of shards
 //
-// The weights travel with each shard, or beyond 1000 as the name of a file of their version. A shard is summed within
-// the bundle and leaves it as bytes: runs of what is not zero, or beyond 10^5 weights the names of
-// files that have them, since a runner holds what travels in memory several times over. A stripe
-// is 2^20 coordinates, and stripes are added side by side, each shard after the one before: so the
-// bits are those of optim.Reducer in one process (--here), whatever failed and whoever was first.
+// The weights travel with each shard, or beyond 1000 as the name of a file of their version. A
+// shard is summed within the bundle and leaves it as bytes: runs of what is not zero, or beyond
+// 10^5 weights the names of files that have them, since a runner holds what travels in memory
+// several times over. A stripe is 2^20 coordinates, and stripes are added side by side, each shard
+// after the one before: so the bits are those of optim.Reducer in one process (--here), whatever
+// failed and whoever was first.
 //
 // Before the first pass shards are surveyed, in one round or two: labels and features and how
 // often they occur, columns with their moments, or the words of a lexicon. The driver makes a plan

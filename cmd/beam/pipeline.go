@@ -84,7 +84,7 @@ func (p *hereParts) Part(_, k int, x, grad []float64) (float64, error) {
 	select {
 	case a := <-done:
 		return a.value, a.err
-	case <-p.ctx.Done(): // the run is over, and nobody looks at grad
+	case <-p.ctx.Done(): // the run is over, and grad is not read
 		return 0, context.Cause(p.ctx)
 	}
 }
@@ -169,8 +169,8 @@ func (e *onBeam) attempt(ctx context.Context, elements [][]byte,
 	return err
 }
 
-// reachable reports whether something listens at the address of a runner, "" being the runner of this
-// process: Beam itself waits for minutes.
+// reachable reports whether something listens at the address of a runner, "" being the runner of
+// this process: Beam itself waits for minutes.
 func reachable(address string) error {
 	if address == "" {
 		return nil
@@ -293,8 +293,8 @@ func unique() string {
 	return hex.EncodeToString(b[:])
 }
 
-// endFn ends a graph. Steps without an output are not for work that takes long: while they are at it,
-// Prism looks without pause whether they have ended.
+// endFn ends a graph. Steps without an output are not for work that takes long: while they are at
+// it, Prism looks without pause whether they have ended.
 type endFn struct{}
 
 // ProcessElement does nothing.

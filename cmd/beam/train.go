@@ -243,10 +243,10 @@ func (t *training) run(c *call, name string, fs *flags.Set, own task) error {
 	return r.finish(f)
 }
 
-// litter has Beam leave its files in a folder: in each pass it makes a file for the binary of workers,
-// which it never removes. Workers that are processes there already (EXTERNAL) need no binary, and
-// get an empty one in place of this program, which would be sent in each pass. What was set before
-// is set again by the function returned.
+// litter has Beam leave its files in a folder: in each pass it makes a file for the binary of
+// workers, which it never removes. Workers that are processes there already (EXTERNAL) need no
+// binary, and get an empty one in place of this program, which would be sent in each pass. What was
+// set before is set again by the function returned.
 func litter(folder string) (restore func(), err error) {
 	const name = "TMPDIR"
 	before, was := os.LookupEnv(name)

@@ -83,9 +83,9 @@ func jobOf(s *spec) (*job, error) {
 	return j, nil
 }
 
-// turn waits for the turn of a shard, which ends with the function returned. A shard is worked at by
-// all goroutines of --workers: several at once would take the cache from each other, and a gradient
-// each.
+// turn waits for the turn of a shard, which ends with the function returned. A shard is worked at
+// by all goroutines of --workers: several at once would take the cache from each other, and a
+// gradient each.
 func (j *job) turn(ctx context.Context) (end func(), err error) {
 	select {
 	case j.turns <- struct{}{}:

@@ -103,7 +103,8 @@ Example:
 			if asked := strings.Join(csr.Subject.OrganizationalUnit, ","); asked != *domain {
 				return "", nil, fmt.Errorf("%s: it asks for the domain %q, and --domain is %q", path, asked, *domain)
 			}
-			// The file's name is what the authority has read: a request must not be for another one.
+			// The file's name is what the authority has read: a request must not be for another
+			// one.
 			if name := strings.TrimSuffix(filepath.Base(path), ".csr"); csr.Subject.CommonName != name {
 				return "", nil, fmt.Errorf("%s: it asks for a certificate of %q; if that is meant, name the file %s.csr",
 					path, csr.Subject.CommonName, csr.Subject.CommonName)

@@ -376,7 +376,8 @@ func TestStrangers(t *testing.T) {
 	} {
 		for _, procedure := range []string{pollProcedure, sendProcedure} {
 			got, err := s.ask(s.client(c.dir, c.name), procedure, poll)
-			// With TLS 1.3 a client may write before the server's alert comes, and see that it was closed.
+			// With TLS 1.3 a client may write before the server's alert comes, and see that it was
+			// closed.
 			found := false
 			for w := range strings.SplitSeq(c.want+"|broken pipe|reset by peer|closed network connection",
 				"|") {

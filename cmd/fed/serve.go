@@ -230,7 +230,8 @@ func (s *server) serve(model, journal, address, addressFile string) error {
 
 // end tells agents that the run is over, for as long as a deadline, and closes.
 func (s *server) end(web *http.Server, model []byte, failed string) {
-	// An agent counts as told before the reply has left: connections that are in use are waited for.
+	// An agent counts as told before the reply has left: connections that are in use are waited
+	// for.
 	defer func() {
 		ctx, cancel := context.WithTimeout(s.c.Ctx, s.deadline)
 		defer cancel()

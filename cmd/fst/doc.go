@@ -132,7 +132,8 @@
 //	                              so may miss the best path; no
 //	                              end where cycles improve paths
 //
-// Results are those of the operation, where OpenFst's have another relation, cannot be read, or follow a hash table:
+// Results are those of the operation, where OpenFst's have another relation, cannot be read, or
+// follow a hash table:
 //
 //	where                       OpenFst 1.7.9                       here
 //	--------------------------  ----------------------------------  ----------------------------------

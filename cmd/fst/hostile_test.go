@@ -343,8 +343,8 @@ func TestHostileInputs(t *testing.T) {
 			try("a directory", true)
 			must(os.Remove(hostile))
 			good := must1(os.ReadFile(name))
-			// All of it goes to the first tool that reads the file; to the others, which have the same
-			// readers, a part.
+			// All of it goes to the first tool that reads the file; to the others, which have the
+			// same readers, a part.
 			whole := !done[base]
 			done[base] = true
 			n := 0

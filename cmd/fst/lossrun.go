@@ -164,7 +164,8 @@ func (ev *evaluation) transducerValues() error {
 	}
 	spec.Value(make([]int, c.l), c.yi) // the errors of one string are those of all
 	if failed == nil && c.l > 0 {
-		// But for a transducer of another alphabet, which reads no symbol at all. One position tells.
+		// But for a transducer of another alphabet, which reads no symbol at all. One position
+		// tells.
 		_, failed = automaton(spec, losses.Strings(c.alphabet, 1), ev.u, c,
 			&losses.GeneralOptions{Limits: ev.o.limits})
 	}

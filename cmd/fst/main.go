@@ -139,8 +139,8 @@ type call struct {
 	special *fst.SpecialLabel // of a phi, rho or sigma machine to be written; nil is the default
 	pipe    *pipe             // of fst run, else nil
 	models  bool              // linear models that are read stay models
-	// of machines that are read only states and arcs are looked at, or they are passed on: what their
-	// headers claim is not tested
+	// of machines that are read only states and arcs are looked at, or they are passed on: what
+	// their headers claim is not tested
 	plain bool
 
 	ownStates  bool // --limit_states bounds something else than what is read

@@ -80,8 +80,8 @@ Example:
 	},
 }
 
-// roundChart draws accuracy against bytes on the wire. Methods that differ in how much they send are
-// one series.
+// roundChart draws accuracy against bytes on the wire. Methods that differ in how much they send
+// are one series.
 func roundChart(r *experiment.RoundReport) plot.Chart {
 	out := plot.Chart{Title: "Accuracy and bytes on the wire", Subtitle: r.Set, XLabel: "bytes, both ways",
 		YLabel: "accuracy, %", LogX: true, Legend: true}

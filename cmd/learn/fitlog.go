@@ -17,9 +17,9 @@ import (
 )
 
 // fitLog is the checkpoint of a cross-validation, or of an experiment of many fits: a line that
-// identifies the data, then a line for each fit. An experiment of few results replaces its file with
-// every one. Here there may be thousands of fits, many a second, so lines are appended. The last line
-// of a killed run may be incomplete, and is then dropped.
+// identifies the data, then a line for each fit. An experiment of few results replaces its file
+// with every one. Here there may be thousands of fits, many a second, so lines are appended. The
+// last line of a killed run may be incomplete, and is then dropped.
 type fitLog[T any] struct {
 	name   *string
 	resume *bool // nil goes on from a file that is there

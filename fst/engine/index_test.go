@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// An index finds what a map has, whether hashes are spread or collide, and after all that empties it.
+// An index finds what a map has, whether hashes are spread or collide, and after all that empties
+// it.
 func TestIndexAgainstMap(t *testing.T) {
 	for name, hash := range map[string]func(uint32) uint32{
 		"spread": func(k uint32) uint32 { return k * 0x9e3779b1 },

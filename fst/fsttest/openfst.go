@@ -73,8 +73,8 @@ func (o *Tools) Has(fstType string) bool {
 	return o.lib != "" && err == nil
 }
 
-// Libraries returns the directory of the libraries that PlugIns has found, which the tools search when
-// LD_LIBRARY_PATH names it; "" is none.
+// Libraries returns the directory of the libraries that PlugIns has found, which the tools search
+// when LD_LIBRARY_PATH names it; "" is none.
 func (o *Tools) Libraries() string { return o.lib }
 
 // findTools returns the directory of OpenFst's tools, "" if there are none.
@@ -97,8 +97,9 @@ var findTools = sync.OnceValue(func() string {
 // Dir returns the directory of the tools.
 func (o *Tools) Dir() string { return o.bin }
 
-// OpenFst returns OpenFst's tools, or skips the test where they are missing. It skips the test with the race detector too:
-// comparing results takes minutes there and finds no race that the tests of workers miss.
+// OpenFst returns OpenFst's tools, or skips the test where they are missing. It skips the test with
+// the race detector too: comparing results takes minutes there and finds no race that the tests of
+// workers miss.
 func OpenFst(tb testing.TB) *Tools {
 	tb.Helper()
 	OneGoroutine(tb)

@@ -39,8 +39,8 @@ type AdaBoostOptions struct {
 	Rounds  int     `json:"rounds" flag:"rounds" default:"100" min:"1" help:"Rounds"`
 	Lambda  float64 `json:"lambda" flag:"lambda" min:"0" help:"Penalty on weights (l1, logit-cd), or on complexity times weight (deep)"`
 	Beta    float64 `json:"beta" flag:"beta" min:"0" help:"Penalty on weights (deep)"`
-	// AlphaMax 0 is ½ log((1-e)/e) at e = 1/(2m), and twice that for LogitCD, whose scores are whole
-	// log-odds.
+	// AlphaMax 0 is ½ log((1-e)/e) at e = 1/(2m), and twice that for LogitCD, whose scores are
+	// whole log-odds.
 	AlphaMax float64 `json:"alphaMax" flag:"alpha_max" min:"0" help:"Weight of a perfect base predictor, and the longest step without penalty; 0 is that of half a row's error"`
 	// Tolerance is the least edge, ½ - eps, or subgradient that still counts; 0 is
 	// 1e-10.

@@ -172,7 +172,8 @@ func TestXGBoostBaseScores(t *testing.T) {
 	}
 }
 
-// peer returns the interpreter that has XGBoost, or skips: with the race detector too, which has nothing to find in files that are compared.
+// peer returns the interpreter that has XGBoost, or skips: with the race detector too, which has
+// nothing to find in files that are compared.
 func peer(t *testing.T) string {
 	t.Helper()
 	fsttest.OneGoroutine(t)

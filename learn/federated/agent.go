@@ -30,7 +30,8 @@ type Agent struct {
 	mu       sync.Mutex
 	features []linear.Feature // of the domain classifier; nil before they came
 	boosted  *boosted         // nil before the domain classifier came
-	// domainLoss is that of the agent's rows under the domain classifier; nil before it is asked for.
+	// domainLoss is that of the agent's rows under the domain classifier; nil before it is asked
+	// for.
 	domainLoss optim.Objective
 	party      *mask.Party
 	prepared   boost.Fitter

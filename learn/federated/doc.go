@@ -32,7 +32,8 @@
 // domain of largest loss. With softmax, the default, it is the mean over domains by exp(mu F_k),
 // since a maximum stalls (package boost/multi has the reason). Dictionaries are stumps that agents
 // propose; the domain classifier Q is multinomial logistic regression by averaged gradients. With
-// QFolds no agent boosts with a Q that its own rows trained. The model is that of package boost/multi.
+// QFolds no agent boosts with a Q that its own rows trained. The model is that of package
+// boost/multi.
 //
 // AdaBoost is the baseline FEDADABOOST: agents drawn train a stump each, and vote.
 //

@@ -62,8 +62,8 @@ func (b *booster) fitQ() error {
 	return nil
 }
 
-// fitQOf trains the domain classifier on some agents of every domain. It starts from 0: a start from
-// the fit of all agents would know those that are left out.
+// fitQOf trains the domain classifier on some agents of every domain. It starts from 0: a start
+// from the fit of all agents would know those that are left out.
 func (b *booster) fitQOf(agents [][]string) (w, bias []float64, err error) {
 	n := len(b.features)
 	start := make([]float64, (n+1)*b.p)

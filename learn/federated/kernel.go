@@ -199,8 +199,8 @@ func (r *solution) hinge(s *samples, h [][]float64, margin float64) float64 {
 // mostPrice bounds the search for the price of a total hinge.
 const mostPrice = 1e6
 
-// byHinge finds the price at which the sum of hinge losses is the bound: the box machine is
-// the dual of the joint constraint. The sum falls as the price grows. Prices grow by factors of four
+// byHinge finds the price at which the sum of hinge losses is the bound: the box machine is the
+// dual of the joint constraint. The sum falls as the price grows. Prices grow by factors of four
 // until the sum is within the bound. A bound that is out of reach is an error as soon as twice the
 // last gain, for each factor up to mostPrice, would not get there. Between two prices the search is
 // by the rule of false position, on a logarithmic scale.

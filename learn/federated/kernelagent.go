@@ -104,10 +104,10 @@ func (a *Agent) solve(ctx context.Context, m *Message, h Head) (*Message, error)
 }
 
 // spread keeps some of the rows: of each class in proportion, at first each next one the farthest
-// from those that are kept (T. Gonzalez, "Clustering to minimize the maximum intercluster distance",
-// Theoretical Computer Science 38, 1985). Then each moves to the row nearest to the mean of the rows
-// that it is nearest to, a few times: the farthest rows are rare ones, and those kept are to stand
-// for the others. O(len(rows)·most·columns).
+// from those that are kept (T. Gonzalez, "Clustering to minimize the maximum intercluster
+// distance", Theoretical Computer Science 38, 1985). Then each moves to the row nearest to the mean
+// of the rows that it is nearest to, a few times: the farthest rows are rare ones, and those kept
+// are to stand for the others. O(len(rows)·most·columns).
 func (a *Agent) spread(k *kernelAgent, rows []int, most int) []int {
 	var out []int
 	for c := range a.c.Classes {
@@ -135,7 +135,8 @@ func (a *Agent) spread(k *kernelAgent, rows []int, most int) []int {
 // medoidSteps bounds the moves of spread. Few rows move after some.
 const medoidSteps = 20
 
-// farthest returns up to n of the rows, the first, and each next one the farthest from those before.
+// farthest returns up to n of the rows, the first, and each next one the farthest from those
+// before.
 func farthest(x [][]float64, rows []int, n int) []int {
 	var kept []int
 	far := slices.Repeat([]float64{math.Inf(1)}, len(rows))

@@ -377,8 +377,8 @@ func (o *KernelOptions) integral(m *KernelModel, s *samples, solutions []*soluti
 
 // TrainKernel solves the centralised problem (PC) on the rows of a table whose columns are numbers.
 // Classification in one round is compared with it. On one agent's rows it gives what that agent
-// would have by itself. Its columns are standardised by their own moments unless Scale is none. A row
-// of weight 2 counts as two rows, but not for the moments; rows of weight 0 are left out.
+// would have by itself. Its columns are standardised by their own moments unless Scale is none. A
+// row of weight 2 counts as two rows, but not for the moments; rows of weight 0 are left out.
 //
 // Memory is 8 bytes for every pair of rows of two classes.
 func TrainKernel(t *table.Table, opts *KernelOptions, c *run.Control) (*KernelModel, *optim.Result, error) {

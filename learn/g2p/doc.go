@@ -48,7 +48,8 @@
 // Letters are the code points of the data; nothing is normalized. Bring texts that mix composed and
 // decomposed forms to one of them first. Normalization Form C keeps letters and their marks
 // together. Case is folded for a model whose training words have no letter of that case. A letter
-// that training did not have emits nothing and has no features; Inventory.Unseen lists such letters.
+// that training did not have emits nothing and has no features; Inventory.Unseen lists such
+// letters.
 //
 // Most of the gain over cross-entropy comes from the margin; error rates are in
 // testdata/bench/NOTES.md. A word with several pronunciations is right when the output is any of

@@ -10,8 +10,9 @@ import (
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
-// Lacking is met by learners whose predictions lack some measures of their kind, such as the log-loss
-// where scores are no probabilities. Cross-validation leaves these out, for all that it compares.
+// Lacking is met by learners whose predictions lack some measures of their kind, such as the
+// log-loss where scores are no probabilities. Cross-validation leaves these out, for all that it
+// compares.
 type Lacking interface {
 	// Lacks returns the measures' names, as evaluation prints them.
 	Lacks() []string

@@ -686,8 +686,8 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// Where annotations leave little open, all ways lead to one minimum. Keeping planes and outputs saves
-// inferences, and so does a coarse beginning beside it.
+// Where annotations leave little open, all ways lead to one minimum. Keeping planes and outputs
+// saves inferences, and so does a coarse beginning beside it.
 func TestRecyclingAndPrecision(t *testing.T) {
 	rng := rand.New(rand.NewPCG(29, 1))
 	s := finite{N: 5}

@@ -36,7 +36,8 @@ func newMemory[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], m
 	return &memory[X, Y, A]{s: r, data: data, most: most, kept: make([][]kept[Y], len(data))}
 }
 
-// best returns the output of sample i of largest value at w, and that value; -1 where there is none.
+// best returns the output of sample i of largest value at w, and that value; -1 where there is
+// none.
 func (m *memory[X, Y, A]) best(i int, w []float64) (at int, value float64) {
 	at, value = -1, math.Inf(-1)
 	for k := range m.kept[i] {

@@ -32,9 +32,9 @@ func (e *ErrUnbounded) Error() string {
 
 // Maximize first moves u into the box, then improves it until no entry of the gradient points out
 // of the bounds by more than tol. A step moves the entry of the largest gain to its best value, and
-// costs O(n). From time to time a step of Newton's method moves all entries between their bounds
-// at once: single entries would need very many steps where H is nearly singular. Maximize returns the steps of both kinds, and the
-// largest entry of the gradient that points out of the bounds.
+// costs O(n). From time to time a step of Newton's method moves all entries between their bounds at
+// once: single entries would need very many steps where H is nearly singular. Maximize returns the
+// steps of both kinds, and the largest entry of the gradient that points out of the bounds.
 //
 // When C is all ones the gradient is how far a sample's margin falls short. tol is then the largest
 // violation of the constraints of which u is the multiplier.
@@ -141,8 +141,8 @@ type boxNewton struct {
 	system, d, to, v, hv []float64
 }
 
-// newtonShare is how many multiplications Newton's steps may take for each of the others. Theirs are
-// in products of matrices, and several times as fast.
+// newtonShare is how many multiplications Newton's steps may take for each of the others. Theirs
+// are in products of matrices, and several times as fast.
 const newtonShare = 16
 
 // mostFree bounds a Newton system: a step is to take a fraction of a second.

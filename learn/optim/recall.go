@@ -12,8 +12,8 @@ import (
 type Recaller interface {
 	Risk
 	// Recall makes a plane of the largest kept for each term, at w. That costs no search. It stores
-	// the slope in a, which it clears first, and returns the plane's value at w. The plane lies below
-	// the risk. ok is false where nothing is kept.
+	// the slope in a, which it clears first, and returns the plane's value at w. The plane lies
+	// below the risk. ok is false where nothing is kept.
 	Recall(w, a []float64) (value float64, ok bool, err error)
 	// Keep keeps what the last tangent was made of.
 	Keep()

@@ -16,9 +16,9 @@ const (
 	ProximalGradient Solver = "proximal" // Proximal without a Step: FISTA
 )
 
-// Minimize minimises f(x) + q.L1 Σ q.Penalty_i |x_i| from x0, which it keeps intact. ProximalGradient
-// has no use for the other fields of q. Its steps are those of the solver's Row, so scale the
-// coordinates as for QuasiNewton.
+// Minimize minimises f(x) + q.L1 Σ q.Penalty_i |x_i| from x0, which it keeps intact.
+// ProximalGradient has no use for the other fields of q. Its steps are those of the solver's Row,
+// so scale the coordinates as for QuasiNewton.
 //
 // Errors: an unknown solver, settings that q.Minimize refuses, and those of the run.
 func (s Solver) Minimize(f Objective, q OWLQN, x0 []float64, c *run.Control) (*Result, error) {
@@ -35,8 +35,8 @@ func (s Solver) Minimize(f Objective, q OWLQN, x0 []float64, c *run.Control) (*R
 	return nil, fmt.Errorf("optim: %q is no solver; choose %q or %q", string(s), QuasiNewton, ProximalGradient)
 }
 
-// Lasso returns f(x) + lambda Σ weight_i |x_i|, with a weight of at least 0 for each coordinate; nil
-// is all ones. Its proximal points shrink every coordinate towards 0 by step·lambda·weight.
+// Lasso returns f(x) + lambda Σ weight_i |x_i|, with a weight of at least 0 for each coordinate;
+// nil is all ones. Its proximal points shrink every coordinate towards 0 by step·lambda·weight.
 func Lasso(f Objective, lambda float64, weight []float64) Composite {
 	return penalised{f, lambda, weight}
 }

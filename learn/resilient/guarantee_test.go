@@ -10,8 +10,8 @@ import (
 )
 
 // pairs is the problem min Σ ½(φ_i - a_i)² with φ_i ≤ b_i, over functions of 2n points whose values
-// at the points of a pair differ by at most 2ε: φ = m ± ε sin s. With equal, s is 0: these functions
-// come within ε of all the others.
+// at the points of a pair differ by at most 2ε: φ = m ± ε sin s. With equal, s is 0: these
+// functions come within ε of all the others.
 type pairs struct {
 	a, b  []float64
 	eps   float64

@@ -42,8 +42,8 @@
 // (general.go).
 //
 // L-BFGS keeps its pairs in float32 where there are many weights (optim.OWLQN, Single); all else is
-// float64. Scaling weights by their estimated curvature (precondition.go) saves a third to a half of
-// the iterations. Weights for observed pairs only (TrainOptions.Observed) are a tenth as many.
+// float64. Scaling weights by their estimated curvature (precondition.go) saves a third to a half
+// of the iterations. Weights for observed pairs only (TrainOptions.Observed) are a tenth as many.
 //
 // Start reading at train.go, then objective.go and chain.go. What was tried, with times, is in
 // testdata/bench/NOTES.md.

@@ -105,7 +105,8 @@ func (x LongLocal) Machine(ref []int, alphabet, l int) (*losses.Machine, error) 
 	}
 	x.Local.Band = x.Band
 	m, err := x.Local.Machine(ref, alphabet, l)
-	// The error names the widest band known to fit, by machines of some ten thousands of columns; more may.
+	// The error names the widest band known to fit, by machines of some ten thousands of columns;
+	// more may.
 	for x.Local.Band > 1 && errors.Is(err, losses.ErrBudget) {
 		x.Local.Band--
 		m, err = x.Local.Machine(ref, alphabet, l)

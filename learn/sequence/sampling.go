@@ -114,8 +114,8 @@ func (s *sampling) eval(ref []int, alphabet int, p *losses.Potentials, gamma flo
 	return nil
 }
 
-// mix is the seed of sequence i with the given scores of labels: n rows of stride, of which the first
-// d count.
+// mix is the seed of sequence i with the given scores of labels: n rows of stride, of which the
+// first d count.
 func (s *sampling) mix(i, n, d, stride int, node []float64) uint64 {
 	h := s.Seed ^ uint64(i+1)*0x9e3779b97f4a7c15
 	for t := range n {

@@ -86,8 +86,8 @@ func TestSampledGradients(t *testing.T) {
 	}
 }
 
-// Runs with sampled gradients are the same for any number of workers, and go on from where they were
-// interrupted with the same bits, in the midst of a pass too.
+// Runs with sampled gradients are the same for any number of workers, and go on from where they
+// were interrupted with the same bits, in the midst of a pass too.
 func TestSampledTraining(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 1))
 	train := flipFlop(rng, 24)

@@ -271,9 +271,9 @@ func (p *Plan) scale() []float64 {
 	return l.guess(p.opts.L2, curvature, p.positions, func(a int) int { return p.single[a] }, func(a int) int { return p.pair[a] })
 }
 
-// Train minimises sum, the sum over all shards, with the penalties of the options, and returns
-// the model. sum is an optim.Reducer of Shards, or the same made elsewhere. The options are those
-// of the plan, but for Control. Weights and bits are those that Train would reach from all examples at
+// Train minimises sum, the sum over all shards, with the penalties of the options, and returns the
+// model. sum is an optim.Reducer of Shards, or the same made elsewhere. The options are those of
+// the plan, but for Control. Weights and bits are those that Train would reach from all examples at
 // once only up to rounding: sums are cut elsewhere.
 func (p *Plan) Train(sum optim.Objective, c *run.Control) (*Model, *optim.Result, error) {
 	o := p.opts

@@ -338,8 +338,8 @@ type tangents struct{ *objective }
 // Tangent implements optim.Risk.
 func (t tangents) Tangent(w, a []float64) (float64, error) { return t.Eval(w, a) }
 
-// certified minimises max-margin of the Hamming loss by margin.MaxMargin, which keeps labellings that
-// it found, and so needs fewer passes over the sequences than a bundle of their sum.
+// certified minimises max-margin of the Hamming loss by margin.MaxMargin, which keeps labellings
+// that it found, and so needs fewer passes over the sequences than a bundle of their sum.
 func (p *Problem) certified(s *Space, o *TrainOptions, x0 []float64, c *run.Control) (*optim.Result, error) {
 	// Losses times γ: γ times the weights of γ times the penalty.
 	start := slices.Clone(x0)

@@ -269,7 +269,7 @@ func normalise(u []float64, square float64) {
 }
 
 // meet goes from the bins' minimisers at one multiplier to those at another, bin by bin. It keeps
-// the points on the way, one of which has a norm near 1.
+// the points on the way; one has a norm near 1.
 func (h *Histogram) meet(bins []piecewise, low, high float64, keep func([]float64)) {
 	a, b := make([]float64, h.bins), make([]float64, h.bins)
 	square := 0.0

@@ -9,10 +9,10 @@ import (
 	"github.com/tropica-fst/tropica/learn/optim/partition"
 )
 
-// Patches cuts a pair into smaller ones, whose assignments together are those of the pair. Detections
-// that hypotheses join stay together: such a component belongs to the square of side size, in
-// pixels, that has its centre. Nothing is lost at the borders. Patches are in the order of squares,
-// and have their part of what is known. O(hypotheses).
+// Patches cuts a pair into smaller ones, whose assignments together are those of the pair.
+// Detections that hypotheses join stay together: such a component belongs to the square of side
+// size, in pixels, that has its centre. Nothing is lost at the borders. Patches are in the order of
+// squares, and have their part of what is known. O(hypotheses).
 func (p *Pair) Patches(size float64) ([]*Pair, error) {
 	if !(size > 0) {
 		return nil, fmt.Errorf("tracking: %s: patches of side %v: it must be positive", p.Name, size)

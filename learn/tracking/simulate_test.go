@@ -92,8 +92,9 @@ func TestSimulatedRates(t *testing.T) {
 						deaths++
 					}
 				}
-				// At an age of 6 on, a cell that is not about to divide decides to, and has daughters two frames
-				// later if it lives. Ages of the first cells are drawn, below 12.
+				// At an age of 6 on, a cell that is not about to divide decides to, and has
+				// daughters two frames later if it lives. Ages of the first cells are drawn, below
+				// 12.
 				age := f - first[c.ID]
 				if f+2 < frames && age >= 6 && truth.Mother[c.ID] >= 0 {
 					switch {

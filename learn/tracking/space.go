@@ -60,8 +60,8 @@ func (p *Pair) Reveal(marked []bool) *Annotation {
 type Space struct {
 	Miss, Extra float64 // 0 is 1
 	Nodes       int     // of branch and bound, as in partition.Options
-	// Prior, if not nil, is weights that are known: one more weight multiplies their score. Where that
-	// weight is not penalised, what is learnt is how the others differ from the prior.
+	// Prior, if not nil, is weights that are known: one more weight multiplies their score. Where
+	// that weight is not penalised, what is learnt is how the others differ from the prior.
 	Prior []float64
 }
 

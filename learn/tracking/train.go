@@ -312,11 +312,11 @@ func (t *trainer) local() (*optim.Result, error) {
 	return r, err
 }
 
-// costs are those of an assignment by distances, in units of length. What is not linked costs as much
-// as a link of the length alone. Two daughters cost their distances from the mother, and second in
-// addition. A share symmetry of the distances is replaced by twice that of their middle from the
-// mother: daughters move apart, to opposite sides. bent is for the sides: it is the cost of a right
-// angle.
+// costs are those of an assignment by distances, in units of length. What is not linked costs as
+// much as a link of the length alone. Two daughters cost their distances from the mother, and
+// second in addition. A share symmetry of the distances is replaced by twice that of their middle
+// from the mother: daughters move apart, to opposite sides. bent is for the sides: it is the cost
+// of a right angle.
 type costs struct {
 	alone, second, symmetry, bent float64
 }

@@ -32,7 +32,7 @@ type ShortestPathOptions struct {
 // order, and only as far as what they find may be part of a best path: most often little of
 // O(k·V·E·log + entries · exits), where entries are pairs of a search and what it enters, and exits
 // those of what closes that, which is the cube of the states at worst. Else they go on in rounds,
-// each of which costs that.
+// each at that cost.
 //
 // Each state that an opening parenthesis leads to is the source of a search of its
 // own, over pairs of it and a state; what it finds up to the matching closing

@@ -43,8 +43,8 @@ const wantStrings losses.Want = 1 << 31
 // parallel is the least work that another thread is worth.
 const parallel = 50 * time.Microsecond
 
-// forecast returns how long an evaluation will take on one worker, if the last one of the session had
-// the same examples, or no machine is needed.
+// forecast returns how long an evaluation will take on one worker, if the last one of the session
+// had the same examples, or no machine is needed.
 func (b *batch) forecast(want losses.Want) (d time.Duration, known bool) {
 	if b.loss == nil {
 		const each = 100 * time.Nanosecond // a window takes; more than measured
@@ -87,7 +87,8 @@ type worker struct {
 	spent time.Duration // on the batch under way
 }
 
-// views are rows of an example: the caller's own where they are float64, else in memory of their own.
+// views are rows of an example: the caller's own where they are float64, else in memory of their
+// own.
 type views struct {
 	own, caller [][]float64
 }
@@ -378,7 +379,8 @@ func (b *batch) potentials(w *worker, i int) {
 	w.p.Theta = b.read(&w.theta, &b.theta, i, l)
 }
 
-// place sets v.caller to the caller's rows of example i, each with the windows that its position has.
+// place sets v.caller to the caller's rows of example i, each with the windows that its position
+// has.
 func (b *batch) place(v *views, of *rows, i, l int) [][]float64 {
 	v.caller = v.caller[:0]
 	n := 1

@@ -9,8 +9,8 @@ import (
 	"github.com/tropica-fst/tropica/losses"
 )
 
-// quick bounds what runs in the caller's thread: nobody needs to interrupt it. What was thought to
-// be quick ends after twice that, and counts as not begun.
+// quick is the longest time that a call may take in the caller's thread, where it cannot be
+// interrupted. A call that takes twice as long is given up and starts again in a thread of its own.
 const quick = 20 * time.Millisecond
 
 // hurry is the context of a call that is to be quick, or not to be made.
@@ -32,8 +32,8 @@ func (h *hurry) Err() error {
 	return h.Context.Err()
 }
 
-// Hurry runs a call that is known to be quick, or that is much like the one before it, which was. It
-// reports false for others, and for one that takes longer than was thought: those are for Call,
+// Hurry runs a call that is known to be quick, or that is much like the one before it, which was.
+// It reports false for others, and for one that takes longer than was thought: those are for Call,
 // in a thread that its caller need not wait for. What they have written is of no meaning.
 func (s *Server) Hurry(number uint32, args []byte, m Memory) (err error, done bool) {
 	switch number {
@@ -71,8 +71,8 @@ func (b *batch) hurried(want losses.Want, h *hurry) bool {
 	return true
 }
 
-// likely is forecast, which is sure, or where that knows nothing what the batch before took, if it was
-// like this one.
+// likely is forecast, which is sure, or where that knows nothing what the batch before took, if it
+// was like this one.
 func (b *batch) likely(want losses.Want) (d time.Duration, sure, known bool) {
 	if d, known = b.forecast(want); known {
 		return d, true, true

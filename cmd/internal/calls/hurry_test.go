@@ -12,8 +12,8 @@ import (
 // kept holds what addresses of a test point to, so that it stays where it is.
 var kept []any
 
-// Hurry runs what is like the call before it, to the bits of Call, and gives up what takes longer: a
-// reference whose symbols differ has a machine that is much larger than that of one symbol.
+// Hurry runs what is like the call before it, to the bits of Call, and gives up what takes longer:
+// a reference whose symbols differ has a machine that is much larger than that of one symbol.
 func TestHurry(t *testing.T) {
 	const length, alphabet = 18, 20
 	s := calls.NewServer()

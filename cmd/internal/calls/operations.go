@@ -100,7 +100,7 @@ func inPlace[W number[W]](change func(v *fst.Vector[W], o *operation) error) off
 	})
 }
 
-// compared offers a question, of which 1 is yes.
+// compared offers a yes-or-no question about two machines; the answer is 1 for yes, 0 for no.
 func compared[W number[W]](ask func(a, b fst.Expanded[W], o *operation) (bool, error)) offered[W] {
 	do := func(m *held[W], b fst.Expanded[W], o *operation) (machine, float64, error) {
 		yes, err := ask(m.f, b, o)

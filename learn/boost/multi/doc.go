@@ -94,9 +94,9 @@
 //
 // Training leaves out correction steps, which decrease an existing weight and are optional in the
 // specification (section 5). Because terms are only ever added, the first n rounds of a model are
-// the model of n rounds. Early stopping, Best, predictions by prefix and resuming rely on this. Without
-// a penalty nothing is lost, since a step along -h is a smaller weight of h. With a penalty the
-// norm counts both, and so exceeds the least norm of the same function.
+// the model of n rounds. Early stopping, Best, predictions by prefix and resuming rely on this.
+// Without a penalty nothing is lost, since a step along -h is a smaller weight of h. With a penalty
+// the norm counts both, and so exceeds the least norm of the same function.
 //
 // At equal rounds MULTIBOOST is below AdaBoost-all in both errors on the sets of table 4.1. At
 // equal terms it is where sources label the same rows differently. Figures and tests are in

@@ -41,8 +41,8 @@ type Options struct {
 	Weight      string   // the column of row weights; "" for none
 	Categorical []string // columns to read as levels even where they look like numbers
 	Drop        []string // columns to leave out
-	// columns to leave out where they are there: no error where not, or in a format that has none of
-	// the name
+	// columns to leave out where they are there: no error where not, or in a format that has none
+	// of the name
 	Unread     []string
 	Task       Task // what the target is for
 	KeepSource bool // the source column is a feature as well

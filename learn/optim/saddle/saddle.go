@@ -175,8 +175,8 @@ func (e *DivergenceError) Unwrap() error { return e.Err }
 // Row is what a saddle-point solver adds to a Row.
 type Row struct {
 	Names []string // of the objectives; nil from solvers, which do not know them
-	// gradient with respect to λ: of objectives that λ mixes, their values; means over the pass where
-	// there are minibatches
+	// gradient with respect to λ: of objectives that λ mixes, their values; means over the pass
+	// where there are minibatches
 	Values []float64
 	Lambda []float64 // of now
 	Mean   []float64 // λ averaged so far

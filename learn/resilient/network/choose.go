@@ -31,10 +31,11 @@ type Choice struct {
 // tell how sure of itself a network becomes, which is of no matter to the classes it predicts.
 //
 // Ways come in order, the one that trusts the labels most first. The last one is chosen whose mean
-// loss is within one standard error of the least (the rule of L. Breiman, J. Friedman, R. Olshen and
-// C. Stone, "Classification and Regression Trees", 1984, section 3.4.3). The labels of the rows left out
-// may be wrong, too: then a way that fits wrong labels, and one that does not, have much the same
-// losses there, while on correct labels a way that trusts them too little has clearly larger ones.
+// loss is within one standard error of the least (the rule of L. Breiman, J. Friedman, R. Olshen
+// and C. Stone, "Classification and Regression Trees", 1984, section 3.4.3). The labels of the rows
+// left out may be wrong, too: then a way that fits wrong labels, and one that does not, have much
+// the same losses there, while on correct labels a way that trusts them too little has clearly
+// larger ones.
 //
 // d has the steps, and passes their number. Folds are drawn by seed. O(ways·folds) fits, on workers
 // goroutines; the result does not depend on them. The error is that of the first fit that failed.

@@ -98,8 +98,9 @@ func noisy(n int, share float64) (*table.Table, []bool) {
 	return t, wrong
 }
 
-// With many wrong labels a weaker relaxation is chosen, on clean rows one whose weights are those of
-// plain training. The result does not depend on workers, and a resumed run does not choose again.
+// With many wrong labels a weaker relaxation is chosen, on clean rows one whose weights are those
+// of plain training. The result does not depend on workers, and a resumed run does not choose
+// again.
 func TestAuto(t *testing.T) {
 	o := &Options{Delta: 0.5, Hidden: []int{48}, Epochs: 60, ChoiceFolds: 3}
 	clean, _ := noisy(360, 0)

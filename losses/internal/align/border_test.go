@@ -8,8 +8,8 @@ import (
 	"github.com/tropica-fst/tropica/losses/internal/layered"
 )
 
-// What fits the bytes is built, and what is far beyond them is refused early: growth is no reason to
-// refuse a machine that the same bytes hold when growth is not looked at.
+// What fits the bytes is built, and what is far beyond them is refused early: growth is no reason
+// to refuse a machine that the same bytes hold when growth is not looked at.
 func TestBothSidesOfTheBorder(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and nothing in it runs side by side")

@@ -733,8 +733,8 @@ func (b *Bytes) Weigh(visit func(t, c int, p, loss []float64)) {
 	b.dir = 1 - d
 }
 
-// losses finds what the labels of site s save, as bytes, and what a label costs that saves nothing; and
-// makes the next row.
+// losses finds what the labels of site s save, as bytes, and what a label costs that saves nothing;
+// and makes the next row.
 func (b *Bytes) losses(d, s int, cost *[Lanes]float64) {
 	t := b.at(d, s)
 	b.scan(d, s)

@@ -24,9 +24,9 @@
 // # Two engines
 //
 // Bytes has rows of int8, relative to the diagonal of every few rows, and float32 weights: small
-// integer costs, at most 32 labels, order 1 and 2. Kernels are in assembly for AVX-512 and AVX2, with
-// a definition in Go. Where there are no vectors, rows are bits: see sliced.go for unit costs, and
-// slicedcosts.go for those of up to 7. Random numbers and bits are the same.
+// integer costs, at most 32 labels, order 1 and 2. Kernels are in assembly for AVX-512 and AVX2,
+// with a definition in Go. Where there are no vectors, rows are bits: see sliced.go for unit costs,
+// and slicedcosts.go for those of up to 7. Random numbers and bits are the same.
 //
 // Floats has rows of fixed-point numbers of 32 bits and takes all else: cost tables, local scores,
 // order 3, hundreds of labels, forbidden windows, labels that stand for symbols.
@@ -35,9 +35,9 @@
 //
 // S. Geman, D. Geman, "Stochastic relaxation, Gibbs distributions, and the Bayesian restoration of
 // images", 1984; A. Gelfand, A. Smith, "Sampling-based approaches to calculating marginal
-// densities", 1990 (Rao-Blackwell estimates); G. Myers, "A fast bit-vector algorithm for approximate
-// string matching based on dynamic programming", 1999 (rows as differences); R. Neal, "Annealed importance sampling", 2001; A.
-// Vehtari et al., "Rank-normalization, folding, and localization: an improved R-hat", 2021 (split
-// R-hat); D. Blackman, S. Vigna, "Scrambled linear pseudorandom number generators", 2021
-// (xoshiro128+).
+// densities", 1990 (Rao-Blackwell estimates); G. Myers, "A fast bit-vector algorithm for
+// approximate string matching based on dynamic programming", 1999 (rows as differences); R. Neal,
+// "Annealed importance sampling", 2001; A. Vehtari et al., "Rank-normalization, folding, and
+// localization: an improved R-hat", 2021 (split R-hat); D. Blackman, S. Vigna, "Scrambled linear
+// pseudorandom number generators", 2021 (xoshiro128+).
 package gibbs

@@ -204,8 +204,8 @@ func plain(m *Model, groups []*Counts, errors Errors) *Estimate {
 	return e
 }
 
-// spread returns the standard errors of the means of n numbers, x(g, i) in group g, and their degrees
-// of freedom.
+// spread returns the standard errors of the means of n numbers, x(g, i) in group g, and their
+// degrees of freedom.
 func spread(groups, n int, x func(g, i int) float64) ([]float64, int) {
 	p := pooled(groups, n, x)
 	err := make([]float64, n)

@@ -8,7 +8,8 @@ import (
 // fixed are costs as multiples of Floats.unit: integers are compared without branches.
 type fixed = [Lanes]int32
 
-// far32 is more than any cost; the sum of two is an int32, with what cells outside of a window grow by.
+// far32 is more than any cost; the sum of two is an int32, with what cells outside of a window grow
+// by.
 const far32 = 1 << 29
 
 // Floats is the engine that takes any alignment. Costs are fixed-point numbers, 2^28 of whose units

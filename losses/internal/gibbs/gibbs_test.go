@@ -50,8 +50,8 @@ func problem(rng *rand.Rand, l, m, labels, order, band int, tied bool) (*Model, 
 	return model, a
 }
 
-// All kernels leave the same bits as those in Go that define them: states, counts, random numbers and
-// losses, for all numbers of labels, lengths and costs; and, where they have them, rows.
+// All kernels leave the same bits as those in Go that define them: states, counts, random numbers
+// and losses, for all numbers of labels, lengths and costs; and, where they have them, rows.
 func TestKernels(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	compared, costs := map[int]int{}, 0

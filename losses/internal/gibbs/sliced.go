@@ -6,15 +6,15 @@ import (
 	"unsafe"
 )
 
-// sliced has the rows of unit costs as bits, where there are no vectors: bit c of a word is chain c,
-// so that one operation serves all 64.
+// sliced has the rows of unit costs as bits, where there are no vectors: bit c of a word is chain
+// c, so that one operation serves all 64.
 //
 // Neighbouring cells of a row differ by -1, 0 or 1, and so do cells of one column in neighbouring
-// rows. Two words hold the differences of a cell to the one before it. The next row comes from them by
-// ten logical operations a cell (G. Myers 1999; H. Hyyrö 2003, who have cells as bits instead of
-// strings). The losses of all symbols of a site are within 1 of each other: a label saves 1 where its
-// cells reach the least of F[j]+G[j] and F[j-1]+G[j], over all j. A counter of eight words follows
-// that sum along the row, as its distance from the least so far.
+// rows. Two words hold the differences of a cell to the one before it. The next row comes from them
+// by ten logical operations a cell (G. Myers 1999; H. Hyyrö 2003, who have cells as bits instead of
+// strings). The losses of all symbols of a site are within 1 of each other: a label saves 1 where
+// its cells reach the least of F[j]+G[j] and F[j-1]+G[j], over all j. A counter of eight words
+// follows that sum along the row, as its distance from the least so far.
 //
 // States, counts and random numbers have the same bits as those of the other kernels.
 type sliced struct {

@@ -2,9 +2,9 @@ package gibbs
 
 import "math/bits"
 
-// slicedCosts has the rows of small integer costs as bits: the difference of neighbouring cells, plus
-// Del, is 0 … Ins+Del, a number of three words. With A that of F[j] and F[j-1], and B the difference of
-// N[j-1] and F[j-1] plus Ins, the next row N has
+// slicedCosts has the rows of small integer costs as bits: the difference of neighbouring cells,
+// plus Del, is 0 … Ins+Del, a number of three words. With A that of F[j] and F[j-1], and B the
+// difference of N[j-1] and F[j-1] plus Ins, the next row N has
 //
 //	x = N[j] - F[j-1] = min(A, B, 0 or Sub),  A' = Ins+Del + x - B,  B' = Ins+Del + x - A
 //
@@ -212,7 +212,7 @@ func greater(a, b three) three {
 
 // move adds x, and subtracts y.
 func (n *nine) move(x, y three) {
-	// Four planes of x - y, the last of which is the sign.
+	// Four planes of x - y; the last is the sign.
 	b := y[0] &^ x[0]
 	e0, t := x[0]^y[0], x[1]^y[1]
 	e1 := t ^ b

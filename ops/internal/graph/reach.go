@@ -21,7 +21,7 @@ func Reached[W semiring.Weight[W]](f *fst.Vector[W], workers int) StateSet {
 	return reached
 }
 
-// reachFrom searches from what is in the pool, until nobody has anything left.
+// reachFrom searches from what is in the pool, until all workers are idle.
 func reachFrom[W semiring.Weight[W]](f *fst.Vector[W], reached StateSet, pool *run.WorkPool[[]fst.StateID]) {
 	// The order in which states are taken does not matter, so that several are taken at once. Where
 	// their arcs lie is looked up, and the first of them touched, before any is gone through.
@@ -70,7 +70,7 @@ func reachFrom[W semiring.Weight[W]](f *fst.Vector[W], reached StateSet, pool *r
 	}
 }
 
-// shareHalf gives away half of a list of states if somebody waits for work, and returns what is
+// shareHalf gives away half of a list of states if a worker waits for work, and returns what is
 // left.
 func shareHalf(pool *run.WorkPool[[]fst.StateID], todo []fst.StateID) []fst.StateID {
 	if pool.Idle.Load() == 0 {

@@ -88,7 +88,7 @@ func (p *refinable[I]) split(made func(old, new I)) {
 
 // bisimilar refines classes of states until those of one class have arcs with the same labels to
 // the same classes, and no further. list[first[q]:first[q+1]] are the arcs into state q, class is
-// the class of each state, of which there are n. It returns the same of the refined ones.
+// the class of each of n states. It returns the same of the refined ones.
 //
 // Arcs are in slices, of one label into one class, and slices in bunches, of one label into several
 // classes. The states of a class agree on each bunch in whether they have an arc of it. A bunch of

@@ -30,8 +30,8 @@ func TestHeapSorts(t *testing.T) {
 	}
 }
 
-// Values that compare as equal leave in the order of std::priority_queue. The model is the algorithm of
-// bits/stl_heap.h, written with swaps.
+// Values that compare as equal leave in the order of std::priority_queue. The model is the
+// algorithm of bits/stl_heap.h, written with swaps.
 func TestHeapTies(t *testing.T) {
 	type item struct{ key, name int }
 	rng := rand.New(rand.NewPCG(3, 4))

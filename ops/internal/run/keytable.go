@@ -7,8 +7,8 @@ import (
 	"github.com/tropica-fst/tropica/fst/engine"
 )
 
-// KeyTable numbers byte strings in the order in which they first appear, as fst.Table does values of
-// one size. The strings lie one after the other in one array. The zero value is empty. Against a
+// KeyTable numbers byte strings in the order in which they first appear, as fst.Table does values
+// of one size. The strings lie one after the other in one array. The zero value is empty. Against a
 // map from strings: no allocation a key, and nothing in it that the garbage collector looks at.
 type KeyTable struct {
 	seed  maphash.Seed

@@ -29,7 +29,7 @@ func HeapOfArcs[W any](heap func(*W) int64, arcs []fst.Arc[W]) int64 {
 	return n
 }
 
-// productBound is implemented by weights of which a product can be much larger than both factors.
+// productBound is implemented by weights whose product can be much larger than both factors.
 type productBound[W any] interface{ ProductBytes(W) int64 }
 
 // HeapGuard bounds what weights hold while a state's ε-closure is summed. One product of two

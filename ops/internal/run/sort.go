@@ -55,9 +55,9 @@ func (s *ArcSorter[W]) Sort(arcs []fst.Arc[W], key func(*fst.Arc[W]) SortKey) {
 }
 
 // InPlaceOf returns the memory of keys for as many arcs, each in place of the key that tells where
-// it was. It is nil where arcs are of another size. Two million arcs of a state then are sorted in 64 MB
-// with the machine, where a copy of them beside the keys took 96. An arc of so many bytes has a
-// weight of four at most, in which there is no pointer.
+// it was. It is nil where arcs are of another size. Two million arcs of a state then are sorted in
+// 64 MB with the machine, where a copy of them beside the keys took 96. An arc of so many bytes has
+// a weight of four at most, in which there is no pointer.
 func InPlaceOf[W any](keys []SortKey) []fst.Arc[W] {
 	if unsafe.Sizeof(fst.Arc[W]{}) != unsafe.Sizeof(SortKey{}) || unsafe.Sizeof(uintptr(0)) < 8 || len(keys) == 0 {
 		return nil

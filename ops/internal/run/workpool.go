@@ -39,7 +39,7 @@ func (p *WorkPool[T]) Stop() {
 	p.more.Broadcast()
 }
 
-// Take returns a piece that somebody has put there, and false when all workers wait for one:
+// Take returns a piece that a worker has put there, and false when all workers wait for one:
 // whoever works may still put some.
 func (p *WorkPool[T]) Take() (piece T, ok bool) {
 	p.mu.Lock()

@@ -261,10 +261,9 @@ func Coaccessible[W semiring.Weight[W]](f fst.Expanded[W]) []bool {
 	return live
 }
 
-// SharedFutures returns a test whether some string takes two states of f, of which each must lie on
-// an accepting path, both to final ones, for states that one string reaches. A pair counts once,
-// whichever state comes first, and its arcs are held, of four bytes, as long as it is not known
-// where they lead.
+// SharedFutures returns a test whether some string leads two states of f to final ones. Both states
+// must lie on accepting paths, and be reached by one string. A pair counts once, whichever state
+// comes first. Its arcs are held, in four bytes each, as long as it is not known where they lead.
 //
 // It also returns the bytes that the test holds, and is over with s.
 func (s *Square[W]) SharedFutures() (related func(p, q fst.StateID) bool, held int64, err error) {

@@ -5,8 +5,8 @@ import (
 )
 
 // Sums over paths are carried in weights D, whatever the weights W of the machine. D is W but for
-// weights that add in float32. Over Log it is Log64, and the same holds for pairs of which Log is a
-// part. The sum over a chain of 20,000 arcs may be 240,000, of which a float32 keeps one digit
+// weights that add in float32. Over Log it is Log64, and the same holds for pairs with Log as a
+// part. The sum over a chain of 20,000 arcs may be 240,000; a float32 then keeps one digit
 // behind the point. Differences of such sums are what pushing and posteriors are made of. So
 // distances and potentials stay in D until an arc has its weight.
 

@@ -37,7 +37,8 @@ type CheapOptions struct {
 	Seed      uint64 `flag:"seed" help:"First seed"`
 	Sentences int    `flag:"sentences" default:"300" min:"10" help:"Training sentences of each seed"`
 	// Tables are experiments after "Structured learning from cheap data": learners on complete
-	// annotations; the annotated fraction; kept planes and coarse starts; active learning; transfer.
+	// annotations; the annotated fraction; kept planes and coarse starts; active learning;
+	// transfer.
 	Tables []string `flag:"tables" default:"t1,t2,t3,t4,t5" values:"t1,t2,t3,t4,t5" help:"Tables"`
 	// on a fifth of the training sentences
 	Lambda  []float64 `flag:"lambda" default:"0.003,0.01,0.03,0.1" above:"0" help:"Penalties to choose from, beside the mean loss of a sentence"`
@@ -725,8 +726,8 @@ func (r *CheapReport) Reaching(task string) map[string]float64 {
 }
 
 // Saving returns, of t4 of a task, at which share of the pool a method reaches the mean error that
-// another has at each of its shares, in percent. It interpolates linearly between shares, and is NaN
-// where the method does not reach that.
+// another has at each of its shares, in percent. It interpolates linearly between shares, and is
+// NaN where the method does not reach that.
 func (r *CheapReport) Saving(task, method, other string) [][2]float64 {
 	var own, than []CheapMean
 	for _, m := range r.Means() {

@@ -44,7 +44,7 @@ type SampledMethod struct {
 	Millis float64 `json:"milliseconds"` // processor time of a gradient
 	Loss   float64 `json:"loss"`         // mean of the exact loss on the tests
 	Right  float64 `json:"right"`        // labels at their positions, per cent
-	// gradients of which the sampler said that chains had not mixed
+	// gradients whose chains had not mixed, as the sampler reports
 	Unmixed int           `json:"unmixed"`
 	Inexact int           `json:"inexact"` // or that its band was too narrow
 	P       metrics.Maybe `json:"p"`       // paired t of the losses against the banded margin's

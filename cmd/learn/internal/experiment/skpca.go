@@ -429,8 +429,8 @@ func (c *projections) ofMean(d *decomposed, f, r int, fold dataset.Fold) *decomp
 		return &table.Table{Name: t.Name, Rows: t.Rows, Columns: t.Columns[:r], TargetName: t.TargetName,
 			Classes: t.Classes, Target: t.Target, Weight: t.Weight}
 	}
-	// The linear kernel is scaled to k(x,x) ≤ 1, the mean kernel is so already: the penalty makes up
-	// for it.
+	// The linear kernel is scaled to k(x,x) ≤ 1, the mean kernel is so already: the penalty makes
+	// up for it.
 	largest := 0.0
 	for i := range d.meanTrain.Rows {
 		square := 0.0

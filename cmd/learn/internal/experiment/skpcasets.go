@@ -136,7 +136,7 @@ func families(name string, columns int) []family {
 		groups.Kernels = []string{"gaussian:0.5", "gaussian:1"}
 	}
 	out = append(out, family{"groups of columns", groups})
-	if name == "mnist49-patch" { // small ones, of which each can give one feature
+	if name == "mnist49-patch" { // small ones: each can give one feature
 		blocks := skpca.Options{Kernels: []string{"linear"}, Groups: squares(28, 7), Raw: true}
 		out = append(out, family{"blocks of pixels", blocks})
 		blocks.Centre = true

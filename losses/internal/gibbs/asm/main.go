@@ -1,5 +1,5 @@
 // Command asm writes the assembly of package gibbs. It is a module of its own, so
-// that avo is needed by those who change a kernel and by nobody else:
+// that only those who change a kernel need avo:
 //
 //	go generate ./losses/internal/gibbs
 //
@@ -411,7 +411,7 @@ func (s isa) constant(m Mem) reg.VecVirtual {
 	return v
 }
 
-// look stores table[idx] of one label. A table has 32 floats, the first 16 of which serve up to 16
+// look stores table[idx] of one label. A table has 32 floats; the first 16 serve up to 16
 // labels. In AVX2 top has bit 3 of the index as the sign; a nil top says that the index is below 8.
 func (s isa) look(table Mem, idx, top, v reg.VecVirtual, labels int) {
 	switch {
