@@ -179,7 +179,8 @@ func NewSampler(loss Loss, ref []int, alphabet, l int, o *SampledOptions) (*Samp
 	for t, row := range s.o.Symbols {
 		for k, y := range row {
 			if y < 0 || y >= alphabet {
-				return nil, fmt.Errorf("losses: sampler: label %d of position %d stands for symbol %d, outside the alphabet of %d", k, t, y, alphabet)
+				return nil, fmt.Errorf("losses: sampler: label %d of position %d stands for symbol %d, outside the "+
+					"alphabet of %d", k, t, y, alphabet)
 			}
 		}
 	}
@@ -202,7 +203,8 @@ func (o *SampledOptions) check() error {
 		}
 	}
 	if o.Sweeps == 1 || o.Period == 1 {
-		return errors.New("losses: sampler: Sweeps and Period are 0 or at least 2: halves of a run are compared, and sweeps are what is counted")
+		return errors.New("losses: sampler: Sweeps and Period are 0 or at least 2: halves of a run are " +
+			"compared, and sweeps are what is counted")
 	}
 	return o.Budget.check("sampler")
 }
@@ -264,7 +266,8 @@ func (s *Sampler) Eval(p *Potentials, gamma float64, want Want, r *SampledResult
 		r.Result.reset()
 		*r = SampledResult{Result: r.Result, MarginalsError: r.MarginalsError[:0],
 			RiskGradientError: r.RiskGradientError[:0],
-			Tied:              r.Tied[:0], TiedError: r.TiedError[:0], TiedRisk: r.TiedRisk[:0], TiedRiskError: r.TiedRiskError[:0]}
+			Tied:              r.Tied[:0], TiedError: r.TiedError[:0], TiedRisk: r.TiedRisk[:0],
+			TiedRiskError: r.TiedRiskError[:0]}
 	}
 	return err
 }
@@ -275,7 +278,8 @@ func (s *Sampler) eval(p *Potentials, gamma float64, want Want, r *SampledResult
 	}
 	const served = WantMarginals | WantTied | WantExpected | WantRisk | WantRiskGradient | WantLogZ | WantPlain
 	if want&^served != 0 {
-		return errors.New("losses: sampler: maxima, Hessian products and bounds are not sampled; an Evaluator has them")
+		return errors.New("losses: sampler: maxima, Hessian products and bounds are not sampled; an Evaluator " +
+			"has them")
 	}
 	if err := p.check(&s.white); err != nil {
 		return err
@@ -286,7 +290,8 @@ func (s *Sampler) eval(p *Potentials, gamma float64, want Want, r *SampledResult
 	r.clear()
 	nan := math.NaN()
 	r.ExpectedError, r.RiskError, r.LogZError, r.LogZErrorKind = nan, nan, nan, ErrorInterval
-	r.Tied, r.TiedError, r.TiedRisk, r.TiedRiskError = r.Tied[:0], r.TiedError[:0], r.TiedRisk[:0], r.TiedRiskError[:0]
+	r.Tied, r.TiedError, r.TiedRisk, r.TiedRiskError = r.Tied[:0], r.TiedError[:0], r.TiedRisk[:0],
+		r.TiedRiskError[:0]
 	r.Rare, r.RareTied = 0, 0
 	r.RHat, r.Mixed, r.Inexact, r.BandExact, r.Accepted, r.Rounds, r.Anneal = nan, true, 0, true, nan, 0, nan
 	if want&WantMarginals != 0 {
@@ -377,7 +382,8 @@ func tiedWindows(p *Potentials) (int, error) {
 		case n == 0:
 			n = k
 		case n != k:
-			return 0, fmt.Errorf("losses: sampler: positions %d and %d have %d and %d windows, so that they share no weights", p.Order-1, t, n, k)
+			return 0, fmt.Errorf("losses: sampler: positions %d and %d have %d and %d windows, so that they share "+
+				"no weights", p.Order-1, t, n, k)
 		}
 	}
 	return n, nil
@@ -493,7 +499,8 @@ func (e *run) engine(gamma float64, shared bool, seed uint64) (gibbs.Engine, err
 	}
 	if x := a.Rounding(l) * math.Max(math.Abs(gamma), math.Abs(e.gamma)); x > mostRounding {
 		return nil, fmt.Errorf("losses: sampler: costs of too different sizes: rounding to 2^-28 of the "+
-			"greatest loss would change γ L by up to %.3g, more than %v; use costs that differ less, or an exact machine",
+			"greatest loss would change γ L by up to %.3g, more than %v; use costs that differ less, or an exact "+
+			"machine",
 			x, mostRounding)
 	}
 	return gibbs.NewFloats(e.model, a, gamma, e.block, seed, shared,
@@ -523,7 +530,8 @@ func (e *run) room(shared, bytes bool) error {
 		limit = sampledBytes
 	}
 	if need > limit {
-		return fmt.Errorf("losses: sampler: rows of %d cells and %d windows take about %d bytes of the %d allowed; take a narrower Band, WantTied in place of WantMarginals, or raise the budget: %w",
+		return fmt.Errorf("losses: sampler: rows of %d cells and %d windows take about %d bytes of the %d "+
+			"allowed; take a narrower Band, WantTied in place of WantMarginals, or raise the budget: %w",
 			wide, windows, need, limit, ErrBudget)
 	}
 	return nil
@@ -567,7 +575,8 @@ func (e *run) augmented(want Want, r *SampledResult) error {
 		parts = min(max(2, sweeps/20), len(students))
 	}
 	sample, err := gibbs.Run(engine, &gibbs.Plan{
-		Burn: or(o.Burn, 15), Sweeps: sweeps, Period: e.period, Count: count, Raw: control != nil, Parts: parts, Stop: e.stopped,
+		Burn: or(o.Burn, 15), Sweeps: sweeps, Period: e.period, Count: count, Raw: control != nil, Parts: parts,
+		Stop: e.stopped,
 	})
 	if err != nil {
 		return err

@@ -500,7 +500,8 @@ func TestSampledRefusesRounding(t *testing.T) {
 		t.Errorf("γ L of moderate size: %v", err)
 	}
 	// A gain that only forbids a step does not count.
-	if s, err = NewSampler(Local{Match: 1.3, Sub: -1e300, Ins: -1e300, Del: -.4}, []int{0, 1, 0, 1, 1}, 2, 4, nil); err != nil {
+	if s, err = NewSampler(Local{Match: 1.3, Sub: -1e300, Ins: -1e300, Del: -.4}, []int{0, 1, 0, 1, 1}, 2, 4,
+		nil); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Eval(NewPotentials(2, 4, 1), -1, WantExpected, &r); err != nil || !r.BandExact {

@@ -37,7 +37,8 @@ func (b *SampledBatch) Eval(cases []SampledCase) error {
 	samplers, results := map[*Sampler]int{}, map[*SampledResult]int{}
 	for i, c := range cases {
 		if c.Sampler == nil || c.Result == nil || c.Potentials == nil {
-			return fmt.Errorf("losses: SampledBatch: case %d has no Sampler, no Potentials or no Result; give all three", i)
+			return fmt.Errorf("losses: SampledBatch: case %d has no Sampler, no Potentials or no Result; give all "+
+				"three", i)
 		}
 		if j, ok := samplers[c.Sampler]; ok {
 			return fmt.Errorf("losses: SampledBatch: cases %d and %d have one Sampler; give each its own", j, i)

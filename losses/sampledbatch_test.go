@@ -25,7 +25,8 @@ func TestSampledBatch(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			out[i] = SampledCase{Sampler: s, Potentials: p, Gamma: 1, Want: WantTied | WantExpected, Result: &results[i]}
+			out[i] = SampledCase{Sampler: s, Potentials: p, Gamma: 1, Want: WantTied | WantExpected,
+				Result: &results[i]}
 			if i == 3 {
 				out[i].Potentials = other
 			}
@@ -76,7 +77,8 @@ func TestSampledBatch(t *testing.T) {
 	} {
 		list, results = cases(nil)
 		spoil()
-		if err := (&SampledBatch{}).Eval(list); err == nil || !reflect.DeepEqual(results, make([]SampledResult, len(refs))) {
+		if err := (&SampledBatch{}).Eval(list); err == nil || !reflect.DeepEqual(results,
+			make([]SampledResult, len(refs))) {
 			t.Errorf("%s: error %v", name, err)
 		}
 	}

@@ -127,7 +127,8 @@ func TestSampledCompared(t *testing.T) {
 		of   riskOf
 	}{{"n-best renormalised", nbestRisk}, {"Monte Carlo with a baseline", baselineRisk}, {"rows (Sampler)",
 		rowsRisk(map[int]float64{})}}
-	fmt.Println("| l | weights | processor ms | method | mean relative L1 error | of the mean of all estimates |")
+	fmt.Println("| l | weights | processor ms | method | mean relative L1 error | of the mean of all " +
+		"estimates |")
 	fmt.Println("|---|---|---|---|---|---|")
 	for _, c := range []struct {
 		l     int

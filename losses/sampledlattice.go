@@ -51,7 +51,8 @@ func NewLayeredLattice(a fst.Expanded[semiring.Log64]) (*LayeredLattice, error) 
 		for _, q := range layer {
 			if fst.IsFinal(a, q) {
 				if final >= 0 && final != t {
-					return nil, fmt.Errorf("losses: lattice: state %d ends paths of %d labels, others have %d: %w", q, t, final, ErrNotLayered)
+					return nil, fmt.Errorf("losses: lattice: state %d ends paths of %d labels, others have %d: %w", q, t,
+						final, ErrNotLayered)
 				}
 				final = t
 			}
@@ -65,7 +66,8 @@ func NewLayeredLattice(a fst.Expanded[semiring.Log64]) (*LayeredLattice, error) 
 					depth[e.NextState] = t + 1
 					next = append(next, e.NextState)
 				case d != t+1:
-					return nil, fmt.Errorf("losses: lattice: state %d is reached by %d and by %d labels: %w", e.NextState, d, t+1, ErrNotLayered)
+					return nil, fmt.Errorf("losses: lattice: state %d is reached by %d and by %d labels: %w", e.NextState,
+						d, t+1, ErrNotLayered)
 				}
 				symbols, state, arc = append(symbols, int(e.ILabel)-1), append(state, q), append(arc, i)
 			}

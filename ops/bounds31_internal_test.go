@@ -186,7 +186,8 @@ func TestWideSubsetsAreCancelled(t *testing.T) {
 		}
 	}
 	ctx = &countingContext{context.Background(), 0, 10}
-	d := &disambiguator[W]{out: out, heads: []fst.StateID{0, 1, 2, 3}, meter: Limits{Ctx: ctx}.meter(opDisambiguate).AtOnce()}
+	d := &disambiguator[W]{out: out, heads: []fst.StateID{0, 1, 2, 3},
+		meter: Limits{Ctx: ctx}.meter(opDisambiguate).AtOnce()}
 	if err := d.findRivals(); !errors.Is(err, context.Canceled) {
 		t.Errorf("findRivals: %v", err)
 	}

@@ -533,7 +533,10 @@ func composeProperties(p1, p2 fst.Properties) fst.Properties {
 func trim[W semiring.Weight[W]](v *fst.Vector[W], tr *Trace, workers int) {
 	if dead := graph.FindDead(v, false, workers); dead != nil {
 		if tr != nil {
-			tr.remap(dead.Bools(v.NumStates()), func(q fst.StateID, i int) fst.StateID { return v.Arcs(q)[i].NextState })
+			tr.remap(dead.Bools(v.NumStates()), func(q fst.StateID,
+				i int) fst.StateID {
+				return v.Arcs(q)[i].NextState
+			})
 		}
 		v.Engine(engine.Key{}).DeleteStateSet(dead, workers)
 	}

@@ -25,8 +25,9 @@ type matchedComposer[W semiring.Weight[W]] struct {
 }
 
 func newMatchedComposer[W semiring.Weight[W]](p *composePlan[W]) (*matchedComposer[W], error) {
-	c := &matchedComposer[W]{filter: p.Filter, match: p.match, meter: p.Limits.meter("Compose"), start: fst.NoState,
-		a: newMatcherSide(p.a, p.First), b: newMatcherSide(p.b, p.Second)}
+	c := &matchedComposer[W]{filter: p.Filter, match: p.match, meter: p.Limits.meter("Compose"),
+		start: fst.NoState,
+		a:     newMatcherSide(p.a, p.First), b: newMatcherSide(p.b, p.Second)}
 	var waiting []fst.Label
 	for _, m := range []*Matcher{p.First, p.Second} {
 		if m != nil && m.Kind == MatchEpsilons {
@@ -99,7 +100,8 @@ func (c *matchedComposer[W]) read(q fst.StateID) (x matchedState[W], err error) 
 	need1, need2 := c.a.special(x.arcs1, info1&sideSorted != 0), c.b.special(x.arcs2, info2&sideSorted != 0)
 	switch {
 	case need1 && need2:
-		return x, c.a.fail(x.s1, "state %d of the second one has %v at the same time as this one has %v", x.s2, c.b.m.Kind, c.a.m.Kind)
+		return x, c.a.fail(x.s1, "state %d of the second one has %v at the same time as this one has %v", x.s2,
+			c.b.m.Kind, c.a.m.Kind)
 	case need1 || need2:
 		x.first = need1
 	}
@@ -115,7 +117,8 @@ func (c *matchedComposer[W]) read(q fst.StateID) (x matchedState[W], err error) 
 }
 
 // add appends the arc that e of the iterated and f of the searched machine make; nil waits.
-func (c *matchedComposer[W]) add(x *matchedState[W], dst []fst.Arc[W], e, f *fst.Arc[W], next int8) ([]fst.Arc[W], error) {
+func (c *matchedComposer[W]) add(x *matchedState[W], dst []fst.Arc[W], e, f *fst.Arc[W],
+	next int8) ([]fst.Arc[W], error) {
 	if x.tried++; x.tried == checkEvery {
 		x.tried = 0
 		if err := c.check(x.made); err != nil {
@@ -133,7 +136,8 @@ func (c *matchedComposer[W]) add(x *matchedState[W], dst []fst.Arc[W], e, f *fst
 	case e == nil:
 		out.OLabel, out.Weight, t2 = f.OLabel, f.Weight, f.NextState
 	default:
-		out.ILabel, out.OLabel, out.Weight, t1, t2 = e.ILabel, f.OLabel, e.Weight.Times(f.Weight), e.NextState, f.NextState
+		out.ILabel, out.OLabel, out.Weight, t1, t2 = e.ILabel, f.OLabel, e.Weight.Times(f.Weight), e.NextState,
+			f.NextState
 	}
 	k := run.Triple(t1, t2, next)
 	if c.ahead != nil {
@@ -141,7 +145,8 @@ func (c *matchedComposer[W]) add(x *matchedState[W], dst []fst.Arc[W], e, f *fst
 			return dst, nil
 		}
 		if c.ahead.divide != nil {
-			out.Weight = c.ahead.divide(x.from, out.Weight.Times(c.ahead.potential(t1, t2, k == c.table.Keys[c.start])))
+			out.Weight = c.ahead.divide(x.from, out.Weight.Times(c.ahead.potential(t1, t2,
+				k == c.table.Keys[c.start])))
 		}
 	}
 	out.NextState = c.table.ID(k)

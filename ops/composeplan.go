@@ -70,7 +70,8 @@ func (p *composePlan[W]) chooseMode(a, b fst.Fst[W]) error {
 		return fmt.Errorf("ops: Compose: looking ahead and matchers at once: %w", ErrMatcher)
 	case p.LookAhead != nil && p.LookAhead.PushLabels:
 		if p.Trace != nil {
-			return errors.New("ops: Compose: where labels are pushed, an arc of the result may come from several of an operand, so that there is no Trace")
+			return errors.New("ops: Compose: where labels are pushed, an arc of the result may come from several " +
+				"of an operand, so that there is no Trace")
 		}
 		p.mode, p.first = composePushing, firstLooks(a, b, p.LookAhead.Side)
 		want := SequenceFilter
@@ -78,11 +79,13 @@ func (p *composePlan[W]) chooseMode(a, b fst.Fst[W]) error {
 			want = AltSequenceFilter
 		}
 		if p.Filter != AutoFilter && p.Filter != want {
-			return fmt.Errorf("ops: Compose: labels can be pushed with the filter %v here, not with %v", want, p.Filter)
+			return fmt.Errorf("ops: Compose: labels can be pushed with the filter %v here, not with %v", want,
+				p.Filter)
 		}
 	case matchers || p.LookAhead != nil:
 		if p.Trace != nil {
-			return errors.New("ops: Compose: with matchers, an arc of the result may come from several of an operand, so that there is no Trace")
+			return errors.New("ops: Compose: with matchers, an arc of the result may come from several of an " +
+				"operand, so that there is no Trace")
 		}
 		p.mode = composeMatching
 	case p.Filter == AutoFilter && p.Trace == nil:

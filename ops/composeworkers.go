@@ -114,7 +114,8 @@ func (c *Composer[W]) runAhead(out *run.StateBuffer[W], q, w int) (err error) {
 }
 
 // numberAhead is what the one that called does for runAhead, where own expands chunks.
-func (c *Composer[W]) numberAhead(out *run.StateBuffer[W], q, w int, tasks chan *composeChunk[W], own *Composer[W]) error {
+func (c *Composer[W]) numberAhead(out *run.StateBuffer[W], q, w int, tasks chan *composeChunk[W],
+	own *Composer[W]) error {
 	ring := make([]composeChunk[W], w*composeAhead)
 	for i := range ring {
 		ring[i].done = make(chan struct{}, 1)

@@ -346,7 +346,8 @@ func Decompress[W semiring.Codec[W]](r io.Reader, name string, lim Limits) (*fst
 	}
 	at := 0
 	fail := func(format string, args ...any) error {
-		return &fst.BinaryError{Source: name, Offset: int64(at), Err: fmt.Errorf(format+": %w", append(args, ErrCompressed)...)}
+		return &fst.BinaryError{Source: name, Offset: int64(at), Err: fmt.Errorf(format+": %w",
+			append(args, ErrCompressed)...)}
 	}
 	le := binary.LittleEndian
 	if len(data) < 4 || le.Uint32(data) != compressMagic {

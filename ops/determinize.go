@@ -195,7 +195,8 @@ func newAcceptorDeterminizer[W semiring.Divisible[W]](f fst.Fst[W], o *Determini
 	d := &acceptorDeterminizer[W]{}
 	var w W
 	_, common := any(w).(semiring.CommonDivisor[W])
-	d.m = subsetMachine[W, W, plainResiduals[W]]{op: "Determinize", f: f, table: subsets.NewTable[W](), alg: plainResiduals[W]{common}}
+	d.m = subsetMachine[W, W, plainResiduals[W]]{op: "Determinize", f: f, table: subsets.NewTable[W](),
+		alg: plainResiduals[W]{common}}
 	d.m.meter = o.Limits.meter("Determinize")
 	d.m.guard = newTwinsGuard(f, o.Limits, false, square.NewWeightDelays[W])
 	d.m.guard.rounds(o.Delta)

@@ -72,7 +72,8 @@ func DeterminizePruned[W DividedPath[W]](f fst.Expanded[W], opts *DeterminizePru
 	p := &lazyPruner[W]{d: d, o: &o.Prune, alg: sums.NewAlgebra[W]()}
 	if g := d.m.guard; g != nil {
 		g.silent = o.Prune.States > 0
-		if start := f.Start(); start != fst.NoState && o.Prune.Threshold != nil && p.alg.Less(*o.Prune.Threshold, p.alg.Zero) {
+		if start := f.Start(); start != fst.NoState && o.Prune.Threshold != nil &&
+			p.alg.Less(*o.Prune.Threshold, p.alg.Zero) {
 			limit := in[start].Times(*o.Prune.Threshold)
 			g.whole = g.search
 			g.search = func(ctx context.Context, op string, budget int64) (*TwinsError, error) {
@@ -143,7 +144,8 @@ func (p *lazyPruner[W]) run() (*fst.Vector[W], error) {
 		threshold = *p.o.Threshold
 	}
 	start, err := p.d.Start()
-	if err != nil || start == fst.NoState || p.o.States < 0 || p.alg.Less(threshold, p.alg.One) || p.beta[start].Equal(p.alg.Zero) {
+	if err != nil || start == fst.NoState || p.o.States < 0 || p.alg.Less(threshold, p.alg.One) ||
+		p.beta[start].Equal(p.alg.Zero) {
 		return out, err
 	}
 	limit := p.beta[start].Times(threshold)
@@ -250,7 +252,8 @@ func findCheapTwins[W DividedPath[W]](op string, f fst.Expanded[W], beta []W, li
 		for _, e := range s.Out(p) {
 			l, _ := s.Arcs(p, e)
 			a := alpha[p].Times(l.Weight)
-			if seen[e.To] == visited || alg.Less(limit, through(e.To, a)) || semiring.IsZero(through(e.To, a)) || seen[e.To] == waiting && !alg.Less(a, alpha[e.To]) {
+			if seen[e.To] == visited || alg.Less(limit, through(e.To, a)) || semiring.IsZero(through(e.To, a)) ||
+				seen[e.To] == waiting && !alg.Less(a, alpha[e.To]) {
 				continue
 			}
 			alpha[e.To], via[e.To] = a, square.Step{Pair: p, Arc: e}
@@ -264,7 +267,8 @@ func findCheapTwins[W DividedPath[W]](op string, f fst.Expanded[W], beta []W, li
 	}
 	for p := range int32(len(s.Pairs)) {
 		for _, e := range s.Out(p) {
-			if l, _ := s.Arcs(p, e); !gone[p] && !gone[e.To] && !unlike(beta[left(p)], l.Weight.Times(beta[left(e.To)])) {
+			if l, _ := s.Arcs(p, e); !gone[p] && !gone[e.To] && !unlike(beta[left(p)],
+				l.Weight.Times(beta[left(e.To)])) {
 				cheap.List = append(cheap.List, e)
 			}
 		}

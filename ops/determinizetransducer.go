@@ -244,7 +244,8 @@ func (d *outputDeterminizer[W, R, A]) finish(terms []outputTerm[W], dst []fst.Ar
 	return zero, dst, nil
 }
 
-var _ fst.Retainer = (*outputDeterminizer[semiring.Tropical, outResidual[semiring.Tropical], *outputResiduals[semiring.Tropical]])(nil)
+var _ fst.Retainer = (*outputDeterminizer[semiring.Tropical, outResidual[semiring.Tropical],
+	*outputResiduals[semiring.Tropical]])(nil)
 
 // Retain forgets all states but live. Of output strings, those of residuals and those that are left
 // behind final states, there are at most twice as many left as these states need.

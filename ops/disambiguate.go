@@ -298,7 +298,8 @@ func (d *disambiguator[W]) construct(in *fst.Vector[W], o *DisambiguateOptions) 
 // compareLeftOver sets alike. A label at most leaves a step, so that of what has gone two ways to
 // one head different strings may be left. The weights are those of all ways together. The keys of
 // one head are held at a time, beside what was built.
-func (d *disambiguator[W]) compareLeftOver(leftOver func(q fst.StateID, dst []byte) []byte, built run.Progress) error {
+func (d *disambiguator[W]) compareLeftOver(leftOver func(q fst.StateID, dst []byte) []byte,
+	built run.Progress) error {
 	since := 0
 	d.alike = make([]int32, len(d.heads))
 	of := map[fst.StateID][]fst.StateID{}

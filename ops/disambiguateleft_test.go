@@ -84,7 +84,8 @@ func TestDisambiguateComparesWithinLimits(t *testing.T) {
 	done, cancel := context.WithCancel(context.Background())
 	cancel()
 	for limit, lim := range map[string]Limits{"context": {Ctx: done}, "bytes": {Bytes: 1 << 18}, "": {}} {
-		d := &disambiguator[semiring.Tropical]{out: fst.NewVector[semiring.Tropical](0), heads: make([]fst.StateID, n), meter: lim.meter(opDisambiguate)}
+		d := &disambiguator[semiring.Tropical]{out: fst.NewVector[semiring.Tropical](0),
+			heads: make([]fst.StateID, n), meter: lim.meter(opDisambiguate)}
 		err := d.compareLeftOver(func(q fst.StateID, dst []byte) []byte {
 			return strconv.AppendInt(append(dst, "of one head "...), int64(q/2), 10)
 		}, run.Progress{})

@@ -91,7 +91,8 @@ func (m *subsetMachine[W, R, A]) drift(budget int64) *TwinsError {
 func (m *subsetMachine[W, R, A]) driftFrom(way []fst.StateID, cost func(W) float64, budget *int64) *TwinsError {
 	from := m.table.Of(way[0])
 	n := len(from)
-	if n < 2 || int64(n)*int64(n) > *budget || slices.ContainsFunc(from, func(e subsets.Element[R]) bool { return m.alg.isZero(e.Residual) }) {
+	if n < 2 || int64(n)*int64(n) > *budget || slices.ContainsFunc(from,
+		func(e subsets.Element[R]) bool { return m.alg.isZero(e.Residual) }) {
 		return nil
 	}
 	costs := make([][]float64, n) // from each element to those of the subset that was come to
@@ -115,7 +116,10 @@ func (m *subsetMachine[W, R, A]) driftFrom(way []fst.StateID, cost func(W) float
 				if e.ILabel != label || semiring.IsZero(e.Weight) {
 					continue
 				}
-				to, ok := slices.BinarySearchFunc(after, e.NextState, func(x subsets.Element[R], q fst.StateID) int { return int(x.State) - int(q) })
+				to, ok := slices.BinarySearchFunc(after, e.NextState, func(x subsets.Element[R],
+					q fst.StateID) int {
+					return int(x.State) - int(q)
+				})
 				if !ok {
 					continue
 				}
@@ -132,7 +136,10 @@ func (m *subsetMachine[W, R, A]) driftFrom(way []fst.StateID, cost func(W) float
 			if *budget < 0 {
 				return nil
 			}
-			left, right, ok := driftingCycles(costs, func(k int) bool { return m.guard.pruned == nil || m.guard.pruned(way[0], from[k].State) })
+			left, right, ok := driftingCycles(costs, func(k int) bool {
+				return m.guard.pruned == nil ||
+					m.guard.pruned(way[0], from[k].State)
+			})
 			if ok {
 				if b := m.driftEvidence(way[:j+1], left, right, cost); b != nil {
 					return b
@@ -207,7 +214,10 @@ func (m *subsetMachine[W, R, A]) cheapest(way []fst.StateID, from, to int, cost 
 				if e.ILabel != m.table.Refs[way[j]].Label || semiring.IsZero(e.Weight) {
 					continue
 				}
-				k, ok := slices.BinarySearchFunc(after, e.NextState, func(x subsets.Element[R], q fst.StateID) int { return int(x.State) - int(q) })
+				k, ok := slices.BinarySearchFunc(after, e.NextState, func(x subsets.Element[R],
+					q fst.StateID) int {
+					return int(x.State) - int(q)
+				})
 				if w := best[j-1][c].cost + cost(e.Weight); ok && w < now[k].cost {
 					now[k] = step{w, c, int32(a)}
 				}

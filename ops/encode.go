@@ -370,7 +370,8 @@ func parseEncodeTable[W semiring.Codec[W]](data []byte, at int, name string) (*E
 	}
 	if le.Uint32(head) != encodeMagic {
 		at -= 8
-		return nil, at, fail("not an encode table: it starts with %#08x, not with %#08x", le.Uint32(head), encodeMagic)
+		return nil, at, fail("not an encode table: it starts with %#08x, not with %#08x", le.Uint32(head),
+			encodeMagic)
 	}
 	arcType := take(int(int32(le.Uint32(head[4:]))))
 	rest := take(9)

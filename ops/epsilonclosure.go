@@ -73,9 +73,11 @@ func newEpsilonCloser[W semiring.Approx[W]](f fst.Fst[W], o *RmEpsilonOptions) (
 	}
 	if o.Truncate && !c.path {
 		c.alg = sums.NewAlgebra[W]()
-		so := &ShortestDistanceOptions{Queue: o.Queue, Delta: o.Delta, Truncation: o.Truncation, Limits: o.Limits.workspace()}
+		so := &ShortestDistanceOptions{Queue: o.Queue, Delta: o.Delta, Truncation: o.Truncation,
+			Limits: o.Limits.workspace()}
 		var err error
-		if c.truncated, err = newRelaxation("RmEpsilon", f.(fst.Expanded[W]), knownProperties(f), &c.alg, false, so, isEpsilon[W]); err != nil {
+		if c.truncated, err = newRelaxation("RmEpsilon", f.(fst.Expanded[W]), knownProperties(f), &c.alg, false,
+			so, isEpsilon[W]); err != nil {
 			return nil, err
 		}
 		c.truncated.keep = c.follows
@@ -164,7 +166,8 @@ func (c *epsilonCloser[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (W, []fst.Arc
 		// are any.
 		raw := (c.live || c.number != nil) && !c.isClosed(p)
 		if c.heap != nil {
-			if err := c.heap.Step(c.built, d, arcs, func(e *fst.Arc[W]) bool { return !isEpsilon(e) }, c.f.Final(p)); err != nil {
+			if err := c.heap.Step(c.built, d, arcs, func(e *fst.Arc[W]) bool { return !isEpsilon(e) },
+				c.f.Final(p)); err != nil {
 				return c.zero, dst, err
 			}
 		}
@@ -256,7 +259,8 @@ const manyArcs = 1 << 16
 func (c *epsilonCloser[W]) count(states, arcs, workers int) error {
 	c.built.States += states
 	c.built.Arcs += int64(arcs)
-	c.built.Bytes = c.built.Arcs*int64(unsafe.Sizeof(fst.Arc[W]{})) + int64(workers)*int64(len(c.stamp))*(16+int64(unsafe.Sizeof(c.zero))) + 24*int64(c.built.States)
+	c.built.Bytes = c.built.Arcs*int64(unsafe.Sizeof(fst.Arc[W]{})) +
+		int64(workers)*int64(len(c.stamp))*(16+int64(unsafe.Sizeof(c.zero))) + 24*int64(c.built.States)
 	built := c.built
 	if c.heap != nil {
 		built.Bytes += c.heap.Done
@@ -469,7 +473,8 @@ func (c *epsilonCloser[W]) located(err error, first, place []int32) error {
 		}
 		return out
 	case errors.As(err, &state):
-		return &StateError{Op: "RmEpsilon", State: c.closure[state.State], Err: fmt.Errorf("ε-cycle: %w", state.Err)}
+		return &StateError{Op: "RmEpsilon", State: c.closure[state.State], Err: fmt.Errorf("ε-cycle: %w",
+			state.Err)}
 	}
 	return renamed(err, "RmEpsilon")
 }

@@ -48,7 +48,8 @@ func epsNormalize[W semiring.Component[W], D semiring.Component[D]](f fst.Expand
 	in := f
 	// Before it is made: the machine with sets of strings, which is what takes most.
 	room := &run.Stopwatch{Op: "EpsNormalize", Ctx: lim.Ctx, Most: lim.Bytes}
-	if err := room.Hold(run.SizeOf[semiring.GallicUnion[D]](f.NumStates(), int64(fst.NumArcs(f))).Bytes); err != nil {
+	if err := room.Hold(run.SizeOf[semiring.GallicUnion[D]](f.NumStates(),
+		int64(fst.NumArcs(f))).Bytes); err != nil {
 		return nil, err
 	}
 	if side == Output {
@@ -157,7 +158,9 @@ func (e *UnboundedOutputError) Error() string {
 	if e.Side == Output {
 		other = Input
 	}
-	return fmt.Sprintf("ops: %s: on the %s: %v: the cycle from arc %d of [%s] on, at state %d, has %d labels on the %s and %d on the %s, so that labels left to be spelled out become more each time round, and no finite number of states will do",
+	return fmt.Sprintf("ops: %s: on the %s: %v: the cycle from arc %d of [%s] on, at state %d, has %d labels "+
+		"on the %s and %d on the %s, so that labels left to be spelled out become more each time round, and no "+
+		"finite number of states will do",
 		e.Op, e.Side, e.Err, e.Cycle, e.Path.String(), e.Path.States[e.Cycle], e.Outputs, other, e.Inputs, e.Side)
 }
 
@@ -250,11 +253,13 @@ func endlessRemoval[W semiring.Weight[W]](f fst.Expanded[W], side Side, lim Limi
 }
 
 // endlessFactoring decides (2) for g, made of f, and finds (3).
-func endlessFactoring[W semiring.Weight[W], D semiring.Component[D]](g *fst.Vector[semiring.GallicUnion[D]], f fst.Expanded[W], side Side, lim Limits) error {
+func endlessFactoring[W semiring.Weight[W], D semiring.Component[D]](g *fst.Vector[semiring.GallicUnion[D]],
+	f fst.Expanded[W], side Side, lim Limits) error {
 	if knownProperties(g)&fst.Acyclic != 0 {
 		return nil
 	}
-	cycle, err := gainingCycle[semiring.GallicUnion[D]](g, func(_ fst.StateID, e *fst.Arc[semiring.GallicUnion[D]]) (int, bool) {
+	cycle, err := gainingCycle[semiring.GallicUnion[D]](g, func(_ fst.StateID,
+		e *fst.Arc[semiring.GallicUnion[D]]) (int, bool) {
 		if n := e.Weight.Len(); n > 0 && e.Weight.Member() {
 			return e.Weight.At(n-1).String.Len() - 1, true // the last is the longest
 		}
@@ -263,12 +268,14 @@ func endlessFactoring[W semiring.Weight[W], D semiring.Component[D]](g *fst.Vect
 	if cycle == nil || err != nil {
 		return err
 	}
-	return newUnboundedOutput(f, side, graph.Useless(vectorOf(f), 1), func(e *fst.Arc[W]) bool { return !semiring.IsZero(e.Weight) }, ErrUnboundedDelay, lim)
+	return newUnboundedOutput(f, side, graph.Useless(vectorOf(f), 1),
+		func(e *fst.Arc[W]) bool { return !semiring.IsZero(e.Weight) }, ErrUnboundedDelay, lim)
 }
 
 // newUnboundedOutput finds a cycle of f, over arcs that keep accepts and states not among dead,
 // with more outputs than inputs, and makes the error of it.
-func newUnboundedOutput[W semiring.Weight[W]](f fst.Expanded[W], side Side, dead []bool, keep func(*fst.Arc[W]) bool, reason error, lim Limits) error {
+func newUnboundedOutput[W semiring.Weight[W]](f fst.Expanded[W], side Side, dead []bool,
+	keep func(*fst.Arc[W]) bool, reason error, lim Limits) error {
 	isDead := func(q fst.StateID) bool { return dead != nil && dead[q] }
 	cycle, err := gainingCycle(f, func(q fst.StateID, e *fst.Arc[W]) (int, bool) {
 		gain := 0
@@ -346,7 +353,8 @@ func wayTo[W semiring.Weight[W]](f fst.Expanded[W], q fst.StateID, dead func(fst
 // are states.
 //
 // O(states·arcs) time at worst, O(arcs) where no component has an arc that gains.
-func gainingCycle[W semiring.Weight[W]](f fst.Expanded[W], gain func(fst.StateID, *fst.Arc[W]) (int, bool), lim Limits) ([]ArcRef, error) {
+func gainingCycle[W semiring.Weight[W]](f fst.Expanded[W], gain func(fst.StateID, *fst.Arc[W]) (int, bool),
+	lim Limits) ([]ArcRef, error) {
 	n := f.NumStates()
 	counts := func(q fst.StateID, e *fst.Arc[W]) bool { _, ok := gain(q, e); return ok }
 	gains := false

@@ -413,7 +413,8 @@ func (d *PairDistinction) String() string {
 //
 // Cost: for each path two compositions with either machine, which is sorted
 // first, and a shortest distance of what comes out.
-func RandEquivalent[W semiring.Approx[W]](a, b fst.Expanded[W], rng *rand.Rand, opts *RandEquivalentOptions) (*PairDistinction, error) {
+func RandEquivalent[W semiring.Approx[W]](a, b fst.Expanded[W], rng *rand.Rand,
+	opts *RandEquivalentOptions) (*PairDistinction, error) {
 	var o RandEquivalentOptions
 	if opts != nil {
 		o = *opts
@@ -457,7 +458,8 @@ func RandEquivalent[W semiring.Approx[W]](a, b fst.Expanded[W], rng *rand.Rand, 
 			return nil, nil
 		}
 		d := &PairDistinction{A: fmt.Sprint(sums[0]), B: fmt.Sprint(sums[1]),
-			isyms: cmp.Or(fst.InputSymbols(a), fst.InputSymbols(b)), osyms: cmp.Or(fst.OutputSymbols(a), fst.OutputSymbols(b))}
+			isyms: cmp.Or(fst.InputSymbols(a), fst.InputSymbols(b)), osyms: cmp.Or(fst.OutputSymbols(a),
+				fst.OutputSymbols(b))}
 		for p := range fst.Paths(path, &fst.PathsOptions{MaxPaths: 1}) {
 			d.Input, d.Output = p.Input(), p.Output()
 		}
@@ -479,7 +481,8 @@ func RandEquivalent[W semiring.Approx[W]](a, b fst.Expanded[W], rng *rand.Rand, 
 		if empty[side] {
 			side = 1 - side
 		}
-		path, err := RandGen(sides[side], rng, &RandGenOptions{Select: o.Select, MaxLength: o.MaxLength, Limits: o.Limits})
+		path, err := RandGen(sides[side], rng, &RandGenOptions{Select: o.Select, MaxLength: o.MaxLength,
+			Limits: o.Limits})
 		if err != nil {
 			return nil, stopped(err, k)
 		}
@@ -527,7 +530,8 @@ func pairWeight[W semiring.Approx[W]](path, f *fst.Vector[W], lim Limits) (w W, 
 	if err != nil {
 		return w, err
 	}
-	both, err := Compose(fst.Fst[W](left), ArcSorted(Projected(path, Output), Input), &ComposeOptions{Limits: lim})
+	both, err := Compose(fst.Fst[W](left), ArcSorted(Projected(path, Output), Input),
+		&ComposeOptions{Limits: lim})
 	if err != nil {
 		return w, err
 	}

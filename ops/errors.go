@@ -104,14 +104,16 @@ func CompatibleSymbols(op string, a, b any) error {
 
 // ErrNotMember reports a weight outside its semiring: one of the machine, which an ArcError names,
 // or one that was computed.
-var ErrNotMember = errors.New("a weight or a sum of weights is outside its semiring (NaN, or a number out of range)")
+var ErrNotMember = errors.New("a weight or a sum of weights is outside its semiring (NaN, or a number out " +
+	"of range)")
 
 // Inner loops do not ask whether weights are members: what is none, and not annihilated by a 0̄,
 // remains in sums. The sums are looked at in the end, and only then is it searched for.
 
 // membersOnly returns the error of distances that are no members: the arc or final weight that is
 // none and took part in them, or else the first state whose distance went out of range.
-func membersOnly[W semiring.Weight[W], D semiring.Weight[D]](op string, f fst.Expanded[W], d []D, reverse bool) error {
+func membersOnly[W semiring.Weight[W], D semiring.Weight[D]](op string, f fst.Expanded[W], d []D,
+	reverse bool) error {
 	bad := sums.OutsideOf[D]()(d)
 	if bad < 0 {
 		return nil
@@ -125,7 +127,8 @@ func membersOnly[W semiring.Weight[W], D semiring.Weight[D]](op string, f fst.Ex
 
 // notMember returns the error of the first arc whose weight is no member, of those that leave a
 // state which is live or, in reverse, lead to one; and in reverse of final weights. nil is none.
-func notMember[W semiring.Weight[W]](op string, f fst.Expanded[W], reverse bool, live func(fst.StateID) bool) error {
+func notMember[W semiring.Weight[W]](op string, f fst.Expanded[W], reverse bool,
+	live func(fst.StateID) bool) error {
 	for q := range fst.StateID(f.NumStates()) {
 		if !reverse && !live(q) {
 			continue

@@ -292,7 +292,8 @@ func (x *factorer[W]) Retain(live []fst.StateID) {
 
 // toGallic returns f as an acceptor over its input, each output label and weight
 // made one by pair; label ε is the empty string. The error is that of the stopwatch.
-func toGallic[W semiring.Weight[W], G semiring.Weight[G]](f fst.Expanded[W], pair func(l fst.Label, w W) G, w *run.Stopwatch) (*fst.Vector[G], error) {
+func toGallic[W semiring.Weight[W], G semiring.Weight[G]](f fst.Expanded[W], pair func(l fst.Label, w W) G,
+	w *run.Stopwatch) (*fst.Vector[G], error) {
 	n, size := f.NumStates(), fst.NumArcs(f)
 	if err := w.Hold(run.SizeOf[G](n, int64(size)).Bytes); err != nil { // before so much is made
 		return nil, err
@@ -312,7 +313,8 @@ func toGallic[W semiring.Weight[W], G semiring.Weight[G]](f fst.Expanded[W], pai
 			return nil, err
 		}
 		for _, e := range f.Arcs(fst.StateID(q)) {
-			arcs = append(arcs, fst.Arc[G]{ILabel: e.ILabel, OLabel: e.ILabel, Weight: pair(e.OLabel, e.Weight), NextState: e.NextState})
+			arcs = append(arcs, fst.Arc[G]{ILabel: e.ILabel, OLabel: e.ILabel, Weight: pair(e.OLabel, e.Weight),
+				NextState: e.NextState})
 		}
 		final := zero
 		if w := f.Final(fst.StateID(q)); !semiring.IsZero(w) {
@@ -400,7 +402,8 @@ func pushOrGive[W semiring.Weight[W]](f *fst.Vector[W], final W, arcs []fst.Arc[
 }
 
 func (s *splitter[G, W]) bad(w G) error {
-	return &StateError{Op: "fromGallic", State: fst.StateID(s.out.NumStates()), Err: fmt.Errorf("weight %s does not stand for one label", weightText(w))}
+	return &StateError{Op: "fromGallic", State: fst.StateID(s.out.NumStates()),
+		Err: fmt.Errorf("weight %s does not stand for one label", weightText(w))}
 }
 
 // machine returns the transducer, with its start state.
@@ -417,7 +420,8 @@ func (s *splitter[G, W]) machine(start fst.StateID) *fst.Vector[W] {
 }
 
 // fromGallic turns an acceptor over pairs, of one label each, back into a transducer.
-func fromGallic[G semiring.Weight[G], W semiring.Weight[W]](g fst.Expanded[G], split func(G) (fst.Label, W, bool)) (*fst.Vector[W], error) {
+func fromGallic[G semiring.Weight[G], W semiring.Weight[W]](g fst.Expanded[G],
+	split func(G) (fst.Label, W, bool)) (*fst.Vector[W], error) {
 	n := g.NumStates()
 	s := splitter[G, W]{split: split, out: fst.NewVector[W](n)}
 	s.out.ReserveArcs(fst.NumArcs(g))
@@ -434,7 +438,8 @@ func fromGallic[G semiring.Weight[G], W semiring.Weight[W]](g fst.Expanded[G], s
 // spellOut is fromGallic of FactorWeight: a transducer in which each output string is spelled
 // out label by label. The factored machine is not kept; held is what the operation op, whose
 // limits are lim, has in use besides. Symbols are the caller's.
-func spellOut[G semiring.Weight[G], W semiring.Weight[W]](op string, g fst.Expanded[G], factor func(G) []Factors[G],
+func spellOut[G semiring.Weight[G], W semiring.Weight[W]](op string, g fst.Expanded[G],
+	factor func(G) []Factors[G],
 	split func(G) (fst.Label, W, bool), lim Limits, held int64) (*fst.Vector[W], error) {
 	x, err := newFactorer[G](g, factor, &FactorWeightOptions{Limits: lim.beside(held)})
 	if err != nil {

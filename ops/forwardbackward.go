@@ -183,7 +183,8 @@ type bothSums[D any] struct {
 
 // forwardBackward computes the distances, carried in D; one search for the order serves both. The
 // stopwatch is that of what follows.
-func forwardBackward[W semiring.Approx[W], D semiring.Approx[D]](op string, f fst.Expanded[W], opts *ForwardBackwardOptions) (*bothSums[D], *run.Stopwatch, error) {
+func forwardBackward[W semiring.Approx[W], D semiring.Approx[D]](op string, f fst.Expanded[W],
+	opts *ForwardBackwardOptions) (*bothSums[D], *run.Stopwatch, error) {
 	var o ForwardBackwardOptions
 	if opts != nil {
 		o = *opts
@@ -252,7 +253,8 @@ func passagesOf[W semiring.Approx[W], D semiring.Approx[D]](op string, f fst.Exp
 			return nil, &StateError{Op: op, State: f.Start(), Err: ErrNoPath}
 		}
 	}
-	p := &Passages[W]{Alpha: sums.RoundedOnly[W](both.alpha), Beta: sums.RoundedOnly[W](both.beta), Total: sums.Narrowing[W, D]()(both.total)}
+	p := &Passages[W]{Alpha: sums.RoundedOnly[W](both.alpha), Beta: sums.RoundedOnly[W](both.beta),
+		Total: sums.Narrowing[W, D]()(both.total)}
 	if err := p.fill(w, f, func() error { return fill(w, p, f, both, divisor, divide) }); err != nil {
 		return nil, err
 	}
@@ -300,21 +302,27 @@ func (p *Passages[W]) fill(watch *run.Stopwatch, f fst.Expanded[W], compute func
 }
 
 // fill chooses the loop.
-func fill[W semiring.Weight[W], D semiring.Weight[D]](watch *run.Stopwatch, p *Passages[W], f fst.Expanded[W], both *bothSums[D], total D, divide func(total, w D) D) error {
+func fill[W semiring.Weight[W], D semiring.Weight[D]](watch *run.Stopwatch, p *Passages[W],
+	f fst.Expanded[W], both *bothSums[D], total D, divide func(total, w D) D) error {
 	switch p := any(p).(type) {
 	case *Passages[semiring.Tropical]:
-		return fillCosts(watch, p, any(f).(fst.Expanded[semiring.Tropical]), any(both).(*bothSums[semiring.Tropical]), any(total).(semiring.Tropical))
+		return fillCosts(watch, p, any(f).(fst.Expanded[semiring.Tropical]),
+			any(both).(*bothSums[semiring.Tropical]), any(total).(semiring.Tropical))
 	case *Passages[semiring.Tropical64]:
-		return fillCosts(watch, p, any(f).(fst.Expanded[semiring.Tropical64]), any(both).(*bothSums[semiring.Tropical64]), any(total).(semiring.Tropical64))
+		return fillCosts(watch, p, any(f).(fst.Expanded[semiring.Tropical64]),
+			any(both).(*bothSums[semiring.Tropical64]), any(total).(semiring.Tropical64))
 	case *Passages[semiring.Log]:
-		return fillCosts(watch, p, any(f).(fst.Expanded[semiring.Log]), any(both).(*bothSums[semiring.Log64]), any(total).(semiring.Log64))
+		return fillCosts(watch, p, any(f).(fst.Expanded[semiring.Log]), any(both).(*bothSums[semiring.Log64]),
+			any(total).(semiring.Log64))
 	case *Passages[semiring.Log64]:
-		return fillCosts(watch, p, any(f).(fst.Expanded[semiring.Log64]), any(both).(*bothSums[semiring.Log64]), any(total).(semiring.Log64))
+		return fillCosts(watch, p, any(f).(fst.Expanded[semiring.Log64]), any(both).(*bothSums[semiring.Log64]),
+			any(total).(semiring.Log64))
 	}
 	return fillAny(watch, p, f, both, total, divide)
 }
 
-func fillAny[W semiring.Weight[W], D semiring.Weight[D]](watch *run.Stopwatch, p *Passages[W], f fst.Expanded[W], both *bothSums[D], total D, divide func(total, w D) D) error {
+func fillAny[W semiring.Weight[W], D semiring.Weight[D]](watch *run.Stopwatch, p *Passages[W],
+	f fst.Expanded[W], both *bothSums[D], total D, divide func(total, w D) D) error {
 	wide, narrow := sums.Widening[W, D](), sums.Narrowing[W, D]()
 	for q := range fst.StateID(f.NumStates()) {
 		a := both.alpha[q]

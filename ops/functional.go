@@ -52,7 +52,8 @@ func Functional[W semiring.Weight[W]](f fst.Expanded[W], opts *SearchOptions) (*
 }
 
 // newSearch prepares the square of f for a search under opts.
-func newSearch[W semiring.Weight[W]](op string, f fst.Expanded[W], opts *SearchOptions) (*square.Square[W], error) {
+func newSearch[W semiring.Weight[W]](op string, f fst.Expanded[W],
+	opts *SearchOptions) (*square.Square[W], error) {
 	if opts == nil {
 		opts = &SearchOptions{}
 	}

@@ -178,7 +178,8 @@ func init() {
 		return l.Limit
 	}
 	run.Errors.Limit = func(e run.Exceeded) error {
-		return &LimitError{Op: e.Op, Limit: e.Limit, Bound: e.Bound, Built: Progress(e.Built), Next: e.Next, Cause: e.Cause, Hint: e.Hint}
+		return &LimitError{Op: e.Op, Limit: e.Limit, Bound: e.Bound, Built: Progress(e.Built), Next: e.Next,
+			Cause: e.Cause, Hint: e.Hint}
 	}
 }
 

@@ -34,7 +34,8 @@ func ComposeLinear[W semiring.Weight[W]](a fst.Expanded[W], m *fst.LinearModel[W
 		fst.OutputSymbols(a), m.InputSymbols()); err != nil {
 		return nil, err
 	}
-	c := &linearComposer[W]{filter: o.Filter, a: newSide[W](a, outputLabels), m: m.Expander(), meter: o.Limits.meter("ComposeLinear")}
+	c := &linearComposer[W]{filter: o.Filter, a: newSide[W](a, outputLabels), m: m.Expander(),
+		meter: o.Limits.meter("ComposeLinear")}
 	out, err := Materialize[W](c, Limits{})
 	if err != nil {
 		return nil, err
@@ -134,7 +135,8 @@ func (c *linearComposer[W]) Expand(q fst.StateID, dst []fst.Arc[W]) (final W, ar
 		next := int8(0)
 		if e.OLabel == fst.Epsilon {
 			if moves.alone1 != blocked {
-				dst = append(dst, fst.Arc[W]{ILabel: e.ILabel, Weight: e.Weight, NextState: c.table.ID(run.Triple(e.NextState, s2, moves.alone1))})
+				dst = append(dst, fst.Arc[W]{ILabel: e.ILabel, Weight: e.Weight,
+					NextState: c.table.ID(run.Triple(e.NextState, s2, moves.alone1))})
 			}
 			if next = moves.both; next == blocked {
 				continue

@@ -103,7 +103,8 @@ func labelOf[W any](e *fst.Arc[W], side Side) *fst.Label {
 // stands for the label, and a final state has an arc to one that stands for NoLabel. A new
 // start has arcs to all states without arcs into them. The states of labels come after those
 // of f, in the order of labels.
-func reachGraph[W semiring.Weight[W]](f fst.Expanded[W], side Side, w *run.Stopwatch) (g *fst.Vector[semiring.Boolean], labels []fst.Label, err error) {
+func reachGraph[W semiring.Weight[W]](f fst.Expanded[W], side Side,
+	w *run.Stopwatch) (g *fst.Vector[semiring.Boolean], labels []fst.Label, err error) {
 	n := f.NumStates()
 	g = fst.NewVector[semiring.Boolean](n)
 	g.AddStates(n)
@@ -154,7 +155,8 @@ func reachGraph[W semiring.Weight[W]](f fst.Expanded[W], side Side, w *run.Stopw
 // reachIntervals numbers the final states of g, which have no arcs, from 1 as a depth-first
 // search finds them, and returns for the components of g their number, if final, and the
 // numbers they reach; of gives the component of a state.
-func reachIntervals(g *fst.Vector[semiring.Boolean], m *run.Meter, w *run.Stopwatch) (sets [][]fst.Interval, index []fst.Label, of func(fst.StateID) fst.StateID, err error) {
+func reachIntervals(g *fst.Vector[semiring.Boolean], m *run.Meter, w *run.Stopwatch) (sets [][]fst.Interval,
+	index []fst.Label, of func(fst.StateID) fst.StateID, err error) {
 	of = func(q fst.StateID) fst.StateID { return q }
 	if fst.PropertiesOf(g, fst.Acyclic)&fst.Acyclic == 0 {
 		c, _, err := graph.FindComponentsWithin(g, nil, 0, w)
@@ -374,7 +376,8 @@ func newLookAhead[W semiring.Weight[W]](p *composePlan[W], o *LookAhead) (*lookA
 		l.other = p.b
 	}
 	if first && !okA || !first && !okB {
-		return nil, errors.New("ops: Compose: the machine that looks ahead is computed on demand, and so does not know what it reaches: materialize it, or have the other one look")
+		return nil, errors.New("ops: Compose: the machine that looks ahead is computed on demand, and so does " +
+			"not know what it reaches: materialize it, or have the other one look")
 	}
 	if o.PushWeights {
 		if _, ok := any(l.one).(semiring.Divisible[W]); !ok {
@@ -490,7 +493,10 @@ func (l *lookAhead[W]) common(set []fst.Interval, labels []numbered[W], visit fu
 	if len(set) <= len(labels) {
 		k := 0
 		for _, i := range set {
-			n, _ := slices.BinarySearchFunc(labels[k:], i.Begin, func(x numbered[W], b fst.Label) int { return cmp.Compare(x.l, b) })
+			n, _ := slices.BinarySearchFunc(labels[k:], i.Begin, func(x numbered[W],
+				b fst.Label) int {
+				return cmp.Compare(x.l, b)
+			})
 			for k += n; k < len(labels) && labels[k].l < i.End; k++ {
 				if !visit(&labels[k]) {
 					return

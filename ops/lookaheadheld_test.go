@@ -35,7 +35,9 @@ func TestLookAheadCountsWhatItLearns(t *testing.T) {
 	}
 	for _, push := range []bool{false, true} {
 		walk := func(lim Limits) (fst.Expander[semiring.Tropical], error) {
-			p, err := planCompose[semiring.Tropical](a, b, &ComposeOptions{LookAhead: &LookAhead{Side: LookAheadFirst, PushWeights: push, PushLabels: push}, Limits: lim})
+			p, err := planCompose[semiring.Tropical](a, b,
+				&ComposeOptions{LookAhead: &LookAhead{Side: LookAheadFirst, PushWeights: push, PushLabels: push},
+					Limits: lim})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -105,7 +105,8 @@ func Collect[W semiring.Weight[W]](f fst.Fst[W], lim Limits) (*fst.Vector[W], er
 			mention(arcs[i].NextState)
 		}
 		arcsSoFar := int64(out.NumArcs())
-		if err := m.Check(run.Progress{States: len(mentioned), Arcs: arcsSoFar, Bytes: arcsSoFar*int64(unsafe.Sizeof(fst.Arc[W]{})) + int64(len(mentioned))*24}); err != nil {
+		if err := m.Check(run.Progress{States: len(mentioned), Arcs: arcsSoFar,
+			Bytes: arcsSoFar*int64(unsafe.Sizeof(fst.Arc[W]{})) + int64(len(mentioned))*24}); err != nil {
 			return nil, err
 		}
 	}

@@ -356,7 +356,8 @@ func minimizeUnweighted[W semiring.Weight[W]](f *fst.Vector[W], o *MinimizeOptio
 		return nil
 	}
 	p := fst.PropertiesOf[W](f, fst.Acyclic|fst.IDeterministic)
-	w := &run.Stopwatch{Op: "Minimize", Ctx: o.Ctx, Most: o.Bytes, Held: run.SizeOf[W](f.NumStates(), int64(f.NumArcs()))}
+	w := &run.Stopwatch{Op: "Minimize", Ctx: o.Ctx, Most: o.Bytes, Held: run.SizeOf[W](f.NumStates(),
+		int64(f.NumArcs()))}
 	var stands []fst.StateID
 	var err error
 	if p.Has(fst.Acyclic | fst.IDeterministic) {

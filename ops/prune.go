@@ -89,7 +89,8 @@ func prune[W PathWeight[W]](f *fst.Vector[W], opts *PruneOptions[W], deleteState
 	if o.Threshold != nil {
 		threshold = *o.Threshold
 	}
-	p := &pruning[W]{f: f, alg: &alg, beta: beta, limit: beta[start].Times(threshold), most: o.States, meter: m, size: size}
+	p := &pruning[W]{f: f, alg: &alg, beta: beta, limit: beta[start].Times(threshold), most: o.States, meter: m,
+		size: size}
 	gone, err := p.visit()
 	if err != nil {
 		return err
@@ -262,7 +263,8 @@ func sizeOfRest[W semiring.Weight[W]](f fst.Expanded[W], c *cutList, gone []bool
 }
 
 // beforeThrough orders states by the best paths through them.
-func beforeThrough[W semiring.Weight[W]](alpha, beta []W, alg *sums.AlgebraOf[W]) func(p, q fst.StateID) bool {
+func beforeThrough[W semiring.Weight[W]](alpha, beta []W,
+	alg *sums.AlgebraOf[W]) func(p, q fst.StateID) bool {
 	switch alpha := any(alpha).(type) {
 	case []semiring.Tropical:
 		return costThrough(alpha, any(beta).([]semiring.Tropical))

@@ -179,7 +179,8 @@ func rightPairs[W semiring.Component[W], D semiring.Component[D]]() pairs[W, D, 
 			if err != nil {
 				return nil, err
 			}
-			b, err := pushDistances[semiring.GallicRight[semiring.Boolean], semiring.GallicRight[semiring.Boolean]](g, o)
+			b, err := pushDistances[semiring.GallicRight[semiring.Boolean], semiring.GallicRight[semiring.Boolean]](g,
+				o)
 			d := slices.Repeat([]G{semiring.Zero[G]()}, len(b))
 			for q := range b {
 				if b[q].Weight {
@@ -230,7 +231,8 @@ func pairDistances[W semiring.Component[W], D semiring.Component[D], G semiring.
 }
 
 // pushPairs pushes f as an acceptor over pairs G, by the distances on of.
-func pushPairs[W semiring.Component[W], D semiring.Component[D], G semiring.Approx[G]](f, of fst.Expanded[W], o *PushOptions,
+func pushPairs[W semiring.Component[W], D semiring.Component[D], G semiring.Approx[G]](f, of fst.Expanded[W],
+	o *PushOptions,
 	p pairs[W, D, G]) (*fst.Vector[W], error) {
 	m := o.Limits.workspace().meter("Push").AtOnce()
 	size := run.SizeOf[G](f.NumStates(), int64(fst.NumArcs(f)))
@@ -396,7 +398,8 @@ func costOf[G any]() func(a, b *G) float64 {
 // relaxation that came by the other first would have passed over the better one, as OpenFst does;
 // exact sums do not. Without such ties both give the same distances. It costs one look at each arc,
 // and is rare among weights that are not made to be so close.
-func nearTie[W semiring.Weight[W], G semiring.Weight[G]](f fst.Expanded[W], sums []G, reverse bool, delta float64) bool {
+func nearTie[W semiring.Weight[W], G semiring.Weight[G]](f fst.Expanded[W], sums []G, reverse bool,
+	delta float64) bool {
 	cost := costOf[W]()
 	if cost == nil {
 		return false
@@ -417,7 +420,8 @@ func nearTie[W semiring.Weight[W], G semiring.Weight[G]](f fst.Expanded[W], sums
 		arcs := f.Arcs(q)
 		for i := range arcs {
 			e := &arcs[i]
-			if reverse && tie(cost(&e.Weight, &d[e.NextState]), at) || !reverse && tie(cost(&d[q], &e.Weight), cost(&d[e.NextState], &one)) {
+			if reverse && tie(cost(&e.Weight, &d[e.NextState]), at) || !reverse &&
+				tie(cost(&d[q], &e.Weight), cost(&d[e.NextState], &one)) {
 				return true
 			}
 		}

@@ -75,7 +75,9 @@ func TestByCostServesAsTheQueueItComesFrom(t *testing.T) {
 			}
 		}
 	}
-	for _, other := range []sums.Queue{&sums.FIFOQueue{}, sums.NewSCCQueue([]int32{0}, []sums.Queue{&sums.FIFOQueue{}}), sums.NewSCCQueue([]int32{0}, []sums.Queue{sums.NearestCost([]semiring.Tropical{0})(1, true)})} {
+	for _, other := range []sums.Queue{&sums.FIFOQueue{}, sums.NewSCCQueue([]int32{0},
+		[]sums.Queue{&sums.FIFOQueue{}}), sums.NewSCCQueue([]int32{0},
+		[]sums.Queue{sums.NearestCost([]semiring.Tropical{0})(1, true)})} {
 		if sums.ByCost[semiring.Tropical](other) != nil {
 			t.Errorf("%T is taken for one of heaps in which nothing moves", other)
 		}

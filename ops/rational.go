@@ -63,7 +63,8 @@ func Union[W semiring.Weight[W]](a *fst.Vector[W], b fst.Expanded[W], lim Limits
 // appendMachine appends the states of b to a, with their arcs. The properties of a are void
 // afterwards. Over a limit, which is for what comes of it when more states and arcs are added, a is
 // as it was.
-func appendMachine[W semiring.Weight[W]](op string, a *fst.Vector[W], b fst.Expanded[W], more run.Progress, lim Limits) error {
+func appendMachine[W semiring.Weight[W]](op string, a *fst.Vector[W], b fst.Expanded[W], more run.Progress,
+	lim Limits) error {
 	n1, n2 := a.NumStates(), b.NumStates()
 	arcs := a.NumArcs() + fst.NumArcs(b)
 	m := lim.meter(op)

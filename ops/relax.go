@@ -43,7 +43,8 @@ func ParseQueue(s string) (Queue, error) {
 			return Queue(i), nil
 		}
 	}
-	return 0, fmt.Errorf("unknown queue discipline %q; one of auto, fifo, lifo, shortest, state, top, scc is expected", s)
+	return 0, fmt.Errorf("unknown queue discipline %q; one of auto, fifo, lifo, shortest, state, top, scc is "+
+		"expected", s)
 }
 
 // newQueue makes the queue of the discipline asked for, over the arcs that keep accepts (nil: all),
@@ -55,8 +56,10 @@ func ParseQueue(s string) (Queue, error) {
 // order when sorted, in topological order when acyclic, last in first out when nothing is weighted
 // and ⊕ idempotent. Otherwise by components, each shortest first, or first in first out where an
 // arc is better than 1̄ or the weights have no path property.
-func newQueue[W semiring.Weight[W]](op string, kind Queue, f fst.Expanded[W], known fst.Properties, keep func(*fst.Arc[W]) bool,
-	alg *sums.AlgebraOf[W], nearest func(states int, moving bool) sums.Queue, w *run.Stopwatch) (q sums.Queue, better bool, err error) {
+func newQueue[W semiring.Weight[W]](op string, kind Queue, f fst.Expanded[W], known fst.Properties,
+	keep func(*fst.Arc[W]) bool,
+	alg *sums.AlgebraOf[W], nearest func(states int, moving bool) sums.Queue, w *run.Stopwatch) (q sums.Queue,
+	better bool, err error) {
 	n := f.NumStates()
 	if kind == QueueAuto {
 		switch {
@@ -94,7 +97,8 @@ func newQueue[W semiring.Weight[W]](op string, kind Queue, f fst.Expanded[W], kn
 		q = sums.NewOrderQueue(nil, n)
 	case QueueShortestFirst:
 		if !alg.Path {
-			return nil, false, fmt.Errorf("ops: %s: the queue %q needs weights with the path property, %s has not", op, kind, weightName(alg.Zero))
+			return nil, false, fmt.Errorf("ops: %s: the queue %q needs weights with the path property, %s has not",
+				op, kind, weightName(alg.Zero))
 		}
 		q = nearest(n, true)
 	default:
@@ -129,12 +133,15 @@ type relaxation[W semiring.Weight[W]] struct {
 }
 
 // newRelaxation returns a relaxation in which no state has been reached.
-func newRelaxation[W semiring.Approx[W]](op string, f fst.Expanded[W], known fst.Properties, alg *sums.AlgebraOf[W], reversed bool,
+func newRelaxation[W semiring.Approx[W]](op string, f fst.Expanded[W], known fst.Properties,
+	alg *sums.AlgebraOf[W], reversed bool,
 	o *ShortestDistanceOptions, keep func(*fst.Arc[W]) bool) (*relaxation[W], error) {
 	n := f.NumStates()
-	r := &relaxation[W]{op: op, f: f, o: o, delta: o.delta(alg.Path), reversed: reversed, touched: -1, keep: keep}
+	r := &relaxation[W]{op: op, f: f, o: o, delta: o.delta(alg.Path), reversed: reversed, touched: -1,
+		keep: keep}
 	r.d = slices.Repeat([]W{alg.Zero}, n)
-	q, better, err := newQueue(op, o.Queue, f, known, keep, alg, sums.Nearest(r.d, alg), &run.Stopwatch{Op: op, Ctx: o.Ctx})
+	q, better, err := newQueue(op, o.Queue, f, known, keep, alg, sums.Nearest(r.d, alg),
+		&run.Stopwatch{Op: op, Ctx: o.Ctx})
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +209,8 @@ func relaxAll[W semiring.Approx[W]](r *relaxation[W], alg *sums.AlgebraOf[W]) er
 }
 
 // relax returns the distances from the sources.
-func relax[W semiring.Approx[W]](op string, f fst.Expanded[W], known fst.Properties, alg *sums.AlgebraOf[W], sources []fst.StateID,
+func relax[W semiring.Approx[W]](op string, f fst.Expanded[W], known fst.Properties, alg *sums.AlgebraOf[W],
+	sources []fst.StateID,
 	reversed bool, o *ShortestDistanceOptions) ([]W, error) {
 	r, err := newRelaxation(op, f, known, alg, reversed, o, nil)
 	if err != nil {
@@ -268,7 +276,8 @@ func relaxGeneric[W semiring.Approx[W]](r *relaxation[W], alg *sums.AlgebraOf[W]
 			}
 			if heap != nil {
 				if held += heap(&sum) - heap(&r.d[t]); held > r.o.Bytes {
-					return &LimitError{Op: r.op, Limit: "bytes", Bound: r.o.Bytes, Built: Progress{Bytes: held}, Cause: ErrLimit}
+					return &LimitError{Op: r.op, Limit: "bytes", Bound: r.o.Bytes, Built: Progress{Bytes: held},
+						Cause: ErrLimit}
 				}
 			}
 			r.d[t] = sum

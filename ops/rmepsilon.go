@@ -371,7 +371,8 @@ func enteredStates[W semiring.Weight[W]](f *fst.Vector[W], dead []bool, workers 
 // epsilonOrder lists the states so that ε-arcs go to the right, but inside
 // components of the ε-graph, where the order is that of OpenFst. Component k is
 // order[first[k]:first[k+1]]; where first is nil, each state is one.
-func epsilonOrder[W semiring.Weight[W]](f fst.Expanded[W], w *run.Stopwatch) (order []fst.StateID, first []int32, err error) {
+func epsilonOrder[W semiring.Weight[W]](f fst.Expanded[W],
+	w *run.Stopwatch) (order []fst.StateID, first []int32, err error) {
 	n := f.NumStates()
 	order = make([]fst.StateID, n)
 	switch p := knownProperties(f); {
@@ -418,7 +419,8 @@ const (
 // done, and so it is after an error.
 func closeSideBySide[W semiring.Approx[W]](f *fst.Vector[W], o *RmEpsilonOptions, keep epsilonKeep) error {
 	n := f.NumStates()
-	s := &closing[W]{f: f, o: o, finals: make([]W, n), rows: make([]fst.Row, n), set: fst.NewRowSet[W](o.Workers)}
+	s := &closing[W]{f: f, o: o, finals: make([]W, n), rows: make([]fst.Row, n),
+		set: fst.NewRowSet[W](o.Workers)}
 	s.failed.Store(-1)
 	var plan removalPlan
 	var late error
@@ -589,7 +591,8 @@ func (s *closing[W]) work(k int) {
 		// The limits are those of all workers' work.
 		if states := c.built.States - before.States; states > 0 {
 			idle = 0
-			built := run.Progress{States: int(s.states.Add(int64(states))), Arcs: s.arcs.Add(c.built.Arcs - before.Arcs)}
+			built := run.Progress{States: int(s.states.Add(int64(states))),
+				Arcs: s.arcs.Add(c.built.Arcs - before.Arcs)}
 			built.Bytes = closingBytes[W](built, s.o.Workers*len(c.stamp))
 			if err := limits.Check(built); err != nil {
 				s.fail(nowhere, err)
@@ -613,7 +616,8 @@ func (s *closing[W]) work(k int) {
 // closingBytes estimates what has been built, and what is in use for stamped states.
 func closingBytes[W any](built run.Progress, stamped int) int64 {
 	var w W
-	return built.Arcs*int64(unsafe.Sizeof(fst.Arc[W]{})) + int64(stamped)*(16+int64(unsafe.Sizeof(w))) + 24*int64(built.States)
+	return built.Arcs*int64(unsafe.Sizeof(fst.Arc[W]{})) + int64(stamped)*(16+int64(unsafe.Sizeof(w))) +
+		24*int64(built.States)
 }
 
 // closeBlock closes the places lo ≤ i < hi, component by component, and returns later with what has

@@ -398,7 +398,8 @@ func totalWeight[W semiring.Weight[W], D semiring.Weight[D]](f fst.Expanded[W], 
 
 // sumByComponents is ShortestDistance for QueueAuto over weights without the
 // path property.
-func sumByComponents[W semiring.Weight[W], D semiring.Approx[D]](op string, f fst.Expanded[W], o *ShortestDistanceOptions) ([]D, error) {
+func sumByComponents[W semiring.Weight[W], D semiring.Approx[D]](op string, f fst.Expanded[W],
+	o *ShortestDistanceOptions) ([]D, error) {
 	d, err := sums.ByComponents[W, D](f, o.sums(op))
 	if err == nil {
 		err = membersOnly(op, f, d, o.Reverse)
@@ -415,12 +416,14 @@ func sumByComponents[W semiring.Weight[W], D semiring.Approx[D]](op string, f fs
 
 // sums is o for componentSums.
 func (o *ShortestDistanceOptions) sums(op string) *sums.Options {
-	return &sums.Options{Op: op, Ctx: o.Ctx, Bytes: o.Bytes, Sources: o.Sources, Reverse: o.Reverse, Delta: o.delta(false), Visits: o.maxVisits}
+	return &sums.Options{Op: op, Ctx: o.Ctx, Bytes: o.Bytes, Sources: o.Sources, Reverse: o.Reverse,
+		Delta: o.delta(false), Visits: o.maxVisits}
 }
 
 // diverged explains a divergence. The reason is a weight outside the semiring, if the component or
 // what leads to it has one. Otherwise the error is ErrNotClosed with a cycle through the state.
-func diverged[W semiring.Weight[W], D semiring.Weight[D]](op string, e *sums.Divergence[W, D], reverse bool) error {
+func diverged[W semiring.Weight[W], D semiring.Weight[D]](op string, e *sums.Divergence[W, D],
+	reverse bool) error {
 	inside := func(p fst.StateID) bool { return e.Component[p] == e.Component[e.State] }
 	live := func(p fst.StateID) bool { return inside(p) || !semiring.IsZero(e.Sums[p]) }
 	if err := notMember(op, e.Machine, reverse, live); err != nil {
@@ -473,7 +476,8 @@ func ShortestDistanceAcyclic[W semiring.Weight[W]](f fst.Expanded[W], reverse bo
 }
 
 // sumAcyclic is ShortestDistanceAcyclic with sums carried in D.
-func sumAcyclic[W semiring.Weight[W], D semiring.Weight[D]](f fst.Expanded[W], order []fst.StateID, reverse bool) (d []W, err error) {
+func sumAcyclic[W semiring.Weight[W], D semiring.Weight[D]](f fst.Expanded[W], order []fst.StateID,
+	reverse bool) (d []W, err error) {
 	const op = "ShortestDistanceAcyclic"
 	var total []D
 	if reverse {

@@ -160,7 +160,8 @@ func (r *lazyRelaxation[W]) run() error {
 			}
 			look = max(1024, int64(len(r.d)))
 		}
-		held := int64(cap(r.d)+cap(r.add)+cap(r.sent))*int64(unsafe.Sizeof(r.alg.Zero)) + int64(cap(r.waiting)) + 4*int64(cap(r.pred)+cap(r.visits)+len(r.queue.Ring))
+		held := int64(cap(r.d)+cap(r.add)+cap(r.sent))*int64(unsafe.Sizeof(r.alg.Zero)) + int64(cap(r.waiting)) +
+			4*int64(cap(r.pred)+cap(r.visits)+len(r.queue.Ring))
 		if err := r.m.Check(run.Progress{States: len(r.d), Bytes: held}); err != nil {
 			return err
 		}

@@ -66,7 +66,8 @@ func TestLargeSolversAgainstElimination(t *testing.T) {
 			same("sparse elimination", got, func(q int) float64 { return x[q].Value() })
 		}
 		same("sweeps", sums.SweepLinear(sums.RealList(arcs), y, 0, o), func(q int) float64 { return y[q] })
-		same("sweeps over costs", sums.SweepCosts(sums.RealList(costs), b, o), func(q int) float64 { return math.Exp(-float64(b[q])) })
+		same("sweeps over costs", sums.SweepCosts(sums.RealList(costs), b, o),
+			func(q int) float64 { return math.Exp(-float64(b[q])) })
 	}
 	if diverged < tried/5 || diverged > tried*4/5 || gaveUp > tried/100 {
 		t.Errorf("%d systems: %d diverge, %d given up", tried, diverged, gaveUp)

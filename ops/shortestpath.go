@@ -148,7 +148,8 @@ func singlePath[W PathWeight[W]](f fst.Expanded[W], o *ShortestPathOptions[W]) (
 	r.o.FirstPath = o.FirstPath
 	r.d = slices.Repeat([]W{alg.Zero}, n)
 	var err error
-	r.queue, r.better, err = newQueue(op, o.Queue, f, knownProperties(f), nil, &alg, sums.Nearest(r.d, &alg), &run.Stopwatch{Op: op, Ctx: o.Ctx})
+	r.queue, r.better, err = newQueue(op, o.Queue, f, knownProperties(f), nil, &alg, sums.Nearest(r.d, &alg),
+		&run.Stopwatch{Op: op, Ctx: o.Ctx})
 	if err != nil {
 		return nil, err
 	}
@@ -342,7 +343,8 @@ func (work *searchScratch[W]) shortestPath(f fst.Fst[W], lim Limits) (*fst.Vecto
 	)
 	defer func() { work.seen, work.heap = seen, heap }()
 	held := func() int64 {
-		return int64(cap(seen))*int64(unsafe.Sizeof(searchState[W]{})) + int64(cap(heap))*int64(unsafe.Sizeof(bestItem[W]{}))
+		return int64(cap(seen))*int64(unsafe.Sizeof(searchState[W]{})) +
+			int64(cap(heap))*int64(unsafe.Sizeof(bestItem[W]{}))
 	}
 	mention := func(q fst.StateID) {
 		for int(q) >= len(seen) {

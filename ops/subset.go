@@ -204,7 +204,8 @@ func (m *subsetMachine[W, R, A]) borrow() {
 	if cap(s.table.Refs) > 0 {
 		m.table = s.table
 	}
-	m.order, m.spare, m.runs, m.cand, m.next, m.key, m.out = s.order, s.spare, s.runs, s.cand, s.next, s.key, s.out
+	m.order, m.spare, m.runs, m.cand, m.next, m.key, m.out = s.order, s.spare, s.runs, s.cand, s.next, s.key,
+		s.out
 }
 
 // giveBack ends the use of m.
@@ -216,14 +217,17 @@ func (m *subsetMachine[W, R, A]) giveBack() {
 	if cap(m.cand) > run.KeptScratch {
 		m.order, m.spare, m.runs, m.cand, m.next, m.out = nil, nil, nil, nil, nil, nil
 	}
-	run.Scratch[subsetScratch[R]]().Put(&subsetScratch[R]{m.table, m.order, m.spare, m.runs, m.cand, m.next, m.key[:0], m.out})
+	run.Scratch[subsetScratch[R]]().Put(&subsetScratch[R]{m.table, m.order, m.spare, m.runs, m.cand, m.next,
+		m.key[:0], m.out})
 	m.table, m.order, m.spare, m.runs = subsets.NewTable[R](), nil, nil, nil
 	m.cand, m.next, m.key, m.out = nil, nil, nil, nil
 }
 
 // id returns the number of the subset in m.next.
 func (m *subsetMachine[W, R, A]) id(parent fst.StateID, label fst.Label) fst.StateID {
-	if len(m.next) == 1 && int(m.next[0].State) < len(m.table.Alone) && (m.alg.equal(m.next[0].Residual, m.alg.one()) || m.compared != nil && m.alike(m.next[0].Residual, m.alg.one())) {
+	if len(m.next) == 1 && int(m.next[0].State) < len(m.table.Alone) &&
+		(m.alg.equal(m.next[0].Residual, m.alg.one()) || m.compared != nil &&
+			m.alike(m.next[0].Residual, m.alg.one())) {
 		at := &m.table.Alone[m.next[0].State]
 		if *at == 0 {
 			*at = fst.StateID(m.table.Len() + 1)
@@ -333,7 +337,8 @@ func (m *subsetMachine[W, R, A]) expand(q fst.StateID) (R, []subsetArc[R], error
 			}
 		}
 		if len(m.cand)+len(arcs) > run.MostArcs {
-			return final, nil, m.limited(&LimitError{Limit: "arcs", Bound: int64(run.MostArcs), Cause: ErrLimit, Hint: run.HintArcs})
+			return final, nil, m.limited(&LimitError{Limit: "arcs", Bound: int64(run.MostArcs), Cause: ErrLimit,
+				Hint: run.HintArcs})
 		}
 		for k := range arcs {
 			a := &arcs[k]
@@ -496,7 +501,8 @@ func (m *subsetMachine[W, R, A]) check() error {
 // built is what has been made, of the state at hand too.
 func (m *subsetMachine[W, R, A]) built() run.Progress {
 	p := run.Progress{States: m.table.Len() + m.more, Arcs: m.arcs}
-	p.Bytes = m.table.Bytes() + 4*int64(cap(m.heads)) + m.alg.bytes() + m.arcs*int64(unsafe.Sizeof(fst.Arc[W]{})) + int64(p.States)*24 +
+	p.Bytes = m.table.Bytes() + 4*int64(cap(m.heads)) + m.alg.bytes() +
+		m.arcs*int64(unsafe.Sizeof(fst.Arc[W]{})) + int64(p.States)*24 +
 		m.workBytes() + m.moreBytes + m.besides
 	return p
 }
@@ -504,8 +510,10 @@ func (m *subsetMachine[W, R, A]) built() run.Progress {
 // workBytes is what the work space of expand takes.
 func (m *subsetMachine[W, R, A]) workBytes() int64 {
 	var r R
-	return int64(cap(m.order)+cap(m.spare)+cap(m.share))*int64(unsafe.Sizeof(subsets.Candidate{})) + 4*int64(cap(m.runs)) + int64(cap(m.cand))*int64(unsafe.Sizeof(r)) +
-		int64(cap(m.next))*int64(unsafe.Sizeof(subsets.Element[R]{})) + int64(cap(m.out))*int64(unsafe.Sizeof(subsetArc[R]{})) + int64(cap(m.key))
+	return int64(cap(m.order)+cap(m.spare)+cap(m.share))*int64(unsafe.Sizeof(subsets.Candidate{})) +
+		4*int64(cap(m.runs)) + int64(cap(m.cand))*int64(unsafe.Sizeof(r)) +
+		int64(cap(m.next))*int64(unsafe.Sizeof(subsets.Element[R]{})) +
+		int64(cap(m.out))*int64(unsafe.Sizeof(subsetArc[R]{})) + int64(cap(m.key))
 }
 
 // candidatesALook is how many candidates of one subset are gone through between two looks at the
@@ -607,7 +615,8 @@ func (m *subsetMachine[W, R, A]) conflict(q fst.StateID, label fst.Label, i, k i
 	if _, root := m.labels(q); m.forgotten(root) {
 		e.Kept = true
 		if before, ok := any(m.alg).(interface{ outputBefore(R) []fst.Label }); ok {
-			e.LeftBefore, e.RightBefore = slices.Clone(before.outputBefore(l.Residual)), slices.Clone(before.outputBefore(r.Residual))
+			e.LeftBefore, e.RightBefore = slices.Clone(before.outputBefore(l.Residual)),
+				slices.Clone(before.outputBefore(r.Residual))
 		}
 	}
 	e.Left, e.Right = pathOf(m.f, l.State, left), pathOf(m.f, r.State, right)
@@ -630,7 +639,8 @@ func (m *subsetMachine[W, R, A]) conflict(q fst.StateID, label fst.Label, i, k i
 }
 
 // origin returns the arcs of a path to the end of candidate i of subset q, and what it begins with.
-func (m *subsetMachine[W, R, A]) origin(q fst.StateID, subset []subsets.Element[R], i int) (subsets.Element[R], []int32) {
+func (m *subsetMachine[W, R, A]) origin(q fst.StateID, subset []subsets.Element[R],
+	i int) (subsets.Element[R], []int32) {
 	for _, e := range subset {
 		if n := len(m.f.Arcs(e.State)); i >= n {
 			i -= n

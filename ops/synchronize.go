@@ -156,7 +156,9 @@ type DelayError struct {
 }
 
 func (e *DelayError) Error() string {
-	s := fmt.Sprintf("ops: %s: the delay between input and output has no bound: the cycle from arc %d of [%s] on, at state %d, has %d labels on the input and %d on the output, so that one side is further ahead each time round",
+	s := fmt.Sprintf("ops: %s: the delay between input and output has no bound: the cycle from arc %d of "+
+		"[%s] on, at state %d, has %d labels on the input and %d on the output, so that one side is further "+
+		"ahead each time round",
 		e.Op, e.Cycle, e.Path.String(), e.Path.States[e.Cycle], e.Inputs, e.Outputs)
 	if e.Dead {
 		s += "; no final state is reached from there, and without what leads to none (Connect) the delay is bounded"

@@ -107,7 +107,8 @@ func Twins[W semiring.Divisible[W]](f fst.Expanded[W], opts *TwinsOptions) (*Twi
 // summed returns f, or where it has arcs from one state to another with the same labels, a copy in
 // which the first of them has the ⊕-sum of all, which no subset construction can tell from f, and
 // the bytes that this holds. The error is that of w.
-func summed[W semiring.Weight[W]](f fst.Expanded[W], w *run.Stopwatch) (g fst.Expanded[W], held int64, err error) {
+func summed[W semiring.Weight[W]](f fst.Expanded[W],
+	w *run.Stopwatch) (g fst.Expanded[W], held int64, err error) {
 	const few, small = 8, 64
 	type ends struct {
 		in, out fst.Label
@@ -235,7 +236,8 @@ func (e *TwinsError) outputsDrift() bool {
 }
 
 // searchTwins is findTwins with the breach as an error of op.
-func searchTwins[W semiring.Divisible[W], D any, A square.Delays[W, D]](op string, s *square.Square[W], alg A, near func(a, b D) bool, effort int64) (*TwinsError, error) {
+func searchTwins[W semiring.Divisible[W], D any, A square.Delays[W, D]](op string, s *square.Square[W],
+	alg A, near func(a, b D) bool, effort int64) (*TwinsError, error) {
 	b, err := square.Twins(s, alg, near, effort)
 	if b == nil || err != nil {
 		return nil, err
@@ -252,7 +254,8 @@ func withOutputs[W, D any]() bool {
 
 // twinsError is the error of a breach in the square s. It is Exact when no two paths lead to one
 // state with the same labels. outputs tells whether the outputs of the cycles count.
-func twinsError[W semiring.Weight[W]](op string, s *square.Square[W], found *square.Breach, outputs bool) *TwinsError {
+func twinsError[W semiring.Weight[W]](op string, s *square.Square[W], found *square.Breach,
+	outputs bool) *TwinsError {
 	var left, right []*fst.Arc[W]
 	for _, st := range found.Cycle {
 		l, r := s.Arcs(st.Pair, st.Arc)
@@ -260,7 +263,8 @@ func twinsError[W semiring.Weight[W]](op string, s *square.Square[W], found *squ
 	}
 	b := &TwinsError{Op: op, Cycle: len(found.Access), Exact: s.Single, Shortest: found.Shortest}
 	b.Left, b.Right = pathsOf(s, slices.Concat(found.Access, found.Cycle))
-	b.LeftFactor, b.RightFactor = factorText(left, b.Left.osyms, outputs), factorText(right, b.Right.osyms, outputs)
+	b.LeftFactor, b.RightFactor = factorText(left, b.Left.osyms, outputs),
+		factorText(right, b.Right.osyms, outputs)
 	if s.Live == nil {
 		live := square.Coaccessible(s.F)
 		b.Dead = !live[b.Left.States[b.Cycle]] || !live[b.Right.States[b.Cycle]]
@@ -346,7 +350,8 @@ func (l Limits) timed() bool {
 
 // newTwinsGuard returns the guard for f, nil where there is nothing to watch.
 // With shared, only states that share a future need to be twins.
-func newTwinsGuard[W semiring.Divisible[W], D any, A square.Delays[W, D]](f fst.Fst[W], lim Limits, shared bool, alg func() A) *twinsGuard[W] {
+func newTwinsGuard[W semiring.Divisible[W], D any, A square.Delays[W, D]](f fst.Fst[W], lim Limits,
+	shared bool, alg func() A) *twinsGuard[W] {
 	g, ok := f.(fst.Expanded[W])
 	var w W
 	if _, commutes := any(w).(semiring.Commutative[W]); !ok || !commutes {
@@ -373,7 +378,8 @@ func newTwinsGuard[W semiring.Divisible[W], D any, A square.Delays[W, D]](f fst.
 		unlike := unlikeRounding(g)
 		sameOutputs := func(x, y D) bool {
 			o, ok := any(x).(square.OutputDelay[W])
-			return !ok || o.Left == any(y).(square.OutputDelay[W]).Left && o.Right == any(y).(square.OutputDelay[W]).Right
+			return !ok || o.Left == any(y).(square.OutputDelay[W]).Left &&
+				o.Right == any(y).(square.OutputDelay[W]).Right
 		}
 		if guard.allOutputs {
 			if found, err := searchTwins(op, s, a, sameOutputs, budget); found != nil || err != nil {
@@ -401,7 +407,8 @@ func (g *twinsGuard[W]) rounds(delta float64) {
 // look is called when a construction has come to next states or nextBytes, after looking at so many
 // arcs of the input. prove looks for a proof that it does not end in what it has made, with about
 // so many steps.
-func (g *twinsGuard[W]) look(op string, built run.Progress, bytes, work int64, prove func(budget int64) *TwinsError) error {
+func (g *twinsGuard[W]) look(op string, built run.Progress, bytes, work int64,
+	prove func(budget int64) *TwinsError) error {
 	if g.silent {
 		return nil
 	}

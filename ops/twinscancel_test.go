@@ -40,7 +40,8 @@ func TestTwinsGuardEndsWithContext(t *testing.T) {
 		t.Errorf("cancelling: %v", err)
 	}
 	guard := func(f *fst.Vector[semiring.Tropical], ctx context.Context) *twinsGuard[semiring.Tropical] {
-		return newTwinsGuard[semiring.Tropical](f, Limits{Ctx: ctx}, false, square.NewWeightDelays[semiring.Tropical])
+		return newTwinsGuard[semiring.Tropical](f, Limits{Ctx: ctx}, false,
+			square.NewWeightDelays[semiring.Tropical])
 	}
 	if g := guard(small, done); g.evidence("Test", 1<<20, true) == nil {
 		t.Error("of a small machine there is no evidence once the time is over")

@@ -34,7 +34,8 @@ func TestShortestTwinsWithinBounds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			b, err := searchTwins(opTwins, s, square.NewWeightDelays[semiring.Tropical](), semiring.Tropical.Equal, effort)
+			b, err := searchTwins(opTwins, s, square.NewWeightDelays[semiring.Tropical](), semiring.Tropical.Equal,
+				effort)
 			if err != nil || b == nil || b.LeftFactor == b.RightFactor {
 				t.Fatalf("effort %d: %v, %v", effort, b, err)
 			}

@@ -66,7 +66,11 @@ func TestPoolsPanic(t *testing.T) {
 			},
 			"sortStates": func() {
 				f := v.Clone()
-				run.SortStates(f, func(e *fst.Arc[semiring.Tropical]) run.SortKey { call(); return run.LabelKey(e.ILabel, e.OLabel) }, 4, workers)
+				run.SortStates(f, func(e *fst.Arc[semiring.Tropical]) run.SortKey {
+					call()
+					return run.LabelKey(e.ILabel,
+						e.OLabel)
+				}, 4, workers)
 				for q := range fst.StateID(f.NumStates()) {
 					for i, e := range f.Arcs(q) {
 						if i > 0 && f.Arcs(q)[i-1].ILabel > e.ILabel {

@@ -344,8 +344,8 @@ func (r *trainingRun) interrupted() error {
 	if !r.saved {
 		return &stopped{Advice: "no iteration was finished, and nothing written"}
 	}
-	return &stopped{Advice: fmt.Sprintf("no model was written; the state is in %s. To go on, give the same command "+
-		"with --resume", r.path)}
+	return &stopped{Advice: fmt.Sprintf("no model was written; the state is in %s. To go on, give the same "+
+		"command with --resume", r.path)}
 }
 
 // finish writes the model and the report.

@@ -555,8 +555,9 @@ func readAs[T any](path, kind string, parse func([]byte) (T, error)) (v T, err e
 }
 
 // kindNames are the kinds of PEM blocks for people.
-var kindNames = map[string]string{"CERTIFICATE": "certificate", "CERTIFICATE REQUEST": "request for a certificate",
-	"PRIVATE KEY": "private key", "X509 CRL": "list of revoked certificates"}
+var kindNames = map[string]string{"CERTIFICATE": "certificate",
+	"CERTIFICATE REQUEST": "request for a certificate",
+	"PRIVATE KEY":         "private key", "X509 CRL": "list of revoked certificates"}
 
 func readCertificate(path string) (*x509.Certificate, error) {
 	return readAs(path, "CERTIFICATE", x509.ParseCertificate)

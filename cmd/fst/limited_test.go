@@ -139,7 +139,8 @@ func TestLimitsHoldInEveryTool(t *testing.T) {
 	for _, line := range limitedTools {
 		called[strings.Fields(line)[0]] = true
 	}
-	for _, line := range slices.Concat(limitedTools, usualCalls(called, "in/big.fst", "in/sentence.fst in/sentence.fst")) {
+	for _, line := range slices.Concat(limitedTools, usualCalls(called, "in/big.fst",
+		"in/sentence.fst in/sentence.fst")) {
 		words := strings.Fields(line)
 		called[words[0]] = true
 		much := []string{"fst"}

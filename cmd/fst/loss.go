@@ -100,7 +100,8 @@ determinization needs.`,
 				if *sweeps < 2 || *passes < 1 || *band < -1 {
 					return errors.New("flags --sweeps, --passes and --sampled_band are at least 2, 1 and -1")
 				}
-				o.sampling = losses.SampledOptions{Sweeps: int(*sweeps), Passes: int(*passes), Band: int(*band), Seed: *seed}
+				o.sampling = losses.SampledOptions{Sweeps: int(*sweeps), Passes: int(*passes), Band: int(*band),
+					Seed: *seed}
 			} else {
 				for _, f := range []string{"sweeps", "passes", "sampled_band", "seed"} {
 					if c.flags.Given(f) {

@@ -445,7 +445,8 @@ func TestLossBandErrorOnEveryPath(t *testing.T) {
 // on the other paths; a transducer that reads no symbol at all is an error on each.
 func TestLossNaiveTransducerReadsSome(t *testing.T) {
 	dir := t.TempDir()
-	for _, c := range []struct{ name, text string }{{"some", "0 0 2 1 2\n0 .5\n"}, {"none", "0 0 9 9 1\n0 0\n"}} {
+	for _, c := range []struct{ name, text string }{{"some", "0 0 2 1 2\n0 .5\n"},
+		{"none", "0 0 9 9 1\n0 0\n"}} {
 		file := filepath.Join(dir, c.name+".fst")
 		if _, _, errs := fstTool(t, c.text, "compile", "--arc_type=tropical64", "-", file); errs != "" {
 			t.Fatal(errs)

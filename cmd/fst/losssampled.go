@@ -32,7 +32,8 @@ type sampledQuality struct {
 func (ev *evaluation) forSampling() error {
 	switch {
 	case ev.spec.Direct == nil || ev.spec.Cap != nil:
-		return errors.New("the sampled path is for edit and local losses without a cap; --path=general takes others")
+		return errors.New("the sampled path is for edit and local losses without a cap; --path=general takes " +
+			"others")
 	case ev.expand != nil:
 		return errors.New("the sampled path does not cover expansions; --path=general does")
 	}
@@ -87,7 +88,8 @@ func (ev *evaluation) sampledResult() *lossResult {
 	}
 	exact := false
 	out := &lossResult{Name: c.Name, void: math.IsInf(r.LogZ0, -1)}
-	q := &sampledQuality{Mixed: r.Mixed, Inexact: lossspec.Number(r.Inexact), BandExact: r.BandExact, Rare: r.Rare, RareTied: r.RareTied,
+	q := &sampledQuality{Mixed: r.Mixed, Inexact: lossspec.Number(r.Inexact), BandExact: r.BandExact,
+		Rare: r.Rare, RareTied: r.RareTied,
 		banded: ev.spec.Band > 0}
 	for _, x := range []struct {
 		to **lossspec.Number
@@ -121,7 +123,8 @@ func (ev *evaluation) sampledResult() *lossResult {
 	if ev.want&losses.WantRisk != 0 {
 		out.Risk, out.RiskError = number(r.Risk), number(r.RiskError)
 	}
-	marginals, marginalsError, gradient, gradientError := r.Marginals, r.MarginalsError, r.RiskGradient, r.RiskGradientError
+	marginals, marginalsError, gradient, gradientError := r.Marginals, r.MarginalsError, r.RiskGradient,
+		r.RiskGradientError
 	if ev.layers != nil { // an arc is the sum of its windows, and its error at most that of theirs
 		for t, row := range marginalsError {
 			for i, x := range row {
@@ -158,8 +161,8 @@ func (ev *evaluation) sampledResult() *lossResult {
 func (q *sampledQuality) doubts() []string {
 	var out []string
 	if !q.Mixed {
-		out = append(out, fmt.Sprintf("the chains have not mixed (split R-hat %.3g): do not believe the intervals; "+
-			"give more --sweeps", *q.RHat))
+		out = append(out, fmt.Sprintf("the chains have not mixed (split R-hat %.3g): do not believe the "+
+			"intervals; give more --sweeps", *q.RHat))
 	}
 	if q.Anneal != nil && *q.Anneal < .1 {
 		out = append(out, fmt.Sprintf("log_z rests on %.2g of the chains' weights: its interval is too narrow",
@@ -167,12 +170,13 @@ func (q *sampledQuality) doubts() []string {
 	}
 	switch {
 	case !q.BandExact && q.banded:
-		out = append(out, fmt.Sprintf("of %.0f %% of the chains the loss within its band is not what the sampler counts: "+
-			"estimates are biased by more than the intervals say; leave out the band of the loss, this path needs none",
+		out = append(out, fmt.Sprintf("of %.0f %% of the chains the loss within its band is not what the "+
+			"sampler counts: estimates are biased by more than the intervals say; leave out the band of the loss, "+
+			"this path needs none",
 			100*float64(q.Inexact)))
 	case !q.BandExact:
-		out = append(out, fmt.Sprintf("of %.0f %% of the chains alignments leave the band of the sampler, which is not "+
-			"exact: estimates are biased by more than the intervals say; give a wider --sampled_band, or -1",
+		out = append(out, fmt.Sprintf("of %.0f %% of the chains alignments leave the band of the sampler, which "+
+			"is not exact: estimates are biased by more than the intervals say; give a wider --sampled_band, or -1",
 			100*float64(q.Inexact)))
 	}
 	return out

@@ -45,7 +45,8 @@ func tiedCase(rng *rand.Rand, l, m, alphabet int, loss string, v bool) string {
 	for j := range yi {
 		yi[j] = rng.IntN(alphabet)
 	}
-	c := map[string]any{"name": "c", "alphabet": alphabet, "l": l, "q": 2, "yi": yi, "tied": true, "w": row(alphabet * alphabet),
+	c := map[string]any{"name": "c", "alphabet": alphabet, "l": l, "q": 2, "yi": yi, "tied": true,
+		"w":    row(alphabet * alphabet),
 		"loss": json.RawMessage(loss)}
 	if v {
 		rows := [][]float64{row(alphabet)}
@@ -70,7 +71,8 @@ func TestLossSampled(t *testing.T) {
 	} {
 		want := lossAnswer(t, c)
 		got := lossAnswer(t, c, "--path=sampled", "--sweeps=1000", "--passes=200", "--sampled_band=-1", "--seed=4")
-		for field, of := range map[string]string{"log_z": "log_z_error", "F": "log_z_error", "q": "q_error", "grad_w": "grad_w_error",
+		for field, of := range map[string]string{"log_z": "log_z_error", "F": "log_z_error", "q": "q_error",
+			"grad_w":   "grad_w_error",
 			"exp_loss": "exp_loss_error", "risk": "risk_error", "risk_grad": "risk_grad_error"} {
 			if field == "F" || field == "grad_w" {
 				if want[field] == nil { // the lengths differ
@@ -99,7 +101,8 @@ func TestLossSampled(t *testing.T) {
 			}
 		}
 		quality, _ := got["sampled"].(map[string]any)
-		if quality["mixed"] != true || quality["band_exact"] != true || got["exact"] != false || got["log_z_error_kind"] != "interval" {
+		if quality["mixed"] != true || quality["band_exact"] != true || got["exact"] != false ||
+			got["log_z_error_kind"] != "interval" {
 			t.Errorf("%v, exact %v, kind %v", quality, got["exact"], got["log_z_error_kind"])
 		}
 	}
@@ -118,11 +121,13 @@ func TestLossSampledLattice(t *testing.T) {
 		}
 		return out
 	}
-	layered := compile("a", "0 1 1 1 0.5\n0 1 2 2 0.1\n0 2 3 3 0.7\n1 3 1 1 0.2\n1 3 3 3 0.9\n2 3 2 2 0.3\n2 3 1 1 0\n3 4 1 1 1\n3 4 2 2 0.4\n4 0.5\n")
+	layered := compile("a", "0 1 1 1 0.5\n0 1 2 2 0.1\n0 2 3 3 0.7\n1 3 1 1 0.2\n1 3 3 3 0.9\n2 3 2 2 0.3\n2 "+
+		"3 1 1 0\n3 4 1 1 1\n3 4 2 2 0.4\n4 0.5\n")
 	c := `{"name":"c","alphabet":3,"yi":[0,1,1],"loss":{"kind":"edit"},"lattice":"` + layered + `"}`
 	want := lossAnswer(t, c)
 	got := lossAnswer(t, c, "--path=sampled", "--sweeps=1000")
-	for field, of := range map[string]string{"log_z": "log_z_error", "q": "q_error", "exp_loss": "exp_loss_error", "risk": "risk_error",
+	for field, of := range map[string]string{"log_z": "log_z_error", "q": "q_error",
+		"exp_loss": "exp_loss_error", "risk": "risk_error",
 		"risk_grad": "risk_grad_error"} {
 		exact, x, half := numbers(t, want[field]), numbers(t, got[field]), numbers(t, got[of])
 		for i, h := range half {
@@ -133,7 +138,8 @@ func TestLossSampledLattice(t *testing.T) {
 	}
 	short := compile("b", "0 1 1 1\n1 2 1 1\n0 2 2 2\n2\n")
 	got = lossAnswer(t, strings.ReplaceAll(c, layered, short), "--path=sampled")
-	if s, _ := got["error"].(string); !strings.Contains(s, "different lengths") || !strings.Contains(s, "--path=general") {
+	if s, _ := got["error"].(string); !strings.Contains(s, "different lengths") ||
+		!strings.Contains(s, "--path=general") {
 		t.Errorf("a lattice of two lengths: %v", got)
 	}
 }
@@ -143,16 +149,20 @@ func TestLossSampledSays(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 32))
 	long := tiedCase(rng, 60, 60, 10, `{"kind":"edit"}`, false)
 	status, out, errs := fstTool(t, long, "loss", "--path=sampled", "--only=grad_w", "--sampled_band=3")
-	if status != 0 || !strings.Contains(errs, "WARNING: fst loss: standard input, line 1: of ") || !strings.Contains(errs, "--sampled_band") {
+	if status != 0 || !strings.Contains(errs, "WARNING: fst loss: standard input, line 1: of ") ||
+		!strings.Contains(errs, "--sampled_band") {
 		t.Errorf("a narrow band: %d, %s", status, errs)
 	}
-	if got := decodeLines(t, out)[0]; len(numbers(t, got["grad_w"])) != 100 || got["q"] != nil || got["log_z"] != nil {
+	if got := decodeLines(t, out)[0]; len(numbers(t, got["grad_w"])) != 100 || got["q"] != nil ||
+		got["log_z"] != nil {
 		t.Errorf("--only=grad_w: %v", got)
 	}
-	if _, again, _ := fstTool(t, long, "loss", "--path=sampled", "--only=grad_w", "--sampled_band=3"); again != out {
+	if _, again, _ := fstTool(t, long, "loss", "--path=sampled", "--only=grad_w",
+		"--sampled_band=3"); again != out {
 		t.Error("one seed, two answers")
 	}
-	if _, other, _ := fstTool(t, long, "loss", "--path=sampled", "--only=grad_w", "--sampled_band=3", "--seed=8"); other == out {
+	if _, other, _ := fstTool(t, long, "loss", "--path=sampled", "--only=grad_w", "--sampled_band=3",
+		"--seed=8"); other == out {
 		t.Error("two seeds, one answer")
 	}
 	if status, _, errs = fstTool(t, long, "loss", "--path=sampled", "--only=grad_w"); status != 0 || errs != "" {
@@ -166,8 +176,10 @@ func TestLossSampledSays(t *testing.T) {
 			t.Errorf("%s: %s", c, s)
 		}
 	}
-	for _, args := range [][]string{{"--path=sampled", "--only=max_aug"}, {"--path=sampled", "--sweeps=1"}, {"--sweeps=9"}} {
-		if status, _, errs := fstTool(t, long, append([]string{"loss"}, args...)...); status == 0 || !strings.Contains(errs, "flag") {
+	for _, args := range [][]string{{"--path=sampled", "--only=max_aug"}, {"--path=sampled", "--sweeps=1"},
+		{"--sweeps=9"}} {
+		if status, _, errs := fstTool(t, long, append([]string{"loss"}, args...)...); status == 0 ||
+			!strings.Contains(errs, "flag") {
 			t.Errorf("%v: %d, %s", args, status, errs)
 		}
 	}
@@ -193,7 +205,8 @@ func TestLossRiskHVP(t *testing.T) {
 				row[i] += step * v[s].([]any)[i].(float64)
 			}
 		}
-		moved := map[string]any{"name": "c", "alphabet": 3, "l": 4, "q": 2, "yi": c["yi"], "theta": theta, "loss": c["loss"]}
+		moved := map[string]any{"name": "c", "alphabet": 3, "l": 4, "q": 2, "yi": c["yi"], "theta": theta,
+			"loss": c["loss"]}
 		b, _ := json.Marshal(moved)
 		return numbers(t, lossAnswer(t, string(b), "--only=risk_grad")["risk_grad"])
 	}

@@ -21,7 +21,8 @@ const almoName = "almo"
 // written over the contract.
 func almoCommands() []*command {
 	l := almo.Learner{}
-	return []*command{almoTrain, learnerPredict(l, freshTable), almoEval, learnerCV(l, tableLearners, freshTable),
+	return []*command{almoTrain, learnerPredict(l, freshTable), almoEval,
+		learnerCV(l, tableLearners, freshTable),
 		learnerExplain(l, freshTable), almoCurve, almoG2P, almoSequence}
 }
 

@@ -15,8 +15,9 @@ func TestExperimentFederatedDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := federated.BoostOptions{Objective: "softmax", Candidates: 256, Proposals: 10, Step: 1, Mu: 5, Shared: true,
-		Q: "federated", QFolds: 1}
+	want := federated.BoostOptions{Objective: "softmax", Candidates: 256, Proposals: 10, Step: 1, Mu: 5,
+		Shared: true,
+		Q:      "federated", QFolds: 1}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

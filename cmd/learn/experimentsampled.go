@@ -87,7 +87,8 @@ Examples:
 			r, err := experiment.Sampled(c.ctx, o)
 			bar.Stop()
 			if c.ctx.Err() != nil {
-				return &stopped{"the experiment has no state to keep; start it again, with fewer --epochs if it takes too long"}
+				return &stopped{"the experiment has no state to keep; start it again, with fewer --epochs if it takes " +
+					"too long"}
 			}
 			if err != nil {
 				return err

@@ -52,7 +52,8 @@ Example:
 			if *seeds < 1 || *movies < 2 {
 				return errors.New("flags --seeds and --movies: at least 1 and 2")
 			}
-			if err := apart(nil, append(places("the table", *csv), places("the checkpoint", *checkpoint)...)); err != nil {
+			if err := apart(nil, append(places("the table", *csv), places("the checkpoint",
+				*checkpoint)...)); err != nil {
 				return err
 			}
 			if err := learner.Complete(o, o); err != nil {

@@ -82,8 +82,8 @@ func (l *fitLog[T]) define(fs *flags.Set) {
 
 // defineAlone defines --checkpoint alone, for experiments: they go on from a file that is there.
 func (l *fitLog[T]) defineAlone(fs *flags.Set) {
-	l.name = fs.String("checkpoint", "", "File that keeps every finished fit as it comes; if it exists, fits that "+
-		"are in it are not made again. Remove it when the program or the data changed")
+	l.name = fs.String("checkpoint", "", "File that keeps every finished fit as it comes; if it exists, fits "+
+		"that are in it are not made again. Remove it when the program or the data changed")
 }
 
 // open begins the file, or reads it and goes on.

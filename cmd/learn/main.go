@@ -52,7 +52,8 @@ func init() {
 	}, tableCommands(), federatedCommands(), trackingCommands(), structuredCommands(), boostCommands(),
 		multiCommands(), almoCommands(), []*command{
 			sparseExport,
-			experimentHomologs, experimentSampled, experimentTable31, experimentTable41, experimentTable51, experimentTable52,
+			experimentHomologs, experimentSampled, experimentTable31, experimentTable41, experimentTable51,
+			experimentTable52,
 			experimentObjectives, experimentSKPCA, experimentRobust, experimentCompletion, experimentRanking,
 			experimentStrings, experimentSparse, experimentCheap, experimentTracking, experimentFederated,
 			experimentOneRound, experimentResilient,

@@ -32,7 +32,8 @@ func (s *scored) define(fs *flags.Set) {
 	s.minCount = fs.Int("min_count", 32, 1, "Features seen less often in training are left out")
 	s.observed = fs.Bool("observed", false, "Weights only for labels that a feature was seen with: a tenth "+
 		"of the size, often as good")
-	s.solver = fs.Enum("solver", "lbfgs", []string{"lbfgs", "gonum-lbfgs", "proximal", "sgd", "adagrad", "adam", "bundle"},
+	s.solver = fs.Enum("solver", "lbfgs", []string{"lbfgs", "gonum-lbfgs", "proximal", "sgd", "adagrad", "adam",
+		"bundle"},
 		"Optimiser; proximal is of accelerated steps along the gradient, bundle for margins without smoothing, "+
 			"whose gap it certifies")
 	s.gap = fs.Float("gap", 0, "Certified gap at which bundle stops, relative to the objective; 0 is 0.001. "+

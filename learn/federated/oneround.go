@@ -321,7 +321,8 @@ func (o *KernelOptions) fit(ctx context.Context, s *samples, fs []linear.Feature
 	switch {
 	case len(m.X) > 0:
 	case o.Cost == "total-hinge" && len(s.class) > 0:
-		return nil, steps, fail(BadConfig, "", "a mean hinge loss of %v allows the function 0; lower the field hinge",
+		return nil, steps, fail(BadConfig, "", "a mean hinge loss of %v allows the function 0; lower the field "+
+			"hinge",
 			o.Hinge)
 	default:
 		return nil, steps, fail(BadTable, "", "no agent sent a sample")

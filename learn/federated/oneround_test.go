@@ -631,7 +631,8 @@ func TestTrends(t *testing.T) {
 	t.Logf("agents %.3g, federated and centralised %.3g", agents, central)
 	for s := range sizes[1:] {
 		if agents[s+1] > agents[s] || central[s+1] > central[s] {
-			t.Errorf("with %d samples an agent: agents are %.3g apart, federated and centralised %.3g; with %d: %.3g, %.3g",
+			t.Errorf("with %d samples an agent: agents are %.3g apart, federated and centralised %.3g; with %d: "+
+				"%.3g, %.3g",
 				sizes[s+1], agents[s+1], central[s+1], sizes[s], agents[s], central[s])
 		}
 	}

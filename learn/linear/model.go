@@ -123,7 +123,8 @@ func (m *Model) Explain() []learner.Section {
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(math.Abs(m.weights[b]), math.Abs(m.weights[a])) })
 	for _, i := range order {
 		f := &m.features[i/k]
-		weights.Rows = append(weights.Rows, []any{f.Name(&m.form), m.output(i % k), m.weights[i], m.weights[i] * f.Scale})
+		weights.Rows = append(weights.Rows, []any{f.Name(&m.form), m.output(i % k), m.weights[i],
+			m.weights[i] * f.Scale})
 	}
 	bias := learner.Section{Title: "constants", Columns: []string{"output", "constant"}, Note: "scores of a row whose columns are all at their means"}
 	for c, v := range m.bias {

@@ -320,7 +320,8 @@ func (p *Plan) Train(sum optim.Objective, opts *Options, c *run.Control) (*Model
 		}
 		return v + l2/2*sq, err
 	}}
-	r, err := optim.Solver(o.Solver).Minimize(optim.Scaled(f, s.scale, control.Workers), optim.OWLQN{L1: o.L1, Penalty: s.penalty, Workers: control.Workers}, start, &control)
+	r, err := optim.Solver(o.Solver).Minimize(optim.Scaled(f, s.scale, control.Workers),
+		optim.OWLQN{L1: o.L1, Penalty: s.penalty, Workers: control.Workers}, start, &control)
 	if r == nil || r.X == nil {
 		return nil, r, err
 	}

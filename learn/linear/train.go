@@ -118,7 +118,8 @@ func Train(t *table.Table, opts *Options, c *run.Control) (*Model, *optim.Result
 		f = relaxed
 	}
 	minimize := func(f optim.Objective, c *run.Control) (*optim.Result, error) {
-		r, err := optim.Solver(o.Solver).Minimize(optim.Scaled(f, to.scale, control.Workers), optim.OWLQN{L1: o.L1, Penalty: to.penalty, Workers: control.Workers}, start, c)
+		r, err := optim.Solver(o.Solver).Minimize(optim.Scaled(f, to.scale, control.Workers),
+			optim.OWLQN{L1: o.L1, Penalty: to.penalty, Workers: control.Workers}, start, c)
 		if r != nil {
 			for j := range r.X {
 				r.X[j] *= to.scale[j]

@@ -39,7 +39,8 @@ func (o *Options) check(dim int) error {
 		}
 	}
 	if !(o.Weight >= 0) || !(o.Relative >= 0) || math.IsInf(o.Weight, 1) {
-		return fmt.Errorf("options Weight %v and Relative %v: neither may be negative, or infinite", o.Weight, o.Relative)
+		return fmt.Errorf("options Weight %v and Relative %v: neither may be negative, or infinite", o.Weight,
+			o.Relative)
 	}
 	if o.Init != nil {
 		return optim.CheckStart("margin", dim, o.Init)
@@ -158,7 +159,8 @@ func maxMargin[X, Y, A any](s space.Space[X, Y, A], data []space.Sample[X, A], o
 	if err := remembering(control, h); err != nil {
 		return nil, nil, fmt.Errorf("margin: %w", err)
 	}
-	bundle := optim.Bundle{Lambda: o.Lambda, Norm: o.norm(), Gap: o.Gap, Keep: o.Keep, Pull: learner.Amount(o.Pull)}
+	bundle := optim.Bundle{Lambda: o.Lambda, Norm: o.norm(), Gap: o.Gap, Keep: o.Keep,
+		Pull: learner.Amount(o.Pull)}
 	if o.Relative > 0 {
 		bundle.Gap, bundle.Relative = 0, o.Relative
 	}

@@ -109,7 +109,8 @@ func (q *BoxQP) Maximize(ctx context.Context, u []float64, tol float64) (steps i
 			continue
 		}
 		if steps >= limit {
-			return steps + free.steps, violation, fmt.Errorf("optim: BoxQP: after %d steps the largest violation is %.3g, not %.3g: %w",
+			return steps + free.steps, violation, fmt.Errorf("optim: BoxQP: after %d steps the largest violation "+
+				"is %.3g, not %.3g: %w",
 				steps+free.steps, violation, tol, ErrSteps)
 		}
 		if steps-fresh > 20*n+1000 {

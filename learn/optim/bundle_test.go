@@ -140,14 +140,15 @@ func TestBundle(t *testing.T) {
 			const lambda = 0.01
 			m := optim.Bundle{Lambda: lambda, Linear: linear, Gap: 1e-5, Keep: keep}
 			last := math.Inf(-1)
-			r, err := m.Minimize(h, make([]float64, 5), nil, &run.Control{Recorder: run.RecorderFunc(func(r run.Row) error {
-				lower := r.Detail.(*optim.BundleRow).Lower
-				if lower < last || r.Objective < lower-1e-9 {
-					t.Errorf("step %d: objective %v, bound %v after %v", r.Iteration, r.Objective, lower, last)
-				}
-				last = lower
-				return nil
-			})})
+			r, err := m.Minimize(h, make([]float64, 5), nil,
+				&run.Control{Recorder: run.RecorderFunc(func(r run.Row) error {
+					lower := r.Detail.(*optim.BundleRow).Lower
+					if lower < last || r.Objective < lower-1e-9 {
+						t.Errorf("step %d: objective %v, bound %v after %v", r.Iteration, r.Objective, lower, last)
+					}
+					last = lower
+					return nil
+				})})
 			if err != nil || r.Reason != run.GapSmall {
 				t.Fatalf("%v, %+v", err, r)
 			}

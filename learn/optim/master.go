@@ -52,8 +52,9 @@ func newMaster(n, tasks, keep int, cuts *Cuts) (*master, error) {
 			return nil, fmt.Errorf("optim: bundle: plane %d does not fit %d coordinates and %d tasks", i, n, tasks)
 		}
 	}
-	m := &master{n: n, norm: L2, keep: keep, cuts: cuts, linear: make([][]float64, tasks), alpha: make([]float64, len(cuts.Planes)),
-		idle: make([]int, len(cuts.Planes))}
+	m := &master{n: n, norm: L2, keep: keep, cuts: cuts, linear: make([][]float64, tasks),
+		alpha: make([]float64, len(cuts.Planes)),
+		idle:  make([]int, len(cuts.Planes))}
 	for range tasks {
 		m.next = append(m.next, make([]float64, n))
 	}

@@ -35,7 +35,8 @@ const (
 // between the model's minimum and w.
 //
 // It returns the bound. The model must be solved before.
-func (m *master) aim(risks []Risk, w, at [][]float64, best, lower, constant, eps, pull float64) (float64, error) {
+func (m *master) aim(risks []Risk, w, at [][]float64,
+	best, lower, constant, eps, pull float64) (float64, error) {
 	moved := false
 	if kept := recallers(risks); kept != nil {
 		var err error
@@ -141,6 +142,7 @@ func copies(x [][]float64) [][]float64 {
 // saved returns what brings the model back to where it is now.
 func (m *master) saved() func() {
 	cuts := Cuts{slices.Clone(m.cuts.Planes), slices.Clone(m.cuts.gram)}
-	alpha, idle, next, linear := slices.Clone(m.alpha), slices.Clone(m.idle), copies(m.next), slices.Clone(m.linear)
+	alpha, idle, next, linear := slices.Clone(m.alpha), slices.Clone(m.idle), copies(m.next),
+		slices.Clone(m.linear)
 	return func() { *m.cuts, m.alpha, m.idle, m.next, m.linear = cuts, alpha, idle, next, linear }
 }

@@ -155,7 +155,8 @@ func TestInterruptedWithinAStep(t *testing.T) {
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		for _, at := range [][2]int{{2, -1}, {want.Evaluations / 2, -1}, {-1, 2}, {-1, whole.calls / 3}, {-1, whole.calls}} {
+		for _, at := range [][2]int{{2, -1}, {want.Evaluations / 2, -1}, {-1, 2}, {-1, whole.calls / 3},
+			{-1, whole.calls}} {
 			ctx, cancel := context.WithCancel(context.Background())
 			b := &breaking{newRecalling(p), at[0], at[1], cancel}
 			var kept *run.Checkpoint

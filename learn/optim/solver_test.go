@@ -22,7 +22,8 @@ func TestSolversAgree(t *testing.T) {
 		q := optim.OWLQN{L1: l1, Penalty: weight}
 		var ends []*optim.Result
 		for _, s := range []optim.Solver{optim.QuasiNewton, optim.ProximalGradient} {
-			r, err := s.Minimize(f, q, make([]float64, 12), &run.Control{Stop: run.Stop{Relative: 1e-14, Iterations: 5000}})
+			r, err := s.Minimize(f, q, make([]float64, 12),
+				&run.Control{Stop: run.Stop{Relative: 1e-14, Iterations: 5000}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -52,7 +53,8 @@ func TestSolversAgree(t *testing.T) {
 			t.Errorf("l1 %v: L-BFGS ends at %v, proximal steps at %v", l1, a, b)
 		}
 	}
-	if _, err := optim.Solver("newton").Minimize(f, optim.OWLQN{}, make([]float64, 12), nil); err == nil || !strings.Contains(err.Error(), "newton") {
+	if _, err := optim.Solver("newton").Minimize(f, optim.OWLQN{}, make([]float64, 12), nil); err == nil ||
+		!strings.Contains(err.Error(), "newton") {
 		t.Errorf("no solver of this name: %v", err)
 	}
 	for _, s := range []optim.Solver{optim.QuasiNewton, optim.ProximalGradient} {

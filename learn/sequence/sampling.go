@@ -55,10 +55,12 @@ func newSampling(s Sampling, loss losses.Loss) (*sampling, error) {
 		x = x.withDefaults()
 		g.loss, g.exact = x.Local, x.Exact
 	default:
-		return nil, errors.New("sequence: sampled gradients are of alignment losses, which are edit, smith-waterman and local; other losses have exact machines for long sequences")
+		return nil, errors.New("sequence: sampled gradients are of alignment losses, which are edit, " +
+			"smith-waterman and local; other losses have exact machines for long sequences")
 	}
 	if g.Sweeps < 0 || g.Sweeps == 1 || g.Passes < 0 {
-		return nil, fmt.Errorf("sequence: %d Sweeps and %d Passes: give at least 2 and 1, or 0 for the defaults", g.Sweeps, g.Passes)
+		return nil, fmt.Errorf("sequence: %d Sweeps and %d Passes: give at least 2 and 1, or 0 for the defaults",
+			g.Sweeps, g.Passes)
 	}
 	if g.Sweeps == 0 {
 		g.Sweeps = 60
@@ -73,13 +75,17 @@ func newSampling(s Sampling, loss losses.Loss) (*sampling, error) {
 func (o *TrainOptions) checkSampling() error {
 	switch {
 	case o.Solver < SGD || o.Solver > Adam:
-		return fmt.Errorf("sequence: sampled gradients are random, and the solver %v needs exact ones: use %v, %v or %v", o.Solver, SGD, AdaGrad, Adam)
+		return fmt.Errorf("sequence: sampled gradients are random, and the solver %v needs exact ones: use %v, "+
+			"%v or %v", o.Solver, SGD, AdaGrad, Adam)
 	case o.Kind == CrossEntropy:
-		return errors.New("sequence: cross-entropy has no loss to sample for: its gradients are exact at any length")
+		return errors.New("sequence: cross-entropy has no loss to sample for: its gradients are exact at any " +
+			"length")
 	case o.Kind == MaxMargin && o.Beta == 0:
-		return errors.New("sequence: sampled gradients are of sums over labellings, and max-margin is a maximum: smooth it with beta, or take softmax-margin")
+		return errors.New("sequence: sampled gradients are of sums over labellings, and max-margin is a " +
+			"maximum: smooth it with beta, or take softmax-margin")
 	case o.Relax != nil:
-		return errors.New("sequence: a relaxation weighs sequences by their losses, which sampling does not know well enough: leave out Sampled, or Relax")
+		return errors.New("sequence: a relaxation weighs sequences by their losses, which sampling does not " +
+			"know well enough: leave out Sampled, or Relax")
 	}
 	_, err := newSampling(*o.Sampled, o.Loss)
 	return err
@@ -90,8 +96,10 @@ func (s *sampling) serves(n int) bool { return s != nil && n > s.exact }
 
 // eval estimates what general.sequence needs: the value at γ, or the risk, and its derivatives by
 // windows.
-func (s *sampling) eval(ref []int, alphabet int, p *losses.Potentials, gamma float64, risk bool, seed uint64, r *losses.SampledResult) error {
-	o := losses.SampledOptions{Sweeps: s.Sweeps, Burn: settling, Steps: annealing, Passes: s.Passes, Seed: seed, NoIntervals: true}
+func (s *sampling) eval(ref []int, alphabet int, p *losses.Potentials, gamma float64, risk bool, seed uint64,
+	r *losses.SampledResult) error {
+	o := losses.SampledOptions{Sweeps: s.Sweeps, Burn: settling, Steps: annealing, Passes: s.Passes, Seed: seed,
+		NoIntervals: true}
 	o.Ctx = s.ctx
 	sampler, err := losses.NewSampler(s.loss, ref, alphabet, len(ref), &o)
 	if err != nil {

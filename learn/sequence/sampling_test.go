@@ -25,7 +25,8 @@ func TestSampledGradients(t *testing.T) {
 	}{
 		{"softmax-margin", TrainOptions{Kind: SoftmaxMargin, Loss: losses.Unit}},
 		{"softmax-margin, order 3", TrainOptions{Kind: SoftmaxMargin, Loss: losses.Unit, Order: 3}},
-		{"pairs of labels", TrainOptions{Kind: SoftmaxMargin, Loss: LongEdit{Exact: 1, Band: 7}, Templates: templates(t, "U0:%x[0,0]", "B0:%x[0,0]")}},
+		{"pairs of labels", TrainOptions{Kind: SoftmaxMargin, Loss: LongEdit{Exact: 1, Band: 7},
+			Templates: templates(t, "U0:%x[0,0]", "B0:%x[0,0]")}},
 		{"reward-augmented", TrainOptions{Kind: SoftmaxMargin, Loss: losses.SmithWaterman, Gamma: -0.5}},
 		{"local", TrainOptions{Kind: SoftmaxMargin, Loss: LongLocal{Local: local, Exact: 1, Band: 7}}},
 		{"smoothed margin", TrainOptions{Kind: MaxMargin, Beta: 2, Loss: losses.Unit}},
@@ -91,7 +92,8 @@ func TestSampledGradients(t *testing.T) {
 func TestSampledTraining(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 1))
 	train := flipFlop(rng, 24)
-	o := TrainOptions{Templates: templates(t, "U0:%x[0,0]", "U1:%x[-1,0]"), Solver: AdaGrad, Seed: 3, Kind: SoftmaxMargin,
+	o := TrainOptions{Templates: templates(t, "U0:%x[0,0]", "U1:%x[-1,0]"), Solver: AdaGrad, Seed: 3,
+		Kind: SoftmaxMargin,
 		Loss: LongEdit{Exact: 2, Band: 1}, Sampled: &Sampling{Sweeps: 10}, Batch: 4}
 	o.Control.Stop = run.Stop{Iterations: 4, Relative: -1}
 	var first *Model
@@ -103,7 +105,8 @@ func TestSampledTraining(t *testing.T) {
 		}
 		if first == nil {
 			first = m
-			if !strings.Contains(r.Note, "gradients were sampled") || !strings.Contains(m.Training(), "sampled=sweeps:10") {
+			if !strings.Contains(r.Note, "gradients were sampled") || !strings.Contains(m.Training(),
+				"sampled=sweeps:10") {
 				t.Errorf("note %q, training %q", r.Note, m.Training())
 			}
 		} else if !slices.Equal(first.w, m.w) {
@@ -157,7 +160,8 @@ func (c *countedContext) Err() error {
 // Sequences of at most Exact labels have exact gradients.
 func TestSampledShort(t *testing.T) {
 	train := flipFlop(rand.New(rand.NewPCG(9, 1)), 20)
-	o := TrainOptions{Templates: templates(t, "U0:%x[0,0]"), Solver: AdaGrad, Kind: SoftmaxMargin, Loss: LongEdit{Exact: 50, Band: 1}}
+	o := TrainOptions{Templates: templates(t, "U0:%x[0,0]"), Solver: AdaGrad, Kind: SoftmaxMargin,
+		Loss: LongEdit{Exact: 50, Band: 1}}
 	o.Control.Stop = run.Stop{Iterations: 2, Relative: -1}
 	want, _, err := Train(train[:5], &o)
 	if err != nil {
@@ -173,12 +177,13 @@ func TestSampledShort(t *testing.T) {
 func TestSampledRefuses(t *testing.T) {
 	one := []Example{{Input{Columns: [][]string{{"a", "x"}}}, []string{"y"}}}
 	for word, o := range map[string]TrainOptions{
-		"use sgd, adagrad or adam":    {Kind: SoftmaxMargin, Loss: losses.Unit},
-		"exact at any length":         {Solver: SGD},
-		"smooth it with beta":         {Solver: SGD, Kind: MaxMargin, Loss: losses.Unit},
-		"alignment losses":            {Solver: SGD, Kind: SoftmaxMargin, Loss: losses.NGram{N: 2, C: 1}},
-		"which are edit":              {Solver: SGD, Kind: SoftmaxMargin},
-		"give at least 2 and 1, or 0": {Solver: SGD, Kind: SoftmaxMargin, Loss: losses.Unit, Sampled: &Sampling{Sweeps: 1}},
+		"use sgd, adagrad or adam": {Kind: SoftmaxMargin, Loss: losses.Unit},
+		"exact at any length":      {Solver: SGD},
+		"smooth it with beta":      {Solver: SGD, Kind: MaxMargin, Loss: losses.Unit},
+		"alignment losses":         {Solver: SGD, Kind: SoftmaxMargin, Loss: losses.NGram{N: 2, C: 1}},
+		"which are edit":           {Solver: SGD, Kind: SoftmaxMargin},
+		"give at least 2 and 1, or 0": {Solver: SGD, Kind: SoftmaxMargin, Loss: losses.Unit,
+			Sampled: &Sampling{Sweeps: 1}},
 	} {
 		if o.Sampled == nil {
 			o.Sampled = &Sampling{}

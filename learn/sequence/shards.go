@@ -66,7 +66,8 @@ func (o *TrainOptions) forShards() (TrainOptions, error) {
 	switch {
 	case err != nil:
 	case p.Solver != QuasiNewton && p.Solver != Proximal:
-		err = fmt.Errorf("sequence: the solver %v is not for shards; there are %v and %v", p.Solver, QuasiNewton, Proximal)
+		err = fmt.Errorf("sequence: the solver %v is not for shards; there are %v and %v", p.Solver, QuasiNewton,
+			Proximal)
 	case p.Relax != nil:
 		err = errors.New("sequence: a relaxation looks at the losses of all sequences at once, and there is none of shards")
 	case p.Init != nil:

@@ -168,7 +168,8 @@ func (o *TrainOptions) withDefaults() (TrainOptions, error) {
 }
 
 // minimize minimises f by L-BFGS or proximal steps, with l1 as the scaled coordinates have it.
-func (o *TrainOptions) minimize(f optim.Objective, scale, x0 []float64, c *run.Control) (*optim.Result, error) {
+func (o *TrainOptions) minimize(f optim.Objective, scale, x0 []float64,
+	c *run.Control) (*optim.Result, error) {
 	by := optim.QuasiNewton
 	if o.Solver == Proximal {
 		by = optim.ProximalGradient
@@ -348,7 +349,9 @@ func (p *Problem) certified(s *Space, o *TrainOptions, x0 []float64, c *run.Cont
 	}
 	control := *c
 	control.Workers = o.Workers
-	m, r, err := margin.MaxMargin(s, s.Samples(), &margin.Options{Lambda: o.L2 * o.Gamma, Weight: float64(p.Examples()), Relative: cmp.Or(o.Gap, 1e-3), Pull: bundlePull, Keep: bundlePlanes, Init: start}, &control)
+	m, r, err := margin.MaxMargin(s, s.Samples(), &margin.Options{Lambda: o.L2 * o.Gamma,
+		Weight: float64(p.Examples()), Relative: cmp.Or(o.Gap, 1e-3), Pull: bundlePull, Keep: bundlePlanes,
+		Init: start}, &control)
 	if m == nil || r == nil {
 		return nil, err
 	}

@@ -76,15 +76,18 @@ func TestTrace(t *testing.T) {
 		}
 	}
 	// All of the trace of a kernel is its whole rank; landmarks have less, and say how much.
-	if m := trained(t, x, &Options{Kernels: []string{"linear"}, Trace: []float64{1}}, nil); len(m.Features()) != 3 {
+	if m := trained(t, x, &Options{Kernels: []string{"linear"}, Trace: []float64{1}},
+		nil); len(m.Features()) != 3 {
 		t.Errorf("%d features hold all", len(m.Features()))
 	}
-	_, _, err := Train(x, &Options{Kernels: []string{"gaussian:0.2"}, Trace: []float64{0.99}, Landmarks: 10}, nil)
+	_, _, err := Train(x, &Options{Kernels: []string{"gaussian:0.2"}, Trace: []float64{0.99}, Landmarks: 10},
+		nil)
 	if !errors.Is(err, kernel.ErrRank) || !strings.Contains(err.Error(), "more landmarks") {
 		t.Error(err)
 	}
 	// Shares can be chosen from, and folds find their own ranks.
-	m := trained(t, x, &Options{Kernels: []string{"gaussian:0.5", "gaussian"}, Trace: []float64{0.2, 0.9}, Folds: 3,
+	m := trained(t, x, &Options{Kernels: []string{"gaussian:0.5", "gaussian"}, Trace: []float64{0.2, 0.9},
+		Folds: 3,
 		Gamma: []float64{1e-3}, Search: Local}, nil)
 	if m.setting.Trace != 0.9 || !strings.Contains(m.setting.String(), "trace=0.9 rank=") {
 		t.Errorf("chosen: %v", m.setting)
@@ -94,7 +97,8 @@ func TestTrace(t *testing.T) {
 // What Judge says of other rows is what models of the same path do there.
 func TestJudge(t *testing.T) {
 	train, test := rings(80, 2, 11), rings(60, 2, 12)
-	s, err := Decompose(train, &Options{Rank: []int{2, 5}, Kernels: []string{"gaussian:0.5", "gaussian", "linear"}},
+	s, err := Decompose(train, &Options{Rank: []int{2, 5}, Kernels: []string{"gaussian:0.5", "gaussian",
+		"linear"}},
 		&run.Control{Workers: 1})
 	if err != nil {
 		t.Fatal(err)

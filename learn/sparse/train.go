@@ -493,8 +493,8 @@ func (tr *training) price() (*run.Row, run.Reason, error) {
 	}
 	sol, r, err := tr.solve(p, s, control)
 	if err != nil && s.Gamma > 0 && tr.peak > 0 && errors.Is(err, optim.ErrInfeasible) {
-		return nil, "", fmt.Errorf("sparse: the bound is met without a price, and not with gamma %.4g, beside which the "+
-			"peak of %.4g is lost; take a gamma near %.4g", s.Gamma, tr.peak, tr.peak*tr.peak/2)
+		return nil, "", fmt.Errorf("sparse: the bound is met without a price, and not with gamma %.4g, beside "+
+			"which the peak of %.4g is lost; take a gamma near %.4g", s.Gamma, tr.peak, tr.peak*tr.peak/2)
 	}
 	if err != nil {
 		return nil, "", tr.located(err, which, s.Gamma)

@@ -193,8 +193,8 @@ func Near(ctx context.Context, x []int, edits, alphabet int, allowed *Grams) (*L
 		return nil, fmt.Errorf("structured: strings of %d symbols within %d edits", alphabet, edits)
 	}
 	if float64(len(x)+1)*(float64(edits)+1) > DefaultLatticeStates {
-		return nil, fmt.Errorf("structured: %d edits of a string of %d symbols need more than %d states; ask for fewer "+
-			"edits", edits, len(x), DefaultLatticeStates)
+		return nil, fmt.Errorf("structured: %d edits of a string of %d symbols need more than %d states; ask "+
+			"for fewer edits", edits, len(x), DefaultLatticeStates)
 	}
 	type arc = fst.Arc[semiring.Tropical64]
 	n := len(x)

@@ -86,7 +86,10 @@ func (p *Pair) Patches(size float64) ([]*Pair, error) {
 		}
 		q.Hypotheses, sets[s] = append(q.Hypotheses, x), append(sets[s], set)
 	}
-	slices.SortFunc(order, func(a, b square) int { return cmp.Or(cmp.Compare(a.row, b.row), cmp.Compare(a.column, b.column)) })
+	slices.SortFunc(order, func(a, b square) int {
+		return cmp.Or(cmp.Compare(a.row, b.row),
+			cmp.Compare(a.column, b.column))
+	})
 	var out []*Pair
 	for i, s := range order {
 		q := patches[s]

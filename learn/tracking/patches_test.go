@@ -50,8 +50,10 @@ func TestPatches(t *testing.T) {
 			}
 			loss += s.Delta(q, a, y.Y) * float64(len(a.Chosen))
 		}
-		if detections != len(e.X.From)+len(e.X.To) || hypotheses != len(e.X.Hypotheses) || truth != len(e.X.Truth()) {
-			t.Errorf("%s: patches have %d detections, %d hypotheses and %d true ones", e.Name, detections, hypotheses, truth)
+		if detections != len(e.X.From)+len(e.X.To) || hypotheses != len(e.X.Hypotheses) ||
+			truth != len(e.X.Truth()) {
+			t.Errorf("%s: patches have %d detections, %d hypotheses and %d true ones", e.Name, detections, hypotheses,
+				truth)
 		}
 		if math.Abs(value-whole.Value) > 1e-9*(1+math.Abs(value)) {
 			t.Errorf("%s: patches score %v together, the pair %v", e.Name, value, whole.Value)

@@ -68,7 +68,8 @@ func TestOrderOfMethods(t *testing.T) {
 // A daughter is nearer to a neighbour than to its mother. Distances alone give it to the neighbour,
 // and the symmetry of daughters gives it to the mother.
 func TestSymmetricDivisions(t *testing.T) {
-	m := &Movie{Name: "divisions", Width: 1000, Height: 1000, Frames: make([][]Detection, 2), Events: make([][]Event, 1)}
+	m := &Movie{Name: "divisions", Width: 1000, Height: 1000, Frames: make([][]Detection, 2),
+		Events: make([][]Event, 1)}
 	add := func(frame int, x, y float64) int {
 		list := &m.Frames[frame]
 		*list = append(*list, Detection{ID: len(*list) + 1, X: x, Y: y, Area: 200})
@@ -78,7 +79,8 @@ func TestSymmetricDivisions(t *testing.T) {
 		x, y, d := 100+200*float64(k%4), 100+200*float64(k/4), float64(k%3)
 		mother, neighbour := add(0, x, y), add(0, x+40, y)
 		a, b, c := add(1, x-20-d, y), add(1, x+22, y+d), add(1, x+43, y+3)
-		m.Events[0] = append(m.Events[0], Event{Divide, []int{mother}, []int{a, b}}, Event{Move, []int{neighbour}, []int{c}})
+		m.Events[0] = append(m.Events[0], Event{Divide, []int{mother}, []int{a, b}},
+			Event{Move, []int{neighbour}, []int{c}})
 	}
 	slices.SortFunc(m.Events[0], compareEvents)
 	m.Edges = EdgesOf(m.Events)

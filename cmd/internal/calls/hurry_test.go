@@ -19,7 +19,8 @@ func TestHurry(t *testing.T) {
 	s := calls.NewServer()
 	spec := []byte(`{"kind":"edit"}`)
 	kept = append(kept, spec)
-	l := calls.LossArgs{Size: uint64(unsafe.Sizeof(calls.LossArgs{})), Spec: at(spec), SpecBytes: int64(len(spec))}
+	l := calls.LossArgs{Size: uint64(unsafe.Sizeof(calls.LossArgs{})), Spec: at(spec),
+		SpecBytes: int64(len(spec))}
 	h := calls.HandleArgs{Size: uint64(unsafe.Sizeof(calls.HandleArgs{}))}
 	for number, args := range map[uint32][]byte{calls.CallLoss: bytesOf(&l), calls.CallSession: bytesOf(&h)} {
 		if err, done := s.Hurry(number, args, calls.Process{}); err != nil || !done {
@@ -38,7 +39,8 @@ func TestHurry(t *testing.T) {
 			symbols[i] = int32(symbol(i))
 		}
 		kept = append(kept, symbols, offsets)
-		return calls.EvaluateArgs{Size: uint64(unsafe.Sizeof(calls.EvaluateArgs{})), Session: h.Handle, Loss: l.Loss,
+		return calls.EvaluateArgs{Size: uint64(unsafe.Sizeof(calls.EvaluateArgs{})), Session: h.Handle,
+			Loss:  l.Loss,
 			Gamma: 1, Batch: 1, Length: length, Window: alphabet, Alphabet: alphabet, Order: 1, Workers: 1,
 			References: at(symbols), Offsets: at(offsets), Theta: calls.Tensor{Data: at(theta)}, LogZ: at(value)}
 	}

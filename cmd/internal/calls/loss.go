@@ -144,7 +144,8 @@ func (c capped) Machine(ref []int, alphabet, length int) (*losses.Machine, error
 }
 
 func (c capped) AppendKey(dst []byte) []byte {
-	return binary.LittleEndian.AppendUint64(c.of.AppendKey(append(dst, "capped"...)), math.Float64bits(*c.spec.Cap))
+	return binary.LittleEndian.AppendUint64(c.of.AppendKey(append(dst, "capped"...)),
+		math.Float64bits(*c.spec.Cap))
 }
 
 // automaton prepares the loss for the strings of y along the general path.

@@ -53,7 +53,8 @@ func TestExecute(t *testing.T) {
 		var out, errs bytes.Buffer
 		words := strings.Fields(x.words)
 		status := p.Execute(context.Background(), words, cli.Streams{Out: &out, Err: &errs})
-		if status != x.status || !strings.Contains(out.String(), x.out) || !strings.Contains(errs.String(), x.errs) ||
+		if status != x.status || !strings.Contains(out.String(), x.out) || !strings.Contains(errs.String(),
+			x.errs) ||
 			(x.errs == "") != (errs.Len() == 0) {
 			t.Errorf("%q: status %d, %q, %q", x.words, status, out.String(), errs.String())
 		}

@@ -61,7 +61,8 @@ func Read(r io.Reader, name string, opts *Options) (*Table, error) {
 		return readDelimited(in, name, &o, dialect{sep: cmp.Or(sep, '\t')})
 	case CSV:
 	default:
-		return nil, &Error{Name: name, Msg: fmt.Sprintf("there is no format %q; there are csv, tsv, libsvm, idx", format),
+		return nil, &Error{Name: name, Msg: fmt.Sprintf("there is no format %q; there are csv, tsv, libsvm, idx",
+			format),
 			Option: "Format", Err: ErrSyntax}
 	}
 	if sep == 0 {

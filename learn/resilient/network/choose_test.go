@@ -59,7 +59,8 @@ func TestSharpened(t *testing.T) {
 			scores[i] -= 3
 		}
 	}
-	if got, _ := compared(sharpened(r, scores), r.W, make([]float64, 60)); math.Abs(got/weightOf(r.W)-math.Log(3)) > 1e-6 {
+	if got, _ := compared(sharpened(r, scores), r.W, make([]float64,
+		60)); math.Abs(got/weightOf(r.W)-math.Log(3)) > 1e-6 {
 		t.Errorf("scores against the classes have the mean loss %v, not log 3", got)
 	}
 }
@@ -145,7 +146,8 @@ func TestAuto(t *testing.T) {
 		t.Fatal(err)
 	}
 	again, r, err := Train(dirty, o, &run.Control{Workers: 3, Resume: k})
-	if err != nil || !slices.Equal(again.w, m.w) || !slices.Equal(again.hard.Top, m.hard.Top) || again.chosen != m.chosen {
+	if err != nil || !slices.Equal(again.w, m.w) || !slices.Equal(again.hard.Top, m.hard.Top) ||
+		again.chosen != m.chosen {
 		t.Errorf("taken up it is another model (%v, %v)", r, err)
 	}
 	var file bytes.Buffer
@@ -184,7 +186,8 @@ func TestChooseWorkers(t *testing.T) {
 		t.Fatal(err)
 	}
 	three, err := Choose(t.Context(), r, ways, d, 5, 4, 1, 3)
-	if err != nil || !slices.Equal(one.Mean, three.Mean) || !slices.Equal(one.Z, three.Z) || one.Best != three.Best {
+	if err != nil || !slices.Equal(one.Mean, three.Mean) || !slices.Equal(one.Z, three.Z) ||
+		one.Best != three.Best {
 		t.Errorf("with three workers %+v, %v; with one %+v", three, err, one)
 	}
 	if min(one.Z[0], one.Z[1], one.Z[2], one.Z[3]) != 0 {

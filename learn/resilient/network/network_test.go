@@ -119,7 +119,8 @@ func TestAgainstLinear(t *testing.T) {
 // every method and step, and so do other numbers of workers.
 func TestResume(t *testing.T) {
 	data, _ := rings(150, 0.2)
-	for _, o := range []Options{{Method: "huber"}, {Method: "quadratic", Step: "adam", Rate: 0.01}, {Method: "cvar"},
+	for _, o := range []Options{{Method: "huber"}, {Method: "quadratic", Step: "adam", Rate: 0.01},
+		{Method: "cvar"},
 		{Method: "itlm", Every: 2}, {Method: "trim", Every: 3, Step: "adagrad"}, {Method: "plain",
 			Hold: 0.2}, {Method: "huber", Delta: 0.5, RateSlack: 0.5, Hold: 0.3}} {
 		o.Epochs, o.Batch, o.Hidden = 8, 16, []int{7}

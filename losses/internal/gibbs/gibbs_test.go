@@ -210,7 +210,8 @@ func BenchmarkSweep(b *testing.B) {
 	for _, costs := range []struct {
 		name string
 		u    Units
-	}{{"unit", Units{Sub: 1, Ins: 1, Del: 1, Unit: 1}}, {"smith-waterman", Units{Sub: 3, Ins: 2, Del: 2, Unit: 1}}} {
+	}{{"unit", Units{Sub: 1, Ins: 1, Del: 1, Unit: 1}}, {"smith-waterman",
+		Units{Sub: 3, Ins: 2, Del: 2, Unit: 1}}} {
 		for i, name := range []string{"Go", "bits", "AVX2", "AVX512"} {
 			if i > max(best, isaSliced) {
 				continue

@@ -44,7 +44,8 @@ func newSlicedCosts(s *sliced) *slicedCosts {
 	l, r := b.l, len(b.code[0])-2
 	u := &b.units
 	k := u.Ins + u.Del
-	w := &slicedCosts{s: s, planes: bits.Len(uint(2*(l+r+1)*k)) + 1, sub: every(u.Sub), top: every(k), above: every(k + 1)}
+	w := &slicedCosts{s: s, planes: bits.Len(uint(2*(l+r+1)*k)) + 1, sub: every(u.Sub), top: every(k),
+		above: every(k + 1)}
 	for d := range 2 {
 		w.row[d] = make([]three, (l+1)*b.stride)
 		w.base[d] = make([]uint64, (l+1)*w.planes)

@@ -16,7 +16,8 @@ func TestBinomialDistribution(t *testing.T) {
 	for _, c := range []struct {
 		n int
 		p float64
-	}{{3, 0.4}, {17, 0.5}, {40, 0.03}, {100, 0.3}, {1000, 0.001}, {1000, 0.9}, {50_000, 0.25}, {2_000_000_000, 1e-9}, {2_000_000_000, 2e-8}} {
+	}{{3, 0.4}, {17, 0.5}, {40, 0.03}, {100, 0.3}, {1000, 0.001}, {1000, 0.9}, {50_000, 0.25},
+		{2_000_000_000, 1e-9}, {2_000_000_000, 2e-8}} {
 		got := map[int]float64{}
 		for range draws {
 			got[Binomial(rng, c.n, c.p)]++
@@ -27,7 +28,8 @@ func TestBinomialDistribution(t *testing.T) {
 		chi, cells, seen := 0.0, 0, 0.0
 		wantCell, gotCell := 0.0, 0.0
 		for k := lo; k <= hi; k++ {
-			l := logFactorial(c.n) - logFactorial(k) - logFactorial(c.n-k) + float64(k)*math.Log(c.p) + float64(c.n-k)*math.Log1p(-c.p)
+			l := logFactorial(c.n) - logFactorial(k) - logFactorial(c.n-k) + float64(k)*math.Log(c.p) +
+				float64(c.n-k)*math.Log1p(-c.p)
 			if c.n > 1e6 { // Lgamma cancels: the Poisson distribution is as near as can be told
 				l = float64(k)*math.Log(mean) - mean - logFactorial(k)
 			}

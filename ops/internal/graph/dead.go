@@ -43,7 +43,8 @@ func FindDead[W semiring.Weight[W]](f *fst.Vector[W], fromStart bool, workers in
 	return findDeadBy[uint64](f, fromStart, workers)
 }
 
-func findDeadBy[I uint32 | uint64, W semiring.Weight[W]](f *fst.Vector[W], fromStart bool, workers int) StateSet {
+func findDeadBy[I uint32 | uint64, W semiring.Weight[W]](f *fst.Vector[W], fromStart bool,
+	workers int) StateSet {
 	n := f.NumStates()
 	l := &liveSearch[I, W]{f: f, pending: NewStateSet(n)}
 	f.Engine(engine.Key{}).MarkFinals(l.pending)

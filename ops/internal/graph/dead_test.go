@@ -25,7 +25,10 @@ func TestUselessWorkers(t *testing.T) {
 		v := fst.NewVector[W](n)
 		v.AddStates(n)
 		v.SetStart(fst.StateID(rng.IntN(n)))
-		add := func(p, q int) { v.AddArc(fst.StateID(p), fst.Arc[W]{ILabel: 1, OLabel: 1, NextState: fst.StateID(q)}) }
+		add := func(p, q int) {
+			v.AddArc(fst.StateID(p), fst.Arc[W]{ILabel: 1, OLabel: 1,
+				NextState: fst.StateID(q)})
+		}
 		switch i % 6 {
 		case 4: // and arcs to states near by, which are decided from the highest down
 			v.SetStart(fst.StateID(n / 10))

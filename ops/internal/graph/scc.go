@@ -65,13 +65,15 @@ const keptPath = 1 << 16
 //
 // Cost: O(states + arcs) time, 4 bytes a state and at most 16 more a state on
 // the path.
-func FindComponents[W semiring.Weight[W]](f fst.Expanded[W], keep func(*fst.Arc[W]) bool, flags int) (Components, []bool) {
+func FindComponents[W semiring.Weight[W]](f fst.Expanded[W], keep func(*fst.Arc[W]) bool,
+	flags int) (Components, []bool) {
 	c, co, _ := FindComponentsWithin(f, keep, flags, &run.Stopwatch{})
 	return c, co
 }
 
 // FindComponentsWithin is findComponents that a context ends.
-func FindComponentsWithin[W semiring.Weight[W]](f fst.Expanded[W], keep func(*fst.Arc[W]) bool, flags int, w *run.Stopwatch) (Components, []bool, error) {
+func FindComponentsWithin[W semiring.Weight[W]](f fst.Expanded[W], keep func(*fst.Arc[W]) bool, flags int,
+	w *run.Stopwatch) (Components, []bool, error) {
 	n := f.NumStates()
 	c := Components{Of: make([]int32, n)}
 	var co []bool

@@ -15,7 +15,8 @@ type ArcRef struct {
 
 // TopOrder returns the topological position of every state along the arcs that
 // keep accepts (nil: all), or a cycle of such arcs. O(states + arcs).
-func TopOrder[W semiring.Weight[W]](f fst.Expanded[W], keep func(*fst.Arc[W]) bool) (order []fst.StateID, cycle []ArcRef) {
+func TopOrder[W semiring.Weight[W]](f fst.Expanded[W],
+	keep func(*fst.Arc[W]) bool) (order []fst.StateID, cycle []ArcRef) {
 	const white, grey = fst.NoState, fst.StateID(-2)
 	n := f.NumStates()
 	order = slices.Repeat([]fst.StateID{white}, n)

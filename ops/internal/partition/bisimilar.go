@@ -110,7 +110,8 @@ func bisimilar(list []inArc, first []int64, class []int32, n int, w *run.Stopwat
 	return bisimilarBy[int32](list, first, class, n, w)
 }
 
-func bisimilarBy[I position](list []inArc, first []int64, class []int32, n int, w *run.Stopwatch) ([]int32, int, error) {
+func bisimilarBy[I position](list []inArc, first []int64, class []int32, n int,
+	w *run.Stopwatch) ([]int32, int, error) {
 	if err := w.Hold(16*int64(len(class)) + 5*int64(unsafe.Sizeof(I(0)))*int64(len(list))); err != nil { // before anything splits
 		return nil, 0, err
 	}
@@ -190,7 +191,8 @@ func bisimilarBy[I position](list []inArc, first []int64, class []int32, n int, 
 			b.hi[k] = slicesOf.first[s]
 		}
 		b.of[s] = I(len(b.lo))
-		b.lo, b.hi, b.waiting = append(b.lo, slicesOf.first[s]), append(b.hi, slicesOf.end[s]), append(b.waiting, false)
+		b.lo, b.hi, b.waiting = append(b.lo, slicesOf.first[s]), append(b.hi, slicesOf.end[s]),
+			append(b.waiting, false)
 		arcs := slicesOf.of(s)
 		if err := w.Spend(len(arcs)); err != nil {
 			return nil, 0, err
@@ -236,8 +238,10 @@ type bunching[I position] struct {
 
 // bytes is what b takes.
 func (b *bunching[I]) bytes() int64 {
-	numbers := cap(b.of) + cap(b.lo) + cap(b.hi) + cap(b.work) + cap(b.count) + cap(b.counter) + cap(b.free) + cap(b.mine)
-	return int64(unsafe.Sizeof(I(0)))*int64(numbers) + int64(cap(b.waiting)) + int64(unsafe.Sizeof(movedCount[I]{}))*int64(cap(b.moved))
+	numbers := cap(b.of) + cap(b.lo) + cap(b.hi) + cap(b.work) + cap(b.count) + cap(b.counter) + cap(b.free) +
+		cap(b.mine)
+	return int64(unsafe.Sizeof(I(0)))*int64(numbers) + int64(cap(b.waiting)) +
+		int64(unsafe.Sizeof(movedCount[I]{}))*int64(cap(b.moved))
 }
 
 // movedCount is a state with arcs of a slice that becomes a bunch, and its count in the bunch

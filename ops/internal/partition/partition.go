@@ -37,7 +37,8 @@ type partition struct {
 func newPartition(states, classes int) *partition {
 	p := &partition{round: 1}
 	all := make([]int32, 4*states)
-	p.class, p.next, p.prev, p.marked = all[:states], all[states:2*states], all[2*states:3*states], all[3*states:]
+	p.class, p.next, p.prev, p.marked = all[:states], all[states:2*states], all[2*states:3*states],
+		all[3*states:]
 	for range classes {
 		p.addClass()
 	}
@@ -264,7 +265,8 @@ func incoming[W semiring.Weight[W]](f fst.Expanded[W]) (list []inArc, first []in
 	var old []inArc
 	for q := range n {
 		in := list[first[q]:first[q+1]]
-		if slices.IsSortedFunc(in, func(a, b inArc) int { return cmp.Compare(a.label, b.label) }) && len(in) <= run.InsertionPiece {
+		if slices.IsSortedFunc(in, func(a, b inArc) int { return cmp.Compare(a.label, b.label) }) &&
+			len(in) <= run.InsertionPiece {
 			continue
 		}
 		keys = keys[:0]
@@ -301,7 +303,8 @@ func incoming[W semiring.Weight[W]](f fst.Expanded[W]) (list []inArc, first []in
 // After J. Hopcroft, "An n log n algorithm for minimizing states in a finite
 // automaton", 1971; lists of marked states as in A. Valmari and P. Lehtinen,
 // "Efficient minimization of DFAs with partial transition functions", STACS 2008.
-func Cyclic[W semiring.Weight[W]](f fst.Expanded[W], arcOrder, deterministic bool, w *run.Stopwatch) ([]fst.StateID, error) {
+func Cyclic[W semiring.Weight[W]](f fst.Expanded[W], arcOrder, deterministic bool,
+	w *run.Stopwatch) ([]fst.StateID, error) {
 	if err := run.Cancelled(w.Op, w.Ctx); err != nil {
 		return nil, err
 	}
@@ -427,7 +430,8 @@ func (p *partition) refine(list []inArc, first []int64, w *run.Stopwatch) error 
 			}
 		}
 		p.split(push)
-		if err := w.Hold(p.bytes() + 4*int64(cap(queue)) + int64(unsafe.Sizeof(cursor{}))*int64(lists.Room())); err != nil {
+		if err := w.Hold(p.bytes() + 4*int64(cap(queue)) +
+			int64(unsafe.Sizeof(cursor{}))*int64(lists.Room())); err != nil {
 			return err
 		}
 	}

@@ -98,7 +98,8 @@ func TestBisimilarAgainstRounds(t *testing.T) {
 			t.Fatalf("machine %d: %v stand for the classes, not their heads %v", i, stands, p.heads())
 		}
 		// The same with wide positions, and from one class alone.
-		class, n, err := bisimilarBy[int64](list, first, prePartition(f, false).class, len(prePartition(f, false).size), &run.Stopwatch{})
+		class, n, err := bisimilarBy[int64](list, first, prePartition(f, false).class,
+			len(prePartition(f, false).size), &run.Stopwatch{})
 		if err != nil || n != len(of) {
 			t.Fatalf("machine %d: %d classes, want %d: %v", i, n, len(of), err)
 		}
@@ -137,7 +138,8 @@ func TestBisimilarLevelsTakeNoSquare(t *testing.T) {
 		}
 		arcs := fst.NumArcs(f)
 		if most := 2 + 10*arcs*bits.Len(uint(n))/run.LookEvery; ctx.looks > most || ctx.looks < arcs/run.LookEvery {
-			t.Errorf("turned %v: the context was looked at %d times for %d arcs, want %d to %d", turned, ctx.looks, arcs, arcs/run.LookEvery, most)
+			t.Errorf("turned %v: the context was looked at %d times for %d arcs, want %d to %d", turned, ctx.looks,
+				arcs, arcs/run.LookEvery, most)
 		}
 	}
 }

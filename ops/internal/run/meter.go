@@ -59,12 +59,17 @@ var (
 )
 
 const (
-	hintStates = "states have numbers of 31 bits: prune or connect what it is made of, or take the delayed form, and let that forget states (Retain)"
-	HintArcs   = "arcs of one subset have numbers of 31 bits: take arcs with the same labels and next states for one (ArcSum), or prune the input"
-	HintLabels = "output labels have places of 31 bits: push labels towards the start (Push; fst push --push_labels), or prune the input, so that paths with one input have outputs that differ for less long"
+	hintStates = "states have numbers of 31 bits: prune or connect what it is made of, or take the delayed " +
+		"form, and let that forget states (Retain)"
+	HintArcs = "arcs of one subset have numbers of 31 bits: take arcs with the same labels and next states " +
+		"for one (ArcSum), or prune the input"
+	HintLabels = "output labels have places of 31 bits: push labels towards the start (Push; fst push " +
+		"--push_labels), or prune the input, so that paths with one input have outputs that differ for less long"
 
-	HintSubsequential = "labels end at 2147483647, and the final arcs of a state have SubsequentialLabel (--subsequential_label) and those after it: take a smaller one"
-	HintFinal         = "labels end at 2147483647, and the arcs that a final weight becomes have FinalILabel or FinalOLabel and those after it: take a smaller one"
+	HintSubsequential = "labels end at 2147483647, and the final arcs of a state have SubsequentialLabel " +
+		"(--subsequential_label) and those after it: take a smaller one"
+	HintFinal = "labels end at 2147483647, and the arcs that a final weight becomes have FinalILabel " +
+		"or FinalOLabel and those after it: take a smaller one"
 )
 
 // Meter checks Limits while an operation builds. Looking at the context costs
@@ -84,7 +89,8 @@ func (m *Meter) Check(p Progress) error {
 	case l.States > 0 && p.States > l.States:
 		return Errors.Limit(Exceeded{Op: m.Op, Limit: "states", Bound: int64(l.States), Built: p, Cause: ErrLimit})
 	case p.States > MostStates:
-		return Errors.Limit(Exceeded{Op: m.Op, Limit: "states", Bound: int64(MostStates), Built: p, Cause: ErrLimit, Hint: hintStates})
+		return Errors.Limit(Exceeded{Op: m.Op, Limit: "states", Bound: int64(MostStates), Built: p,
+			Cause: ErrLimit, Hint: hintStates})
 	case l.Arcs > 0 && p.Arcs > l.Arcs:
 		return Errors.Limit(Exceeded{Op: m.Op, Limit: "arcs", Bound: l.Arcs, Built: p, Cause: ErrLimit})
 	case l.Bytes > 0 && p.Bytes > l.Bytes:
@@ -157,5 +163,6 @@ func (w *Stopwatch) Hold(bytes int64) error {
 
 // SizeOf is the size of a machine, with the bytes that its arcs and states take.
 func SizeOf[W any](states int, arcs int64) Progress {
-	return Progress{States: states, Arcs: arcs, Bytes: arcs*int64(unsafe.Sizeof(fst.Arc[W]{})) + int64(states)*24}
+	return Progress{States: states, Arcs: arcs, Bytes: arcs*int64(unsafe.Sizeof(fst.Arc[W]{})) +
+		int64(states)*24}
 }

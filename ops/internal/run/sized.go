@@ -58,7 +58,8 @@ func NewHeapGuard[W semiring.Weight[W]](m *Meter) *HeapGuard[W] {
 
 // Step is called before d is multiplied with those arcs for which with holds, and final. What is
 // estimated here is taken off again once the state is finished, since equal strings become one.
-func (g *HeapGuard[W]) Step(built Progress, d W, arcs []fst.Arc[W], with func(*fst.Arc[W]) bool, final W) error {
+func (g *HeapGuard[W]) Step(built Progress, d W, arcs []fst.Arc[W], with func(*fst.Arc[W]) bool,
+	final W) error {
 	product := func(w W) int64 {
 		if p, ok := any(d).(productBound[W]); ok {
 			return p.ProductBytes(w)

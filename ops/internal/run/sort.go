@@ -59,7 +59,8 @@ func (s *ArcSorter[W]) Sort(arcs []fst.Arc[W], key func(*fst.Arc[W]) SortKey) {
 // 64 MB with the machine, where a copy of them beside the keys took 96. An arc of so many bytes has
 // a weight of four at most, in which there is no pointer.
 func InPlaceOf[W any](keys []SortKey) []fst.Arc[W] {
-	if unsafe.Sizeof(fst.Arc[W]{}) != unsafe.Sizeof(SortKey{}) || unsafe.Sizeof(uintptr(0)) < 8 || len(keys) == 0 {
+	if unsafe.Sizeof(fst.Arc[W]{}) != unsafe.Sizeof(SortKey{}) || unsafe.Sizeof(uintptr(0)) < 8 ||
+		len(keys) == 0 {
 		return nil
 	}
 	return unsafe.Slice((*fst.Arc[W])(unsafe.Pointer(&keys[0])), len(keys))

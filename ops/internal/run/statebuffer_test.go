@@ -31,7 +31,8 @@ func TestStateBufferParts(t *testing.T) {
 		}
 		got := b.Machine()
 		if got.NumStates() != want.NumStates() || got.NumArcs() != want.NumArcs() {
-			t.Fatalf("case %d: %d states, %d arcs; want %d, %d", i, got.NumStates(), got.NumArcs(), want.NumStates(), want.NumArcs())
+			t.Fatalf("case %d: %d states, %d arcs; want %d, %d", i, got.NumStates(), got.NumArcs(), want.NumStates(),
+				want.NumArcs())
 		}
 		for q := range fst.StateID(states) {
 			if got.Final(q) != want.Final(q) || !slices.Equal(got.Arcs(q), want.Arcs(q)) {

@@ -40,7 +40,8 @@ func NewWords() Words {
 
 // Bytes is what the strings take.
 func (t *Words) Bytes() int64 {
-	return t.index.Bytes() + int64(cap(t.labels)+cap(t.parent)+cap(t.run))*4 + int64(cap(t.words))*int64(unsafe.Sizeof(word{})) + int64(cap(t.powers))*8
+	return t.index.Bytes() + int64(cap(t.labels)+cap(t.parent)+cap(t.run))*4 +
+		int64(cap(t.words))*int64(unsafe.Sizeof(word{})) + int64(cap(t.powers))*8
 }
 
 // Push returns the number of string k followed by l, which is k where l is ε.
@@ -79,7 +80,10 @@ func (t *Words) Pop(k int32, l fst.Label) (first fst.Label, rest int32) {
 // extended returns the number of w followed by l.
 func (t *Words) extended(w word, l fst.Label) int32 {
 	longer := word{node: int32(len(t.labels)), n: w.n + 1, hash: w.hash*wordBase + labelHash(l)}
-	k, p := t.find(longer, func(c word) bool { return t.labels[c.node] == l && t.alike(t.parent[c.node], w.node, w.n) })
+	k, p := t.find(longer, func(c word) bool {
+		return t.labels[c.node] == l &&
+			t.alike(t.parent[c.node], w.node, w.n)
+	})
 	if k < 0 {
 		t.addNode(w.node, l)
 		k = t.add(longer, p)

@@ -116,7 +116,10 @@ func (v *fan) place(k int32, group []int32, label fst.Label, output func(int32) 
 		}
 		v.byOutput[k] = sorted
 	}
-	i, ok := slices.BinarySearchFunc(sorted, label, func(i int32, l fst.Label) int { return cmp.Compare(output(group[i]), l) })
+	i, ok := slices.BinarySearchFunc(sorted, label, func(i int32,
+		l fst.Label) int {
+		return cmp.Compare(output(group[i]), l)
+	})
 	if !ok {
 		return -1
 	}
@@ -281,7 +284,8 @@ func (s *Square[W]) SharedFutures() (related func(p, q fst.StateID) bool, held i
 	}
 	check := func(ahead int64) error {
 		return s.Meter.Check(run.Progress{States: len(s.Pairs), Arcs: s.looked,
-			Bytes: 8*int64(cap(s.Pairs)+cap(first)) + int64(cap(live)) + 4*int64(cap(to)) + s.ids.Bytes() + s.Held + ahead})
+			Bytes: 8*int64(cap(s.Pairs)+cap(first)) + int64(cap(live)) + 4*int64(cap(to)) + s.ids.Bytes() + s.Held +
+				ahead})
 	}
 	// visit calls do for the two next states of each step from l and r, different ones and,
 	// where l and r differ, the same.

@@ -90,8 +90,10 @@ const ShortestEffort = 1 << 28
 // shorten replaces found, evidence of findTwins on the square s with components comp, by the
 // shortest there is. Shortest says whether that is proved: where memory or time is over before,
 // there is an answer all the same.
-func shorten[W semiring.Divisible[W], D any, A Delays[W, D]](s *Square[W], alg A, near func(a, b D) bool, comp []int32, components int, found *Breach, effort int64) (*Breach, error) {
-	x := &lassos[W, D, A]{s: s, alg: alg, near: near, comp: comp, best: len(found.Access) + len(found.Cycle) + 1, at: -1, effort: effort,
+func shorten[W semiring.Divisible[W], D any, A Delays[W, D]](s *Square[W], alg A, near func(a, b D) bool,
+	comp []int32, components int, found *Breach, effort int64) (*Breach, error) {
+	x := &lassos[W, D, A]{s: s, alg: alg, near: near, comp: comp, best: len(found.Access) + len(found.Cycle) +
+		1, at: -1, effort: effort,
 		kept: make([][2]int32, len(s.Pairs)), round: make([]int32, len(s.Pairs))}
 	s.Held += int64(len(s.Pairs))*(12+4+4+4+8+1+8) + int64(len(s.List))*4
 	err := s.Check()

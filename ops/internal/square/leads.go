@@ -11,7 +11,8 @@ import (
 
 // NewSearch prepares the trimmed square of f. pairs bounds its pairs and their arcs, zero is no
 // bound; lim counts pairs as states. Errors carry the name op.
-func NewSearch[W semiring.Weight[W]](op string, f fst.Expanded[W], pairs int64, lim run.Limits) (*Square[W], error) {
+func NewSearch[W semiring.Weight[W]](op string, f fst.Expanded[W], pairs int64,
+	lim run.Limits) (*Square[W], error) {
 	s, err := New(f, true, pairs, &run.Stopwatch{Op: op, Ctx: lim.Ctx})
 	if err != nil {
 		return nil, err

@@ -56,7 +56,8 @@ type Step struct {
 
 // New prepares the square of f, on the states that lie on a path from the
 // start to a final state when trim is set, with ε as an ordinary label.
-func New[W semiring.Weight[W]](f fst.Expanded[W], trim bool, budget int64, w *run.Stopwatch) (*Square[W], error) {
+func New[W semiring.Weight[W]](f fst.Expanded[W], trim bool, budget int64,
+	w *run.Stopwatch) (*Square[W], error) {
 	s := &Square[W]{F: f, budget: budget, Single: true, epsFree: true}
 	if trim {
 		var err error
@@ -125,7 +126,8 @@ func (s *Square[W]) Check() error {
 	if s.budget > 0 && int64(len(s.Pairs))+arcs > s.budget || len(s.Pairs) >= 1<<31-1 {
 		return ErrUndecided
 	}
-	return s.Meter.Check(run.Progress{States: len(s.Pairs), Arcs: arcs, Bytes: int64(len(s.Pairs))*(pairBytes+s.PerPair) + int64(len(s.List))*pairArcBytes + s.Held})
+	return s.Meter.Check(run.Progress{States: len(s.Pairs), Arcs: arcs,
+		Bytes: int64(len(s.Pairs))*(pairBytes+s.PerPair) + int64(len(s.List))*pairArcBytes + s.Held})
 }
 
 // look is check that looks at the context now, for loops whose rounds are long.
@@ -236,7 +238,8 @@ func (s *Square[W]) readsSilence(q fst.StateID) bool {
 	if s.silent[q] == 0 {
 		s.silent[q] = 1
 		arcs := s.F.Arcs(q)
-		if fst.IsFinal[W](s.F, q) || slices.ContainsFunc(s.fan(q).first, func(k int32) bool { return arcs[k].ILabel != fst.Epsilon }) {
+		if fst.IsFinal[W](s.F, q) || slices.ContainsFunc(s.fan(q).first,
+			func(k int32) bool { return arcs[k].ILabel != fst.Epsilon }) {
 			s.silent[q] = -1
 		}
 	}

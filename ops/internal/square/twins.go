@@ -89,7 +89,8 @@ func (OutputDelays[W]) heap(d OutputDelay[W]) int64 { return int64(len(d.Left) +
 
 func (OutputDelays[W]) key(p int32, d OutputDelay[W]) (string, bool) {
 	n := len(d.Left) // tells where the one ends, which no label does: each may be any four bytes
-	return string([]byte{byte(p), byte(p >> 8), byte(p >> 16), byte(p >> 24), byte(n), byte(n >> 8), byte(n >> 16), byte(n >> 24)}) + d.Left + d.Right, true
+	return string([]byte{byte(p), byte(p >> 8), byte(p >> 16), byte(p >> 24), byte(n), byte(n >> 8),
+		byte(n >> 16), byte(n >> 24)}) + d.Left + d.Right, true
 }
 
 // twinsEntry is a way into a component of the square: by step, out of the
@@ -109,7 +110,8 @@ type Breach struct {
 
 // Twins looks for a cycle of the square round which the delay changes, and then for the shortest
 // breach, for which it tries as many steps as effort says at most.
-func Twins[W semiring.Divisible[W], D any, A Delays[W, D]](s *Square[W], alg A, near func(a, b D) bool, effort int64) (*Breach, error) {
+func Twins[W semiring.Divisible[W], D any, A Delays[W, D]](s *Square[W], alg A, near func(a, b D) bool,
+	effort int64) (*Breach, error) {
 	// A pair's delay, components, entries and place in the queue, as in twinsSearch. What its
 	// delays hold outside of themselves is counted from when they come up until others take their
 	// place.
@@ -287,7 +289,8 @@ func (s *Square[W]) leadToCycles(comp []int32, n int) []bool {
 
 // ChangingCycle returns the cycle through root, which is entered with the delay at, that changes
 // it: that with the last step, or that with the path that the search took to the same pair.
-func ChangingCycle[W semiring.Divisible[W], D any, A Delays[W, D]](s *Square[W], alg A, near func(a, b D) bool, comp []int32, root int32, at D, last Step) []Step {
+func ChangingCycle[W semiring.Divisible[W], D any, A Delays[W, D]](s *Square[W], alg A,
+	near func(a, b D) bool, comp []int32, root int32, at D, last Step) []Step {
 	back := s.pathWithin(comp, last.Arc.To, root)
 	for _, cycle := range [][]Step{
 		slices.Concat(s.pathWithin(comp, root, last.Pair), []Step{last}, back),

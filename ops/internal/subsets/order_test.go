@@ -30,7 +30,10 @@ func TestOrder(t *testing.T) {
 			c = append(c, Candidate{key, int32(j)})
 		}
 		want := slices.Clone(c)
-		slices.SortFunc(want, func(a, b Candidate) int { return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(b.Index, a.Index)) })
+		slices.SortFunc(want, func(a, b Candidate) int {
+			return cmp.Or(cmp.Compare(a.Key, b.Key),
+				cmp.Compare(b.Index, a.Index))
+		})
 		var got []Candidate
 		if got, spare = Order(c, spare, runs); !slices.Equal(got, want) {
 			t.Fatalf("%d candidates in %d runs: %v, want %v", n, len(runs)+1, got, want)

@@ -32,7 +32,8 @@ func IsTopSorted[W any](f fst.Expanded[W]) bool {
 
 // SweepForward sums over the paths from sources (nil: the start state) along
 // the topological order (nil: ids). The error is that of the context.
-func SweepForward[W semiring.Weight[W], D semiring.Weight[D]](f fst.Expanded[W], order, sources []fst.StateID, w *run.Stopwatch) ([]D, error) {
+func SweepForward[W semiring.Weight[W], D semiring.Weight[D]](f fst.Expanded[W],
+	order, sources []fst.StateID, w *run.Stopwatch) ([]D, error) {
 	n := f.NumStates()
 	d := slices.Repeat([]D{semiring.Zero[D]()}, n)
 	if sources == nil {
@@ -99,7 +100,8 @@ func sweepLog[T Float](f fst.Expanded[T], order []fst.StateID, d []semiring.Log6
 }
 
 // SweepReverse sums over the paths to final states. The error is that of the context.
-func SweepReverse[W semiring.Weight[W], D semiring.Weight[D]](f fst.Expanded[W], order []fst.StateID, w *run.Stopwatch) ([]D, error) {
+func SweepReverse[W semiring.Weight[W], D semiring.Weight[D]](f fst.Expanded[W], order []fst.StateID,
+	w *run.Stopwatch) ([]D, error) {
 	n := f.NumStates()
 	d := make([]D, n)
 	sum := RowsOf[W, D]().Sum
@@ -119,7 +121,8 @@ func SweepReverse[W semiring.Weight[W], D semiring.Weight[D]](f fst.Expanded[W],
 
 // sweepSized is the sweep of an acyclic machine whose weights hold strings, which stops once the
 // distances hold more than bytes; 0 is no limit.
-func sweepSized[W semiring.Weight[W], D semiring.Weight[D]](op string, f fst.Expanded[W], order, sources []fst.StateID, reverse bool, bytes int64, w *run.Stopwatch) ([]D, error) {
+func sweepSized[W semiring.Weight[W], D semiring.Weight[D]](op string, f fst.Expanded[W],
+	order, sources []fst.StateID, reverse bool, bytes int64, w *run.Stopwatch) ([]D, error) {
 	heap := run.HeapOf[D]()
 	n := f.NumStates()
 	d := slices.Repeat([]D{semiring.Zero[D]()}, n)
@@ -146,7 +149,8 @@ func sweepSized[W semiring.Weight[W], D semiring.Weight[D]](op string, f fst.Exp
 			d[q] = rows.Sum(d, f.Arcs(q), f.Final(q))
 		}
 		if held += heap(&d[q]); held > bytes {
-			return nil, run.Errors.Limit(run.Exceeded{Op: op, Limit: "bytes", Bound: bytes, Built: run.Progress{Bytes: held}, Cause: run.ErrLimit})
+			return nil, run.Errors.Limit(run.Exceeded{Op: op, Limit: "bytes", Bound: bytes,
+				Built: run.Progress{Bytes: held}, Cause: run.ErrLimit})
 		}
 		if !reverse {
 			rows.Relax(d, d[q], f.Arcs(q))

@@ -94,7 +94,8 @@ func ByComponents[W semiring.Weight[W], D semiring.Approx[D]](f fst.Expanded[W],
 		}
 		return d[:n], nil
 	}
-	s := &componentSolver[W, D]{system: system[D]{op: op, o: o}, f: f, c: c, d: slices.Repeat([]D{semiring.Zero[D]()}, n), local: make([]int32, n),
+	s := &componentSolver[W, D]{system: system[D]{op: op, o: o}, f: f, c: c,
+		d: slices.Repeat([]D{semiring.Zero[D]()}, n), local: make([]int32, n),
 		rows: RowsOf[W, D](), wide: Widening[W, D]()}
 	list, first := c.Members()
 	held := int64(0)
@@ -109,7 +110,8 @@ func ByComponents[W semiring.Weight[W], D semiring.Approx[D]](f fst.Expanded[W],
 			held += heap(&s.d[q])
 		}
 		if held > o.Bytes {
-			return run.Errors.Limit(run.Exceeded{Op: op, Limit: "bytes", Bound: o.Bytes, Built: run.Progress{Bytes: held}, Cause: run.ErrLimit})
+			return run.Errors.Limit(run.Exceeded{Op: op, Limit: "bytes", Bound: o.Bytes,
+				Built: run.Progress{Bytes: held}, Cause: run.ErrLimit})
 		}
 		return nil
 	}

@@ -285,7 +285,8 @@ func ByCost[T Float](q Queue) *CostComponents[T] {
 	if !ok {
 		return nil
 	}
-	c := &CostComponents[T]{of: s.of, heaps: make([]*costHeap[T], len(s.queues)), trivial: s.trivial, front: s.front, back: s.back}
+	c := &CostComponents[T]{of: s.of, heaps: make([]*costHeap[T], len(s.queues)), trivial: s.trivial,
+		front: s.front, back: s.back}
 	for i, in := range s.queues {
 		if in == nil {
 			continue
@@ -340,7 +341,8 @@ func Positions(order []fst.StateID) []int32 {
 // ComponentQueue looks at every arc once to choose a queue for each component,
 // or for all of them together unless always is set.
 func ComponentQueue[W semiring.Weight[W]](f fst.Expanded[W], c graph.Components, keep func(*fst.Arc[W]) bool,
-	alg *AlgebraOf[W], nearest func(states int, moving bool) Queue, always bool, w *run.Stopwatch) (q Queue, better bool, err error) {
+	alg *AlgebraOf[W], nearest func(states int, moving bool) Queue, always bool, w *run.Stopwatch) (q Queue,
+	better bool, err error) {
 	const (
 		trivial = iota
 		lifo

@@ -91,7 +91,8 @@ type sweep func() (change float64, worst, bad int)
 // arcs are added (a band, a ring, a grid that is long); and where many would be, sweeps in an order
 // that the arcs decide. system begins with x = 0, for states that number renumbers, if it is not
 // nil; what it returns last puts x where it belongs.
-func solveLarge(arcs RealArcs, n int, o *Options, system func(in *arcsInto, number func(q int) int) (sweep, func()), eliminate func() int) int {
+func solveLarge(arcs RealArcs, n int, o *Options,
+	system func(in *arcsInto, number func(q int) int) (sweep, func()), eliminate func() int) int {
 	most := max(1, o.Visits(n)/int64(n))
 	once, done := system(intoStates(arcs, n, nil), nil)
 	bad, left := sweepUntilSettled(once, min(orderAfter, most), o)

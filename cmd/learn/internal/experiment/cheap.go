@@ -492,7 +492,8 @@ func (c *cheapRun) active() error {
 						return err
 					}
 				}
-				cell.Error, cell.Calls, cell.Seconds, cell.Known = combined.Error, combined.Calls, combined.Seconds, combined.Known
+				cell.Error, cell.Calls, cell.Seconds, cell.Known = combined.Error, combined.Calls, combined.Seconds,
+					combined.Known
 				return nil
 			}); err != nil {
 				return err
@@ -809,7 +810,8 @@ func (r *CheapReport) WriteTable(w io.Writer) error {
 				fmt.Fprintln(t)
 			}
 			last = key
-			fmt.Fprintf(t, "%s, %s\t%%\terror %%\t±\tseconds\tinferences\tobjective\tplanes\tknown %%\tsettled at %%\n", m.Task,
+			fmt.Fprintf(t, "%s, %s\t%%\terror %%\t±\tseconds\tinferences\tobjective\tplanes\tknown %%\tsettled at "+
+				"%%\n", m.Task,
 				strings.ToUpper(m.Table))
 		}
 		settled := ""

@@ -210,7 +210,8 @@ func (c *cheapMovies) complete() error {
 }
 
 func (c *cheapMovies) perceptron(samples []trackingSample) (*margin.Linear, error) {
-	m, _, err := margin.Perceptron(c.space, samples, &margin.PerceptronOptions{Averaged: true, Passes: 15}, c.control())
+	m, _, err := margin.Perceptron(c.space, samples, &margin.PerceptronOptions{Averaged: true, Passes: 15},
+		c.control())
 	return m, err
 }
 
@@ -311,7 +312,8 @@ func (c *cheapMovies) active() error {
 				o := &margin.ActiveOptions{Measure: string(measure), Queries: max(1, int(f/100*float64(len(pool)))),
 					Averaged: true, Threshold: -1, Window: min(80, len(pool)/5+2), Seed: uint64(c.seed + 1)}
 				var err error
-				asked, _, err = margin.Active(c.space, pool, nil, margin.Annotator[*tracking.Annotation](answers), o, c.control())
+				asked, _, err = margin.Active(c.space, pool, nil, margin.Annotator[*tracking.Annotation](answers), o,
+					c.control())
 				return err
 			}
 			known := func() float64 {
@@ -362,11 +364,13 @@ func (c *cheapMovies) transfer() error {
 	var model *tracking.Model
 	n := len(c.samples)
 	order := c.rng(5)
-	one := func(method string, f float64, train func(d []trackingSample, some int) (*margin.Linear, error)) error {
+	one := func(method string, f float64, train func(d []trackingSample, some int) (*margin.Linear,
+		error)) error {
 		return c.fit("t5", method, f, func(cell *CheapCell) error {
 			if samples == nil {
 				var err error
-				if samples, s, model, err = tracking.Samples(append(c.train[:len(c.train):len(c.train)], c.targetTrain...), nil,
+				if samples, s, model, err = tracking.Samples(append(c.train[:len(c.train):len(c.train)],
+					c.targetTrain...), nil,
 					c.o.Workers); err != nil {
 					return err
 				}

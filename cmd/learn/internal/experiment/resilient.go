@@ -88,7 +88,8 @@ const (
 	chosenRate = "chosen rate"
 )
 
-var imageMethods = []string{"ordinary", "slow", "oracle", "early", "itlm", "trim", "quadratic", huberName(0.2),
+var imageMethods = []string{"ordinary", "slow", "oracle", "early", "itlm", "trim", "quadratic",
+	huberName(0.2),
 	huberName(0.5), "cvar 0.5", chosenName, chosenRate}
 
 var structuredMethods = []string{"ordinary", "oracle", "early", "itlm", "trim", "quadratic", huberName(0.05),

@@ -322,7 +322,8 @@ func (o *SampledOptions) method(ctx context.Context, name string, kind int) (*Sa
 // WriteTable writes the report for people.
 func (r *SampledReport) WriteTable(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "gradients\tloss\tlabels right %\tprocessor ms a gradient\tnot mixed\tband inexact\tp against the band")
+	fmt.Fprintln(t, "gradients\tloss\tlabels right %\tprocessor ms a gradient\tnot mixed\tband inexact\tp "+
+		"against the band")
 	for _, m := range r.Methods {
 		fmt.Fprintf(t, "%s\t%.3f\t%.2f\t%.2f\t%d\t%d\t%s\n", m.Name, m.Loss, m.Right, m.Millis, m.Unmixed,
 			m.Inexact, m.P.Text("%.2g"))
@@ -331,6 +332,7 @@ func (r *SampledReport) WriteTable(w io.Writer) error {
 		return err
 	}
 	_, err := fmt.Fprintf(w,
-		"%d test examples; %d steps each; the longest training example has %d labels\n", r.Tested, r.Methods[0].Steps, r.Longest)
+		"%d test examples; %d steps each; the longest training example has %d labels\n", r.Tested,
+		r.Methods[0].Steps, r.Longest)
 	return err
 }

@@ -371,7 +371,8 @@ func (c *projections) measure(ctx context.Context, k candidate, n, r int,
 	if k.whole {
 		r = d.s.Features(k.kernels)
 	}
-	o := skpca.Options{Rank: []int{r}, Nu: []float64{k.nu}, Search: k.search, Gamma: slices.Clone(k.penalties()[:n])}
+	o := skpca.Options{Rank: []int{r}, Nu: []float64{k.nu}, Search: k.search,
+		Gamma: slices.Clone(k.penalties()[:n])}
 	if k.mean {
 		for i := range o.Gamma {
 			o.Gamma[i] *= d.unit

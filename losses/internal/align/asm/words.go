@@ -93,7 +93,8 @@ func tables(hi, lo int) {
 	for i := 0; i < 64; i += hi {
 		w |= 1 << i
 	}
-	fmt.Printf("DATA ·wordLows%d%d+0(SB)/8, $%#x\nGLOBL ·wordLows%d%d(SB), RODATA|NOPTR, $8\n\n", hi, lo, w, hi, lo)
+	fmt.Printf("DATA ·wordLows%d%d+0(SB)/8, $%#x\nGLOBL ·wordLows%d%d(SB), RODATA|NOPTR, $8\n\n", hi, lo, w, hi,
+		lo)
 }
 
 // or adds terms to register dst: and-products of two, or of a complement and another.
