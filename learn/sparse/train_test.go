@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,6 +20,7 @@ import (
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"github.com/tropica-fst/tropica/learn/learner"
 	"github.com/tropica-fst/tropica/learn/run"
+	"github.com/tropica-fst/tropica/learn/run/runtest"
 )
 
 // blobs are rows of classes around a point each, with a categorical column, missing values, and a
@@ -208,20 +208,6 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// countdown is a context that is cancelled when it is asked for the left-th time.
-type countdown struct {
-	context.Context
-	cancel context.CancelFunc
-	left   *atomic.Int64
-}
-
-func (c countdown) Err() error {
-	if c.left.Add(-1) == 0 {
-		c.cancel()
-	}
-	return c.Context.Err()
-}
-
 // Wherever a step is interrupted, in the refits after its solution too, the run goes on to the same
 // model, with the same path.
 func TestResumeWithin(t *testing.T) {
@@ -233,14 +219,10 @@ func TestResumeWithin(t *testing.T) {
 	}
 	want := written(t, m)
 	interrupted := 0
-	for n := int64(4); ; n *= 2 {
-		inner, cancel := context.WithCancel(context.Background())
-		ctx := countdown{inner, cancel, new(atomic.Int64)}
-		ctx.left.Store(n)
+	for n := 4; ; n *= 2 {
 		var k *run.Checkpoint
-		_, _, err := Train(x, o, &run.Control{Ctx: ctx, Workers: 1,
+		_, _, err := Train(x, o, &run.Control{Ctx: runtest.NewCountdown(n), Workers: 1,
 			Checkpoint: func(c *run.Checkpoint) error { k = c; return nil }})
-		cancel()
 		var e *run.InterruptedError
 		if err == nil {
 			break
