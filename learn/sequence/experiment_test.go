@@ -69,6 +69,7 @@ func parse(t testing.TB, text string) []*sequence.Template {
 	if err != nil {
 		t.Fatal(err)
 	}
+	sequence.AsOldModels(list) // the references know one mark a side, and letters of ASCII
 	return list
 }
 

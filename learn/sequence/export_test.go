@@ -5,3 +5,10 @@ func AppendAttribute(t *Template, columns [][]string, at int) (string, float64, 
 	name, value, err := t.append(nil, columns, at)
 	return string(name), value, err
 }
+
+// AsOldModels has templates read as those of model files of version 1.
+func AsOldModels(list []*Template) {
+	for _, t := range list {
+		t.marks, t.ascii = sentenceMarks, true
+	}
+}

@@ -1,17 +1,17 @@
 package sequence
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"unicode/utf8"
+
+	"github.com/tropica-fst/tropica/learn/dataset"
 )
 
 // Attribute is an observed property of a position, with a value that multiplies
 // its weights. Attributes of one name at one position add.
-type Attribute struct {
-	Name  string
-	Value float64
-}
+type Attribute = dataset.Attribute
 
 // Input is a sequence to be labelled. Templates read Columns; attributes may be
 // given beside or instead of them. Whichever are there have the same length.
@@ -157,14 +157,13 @@ func (e *encoder) encode(c *corpus, in *Input) error {
 				if value == 0 {
 					continue
 				}
-				d, rows := e.single, &c.single
-				if tpl.pair {
-					if t == 0 || len(tpl.parts) == 1 && tpl.parts[0].literal == "B" {
-						continue // no label before, or the bare bigram, which is there anyway
-					}
-					d, rows = e.pair, &c.pair
+				if tpl.single {
+					err = e.enter(e.single, &c.single, value)
 				}
-				if err := e.enter(d, rows, value); err != nil {
+				if tpl.pair && t > 0 && !tpl.bare() { // the bare bigram is there anyway
+					err = errors.Join(err, e.enter(e.pair, &c.pair, value))
+				}
+				if err != nil {
 					return fmt.Errorf("token %d: %w", t+1, err)
 				}
 			}

@@ -48,9 +48,15 @@ func (o *TrainOptions) identity(examples []Example) string {
 	case AdaGrad, Adam:
 		add("rate=%v", o.Rate)
 	}
+	if o.merges() {
+		add("columns=merged")
+	}
 	d := digest{sha256.New()}
 	for _, t := range o.Templates {
 		d.string(t.String())
+		if t.marks != sentenceMarks {
+			d.string(string(t.marks))
+		}
 	}
 	add("templates=%s", d.sum())
 	d = digest{sha256.New()}

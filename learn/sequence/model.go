@@ -108,12 +108,13 @@ func (m *Model) Weights(yield func(Weight) bool) {
 
 const (
 	modelKind    = "sequence"
-	modelVersion = 1
+	modelVersion = 2 // 1 had templates with <s> and </s> for marks, and shapes of ASCII
 )
 
 type modelMeta struct {
 	Order     int      `json:"order"`
 	Templates []string `json:"templates"`
+	Marks     []marks  `json:"marks,omitempty"` // of the templates; missing in version 1
 	Training  string   `json:"training,omitempty"`
 	Format    Format   `json:"format,omitzero"` // older files have none
 }
@@ -126,7 +127,7 @@ func (m *Model) Write(w io.Writer) error {
 	f := model.New(modelKind, modelVersion)
 	meta := modelMeta{Order: m.layout.order, Templates: []string{}, Training: m.training, Format: m.format}
 	for _, t := range m.templates {
-		meta.Templates = append(meta.Templates, t.text)
+		meta.Templates, meta.Marks = append(meta.Templates, t.text), append(meta.Marks, t.marks)
 	}
 	if err := f.SetMeta(meta); err != nil {
 		return err
@@ -171,10 +172,16 @@ func Read(r io.Reader) (*Model, error) {
 		return nil, bad("%v", err)
 	}
 	m := &Model{training: meta.Training, format: meta.Format}
-	for _, line := range meta.Templates {
+	if f.Version > 1 && len(meta.Marks) != len(meta.Templates) {
+		return nil, bad("%d templates, and marks of %d", len(meta.Templates), len(meta.Marks))
+	}
+	for i, line := range meta.Templates {
 		t, err := ParseTemplate(line)
 		if err != nil {
 			return nil, bad("%v", err)
+		}
+		if t.marks, t.ascii = sentenceMarks, f.Version == 1; !t.ascii {
+			t.marks = meta.Marks[i]
 		}
 		m.templates = append(m.templates, t)
 	}

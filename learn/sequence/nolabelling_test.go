@@ -15,7 +15,7 @@ func TestNoLabelling(t *testing.T) {
 	for _, labels := range []string{"abc", "bca", "a", "cab"} {
 		var e Example
 		for _, y := range labels {
-			e.Attributes = append(e.Attributes, []Attribute{{"x" + string(y), 1}})
+			e.Attributes = append(e.Attributes, []Attribute{{Name: "x" + string(y), Value: 1}})
 			e.Labels = append(e.Labels, string(y))
 		}
 		examples = append(examples, e)

@@ -36,6 +36,8 @@ type objective struct {
 	scale []float64
 	x     []float64 // the weights then, but for those in rows
 	rows  []float64 // weights of single attributes, one every stride floats
+	wide  *narrow   // instead, where only observed pairs have weights
+	share []float64 // by single attribute: its part of l2, the square having l2·share/2; nil is all ones
 
 	workers    []*scorer
 	values     []float64 // by sequence
@@ -89,6 +91,12 @@ func newObjective(l *layout, c *corpus, loss *lossOf, l2 float64, workers int) *
 		}
 	}
 	o.squares = make([]float64, len(o.frequent)+len(o.ranges)-1)
+	if l.ptr != nil && len(l.seen) <= math.MaxInt32 {
+		o.wide = newNarrow(l, c, &o.byID, stride)
+		for _, s := range o.workers {
+			s.wide = o.wide
+		}
+	}
 
 	o.rounds = []int{0}
 	if l.pair > 0 {
@@ -236,6 +244,17 @@ func (o *objective) Eval(x, grad []float64) (float64, error) {
 				sq += w * w
 			}
 		}
+		for a, share := range o.share {
+			if from, to := l.row(a); share != 1 {
+				for j := from; j < to; j++ {
+					w := z[j]
+					if o.scale != nil {
+						w *= o.scale[j]
+					}
+					sq -= (1 - share) * w * w
+				}
+			}
+		}
 		return value + o.l2/2*sq, nil
 	}
 	o.singles(z, grad)
@@ -318,22 +337,26 @@ func (o *objective) single(z, grad []float64, a int, sum []float64) float64 {
 	if z == nil {
 		return 0
 	}
-	sq := 0.0
+	sq, share := 0.0, 1.0
+	if o.share != nil {
+		share = o.share[a]
+	}
 	g := grad[from:to]
 	if o.scale == nil || from == to {
+		l2 := o.l2 * share
 		for j, v := range z[from:to] {
-			g[j] += o.l2 * v
+			g[j] += l2 * v
 			sq += v * v
 		}
-		return sq
+		return share * sq
 	}
 	scale := o.scale[from]
-	l2 := o.l2 * scale
+	l2 := o.l2 * share * scale
 	for j, v := range z[from:to] {
 		g[j] = scale * (g[j] + l2*v)
 		sq += v * v
 	}
-	return scale * scale * sq
+	return share * scale * scale * sq
 }
 
 // ngrams stores the gradient of the label n-grams, without l2.

@@ -36,7 +36,7 @@ func (o *objective) precondition(kappa float64) []float64 {
 
 // guess is layout.guess with the counts of the corpus.
 func (o *objective) guess(l2, kappa float64) []float64 {
-	return o.layout.guess(l2, kappa, o.corpus.positions(),
+	return o.layout.guess(l2, kappa, o.corpus.positions(), o.share,
 		func(a int) int { return o.byID.ptr[a+1] - o.byID.ptr[a] },
 		func(a int) int { return o.pairByID.ptr[a+1] - o.pairByID.ptr[a] })
 }
@@ -44,19 +44,24 @@ func (o *objective) guess(l2, kappa float64) []float64 {
 // guess returns, for each weight, the root of the inverse of a guess at the
 // curvature along it: l2, plus kappa for each position that has the attribute.
 // Attributes are seen from a few times to once a position, and L-BFGS, which
-// starts from one scale for all, needs twice the iterations without this.
-func (l *layout) guess(l2, kappa float64, positions int, single, pair func(a int) int) []float64 {
+// starts from one scale for all, needs twice the iterations without this. share is that of objective.
+func (l *layout) guess(l2, kappa float64, positions int, share []float64, single, pair func(a int) int) []float64 {
 	scale := make([]float64, l.dim)
+	part := 1.0
 	set := func(from, to int, count float64) {
-		v := 1 / math.Sqrt(l2+kappa*max(count, 1))
+		v := 1 / math.Sqrt(part*l2+kappa*max(count, 1))
 		for i := from; i < to; i++ {
 			scale[i] = v
 		}
 	}
 	for a := range l.single {
 		from, to := l.row(a)
+		if share != nil {
+			part = share[a]
+		}
 		set(from, to, float64(single(a)))
 	}
+	part = 1
 	n, d := float64(positions), float64(l.labels)
 	set(l.at1, l.at2, n)
 	set(l.at2, l.at3, n/d)

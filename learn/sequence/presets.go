@@ -89,5 +89,9 @@ func Preset(name string, format Format) ([]*Template, error) {
 	if name == "chunking" && (format.Form == CoNLLU || format.Columns < 3) {
 		return nil, fmt.Errorf("chunking needs columns for word, tag and label; write a file of templates for other data")
 	}
-	return ParseTemplates(strings.NewReader(strings.ReplaceAll(text, "W", word)), "templates "+name)
+	list, err := ParseTemplates(strings.NewReader(strings.ReplaceAll(text, "W", word)), "templates "+name)
+	for _, t := range list {
+		t.marks = sentenceMarks
+	}
+	return list, err
 }

@@ -21,7 +21,7 @@ func randomExamples(rng *rand.Rand, n, labels int, valued bool) []Example {
 				if valued {
 					v = rng.NormFloat64()
 				}
-				attributes = append(attributes, Attribute{fmt.Sprintf("a%d", rng.IntN(6)), v})
+				attributes = append(attributes, Attribute{Name: fmt.Sprintf("a%d", rng.IntN(6)), Value: v})
 			}
 			e.Attributes = append(e.Attributes, attributes)
 			e.Columns = append(e.Columns, []string{fmt.Sprintf("w%d", rng.IntN(3)), fmt.Sprint(rng.NormFloat64())})

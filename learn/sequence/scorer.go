@@ -14,6 +14,7 @@ type scorer struct {
 	scaled  []float64 // transitions times the smoothing
 	rows    []float64 // weights of single attributes, one every stride floats
 	stride  int
+	wide    *narrow // instead of rows, where the objective has it
 	row     []float64
 	sums    []float64 // rows of a group of attributes
 	general *general  // nil when the chain suffices
@@ -39,6 +40,8 @@ func (s *scorer) prepare(x []float64, from *scorer) {
 	s.rows, s.stride = x, s.layout.labels
 	if from != nil {
 		s.rows, s.stride = from.rows, from.stride
+	} else if s.wide != nil {
+		s.wide.set(x)
 	}
 	if s.general != nil || s.layout.order < 2 {
 		return
@@ -75,6 +78,12 @@ func (s *scorer) sequence(x []float64, i int, residual []float64, lane *laneSums
 func (s *scorer) labelScores(x []float64, i int) []float64 {
 	from, to := s.corpus.start[i], s.corpus.start[i+1]
 	node := s.chain.begin(to - from)
+	if s.wide != nil {
+		for t := from; t < to; t++ {
+			s.wide.addScores(node[(t-from)*s.loss.stride:], x, t)
+		}
+		return node
+	}
 	for t := from; t < to; t++ {
 		ids, values := s.corpus.single.row(t)
 		s.layout.addScores(node[(t-from)*s.loss.stride:], x, s.rows, s.stride, ids, values)

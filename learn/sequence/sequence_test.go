@@ -387,8 +387,8 @@ func TestTrainRefuses(t *testing.T) {
 		"column":        {one, TrainOptions{Templates: templates(t, "U:%x[0,2]")}, "example 1: token 1: template \"U:%x[0,2]\" reads column 3"},
 		"number":        {one, TrainOptions{Templates: templates(t, "U:%v[0,1]")}, "no number"},
 		"B and order 1": {two, TrainOptions{Order: 1, Templates: templates(t, "B0:%x[0,0]")}, "need order 2"},
-		"NaN":           {[]Example{{Input{Attributes: [][]Attribute{{{"a", math.NaN()}}}}, []string{"y"}}}, TrainOptions{}, "NaN"},
-		"UTF-8":         {[]Example{{Input{Attributes: [][]Attribute{{{"\xff", 1}}}}, []string{"y"}}}, TrainOptions{}, "UTF-8"},
+		"NaN":           {[]Example{{Input{Attributes: [][]Attribute{{{Name: "a", Value: math.NaN()}}}}, []string{"y"}}}, TrainOptions{}, "NaN"},
+		"UTF-8":         {[]Example{{Input{Attributes: [][]Attribute{{{Name: "\xff", Value: 1}}}}, []string{"y"}}}, TrainOptions{}, "UTF-8"},
 		"from the end":  {one, TrainOptions{Templates: templates(t, "U:%x[0,-3]")}, "reads column 3 from the end, the line has 2"},
 		"source":        {[]Example{{Input{Columns: one[0].Columns, Source: "f:7"}, []string{"y"}}}, TrainOptions{Templates: templates(t, "U:%v[0,1]")}, "sequence: f:7: token 1: template \"U:%v[0,1]\": column 2 holds"},
 		"format":        {one, TrainOptions{Format: Format{"columns", 2, 2}}, "a format of 2 columns with labels in column 3"},
@@ -467,7 +467,7 @@ func TestLongSequences(t *testing.T) {
 	var e Example
 	for range 400 {
 		k := rng.IntN(5)
-		e.Attributes = append(e.Attributes, []Attribute{{fmt.Sprint(k), 1}})
+		e.Attributes = append(e.Attributes, []Attribute{{Name: fmt.Sprint(k), Value: 1}})
 		e.Labels = append(e.Labels, fmt.Sprint(k))
 	}
 	for _, loss := range []losses.Loss{LongEdit{}, LongEdit{Edit: losses.Edit{Sub: 2, Ins: 1, Del: 3}, Band: 1}, losses.NGram{N: 2, C: 1}} {

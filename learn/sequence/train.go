@@ -244,7 +244,10 @@ func (p *Problem) Train() (*Model, *optim.Result, error) {
 	var r *optim.Result
 	switch o.Solver {
 	case QuasiNewton, GonumLBFGS, Proximal:
-		f := newObjective(m.layout, c, loss, o.L2, o.Workers)
+		f, columns := p.columns(&o, loss)
+		if columns != nil {
+			x0 = make([]float64, f.Dim())
+		}
 		f.ctx = control.Ctx
 		scale := f.precondition(curvature)
 		for i := range x0 {
@@ -279,6 +282,11 @@ func (p *Problem) Train() (*Model, *optim.Result, error) {
 		if r != nil {
 			for i := range r.X {
 				r.X[i] *= scale[i]
+			}
+			if columns != nil {
+				x := r.X
+				r.X = make([]float64, m.layout.dim)
+				columns.expand(m.layout, r.X, x)
 			}
 			if err == nil && o.Kind == MaxMargin && loss.onChain && !loss.partial && o.L1 == 0 && o.L2 > 0 {
 				var value, least float64
@@ -332,6 +340,22 @@ func (p *Problem) Train() (*Model, *optim.Result, error) {
 	m.training = fmt.Sprintf("%s by %v, %d iterations, %s", about, o.Solver, r.Iterations, r.Reason)
 	return m, r, err
 }
+
+// columns returns the objective, with identical columns merged where that changes nothing.
+func (p *Problem) columns(o *TrainOptions, loss *lossOf) (*objective, *columns) {
+	if o.merges() {
+		if m := mergeColumns(p.model.layout, p.corpus); m != nil {
+			f := newObjective(m.layout, m.corpus, loss, o.L2, o.Workers)
+			f.share = m.share
+			return f, m
+		}
+	}
+	return newObjective(p.model.layout, p.corpus, loss, o.L2, o.Workers), nil
+}
+
+// merges reports whether identical columns may be merged: weights that begin elsewhere than in zero
+// need not be equal, and a relaxation's report looks at all.
+func (o *TrainOptions) merges() bool { return o.Solver < SGD && o.Init == nil && o.Relax == nil }
 
 // tangents is an objective that is convex, as solvers by planes see it.
 type tangents struct{ *objective }
