@@ -60,6 +60,7 @@ Example, on the sample of English in testdata:
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		table, writeTable := tableFlag(fs)
 		workersOf := workersFlag(fs)
+		d.ready = true
 		d.define(fs, "")
 		s.define(fs)
 		l.constants(fs)

@@ -66,6 +66,9 @@ Example:
 
 var sequenceExplain = explaining("sequence", "a labeller", (*call).sequenceModel, explainSequence)
 
+// explainSequence lists the weights of largest size: of all, of transitions from label to label, of
+// labels, and of the attributes of each label.
+
 func explainSequence(m *sequence.Model) []learner.Section {
 	all, nonzero := m.Size()
 	facts := factsOf([][]any{
@@ -81,11 +84,33 @@ func explainSequence(m *sequence.Model) []learner.Section {
 	})
 	const most = 1000
 	weights := learner.Section{Title: "largest weights", Columns: []string{"attribute", "labels", "weight"}}
-	for _, w := range list[:min(most, len(list))] {
-		row := []any{cmp.Or(w.Attribute, "-"), strings.Join(w.Labels, " "), w.Value}
-		weights.Rows = append(weights.Rows, row)
+	transitions := learner.Section{Title: "transitions", Columns: []string{"from", "to", "weight"}}
+	labels := learner.Section{Title: "labels", Columns: []string{"label", "weight"}}
+	byLabel := map[string]*learner.Section{}
+	for _, y := range m.Labels() {
+		byLabel[y] = &learner.Section{Title: "attributes of " + y, Columns: []string{"attributes of " + y, "weight"}}
 	}
-	return append([]learner.Section{facts, weights}, m.Difficulty().Section()...)
+	for i, w := range list {
+		if i < most {
+			row := []any{cmp.Or(w.Attribute, "-"), strings.Join(w.Labels, " "), w.Value}
+			weights.Rows = append(weights.Rows, row)
+		}
+		switch {
+		case w.Attribute == "" && len(w.Labels) == 2:
+			transitions.Rows = append(transitions.Rows, []any{w.Labels[0], w.Labels[1], w.Value})
+		case w.Attribute == "" && len(w.Labels) == 1:
+			labels.Rows = append(labels.Rows, []any{w.Labels[0], w.Value})
+		case len(w.Labels) == 1:
+			if s := byLabel[w.Labels[0]]; len(s.Rows) < most {
+				s.Rows = append(s.Rows, []any{w.Attribute, w.Value})
+			}
+		}
+	}
+	sections := []learner.Section{facts, weights, transitions, labels}
+	for _, y := range m.Labels() {
+		sections = append(sections, *byLabel[y])
+	}
+	return append(sections, m.Difficulty().Section()...)
 }
 
 func factsOf(rows [][]any) learner.Section {

@@ -20,6 +20,7 @@ const (
 	columns    = sequence.Columns
 	tabs       = sequence.Tabs
 	conllu     = sequence.CoNLLU
+	attributes = sequence.CRFsuite
 )
 
 // sentences holds the flags that say how labelled sentences are read.
@@ -33,13 +34,21 @@ type sentences struct {
 	who   string
 	reads []string // columns that the model's templates read, from 1
 
+	ready bool // attributes may be ready-made
+
 	partial *bool // labels of ?, _ or nothing are not known; nil is as false
 }
 
 func (s *sentences) define(fs *flags.Set, label string) {
-	s.format = fs.Enum("format", autoFormat, []string{autoFormat, columns, tabs, conllu},
-		"Form of the data; auto is conllu for names with .conllu, else that of the model's training data, else "+
-			"columns. columns are separated by blanks or tabs, tabs by single tabs; gzip is recognised")
+	forms, more, auto := []string{autoFormat, columns, tabs, conllu}, "", ""
+	if s.ready {
+		forms = append(forms, attributes)
+		auto = ", crfsuite for names with .crfsuite"
+		more = "; crfsuite has a label and attributes name:value, ready-made"
+	}
+	s.format = fs.Enum("format", autoFormat, forms,
+		"Form of the data; auto is conllu for names with .conllu"+auto+", else that of the model's training data, else "+
+			"columns. columns are separated by blanks or tabs, tabs by single tabs"+more+"; gzip is recognised")
 	s.label = fs.String("label", label, "Column with the labels, from 0, or from the end when negative; for "+
 		"conllu also upos, xpos or deprel. Of a model, that of training")
 }
@@ -62,6 +71,8 @@ func (s *sentences) formatOf(name string) string {
 		return *s.format
 	case strings.Contains(name, ".conllu"):
 		return conllu
+	case s.ready && strings.Contains(name, ".crfsuite"):
+		return attributes
 	case s.like.Known():
 		return s.like.Form
 	}
@@ -152,6 +163,25 @@ func (s *sentences) read(c *call, names []string) (examples []sequence.Example,
 			return nil, format, err
 		}
 		f := s.formatOf(name)
+		if err := s.alike(shown, f); err != nil {
+			r.Close()
+			return nil, format, err
+		}
+		if f == attributes {
+			more, _, err := sequence.ReadAttributes(r, shown, s.some())
+			r.Close()
+			if err == nil && len(more) == 0 {
+				err = noSentences(shown)
+			}
+			if err != nil {
+				return nil, format, err
+			}
+			if format = sequence.AttributesFormat; !s.like.Known() {
+				s.like, s.who = format, shown
+			}
+			examples = append(examples, more...)
+			continue
+		}
 		list, err := parse(r, shown, f, s.some())
 		r.Close()
 		if err != nil {
@@ -180,6 +210,18 @@ func (s *sentences) read(c *call, names []string) (examples []sequence.Example,
 	return examples, format, nil
 }
 
+// alike refuses columns where the attributes of other data are ready-made, and the reverse.
+func (s *sentences) alike(shown, form string) error {
+	if s.like.Known() && (form == attributes) != (s.like.Form == attributes) {
+		return fmt.Errorf("%s: the form is %s, and that of %s is %s: features of the one are none of the other; "+
+			"--format says otherwise", shown, form, s.who, s.like.Form)
+	}
+	if form == attributes && *s.label != "" {
+		return errors.New("flag --label has no effect: in the form crfsuite the label is the first field")
+	}
+	return nil
+}
+
 // hinted adds to an error of reading a form that was taken from s.like what it was taken
 // from.
 func (s *sentences) hinted(err error, form string) error {
@@ -199,6 +241,21 @@ type unlabelled struct {
 	text   []byte
 	format string
 	label  int // column that output replaces; -1 appends one
+
+	// Of the form crfsuite, instead of list.
+	ready []sequence.Example
+	lines []int // in which they begin
+}
+
+// len returns the number of sentences.
+func (u *unlabelled) len() int { return len(u.list) + len(u.ready) }
+
+// lineOf returns the line in which sentence k begins.
+func (u *unlabelled) lineOf(k int) int {
+	if u.ready != nil {
+		return u.lines[k]
+	}
+	return u.list[k].Line
 }
 
 // fit gives the rows of sentences the columns of training, with nothing in that of the
@@ -250,6 +307,9 @@ func (s *sentences) eachPart(c *call, name string, do func(*unlabelled) error) e
 	}
 	defer r.Close()
 	format := s.formatOf(name)
+	if err := s.alike(shown, format); err != nil {
+		return err
+	}
 	in := bufio.NewReaderSize(r, partSize)
 	width, line, sentences := 0, 0, 0
 	for end := false; !end; {
@@ -289,7 +349,14 @@ func (s *sentences) eachPart(c *call, name string, do func(*unlabelled) error) e
 				break
 			}
 		}
-		if u.list, err = read(bytes.NewReader(u.text), shown, format, width, false); err != nil {
+		if format == attributes {
+			if u.ready, u.lines, err = sequence.ReadAttributes(bytes.NewReader(u.text), shown, false); err != nil {
+				return shifted(err, line-prefix)
+			}
+			for k := range u.lines {
+				u.lines[k] += line - prefix
+			}
+		} else if u.list, err = read(bytes.NewReader(u.text), shown, format, width, false); err != nil {
 			return shifted(s.hinted(err, format), line-prefix)
 		}
 		u.text = u.text[prefix:]
@@ -303,6 +370,7 @@ func (s *sentences) eachPart(c *call, name string, do func(*unlabelled) error) e
 				return err
 			}
 		}
+		sentences += len(u.ready)
 		if err := do(u); err != nil {
 			return err
 		}
@@ -325,11 +393,14 @@ func shifted(err error, by int) error {
 	return err
 }
 
+// tokens are the labels of a sentence, and what is said of each of them; more may be nil.
+type tokens struct{ labels, more []string }
+
 // write writes the text with labels in their column; next returns those of
 // sentence k. Comments, multiword tokens and blank lines stay as they are.
-func (u *unlabelled) write(w io.Writer, next func(k int) ([]string, error)) error {
+func (u *unlabelled) write(w io.Writer, next func(k int) (tokens, error)) error {
 	sentence, word := -1, 0
-	var labels []string
+	var of tokens
 	for line := range bytes.Lines(u.text) {
 		body := bytes.TrimRight(line, "\r\n")
 		end := line[len(body):]
@@ -339,17 +410,21 @@ func (u *unlabelled) write(w io.Writer, next func(k int) ([]string, error)) erro
 			}
 			continue
 		}
-		if word == len(labels) { // no sentence is empty
+		if word == len(of.labels) { // no sentence is empty
 			sentence, word = sentence+1, 0
 			var err error
-			if labels, err = next(sentence); err != nil {
+			if of, err = next(sentence); err != nil {
 				return err
 			}
 		}
 		if len(end) == 0 {
 			end = []byte("\n")
 		}
-		if _, err := w.Write(append(u.line(body, labels[word]), end...)); err != nil {
+		more := ""
+		if of.more != nil {
+			more = of.more[word]
+		}
+		if _, err := w.Write(append(u.line(body, of.labels[word], more), end...)); err != nil {
 			return err
 		}
 		word++
@@ -366,19 +441,35 @@ func (u *unlabelled) isToken(body []byte) bool {
 	return len(body) > 0 && body[0] != '#' && !bytes.ContainsAny(id, "-.")
 }
 
-// line puts a label into its column, or behind the last one, keeping what
-// separates the columns.
-func (u *unlabelled) line(body []byte, label string) []byte {
+// line puts a label into its column, or behind the last one, keeping what separates the columns.
+// What more is to be said follows as further columns; in the form conllu it joins the last one.
+func (u *unlabelled) line(body []byte, label, more string) []byte {
+	if u.format == attributes {
+		return u.attributesLine(body, label, more)
+	}
 	separator := " \t"
 	if u.format != columns {
 		separator = "\t"
 	}
-	if u.label < 0 {
-		end := separator[:1]
-		if bytes.IndexByte(body, '\t') >= 0 {
-			end = "\t"
+	end := separator[:1]
+	if bytes.IndexByte(body, '\t') >= 0 {
+		end = "\t"
+	}
+	tail := ""
+	switch {
+	case more == "":
+	case u.format == conllu:
+		if more = "Prob=" + strings.ReplaceAll(more, "\t", ","); bytes.HasSuffix(body, []byte("\t_")) {
+			body = body[:len(body)-1]
+		} else {
+			more = "|" + more
 		}
-		return append(append(bytes.Clone(body), end...), label...)
+		tail = more
+	default:
+		tail = end + strings.ReplaceAll(more, "\t", end)
+	}
+	if u.label < 0 {
+		return append(append(append(bytes.Clone(body), end...), label...), tail...)
 	}
 	from := 0
 	for column := 0; ; column++ {
@@ -392,8 +483,27 @@ func (u *unlabelled) line(body []byte, label string) []byte {
 			to = len(body) - from
 		}
 		if column == u.label {
-			return append(append(bytes.Clone(body[:from]), label...), body[from+to:]...)
+			return append(append(append(bytes.Clone(body[:from]), label...), body[from+to:]...), tail...)
 		}
 		from = min(len(body), from+to+1)
 	}
+}
+
+// attributesLine puts a label in the place of the first field, with its probability, if there is
+// one, as CRFsuite writes it. Probabilities of all labels take the place of the attributes.
+func (u *unlabelled) attributesLine(body []byte, label, more string) []byte {
+	body = bytes.TrimLeft(body, "\t")
+	rest := body[len(body):]
+	if i := bytes.IndexByte(body, '\t'); i >= 0 {
+		rest = body[i:]
+	}
+	out := dataset.AppendEscaped(nil, label)
+	first, all, _ := strings.Cut(more, "\t")
+	if more != "" {
+		out = append(append(out, ':'), first...)
+	}
+	if all != "" {
+		return append(append(out, '\t'), all...)
+	}
+	return append(out, rest...)
 }

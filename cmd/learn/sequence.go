@@ -5,9 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"math"
 	"slices"
+	"strings"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/learn/dataset"
 	"github.com/tropica-fst/tropica/learn/run"
 	"github.com/tropica-fst/tropica/learn/sequence"
 )
@@ -117,7 +121,12 @@ sentence) or CoNLL-U. --objective and --loss choose the training objective:
                   --beta; --solver bundle does not, and certifies its gap
   risk            the expected loss; not convex, start it with --init
 
-plus --l2/2 times the squared and --l1 times the absolute weights.
+plus --l2/2 times the squared and --l1 times the absolute weights. Training goes on until the
+objective falls no more (--stop), or, with a development set (--dev), until --patience iterations
+brought none with fewer wrong labels; the model is then that with the fewest.
+
+--templates may name a file of templates as CRF++ and Wapiti have them. With --format crfsuite,
+lines have a label and attributes instead, ready-made: label TAB name TAB name:value.
 
 --gradients sampled estimates those of edit, smith-waterman and local losses without
 a band, for sequences of more than --exact labels, by Gibbs sampling: of softmax-margin,
@@ -146,7 +155,8 @@ The same without a band:
 		var d sentences
 		var s scored
 		var l lossFlags
-		t.define(fs, 100, 1e-5)
+		t.define(fs, 1000, 1e-5)
+		d.ready = true
 		d.define(fs, "")
 		s.define(fs)
 		objective := fs.Enum("objective", "cross-entropy",
@@ -160,9 +170,15 @@ The same without a band:
 		l2 := fs.Float("l2", 1, "Weight of the squares")
 		l1 := fs.Float("l1", 0, "Weight of the absolute values")
 		initial := fs.String("init", "", "Model whose weights to start from; needed for risk, as a rule")
+		development := fs.String("dev", "", "Development set: its wrong labels are counted after every iteration, "+
+			"and the model is that with the fewest. For lbfgs, sgd, adagrad and adam")
+		patience := fs.Int("patience", 32, 10, "Stop after so many iterations without fewer; 0 is never")
 		relaxation := resilientFlags(fs)
 		return func(c *call) error {
-			inputs := slices.Concat(places("the data", c.args...), places("the model to start from", *initial), places("the loss transducer", *l.transducer))
+			if stochastic := slices.Contains([]string{"sgd", "adagrad", "adam"}, *s.solver); stochastic && !c.flags.Given("iterations") {
+				*t.iterations = 100
+			}
+			inputs := slices.Concat(places("the data", c.args...), places("the model to start from", *initial), places("the loss transducer", *l.transducer), places("the development set", *development))
 			if !sequence.IsPreset(*s.templates) {
 				inputs = append(inputs, place{"the templates", *s.templates})
 			}
@@ -241,6 +257,17 @@ The same without a band:
 						return nil, fmt.Errorf("flag --init: %s was trained on other columns (%s) than these (%s): its "+
 							"weights would be of other words", *initial, f, format)
 					}
+				}
+				if *development == "" {
+					err = c.idle("it needs --dev", "patience")
+				} else if *patience < 0 {
+					err = errors.New("flag --patience must not be negative")
+				} else if o.Dev, _, err = d.read(c, []string{*development}); err == nil {
+					o.Control.Stop.Patience = int(*patience)
+					c.foreignLabels(o.Dev, labelsOf(examples), "the training data")
+				}
+				if err != nil {
+					return nil, err
 				}
 				m, r, err := sequence.Train(examples, o)
 				if err != nil {
@@ -385,7 +412,8 @@ var sequencePredict = &command{
 Output is the input with the labels as one more column, or replacing the column that
 --label names. For CoNLL-U they replace UPOS unless --label says otherwise; everything
 else is unchanged. --nbest writes JSON lines instead: a line for each sentence with its
-best labellings. Input is read and answered sentence by sentence, so it may be a pipe of
+best labellings. --marginals adds the probability of each label, as one more column (CoNLL-U: in
+MISC; crfsuite: behind the label), and --marginals_all those of all labels. Input is read and answered sentence by sentence, so it may be a pipe of
 any length.
 Lines must have the columns that the model was trained on. That of the label may be
 missing, and is not read.
@@ -397,9 +425,13 @@ Example:
 		var s sentences
 		var d decoder
 		model := fs.String("model", "", "File of the model; needed")
+		s.ready = true
 		s.define(fs, "")
 		d.define(fs)
-		nbest := fs.Int("nbest", 32, 0, "Write at most this many best labellings, with scores and "+
+		var p predicting
+		p.marginals = fs.Bool("marginals", false, "Write the probability of each label behind it")
+		p.all = fs.Bool("marginals_all", false, "Write those of all labels, too, as label:probability")
+		p.nbest = fs.Int("nbest", 32, 0, "Write at most this many best labellings, with scores and "+
 			"probabilities, as JSON lines")
 		return func(c *call) error {
 			m, err := c.sequenceModel(*model)
@@ -409,10 +441,10 @@ Example:
 			if err := d.check(c); err != nil {
 				return err
 			}
-			if *nbest < 0 {
+			if *p.nbest < 0 {
 				return errors.New("flag --nbest must not be negative")
 			}
-			if *nbest > 0 {
+			if *p.nbest > 0 {
 				if err := c.idle("--nbest lists the labellings of best score", "decode"); err != nil {
 					return err
 				}
@@ -426,10 +458,13 @@ Example:
 				return err
 			}
 			s.follow(m, *model)
-			t := m.Tagger()
+			p.tagger, p.label, p.labels, p.number = m.Tagger(), label, m.Labels(), map[string]int{}
+			for k, y := range p.labels {
+				p.number[y] = k
+			}
 			return c.Output(c.arg(1), func(w io.Writer) error {
 				return s.eachPart(c, c.arg(0), func(u *unlabelled) error {
-					if err := u.predict(c, w, t, label, int(*nbest)); err != nil {
+					if err := p.predict(c, w, u); err != nil {
 						return err
 					}
 					if f, ok := w.(interface{ Flush() error }); ok {
@@ -442,45 +477,104 @@ Example:
 	},
 }
 
+// predicting is what predict writes, and by what.
+type predicting struct {
+	nbest          *int64
+	marginals, all *bool
+	tagger         *sequence.Tagger
+	label          func(*sequence.Tagger, *sequence.Input) ([]string, error)
+	labels         []string       // of the model
+	number         map[string]int // their places
+}
+
 // predict writes a part of the input with labels, or their n-best lists.
-func (u *unlabelled) predict(c *call, w io.Writer, t *sequence.Tagger,
-	label func(*sequence.Tagger, *sequence.Input) ([]string, error), nbest int) error {
-	if nbest == 0 {
-		return u.write(w, func(k int) ([]string, error) {
-			if err := c.ctx.Err(); err != nil {
-				return nil, &stopped{"the output is not complete"}
-			}
-			labels, err := label(t, u.input(k))
-			if err != nil {
-				if c.ctx.Err() != nil {
-					return nil, &stopped{"the output is not complete"}
-				}
-				return nil, err
-			}
-			return labels, nil
-		})
+func (p *predicting) predict(c *call, w io.Writer, u *unlabelled) error {
+	if *p.nbest > 0 {
+		return p.lists(c, w, u)
 	}
+	return u.write(w, func(k int) (tokens, error) {
+		if err := c.ctx.Err(); err != nil {
+			return tokens{}, &stopped{"the output is not complete"}
+		}
+		of, err := p.tokens(u.input(k))
+		if err != nil && c.ctx.Err() != nil {
+			err = &stopped{"the output is not complete"}
+		}
+		return of, err
+	})
+}
+
+// tokens labels a sentence.
+func (p *predicting) tokens(in *sequence.Input) (of tokens, err error) {
+	if of.labels, err = p.label(p.tagger, in); err != nil || !*p.marginals && !*p.all {
+		return of, err
+	}
+	m, err := p.tagger.Marginals(in)
+	if err != nil {
+		return of, err
+	}
+	for t, y := range of.labels {
+		text := fmt.Appendf(nil, "%.6f", m.P[t][p.number[y]])
+		if *p.all {
+			for j, q := range m.P[t] {
+				text = dataset.AppendEscaped(append(text, '\t'), p.labels[j])
+				text = fmt.Appendf(text, ":%.6f", q)
+			}
+		}
+		of.more = append(of.more, string(text))
+	}
+	return of, nil
+}
+
+// lists writes the n-best lists of a part of the input, a line of JSON for each sentence.
+func (p *predicting) lists(c *call, w io.Writer, u *unlabelled) error {
 	type entry struct {
-		Labels      []string `json:"labels"`
-		Score       float64  `json:"score"`
-		Probability float64  `json:"probability"`
+		Labels      []string  `json:"labels"`
+		Score       float64   `json:"score"`
+		Probability float64   `json:"probability"`
+		Posterior   *float64  `json:"posterior,omitempty"` // among all labellings
+		Marginals   []float64 `json:"marginals,omitempty"` // of its labels
 	}
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
-	for k := range u.list {
+	for k := range u.len() {
 		if err := c.ctx.Err(); err != nil {
 			return &stopped{"the output is not complete"}
 		}
-		list, err := t.NBest(u.input(k), nbest)
+		list, err := p.tagger.NBest(u.input(k), int(*p.nbest))
 		if err != nil {
 			return err
 		}
 		line := struct {
-			Line int     `json:"line"`
-			List []entry `json:"nbest"`
-		}{Line: u.list[k].Line}
+			Line      int                  `json:"line"`
+			List      []entry              `json:"nbest"`
+			Marginals []map[string]float64 `json:"marginals,omitempty"` // of all labels, by token
+		}{Line: u.lineOf(k)}
+		var m *sequence.Marginals
+		if *p.marginals || *p.all {
+			if m, err = p.tagger.Marginals(u.input(k)); err != nil {
+				return err
+			}
+		}
 		for _, x := range list {
-			line.List = append(line.List, entry{x.Labels, x.Score, x.Probability})
+			one := entry{Labels: x.Labels, Score: x.Score, Probability: x.Probability}
+			if m != nil {
+				posterior := math.Min(1, math.Exp(x.Score-m.LogZ))
+				one.Posterior = &posterior
+				for t, y := range x.Labels {
+					one.Marginals = append(one.Marginals, m.P[t][p.number[y]])
+				}
+			}
+			line.List = append(line.List, one)
+		}
+		if *p.all {
+			for _, row := range m.P {
+				of := map[string]float64{}
+				for j, q := range row {
+					of[p.labels[j]] = q
+				}
+				line.Marginals = append(line.Marginals, of)
+			}
 		}
 		if err := e.Encode(line); err != nil {
 			return err
@@ -491,5 +585,51 @@ func (u *unlabelled) predict(c *call, w io.Writer, t *sequence.Tagger,
 
 // input is sentence k.
 func (u *unlabelled) input(k int) *sequence.Input {
-	return &sequence.Input{Columns: u.list[k].Tokens, Source: fmt.Sprintf("%s:%d", u.shown, u.list[k].Line)}
+	source := fmt.Sprintf("%s:%d", u.shown, u.lineOf(k))
+	if u.ready != nil {
+		return &sequence.Input{Attributes: u.ready[k].Attributes, Source: source}
+	}
+	return &sequence.Input{Columns: u.list[k].Tokens, Source: source}
+}
+
+// labelsOf returns the labels of examples, sorted.
+func labelsOf(examples []sequence.Example) []string {
+	seen := map[string]bool{}
+	for i := range examples {
+		for _, y := range examples[i].Labels {
+			seen[y] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(seen))
+}
+
+// foreignLabels warns of labels that are not among those known, which can only be wrong.
+func (c *call) foreignLabels(examples []sequence.Example, known []string, of string) {
+	has := map[string]bool{"": true} // what is not known is no label
+	for _, y := range known {
+		has[y] = true
+	}
+	count, first, all := map[string]int{}, "", 0
+	for i := range examples {
+		for t, y := range examples[i].Labels {
+			if has[y] {
+				continue
+			}
+			if all++; first == "" {
+				first = fmt.Sprintf("%q in the sentence at %s, token %d", y, examples[i].Source, t+1)
+			}
+			count[y]++
+		}
+	}
+	if all == 0 {
+		return
+	}
+	names := slices.Sorted(maps.Keys(count))
+	const most = 10
+	more := ""
+	if len(names) > most {
+		names, more = names[:most], fmt.Sprintf(" and %d more", len(names)-most)
+	}
+	c.Warn(c.prog, "%d tokens have labels that %s does not know (%s%s), first %s: they count as wrong", all, of,
+		strings.Join(names, ", "), more, first)
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,7 +22,9 @@ type tagged struct {
 	Strings metrics.Rate
 	Edits   metrics.Rate
 	Chunks  metrics.ChunkCounts
-	wrong   []float64 // positions, by example
+	Labels  map[string]metrics.ChunkCounts // tokens
+	Types   map[string]metrics.ChunkCounts // chunks
+	wrong   []float64                      // positions, by example
 	edits   []float64
 	right   []bool // by example
 }
@@ -55,13 +58,25 @@ func (d *decoder) tag(c *call, m *sequence.Model, examples []sequence.Example, w
 
 // count counts the errors of predictions.
 func count(predictions [][]string, examples []sequence.Example) *tagged {
-	r := &tagged{}
+	r := &tagged{Labels: map[string]metrics.ChunkCounts{}, Types: map[string]metrics.ChunkCounts{}}
 	for i, p := range predictions {
 		truth := examples[i].Labels
 		wrong, edits := metrics.Symbols(p, truth), metrics.Edits(p, truth)
 		r.Symbols, r.Edits = r.Symbols.Add(wrong), r.Edits.Add(edits)
 		r.Strings = r.Strings.Add(metrics.Strings(p, truth))
 		r.Chunks = r.Chunks.Add(metrics.Chunks(p, truth))
+		for k, n := range metrics.ChunksByType(p, truth) {
+			r.Types[k] = r.Types[k].Add(n)
+		}
+		for t, y := range truth {
+			n := metrics.ChunkCounts{Reference: 1}
+			if p[t] == y {
+				n = metrics.ChunkCounts{Correct: 1, Predicted: 1, Reference: 1}
+			} else {
+				r.Labels[p[t]] = r.Labels[p[t]].Add(metrics.ChunkCounts{Predicted: 1})
+			}
+			r.Labels[y] = r.Labels[y].Add(n)
+		}
 		r.wrong, r.edits = append(r.wrong, float64(wrong.Errors)), append(r.edits, float64(edits.Errors))
 		r.right = append(r.right, wrong.Errors == 0)
 	}
@@ -93,7 +108,67 @@ type evalScore struct {
 	EditRate      float64           `json:"edit_rate"`      // edits by labels, per cent
 	ChunkF1       *float64          `json:"chunk_f1,omitempty"`
 	Converged     *bool             `json:"converged,omitempty"` // of models trained by the same command
+	Labels        *classReport      `json:"labels,omitempty"`    // by token
+	Spans         *classReport      `json:"spans,omitempty"`     // chunks by type
 	Versus        []evalDifferences `json:"versus,omitempty"`
+}
+
+// classReport has precision, recall and F1 by class.
+type classReport struct {
+	Classes []classScore `json:"classes"`
+	Micro   classScore   `json:"micro"` // of all together
+	Macro   classScore   `json:"macro"` // the mean of the classes
+}
+
+// classScore are the figures of a class, per cent, with its numbers of tokens or chunks.
+type classScore struct {
+	Class     string  `json:"class"`
+	Precision float64 `json:"precision"`
+	Recall    float64 `json:"recall"`
+	F1        float64 `json:"f1"`
+	Correct   int     `json:"correct"`
+	Predicted int     `json:"predicted"`
+	Reference int     `json:"reference"`
+	Unknown   bool    `json:"unknown_to_the_model,omitempty"`
+}
+
+// classesOf reports counts; of the labels of a model, unknown tells those that it does not have.
+func classesOf(counts map[string]metrics.ChunkCounts, unknown func(class string) bool) *classReport {
+	score := func(class string, n metrics.ChunkCounts) classScore {
+		return classScore{Class: class, Precision: 100 * n.Precision(), Recall: 100 * n.Recall(), F1: 100 * n.F1(),
+			Correct: n.Correct, Predicted: n.Predicted, Reference: n.Reference}
+	}
+	r := &classReport{Classes: []classScore{}}
+	var all metrics.ChunkCounts
+	r.Macro.Class = "macro"
+	for _, class := range slices.Sorted(maps.Keys(counts)) {
+		x := score(class, counts[class])
+		x.Unknown = unknown != nil && unknown(class)
+		r.Classes = append(r.Classes, x)
+		all = all.Add(counts[class])
+		part := float64(len(counts))
+		r.Macro.Precision += x.Precision / part
+		r.Macro.Recall += x.Recall / part
+		r.Macro.F1 += x.F1 / part
+	}
+	r.Micro = score("micro", all)
+	r.Macro.Correct, r.Macro.Predicted, r.Macro.Reference = all.Correct, all.Predicted, all.Reference
+	return r
+}
+
+// write writes the report as a table for people.
+func (r *classReport) write(w io.Writer, what string) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintf(t, "%s\tprecision %%\trecall %%\tF1 %%\tcorrect\tpredicted\treference\n", what)
+	for _, x := range slices.Concat(r.Classes, []classScore{r.Micro, r.Macro}) {
+		note := ""
+		if x.Unknown {
+			note = "\tunknown to the model"
+		}
+		fmt.Fprintf(t, "%s\t%.2f\t%.2f\t%.2f\t%d\t%d\t%d%s\n", x.Class, x.Precision, x.Recall, x.F1, x.Correct,
+			x.Predicted, x.Reference, note)
+	}
+	return t.Flush()
 }
 
 // evalDifferences compares a model with another on the same sequences.
@@ -168,7 +243,10 @@ var sequenceEval = &command{
 	summary: "Counts a model's errors on labelled sentences, and compares models.",
 	about: `
 Errors are counted by token, by sequence, by edit distance, and by chunks (as
-the conlleval script counts them) when labels look like B-NP. --model may name
+the conlleval script counts them) when labels look like B-NP. Precision, recall and F1
+follow by label and by type of chunk, with those of all together (micro) and their mean
+over classes (macro); with several models, in the JSON report only. Labels that a model
+does not know are named, and count as wrong. --model may name
 several files, separated by commas: each is then compared with the first, by a
 paired t-test over sequences and McNemar's test. Lines must have the columns that the
 models were trained on.
@@ -180,6 +258,7 @@ Example:
 		var s sentences
 		var d decoder
 		models := fs.String("model", "", "Files of models, separated by commas; needed")
+		s.ready = true
 		s.define(fs, "")
 		d.define(fs)
 		asJSON := fs.Bool("json", false, "Report as JSON")
@@ -220,6 +299,12 @@ Example:
 				}
 				results = append(results, t)
 				x := newEvalScore(names[i], t, chunks)
+				known := m.Labels()
+				c.foreignLabels(examples, known, names[i])
+				x.Labels = classesOf(t.Labels, func(y string) bool { return !slices.Contains(known, y) })
+				if chunks {
+					x.Spans = classesOf(t.Types, nil)
+				}
 				for k := range i {
 					x.against(names[k], t, results[k])
 				}
@@ -231,7 +316,15 @@ Example:
 			if *asJSON {
 				return c.json(map[string]any{"models": scores})
 			}
-			return writeScores(c.Out, scores)
+			if err := writeScores(c.Out, scores); err != nil || len(scores) > 1 {
+				return err
+			}
+			fmt.Fprintln(c.Out)
+			if err := scores[0].Labels.write(c.Out, "label"); err != nil || !chunks {
+				return err
+			}
+			fmt.Fprintln(c.Out)
+			return scores[0].Spans.write(c.Out, "chunk")
 		}
 	},
 }

@@ -14,7 +14,7 @@ const autoTemplates = sequence.AutoTemplates
 // templates returns the templates of a preset's name or a file's. Which preset
 // auto stands for depends on the data.
 func (c *call) templates(name string, format sequence.Format) ([]*sequence.Template, error) {
-	if sequence.IsPreset(name) {
+	if sequence.IsPreset(name) || format.Form == sequence.CRFsuite {
 		t, err := sequence.Preset(name, format)
 		if err != nil {
 			return nil, fmt.Errorf("flag --templates: %w", err)

@@ -82,6 +82,27 @@ func Chunks(prediction, reference []string) ChunkCounts {
 	return c
 }
 
+// ChunksByType counts the chunks of one sequence by type. It panics when the lengths differ.
+func ChunksByType(prediction, reference []string) map[string]ChunkCounts {
+	if len(prediction) != len(reference) {
+		panic("metrics: ChunksByType: prediction and reference differ in length")
+	}
+	out := map[string]ChunkCounts{}
+	right := map[Chunk]bool{}
+	for _, c := range FindChunks(reference) {
+		right[c] = true
+		out[c.Type] = out[c.Type].Add(ChunkCounts{Reference: 1})
+	}
+	for _, c := range FindChunks(prediction) {
+		n := ChunkCounts{Predicted: 1}
+		if right[c] {
+			n.Correct = 1
+		}
+		out[c.Type] = out[c.Type].Add(n)
+	}
+	return out
+}
+
 // Add returns the pooled counts.
 func (c ChunkCounts) Add(d ChunkCounts) ChunkCounts {
 	return ChunkCounts{c.Correct + d.Correct, c.Predicted + d.Predicted, c.Reference + d.Reference}

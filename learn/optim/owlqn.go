@@ -50,6 +50,9 @@ func (m OWLQN) Minimize(f Objective, x0 []float64, c *run.Control) (*Result, err
 	} else if k != nil {
 		x0, q.res.Iterations = k.X, k.Iteration
 		q.res.Note = lbfgsNote
+		q.watch = watch(f, k)
+	} else {
+		q.watch = watch(f, nil)
 	}
 	if err := CheckStart(owlqnSolver, n, x0); err != nil {
 		return nil, err
@@ -88,7 +91,8 @@ type owlqnRun struct {
 	pseudo                []float64 // the pseudo-gradient; without l1 the gradient itself
 	fx                    float64   // with the l1 term
 	step                  float64   // the last
-	moved                 bool      // h has the pair of the last step, whose gradients are pseudo and gNew
+	watch                 *watching
+	moved                 bool // h has the pair of the last step, whose gradients are pseudo and gNew
 }
 
 // check refuses settings that do not fit n coordinates, and sets those that are zero.
@@ -137,6 +141,11 @@ func (q *owlqnRun) start(x0 []float64) error {
 
 // record reports and saves the point. The run ends where it returns a reason.
 func (q *owlqnRun) record() (run.Reason, error) {
+	if q.res.Iterations > q.run.Steps() { // neither the start nor a resumed run's first point
+		if err := q.watch.judge(q.run, q.res.Iterations, q.x); err != nil {
+			return run.Interrupted, err
+		}
+	}
 	reason, err := q.run.step(q.res.Iterations, q.fx, q.v.maxAbs(q.pseudo), q.step)
 	if err == nil && q.res.Iterations > 0 {
 		err = q.run.save(false, q.checkpoint)
@@ -148,11 +157,18 @@ func (q *owlqnRun) record() (run.Reason, error) {
 }
 
 func (q *owlqnRun) checkpoint() *run.Checkpoint {
-	return &run.Checkpoint{X: slices.Clone(q.x)}
+	return q.watch.keep(&run.Checkpoint{X: slices.Clone(q.x)})
 }
 
 func (q *owlqnRun) finish(reason run.Reason, err error) (*Result, error) {
 	res := q.res
+	if best, note := q.watch.point(q.run, q.x); err == nil && note != "" {
+		f, e := q.run.eval(q.f, best, q.g)
+		if q.x, err, res.Note = best, e, note; err == nil {
+			q.fx = f + q.l1(q.x)
+			q.pseudoGradient(q.pseudo, q.x, q.g)
+		}
+	}
 	res.X, res.F, res.GradNorm, res.Reason, res.Evaluations = q.x, q.fx, q.v.maxAbs(q.pseudo), reason, q.run.Evaluations
 	return res, q.run.ended(err, q.checkpoint)
 }

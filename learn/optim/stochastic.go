@@ -114,6 +114,7 @@ type stochastic struct {
 	shrink, slack     float64   // SGD
 	stepAt, rateAt    []float64 // AdaGrad, Adam
 
+	watch   *watching
 	grad    []float64
 	stamp   []int64 // step at which the coordinate was last touched
 	touched []int32
@@ -169,6 +170,7 @@ func (s *stochastic) start(x0 []float64) error {
 		return err
 	}
 	s.x = slices.Clone(x0)
+	s.watch = watch(s.terms, k)
 	if s.a == nil && s.Method != SGD {
 		s.a = make([]float64, s.dim)
 	}
@@ -259,11 +261,12 @@ func (s *stochastic) minimize() (*Result, error) {
 			s.flush()
 			x = s.x
 		}
+		x, note := s.watch.point(s.run, x)
 		f := math.NaN()
 		if h := s.run.Trend.History; len(h) > 0 {
 			f = h[len(h)-1]
 		}
-		return &Result{X: x, F: f, Iterations: s.pass, Evaluations: s.run.Evaluations, Reason: reason}, err
+		return &Result{X: x, F: f, Iterations: s.pass, Evaluations: s.run.Evaluations, Reason: reason, Note: note}, err
 	}
 	for {
 		order := rand.New(rand.NewPCG(s.Seed, uint64(s.pass))).Perm(s.n)
@@ -290,6 +293,9 @@ func (s *stochastic) minimize() (*Result, error) {
 		s.pass++
 		s.run.Evaluations++
 		s.position, s.partial = 0, 0
+		if err := s.watch.judge(s.run, s.pass, s.x); err != nil {
+			return result(run.Interrupted, err)
+		}
 		reason, err := s.run.step(s.pass, f, -1, s.rate())
 		if err == nil && reason == "" {
 			err = s.run.save(false, s.checkpoint)
@@ -415,5 +421,5 @@ func (s *stochastic) checkpoint() *run.Checkpoint {
 			k.Arrays[name] = slices.Clone(v)
 		}
 	}
-	return k
+	return s.watch.keep(k)
 }

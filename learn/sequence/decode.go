@@ -18,6 +18,11 @@ type Tagger struct {
 	best    []int
 	windows []float64
 	kbest   kbest
+
+	// Of Marginals.
+	chain *chain
+	pairs pairSums
+	post  []float64
 }
 
 // Tagger returns a tagger for one goroutine.

@@ -16,6 +16,9 @@ func (f Format) Known() bool { return f.Columns > 0 }
 
 // String describes f for messages, which count columns from 1.
 func (f Format) String() string {
+	if f.Form == CRFsuite {
+		return f.Form
+	}
 	return fmt.Sprintf("%s, %d to a line, labels in column %d", f.Form, f.Columns, f.Label+1)
 }
 

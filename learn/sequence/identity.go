@@ -48,9 +48,6 @@ func (o *TrainOptions) identity(examples []Example) string {
 	case AdaGrad, Adam:
 		add("rate=%v", o.Rate)
 	}
-	if o.merges() {
-		add("columns=merged")
-	}
 	d := digest{sha256.New()}
 	for _, t := range o.Templates {
 		d.string(t.String())
@@ -59,7 +56,16 @@ func (o *TrainOptions) identity(examples []Example) string {
 		}
 	}
 	add("templates=%s", d.sum())
-	d = digest{sha256.New()}
+	add("sequences=%d data=%s", len(examples), digestOf(examples))
+	if len(o.Dev) > 0 {
+		add("dev=%s", digestOf(o.Dev))
+	}
+	return strings.Join(words, " ")
+}
+
+// digestOf tells examples from others.
+func digestOf(examples []Example) string {
+	d := digest{sha256.New()}
 	for i := range examples {
 		e := &examples[i]
 		d.strings(e.Labels)
@@ -76,8 +82,7 @@ func (o *TrainOptions) identity(examples []Example) string {
 			}
 		}
 	}
-	add("sequences=%d data=%s", len(examples), d.sum())
-	return strings.Join(words, " ")
+	return d.sum()
 }
 
 // lossName names a loss for people where it can: equal names are equal losses.

@@ -1,6 +1,7 @@
 package sequence
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -59,7 +60,7 @@ U22:%x[0,1]|%x[1,1]|%x[2,1]
 }
 
 // AutoTemplates stands for the preset that suits the data: chunking where tokens have three or
-// more columns and are no CoNLL-U, else tagging.
+// more columns and are no CoNLL-U, else tagging; none where the attributes are ready-made.
 const AutoTemplates = "auto"
 
 // TemplateNames lists the names that Preset knows.
@@ -72,6 +73,12 @@ func IsPreset(name string) bool { return name == AutoTemplates || presets[name] 
 
 // Preset returns the templates of a name, for data of a format.
 func Preset(name string, format Format) ([]*Template, error) {
+	if format.Form == CRFsuite {
+		if name != AutoTemplates {
+			return nil, errors.New("the data has its attributes ready-made (crfsuite), and no columns for templates to read")
+		}
+		return nil, nil
+	}
 	word := "0"
 	if format.Form == CoNLLU {
 		word = "1"

@@ -13,7 +13,31 @@ const (
 	Columns = "columns" // separated by blanks or tabs
 	Tabs    = "tabs"    // separated by single tabs
 	CoNLLU  = "conllu"
+	// CRFsuite's format has attributes ready-made instead of columns; see dataset.ReadAttributes.
+	CRFsuite = "crfsuite"
 )
+
+// AttributesFormat is the format of data of the form CRFsuite.
+var AttributesFormat = Format{Form: CRFsuite, Columns: 1}
+
+// ReadAttributes reads examples in CRFsuite's format, and returns the line in which each begins.
+// With partial, labels ?, _ and "" are not known. Errors give the line.
+func ReadAttributes(r io.Reader, name string, partial bool) (examples []Example, lines []int, err error) {
+	list, err := dataset.ReadAttributes(r, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, s := range list {
+		e := Example{Input: Input{Attributes: s.Attributes, Source: fmt.Sprintf("%s:%d", name, s.Line)}, Labels: s.Labels}
+		for t, y := range e.Labels {
+			if partial && slices.Contains(UnknownLabels, y) {
+				e.Labels[t] = ""
+			}
+		}
+		examples, lines = append(examples, e), append(lines, s.Line)
+	}
+	return examples, lines, nil
+}
 
 // ReadSentences reads sentences of a form, with so many columns; 0 is as many as the first token
 // has. With empty, columns of the form Tabs may be empty. name is that of the input in errors,

@@ -16,7 +16,7 @@ import (
 // of TrainOptions, so that they reach a worker elsewhere. Names, ranges and defaults are those of
 // the flags of `learn sequence train`.
 type Settings struct {
-	Form      string `flag:"format" default:"auto" values:"auto,columns,tabs,conllu" help:"Form of the data; auto is conllu for names with .conllu, else columns"`
+	Form      string `flag:"format" default:"auto" values:"auto,columns,tabs,conllu,crfsuite" help:"Form of the data; auto is conllu for names with .conllu, crfsuite for names with .crfsuite, else columns"`
 	Label     string `flag:"label" help:"Column with the labels, from 0, or from the end when negative; for conllu also upos, xpos or deprel"`
 	Templates string `flag:"templates" default:"auto" help:"Features: a file of templates (as of CRF++), tagging, chunking, or auto: chunking for three or more columns, else tagging"`
 	Order     int    `flag:"order" default:"2" min:"1" max:"3" help:"Labels of a window"`
@@ -46,9 +46,22 @@ func (s *Settings) Read(r io.Reader, name string, like Format) ([]Example, Forma
 	form := s.Form
 	if form == "" || form == "auto" {
 		form = Columns
-		if strings.Contains(name, ".conllu") {
+		switch {
+		case strings.Contains(name, ".conllu"):
 			form = CoNLLU
+		case strings.Contains(name, ".crfsuite"):
+			form = CRFsuite
 		}
+	}
+	if form == CRFsuite {
+		examples, _, err := ReadAttributes(r, name, s.Partial)
+		switch {
+		case err == nil && len(examples) == 0:
+			err = fmt.Errorf("%s: no sentences: the input is empty", name)
+		case err == nil && like.Known() && like != AttributesFormat:
+			err = fmt.Errorf("%s: the format is %v, and that of the data before %v", name, AttributesFormat, like)
+		}
+		return examples, AttributesFormat, err
 	}
 	list, err := ReadSentences(r, name, form, 0, s.Partial)
 	if err != nil {
@@ -86,6 +99,8 @@ func (s *Settings) TrainOptions(f Format, text string) (*TrainOptions, error) {
 	}
 	if IsPreset(t.Templates) {
 		o.Templates, err = Preset(t.Templates, f)
+	} else if f.Form == CRFsuite {
+		_, err = Preset(t.Templates, f) // which says why there are none
 	} else {
 		o.Templates, err = ParseTemplates(strings.NewReader(text), t.Templates)
 	}

@@ -76,6 +76,11 @@ type TrainOptions struct {
 	// resilient.OutOfSample.
 	RelaxFolds int
 
+	// Dev, if not empty, is a development set. Training with L-BFGS or a stochastic solver counts
+	// its wrong labels after every iteration or pass, and returns the weights that had the fewest.
+	// Control.Stop.Patience ends it after so many without fewer; zero is never.
+	Dev []Example
+
 	// How.
 	Solver       Solver
 	Gap          float64 // of Bundle: certified gap at which to stop, relative to the objective; zero is 1e-3. Of partial labels a gap of convex problems, of the mean over sequences; zero is 0.01
@@ -86,7 +91,7 @@ type TrainOptions struct {
 	Workers      int         // zero is GOMAXPROCS; the result does not depend on it
 	MachineBytes int64       // loss machines that are kept between evaluations; zero is 1 GB
 	Init         *Model      // weights to start from, by the names of attributes and labels; nil is zero
-	Control      run.Control // context, stopping, recorder, checkpoints; the default is 100 iterations
+	Control      run.Control // context, stopping, recorder, checkpoints; the default is 1000 iterations, of the stochastic solvers 100 passes
 }
 
 func (o *TrainOptions) withDefaults() (TrainOptions, error) {
@@ -115,11 +120,10 @@ func (o *TrainOptions) withDefaults() (TrainOptions, error) {
 	if p.Solver < SGD && p.Kind == MaxMargin && p.Beta == 0 {
 		p.Beta = DefaultBeta
 	}
-	if p.Control.Stop.Iterations == 0 && p.Solver == Bundle {
-		p.Control.Stop.Iterations = 1000
-	}
 	if p.Control.Stop.Iterations == 0 {
-		p.Control.Stop.Iterations = 100
+		if p.Control.Stop.Iterations = 1000; p.Solver >= SGD && p.Solver <= Adam {
+			p.Control.Stop.Iterations = 100
+		}
 	}
 	if p.Control.Stop.Relative == 0 {
 		p.Control.Stop.Relative = 1e-5
@@ -159,6 +163,12 @@ func (o *TrainOptions) withDefaults() (TrainOptions, error) {
 		return p, fmt.Errorf("sequence: RelaxFolds is for L-BFGS; use the solver %v", QuasiNewton)
 	case p.Relax != nil && p.Relax.Shared() && p.Solver >= SGD:
 		return p, fmt.Errorf("sequence: the relaxation %s looks at all sequences at once, the solver %v at some: use %v", p.Relax.Name(), p.Solver, QuasiNewton)
+	case len(p.Dev) > 0 && p.Solver != QuasiNewton && (p.Solver < SGD || p.Solver > Adam):
+		return p, fmt.Errorf("sequence: a development set is for the solvers %v, %v, %v and %v, not for %v", QuasiNewton, SGD, AdaGrad, Adam, p.Solver)
+	case len(p.Dev) > 0 && p.Relax != nil:
+		return p, errors.New("sequence: a development set and a relaxation are not for one training: leave out Dev, or Relax")
+	case p.Control.Stop.Patience > 0 && len(p.Dev) == 0:
+		return p, errors.New("sequence: patience needs a development set")
 	case p.Kind == CrossEntropy && p.Loss != nil:
 		return p, errors.New("sequence: cross-entropy has no loss; choose another training objective")
 	case p.Sampled != nil:
@@ -240,6 +250,14 @@ func (p *Problem) Train() (*Model, *optim.Result, error) {
 	if loss.sampling != nil {
 		about += " " + loss.sampling.name()
 	}
+	var dev *development
+	if len(o.Dev) > 0 {
+		about += fmt.Sprintf(" dev=%d", len(o.Dev))
+		judged := *m // has the weights under way
+		if dev, err = newDevelopment(&judged, o.Dev, o.Workers); err != nil {
+			return nil, nil, err
+		}
+	}
 	var relaxed *resilient.Objective
 	var r *optim.Result
 	switch o.Solver {
@@ -254,6 +272,9 @@ func (p *Problem) Train() (*Model, *optim.Result, error) {
 			x0[i] /= scale[i]
 		}
 		var g optim.Objective = f
+		if dev != nil {
+			g = &watched{objective: f, columns: columns, dev: dev}
+		}
 		if o.Relax != nil {
 			if relaxed, err = resilient.NewObjective(f, o.Relax); err != nil {
 				return nil, nil, err
@@ -291,7 +312,7 @@ func (p *Problem) Train() (*Model, *optim.Result, error) {
 			if err == nil && o.Kind == MaxMargin && loss.onChain && !loss.partial && o.L1 == 0 && o.L2 > 0 {
 				var value, least float64
 				if value, least, err = p.certificate(&o, r.X); err == nil {
-					r.Note = fmt.Sprintf("without smoothing the objective is %.6g, and for no weights below %.6g; more iterations and a larger beta bring them together", value, least)
+					addNote(r, fmt.Sprintf("without smoothing the objective is %.6g, and for no weights below %.6g; more iterations and a larger beta bring them together", value, least))
 				}
 			}
 		}
@@ -321,7 +342,11 @@ func (p *Problem) Train() (*Model, *optim.Result, error) {
 		if o.Relax != nil {
 			t.weigh = resilient.Weighing(o.Relax.At(nil, nil))
 		}
-		if r, err = s.Minimize(t, x0, &control); o.Relax != nil && err == nil {
+		var watch optim.Terms = t
+		if dev != nil {
+			watch = &watchedTerms{t, dev}
+		}
+		if r, err = s.Minimize(watch, x0, &control); o.Relax != nil && err == nil {
 			if relaxed, err = resilient.NewObjective(newObjective(m.layout, c, loss, o.L2, o.Workers), o.Relax); err != nil {
 				return nil, r, err
 			}
@@ -330,7 +355,7 @@ func (p *Problem) Train() (*Model, *optim.Result, error) {
 			}
 		}
 		if r != nil && loss.sampling != nil {
-			r.Note = loss.sampling.note()
+			addNote(r, loss.sampling.note())
 		}
 	}
 	if r == nil {
@@ -339,6 +364,14 @@ func (p *Problem) Train() (*Model, *optim.Result, error) {
 	m.w = r.X
 	m.training = fmt.Sprintf("%s by %v, %d iterations, %s", about, o.Solver, r.Iterations, r.Reason)
 	return m, r, err
+}
+
+// addNote adds to what a result has to say.
+func addNote(r *optim.Result, note string) {
+	if r.Note != "" && note != "" {
+		r.Note += "; "
+	}
+	r.Note += note
 }
 
 // columns returns the objective, with identical columns merged where that changes nothing.
