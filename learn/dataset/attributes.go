@@ -84,11 +84,11 @@ func ReadAttributes(r io.Reader, name string) ([]Attributed, error) {
 				if field[0] == '@' {
 					return nil, l.failAt(b, at, "the declaration %q: weights of sequences are not supported; repeat a sequence to have it count more", field)
 				}
-				if colon == 0 {
-					return nil, l.failAt(b, at, `the label is empty; a colon in a label is written \:`)
-				}
-				if colon > 0 {
+				if colon >= 0 {
 					field = field[:colon]
+				}
+				if len(bytes.Trim(field, " ")) == 0 {
+					return nil, l.failAt(b, at, `the label is empty; a colon in a label is written \:`)
 				}
 				cur.Labels = append(cur.Labels, text(field))
 				at = end + 1
