@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"math"
+	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -269,13 +270,16 @@ The same without a band:
 				if err != nil {
 					return nil, err
 				}
+				// Nearly all memory is taken while training is prepared, and kept.
+				defer debug.SetGCPercent(debug.SetGCPercent(10))
+				sequences := len(examples)
 				m, r, err := sequence.Train(examples, o)
 				if err != nil {
 					return nil, err
 				}
 				weights, nonzero := m.Size()
 				return &fitted{result: r, write: m.Write, notes: notes, details: map[string]any{
-					"sequences": len(examples), "labels": len(m.Labels()), "weights": weights, "nonzero": nonzero,
+					"sequences": sequences, "labels": len(m.Labels()), "weights": weights, "nonzero": nonzero,
 					"training": m.Training()}}, nil
 			})
 		}

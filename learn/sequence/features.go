@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/tropica-fst/tropica/learn/dataset"
@@ -33,16 +34,29 @@ type Example struct {
 // dictionary numbers the attributes of one kind (single or pair).
 type dictionary struct {
 	names []string
-	index map[string]int32
+	index map[string]int32 // nil while it is not needed; numbers has it
+	once  sync.Once
 }
 
 func newDictionary(names []string) *dictionary {
-	d := &dictionary{names: names, index: make(map[string]int32, len(names))}
-	for i, s := range names {
-		d.index[s] = int32(i)
-	}
+	d := &dictionary{names: names}
+	d.numbers()
 	return d
 }
+
+// numbers returns the numbers of the names.
+func (d *dictionary) numbers() map[string]int32 {
+	d.once.Do(func() {
+		d.index = make(map[string]int32, len(d.names))
+		for i, s := range d.names {
+			d.index[s] = int32(i)
+		}
+	})
+	return d.index
+}
+
+// forget frees the numbers until they are asked for again. Nobody else may use d meanwhile.
+func (d *dictionary) forget() { d.index, d.once = nil, sync.Once{} }
 
 // add numbers a new name; false when it is not UTF-8, which a model file could
 // not hold.
@@ -53,7 +67,7 @@ func (d *dictionary) add(name []byte) (int32, bool) {
 	id := int32(len(d.names))
 	s := string(name)
 	d.names = append(d.names, s)
-	d.index[s] = id
+	d.numbers()[s] = id
 	return id, true
 }
 
@@ -125,7 +139,7 @@ type encoder struct {
 
 // enter appends the attribute named in buf to the rows, if it is known or may be added.
 func (e *encoder) enter(d *dictionary, rows *sparse, value float64) error {
-	id, ok := d.index[string(e.buf)]
+	id, ok := d.numbers()[string(e.buf)]
 	if !ok && e.grow {
 		if id, ok = d.add(e.buf); !ok {
 			return fmt.Errorf("attribute %q is not UTF-8", e.buf)
@@ -234,6 +248,28 @@ func (s *sparse) atLeast(d *dictionary, count int) *dictionary {
 		s.values = s.values[:w]
 	}
 	return newDictionary(kept)
+}
+
+// without returns the rows that are not to be dropped; those are empty.
+func (s *sparse) without(drop []bool) sparse {
+	entries := 0
+	for r, gone := range drop {
+		if !gone {
+			entries += s.ptr[r+1] - s.ptr[r]
+		}
+	}
+	t := sparse{ptr: make([]int, 1, len(s.ptr)), ids: make([]int32, 0, entries)}
+	if s.values != nil {
+		t.values = make([]float64, 0, entries)
+	}
+	for r, gone := range drop {
+		if !gone {
+			ids, values := s.row(r)
+			t.ids, t.values = append(t.ids, ids...), append(t.values, values...)
+		}
+		t.endRow()
+	}
+	return t
 }
 
 // transposed returns, for each of n ids, the rows that hold it, in order.

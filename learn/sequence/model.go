@@ -197,7 +197,7 @@ func Read(r io.Reader) (*Model, error) {
 		return nil, err
 	}
 	m.single, m.pair = newDictionary(singles), newDictionary(pairs)
-	if len(m.labels) == 0 || len(m.single.index) != len(singles) || len(m.pair.index) != len(pairs) {
+	if len(m.labels) == 0 || len(m.single.numbers()) != len(singles) || len(m.pair.numbers()) != len(pairs) {
 		return nil, bad("no labels, or attributes of the same name")
 	}
 	if sorted := slices.Clone(m.labels); len(slices.Compact(slices.Sorted(slices.Values(sorted)))) != len(m.labels) {

@@ -43,7 +43,8 @@ type objective struct {
 	values     []float64 // by sequence
 	residual   []float64 // positions · stride
 	lanes      []laneSums
-	byID       sparse // positions of each single attribute
+	byID       sparse // positions of each single attribute that is not frequent
+	entries    []int  // by single attribute: where its entries would begin among those of all
 	ranges     []int  // boundaries of attribute ranges of about equal work
 	frequent   []frequentGroup
 	isFrequent []bool // by single attribute
@@ -71,7 +72,6 @@ func newObjective(l *layout, c *corpus, loss *lossOf, l2 float64, workers int) *
 	o := &objective{layout: l, corpus: c, loss: loss, l2: l2}
 	n, stride := c.sequences(), loss.stride
 	o.values = make([]float64, n)
-	o.residual = make([]float64, c.positions()*stride)
 	for range workers {
 		o.workers = append(o.workers, newScorer(l, c, loss))
 	}
@@ -97,6 +97,8 @@ func newObjective(l *layout, c *corpus, loss *lossOf, l2 float64, workers int) *
 			s.wide = o.wide
 		}
 	}
+	o.entries, o.byID = o.byID.ptr, o.byID.without(o.isFrequent)
+	o.residual = make([]float64, c.positions()*stride) // last: what was needed on the way is free by now
 
 	o.rounds = []int{0}
 	if l.pair > 0 {

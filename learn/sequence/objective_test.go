@@ -215,7 +215,7 @@ func TestFrequentAttributes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f.frequent, f.squares = nil, f.squares[:len(f.ranges)-1]
+		f.frequent, f.squares, f.byID = nil, f.squares[:len(f.ranges)-1], c.single.transposed(f.layout.single)
 		clear(f.isFrequent)
 		b, err := f.Eval(w, single)
 		if err != nil {

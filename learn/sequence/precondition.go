@@ -37,7 +37,7 @@ func (o *objective) precondition(kappa float64) []float64 {
 // guess is layout.guess with the counts of the corpus.
 func (o *objective) guess(l2, kappa float64) []float64 {
 	return o.layout.guess(l2, kappa, o.corpus.positions(), o.share,
-		func(a int) int { return o.byID.ptr[a+1] - o.byID.ptr[a] },
+		func(a int) int { return o.entries[a+1] - o.entries[a] },
 		func(a int) int { return o.pairByID.ptr[a+1] - o.pairByID.ptr[a] })
 }
 

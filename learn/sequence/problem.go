@@ -17,6 +17,7 @@ type Problem struct {
 	opts   TrainOptions
 
 	examples []Example // for the identity of checkpoints
+	once     bool      // Train is called once, and may free what it has used
 }
 
 // Prepare numbers the labels and features of examples as Train does. Of the options it
@@ -32,7 +33,7 @@ func Prepare(examples []Example, opts *TrainOptions) (*Problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Problem{m, c, o, examples}, nil
+	return &Problem{model: m, corpus: c, opts: o, examples: examples}, nil
 }
 
 // Identity describes the problem in the words that run.Checkpoint.BelongsTo compares.

@@ -215,6 +215,7 @@ func Train(examples []Example, opts *TrainOptions) (*Model, *optim.Result, error
 	if err != nil {
 		return nil, nil, err
 	}
+	p.once = true // nothing else will be asked of it: memory is freed on the way
 	return p.Train()
 }
 
@@ -243,6 +244,9 @@ func (p *Problem) Train() (*Model, *optim.Result, error) {
 		if save := control.Checkpoint; save != nil {
 			control.Checkpoint = func(k *run.Checkpoint) error { k.Problem = identity; return save(k) }
 		}
+	}
+	if p.once {
+		p.examples = nil
 	}
 	if o.Relax != nil {
 		about += " resilient=" + o.Relax.Name()
@@ -380,6 +384,13 @@ func (p *Problem) columns(o *TrainOptions, loss *lossOf) (*objective, *columns) 
 		if m := mergeColumns(p.model.layout, p.corpus); m != nil {
 			f := newObjective(m.layout, m.corpus, loss, o.L2, o.Workers)
 			f.share = m.share
+			if f.wide != nil {
+				m.corpus.single = sparse{} // f has it otherwise
+			}
+			if p.once && o.Kind != MaxMargin { // whose certificate looks at it again
+				p.corpus.single = sparse{}
+				p.model.single.forget()
+			}
 			return f, m
 		}
 	}
@@ -663,12 +674,12 @@ func (m *Model) copyWeights(dst []float64, from *Model) {
 		case w.Attribute == "" && n <= l.order:
 			dst[l.at3+at] = w.Value
 		case n == 2:
-			if id, ok := m.pair.index[w.Attribute]; ok {
+			if id, ok := m.pair.numbers()[w.Attribute]; ok {
 				lo, _ := l.pairRow(int(id))
 				dst[lo+at] = w.Value
 			}
 		case n == 1:
-			id, ok := m.single.index[w.Attribute]
+			id, ok := m.single.numbers()[w.Attribute]
 			if !ok {
 				return true
 			}
