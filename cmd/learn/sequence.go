@@ -31,7 +31,7 @@ type scored struct {
 }
 
 func (s *scored) define(fs *flags.Set) {
-	s.templates = fs.String("templates", autoTemplates, "Features: a file of templates (as of CRF++), "+
+	s.templates = fs.String("templates", autoTemplates, "Features: a file of templates (of CRF++ or Wapiti), "+
 		"tagging, chunking, or auto: chunking for three or more columns, else tagging")
 	s.order = fs.Int("order", 32, 2, "Labels of a window, 1 to 3")
 	s.minCount = fs.Int("min_count", 32, 1, "Features seen less often in training are left out")

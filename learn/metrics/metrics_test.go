@@ -135,6 +135,38 @@ func TestChunksAgainstSets(t *testing.T) {
 	}
 }
 
+// Counts by type add up to those of all, and are those of tags whose other types are blanked.
+func TestChunksByType(t *testing.T) {
+	rng := rand.New(rand.NewPCG(4, 4))
+	tags := []string{"O", "B-X", "I-X", "B-Y", "I-Y"}
+	for range 300 {
+		p, r := make([]string, 8), make([]string, 8)
+		for i := range p {
+			p[i], r[i] = tags[rng.IntN(len(tags))], tags[rng.IntN(len(tags))]
+		}
+		var sum metrics.ChunkCounts
+		by := metrics.ChunksByType(p, r)
+		for _, kind := range []string{"X", "Y"} {
+			sum = sum.Add(by[kind])
+			only := func(tags []string) []string {
+				out := make([]string, len(tags))
+				for i, y := range tags {
+					if out[i] = y; y[len(y)-1:] != kind {
+						out[i] = "O"
+					}
+				}
+				return out
+			}
+			if want := metrics.Chunks(only(p), only(r)); by[kind] != want {
+				t.Fatalf("%v and %v: %v of %s, want %v", p, r, by[kind], kind, want)
+			}
+		}
+		if want := metrics.Chunks(p, r); sum != want {
+			t.Fatalf("%v and %v: %v by type, %v in all", p, r, sum, want)
+		}
+	}
+}
+
 func TestPairedT(t *testing.T) {
 	// Student's sleep data (Gosset 1908): t = -4.0621, 9 degrees of freedom, p = 0.002833.
 	a := []float64{0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0}

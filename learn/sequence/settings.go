@@ -18,7 +18,7 @@ import (
 type Settings struct {
 	Form      string `flag:"format" default:"auto" values:"auto,columns,tabs,conllu,crfsuite" help:"Form of the data; auto is conllu for names with .conllu, crfsuite for names with .crfsuite, else columns"`
 	Label     string `flag:"label" help:"Column with the labels, from 0, or from the end when negative; for conllu also upos, xpos or deprel"`
-	Templates string `flag:"templates" default:"auto" help:"Features: a file of templates (as of CRF++), tagging, chunking, or auto: chunking for three or more columns, else tagging"`
+	Templates string `flag:"templates" default:"auto" help:"Features: a file of templates (of CRF++ or Wapiti), tagging, chunking, or auto: chunking for three or more columns, else tagging"`
 	Order     int    `flag:"order" default:"2" min:"1" max:"3" help:"Labels of a window"`
 	MinCount  int    `flag:"min_count" default:"1" min:"1" help:"Features seen less often in training are left out"`
 	Observed  bool   `flag:"observed" help:"Weights only for labels that a feature was seen with: a tenth of the size, often as good"`
