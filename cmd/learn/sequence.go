@@ -367,7 +367,7 @@ func (d *decoder) labeller(c *call, m *sequence.Model) (func(t *sequence.Tagger,
 			o.Transducer, err = d.loss.user(c, m.Labels(), "of the model")
 		}
 	} else {
-		o.Places, err = d.loss.between(c)
+		o.Places, err = d.loss.between(c, m.Labels())
 	}
 	if err != nil {
 		return nil, err
