@@ -26,3 +26,10 @@ func expVector(dst, src *float64, n int, shift float64) { panic("losses: no vect
 func rangeVector(src *float64, n int) (lo, hi float64, bad bool) {
 	panic("losses: no vectors")
 }
+
+func scatterColumns(*columnArgs) { panic("losses: no vectors") }
+func gatherColumns(*columnArgs)  { panic("losses: no vectors") }
+func spreadEntries(*columnArgs)  { panic("losses: no vectors") }
+func meetEntries(*columnArgs)    { panic("losses: no vectors") }
+func scaleRows(*columnArgs)      { panic("losses: no vectors") }
+func multiplyRows(*columnArgs)   { panic("losses: no vectors") }

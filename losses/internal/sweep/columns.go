@@ -1,0 +1,578 @@
+package sweep
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/tropica-fst/tropica/losses/internal/features"
+	"github.com/tropica-fst/tropica/losses/internal/layered"
+)
+
+// Columns is the layout of a machine for potentials that are sums of label scores and of pair scores
+// that all positions share. The exponentials of pair scores are then one matrix T, which stays in
+// the first level of cache, and a position costs products with it:
+//
+//	V = A T                                     forward values of columns, by the last label
+//	A'[to(c, b), b] += w(c, b) V[c, b] e'[b]     along the arcs
+//	G[c, b] = w(c, b) e'[b] B'[to(c, b), b]     backward
+//	B = G Tᵀ,  X += Aᵀ G                        and T∘X is the expected number of pairs
+//
+// Marginals of pairs are summed over positions, which the weights of a model want anyway. So no
+// position costs anything that is quadratic in the labels but for these products.
+//
+// Columns that many labels lead into are dense: rows of all labels. Others list their entries; a
+// column of a banded edit distance has either one label or all those outside the window. The
+// largest class of labels is a wide arc of whole vectors. All other labels have arcs of their own.
+type Columns struct {
+	Labels int // D
+	Width  int // of a row: D rounded up to whole tiles
+
+	layers []columnLayer // l + 1
+	size   int           // floats of all layers
+	rows   int           // most rows of a layer
+	widest int           // most floats of a layer
+	Bytes  int64
+}
+
+// columnLayer is what lies before a position: its columns, and their arcs.
+type columnLayer struct {
+	at     int      // where its values begin: rows of dense columns, then entries of others
+	dense  int      // columns
+	sparse int      // columns
+	first  []uint32 // by sparse column: its first entry; and one past the last
+	label  []uint32 // by entry: the row of T, in bytes
+
+	arcs    []uint32 // by row and arc: place among the next layer's values << 8 | value
+	singles []uint32 // labels of single arcs, in bytes
+	wide    bool     // whether an arc for the class of mask follows those
+	mask    []byte   // by vector: which labels
+	final   []uint32 // last layer only: by column, dense ones first, its final value
+}
+
+// padded returns the rows of dense columns with those that complete a tile.
+func (l *columnLayer) padded() int { return up(l.dense, tileRows) }
+
+// width returns the arcs of a row.
+func (l *columnLayer) width() int {
+	if l.wide {
+		return len(l.singles) + 1
+	}
+	return len(l.singles)
+}
+
+// wideFrom is the least class of labels that is a wide arc.
+const wideFrom = 4
+
+// NewColumns returns nil where there is no such layout: without AVX-512, or where positions have
+// different labels, there are too many values or columns, or no positions. m has arcs to columns.
+func NewColumns(m *layered.Machine) *Columns {
+	n := len(m.Layers)
+	if !features.Lanes || n == 0 || len(m.Values) > 256 || m.Layers[0].Columns == 0 {
+		return nil
+	}
+	d := len(m.Layers[0].Class)
+	if d == 0 || d > 256 {
+		return nil
+	}
+	c := &Columns{Labels: d, Width: up(d, tileColumns), layers: make([]columnLayer, n+1)}
+	c.layers[0] = columnLayer{sparse: 1, first: []uint32{0, 0}}
+	number := []uint32{0} // by column: its row
+	for t := range m.Layers {
+		if len(m.Layers[t].Class) != d {
+			return nil
+		}
+		l := m.Layers[t].Columned()
+		if number = c.layer(t, &l, m.Columns(t+1), number); number == nil {
+			return nil
+		}
+	}
+	last := &c.layers[n]
+	last.final = make([]uint32, last.dense+last.sparse)
+	for q, r := range number {
+		if r != none {
+			last.final[r] = m.Final[q]
+		}
+	}
+	for t := range c.layers {
+		l := &c.layers[t]
+		l.at = c.size
+		floats := l.padded()*c.Width + len(l.label)
+		c.size += up(floats+c.Width, 8) // a wide arc that is excluded reads a row at place 0
+		c.widest = max(c.widest, up(floats+c.Width, 8))
+		c.rows = max(c.rows, l.padded()+l.sparse)
+		c.Bytes += 4*int64(len(l.first)+len(l.label)+len(l.arcs)+len(l.singles)+len(l.final)) + int64(len(l.mask)) + 200
+	}
+	return c
+}
+
+// none is the row of a column that no string reaches.
+const none = math.MaxUint32
+
+// layer lays out the arcs of layer t, whose columns have the given rows, and the columns behind. It
+// returns the rows of those, nil where the layout is too large.
+func (c *Columns) layer(t int, ml *layered.Layer, columns int, number []uint32) []uint32 {
+	from, to := &c.layers[t], &c.layers[t+1]
+	size := make([]int, ml.Classes)
+	for _, k := range ml.Class {
+		size[k]++
+	}
+	wide := -1
+	for k, n := range size {
+		if n >= wideFrom && (wide < 0 || n > size[wide]) {
+			wide = k
+		}
+	}
+	var singles []int
+	from.mask = make([]byte, c.Width/8)
+	for b, k := range ml.Class {
+		if int(k) == wide {
+			from.mask[b/8] |= 1 << (b % 8)
+			continue
+		}
+		singles = append(singles, b)
+		from.singles = append(from.singles, uint32(8*b))
+	}
+	from.wide = wide >= 0
+	// What leads into each column: the wide class, and how many single labels.
+	into, whole := make([]int, columns), make([]bool, columns)
+	seen := make([]int32, columns*len(singles)) // by column and single label: its entry, plus one
+	for q, r := range number {
+		if r == none {
+			continue
+		}
+		if wide >= 0 {
+			if next, v := ml.Arc(q*ml.Classes + wide); v != layered.Excluded {
+				whole[next] = true
+			}
+		}
+		for i, b := range singles {
+			next, v := ml.Arc(q*ml.Classes + int(ml.Class[b]))
+			if at := int(next)*len(singles) + i; v != layered.Excluded && seen[at] == 0 {
+				seen[at] = 1
+				into[next]++
+			}
+		}
+	}
+	rows := make([]uint32, columns)
+	dense := func(q int) bool { return whole[q] || into[q] > max(wideFrom, c.Labels/4) }
+	for q := range rows {
+		if dense(q) {
+			rows[q] = uint32(to.dense)
+			to.dense++
+		}
+	}
+	to.first = []uint32{0}
+	for q := range rows {
+		if dense(q) {
+			continue
+		}
+		if into[q] == 0 {
+			rows[q] = none
+			continue
+		}
+		rows[q] = uint32(to.dense + to.sparse)
+		to.sparse++
+		for i, b := range singles {
+			if at := q*len(singles) + i; seen[at] != 0 {
+				to.label = append(to.label, uint32(8*b*c.Width))
+				seen[at] = int32(len(to.label))
+			}
+		}
+		to.first = append(to.first, uint32(len(to.label)))
+	}
+	entries := to.padded() * c.Width
+	if entries+len(to.label) >= 1<<24 {
+		return nil
+	}
+	width := from.width()
+	from.arcs = make([]uint32, (from.dense+from.sparse)*width)
+	for q, r := range number {
+		if r == none {
+			continue
+		}
+		arcs := from.arcs[int(r)*width:][:width]
+		for i, b := range singles {
+			next, v := ml.Arc(q*ml.Classes + int(ml.Class[b]))
+			if v == layered.Excluded {
+				continue
+			}
+			at := int(rows[next])*c.Width + b
+			if !dense(int(next)) {
+				at = entries + int(seen[int(next)*len(singles)+i]) - 1
+			}
+			arcs[i] = uint32(at)<<8 | v
+		}
+		if wide >= 0 {
+			if next, v := ml.Arc(q*ml.Classes + wide); v != layered.Excluded {
+				arcs[len(singles)] = rows[next]*uint32(c.Width)<<8 | v
+			}
+		}
+	}
+	return rows
+}
+
+// PairMatrix is exp(score - top) of pairs of labels, as sweeps over Columns read it.
+type PairMatrix struct {
+	labels, width int
+	t, transposed []float64 // D rows of width, padded with zeros
+	top, span     float64
+	ok            bool // all scores are finite
+}
+
+// Set takes scores, D rows of D. O(D²).
+func (p *PairMatrix) Set(labels int, scores []float64) {
+	p.labels, p.width = labels, up(labels, tileColumns)
+	lo, hi, bad := RangeOf(scores)
+	p.top, p.span = hi, hi-lo
+	p.ok = !bad && !slices.ContainsFunc(scores, func(x float64) bool { return math.IsInf(x, -1) })
+	if !p.ok {
+		return
+	}
+	n := up(labels, tileRows) * p.width
+	p.t, p.transposed = layered.Resize(p.t, n), layered.Resize(p.transposed, n)
+	clear(p.t)
+	clear(p.transposed)
+	for a := range labels {
+		row := p.t[a*p.width:][:labels]
+		ExpShifted(row, scores[a*labels:(a+1)*labels], hi)
+		for b, x := range row {
+			p.transposed[b*p.width+a] = x
+		}
+	}
+}
+
+// columnArgs is what the kernels of columns read; its layout is known there.
+type columnArgs struct {
+	rows    *float64
+	stride  int     // bytes of a row
+	n       int     // rows
+	arcs    *uint32 // or the first entries of rows
+	step    int     // bytes of a row's arcs
+	labels  *uint32
+	singles int
+	w       *float64 // weights of values, or entries
+	to      *float64 // targets, or a matrix or row of factors
+	masks   *byte
+	wide    int // 1: there is a wide arc
+	sums    *float64
+	out     *float64
+}
+
+// ColumnSweeper is the forward-backward sweep over Columns.
+//
+// Forward values of a layer are divided by their sum, the next layer is made of the quotients, and
+// backward values have the same divisors, so that the products of both add up to 1 at every position
+// (L. Rabiner, "A tutorial on hidden Markov models", Proc. IEEE 77, 1989). This is also the
+// certificate of a sweep: where what matters has vanished on the way forward, it is there backward,
+// and the sum of an earlier position is not 1.
+type ColumnSweeper struct {
+	Ctx  context.Context // stops a sweep, whose results are then not certain; may be nil
+	args columnArgs
+	tile tailKernels
+
+	w      []float64 // by value
+	e      []float64 // by position: exp(score - top), then divided by the sum of the layer before
+	a      []float64 // forward values, all layers
+	v      []float64 // by row: A T, or G
+	b, bn  []float64 // backward values
+	x      []float64 // flow of pairs
+	post   []float64
+	sums   []float64
+	scores []float64
+}
+
+// ColumnJob is a sweep of a machine whose layout is Columns, at one γ.
+type ColumnJob struct {
+	Gamma  float64
+	Unary  []float64 // scores of labels, position after position, rows of Stride
+	Stride int
+	Pairs  *PairMatrix
+
+	LogZ      float64
+	Marginals []float64 // receives the probabilities of labels, rows of Stride
+	Expected  []float64 // is added the expected number of each pair, D rows of ExpectedStride
+	Row       int       // floats from row to row of Expected
+}
+
+// columnSpan bounds how far the logarithms of weights at a position may lie apart: products of them
+// are then normal numbers.
+const columnSpan = 300
+
+// Run does a job, and reports whether its results are certain. Nothing is added to Expected if they
+// are not.
+func (s *ColumnSweeper) Run(m *layered.Machine, c *Columns, j *ColumnJob) bool {
+	n, d, width := len(c.layers)-1, c.Labels, c.Width
+	if j.Pairs.labels != d || !j.Pairs.ok {
+		return false
+	}
+	shift, ok := s.begin(m, c, j)
+	if !ok {
+		return false
+	}
+	logZ := shift + j.Gamma*m.Base
+	// Forward.
+	first := c.at(s.a, 1)
+	clear(first)
+	s.v[0] = 0
+	one := s.v[:width]
+	clear(one)
+	for b := range d {
+		one[b] = 1
+	}
+	s.scatter(c, 0, 0, 1, first)
+	sum := s.weigh(c, 1, first, s.e[:width])
+	for t := 1; t < n; t++ {
+		if !(sum > 0) {
+			return false
+		}
+		if Stopped(s.Ctx) {
+			return false
+		}
+		logZ += math.Log(sum)
+		e := s.e[t*width:][:width]
+		inv := 1 / sum
+		for b := range e {
+			e[b] *= inv
+		}
+		next := c.at(s.a, t+1)
+		clear(next)
+		s.spread(c, t, c.at(s.a, t), j.Pairs)
+		s.scatter(c, t, 0, c.layers[t].dense, next)
+		s.scatter(c, t, c.layers[t].dense, c.layers[t].sparse, next)
+		sum = s.weigh(c, t+1, next, e)
+	}
+	if !(sum > 0) {
+		return false
+	}
+	// Finals.
+	last := &c.layers[n]
+	top := math.Inf(-1)
+	for _, f := range last.final {
+		if f != layered.Excluded {
+			top = max(top, j.Gamma*m.Values[f])
+		}
+	}
+	if math.IsInf(top, -1) {
+		return false
+	}
+	a := c.at(s.a, n)
+	clear(s.b)
+	z := 0.0
+	for r, f := range last.final {
+		if f == layered.Excluded {
+			continue
+		}
+		x := math.Exp(j.Gamma*m.Values[f] - top)
+		from, to := r*width, r*width+d
+		if r >= last.dense {
+			from, to = last.entries(width, r-last.dense)
+		}
+		for i := from; i < to; i++ {
+			s.b[i] = x
+			z += x * a[i]
+		}
+	}
+	logZ += top + math.Log(z)
+	if !(z > 0) || math.IsInf(logZ, 0) || math.IsNaN(logZ) {
+		return false
+	}
+	inv := 1 / z
+	for i := range s.b {
+		s.b[i] *= inv
+	}
+	// Backward. s.b is divided by the sum of its layer, as a is.
+	clear(s.x)
+	for t := n; ; t-- {
+		if !s.collect(c, t, c.at(s.a, t), j.Marginals[(t-1)*j.Stride:]) {
+			return false
+		}
+		if t == 1 {
+			break
+		}
+		s.weigh(c, t, s.b, s.e[(t-1)*width:][:width])
+		s.back(c, t-1, c.at(s.a, t-1), j.Pairs)
+	}
+	j.LogZ = logZ
+	for p := range d {
+		row, x, to := j.Pairs.t[p*width:][:d], s.x[p*width:][:d], j.Expected[p*j.Row:][:d]
+		for q, y := range row {
+			to[q] += y * x[q]
+		}
+	}
+	return true
+}
+
+// at returns the values of a layer.
+func (c *Columns) at(values []float64, t int) []float64 {
+	end := c.size
+	if t+1 < len(c.layers) {
+		end = c.layers[t+1].at
+	}
+	return values[c.layers[t].at:end]
+}
+
+// entries returns where the values of a sparse column stand.
+func (l *columnLayer) entries(width, column int) (from, to int) {
+	base := l.padded() * width
+	return base + int(l.first[column]), base + int(l.first[column+1])
+}
+
+// begin exponentiates scores and weights, and returns the logarithm of what they were divided by.
+// ok is false where they lie too far apart.
+func (s *ColumnSweeper) begin(m *layered.Machine, c *Columns, j *ColumnJob) (shift float64, ok bool) {
+	n, d, width := len(c.layers)-1, c.Labels, c.Width
+	s.a, s.e = layered.Resize(s.a, c.size), layered.Resize(s.e, n*width)
+	s.v = layered.Resize(s.v, max(1, c.rows)*width)
+	s.b, s.bn = layered.Resize(s.b, c.widest), layered.Resize(s.bn, c.widest)
+	s.x = layered.Resize(s.x, up(d, tileRows)*width)
+	s.post, s.sums = layered.Resize(s.post, width), layered.Resize(s.sums, width)
+	lo, hi := math.Inf(1), math.Inf(-1)
+	s.w = layered.Resize(s.w, 256)
+	clear(s.w)
+	for t := range m.Layers {
+		if l := &m.Layers[t]; l.Lo <= l.Hi {
+			lo, hi = min(lo, j.Gamma*l.Lo, j.Gamma*l.Hi), max(hi, j.Gamma*l.Lo, j.Gamma*l.Hi)
+		}
+	}
+	if !(lo <= hi) {
+		return 0, false
+	}
+	for i, x := range m.Values[1:] {
+		s.w[i+1] = math.Exp(min(0, j.Gamma*x-hi)) // values of finals alone may exceed it
+	}
+	shift = float64(n)*hi + float64(n-1)*j.Pairs.top
+	far := hi - lo + j.Pairs.span
+	for t := range n {
+		row, e := j.Unary[t*j.Stride:][:d], s.e[t*width:][:width]
+		low, top, bad := RangeOf(row)
+		if bad || !(top-low+far <= columnSpan) {
+			return 0, false
+		}
+		ExpShifted(e[:d], row, top)
+		if slices.Contains(e[:d], 0) { // a score of -Inf, which the range leaves out
+			return 0, false
+		}
+		clear(e[d:])
+		shift += top
+	}
+	return shift, true
+}
+
+// spread sets v to the values of layer t times the matrix: rows of dense columns, and from padded()
+// on those of sparse ones.
+func (s *ColumnSweeper) spread(c *Columns, t int, a []float64, p *PairMatrix) {
+	l, w := &c.layers[t], c.Width
+	if l.dense > 0 {
+		s.tile.product(matrix{s.v, w, 1}, matrix{a, w, 1}, matrix{p.t, w, 1}, l.padded(), w, c.Labels, false)
+	}
+	if l.sparse > 0 {
+		base := l.padded() * w
+		s.args = columnArgs{rows: &s.v[base], stride: 8 * w, n: l.sparse, arcs: &l.first[0], labels: &l.label[0],
+			w: &a[base], to: &p.t[0]}
+		spreadEntries(&s.args)
+		s.args = columnArgs{}
+	}
+}
+
+// arcsOf points the arguments at n rows of layer t from one on. They are dense, or sparse.
+func (s *ColumnSweeper) arcsOf(c *Columns, t, row, n int) {
+	l, w := &c.layers[t], c.Width
+	v := row * w
+	if row >= l.dense {
+		v = (row - l.dense + l.padded()) * w
+	}
+	width := l.width()
+	s.args = columnArgs{rows: &s.v[v], stride: 8 * w, n: n, arcs: &l.arcs[row*width], step: 4 * width,
+		singles: len(l.singles), w: &s.w[0], masks: &l.mask[0]}
+	if len(l.singles) > 0 {
+		s.args.labels = &l.singles[0]
+	}
+	if l.wide {
+		s.args.wide = 1
+	}
+}
+
+func (s *ColumnSweeper) scatter(c *Columns, t, row, n int, to []float64) {
+	if n == 0 {
+		return
+	}
+	s.arcsOf(c, t, row, n)
+	s.args.to = &to[0]
+	scatterColumns(&s.args)
+	s.args = columnArgs{}
+}
+
+func (s *ColumnSweeper) gather(c *Columns, t, row, n int, from []float64) {
+	if n == 0 {
+		return
+	}
+	s.arcsOf(c, t, row, n)
+	s.args.to = &from[0]
+	gatherColumns(&s.args)
+	s.args = columnArgs{}
+}
+
+// weigh multiplies the values of a layer by e of their labels, and returns the sum.
+func (s *ColumnSweeper) weigh(c *Columns, t int, a, e []float64) float64 {
+	l, w := &c.layers[t], c.Width
+	sum := 0.0
+	if l.dense > 0 {
+		clear(s.sums)
+		s.args = columnArgs{rows: &a[0], stride: 8 * w, n: l.dense, to: &e[0], sums: &s.sums[0]}
+		scaleRows(&s.args)
+		s.args = columnArgs{}
+		for _, x := range s.sums {
+			sum += x
+		}
+	}
+	entries := a[l.padded()*w:][:len(l.label)]
+	row := uint32(8 * w)
+	for i, b := range l.label {
+		entries[i] *= e[b/row]
+		sum += entries[i]
+	}
+	return sum
+}
+
+// collect stores the probabilities of the labels that lead into layer t, and reports whether they
+// add up to 1.
+func (s *ColumnSweeper) collect(c *Columns, t int, a []float64, out []float64) bool {
+	l, w := &c.layers[t], c.Width
+	clear(s.post)
+	if l.dense > 0 {
+		s.args = columnArgs{rows: &a[0], stride: 8 * w, n: l.dense, to: &s.b[0], sums: &s.post[0]}
+		multiplyRows(&s.args)
+		s.args = columnArgs{}
+	}
+	base, row := l.padded()*w, uint32(8*w)
+	for i, b := range l.label {
+		s.post[b/row] += a[base+i] * s.b[base+i]
+	}
+	sum := 0.0
+	for b, x := range s.post[:c.Labels] {
+		out[b] = x
+		sum += x
+	}
+	return math.Abs(sum-1) <= 1e-9
+}
+
+// back turns the backward values of layer t+1, times e, in s.b into those of layer t, and adds to
+// the flow of pairs.
+func (s *ColumnSweeper) back(c *Columns, t int, a []float64, p *PairMatrix) {
+	l, w := &c.layers[t], c.Width
+	s.gather(c, t, 0, l.dense, s.b)
+	s.gather(c, t, l.dense, l.sparse, s.b)
+	if l.dense > 0 {
+		s.tile.product(matrix{s.bn, w, 1}, matrix{s.v, w, 1}, matrix{p.transposed, w, 1}, l.padded(), w, c.Labels, false)
+		s.tile.product(matrix{s.x, w, 1}, matrix{a, 1, w}, matrix{s.v, w, 1}, up(c.Labels, tileRows), w, l.dense, true)
+	}
+	if l.sparse > 0 {
+		base := l.padded() * w
+		s.args = columnArgs{rows: &s.v[base], stride: 8 * w, n: l.sparse, arcs: &l.first[0], labels: &l.label[0],
+			w: &a[base], to: &p.t[0], sums: &s.x[0], out: &s.bn[base]}
+		meetEntries(&s.args)
+		s.args = columnArgs{}
+	}
+	s.b, s.bn = s.bn, s.b
+}
