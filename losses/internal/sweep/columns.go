@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -42,24 +43,25 @@ type columnLayer struct {
 	sparse int      // columns
 	first  []uint32 // by sparse column: its first entry; and one past the last
 	label  []uint32 // by entry: the row of T, in bytes
+	number []uint8  // by entry: its label
 
-	arcs    []uint32 // by row and arc: place among the next layer's values << 8 | value
-	singles []uint32 // labels of single arcs, in bytes
-	wide    bool     // whether an arc for the class of mask follows those
-	mask    []byte   // by vector: which labels
-	final   []uint32 // last layer only: by column, dense ones first, its final value
+	// The arcs of the widest class of labels, by target: a dense column of the next layer. They come
+	// from a place in v, which is stored << 8 | value, as those of single labels are.
+	others []bool   // by label: whether it is in that class
+	wide   bool     // whether there is one
+	into   []uint32 // by target: its first arc; and one past the last
+	from   []uint32
+	// The arcs of the other labels: groups of targets that have as many arcs each. A group is that
+	// number, the number of targets, and for each its place among the values of the next layer << 8 |
+	// label, and its arcs.
+	stream []uint32
+	groups int
+	holes  bool     // some row lacks an arc
+	final  []uint32 // last layer only: by column, dense ones first, its final value
 }
 
 // padded returns the rows of dense columns with those that complete a tile.
 func (l *columnLayer) padded() int { return up(l.dense, tileRows) }
-
-// width returns the arcs of a row.
-func (l *columnLayer) width() int {
-	if l.wide {
-		return len(l.singles) + 1
-	}
-	return len(l.singles)
-}
 
 // wideFrom is the least class of labels that is a wide arc.
 const wideFrom = 4
@@ -101,7 +103,8 @@ func NewColumns(m *layered.Machine) *Columns {
 		c.size += up(floats+c.Width, 8) // a wide arc that is excluded reads a row at place 0
 		c.widest = max(c.widest, up(floats+c.Width, 8))
 		c.rows = max(c.rows, l.padded()+l.sparse)
-		c.Bytes += 4*int64(len(l.first)+len(l.label)+len(l.arcs)+len(l.singles)+len(l.final)) + int64(len(l.mask)) + 200
+		c.Bytes += 4*int64(len(l.first)+len(l.label)+len(l.into)+len(l.from)+len(l.stream)+len(l.final)) +
+			int64(len(l.number)+len(l.others)) + 300
 	}
 	return c
 }
@@ -124,16 +127,12 @@ func (c *Columns) layer(t int, ml *layered.Layer, columns int, number []uint32) 
 		}
 	}
 	var singles []int
-	from.mask = make([]byte, c.Width/8)
+	from.wide, from.others = wide >= 0, make([]bool, c.Labels)
 	for b, k := range ml.Class {
-		if int(k) == wide {
-			from.mask[b/8] |= 1 << (b % 8)
-			continue
+		if from.others[b] = int(k) == wide; !from.others[b] {
+			singles = append(singles, b)
 		}
-		singles = append(singles, b)
-		from.singles = append(from.singles, uint32(8*b))
 	}
-	from.wide = wide >= 0
 	// What leads into each column: the wide class, and how many single labels.
 	into, whole := make([]int, columns), make([]bool, columns)
 	seen := make([]int32, columns*len(singles)) // by column and single label: its entry, plus one
@@ -175,40 +174,97 @@ func (c *Columns) layer(t int, ml *layered.Layer, columns int, number []uint32) 
 		to.sparse++
 		for i, b := range singles {
 			if at := q*len(singles) + i; seen[at] != 0 {
-				to.label = append(to.label, uint32(8*b*c.Width))
+				to.label, to.number = append(to.label, uint32(8*b*c.Width)), append(to.number, uint8(b))
 				seen[at] = int32(len(to.label))
 			}
 		}
 		to.first = append(to.first, uint32(len(to.label)))
 	}
 	entries := to.padded() * c.Width
-	if entries+len(to.label) >= 1<<24 {
+	if max(entries+len(to.label), (from.padded()+from.sparse)*c.Width) >= 1<<24 {
 		return nil
 	}
-	width := from.width()
-	from.arcs = make([]uint32, (from.dense+from.sparse)*width)
-	for q, r := range number {
-		if r == none {
-			continue
+	// Arcs by target, in the order of the rows that they come from.
+	type arc struct{ at, from uint32 }
+	var arcs []arc
+	place := func(r uint32) uint32 {
+		if int(r) >= from.dense {
+			r += uint32(from.padded() - from.dense)
 		}
-		arcs := from.arcs[int(r)*width:][:width]
+		return r * uint32(c.Width)
+	}
+	if from.wide {
+		from.into = make([]uint32, to.dense+1)
+	}
+	byRow := make([]uint32, from.dense+from.sparse) // the column of a row
+	for q, r := range number {
+		if r != none {
+			byRow[r] = uint32(q)
+		}
+	}
+	for r, q := range byRow {
 		for i, b := range singles {
-			next, v := ml.Arc(q*ml.Classes + int(ml.Class[b]))
+			next, v := ml.Arc(int(q)*ml.Classes + int(ml.Class[b]))
 			if v == layered.Excluded {
+				from.holes = true
 				continue
 			}
 			at := int(rows[next])*c.Width + b
 			if !dense(int(next)) {
 				at = entries + int(seen[int(next)*len(singles)+i]) - 1
 			}
-			arcs[i] = uint32(at)<<8 | v
+			arcs = append(arcs, arc{uint32(at)<<8 | uint32(b), (place(uint32(r))+uint32(b))<<8 | v})
 		}
-		if wide >= 0 {
-			if next, v := ml.Arc(q*ml.Classes + wide); v != layered.Excluded {
-				arcs[len(singles)] = rows[next]*uint32(c.Width)<<8 | v
+		if !from.wide {
+			continue
+		}
+		if next, v := ml.Arc(int(q)*ml.Classes + wide); v != layered.Excluded {
+			from.into[rows[next]+1]++
+		} else {
+			from.holes = true
+		}
+	}
+	if from.wide {
+		for g := range to.dense {
+			from.into[g+1] += from.into[g]
+		}
+		from.from = make([]uint32, from.into[to.dense])
+		fill := slices.Clone(from.into)
+		for r, q := range byRow {
+			if next, v := ml.Arc(int(q)*ml.Classes + wide); v != layered.Excluded {
+				g := rows[next]
+				from.from[fill[g]] = place(uint32(r))<<8 | v
+				fill[g]++
 			}
 		}
 	}
+	slices.SortStableFunc(arcs, func(a, b arc) int { return cmp.Compare(a.at, b.at) })
+	var targets [][]arc
+	for i := 0; i < len(arcs); {
+		end := i + 1
+		for end < len(arcs) && arcs[end].at == arcs[i].at {
+			end++
+		}
+		targets = append(targets, arcs[i:end])
+		i = end
+	}
+	slices.SortStableFunc(targets, func(a, b []arc) int { return cmp.Compare(len(a), len(b)) })
+	from.stream = make([]uint32, 0, len(arcs)+len(targets)+16)
+	for i, g := range targets {
+		if i == 0 || len(g) != len(targets[i-1]) {
+			n := 0
+			for n < len(targets)-i && len(targets[i+n]) == len(g) {
+				n++
+			}
+			from.stream = append(from.stream, uint32(len(g)), uint32(n))
+			from.groups++
+		}
+		from.stream = append(from.stream, g[0].at)
+		for _, a := range g {
+			from.stream = append(from.stream, a.from)
+		}
+	}
+	from.stream = slices.Clip(from.stream)
 	return rows
 }
 
@@ -247,14 +303,14 @@ type columnArgs struct {
 	rows    *float64
 	stride  int     // bytes of a row
 	n       int     // rows
-	arcs    *uint32 // or the first entries of rows
-	step    int     // bytes of a row's arcs
-	labels  *uint32
-	singles int
+	arcs    *uint32 // or the first entry of each row, or a stream
+	_       [1]int
+	labels  *uint32 // of entries, or arcs
+	_       [1]int
 	w       *float64 // weights of values, or entries
-	to      *float64 // targets, or a matrix or row of factors
-	masks   *byte
-	wide    int // 1: there is a wide arc
+	to      *float64 // targets, or a matrix
+	factors *float64
+	_       [1]int
 	sums    *float64
 	out     *float64
 }
@@ -279,7 +335,7 @@ type ColumnSweeper struct {
 	x      []float64 // flow of pairs
 	post   []float64
 	sums   []float64
-	scores []float64
+	others []float64 // e of the labels that wide arcs have, else 0
 }
 
 // ColumnJob is a sweep of a machine whose layout is Columns, at one γ.
@@ -311,22 +367,14 @@ func (s *ColumnSweeper) Run(m *layered.Machine, c *Columns, j *ColumnJob) bool {
 		return false
 	}
 	logZ := shift + j.Gamma*m.Base
-	// Forward.
-	first := c.at(s.a, 1)
-	clear(first)
-	s.v[0] = 0
-	one := s.v[:width]
-	clear(one)
+	// Forward: from the one string without labels, which has no last label.
+	clear(s.v[:width])
 	for b := range d {
-		one[b] = 1
+		s.v[b] = 1
 	}
-	s.scatter(c, 0, 0, 1, first)
-	sum := s.weigh(c, 1, first, s.e[:width])
+	sum := s.advance(c, 0, s.e[:width])
 	for t := 1; t < n; t++ {
-		if !(sum > 0) {
-			return false
-		}
-		if Stopped(s.Ctx) {
+		if Stopped(s.Ctx) || !(sum > 0) {
 			return false
 		}
 		logZ += math.Log(sum)
@@ -335,12 +383,8 @@ func (s *ColumnSweeper) Run(m *layered.Machine, c *Columns, j *ColumnJob) bool {
 		for b := range e {
 			e[b] *= inv
 		}
-		next := c.at(s.a, t+1)
-		clear(next)
 		s.spread(c, t, c.at(s.a, t), j.Pairs)
-		s.scatter(c, t, 0, c.layers[t].dense, next)
-		s.scatter(c, t, c.layers[t].dense, c.layers[t].sparse, next)
-		sum = s.weigh(c, t+1, next, e)
+		sum = s.advance(c, t, e)
 	}
 	if !(sum > 0) {
 		return false
@@ -390,8 +434,7 @@ func (s *ColumnSweeper) Run(m *layered.Machine, c *Columns, j *ColumnJob) bool {
 		if t == 1 {
 			break
 		}
-		s.weigh(c, t, s.b, s.e[(t-1)*width:][:width])
-		s.back(c, t-1, c.at(s.a, t-1), j.Pairs)
+		s.back(c, t-1, c.at(s.a, t-1), s.e[(t-1)*width:][:width], j.Pairs)
 	}
 	j.LogZ = logZ
 	for p := range d {
@@ -475,64 +518,55 @@ func (s *ColumnSweeper) spread(c *Columns, t int, a []float64, p *PairMatrix) {
 	}
 }
 
-// arcsOf points the arguments at n rows of layer t from one on. They are dense, or sparse.
-func (s *ColumnSweeper) arcsOf(c *Columns, t, row, n int) {
-	l, w := &c.layers[t], c.Width
-	v := row * w
-	if row >= l.dense {
-		v = (row - l.dense + l.padded()) * w
+// advance makes the values of layer t+1 of v, which spread has set, and returns their sum.
+func (s *ColumnSweeper) advance(c *Columns, t int, e []float64) float64 {
+	l, to, w := &c.layers[t], &c.layers[t+1], c.Width
+	next := c.at(s.a, t+1)
+	clear(s.sums)
+	switch {
+	case to.dense == 0:
+	case l.wide:
+		s.wide(c, l, to, next, e)
+		s.args.sums = &s.sums[0]
+		sumColumns(&s.args)
+	default:
+		clear(next[:to.dense*w])
 	}
-	width := l.width()
-	s.args = columnArgs{rows: &s.v[v], stride: 8 * w, n: n, arcs: &l.arcs[row*width], step: 4 * width,
-		singles: len(l.singles), w: &s.w[0], masks: &l.mask[0]}
-	if len(l.singles) > 0 {
-		s.args.labels = &l.singles[0]
+	clear(next[to.padded()*w:][:len(to.label)])
+	if l.groups > 0 {
+		s.args = columnArgs{rows: &s.v[0], n: l.groups, arcs: &l.stream[0], w: &s.w[0], to: &next[0], factors: &e[0],
+			sums: &s.sums[0]}
+		gatherSingles(&s.args)
 	}
-	if l.wide {
-		s.args.wide = 1
-	}
-}
-
-func (s *ColumnSweeper) scatter(c *Columns, t, row, n int, to []float64) {
-	if n == 0 {
-		return
-	}
-	s.arcsOf(c, t, row, n)
-	s.args.to = &to[0]
-	scatterColumns(&s.args)
 	s.args = columnArgs{}
-}
-
-func (s *ColumnSweeper) gather(c *Columns, t, row, n int, from []float64) {
-	if n == 0 {
-		return
-	}
-	s.arcsOf(c, t, row, n)
-	s.args.to = &from[0]
-	gatherColumns(&s.args)
-	s.args = columnArgs{}
-}
-
-// weigh multiplies the values of a layer by e of their labels, and returns the sum.
-func (s *ColumnSweeper) weigh(c *Columns, t int, a, e []float64) float64 {
-	l, w := &c.layers[t], c.Width
 	sum := 0.0
-	if l.dense > 0 {
-		clear(s.sums)
-		s.args = columnArgs{rows: &a[0], stride: 8 * w, n: l.dense, to: &e[0], sums: &s.sums[0]}
-		scaleRows(&s.args)
-		s.args = columnArgs{}
-		for _, x := range s.sums {
-			sum += x
-		}
-	}
-	entries := a[l.padded()*w:][:len(l.label)]
-	row := uint32(8 * w)
-	for i, b := range l.label {
-		entries[i] *= e[b/row]
-		sum += entries[i]
+	for _, x := range s.sums {
+		sum += x
 	}
 	return sum
+}
+
+// wide points the arguments at the wide arcs of a layer and at the values of the next.
+func (s *ColumnSweeper) wide(c *Columns, l, to *columnLayer, values, e []float64) {
+	s.others = layered.Resize(s.others, len(e))
+	clear(s.others)
+	for b, is := range l.others {
+		if is {
+			s.others[b] = e[b]
+		}
+	}
+	s.args = columnArgs{rows: &values[0], stride: 8 * c.Width, n: to.dense, arcs: &l.into[0], w: &s.w[0], to: &s.v[0],
+		factors: &s.others[0]}
+	if len(l.from) > 0 {
+		s.args.labels = &l.from[0]
+	}
+}
+
+// margins clears what no arc sets: the places beyond the labels.
+func (s *ColumnSweeper) margins(c *Columns, l *columnLayer) {
+	for r := range l.padded() + l.sparse {
+		clear(s.v[r*c.Width+c.Labels : (r+1)*c.Width])
+	}
 }
 
 // collect stores the probabilities of the labels that lead into layer t, and reports whether they
@@ -545,24 +579,38 @@ func (s *ColumnSweeper) collect(c *Columns, t int, a []float64, out []float64) b
 		multiplyRows(&s.args)
 		s.args = columnArgs{}
 	}
-	base, row := l.padded()*w, uint32(8*w)
-	for i, b := range l.label {
-		s.post[b/row] += a[base+i] * s.b[base+i]
+	base := l.padded() * w
+	a, b := a[base:][:len(l.number)], s.b[base:][:len(l.number)]
+	for i, k := range l.number {
+		s.post[k] += a[i] * b[i]
 	}
 	sum := 0.0
-	for b, x := range s.post[:c.Labels] {
-		out[b] = x
+	for k, x := range s.post[:c.Labels] {
+		out[k] = x
 		sum += x
 	}
 	return math.Abs(sum-1) <= 1e-9
 }
 
-// back turns the backward values of layer t+1, times e, in s.b into those of layer t, and adds to
-// the flow of pairs.
-func (s *ColumnSweeper) back(c *Columns, t int, a []float64, p *PairMatrix) {
+// back turns the backward values of layer t+1 in s.b into those of layer t, and adds to the flow of
+// pairs.
+func (s *ColumnSweeper) back(c *Columns, t int, a, e []float64, p *PairMatrix) {
 	l, w := &c.layers[t], c.Width
-	s.gather(c, t, 0, l.dense, s.b)
-	s.gather(c, t, l.dense, l.sparse, s.b)
+	to := &c.layers[t+1]
+	if l.holes {
+		clear(s.v[:(l.padded()+l.sparse)*w])
+	}
+	if l.wide && to.dense > 0 {
+		s.wide(c, l, to, s.b, e)
+		spreadColumns(&s.args)
+	} else {
+		s.margins(c, l)
+	}
+	if l.groups > 0 {
+		s.args = columnArgs{rows: &s.v[0], n: l.groups, arcs: &l.stream[0], w: &s.w[0], to: &s.b[0], factors: &e[0]}
+		scatterSingles(&s.args)
+	}
+	s.args = columnArgs{}
 	if l.dense > 0 {
 		s.tile.product(matrix{s.bn, w, 1}, matrix{s.v, w, 1}, matrix{p.transposed, w, 1}, l.padded(), w, c.Labels, false)
 		s.tile.product(matrix{s.x, w, 1}, matrix{a, 1, w}, matrix{s.v, w, 1}, up(c.Labels, tileRows), w, l.dense, true)

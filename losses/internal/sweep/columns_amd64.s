@@ -4,238 +4,294 @@
 
 #include "textflag.h"
 
-// func scatterColumns(a *columnArgs)
-// adds rows, times the weights of their arcs, to the targets.
-TEXT ·scatterColumns(SB), NOSPLIT, $0-8
+// func sumColumns(a *columnArgs)
+// sets each row to the sum of what wide arcs bring, times the factors, and adds up
+// all rows.
+TEXT ·sumColumns(SB), NOSPLIT, $0-8
 	MOVQ a+0(FP), AX
 	MOVQ 8(AX), R8    // bytes of a row
 	MOVQ 16(AX), CX   // rows
 	CMPQ R8, $192
-	JNE scatterColumns_any
+	JNE sumColumns_any
 	MOVQ 0(AX), SI    // rows
-	MOVQ 24(AX), BX   // arcs
-	MOVQ 40(AX), DX   // labels of single arcs, in bytes
+	MOVQ 24(AX), BX   // the first arc into each row
+	MOVQ 40(AX), DX   // arcs: the place they come from << 8 | value
 	MOVQ 56(AX), R12  // weights
-	MOVQ 64(AX), DI   // targets
-	MOVQ 72(AX), R13  // masks
-	KMOVB 0(R13), K1
-	KMOVB 1(R13), K2
-	KMOVB 2(R13), K3
-scatterColumns_row_three:
-	CMPQ 80(AX), $0 // a wide arc
-	JEQ scatterColumns_narrow_three
-	MOVQ 48(AX), R11
-	MOVL (BX)(R11*4), R9
+	MOVQ 64(AX), DI   // where they come from
+	MOVQ 72(AX), R13  // factors
+	MOVQ 88(AX), R15  // sums
+	VMOVUPD 0(R13), Z1
+	VMOVUPD 0(R15), Z7
+	VMOVUPD 64(R13), Z2
+	VMOVUPD 64(R15), Z8
+	VMOVUPD 128(R13), Z3
+	VMOVUPD 128(R15), Z9
+	MOVL (BX), R11
+sumColumns_row_three:
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	CMPL R11, 4(BX)
+	JEQ sumColumns_scale_three
+sumColumns_arc_three:
+	MOVL (DX)(R11*4), R9
 	MOVL R9, R10
 	SHRL $8, R10
 	ANDL $255, R9
 	VBROADCASTSD (R12)(R9*8), Z0
-	LEAQ (DI)(R10*8), R11
-	VMOVUPD 0(R11), Z4
-	VFMADD231PD 0(SI), Z0, K1, Z4
-	VMOVUPD Z4, 0(R11)
-	VMOVUPD 64(R11), Z5
-	VFMADD231PD 64(SI), Z0, K2, Z5
-	VMOVUPD Z5, 64(R11)
-	VMOVUPD 128(R11), Z6
-	VFMADD231PD 128(SI), Z0, K3, Z6
-	VMOVUPD Z6, 128(R11)
-scatterColumns_narrow_three:
-	XORQ R11, R11
-	CMPQ R11, 48(AX)
-	JEQ scatterColumns_next_three
-scatterColumns_single_three:
-	MOVL (BX)(R11*4), R9
-	MOVL R9, R10
-	SHRL $8, R10
-	ANDL $255, R9
-	MOVL (DX)(R11*4), R14
-	VMOVSD (SI)(R14*1), X1
-	VMULSD (R12)(R9*8), X1, X1
-	VADDSD (DI)(R10*8), X1, X1
-	VMOVSD X1, (DI)(R10*8)
-	INCQ R11
-	CMPQ R11, 48(AX)
-	JNE scatterColumns_single_three
-scatterColumns_next_three:
-	ADDQ R8, SI
-	ADDQ 32(AX), BX
-	DECQ CX
-	JNE scatterColumns_row_three
-	VZEROUPPER
-	RET
-scatterColumns_any:
-	MOVQ 0(AX), SI    // rows
-	MOVQ 24(AX), BX   // arcs
-	MOVQ 40(AX), DX   // labels of single arcs, in bytes
-	MOVQ 56(AX), R12  // weights
-	MOVQ 64(AX), DI   // targets
-	MOVQ 72(AX), R13  // masks
-scatterColumns_row_any:
-	CMPQ 80(AX), $0 // a wide arc
-	JEQ scatterColumns_narrow_any
-	MOVQ 48(AX), R11
-	MOVL (BX)(R11*4), R9
-	MOVL R9, R10
-	SHRL $8, R10
-	ANDL $255, R9
-	VBROADCASTSD (R12)(R9*8), Z0
-	LEAQ (DI)(R10*8), R11
-	XORQ R14, R14
-scatterColumns_vector1_any:
-	MOVQ R14, R15
-	SHRQ $6, R15
-	KMOVB (R13)(R15*1), K1
-	VMOVUPD (R11)(R14*1), Z4
-	VFMADD231PD (SI)(R14*1), Z0, K1, Z4
-	VMOVUPD Z4, (R11)(R14*1)
-	ADDQ $64, R14
-	CMPQ R14, R8
-	JNE scatterColumns_vector1_any
-scatterColumns_narrow_any:
-	XORQ R11, R11
-	CMPQ R11, 48(AX)
-	JEQ scatterColumns_next_any
-scatterColumns_single_any:
-	MOVL (BX)(R11*4), R9
-	MOVL R9, R10
-	SHRL $8, R10
-	ANDL $255, R9
-	MOVL (DX)(R11*4), R14
-	VMOVSD (SI)(R14*1), X1
-	VMULSD (R12)(R9*8), X1, X1
-	VADDSD (DI)(R10*8), X1, X1
-	VMOVSD X1, (DI)(R10*8)
-	INCQ R11
-	CMPQ R11, 48(AX)
-	JNE scatterColumns_single_any
-scatterColumns_next_any:
-	ADDQ R8, SI
-	ADDQ 32(AX), BX
-	DECQ CX
-	JNE scatterColumns_row_any
-	VZEROUPPER
-	RET
-
-// func gatherColumns(a *columnArgs)
-// sets rows to the targets of their arcs, times the weights.
-TEXT ·gatherColumns(SB), NOSPLIT, $0-8
-	MOVQ a+0(FP), AX
-	MOVQ 8(AX), R8    // bytes of a row
-	MOVQ 16(AX), CX   // rows
-	CMPQ R8, $192
-	JNE gatherColumns_any
-	MOVQ 0(AX), SI    // rows
-	MOVQ 24(AX), BX   // arcs
-	MOVQ 40(AX), DX   // labels of single arcs, in bytes
-	MOVQ 56(AX), R12  // weights
-	MOVQ 64(AX), DI   // targets
-	MOVQ 72(AX), R13  // masks
-	KMOVB 0(R13), K1
-	KMOVB 1(R13), K2
-	KMOVB 2(R13), K3
-	VPXORQ Z3, Z3, Z3
-gatherColumns_row_three:
-	CMPQ 80(AX), $0
-	JEQ gatherColumns_none_three
-	MOVQ 48(AX), R11
-	MOVL (BX)(R11*4), R9
-	MOVL R9, R10
-	SHRL $8, R10
-	ANDL $255, R9
-	VBROADCASTSD (R12)(R9*8), Z0
-	LEAQ (DI)(R10*8), R11
-	VMULPD.Z 0(R11), Z0, K1, Z4
+	LEAQ (DI)(R10*8), R10
+	VFMADD231PD 0(R10), Z0, Z4
+	VFMADD231PD 64(R10), Z0, Z5
+	VFMADD231PD 128(R10), Z0, Z6
+	INCL R11
+	CMPL R11, 4(BX)
+	JNE sumColumns_arc_three
+sumColumns_scale_three:
+	VMULPD Z1, Z4, Z4
 	VMOVUPD Z4, 0(SI)
-	VMULPD.Z 64(R11), Z0, K2, Z5
+	VADDPD Z4, Z7, Z7
+	VMULPD Z2, Z5, Z5
 	VMOVUPD Z5, 64(SI)
-	VMULPD.Z 128(R11), Z0, K3, Z6
+	VADDPD Z5, Z8, Z8
+	VMULPD Z3, Z6, Z6
 	VMOVUPD Z6, 128(SI)
-	JMP gatherColumns_narrow_three
-gatherColumns_none_three:
-	VMOVUPD Z3, 0(SI)
-	VMOVUPD Z3, 64(SI)
-	VMOVUPD Z3, 128(SI)
-gatherColumns_narrow_three:
-	XORQ R11, R11
-	CMPQ R11, 48(AX)
-	JEQ gatherColumns_next_three
-gatherColumns_single_three:
-	MOVL (BX)(R11*4), R9
-	MOVL R9, R10
-	SHRL $8, R10
-	ANDL $255, R9
-	MOVL (DX)(R11*4), R14
-	VMOVSD (DI)(R10*8), X1
-	VMULSD (R12)(R9*8), X1, X1
-	VMOVSD X1, (SI)(R14*1)
-	INCQ R11
-	CMPQ R11, 48(AX)
-	JNE gatherColumns_single_three
-gatherColumns_next_three:
+	VADDPD Z6, Z9, Z9
 	ADDQ R8, SI
-	ADDQ 32(AX), BX
+	ADDQ $4, BX
 	DECQ CX
-	JNE gatherColumns_row_three
+	JNE sumColumns_row_three
+	VMOVUPD Z7, 0(R15)
+	VMOVUPD Z8, 64(R15)
+	VMOVUPD Z9, 128(R15)
 	VZEROUPPER
 	RET
-gatherColumns_any:
+sumColumns_any:
 	MOVQ 0(AX), SI    // rows
-	MOVQ 24(AX), BX   // arcs
-	MOVQ 40(AX), DX   // labels of single arcs, in bytes
+	MOVQ 24(AX), BX   // the first arc into each row
+	MOVQ 40(AX), DX   // arcs: the place they come from << 8 | value
 	MOVQ 56(AX), R12  // weights
-	MOVQ 64(AX), DI   // targets
-	MOVQ 72(AX), R13  // masks
-	VPXORQ Z3, Z3, Z3
-gatherColumns_row_any:
-	CMPQ 80(AX), $0
-	JEQ gatherColumns_none_any
-	MOVQ 48(AX), R11
-	MOVL (BX)(R11*4), R9
-	MOVL R9, R10
-	SHRL $8, R10
-	ANDL $255, R9
-	VBROADCASTSD (R12)(R9*8), Z0
-	LEAQ (DI)(R10*8), R11
+	MOVQ 64(AX), DI   // where they come from
+	MOVQ 72(AX), R13  // factors
+	MOVQ 88(AX), R15  // sums
+	MOVL (BX), R11
+sumColumns_row_any:
+	VPXORQ Z4, Z4, Z4
 	XORQ R14, R14
-gatherColumns_vector2_any:
-	MOVQ R14, R15
-	SHRQ $6, R15
-	KMOVB (R13)(R15*1), K1
-	VMULPD.Z (R11)(R14*1), Z0, K1, Z4
+sumColumns_vector1_any:
 	VMOVUPD Z4, (SI)(R14*1)
 	ADDQ $64, R14
 	CMPQ R14, R8
-	JNE gatherColumns_vector2_any
-	JMP gatherColumns_narrow_any
-gatherColumns_none_any:
-	XORQ R14, R14
-gatherColumns_vector3_any:
-	VMOVUPD Z3, (SI)(R14*1)
-	ADDQ $64, R14
-	CMPQ R14, R8
-	JNE gatherColumns_vector3_any
-gatherColumns_narrow_any:
-	XORQ R11, R11
-	CMPQ R11, 48(AX)
-	JEQ gatherColumns_next_any
-gatherColumns_single_any:
-	MOVL (BX)(R11*4), R9
+	JNE sumColumns_vector1_any
+	CMPL R11, 4(BX)
+	JEQ sumColumns_scale_any
+sumColumns_arc_any:
+	MOVL (DX)(R11*4), R9
 	MOVL R9, R10
 	SHRL $8, R10
 	ANDL $255, R9
-	MOVL (DX)(R11*4), R14
-	VMOVSD (DI)(R10*8), X1
-	VMULSD (R12)(R9*8), X1, X1
-	VMOVSD X1, (SI)(R14*1)
-	INCQ R11
-	CMPQ R11, 48(AX)
-	JNE gatherColumns_single_any
-gatherColumns_next_any:
+	VBROADCASTSD (R12)(R9*8), Z0
+	LEAQ (DI)(R10*8), R10
+	XORQ R14, R14
+sumColumns_vector2_any:
+	VMOVUPD (SI)(R14*1), Z4
+	VFMADD231PD (R10)(R14*1), Z0, Z4
+	VMOVUPD Z4, (SI)(R14*1)
+	ADDQ $64, R14
+	CMPQ R14, R8
+	JNE sumColumns_vector2_any
+	INCL R11
+	CMPL R11, 4(BX)
+	JNE sumColumns_arc_any
+sumColumns_scale_any:
+	XORQ R14, R14
+sumColumns_vector3_any:
+	VMOVUPD (SI)(R14*1), Z4
+	VMULPD (R13)(R14*1), Z4, Z4
+	VMOVUPD Z4, (SI)(R14*1)
+	VADDPD (R15)(R14*1), Z4, Z4
+	VMOVUPD Z4, (R15)(R14*1)
+	ADDQ $64, R14
+	CMPQ R14, R8
+	JNE sumColumns_vector3_any
 	ADDQ R8, SI
-	ADDQ 32(AX), BX
+	ADDQ $4, BX
 	DECQ CX
-	JNE gatherColumns_row_any
+	JNE sumColumns_row_any
+	VZEROUPPER
+	RET
+
+// func spreadColumns(a *columnArgs)
+// sets the rows that wide arcs come from to the rows they lead to, times weights and
+// factors.
+TEXT ·spreadColumns(SB), NOSPLIT, $0-8
+	MOVQ a+0(FP), AX
+	MOVQ 8(AX), R8    // bytes of a row
+	MOVQ 16(AX), CX   // rows
+	CMPQ R8, $192
+	JNE spreadColumns_any
+	MOVQ 0(AX), SI    // rows they lead to
+	MOVQ 24(AX), BX   // the first arc into each row
+	MOVQ 40(AX), DX   // arcs: the place they come from << 8 | value
+	MOVQ 56(AX), R12  // weights
+	MOVQ 64(AX), DI   // where they come from
+	MOVQ 72(AX), R13  // factors
+	VMOVUPD 0(R13), Z1
+	VMOVUPD 64(R13), Z2
+	VMOVUPD 128(R13), Z3
+	MOVL (BX), R11
+spreadColumns_row_three:
+	CMPL R11, 4(BX)
+	JEQ spreadColumns_next_three
+	VMULPD 0(SI), Z1, Z4
+	VMULPD 64(SI), Z2, Z5
+	VMULPD 128(SI), Z3, Z6
+spreadColumns_arc_three:
+	MOVL (DX)(R11*4), R9
+	MOVL R9, R10
+	SHRL $8, R10
+	ANDL $255, R9
+	VBROADCASTSD (R12)(R9*8), Z0
+	LEAQ (DI)(R10*8), R10
+	VMULPD Z4, Z0, Z7
+	VMOVUPD Z7, 0(R10)
+	VMULPD Z5, Z0, Z7
+	VMOVUPD Z7, 64(R10)
+	VMULPD Z6, Z0, Z7
+	VMOVUPD Z7, 128(R10)
+	INCL R11
+	CMPL R11, 4(BX)
+	JNE spreadColumns_arc_three
+spreadColumns_next_three:
+	ADDQ R8, SI
+	ADDQ $4, BX
+	DECQ CX
+	JNE spreadColumns_row_three
+	VZEROUPPER
+	RET
+spreadColumns_any:
+	MOVQ 0(AX), SI    // rows they lead to
+	MOVQ 24(AX), BX   // the first arc into each row
+	MOVQ 40(AX), DX   // arcs: the place they come from << 8 | value
+	MOVQ 56(AX), R12  // weights
+	MOVQ 64(AX), DI   // where they come from
+	MOVQ 72(AX), R13  // factors
+	MOVL (BX), R11
+spreadColumns_row_any:
+	CMPL R11, 4(BX)
+	JEQ spreadColumns_next_any
+spreadColumns_arc_any:
+	MOVL (DX)(R11*4), R9
+	MOVL R9, R10
+	SHRL $8, R10
+	ANDL $255, R9
+	VBROADCASTSD (R12)(R9*8), Z0
+	LEAQ (DI)(R10*8), R10
+	XORQ R14, R14
+spreadColumns_vector4_any:
+	VMULPD (SI)(R14*1), Z0, Z7
+	VMULPD (R13)(R14*1), Z7, Z7
+	VMOVUPD Z7, (R10)(R14*1)
+	ADDQ $64, R14
+	CMPQ R14, R8
+	JNE spreadColumns_vector4_any
+	INCL R11
+	CMPL R11, 4(BX)
+	JNE spreadColumns_arc_any
+spreadColumns_next_any:
+	ADDQ R8, SI
+	ADDQ $4, BX
+	DECQ CX
+	JNE spreadColumns_row_any
+	VZEROUPPER
+	RET
+
+// func gatherSingles(a *columnArgs)
+// adds to targets what single arcs bring, times factors, and adds all of it up.
+TEXT ·gatherSingles(SB), NOSPLIT, $0-8
+	MOVQ a+0(FP), AX
+	MOVQ 0(AX), SI    // rows
+	MOVQ 16(AX), CX   // groups
+	MOVQ 24(AX), BX   // the stream
+	MOVQ 56(AX), R12  // weights
+	MOVQ 64(AX), DI   // targets
+	MOVQ 72(AX), R13  // factors by label
+	VPXORQ Z2, Z2, Z2
+gatherSingles_group:
+	MOVL (BX), R11   // arcs of a target
+	MOVL 4(BX), DX   // targets
+	ADDQ $8, BX
+gatherSingles_target:
+	MOVL (BX), R9
+	MOVL R9, R10
+	SHRL $8, R10
+	ANDL $255, R9
+	ADDQ $4, BX
+	LEAQ (DI)(R10*8), R15
+	VPXORQ X1, X1, X1
+	LEAQ (BX)(R11*4), R14
+gatherSingles_arc:
+	MOVL (BX), R8
+	MOVL R8, R10
+	SHRL $8, R10
+	ANDL $255, R8
+	ADDQ $4, BX
+	VMOVSD (SI)(R10*8), X3
+	VFMADD231SD (R12)(R8*8), X3, X1
+	CMPQ BX, R14
+	JNE gatherSingles_arc
+	VMULSD (R13)(R9*8), X1, X1
+	VADDSD X1, X2, X2
+	VADDSD (R15), X1, X1
+	VMOVSD X1, (R15)
+	DECQ DX
+	JNE gatherSingles_target
+	DECQ CX
+	JNE gatherSingles_group
+	MOVQ 88(AX), R15  // sum
+	VADDSD (R15), X2, X2
+	VMOVSD X2, (R15)
+	VZEROUPPER
+	RET
+
+// func scatterSingles(a *columnArgs)
+// sets the places that single arcs come from to targets, times weights and factors.
+TEXT ·scatterSingles(SB), NOSPLIT, $0-8
+	MOVQ a+0(FP), AX
+	MOVQ 0(AX), SI    // rows
+	MOVQ 16(AX), CX   // groups
+	MOVQ 24(AX), BX   // the stream
+	MOVQ 56(AX), R12  // weights
+	MOVQ 64(AX), DI   // targets
+	MOVQ 72(AX), R13  // factors by label
+	VPXORQ Z2, Z2, Z2
+scatterSingles_group:
+	MOVL (BX), R11   // arcs of a target
+	MOVL 4(BX), DX   // targets
+	ADDQ $8, BX
+scatterSingles_target:
+	MOVL (BX), R9
+	MOVL R9, R10
+	SHRL $8, R10
+	ANDL $255, R9
+	ADDQ $4, BX
+	LEAQ (DI)(R10*8), R15
+	VMOVSD (R15), X1
+	VMULSD (R13)(R9*8), X1, X1
+	LEAQ (BX)(R11*4), R14
+scatterSingles_arc:
+	MOVL (BX), R8
+	MOVL R8, R10
+	SHRL $8, R10
+	ANDL $255, R8
+	ADDQ $4, BX
+	VMULSD (R12)(R8*8), X1, X3
+	VMOVSD X3, (SI)(R10*8)
+	CMPQ BX, R14
+	JNE scatterSingles_arc
+	DECQ DX
+	JNE scatterSingles_target
+	DECQ CX
+	JNE scatterSingles_group
 	VZEROUPPER
 	RET
 
@@ -291,11 +347,11 @@ spreadEntries_row_any:
 	MOVL 4(BX), R10
 	VPXORQ Z4, Z4, Z4
 	XORQ R14, R14
-spreadEntries_vector4_any:
+spreadEntries_vector5_any:
 	VMOVUPD Z4, (SI)(R14*1)
 	ADDQ $64, R14
 	CMPQ R14, R8
-	JNE spreadEntries_vector4_any
+	JNE spreadEntries_vector5_any
 	CMPQ R9, R10
 	JEQ spreadEntries_next_any
 spreadEntries_entry_any:
@@ -303,13 +359,13 @@ spreadEntries_entry_any:
 	MOVL (DX)(R9*4), R11
 	ADDQ DI, R11
 	XORQ R14, R14
-spreadEntries_vector5_any:
+spreadEntries_vector6_any:
 	VMOVUPD (SI)(R14*1), Z4
 	VFMADD231PD (R11)(R14*1), Z0, Z4
 	VMOVUPD Z4, (SI)(R14*1)
 	ADDQ $64, R14
 	CMPQ R14, R8
-	JNE spreadEntries_vector5_any
+	JNE spreadEntries_vector6_any
 	INCQ R9
 	CMPQ R9, R10
 	JNE spreadEntries_entry_any
@@ -421,62 +477,6 @@ meetEntries_next_any:
 	ADDQ $4, BX
 	DECQ CX
 	JNE meetEntries_row_any
-	VZEROUPPER
-	RET
-
-// func scaleRows(a *columnArgs)
-// multiplies rows by one row, and adds them up in another.
-TEXT ·scaleRows(SB), NOSPLIT, $0-8
-	MOVQ a+0(FP), AX
-	MOVQ 8(AX), R8    // bytes of a row
-	MOVQ 16(AX), CX   // rows
-	CMPQ R8, $192
-	JNE scaleRows_any
-	MOVQ 0(AX), SI    // rows
-	MOVQ 64(AX), DI   // the factors
-	MOVQ 88(AX), R13  // the sums
-	VMOVUPD 0(DI), Z0
-	VMOVUPD 0(R13), Z4
-	VMOVUPD 64(DI), Z1
-	VMOVUPD 64(R13), Z5
-	VMOVUPD 128(DI), Z2
-	VMOVUPD 128(R13), Z6
-scaleRows_row_three:
-	VMULPD 0(SI), Z0, Z8
-	VMOVUPD Z8, 0(SI)
-	VADDPD Z8, Z4, Z4
-	VMULPD 64(SI), Z1, Z9
-	VMOVUPD Z9, 64(SI)
-	VADDPD Z9, Z5, Z5
-	VMULPD 128(SI), Z2, Z10
-	VMOVUPD Z10, 128(SI)
-	VADDPD Z10, Z6, Z6
-	ADDQ R8, SI
-	DECQ CX
-	JNE scaleRows_row_three
-	VMOVUPD Z4, 0(R13)
-	VMOVUPD Z5, 64(R13)
-	VMOVUPD Z6, 128(R13)
-	VZEROUPPER
-	RET
-scaleRows_any:
-	MOVQ 0(AX), SI    // rows
-	MOVQ 64(AX), DI   // the factors
-	MOVQ 88(AX), R13  // the sums
-scaleRows_row_any:
-	XORQ R14, R14
-scaleRows_vector6_any:
-	VMOVUPD (DI)(R14*1), Z0
-	VMULPD (SI)(R14*1), Z0, Z8
-	VMOVUPD Z8, (SI)(R14*1)
-	VADDPD (R13)(R14*1), Z8, Z8
-	VMOVUPD Z8, (R13)(R14*1)
-	ADDQ $64, R14
-	CMPQ R14, R8
-	JNE scaleRows_vector6_any
-	ADDQ R8, SI
-	DECQ CX
-	JNE scaleRows_row_any
 	VZEROUPPER
 	RET
 

@@ -49,19 +49,22 @@ func expVector(dst, src *float64, n int, shift float64)
 func rangeVector(src *float64, n int) (lo, hi float64, bad bool)
 
 //go:noescape
-func scatterColumns(a *columnArgs)
+func scatterSingles(a *columnArgs)
 
 //go:noescape
-func gatherColumns(a *columnArgs)
+func sumColumns(a *columnArgs)
+
+//go:noescape
+func gatherSingles(a *columnArgs)
+
+//go:noescape
+func spreadColumns(a *columnArgs)
 
 //go:noescape
 func spreadEntries(a *columnArgs)
 
 //go:noescape
 func meetEntries(a *columnArgs)
-
-//go:noescape
-func scaleRows(a *columnArgs)
 
 //go:noescape
 func multiplyRows(a *columnArgs)

@@ -27,9 +27,10 @@ func rangeVector(src *float64, n int) (lo, hi float64, bad bool) {
 	panic("losses: no vectors")
 }
 
-func scatterColumns(*columnArgs) { panic("losses: no vectors") }
-func gatherColumns(*columnArgs)  { panic("losses: no vectors") }
+func scatterSingles(*columnArgs) { panic("losses: no vectors") }
+func sumColumns(*columnArgs)     { panic("losses: no vectors") }
+func gatherSingles(*columnArgs)  { panic("losses: no vectors") }
+func spreadColumns(*columnArgs)  { panic("losses: no vectors") }
 func spreadEntries(*columnArgs)  { panic("losses: no vectors") }
 func meetEntries(*columnArgs)    { panic("losses: no vectors") }
-func scaleRows(*columnArgs)      { panic("losses: no vectors") }
 func multiplyRows(*columnArgs)   { panic("losses: no vectors") }

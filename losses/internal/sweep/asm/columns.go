@@ -9,34 +9,25 @@
 // rows of any number. All read a columnArgs.
 package main
 
-import (
-	"fmt"
-	"strings"
-)
+import "fmt"
 
 func op(format string, a ...any) { fmt.Printf("\t"+format+"\n", a...) }
 
 // label makes the labels of a body its own.
 var label func(string) string
 
-// each calls do for each vector of a row, with the offset of the vector as an address takes it, the
-// mask register and the number of the vector; loaded says that masks are in K1 to K3.
-func each(unrolled bool, masks bool, do func(at string, k string, j int)) {
+// each calls do for each vector of a row, with the vector's place in it as an address has it.
+func each(unrolled bool, do func(at string, j int)) {
 	if unrolled {
 		for j := range 3 {
-			do(fmt.Sprintf("%d(%%s)", 64*j), fmt.Sprintf("K%d", j+1), j)
+			do(fmt.Sprintf("%d(%%s)", 64*j), j)
 		}
 		return
 	}
 	l := label(fmt.Sprint("vector", count()))
 	op("XORQ R14, R14")
 	fmt.Printf("%s:\n", l)
-	if masks {
-		op("MOVQ R14, R15")
-		op("SHRQ $6, R15")
-		op("KMOVB (R13)(R15*1), K1")
-	}
-	do("(%s)(R14*1)", "K1", 0)
+	do("(%s)(R14*1)", 0)
 	op("ADDQ $64, R14")
 	op("CMPQ R14, R8")
 	op("JNE %s", l)
@@ -45,14 +36,6 @@ func each(unrolled bool, masks bool, do func(at string, k string, j int)) {
 var counter int
 
 func count() int { counter++; return counter }
-
-func loadMasks(unrolled bool) {
-	if unrolled {
-		for j := range 3 {
-			op("KMOVB %d(R13), K%d", j, j+1)
-		}
-	}
-}
 
 func function(name, about string, body func(unrolled bool)) {
 	fmt.Printf("\n// func %s(a *columnArgs)\n// %s\nTEXT ·%s(SB), NOSPLIT, $0-8\n", name, about, name)
@@ -74,7 +57,17 @@ func function(name, about string, body func(unrolled bool)) {
 	}
 }
 
-// arc loads an arc's value into x and leaves the address of its target in R11. dst is Z or X.
+// single makes a function that knows no rows.
+func single(name, about string, body func()) {
+	fmt.Printf("\n// func %s(a *columnArgs)\n// %s\nTEXT ·%s(SB), NOSPLIT, $0-8\n", name, about, name)
+	op("MOVQ a+0(FP), AX")
+	label = func(s string) string { return name + "_" + s }
+	body()
+	op("VZEROUPPER")
+	op("RET")
+}
+
+// arc leaves the number of an arc's value in R9 and the place of its target in R10.
 func arc(at string) {
 	op("MOVL %s, R9", at)
 	op("MOVL R9, R10")
@@ -82,13 +75,47 @@ func arc(at string) {
 	op("ANDL $255, R9")
 }
 
-func common() {
+// stream goes through the single arcs of a layer: groups of targets with as many arcs each. A target
+// is its place << 8 | label, followed by its arcs. Both are taken apart by arc.
+func stream(begin, each, end func()) {
 	op("MOVQ 0(AX), SI    // rows")
-	op("MOVQ 24(AX), BX   // arcs")
-	op("MOVQ 40(AX), DX   // labels of single arcs, in bytes")
+	op("MOVQ 16(AX), CX   // groups")
+	op("MOVQ 24(AX), BX   // the stream")
 	op("MOVQ 56(AX), R12  // weights")
 	op("MOVQ 64(AX), DI   // targets")
-	op("MOVQ 72(AX), R13  // masks")
+	op("MOVQ 72(AX), R13  // factors by label")
+	op("VPXORQ Z2, Z2, Z2")
+	fmt.Printf("%s:\n", label("group"))
+	op("MOVL (BX), R11   // arcs of a target")
+	op("MOVL 4(BX), DX   // targets")
+	op("ADDQ $8, BX")
+	fmt.Printf("%s:\n", label("target"))
+	arc("(BX)")
+	op("ADDQ $4, BX")
+	op("LEAQ (DI)(R10*8), R15")
+	begin()
+	op("LEAQ (BX)(R11*4), R14")
+	fmt.Printf("%s:\n", label("arc"))
+	op("MOVL (BX), R8")
+	op("MOVL R8, R10")
+	op("SHRL $8, R10")
+	op("ANDL $255, R8")
+	op("ADDQ $4, BX")
+	each()
+	op("CMPQ BX, R14")
+	op("JNE %s", label("arc"))
+	end()
+	op("DECQ DX")
+	op("JNE %s", label("target"))
+	op("DECQ CX")
+	op("JNE %s", label("group"))
+}
+
+func next(step string) {
+	op("ADDQ R8, SI")
+	op("ADDQ %s, BX", step)
+	op("DECQ CX")
+	op("JNE %s", label("row"))
 }
 
 func main() {
@@ -98,81 +125,134 @@ func main() {
 
 #include "textflag.h"
 `)
-	function("scatterColumns", "adds rows, times the weights of their arcs, to the targets.", func(unrolled bool) {
-		common()
-		loadMasks(unrolled)
+	function("sumColumns", "sets each row to the sum of what wide arcs bring, times the factors, and adds up\n// all rows.", func(unrolled bool) {
+		op("MOVQ 0(AX), SI    // rows")
+		op("MOVQ 24(AX), BX   // the first arc into each row")
+		op("MOVQ 40(AX), DX   // arcs: the place they come from << 8 | value")
+		op("MOVQ 56(AX), R12  // weights")
+		op("MOVQ 64(AX), DI   // where they come from")
+		op("MOVQ 72(AX), R13  // factors")
+		op("MOVQ 88(AX), R15  // sums")
+		if unrolled {
+			for j := range 3 {
+				op("VMOVUPD %d(R13), Z%d", 64*j, 1+j)
+				op("VMOVUPD %d(R15), Z%d", 64*j, 7+j)
+			}
+		}
+		op("MOVL (BX), R11")
 		fmt.Printf("%s:\n", label("row"))
-		op("CMPQ 80(AX), $0 // a wide arc")
-		op("JEQ %s", label("narrow"))
-		op("MOVQ 48(AX), R11")
-		arc("(BX)(R11*4)")
+		if unrolled {
+			for j := range 3 {
+				op("VPXORQ Z%d, Z%d, Z%d", 4+j, 4+j, 4+j)
+			}
+		} else {
+			op("VPXORQ Z4, Z4, Z4")
+			each(false, func(at string, j int) { op("VMOVUPD Z4, "+at, "SI") })
+		}
+		op("CMPL R11, 4(BX)")
+		op("JEQ %s", label("scale"))
+		fmt.Printf("%s:\n", label("arc"))
+		arc("(DX)(R11*4)")
 		op("VBROADCASTSD (R12)(R9*8), Z0")
-		op("LEAQ (DI)(R10*8), R11")
-		each(unrolled, true, func(at, k string, j int) {
-			op("VMOVUPD "+at+", Z%d", "R11", 4+j)
-			op("VFMADD231PD "+at+", Z0, %s, Z%d", "SI", k, 4+j)
-			op("VMOVUPD Z%d, "+at, 4+j, "R11")
+		op("LEAQ (DI)(R10*8), R10")
+		each(unrolled, func(at string, j int) {
+			if unrolled {
+				op("VFMADD231PD "+at+", Z0, Z%d", "R10", 4+j)
+				return
+			}
+			op("VMOVUPD "+at+", Z4", "SI")
+			op("VFMADD231PD "+at+", Z0, Z4", "R10")
+			op("VMOVUPD Z4, "+at, "SI")
 		})
-		fmt.Printf("%s:\n", label("narrow"))
-		op("XORQ R11, R11")
-		op("CMPQ R11, 48(AX)")
-		op("JEQ %s", label("next"))
-		fmt.Printf("%s:\n", label("single"))
-		arc("(BX)(R11*4)")
-		op("MOVL (DX)(R11*4), R14")
-		op("VMOVSD (SI)(R14*1), X1")
-		op("VMULSD (R12)(R9*8), X1, X1")
-		op("VADDSD (DI)(R10*8), X1, X1")
-		op("VMOVSD X1, (DI)(R10*8)")
-		op("INCQ R11")
-		op("CMPQ R11, 48(AX)")
-		op("JNE %s", label("single"))
-		fmt.Printf("%s:\n", label("next"))
-		op("ADDQ R8, SI")
-		op("ADDQ 32(AX), BX")
-		op("DECQ CX")
-		op("JNE %s", label("row"))
+		op("INCL R11")
+		op("CMPL R11, 4(BX)")
+		op("JNE %s", label("arc"))
+		fmt.Printf("%s:\n", label("scale"))
+		each(unrolled, func(at string, j int) {
+			if unrolled {
+				op("VMULPD Z%d, Z%d, Z%d", 1+j, 4+j, 4+j)
+				op("VMOVUPD Z%d, "+at, 4+j, "SI")
+				op("VADDPD Z%d, Z%d, Z%d", 4+j, 7+j, 7+j)
+				return
+			}
+			op("VMOVUPD "+at+", Z4", "SI")
+			op("VMULPD "+at+", Z4, Z4", "R13")
+			op("VMOVUPD Z4, "+at, "SI")
+			op("VADDPD "+at+", Z4, Z4", "R15")
+			op("VMOVUPD Z4, "+at, "R15")
+		})
+		next("$4")
+		if unrolled {
+			for j := range 3 {
+				op("VMOVUPD Z%d, %d(R15)", 7+j, 64*j)
+			}
+		}
 	})
-	function("gatherColumns", "sets rows to the targets of their arcs, times the weights.", func(unrolled bool) {
-		common()
-		loadMasks(unrolled)
-		op("VPXORQ Z3, Z3, Z3")
+	function("spreadColumns", "sets the rows that wide arcs come from to the rows they lead to, times weights and\n// factors.", func(unrolled bool) {
+		op("MOVQ 0(AX), SI    // rows they lead to")
+		op("MOVQ 24(AX), BX   // the first arc into each row")
+		op("MOVQ 40(AX), DX   // arcs: the place they come from << 8 | value")
+		op("MOVQ 56(AX), R12  // weights")
+		op("MOVQ 64(AX), DI   // where they come from")
+		op("MOVQ 72(AX), R13  // factors")
+		if unrolled {
+			for j := range 3 {
+				op("VMOVUPD %d(R13), Z%d", 64*j, 1+j)
+			}
+		}
+		op("MOVL (BX), R11")
 		fmt.Printf("%s:\n", label("row"))
-		op("CMPQ 80(AX), $0")
-		op("JEQ %s", label("none"))
-		op("MOVQ 48(AX), R11")
-		arc("(BX)(R11*4)")
-		op("VBROADCASTSD (R12)(R9*8), Z0")
-		op("LEAQ (DI)(R10*8), R11")
-		each(unrolled, true, func(at, k string, j int) {
-			op("VMULPD.Z "+at+", Z0, %s, Z%d", "R11", k, 4+j)
-			op("VMOVUPD Z%d, "+at, 4+j, "SI")
-		})
-		op("JMP %s", label("narrow"))
-		fmt.Printf("%s:\n", label("none"))
-		each(unrolled, false, func(at, k string, j int) {
-			op("VMOVUPD Z3, "+at, "SI")
-		})
-		fmt.Printf("%s:\n", label("narrow"))
-		op("XORQ R11, R11")
-		op("CMPQ R11, 48(AX)")
+		op("CMPL R11, 4(BX)")
 		op("JEQ %s", label("next"))
-		fmt.Printf("%s:\n", label("single"))
-		arc("(BX)(R11*4)")
-		op("MOVL (DX)(R11*4), R14")
-		op("VMOVSD (DI)(R10*8), X1")
-		op("VMULSD (R12)(R9*8), X1, X1")
-		op("VMOVSD X1, (SI)(R14*1)")
-		op("INCQ R11")
-		op("CMPQ R11, 48(AX)")
-		op("JNE %s", label("single"))
+		if unrolled {
+			for j := range 3 {
+				op("VMULPD %d(SI), Z%d, Z%d", 64*j, 1+j, 4+j)
+			}
+		}
+		fmt.Printf("%s:\n", label("arc"))
+		arc("(DX)(R11*4)")
+		op("VBROADCASTSD (R12)(R9*8), Z0")
+		op("LEAQ (DI)(R10*8), R10")
+		each(unrolled, func(at string, j int) {
+			if unrolled {
+				op("VMULPD Z%d, Z0, Z7", 4+j)
+			} else {
+				op("VMULPD "+at+", Z0, Z7", "SI")
+				op("VMULPD "+at+", Z7, Z7", "R13")
+			}
+			op("VMOVUPD Z7, "+at, "R10")
+		})
+		op("INCL R11")
+		op("CMPL R11, 4(BX)")
+		op("JNE %s", label("arc"))
 		fmt.Printf("%s:\n", label("next"))
-		op("ADDQ R8, SI")
-		op("ADDQ 32(AX), BX")
-		op("DECQ CX")
-		op("JNE %s", label("row"))
+		next("$4")
 	})
-	// Rows of few entries: rows are v, starts BX, contexts DX, entries R12, the matrix DI.
+	single("gatherSingles", "adds to targets what single arcs bring, times factors, and adds all of it up.", func() {
+		stream(func() {
+			op("VPXORQ X1, X1, X1")
+		}, func() {
+			op("VMOVSD (SI)(R10*8), X3")
+			op("VFMADD231SD (R12)(R8*8), X3, X1")
+		}, func() {
+			op("VMULSD (R13)(R9*8), X1, X1")
+			op("VADDSD X1, X2, X2")
+			op("VADDSD (R15), X1, X1")
+			op("VMOVSD X1, (R15)")
+		})
+		op("MOVQ 88(AX), R15  // sum")
+		op("VADDSD (R15), X2, X2")
+		op("VMOVSD X2, (R15)")
+	})
+	single("scatterSingles", "sets the places that single arcs come from to targets, times weights and factors.", func() {
+		stream(func() {
+			op("VMOVSD (R15), X1")
+			op("VMULSD (R13)(R9*8), X1, X1")
+		}, func() {
+			op("VMULSD (R12)(R8*8), X1, X3")
+			op("VMOVSD X3, (SI)(R10*8)")
+		}, func() {})
+	})
 	function("spreadEntries", "sets rows to their entries times rows of the matrix.", func(unrolled bool) {
 		op("MOVQ 0(AX), SI    // rows")
 		op("MOVQ 24(AX), BX   // the first entry of each row")
@@ -188,7 +268,7 @@ func main() {
 			}
 		} else {
 			op("VPXORQ Z4, Z4, Z4")
-			each(false, false, func(at, k string, j int) { op("VMOVUPD Z4, "+at, "SI") })
+			each(false, func(at string, j int) { op("VMOVUPD Z4, "+at, "SI") })
 		}
 		op("CMPQ R9, R10")
 		op("JEQ %s", label("next"))
@@ -196,7 +276,7 @@ func main() {
 		op("VBROADCASTSD (R12)(R9*8), Z0")
 		op("MOVL (DX)(R9*4), R11")
 		op("ADDQ DI, R11")
-		each(unrolled, false, func(at, k string, j int) {
+		each(unrolled, func(at string, j int) {
 			if unrolled {
 				op("VFMADD231PD "+at+", Z0, Z%d", "R11", 4+j)
 				return
@@ -288,40 +368,6 @@ func main() {
 		op("DECQ CX")
 		op("JNE %s", label("row"))
 	})
-	// Rows SI, one row DI; their sum or the sum of products goes to BX.
-	function("scaleRows", "multiplies rows by one row, and adds them up in another.", func(unrolled bool) {
-		op("MOVQ 0(AX), SI    // rows")
-		op("MOVQ 64(AX), DI   // the factors")
-		op("MOVQ 88(AX), R13  // the sums")
-		if unrolled {
-			for j := range 3 {
-				op("VMOVUPD %d(DI), Z%d", 64*j, j)
-				op("VMOVUPD %d(R13), Z%d", 64*j, 4+j)
-			}
-		}
-		fmt.Printf("%s:\n", label("row"))
-		each(unrolled, false, func(at, k string, j int) {
-			if unrolled {
-				op("VMULPD "+at+", Z%d, Z%d", "SI", j, 8+j)
-				op("VMOVUPD Z%d, "+at, 8+j, "SI")
-				op("VADDPD Z%d, Z%d, Z%d", 8+j, 4+j, 4+j)
-				return
-			}
-			op("VMOVUPD "+at+", Z0", "DI")
-			op("VMULPD "+at+", Z0, Z8", "SI")
-			op("VMOVUPD Z8, "+at, "SI")
-			op("VADDPD "+at+", Z8, Z8", "R13")
-			op("VMOVUPD Z8, "+at, "R13")
-		})
-		op("ADDQ R8, SI")
-		op("DECQ CX")
-		op("JNE %s", label("row"))
-		if unrolled {
-			for j := range 3 {
-				op("VMOVUPD Z%d, %d(R13)", 4+j, 64*j)
-			}
-		}
-	})
 	function("multiplyRows", "adds up the products of two lists of rows in a row.", func(unrolled bool) {
 		op("MOVQ 0(AX), SI    // rows")
 		op("MOVQ 64(AX), DI   // the others")
@@ -332,7 +378,7 @@ func main() {
 			}
 		}
 		fmt.Printf("%s:\n", label("row"))
-		each(unrolled, false, func(at, k string, j int) {
+		each(unrolled, func(at string, j int) {
 			op("VMOVUPD "+at+", Z0", "SI")
 			if unrolled {
 				op("VFMADD231PD "+at+", Z0, Z%d", "DI", 4+j)
@@ -352,5 +398,4 @@ func main() {
 			}
 		}
 	})
-	_ = strings.Join
 }
