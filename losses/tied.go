@@ -60,7 +60,7 @@ type tied struct {
 }
 
 // EvalTied computes log Z and its gradient as Eval does, with want 0, or the risk and its gradient,
-// with WantRisk and WantRiskGradient. The gradients of pairs are summed over positions. With
+// with WantRisk and WantRiskGradient, where LogZ is not set. The gradients of pairs are summed over positions. With
 // AVX-512 a position of C columns of D labels costs O(C D²) multiplications in matrix products and
 // O(C D) else; otherwise, and where the results of that would not be certain, it costs what Eval
 // does. Errors: shapes that do not fit, and those of Eval.
@@ -91,6 +91,9 @@ func (e *Evaluator) EvalTied(m *Machine, p *Tied, gamma float64, want Want, r *T
 			return fmt.Errorf("losses: position %d: potentials for %d labels, loss machine for %d", t, d, k)
 		}
 	}
+	if want != 0 {
+		want, gamma = WantRisk|WantRiskGradient, 0
+	}
 	if e.logOnly || e.scaleOnly || !e.sweepColumns(m, p, gamma, want, r) {
 		return e.tiedDensely(m, p, gamma, want, r)
 	}
@@ -99,7 +102,7 @@ func (e *Evaluator) EvalTied(m *Machine, p *Tied, gamma float64, want Want, r *T
 
 // sweepColumns evaluates by a sweep over columns, and reports whether the results are certain.
 func (e *Evaluator) sweepColumns(m *Machine, p *Tied, gamma float64, want Want, r *TiedResult) bool {
-	if m.ngram != nil || want != 0 || math.Abs(gamma)*m.core.Reach > pushedFrom ||
+	if m.ngram != nil || math.Abs(gamma)*m.core.Reach > pushedFrom ||
 		m.careful != nil && math.Abs(gamma)*m.core.Cancels > harmlessConstant {
 		return false
 	}
@@ -110,6 +113,14 @@ func (e *Evaluator) sweepColumns(m *Machine, p *Tied, gamma float64, want Want, 
 	e.tied.sweeper.Ctx = e.Budget.Ctx
 	j := sweep.ColumnJob{Gamma: gamma, Unary: p.Unary, Stride: p.Stride, Pairs: &p.Pairs.matrix,
 		Marginals: r.Unary, Expected: r.Pairs, Row: r.PairStride}
+	if want != 0 {
+		if m.careful != nil { // as Eval has it
+			j.Least = 1e-5 * m.core.Cancels
+		}
+		risk, ok := e.tied.sweeper.RunRisk(&m.core, c, &j)
+		r.LogZ, r.Risk = math.NaN(), risk+m.core.Base
+		return ok
+	}
 	if !e.tied.sweeper.Run(&m.core, c, &j) {
 		return false
 	}

@@ -1,7 +1,6 @@
 package sweep
 
 import (
-	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -30,6 +29,8 @@ type Columns struct {
 	Width  int // of a row: D rounded up to whole tiles
 
 	layers []columnLayer // l + 1
+	all    []uint32      // by label: its row of T, in bytes
+	ends   [2]uint32     // of that list
 	size   int           // floats of all layers
 	rows   int           // most rows of a layer
 	widest int           // most floats of a layer
@@ -96,6 +97,11 @@ func NewColumns(m *layered.Machine) *Columns {
 			last.final[r] = m.Final[q]
 		}
 	}
+	c.pack()
+	for b := range d {
+		c.all = append(c.all, uint32(8*b*c.Width))
+	}
+	c.ends[1] = uint32(d)
 	for t := range c.layers {
 		l := &c.layers[t]
 		l.at = c.size
@@ -107,6 +113,27 @@ func NewColumns(m *layered.Machine) *Columns {
 			int64(len(l.number)+len(l.others)) + 300
 	}
 	return c
+}
+
+// pack puts the lists of all layers into one array, in the order in which sweeps read them.
+func (c *Columns) pack() {
+	lists := func(l *columnLayer) []*[]uint32 {
+		return []*[]uint32{&l.first, &l.label, &l.into, &l.from, &l.stream}
+	}
+	n := 0
+	for t := range c.layers {
+		for _, list := range lists(&c.layers[t]) {
+			n += len(*list)
+		}
+	}
+	room := make([]uint32, 0, n)
+	for t := range c.layers {
+		for _, list := range lists(&c.layers[t]) {
+			from := len(room)
+			room = append(room, *list...)
+			*list = room[from:len(room):len(room)]
+		}
+	}
 }
 
 // none is the row of a column that no string reaches.
@@ -185,8 +212,7 @@ func (c *Columns) layer(t int, ml *layered.Layer, columns int, number []uint32) 
 		return nil
 	}
 	// Arcs by target, in the order of the rows that they come from.
-	type arc struct{ at, from uint32 }
-	var arcs []arc
+	arcs := make([]singleArc, 0, (from.dense+from.sparse)*len(singles))
 	place := func(r uint32) uint32 {
 		if int(r) >= from.dense {
 			r += uint32(from.padded() - from.dense)
@@ -213,7 +239,7 @@ func (c *Columns) layer(t int, ml *layered.Layer, columns int, number []uint32) 
 			if !dense(int(next)) {
 				at = entries + int(seen[int(next)*len(singles)+i]) - 1
 			}
-			arcs = append(arcs, arc{uint32(at)<<8 | uint32(b), (place(uint32(r))+uint32(b))<<8 | v})
+			arcs = append(arcs, singleArc{uint32(at)<<8 | uint32(b), (place(uint32(r))+uint32(b))<<8 | v})
 		}
 		if !from.wide {
 			continue
@@ -238,34 +264,63 @@ func (c *Columns) layer(t int, ml *layered.Layer, columns int, number []uint32) 
 			}
 		}
 	}
-	slices.SortStableFunc(arcs, func(a, b arc) int { return cmp.Compare(a.at, b.at) })
-	var targets [][]arc
-	for i := 0; i < len(arcs); {
-		end := i + 1
-		for end < len(arcs) && arcs[end].at == arcs[i].at {
-			end++
-		}
-		targets = append(targets, arcs[i:end])
-		i = end
-	}
-	slices.SortStableFunc(targets, func(a, b []arc) int { return cmp.Compare(len(a), len(b)) })
-	from.stream = make([]uint32, 0, len(arcs)+len(targets)+16)
-	for i, g := range targets {
-		if i == 0 || len(g) != len(targets[i-1]) {
-			n := 0
-			for n < len(targets)-i && len(targets[i+n]) == len(g) {
-				n++
-			}
-			from.stream = append(from.stream, uint32(len(g)), uint32(n))
-			from.groups++
-		}
-		from.stream = append(from.stream, g[0].at)
-		for _, a := range g {
-			from.stream = append(from.stream, a.from)
-		}
-	}
-	from.stream = slices.Clip(from.stream)
+	from.group(arcs, entries+len(to.label))
 	return rows
+}
+
+// singleArc is an arc of one label: its place among the next layer's values << 8 | label, and where it
+// comes from.
+type singleArc struct{ at, from uint32 }
+
+// group makes the stream of arcs whose targets are below a bound, by counting.
+func (l *columnLayer) group(arcs []singleArc, bound int) {
+	first := make([]int32, bound+1) // by target: its first arc in order of targets
+	longest := int32(0)
+	for _, a := range arcs {
+		first[a.at>>8+1]++
+	}
+	for g, n := range first[1:] {
+		longest = max(longest, n)
+		first[g+1] = first[g] + n
+	}
+	ordered, fill := make([]singleArc, len(arcs)), slices.Clone(first)
+	for _, a := range arcs {
+		g := a.at >> 8
+		ordered[fill[g]] = a
+		fill[g]++
+	}
+	of := make([]int32, longest+2) // by number of arcs, plus one: how many targets have it
+	for g := range bound {
+		of[first[g+1]-first[g]+1]++
+	}
+	at := make([]int, longest+1) // by number of arcs: where its next target goes
+	size := 0
+	for n := int32(1); n <= longest; n++ {
+		if k := int(of[n+1]); k > 0 {
+			at[n] = size
+			size += 2 + k*(int(n)+1)
+			l.groups++
+		}
+	}
+	l.stream = make([]uint32, size)
+	for n := int32(1); n <= longest; n++ {
+		if k := of[n+1]; k > 0 {
+			l.stream[at[n]], l.stream[at[n]+1] = uint32(n), uint32(k)
+			at[n] += 2
+		}
+	}
+	for g := range bound {
+		own := ordered[first[g]:first[g+1]]
+		if len(own) == 0 {
+			continue
+		}
+		to := l.stream[at[len(own)]:]
+		at[len(own)] += len(own) + 1
+		to[0] = own[0].at
+		for i, a := range own {
+			to[i+1] = a.from
+		}
+	}
 }
 
 // PairMatrix is exp(score - top) of pairs of labels, as sweeps over Columns read it.
@@ -336,6 +391,7 @@ type ColumnSweeper struct {
 	post   []float64
 	sums   []float64
 	others []float64 // e of the labels that wide arcs have, else 0
+	risk   columnRisk
 }
 
 // ColumnJob is a sweep of a machine whose layout is Columns, at one γ.
@@ -349,6 +405,7 @@ type ColumnJob struct {
 	Marginals []float64 // receives the probabilities of labels, rows of Stride
 	Expected  []float64 // is added the expected number of each pair, D rows of ExpectedStride
 	Row       int       // floats from row to row of Expected
+	Least     float64   // of RunRisk
 }
 
 // columnSpan bounds how far the logarithms of weights at a position may lie apart: products of them
@@ -437,12 +494,7 @@ func (s *ColumnSweeper) Run(m *layered.Machine, c *Columns, j *ColumnJob) bool {
 		s.back(c, t-1, c.at(s.a, t-1), s.e[(t-1)*width:][:width], j.Pairs)
 	}
 	j.LogZ = logZ
-	for p := range d {
-		row, x, to := j.Pairs.t[p*width:][:d], s.x[p*width:][:d], j.Expected[p*j.Row:][:d]
-		for q, y := range row {
-			to[q] += y * x[q]
-		}
-	}
+	s.addPairs(j, d, width)
 	return true
 }
 
@@ -526,7 +578,7 @@ func (s *ColumnSweeper) advance(c *Columns, t int, e []float64) float64 {
 	switch {
 	case to.dense == 0:
 	case l.wide:
-		s.wide(c, l, to, next, e)
+		s.wide(c, l, to, s.v, next, e, s.w)
 		s.args.sums = &s.sums[0]
 		sumColumns(&s.args)
 	default:
@@ -546,8 +598,9 @@ func (s *ColumnSweeper) advance(c *Columns, t int, e []float64) float64 {
 	return sum
 }
 
-// wide points the arguments at the wide arcs of a layer and at the values of the next.
-func (s *ColumnSweeper) wide(c *Columns, l, to *columnLayer, values, e []float64) {
+// wide points the arguments at the wide arcs of a layer, at rows where they come from and at the
+// values of the next layer.
+func (s *ColumnSweeper) wide(c *Columns, l, to *columnLayer, rows, values, e, w []float64) {
 	s.others = layered.Resize(s.others, len(e))
 	clear(s.others)
 	for b, is := range l.others {
@@ -555,35 +608,41 @@ func (s *ColumnSweeper) wide(c *Columns, l, to *columnLayer, values, e []float64
 			s.others[b] = e[b]
 		}
 	}
-	s.args = columnArgs{rows: &values[0], stride: 8 * c.Width, n: to.dense, arcs: &l.into[0], w: &s.w[0], to: &s.v[0],
+	s.args = columnArgs{rows: &values[0], stride: 8 * c.Width, n: to.dense, arcs: &l.into[0], w: &w[0], to: &rows[0],
 		factors: &s.others[0]}
 	if len(l.from) > 0 {
 		s.args.labels = &l.from[0]
 	}
 }
 
-// margins clears what no arc sets: the places beyond the labels.
-func (s *ColumnSweeper) margins(c *Columns, l *columnLayer) {
-	for r := range l.padded() + l.sparse {
-		clear(s.v[r*c.Width+c.Labels : (r+1)*c.Width])
+// carry sets the rows of layer t to the values of layer t+1 where their arcs lead, times the weights
+// of the arcs and the factors e of their labels.
+func (s *ColumnSweeper) carry(c *Columns, t int, rows, values, e, w []float64) {
+	l, to := &c.layers[t], &c.layers[t+1]
+	if l.holes {
+		clear(rows[:(l.padded()+l.sparse)*c.Width])
 	}
+	if l.wide && to.dense > 0 {
+		s.wide(c, l, to, rows, values, e, w)
+		spreadColumns(&s.args)
+	} else {
+		for r := range l.padded() + l.sparse { // beyond the labels, which no arc sets
+			clear(rows[r*c.Width+c.Labels : (r+1)*c.Width])
+		}
+	}
+	if l.groups > 0 {
+		s.args = columnArgs{rows: &rows[0], n: l.groups, arcs: &l.stream[0], w: &w[0], to: &values[0], factors: &e[0]}
+		scatterSingles(&s.args)
+	}
+	s.args = columnArgs{}
 }
 
 // collect stores the probabilities of the labels that lead into layer t, and reports whether they
 // add up to 1.
 func (s *ColumnSweeper) collect(c *Columns, t int, a []float64, out []float64) bool {
-	l, w := &c.layers[t], c.Width
+	l := &c.layers[t]
 	clear(s.post)
-	if l.dense > 0 {
-		s.args = columnArgs{rows: &a[0], stride: 8 * w, n: l.dense, to: &s.b[0], sums: &s.post[0]}
-		multiplyRows(&s.args)
-		s.args = columnArgs{}
-	}
-	base := l.padded() * w
-	a, b := a[base:][:len(l.number)], s.b[base:][:len(l.number)]
-	for i, k := range l.number {
-		s.post[k] += a[i] * b[i]
-	}
+	s.byProduct(c, l, a, s.b, s.post)
 	sum := 0.0
 	for k, x := range s.post[:c.Labels] {
 		out[k] = x
@@ -592,25 +651,42 @@ func (s *ColumnSweeper) collect(c *Columns, t int, a []float64, out []float64) b
 	return math.Abs(sum-1) <= 1e-9
 }
 
+// byProduct adds up products of values of a layer by label.
+func (s *ColumnSweeper) byProduct(c *Columns, l *columnLayer, a, b, sums []float64) {
+	w := c.Width
+	if l.dense > 0 {
+		s.args = columnArgs{rows: &a[0], stride: 8 * w, n: l.dense, to: &b[0], sums: &sums[0]}
+		multiplyRows(&s.args)
+		s.args = columnArgs{}
+	}
+	base := l.padded() * w
+	a, b = a[base:][:len(l.number)], b[base:][:len(l.number)]
+	for i, k := range l.number {
+		sums[k] += a[i] * b[i]
+	}
+}
+
+// addPairs adds the flow of pairs, times the matrix, to what the job expects.
+func (s *ColumnSweeper) addPairs(j *ColumnJob, d, width int) {
+	for p := range d {
+		row, x, to := j.Pairs.t[p*width:][:d], s.x[p*width:][:d], j.Expected[p*j.Row:][:d]
+		for q, y := range row {
+			to[q] += y * x[q]
+		}
+	}
+}
+
 // back turns the backward values of layer t+1 in s.b into those of layer t, and adds to the flow of
 // pairs.
 func (s *ColumnSweeper) back(c *Columns, t int, a, e []float64, p *PairMatrix) {
-	l, w := &c.layers[t], c.Width
-	to := &c.layers[t+1]
-	if l.holes {
-		clear(s.v[:(l.padded()+l.sparse)*w])
-	}
-	if l.wide && to.dense > 0 {
-		s.wide(c, l, to, s.b, e)
-		spreadColumns(&s.args)
-	} else {
-		s.margins(c, l)
-	}
-	if l.groups > 0 {
-		s.args = columnArgs{rows: &s.v[0], n: l.groups, arcs: &l.stream[0], w: &s.w[0], to: &s.b[0], factors: &e[0]}
-		scatterSingles(&s.args)
-	}
-	s.args = columnArgs{}
+	l := &c.layers[t]
+	s.carry(c, t, s.v, s.b, e, s.w)
+	s.meet(c, l, a, p)
+}
+
+// meet makes backward values of the rows in v, and adds to the flow of pairs.
+func (s *ColumnSweeper) meet(c *Columns, l *columnLayer, a []float64, p *PairMatrix) {
+	w := c.Width
 	if l.dense > 0 {
 		s.tile.product(matrix{s.bn, w, 1}, matrix{s.v, w, 1}, matrix{p.transposed, w, 1}, l.padded(), w, c.Labels, false)
 		s.tile.product(matrix{s.x, w, 1}, matrix{a, 1, w}, matrix{s.v, w, 1}, up(c.Labels, tileRows), w, l.dense, true)

@@ -230,6 +230,7 @@ gatherSingles_target:
 	VPXORQ X1, X1, X1
 	LEAQ (BX)(R11*4), R14
 gatherSingles_arc:
+	PREFETCHT0 1024(BX) // streams come from memory, in the order of layers
 	MOVL (BX), R8
 	MOVL R8, R10
 	SHRL $8, R10
@@ -279,6 +280,7 @@ scatterSingles_target:
 	VMULSD (R13)(R9*8), X1, X1
 	LEAQ (BX)(R11*4), R14
 scatterSingles_arc:
+	PREFETCHT0 1024(BX) // streams come from memory, in the order of layers
 	MOVL (BX), R8
 	MOVL R8, R10
 	SHRL $8, R10

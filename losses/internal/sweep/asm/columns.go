@@ -96,6 +96,7 @@ func stream(begin, each, end func()) {
 	begin()
 	op("LEAQ (BX)(R11*4), R14")
 	fmt.Printf("%s:\n", label("arc"))
+	op("PREFETCHT0 1024(BX) // streams come from memory, in the order of layers")
 	op("MOVL (BX), R8")
 	op("MOVL R8, R10")
 	op("SHRL $8, R10")
