@@ -59,7 +59,7 @@ func (g *general) sequence(s *scorer, x []float64, i int, node []float64, labels
 	for _, y := range labels {
 		g.reference = append(g.reference, int(y))
 	}
-	if s.tied() {
+	if s.tied() && !loss.sampling.serves(n) {
 		return g.tied(s, x, i, node, labels, residual, lane)
 	}
 	beta := loss.smoothing()

@@ -33,7 +33,7 @@ type scorer struct {
 // all positions.
 func (s *scorer) tied() bool {
 	l, o := s.layout, s.loss
-	return l.order == 2 && l.pair == 0 && o.sampling == nil && o.kind != CrossEntropy &&
+	return l.order == 2 && l.pair == 0 && o.kind != CrossEntropy &&
 		!(o.kind == MaxMargin && o.beta == 0)
 }
 
