@@ -1,6 +1,7 @@
 package losses
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -33,7 +34,7 @@ func TestTied(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(11, 12))
 	fast := 0
-	const rounds = 200
+	const rounds = 140
 	for i := range rounds {
 		d, n := []int{1, 2, 3, 7, 8, 9, 17, 24, 25, 40}[rng.IntN(10)], 1+rng.IntN(9)
 		ref := make([]int, n)
@@ -41,7 +42,8 @@ func TestTied(t *testing.T) {
 			ref[j] = rng.IntN(d + 1)
 		}
 		var loss Loss
-		switch rng.IntN(6) {
+		var err error
+		switch rng.IntN(7) {
 		case 0:
 			loss = Hamming{Scale: rng.Float64()}
 		case 1:
@@ -64,6 +66,17 @@ func TestTied(t *testing.T) {
 				}
 			}
 			loss = e
+		case 5:
+			var names []string
+			for k := range d {
+				names = append(names, fmt.Sprintf("%c-%d", "BIES"[k%4], k/4))
+			}
+			for j := range ref {
+				ref[j] = rng.IntN(d)
+			}
+			if loss, err = NewSpan(names, SpanCosts{Missing: 1, Spurious: 2, Type: float64(i % 3)}); err != nil {
+				t.Fatal(err)
+			}
 		default:
 			loss = Unit
 			n = min(n, 6)
