@@ -13,13 +13,13 @@
 // # Types to know
 //
 //   - [SoftmaxMargin] evaluates padded batches on all workers; [Tensor] is a flat array with strides.
-//   - [Loss] is [Edit] ([Unit], [SmithWaterman], any costs), [Local], [NGram], [Hamming] or a [Transducer].
-//     It makes a [Machine] for a reference; a [Cache] keeps machines.
+//   - [Loss] is [Edit] ([Unit], [SmithWaterman], any costs), [Local], [NGram], [Hamming], [Span] or a
+//     [Transducer]. It makes a [Machine] for a reference; a [Cache] keeps machines.
 //   - [Sampler] estimates gradients of strings of hundreds of symbols, where exact machines are too
 //     large, with an interval for each number. A [SampledBatch] evaluates many of them.
 //   - [Evaluator] computes for a Machine and [Potentials] what a [Want] lists: log Z, marginals,
 //     E[L], the risk and its gradient, Hessian products, best strings, samples. A [Batch] evaluates
-//     many of them.
+//     many of them. [Evaluator.EvalTied] is for the weights of linear-chain models.
 //
 // [EvalGeneral] and [Lattice] evaluate along the general path. It pairs an [Automaton], made of any
 // transducer by package ops, with potentials or with an acyclic acceptor. [Naive] enumerates.

@@ -115,6 +115,7 @@ type Evaluator struct {
 	ngram ngramSweeper
 	band  bandSweeper
 	given factored // of SetFactored
+	tied  tied     // of EvalTied
 	err   error    // of the budget, while a sweep runs
 
 	plain      *Machine // of the loss 0, for strings of plainSizes

@@ -46,6 +46,9 @@ type Machine struct {
 
 	leanOnce sync.Once
 	lean     *sweep.Lean // for factored potentials; nil where there is none
+
+	columns   *sweep.Columns // for tied potentials, made when first asked for; under mu
+	noColumns bool           // there is no such layout
 }
 
 // newMachine returns the machine of a core.

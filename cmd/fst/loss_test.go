@@ -327,7 +327,7 @@ func TestLossErrors(t *testing.T) {
 		{"not JSON", `{"name":"x",`, "line 1"},
 		{"no loss", `{"name":"x",` + shape + `}`, "loss: missing"},
 		{"kind", `{"name":"x",` + shape + `,"loss":{"kind":"bogus"}}`,
-			"is none of edit, local, ngram, hamming, transducer"},
+			"is none of edit, local, ngram, hamming, span, transducer"},
 		{"order", `{"name":"x","alphabet":2,"l":1,"q":4,"yi":[0],"theta":[[0,1]],"loss":{"kind":"edit"}}`, "q = 4"},
 		{"row", `{"name":"x","alphabet":2,"l":1,"q":1,"yi":[0],"theta":[[0]],"loss":{"kind":"edit"}}`,
 			"theta[0] has 1 values for 2 windows"},
@@ -460,6 +460,37 @@ func TestLossNaiveTransducerReadsSome(t *testing.T) {
 			if c.name == "some" && !(ok && math.Abs(z-7.5) < 1e-8) || c.name == "none" && got["error"] == nil {
 				t.Errorf("%s, %s: %v", path, c.name, got)
 			}
+		}
+	}
+}
+
+// The loss of wrong spans, by all paths; its fields are checked.
+func TestLossSpan(t *testing.T) {
+	const shape = `"alphabet":3,"l":2,"q":2,"yi":[1,2],"theta":[[0,1,-1],[0.5,0,0,1,2,3,-1,0,1]]`
+	var first float64
+	for i, path := range []string{"direct", "general", "naive"} {
+		status, out, errs := fstTool(t, `{`+shape+`,"loss":{"kind":"span","labels":["O","B-x","I-x"],"missing":2}}`, "loss",
+			"--path="+path, "--only=log_z,exp_loss")
+		if status != 0 {
+			t.Fatal(errs)
+		}
+		z := decodeLines(t, out)[0]["log_z"].(float64)
+		if i == 0 {
+			first = z
+		}
+		if math.Abs(z-first) > 1e-9 {
+			t.Errorf("%s: log Z %v, want %v", path, z, first)
+		}
+	}
+	for loss, want := range map[string]string{
+		`{"kind":"span"}`:                                               "labels is missing",
+		`{"kind":"span","labels":["O","NN","VB"]}`:                      `the label \"NN\"`,
+		`{"kind":"span","labels":["O","B-x","I-x"],"type":-1}`:          "type is -1",
+		`{"kind":"span","labels":["O","B-x"]}`:                          "alphabet of 3 symbols, but 2 labels",
+		`{"kind":"span","labels":["O","B-x"],"missing":0,"spurious":0}`: "all its costs are 0",
+	} {
+		if status, out, _ := fstTool(t, `{`+shape+`,"loss":`+loss+`}`, "loss"); status != 1 || !strings.Contains(out, want) {
+			t.Errorf("%s: status %d, %s, want %q", loss, status, out, want)
 		}
 	}
 }

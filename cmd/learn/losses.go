@@ -20,9 +20,11 @@ type lossFlags struct {
 	plus                 *float64
 	transducer           *string
 	columns              *int64
+	missing, spurious    *float64
+	kind                 *float64
 }
 
-var lossNames = []string{"hamming", "edit", "smith-waterman", "local", "ngram", "transducer"}
+var lossNames = []string{"hamming", "edit", "smith-waterman", "local", "ngram", "span", "transducer"}
 
 func (l *lossFlags) define(fs *flags.Set, use string) {
 	l.loss = fs.Enum("loss", "hamming", lossNames, use)
@@ -46,6 +48,10 @@ func (l *lossFlags) constants(fs *flags.Set) {
 	l.transducer = fs.String("transducer", "", "Machine of the loss transducer: input side the prediction, "+
 		"output side the truth, labels by its symbol tables; over tropical weights the least cost, over real64 "+
 		"or log weights -log of the sum")
+	l.missing = fs.Float("span_missing", 1, "Cost of a span of the truth that the prediction lacks, in span")
+	l.spurious = fs.Float("span_spurious", 1, "Cost of a span of the prediction that the truth lacks, in span")
+	l.kind = fs.Float("span_type", 2, "Cost of a span with the right ends and another type, in span; by default "+
+		"that of one missing and one spurious")
 	l.columns = fs.Int("columns", 64, 0, "Most columns of the loss machine of a sequence (states, for a "+
 		"transducer's); 0 is as many as 2 GB hold (32 MB for local). Beyond, the error names a band that fits")
 }
@@ -56,12 +62,13 @@ var lossUses = map[string][]string{
 	"smith-waterman": {"match", "sub", "ins", "del", "band", "exact", "columns"},
 	"local":          {"match", "sub", "ins", "del", "band", "exact", "columns"},
 	"ngram":          {"ngram", "ngram_plus"},
+	"span":           {"span_missing", "span_spurious", "span_type"},
 	"transducer":     {"transducer", "ngram_plus", "columns"},
 }
 
 // allLossFlags are those of all losses.
 var allLossFlags = []string{"match", "sub", "ins", "del", "band", "exact", "ngram", "ngram_plus",
-	"transducer", "columns"}
+	"span_missing", "span_spurious", "span_type", "transducer", "columns"}
 
 // unused returns an error for a flag that none of the losses of these names looks at.
 func (l *lossFlags) unused(c *call, names ...string) error {
@@ -145,6 +152,9 @@ func (l *lossFlags) value(c *call, name string, examples []sequence.Example) (lo
 		return loss, nil
 	case "hamming":
 		return nil, nil
+	case "span":
+		costs, err := l.spans(c)
+		return sequence.Spans(costs), err
 	case "ngram":
 		return losses.NGram{N: int(*l.n), C: *l.plus}, nil
 	case "local":
@@ -160,6 +170,20 @@ func (l *lossFlags) value(c *call, name string, examples []sequence.Example) (lo
 		return edit, nil
 	}
 	return sequence.LongEdit{Edit: edit, Exact: max(1, int(*l.exact)), Band: int(*l.band)}, nil
+}
+
+// spans returns the costs of wrong spans.
+func (l *lossFlags) spans(c *call) (losses.SpanCosts, error) {
+	s := losses.SpanCosts{Missing: *l.missing, Spurious: *l.spurious}
+	if s.Missing == 0 && s.Spurious == 0 {
+		return s, errors.New("flags --span_missing and --span_spurious: both 0 leave no loss")
+	}
+	if c.flags.Given("span_type") {
+		if s.Type = amount(*l.kind); *l.kind < 0 {
+			return s, fmt.Errorf("flag --span_type: %v is negative", *l.kind)
+		}
+	}
+	return s, nil
 }
 
 // user returns the loss of the transducer in a file between labels; errors name the origin of the
@@ -179,7 +203,7 @@ func (l *lossFlags) user(c *call, labels []string, origin string) (*losses.Trans
 // between returns the loss of one labelling when another is right, for decoding: exact
 // at any length, since no sum over all labellings is taken. Labels are places among the model's.
 // nil is Hamming's. That of a transducer is user's.
-func (l *lossFlags) between(c *call) (func(u, truth []int) float64, error) {
+func (l *lossFlags) between(c *call, labels []string) (func(u, truth []int) float64, error) {
 	if err := l.check(); err != nil {
 		return nil, err
 	}
@@ -193,6 +217,14 @@ func (l *lossFlags) between(c *call) (func(u, truth []int) float64, error) {
 		value = l.edit(c, losses.SmithWaterman)
 	case "local":
 		value = l.local(c)
+	case "span":
+		costs, err := l.spans(c)
+		if err != nil {
+			return nil, err
+		}
+		if value, err = losses.NewSpan(labels, costs); err != nil {
+			return nil, fmt.Errorf("flag --loss: %w", err)
+		}
 	case "ngram":
 		if *l.plus == 0 {
 			return nil, errors.New("flag --ngram_plus: expected losses need it above 0, as labellings that share " +

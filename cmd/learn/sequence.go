@@ -146,7 +146,15 @@ up to 8 tokens and within a band of 2 beyond:
       --objective softmax-margin --loss edit --band 2 --model pos.model
   learn sequence eval testdata/ud-english-ewt-sample/test.conllu.gz --model pos.model
 
-The same without a band:
+Chunks or names by the number of wrong ones, of labels such as B-NP, I-NP and O:
+missing and spurious spans cost 1 each (--span_missing, --span_spurious), and one of
+the right ends and another type --span_type:
+
+  learn sequence train chunks.conll --objective softmax-margin --loss span \
+      --model chunks.model
+  learn sequence predict new.conll --model chunks.model --decode min-risk --loss span
+
+The edit distance of the first example without a band:
 
   learn sequence train testdata/ud-english-ewt-sample/train.conllu.gz \
       --objective softmax-margin --loss edit --gradients sampled --solver adagrad \
@@ -398,7 +406,7 @@ func (d *decoder) labeller(c *call, m *sequence.Model) (func(t *sequence.Tagger,
 			o.Transducer, err = d.loss.user(c, m.Labels(), "of the model")
 		}
 	} else {
-		o.Places, err = d.loss.between(c)
+		o.Places, err = d.loss.between(c, m.Labels())
 	}
 	if err != nil {
 		return nil, err

@@ -1,59 +1,13 @@
 package metrics
 
-import "strings"
+import "github.com/tropica-fst/tropica/losses/chunks"
 
 // Chunk is a stretch of positions From ≤ i < To of one type.
-type Chunk struct {
-	From, To int
-	Type     string
-}
+type Chunk = chunks.Chunk
 
-// FindChunks finds the chunks in a sequence of tags, as the conlleval script of the CoNLL-2000 and
-// 2003 shared tasks does. A tag is a prefix, a hyphen and a type. O (or .) is outside; B begins a
-// chunk, I continues it, E ends it. A chunk also begins where the type changes, or after O with any
-// prefix. S, [ and ] are chunks of one position. So IOB1, IOB2, IOE and IOBES are all understood,
-// and no sequence of tags is an error. A tag without a hyphen has an empty type.
-func FindChunks(tags []string) []Chunk {
-	var out []Chunk
-	previous, previousType, from := "O", "", -1
-	for i := 0; i <= len(tags); i++ {
-		prefix, kind := "O", ""
-		if i < len(tags) {
-			prefix, kind, _ = strings.Cut(tags[i], "-")
-			if prefix == "S" { // a chunk of its own, like the script's brackets
-				prefix = "["
-			}
-		}
-		if from >= 0 && chunkEnds(previous, prefix, previousType, kind) {
-			out = append(out, Chunk{from, i, previousType})
-			from = -1
-		}
-		if chunkStarts(previous, prefix, previousType, kind) {
-			from = i
-		}
-		previous, previousType = prefix, kind
-	}
-	return out
-}
-
-func outside(prefix string) bool { return prefix == "O" || prefix == "." }
-
-func chunkEnds(a, b, typeA, typeB string) bool {
-	switch a + b {
-	case "BB", "BO", "IB", "IO", "EE", "EI", "EO", "EB":
-		return true
-	}
-	return a == "[" || a == "]" || !outside(a) && typeA != typeB || !outside(a) &&
-		(outside(b) || b == "[" || b == "]")
-}
-
-func chunkStarts(a, b, typeA, typeB string) bool {
-	switch a + b {
-	case "BB", "IB", "OB", "EB", "OI", "EE", "EI", "OE":
-		return true
-	}
-	return b == "[" || b == "]" || !outside(b) && (typeA != typeB || outside(a) || a == "[" || a == "]")
-}
+// FindChunks finds the chunks in a sequence of tags by the rules of the conlleval script: see
+// chunks.Find.
+func FindChunks(tags []string) []Chunk { return chunks.Find(tags) }
 
 // ChunkCounts pools chunks over sequences.
 type ChunkCounts struct {

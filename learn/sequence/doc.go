@@ -24,8 +24,8 @@
 //   - Model.Tagger makes a Tagger for one goroutine. Its Viterbi, NBest and MinRisk label inputs.
 //   - Model.Write and Read store a model in a file.
 //   - Kind names the training objectives. Loss is any loss of package losses, the Hamming distance
-//     by default, or LongEdit and LongLocal for alignments of long sequences. Label k of
-//     Model.Labels is symbol k to the loss. All objectives but Risk are convex.
+//     by default, LongEdit and LongLocal for alignments of long sequences, or Spans for chunks and
+//     names. Label k of Model.Labels is symbol k to the loss. All objectives but Risk are convex.
 //
 // # What may be relied on
 //

@@ -59,6 +59,9 @@ func (g *general) sequence(s *scorer, x []float64, i int, node []float64, labels
 	for _, y := range labels {
 		g.reference = append(g.reference, int(y))
 	}
+	if s.tied() && !loss.sampling.serves(n) {
+		return g.tied(s, x, i, node, labels, residual, lane)
+	}
 	beta := loss.smoothing()
 	p := g.fill(x, &s.corpus.pair, s.corpus.start[i], node, n, stride, beta)
 	reference := p.Score(g.reference) / beta
@@ -132,6 +135,49 @@ func (g *general) sequence(s *scorer, x []float64, i int, node []float64, labels
 		}
 	}
 	return value, nil
+}
+
+// tied is sequence for losses of machines on scores of labels and pairs alone. node is changed.
+func (g *general) tied(s *scorer, x []float64, i int, node []float64, labels []int32, residual []float64, lane *laneSums) (float64, error) {
+	l, loss := g.layout, s.loss
+	d, stride := l.labels, loss.stride
+	machine, err := loss.machine(i, g.reference, d)
+	if err != nil {
+		return 0, err
+	}
+	reference, label2 := 0.0, l.label2(x)
+	for t, y := range labels {
+		reference += node[t*stride+int(y)]
+		if t > 0 {
+			reference += label2[int(labels[t-1])*d+int(y)]
+		}
+	}
+	beta := loss.smoothing()
+	if beta != 1 {
+		for k := range node {
+			node[k] *= beta
+		}
+	}
+	if lane.two.exact == nil {
+		lane.two.exact = make([]float64, d*stride)
+	}
+	clear(residual)
+	r := losses.TiedResult{Unary: residual, Pairs: lane.two.exact, PairStride: stride}
+	want, gamma := losses.Want(0), loss.gamma*beta
+	if loss.kind == Risk {
+		want, gamma = losses.WantRisk|losses.WantRiskGradient, 0
+	}
+	if err := g.evaluator.EvalTied(machine, &losses.Tied{Unary: node, Stride: stride, Pairs: s.pairs}, gamma, want, &r); err != nil {
+		return 0, err
+	}
+	loss.keep(i, machine)
+	if loss.kind == Risk {
+		return r.Risk, nil
+	}
+	for t, y := range labels {
+		residual[t*stride+int(y)]--
+	}
+	return r.LogZ/beta - reference, nil
 }
 
 // spread adds the derivatives by the windows that end at t to those by labels,

@@ -45,6 +45,9 @@ func (p *Problem) Joint(ctx context.Context, opts ...*TrainOptions) (*Joint, err
 		if err != nil {
 			return nil, err
 		}
+		if err := o.named(p.model.labels); err != nil {
+			return nil, err
+		}
 		o.Order, o.MachineBytes = p.opts.Order, p.opts.MachineBytes
 		loss := newLossOf(&o, p.model.layout, p.corpus)
 		var f *objective

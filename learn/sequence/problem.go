@@ -76,6 +76,9 @@ func (p *Problem) objective(opts *TrainOptions) (*objective, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := o.named(p.model.labels); err != nil {
+		return nil, err
+	}
 	o.Order, o.MachineBytes = p.opts.Order, p.opts.MachineBytes
 	if unknown(p.corpus.labels) {
 		if err := o.partial(); err != nil {

@@ -3,6 +3,8 @@ package sequence
 import (
 	"math"
 	"slices"
+
+	"github.com/tropica-fst/tropica/losses"
 )
 
 // scorer evaluates the loss of one sequence at a time. It belongs to one goroutine.
@@ -24,6 +26,16 @@ type scorer struct {
 	numbers []int32
 	back    viterbi
 	lane    laneSums // of one sequence, where sequences are weighed
+
+	pairs *losses.TiedPairs // of general, where tied says so; shared by all scorers
+}
+
+// tied reports whether machines are evaluated on scores of labels and of pairs that are the same at
+// all positions.
+func (s *scorer) tied() bool {
+	l, o := s.layout, s.loss
+	return l.order == 2 && l.pair == 0 && o.kind != CrossEntropy &&
+		!(o.kind == MaxMargin && o.beta == 0)
 }
 
 func newScorer(l *layout, c *corpus, loss *lossOf) *scorer {
@@ -43,11 +55,12 @@ func (s *scorer) prepare(x []float64, from *scorer) {
 	} else if s.wide != nil {
 		s.wide.set(x)
 	}
-	if s.general != nil || s.layout.order < 2 {
+	if s.layout.order < 2 || s.general != nil && !s.tied() {
 		return
 	}
 	if from != nil {
 		s.chain.share(from.chain)
+		s.pairs = from.pairs
 		return
 	}
 	label2 := s.layout.label2(x)
@@ -58,7 +71,15 @@ func (s *scorer) prepare(x []float64, from *scorer) {
 		}
 		label2 = s.scaled
 	}
-	s.chain.transitions(label2)
+	if s.general == nil {
+		s.chain.transitions(label2)
+		return
+	}
+	if s.pairs == nil {
+		s.pairs = new(losses.TiedPairs)
+	}
+	s.pairs.Labels, s.pairs.Scores = s.layout.labels, label2
+	s.pairs.Set() // of the right size
 }
 
 // sequence returns F of sequence i and stores the residual of each label at each position

@@ -25,7 +25,7 @@ type Settings struct {
 	Partial   bool   `flag:"partial" help:"Labels that are ?, _ or empty are not known: learn from the others"`
 
 	Objective string  `flag:"objective" default:"cross-entropy" values:"cross-entropy,softmax-margin,max-margin" help:"What training minimises"`
-	Loss      string  `flag:"loss" default:"hamming" values:"hamming,edit,smith-waterman,local,ngram" help:"Loss of margins"`
+	Loss      string  `flag:"loss" default:"hamming" values:"hamming,edit,smith-waterman,local,ngram,span" help:"Loss of margins; span counts wrong spans of labels such as B-NP, I-NP and O"`
 	Band      int     `flag:"band" default:"2" min:"0" help:"Alignments of edit, smith-waterman and local losses stay within so many positions of the diagonal, where a sequence is longer than --exact; 0 is exact for all"`
 	Exact     int     `flag:"exact" default:"8" min:"1" help:"Sequences up to this length have the exact loss"`
 	NGram     int     `flag:"ngram" default:"2" min:"1" max:"16" help:"Labels of an n-gram"`
@@ -119,6 +119,9 @@ func (s *Settings) TrainOptions(f Format, text string) (*TrainOptions, error) {
 		return o, nil
 	case "ngram":
 		o.Loss = losses.NGram{N: t.NGram, C: learner.Amount(t.Plus)}
+		return o, nil
+	case "span":
+		o.Loss = Spans{}
 		return o, nil
 	case "local":
 		local := losses.Local{Match: 1, Sub: -1, Ins: -1, Del: -1, Budget: losses.Budget{Bytes: 1 << 25}}

@@ -185,6 +185,9 @@ type planData struct {
 }
 
 func (d *planData) plan(o TrainOptions) (*Plan, error) {
+	if err := o.named(d.Labels); err != nil {
+		return nil, err
+	}
 	p := &Plan{opts: o, single: d.Single.Counts, pair: d.Pair.Counts, sequences: d.Sequences, positions: d.Positions}
 	p.model = &Model{templates: o.Templates, format: o.Format, labels: d.Labels, single: newDictionary(d.Single.Names), pair: newDictionary(d.Pair.Names)}
 	var err error

@@ -553,6 +553,9 @@ func prepare(examples []Example, o *TrainOptions) (*Model, *corpus, error) {
 		m.labels = append(m.labels, y)
 	}
 	slices.Sort(m.labels)
+	if err := o.named(m.labels); err != nil {
+		return nil, nil, err
+	}
 	for k, y := range m.labels {
 		numbers[y] = int32(k)
 	}

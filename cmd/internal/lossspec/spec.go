@@ -41,6 +41,10 @@ type lossInput struct {
 	N      *Integer   `json:"n"`
 	C      *Number    `json:"c"`
 	Scale  *Number    `json:"scale"`
+	Labels []string   `json:"labels"`
+	Misses *Number    `json:"missing"`
+	Excess *Number    `json:"spurious"`
+	Type   *Number    `json:"type"`
 	File   string     `json:"file"`
 	Family string     `json:"family"`
 }
@@ -54,6 +58,7 @@ var lossKinds = map[string]struct {
 	"local":      {strings.Fields("match sub ins del band"), (*Spec).local},
 	"ngram":      {strings.Fields("n c"), (*Spec).ngram},
 	"hamming":    {strings.Fields("scale"), (*Spec).hamming},
+	"span":       {strings.Fields("labels missing spurious type"), (*Spec).span},
 	"transducer": {strings.Fields("file family c"), (*Spec).transducer},
 }
 
@@ -72,7 +77,7 @@ func Parse(raw json.RawMessage) (*Spec, error) {
 	}
 	kind, ok := lossKinds[in.Kind]
 	if !ok {
-		return nil, fmt.Errorf("kind %q is none of edit, local, ngram, hamming, transducer", in.Kind)
+		return nil, fmt.Errorf("kind %q is none of edit, local, ngram, hamming, span, transducer", in.Kind)
 	}
 	if err := kind.make(s, &in); err != nil {
 		return nil, err
@@ -203,6 +208,36 @@ func (s *Spec) hamming(in *lossInput) error {
 		return errNoCost
 	}
 	s.Direct, s.Value = h, h.Value
+	return nil
+}
+
+func (s *Spec) span(in *lossInput) error {
+	if in.Labels == nil {
+		return errors.New("labels is missing: the name of each symbol, such as B-NP, I-NP and O")
+	}
+	c := losses.SpanCosts{Missing: 1, Spurious: 1}
+	for _, f := range []struct {
+		in *Number
+		to *float64
+	}{{in.Misses, &c.Missing}, {in.Excess, &c.Spurious}, {in.Type, &c.Type}} {
+		if f.in != nil {
+			*f.to = float64(*f.in)
+		}
+	}
+	if c.Missing == 0 && c.Spurious == 0 {
+		return errNoCost
+	}
+	if in.Type != nil && c.Type <= 0 { // 0 is the library's default, and negative none
+		if c.Type < 0 {
+			return fmt.Errorf("type is %v, a negative cost", c.Type)
+		}
+		c.Type = -1
+	}
+	x, err := losses.NewSpan(in.Labels, c)
+	if err != nil {
+		return err
+	}
+	s.Direct, s.Value = x, x.Value
 	return nil
 }
 

@@ -6,6 +6,7 @@ import "unsafe"
 var (
 	_ = [1]struct{}{}[unsafe.Offsetof(rowArgs{}.stride)-120]
 	_ = [1]struct{}{}[unsafe.Offsetof(tileArgs{}.add)-64]
+	_ = [1]struct{}{}[unsafe.Offsetof(columnArgs{}.out)-96]
 )
 
 //go:noescape
@@ -46,3 +47,24 @@ func expVector(dst, src *float64, n int, shift float64)
 
 //go:noescape
 func rangeVector(src *float64, n int) (lo, hi float64, bad bool)
+
+//go:noescape
+func scatterSingles(a *columnArgs)
+
+//go:noescape
+func sumColumns(a *columnArgs)
+
+//go:noescape
+func gatherSingles(a *columnArgs)
+
+//go:noescape
+func spreadColumns(a *columnArgs)
+
+//go:noescape
+func spreadEntries(a *columnArgs)
+
+//go:noescape
+func meetEntries(a *columnArgs)
+
+//go:noescape
+func multiplyRows(a *columnArgs)

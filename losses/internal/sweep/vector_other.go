@@ -26,3 +26,11 @@ func expVector(dst, src *float64, n int, shift float64) { panic("losses: no vect
 func rangeVector(src *float64, n int) (lo, hi float64, bad bool) {
 	panic("losses: no vectors")
 }
+
+func scatterSingles(*columnArgs) { panic("losses: no vectors") }
+func sumColumns(*columnArgs)     { panic("losses: no vectors") }
+func gatherSingles(*columnArgs)  { panic("losses: no vectors") }
+func spreadColumns(*columnArgs)  { panic("losses: no vectors") }
+func spreadEntries(*columnArgs)  { panic("losses: no vectors") }
+func meetEntries(*columnArgs)    { panic("losses: no vectors") }
+func multiplyRows(*columnArgs)   { panic("losses: no vectors") }
