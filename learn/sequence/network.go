@@ -421,6 +421,9 @@ func (t *Tagger) addNetwork(in *Input) error {
 	}
 	var err error
 	if t.network.one[0], err = n.inputs.tokens(in); err != nil {
+		if in.Source != "" {
+			err = fmt.Errorf("%s: %w", in.Source, err)
+		}
 		return err
 	}
 	addSingle(t.node, t.network.pass.Forward(n.params, t.network.one[:], nil), len(t.m.labels), t.stride)

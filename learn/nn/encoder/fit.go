@@ -186,7 +186,7 @@ type fit[X any] struct {
 type block[X any] struct {
 	inputs  []X
 	grad    []float32
-	extra   SparseGradient
+	extra   *SparseGradient
 	dScores []float32
 	loss    float64
 }
@@ -220,10 +220,10 @@ func newFit[X any](net Network[X], members int, c *run.Control, stages []Stage[X
 	f.blocks = make([]block[X], blocks)
 	for i := range f.blocks {
 		f.blocks[i].grad = make([]float32, net.Dim())
-		f.blocks[i].extra = newSparseGradient(f.extra)
+		f.blocks[i].extra = NewSparseGradient(f.extra)
 	}
 	f.grad = f.blocks[0].grad
-	f.merged = &f.blocks[0].extra
+	f.merged = f.blocks[0].extra
 	f.squares = make([]float64, (net.Dim()+piece-1)/piece)
 	f.begin()
 	if err := f.beginStage(); err != nil {
@@ -440,7 +440,7 @@ func (f *fit[X]) step(sequences []int) (float64, error) {
 		f.squares[from/piece] = squared(f.grad[from:to])
 	})
 	for k := 1; k < n; k++ {
-		f.merged.add(&f.blocks[k].extra)
+		f.merged.add(f.blocks[k].extra)
 	}
 	square := 0.0
 	for _, s := range f.squares {
@@ -499,7 +499,7 @@ func (f *fit[X]) evaluate(worker, k int, sequences []int, drop *rand.Rand) error
 			return err
 		}
 		end := at + t.Positions(i)*width
-		v, err := t.Loss(worker, i, scores[at:end:end], f.params[dim:], b.dScores[at:end:end], &b.extra)
+		v, err := t.Loss(worker, i, scores[at:end:end], f.params[dim:], b.dScores[at:end:end], b.extra)
 		if err != nil {
 			return err
 		}
@@ -627,8 +627,9 @@ func (g *SparseGradient) Row(at, n int) []float32 {
 	return g.sum[at : at+n : at+n]
 }
 
-func newSparseGradient(n int) SparseGradient {
-	return SparseGradient{sum: make([]float32, n), touched: make([]bool, (n+chunk-1)/chunk)}
+// NewSparseGradient returns a gradient of n parameters that is zero.
+func NewSparseGradient(n int) *SparseGradient {
+	return &SparseGradient{sum: make([]float32, n), touched: make([]bool, (n+chunk-1)/chunk)}
 }
 
 func (g *SparseGradient) clear() {
