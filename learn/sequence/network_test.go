@@ -162,7 +162,7 @@ func TestNetworkTaskByDifferences(t *testing.T) {
 						side.at[k] = old - h
 						want := (up - loss(spare)) / (2 * h)
 						side.at[k] = old
-						if math.Abs(float64(side.slope[k])-want) > 2e-3 {
+						if math.Abs(float64(side.slope[k])-want) > 2e-4 {
 							t.Fatalf("example %d, %s %d: derivative %v, difference %v", i, side.name, k, side.slope[k], want)
 						}
 					}
@@ -340,9 +340,9 @@ func TestNetworkErrors(t *testing.T) {
 	train := parity(5, 1)
 	for want, change := range map[string]func(o *TrainOptions){
 		"need columns": func(o *TrainOptions) { o.Templates = nil },
-		"l1":            func(o *TrainOptions) { o.L1 = 1 },
-		"Adam":          func(o *TrainOptions) { o.Solver = Bundle },
-		"unknown kind":  func(o *TrainOptions) { o.Network.Kind = "deep" },
+		"l1":           func(o *TrainOptions) { o.L1 = 1 },
+		"Adam":         func(o *TrainOptions) { o.Solver = Bundle },
+		"unknown kind": func(o *TrainOptions) { o.Network.Kind = "deep" },
 	} {
 		o := networkOptions(t, Network{Epochs: 1})
 		change(o)

@@ -107,6 +107,32 @@ func (t *tokenSource[T]) Start(params []T, rng *rand.Rand) {
 	}
 }
 
+// sparseFrom is the number of parameters of tables from which on steps on them are lazy.
+const sparseFrom = 1 << 16
+
+// Sparse implements Sparse.
+func (t *tokenSource[T]) Sparse() int {
+	n := 0
+	for _, e := range t.tables {
+		n += e.Dim()
+	}
+	if n < sparseFrom {
+		return 0
+	}
+	return n
+}
+
+// Touched implements Touching.
+func (t *tokenSource[T]) Touched(visit func(at, n int)) {
+	from := 0
+	for c, e := range t.tables {
+		for _, id := range t.ids[c] {
+			visit(from+e.at(id), e.width)
+		}
+		from += e.Dim()
+	}
+}
+
 // Forward implements Source.
 func (t *tokenSource[T]) Forward(params []T, batch []Tokens, b *Batch) []T {
 	b.Starts = append(b.Starts[:0], 0)
