@@ -165,6 +165,7 @@ type fit[X any] struct {
 	member, stage, epoch, batch int
 	total                       float64 // loss of the epoch's batches so far
 	last                        float64 // mean loss of the last epoch
+	judged                      float64 // what Dev said of it
 
 	params    []float32
 	best      []float32 // of the member, as Dev judges; nil without
@@ -395,17 +396,29 @@ func (f *fit[X]) runEpoch() (*run.Row, run.Reason, error) {
 		if err != nil {
 			return nil, "", err
 		}
+		f.judged = loss
 		if f.run.Judge(f.run.Steps()+1, loss) || f.best == nil {
 			f.best = append(f.best[:0], f.params...)
 		}
 	}
 	row := &run.Row{Stage: f.name(), Objective: f.last, Step: rate}
+	if o.Dev != nil {
+		row.Detail = heldOut{f.last, f.judged}
+	}
 	f.run.Evaluations++
 	f.total, f.batch = 0, 0
 	if f.epoch++; f.epoch == o.Epochs {
 		f.epoch, f.stage = 0, f.stage+1
 	}
 	return row, "", nil
+}
+
+// heldOut is what rows of a run with held-out data say.
+type heldOut struct{ objective, loss float64 }
+
+func (h heldOut) Fields() []run.Field { return []run.Field{{Name: "held_out", Value: h.loss}} }
+func (h heldOut) String() string {
+	return fmt.Sprintf("objective %.6g, held out %.4g", h.objective, h.loss)
 }
 
 // show reports progress within an epoch, of which seen sequences are done.
