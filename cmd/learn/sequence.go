@@ -161,6 +161,9 @@ The same without a band:
 		l1 := fs.Float("l1", 0, "Weight of the absolute values")
 		initial := fs.String("init", "", "Model whose weights to start from; needed for risk, as a rule")
 		relaxation := resilientFlags(fs)
+		development := fs.String("dev", "", "Development set: its wrong labels are counted after every iteration, "+
+			"and the model is that with the fewest")
+		patience := fs.Int("patience", 32, 10, "Stop after so many iterations without fewer; 0 is never")
 		var n networkFlags
 		n.define(fs)
 		return func(c *call) error {
@@ -169,7 +172,7 @@ The same without a band:
 				return err
 			}
 			inputs := slices.Concat(places("the data", c.args...), places("the model to start from", *initial),
-				places("the loss transducer", *l.transducer), places("the held-out data", *n.dev))
+				places("the loss transducer", *l.transducer), places("the development set", *development))
 			if !sequence.IsPreset(*s.templates) {
 				inputs = append(inputs, place{"the templates", *s.templates})
 			}
@@ -249,11 +252,16 @@ The same without a band:
 							"weights would be of other words", *initial, f, format)
 					}
 				}
-				if o.Network = network; network != nil && *n.dev != "" {
-					if network.Dev, _, err = d.read(c, []string{*n.dev}); err != nil {
-						return nil, err
-					}
-					o.Control.Stop.Patience = int(*n.patience)
+				o.Network = network
+				if *development == "" {
+					err = c.idle("it needs --dev", "patience")
+				} else if *patience < 0 {
+					err = errors.New("flag --patience must not be negative")
+				} else if o.Dev, _, err = d.read(c, []string{*development}); err == nil {
+					o.Control.Stop.Patience = int(*patience)
+				}
+				if err != nil {
+					return nil, err
 				}
 				m, r, err := sequence.Train(examples, o)
 				if err != nil {

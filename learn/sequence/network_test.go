@@ -324,14 +324,15 @@ func riskOf(m *Model, examples []Example) (float64, error) {
 }
 
 func TestNetworkHeldOut(t *testing.T) {
-	o := networkOptions(t, Network{Epochs: 6, Dev: parity(20, 5)})
+	o := networkOptions(t, Network{Epochs: 6})
+	o.Dev = parity(20, 5)
 	var valid []float64
 	o.Control.Recorder = run.RecorderFunc(func(r run.Row) error { valid = append(valid, *r.Valid); return nil })
 	m, _, err := Train(parity(40, 1), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w, _ := m.wrong(t.Context(), o.Network.Dev, 1); w != slices.Min(valid) || len(valid) != 6 {
+	if w, _ := m.wrong(t.Context(), o.Dev, 1); w != slices.Min(valid) || len(valid) != 6 {
 		t.Errorf("the model has %v wrong of held-out labels, the epochs had %v", w, valid)
 	}
 }
@@ -342,6 +343,7 @@ func TestNetworkErrors(t *testing.T) {
 		"need columns": func(o *TrainOptions) { o.Templates = nil },
 		"l1":           func(o *TrainOptions) { o.L1 = 1 },
 		"Adam":         func(o *TrainOptions) { o.Solver = Bundle },
+		"none may be":  func(o *TrainOptions) { o.Network.Dropout = 1 },
 		"unknown kind": func(o *TrainOptions) { o.Network.Kind = "deep" },
 	} {
 		o := networkOptions(t, Network{Epochs: 1})
