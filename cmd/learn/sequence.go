@@ -119,6 +119,14 @@ sentence) or CoNLL-U. --objective and --loss choose the training objective:
 
 plus --l2/2 times the squared and --l1 times the absolute weights.
 
+--network conv or lstm adds the scores of a network to those of the features. It reads the columns
+that the templates read, and the characters of the words. Both are trained together by Adam, for
+--epochs passes, under any objective. A risk starts from another model with --init, as before:
+
+  learn sequence train train.conllu --network lstm --model first.model
+  learn sequence train train.conllu --network lstm --objective risk --loss edit --init first.model \
+      --model risk.model
+
 --gradients sampled estimates those of edit, smith-waterman and local losses without
 a band, for sequences of more than --exact labels, by Gibbs sampling: of softmax-margin,
 risk, and max-margin with --beta, by sgd, adagrad or adam. Exact machines within a band
