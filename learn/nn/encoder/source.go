@@ -199,6 +199,13 @@ func (t *tokenSource[T]) Backward(params, dy, grad []T) {
 	}
 }
 
+// NewLetters returns a source of vectors of the numbers 0 … size-1, and with marks of one before
+// and one behind each sequence.
+func NewLetters[T Float](size, width int, marks bool) Source[[]int32, T] {
+	positive("NewLetters", size, width)
+	return letterSource[T]{newTokenSource[T](&Shape{Tables: []Table{{size, width}}, Marks: marks})}
+}
+
 // letterSource is a tokenSource of sequences of one channel.
 type letterSource[T Float] struct{ *tokenSource[T] }
 
