@@ -242,7 +242,7 @@ func (p *Problem) trainNetwork() (*Model, *optim.Result, error) {
 	control := o.Control
 	control.Workers = o.Workers
 	if control.Resume != nil || control.Checkpoint != nil {
-		control.Problem = o.identity(p.examples) + " " + n.identity(&own.shape, o.Dev)
+		control.Problem = o.identity(p.examples) + " " + n.identity(&own.shape, &o)
 	}
 	fit := &neural.Options{Rate: n.Rate, Epochs: cmp.Or(n.Epochs, defaultEpochs), Batch: n.Batch, Seed: o.Seed, Start: start}
 	set := func(params []float32) {
@@ -270,13 +270,13 @@ func (p *Problem) trainNetwork() (*Model, *optim.Result, error) {
 }
 
 // identity describes what the network adds to that of the options.
-func (n *Network) identity(s *neural.Shape, held []Example) string {
+func (n *Network) identity(s *neural.Shape, t *TrainOptions) string {
 	dev := 0
-	for i := range held {
-		dev += held[i].Len()
+	for i := range t.Dev {
+		dev += t.Dev[i].Len()
 	}
-	return fmt.Sprintf("network=%s hidden=%d layers=%d dropout=%v epochs=%d batch=%d network_rate=%v dev=%d", s.Kind,
-		s.Hidden, s.Layers, s.Dropout, n.Epochs, n.Batch, n.Rate, dev)
+	return fmt.Sprintf("network=%s hidden=%d layers=%d dropout=%v epochs=%d batch=%d network_rate=%v seed=%d dev=%d", s.Kind,
+		s.Hidden, s.Layers, s.Dropout, n.Epochs, n.Batch, n.Rate, t.Seed, dev)
 }
 
 func narrow(dst []float32, v []float64) {

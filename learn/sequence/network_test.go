@@ -357,6 +357,14 @@ func TestNetworkErrors(t *testing.T) {
 		}
 	}
 	o := networkOptions(t, Network{Epochs: 1})
+	with, _, err := Train(train, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	without := &TrainOptions{Templates: o.Templates, Init: with}
+	if _, _, err := Train(train, without); err == nil || !strings.Contains(err.Error(), "has a network") {
+		t.Error(err)
+	}
 	o.Templates = parsed(t, "U1:%x[0,0]", "U2:%x[0,1]")
 	m, _, err := Train(train, o)
 	if err != nil {

@@ -173,6 +173,8 @@ func (o *TrainOptions) withDefaults() (TrainOptions, error) {
 		return p, fmt.Errorf("sequence: the relaxation %s looks at all sequences at once, the solver %v at some: use %v", p.Relax.Name(), p.Solver, QuasiNewton)
 	case p.Kind == CrossEntropy && p.Loss != nil:
 		return p, errors.New("sequence: cross-entropy has no loss; choose another training objective")
+	case p.Network == nil && p.Init != nil && p.Init.net != nil:
+		return p, errors.New("sequence: the model to start from has a network: train one, of the same kind")
 	case len(p.Dev) > 0 && p.Network == nil:
 		return p, errors.New("sequence: a development set is for networks")
 	case p.Network != nil && p.Network.check(&p) != nil:
