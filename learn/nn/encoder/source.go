@@ -63,7 +63,6 @@ type tokenSource[T Float] struct {
 
 	ids [][]int32
 	y   []T
-	d   []T
 }
 
 func newTokenSource[T Float](s *Shape) *tokenSource[T] {
@@ -225,11 +224,11 @@ type charEncoder[T Float] struct {
 	table *Embedding[T]
 	conv  *Conv1D[T]
 
-	b          Batch
-	ids        []int32
-	word       []int32 // of each row, its word in b; -1 for a mark
-	best       []int32 // of each word and filter, the row of the largest value; -1 when it is not positive
-	y, d, back []T
+	b    Batch
+	ids  []int32
+	word []int32 // of each row, its word in b; -1 for a mark
+	best []int32 // of each word and filter, the row of the largest value; -1 when it is not positive
+	y, d []T
 }
 
 func newCharEncoder[T Float](s *CharShape) *charEncoder[T] {
