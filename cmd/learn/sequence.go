@@ -48,7 +48,7 @@ func (s *scored) define(fs *flags.Set) {
 	s.rate = fs.Float("rate", 0, "Learning rate of sgd, adagrad (0 is 0.1) and adam (0 is 0.001)")
 	s.decay = fs.Float("decay", 0, "Decay of the rate of sgd; 0 is one over the minibatches of a pass")
 	s.seed = fs.Uint("seed", 1,
-		"Seed of all that is random: the order of minibatches, for sgd, adagrad and adam")
+		"Seed of all that is random: the order of minibatches, for sgd, adagrad and adam, and of a network its start")
 	s.machines = fs.Bytes("machine_bytes", 1<<30, "Memory for loss machines that are kept between passes")
 }
 
@@ -129,6 +129,14 @@ brought none with fewer wrong labels; the model is then that with the fewest.
 --templates may name a file of templates as CRF++ and Wapiti have them. With --format crfsuite,
 lines have a label and attributes instead, ready-made: label TAB name TAB name:value.
 
+--network conv or lstm adds the scores of a network to those of the features. It reads the columns
+that the templates read, and the characters of the words. Both are trained together by Adam, for
+--epochs passes, under any objective. A risk starts from another model with --init, as before:
+
+  learn sequence train train.conllu --network lstm --model first.model
+  learn sequence train train.conllu --network lstm --objective risk --loss edit --init first.model \
+      --model risk.model
+
 --gradients sampled estimates those of edit, smith-waterman and local losses without
 a band, for sequences of more than --exact labels, by Gibbs sampling: of softmax-margin,
 risk, and max-margin with --beta, by sgd, adagrad or adam. Exact machines within a band
@@ -183,11 +191,19 @@ The edit distance of the first example without a band:
 			"and the model is that with the fewest. For lbfgs, sgd, adagrad and adam")
 		patience := fs.Int("patience", 32, 10, "Stop after so many iterations without fewer; 0 is never")
 		relaxation := resilientFlags(fs)
+		var n networkFlags
+		n.define(fs)
 		return func(c *call) error {
-			if stochastic := slices.Contains([]string{"sgd", "adagrad", "adam"}, *s.solver); stochastic && !c.flags.Given("iterations") {
+			network, err := n.prepare(c, &t, &s)
+			if err != nil {
+				return err
+			}
+			if stochastic := slices.Contains([]string{"sgd", "adagrad", "adam"}, *s.solver); stochastic &&
+				network == nil && !c.flags.Given("iterations") {
 				*t.iterations = 100
 			}
-			inputs := slices.Concat(places("the data", c.args...), places("the model to start from", *initial), places("the loss transducer", *l.transducer), places("the development set", *development))
+			inputs := slices.Concat(places("the data", c.args...), places("the model to start from", *initial),
+				places("the loss transducer", *l.transducer), places("the development set", *development))
 			if !sequence.IsPreset(*s.templates) {
 				inputs = append(inputs, place{"the templates", *s.templates})
 			}
@@ -267,6 +283,7 @@ The edit distance of the first example without a band:
 							"weights would be of other words", *initial, f, format)
 					}
 				}
+				o.Network = network
 				if *development == "" {
 					err = c.idle("it needs --dev", "patience")
 				} else if *patience < 0 {
@@ -286,9 +303,12 @@ The edit distance of the first example without a band:
 					return nil, err
 				}
 				weights, nonzero := m.Size()
-				return &fitted{result: r, write: m.Write, notes: notes, details: map[string]any{
-					"sequences": sequences, "labels": len(m.Labels()), "weights": weights, "nonzero": nonzero,
-					"training": m.Training()}}, nil
+				details := map[string]any{"sequences": sequences, "labels": len(m.Labels()), "weights": weights,
+					"nonzero": nonzero, "training": m.Training()}
+				if _, parameters, ok := m.Network(); ok {
+					details["network_parameters"] = parameters
+				}
+				return &fitted{result: r, write: m.Write, notes: notes, details: details}, nil
 			})
 		}
 	},

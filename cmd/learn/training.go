@@ -12,6 +12,7 @@ import (
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/cmd/internal/progress"
+	"github.com/tropica-fst/tropica/learn/nn/encoder"
 	"github.com/tropica-fst/tropica/learn/optim"
 	"github.com/tropica-fst/tropica/learn/resilient/network"
 	"github.com/tropica-fst/tropica/learn/run"
@@ -182,7 +183,7 @@ func (r *trainingRun) history() (run.Recorder, error) {
 
 // save writes a checkpoint.
 func (r *trainingRun) save(k *run.Checkpoint) error {
-	if k.Solver == "OWLQN" || len(k.Arrays) == 0 {
+	if k.Solver == "OWLQN" || len(k.Arrays) == 0 && len(k.Files) == 0 {
 		r.afresh = " (L-BFGS goes on from the point it had reached, with a new history)"
 	}
 	return r.keep(k.Write)
@@ -264,7 +265,7 @@ func (r *fitReport) print(w io.Writer, name string, notes []string) {
 	case r.Reason == run.GapMissed || r.Reason == run.RoundLimit:
 		fmt.Fprintf(w, "note: not converged: of the --gap asked the solver came no nearer; another --solver "+
 			"may, or a greater --l2 or --gap\n")
-	case r.Reason == network.AllPasses: // as many as the options ask for: nothing is missing
+	case r.Reason == network.AllPasses || r.Reason == encoder.AllEpochs: // as many as the options ask for: nothing is missing
 	case r.Reason == "": // nothing was iterated
 	case !r.Converged && name != "active": // which asks until there is nothing to ask
 		fmt.Fprintf(w, "note: not converged; more --iterations would change the model\n")

@@ -21,6 +21,7 @@ type Model struct {
 	training  string // how it was trained, for people
 	format    Format
 	hard      *resilient.Difficulty // of a resilient model
+	net       *network              // nil for none
 }
 
 // Difficulty lists the training sequences with the largest multipliers; nil if the model is not
@@ -108,7 +109,7 @@ func (m *Model) Weights(yield func(Weight) bool) {
 
 const (
 	modelKind    = "sequence"
-	modelVersion = 2 // 1 had templates with <s> and </s> for marks, and shapes of ASCII
+	modelVersion = 3 // with a network; 2 is without, and 1 had templates with <s> and </s> for marks, and shapes of ASCII
 )
 
 type modelMeta struct {
@@ -121,10 +122,14 @@ type modelMeta struct {
 
 // Write writes the model as a model file of kind "sequence"; see learn/model for the layout. It has
 // arrays labels, attributes and pair attributes (utf8), and weights (float64, in the order of this
-// package's layout). When only observed pairs of attribute and label have weights, there are also
+// package's layout). A network has arrays that begin with its name. When only observed pairs of attribute and label have weights, there are also
 // row (int64, where each attribute's weights begin) and seen (int32, their labels).
 func (m *Model) Write(w io.Writer) error {
-	f := model.New(modelKind, modelVersion)
+	version := 2
+	if m.net != nil {
+		version = modelVersion
+	}
+	f := model.New(modelKind, version)
 	meta := modelMeta{Order: m.layout.order, Templates: []string{}, Training: m.training, Format: m.format}
 	for _, t := range m.templates {
 		meta.Templates, meta.Marks = append(meta.Templates, t.text), append(meta.Marks, t.marks)
@@ -151,6 +156,11 @@ func (m *Model) Write(w io.Writer) error {
 	}
 	if err := m.hard.Put(f); err != nil {
 		return err
+	}
+	if m.net != nil {
+		if err := m.net.put(f); err != nil {
+			return err
+		}
 	}
 	return f.Write(w)
 }
@@ -230,6 +240,9 @@ func Read(r io.Reader) (*Model, error) {
 		return nil, bad("%v", err)
 	}
 	if m.hard, err = resilient.GetDifficulty(f); err != nil {
+		return nil, err
+	}
+	if m.net, err = getNetwork(f, len(m.labels)); err != nil {
 		return nil, err
 	}
 	if m.w, err = model.Get[float64](f, "weights", m.layout.dim); err != nil {

@@ -76,6 +76,10 @@ type TrainOptions struct {
 	// resilient.OutOfSample.
 	RelaxFolds int
 
+	// Network, if not nil, is trained with the weights of features, whose scores it adds to. Solver
+	// is then Adam, and L2 is not used; see trainNetwork.
+	Network *Network
+
 	// Dev, if not empty, is a development set. Training with L-BFGS or a stochastic solver counts
 	// its wrong labels after every iteration or pass, and returns the weights that had the fewest.
 	// Control.Stop.Patience ends it after so many without fewer; zero is never.
@@ -111,6 +115,9 @@ func (o *TrainOptions) withDefaults() (TrainOptions, error) {
 	set(&p.L2, 1)
 	p.L2 = math.Max(p.L2, 0)
 	p.Workers = run.WorkersOf(p.Workers)
+	if p.Network != nil && p.Control.Stop.Iterations == 0 {
+		p.Control.Stop.Iterations = cmp.Or(p.Network.Epochs, defaultEpochs)
+	}
 	if p.Batch == 0 {
 		p.Batch = 8
 	}
@@ -171,6 +178,10 @@ func (o *TrainOptions) withDefaults() (TrainOptions, error) {
 		return p, errors.New("sequence: patience needs a development set")
 	case p.Kind == CrossEntropy && p.Loss != nil:
 		return p, errors.New("sequence: cross-entropy has no loss; choose another training objective")
+	case p.Network == nil && p.Init != nil && p.Init.net != nil:
+		return p, errors.New("sequence: the model to start from has a network: train one, of the same kind")
+	case p.Network != nil && p.Network.check(&p) != nil:
+		return p, p.Network.check(&p)
 	case p.Sampled != nil:
 		return p, p.checkSampling()
 	}
@@ -222,6 +233,9 @@ func Train(examples []Example, opts *TrainOptions) (*Model, *optim.Result, error
 // Train fits a model with the options that Prepare was given, as the function Train
 // does. It may be called again, and gives the same.
 func (p *Problem) Train() (*Model, *optim.Result, error) {
+	if p.opts.Network != nil {
+		return p.trainNetwork()
+	}
 	o, c := p.opts, p.corpus
 	m := new(Model)
 	*m = *p.model
