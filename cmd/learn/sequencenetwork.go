@@ -41,7 +41,8 @@ func (n *networkFlags) prepare(c *call, t *training, s *scored) (*sequence.Netwo
 		return nil, err
 	}
 	if *n.epochs < 1 || *n.hidden < 1 || *n.hidden > 4096 || *n.layers < 0 || *n.layers > 16 {
-		return nil, errors.New("flag --epochs must be at least 1, --hidden between 1 and 4096, and --layers between 0 and 16")
+		return nil, errors.New("flag --epochs must be at least 1, --hidden between 1 and 4096, and --layers " +
+			"between 0 and 16")
 	}
 	if !(*n.dropout >= 0 && *n.dropout < 1) {
 		return nil, fmt.Errorf("flag --dropout: %v is not in [0,1)", *n.dropout)

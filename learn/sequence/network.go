@@ -163,7 +163,8 @@ func (v *vocabularies) tokens(in *Input) (neural.Tokens, error) {
 // shapeOf returns the shape of a network.
 func (n *Network) shapeOf(v *vocabularies, labels int) neural.Shape {
 	s := neural.Shape{Kind: cmp.Or(n.Kind, neural.Convolution), Outputs: labels, Marks: true,
-		Chars:  neural.CharShape{Table: neural.Table{Size: len(v.chars.names) + 1, Width: charWidth}, Filters: charFilters, Reach: 3},
+		Chars: neural.CharShape{Table: neural.Table{Size: len(v.chars.names) + 1, Width: charWidth},
+			Filters: charFilters, Reach: 3},
 		Hidden: cmp.Or(n.Hidden, 128), Unknown: unknownShare, Dropout: max(0, cmp.Or(n.Dropout, 0.4))}
 	s.InputDropout = s.Dropout / 2
 	if s.Kind == neural.Recurrence {
@@ -189,8 +190,8 @@ func (n *Network) check(t *TrainOptions) error {
 	case t.Solver != QuasiNewton && t.Solver != Adam:
 		return fmt.Errorf("sequence: a network is trained by Adam, not by %v", t.Solver)
 	case n.Epochs < 0 || n.Batch < 0 || n.Hidden < 0 || n.Layers < 0 || !(n.Rate >= 0) || !(n.Dropout < 1):
-		return fmt.Errorf("sequence: a network of %d layers of %d, %d epochs, batches of %d, rate %v and dropout %v: none may be "+
-			"negative, and dropout is below 1", n.Layers, n.Hidden, n.Epochs, n.Batch, n.Rate, n.Dropout)
+		return fmt.Errorf("sequence: a network of %d layers of %d, %d epochs, batches of %d, rate %v and "+
+			"dropout %v: none may be negative, and dropout is below 1", n.Layers, n.Hidden, n.Epochs, n.Batch, n.Rate, n.Dropout)
 	case t.L1 > 0:
 		return errors.New("sequence: a network is trained without l1")
 	}
@@ -244,7 +245,8 @@ func (p *Problem) trainNetwork() (*Model, *optim.Result, error) {
 	if control.Resume != nil || control.Checkpoint != nil {
 		control.Problem = o.identity(p.examples) + " " + n.identity(&own.shape, &o)
 	}
-	fit := &neural.Options{Rate: n.Rate, Epochs: cmp.Or(n.Epochs, defaultEpochs), Batch: n.Batch, Seed: o.Seed, Start: start}
+	fit := &neural.Options{Rate: n.Rate, Epochs: cmp.Or(n.Epochs, defaultEpochs), Batch: n.Batch,
+		Seed: o.Seed, Start: start}
 	set := func(params []float32) {
 		own.params = params[:dim:dim]
 		m.w = make([]float64, m.layout.dim)
@@ -263,8 +265,8 @@ func (p *Problem) trainNetwork() (*Model, *optim.Result, error) {
 	}
 	set(params)
 	r.X = m.w
-	m.training = fmt.Sprintf("sequence order=%d labels=%d dim=%d %v gamma=%v beta=%v sequences=%d network=%s parameters=%d by "+
-		"Adam, %d epochs, %s", o.Order, len(m.labels), m.layout.dim, o.Kind, o.Gamma, o.Beta, p.corpus.sequences(),
+	m.training = fmt.Sprintf("sequence order=%d labels=%d dim=%d %v gamma=%v beta=%v sequences=%d network=%s "+
+		"parameters=%d by Adam, %d epochs, %s", o.Order, len(m.labels), m.layout.dim, o.Kind, o.Gamma, o.Beta, p.corpus.sequences(),
 		own.shape.Kind, dim, r.Iterations, r.Reason)
 	return m, r, err
 }
@@ -275,8 +277,8 @@ func (n *Network) identity(s *neural.Shape, t *TrainOptions) string {
 	for i := range t.Dev {
 		dev += t.Dev[i].Len()
 	}
-	return fmt.Sprintf("network=%s hidden=%d layers=%d dropout=%v epochs=%d batch=%d network_rate=%v seed=%d dev=%d", s.Kind,
-		s.Hidden, s.Layers, s.Dropout, n.Epochs, n.Batch, n.Rate, t.Seed, dev)
+	return fmt.Sprintf("network=%s hidden=%d layers=%d dropout=%v epochs=%d batch=%d network_rate=%v "+
+		"seed=%d dev=%d", s.Kind, s.Hidden, s.Layers, s.Dropout, n.Epochs, n.Batch, n.Rate, t.Seed, dev)
 }
 
 func narrow(dst []float32, v []float64) {
@@ -340,7 +342,8 @@ type networkWorker struct {
 }
 
 func (p *Problem) networkTask(n *network, o *TrainOptions) (*networkTask, error) {
-	t := &networkTask{terms: &terms{layout: p.model.layout, corpus: p.corpus, loss: newLossOf(o, p.model.layout, p.corpus)}}
+	t := &networkTask{terms: &terms{layout: p.model.layout, corpus: p.corpus,
+		loss: newLossOf(o, p.model.layout, p.corpus)}}
 	for i := range p.examples {
 		x, err := n.inputs.tokens(&p.examples[i].Input)
 		if err != nil {
@@ -361,14 +364,16 @@ func (t *networkTask) Positions(i int) int {
 }
 
 // Loss implements neural.Task.
-func (t *networkTask) Loss(worker, i int, scores, extra, dScores []float32, dExtra *neural.SparseGradient) (float64, error) {
+func (t *networkTask) Loss(worker, i int, scores, extra, dScores []float32,
+	dExtra *neural.SparseGradient) (float64, error) {
 	n := t.Positions(i)
 	if n == 0 {
 		return 0, nil
 	}
 	w := t.workers[worker]
 	if w == nil {
-		w = &networkWorker{termWorker: termWorker{terms: t.terms, scorer: newScorer(t.terms.layout, t.terms.corpus, t.terms.loss)},
+		w = &networkWorker{termWorker: termWorker{terms: t.terms,
+			scorer: newScorer(t.terms.layout, t.terms.corpus, t.terms.loss)},
 			x: make([]float64, t.Extra())}
 		t.workers[worker] = w
 	}

@@ -265,7 +265,8 @@ func (c constants) sigmoid(x reg.VecVirtual) {
 
 // blocks returns the memory of the four blocks of gates at p, and advances nothing.
 func blocks(p, n, n3 reg.GPVirtual) [4]Mem {
-	return [4]Mem{{Base: p}, {Base: p, Index: n, Scale: 1}, {Base: p, Index: n, Scale: 2}, {Base: p, Index: n3, Scale: 1}}
+	return [4]Mem{{Base: p}, {Base: p, Index: n, Scale: 1},
+		{Base: p, Index: n, Scale: 2}, {Base: p, Index: n3, Scale: 1}}
 }
 
 func cell() {

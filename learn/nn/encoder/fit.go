@@ -88,7 +88,8 @@ func Fit[X any](net Network[X], t Task[X], o *Options, c *run.Control) ([]float3
 // FitAll is Fit with several stages, one after the other, for an ensemble of members: member k has
 // the seeds of the options plus k. Stages share the extra parameters, and so must have as many. Each
 // stage has a schedule of its own. Where Control.Stop.Patience ends a member, the next one begins.
-func FitAll[X any](net Network[X], members int, c *run.Control, stages ...Stage[X]) ([][]float32, *optim.Result, error) {
+func FitAll[X any](net Network[X], members int, c *run.Control,
+	stages ...Stage[X]) ([][]float32, *optim.Result, error) {
 	f, err := newFit(net, members, c, stages)
 	if err != nil {
 		return nil, nil, fmt.Errorf("encoder: %w", err)
@@ -440,7 +441,8 @@ func (f *fit[X]) step(sequences []int) (float64, error) {
 	number := f.epoch*f.batches() + f.batch
 	n := (len(sequences) + size - 1) / size
 	err := run.Each(f.run.Workers, n, func(worker, k int) error {
-		return f.evaluate(worker, k, sequences[k*size:min(len(sequences), (k+1)*size)], f.random(2, number*len(f.blocks)+k))
+		part := sequences[k*size : min(len(sequences), (k+1)*size)]
+		return f.evaluate(worker, k, part, f.random(2, number*len(f.blocks)+k))
 	})
 	if err != nil {
 		return 0, err
@@ -450,8 +452,8 @@ func (f *fit[X]) step(sequences []int) (float64, error) {
 		loss += f.blocks[k].loss
 	}
 	if math.IsNaN(loss) || math.IsInf(loss, 0) {
-		return 0, fmt.Errorf("epoch %d: the loss of batch %d is %v: %w; a smaller rate may help", f.epoch+1, f.batch+1, loss,
-			optim.ErrNotFinite)
+		return 0, fmt.Errorf("epoch %d: the loss of batch %d is %v: %w; a smaller rate may help", f.epoch+1,
+			f.batch+1, loss, optim.ErrNotFinite)
 	}
 	dense := f.grad[f.sparse:]
 	run.Blocks(f.run.Workers, len(dense), piece, func(_, from, to int) {
@@ -589,8 +591,8 @@ func (f *fit[X]) resume() error {
 	}
 	if at.Member < 0 || at.Member > f.members || at.Stage < 0 || at.Stage > len(f.stages) || at.Epoch < 0 ||
 		at.Batch < 0 || at.Step < 0 {
-		return fmt.Errorf("%w: it is at member %d, stage %d, epoch %d, batch %d", run.ErrOther, at.Member, at.Stage, at.Epoch,
-			at.Batch)
+		return fmt.Errorf("%w: it is at member %d, stage %d, epoch %d, batch %d", run.ErrOther, at.Member,
+			at.Stage, at.Epoch, at.Batch)
 	}
 	dim := f.net.Dim() + f.extra
 	get := func(name string, n int) []float32 {

@@ -157,7 +157,8 @@ func (l *BiLSTM[T]) Backward(params, dy, grad []T, b *Batch) []T {
 			from, to := l.steps.from[t], l.steps.from[t+1]
 			if t < last {
 				next := l.steps.from[t+2]
-				multiply(blas.NoTrans, blas.Trans, next-to, n, g, s.dGates[to*g:next*g], u, 1, s.dh[from*n:(from+next-to)*n])
+				multiply(blas.NoTrans, blas.Trans, next-to, n, g, s.dGates[to*g:next*g], u, 1,
+					s.dh[from*n:(from+next-to)*n])
 			}
 			for k := from; k < to; k++ {
 				cells := s.zero
