@@ -49,7 +49,8 @@ func init() {
 	commands = slices.Concat([]*command{
 		sequenceTrain, sequencePredict, sequenceEval, sequenceCompare, sequenceExplain, active,
 		g2pTrain, g2pPredict, g2pEval, g2pCV, g2pExplain,
-	}, tableCommands(), federatedCommands(), trackingCommands(), structuredCommands(), boostCommands(),
+	}, tableCommands(), federatedCommands(), trackingCommands(), structuredCommands(), transduceCommands(),
+		boostCommands(),
 		multiCommands(), almoCommands(), []*command{
 			sparseExport,
 			experimentHomologs, experimentSampled, experimentTable31, experimentTable41, experimentTable51,
