@@ -56,7 +56,7 @@ func init() {
 			experimentHomologs, experimentSampled, experimentTable31, experimentTable41, experimentTable51,
 			experimentTable52,
 			experimentObjectives, experimentSKPCA, experimentRobust, experimentCompletion, experimentRanking,
-			experimentStrings, experimentSparse, experimentCheap, experimentTracking, experimentFederated,
+			experimentStrings, experimentTransduce, experimentSparse, experimentCheap, experimentTracking, experimentFederated,
 			experimentOneRound, experimentResilient,
 			completion, man,
 		})
