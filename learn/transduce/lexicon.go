@@ -91,6 +91,16 @@ func LexiconOf(f fst.Expanded[semiring.Tropical64]) (*Lexicon, error) {
 	if err := ops.MinimizeAcceptor(d, nil); err != nil {
 		return nil, fmt.Errorf("transduce: lexicon: %w", err)
 	}
+	// Minimising moves costs towards the start, and what all strings share onto an arc of ε before
+	// it. It goes to the ends.
+	if arcs := d.Arcs(max(d.Start(), 0)); d.Start() != fst.NoState && len(arcs) == 1 && arcs[0].ILabel == fst.Epsilon {
+		shared := arcs[0].Weight
+		d.SetStart(arcs[0].NextState)
+		for q := range fst.StateID(d.NumStates()) {
+			d.SetFinal(q, d.Final(q).Times(shared))
+		}
+		ops.Connect(d)
+	}
 	x := &Lexicon{f: d}
 	for q := range fst.StateID(d.NumStates()) {
 		arcs := slices.Clone(d.Arcs(q))

@@ -25,7 +25,7 @@ func newRows(ref []rune) *rows {
 	r := &rows{ref: ref, class: map[rune]int32{}, number: map[string]int32{}, step: map[int64]stepTo{}}
 	for _, c := range ref {
 		if r.class[c] == 0 {
-			r.class[c] = int32(len(r.class))
+			r.class[c] = int32(len(r.class)) + 1
 		}
 	}
 	first := make([]byte, len(ref)+1)
