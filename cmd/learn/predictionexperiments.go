@@ -216,7 +216,7 @@ on strings held out, are tested on the same strings.`,
 		set := fs.Enum("set", sets[0], sets, "Data")
 		data := fs.String("data", "", "Folder with the data; needed")
 		languages := fs.String("languages", "tgl,dan,deu", "Languages of inflection")
-		train := fs.Int("train", 32, 1000, "Training pairs of inflection and ocr; 0 is all")
+		train := fs.Int("train", 32, 1000, "Training pairs at most, and development pairs of inflection; 0 is all")
 		return func(ctx context.Context, _ *call, o *experiment.PredictionOptions) (*experiment.PredictionReport,
 			error) {
 			folder, err := dataFolder(*data)

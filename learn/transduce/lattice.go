@@ -94,8 +94,10 @@ type builder struct {
 	arcs    []arc
 	pieces  map[piece]int32
 	table   []piece
-	ends    bool    // some path ends
-	best    float64 // of those that end, by the channel
+	ends    bool // some path ends
+	// The lattice had too many arcs, and has a narrower beam.
+	narrowed bool
+	best     float64 // of those that end, by the channel
 }
 
 // state of the search; see the fields of piece.
@@ -138,7 +140,8 @@ func (b *builder) upper() {
 // lexicon that is the best path of its strings, and the lattice has no other. Paths of the true
 // output are those within the beam of the best of them.
 //
-// Where the lattice has more than the most arcs, the beam shrinks by steps of a quarter.
+// Where the lattice has more than the most arcs, the beam shrinks by steps of a quarter, and with a
+// lexicon the search for its strings by steps of a seventh.
 func (b *builder) build() (*lattice, error) {
 	b.upper()
 	if b.gold != nil && b.loss == lossEdit {
@@ -147,41 +150,43 @@ func (b *builder) build() (*lattice, error) {
 		}
 		b.rows = newRows(b.t.y)
 	}
-	whole := b.rest[0]
-	beam, limit := b.beam, whole-b.beam
-	widest := 0.0 // beams beyond are too large
-	for tries := 0; ; tries++ {
+	whole, beam := b.rest[0], b.beam
+	limit := whole - beam
+	large, ended := math.Inf(-1), math.Inf(1) // limits that were too low, and that let a string end
+	for range 100 {
 		err := b.search(limit, beam)
 		switch {
-		case errors.Is(err, errLarge) && tries < 40:
-			if b.lexicon != nil && (limit < whole-beam || widest > 0) {
-				// Between too wide a search and too narrow a one.
-				widest = whole - limit
-				limit = whole - widest*0.85
-				if widest < beam/4 {
-					return nil, err
-				}
-				continue
+		case errors.Is(err, errLarge):
+			b.narrowed = true
+			if large = limit; b.lexicon == nil || limit >= whole-beam {
+				beam *= 0.75
+				limit = whole - beam
+			} else if limit = whole - 0.85*(whole-limit); limit > ended {
+				limit = ended
 			}
-			beam *= 0.75
-			limit = whole - beam
 			continue
 		case err != nil:
 			return nil, err
 		case b.lexicon == nil:
 		case !b.ends:
-			if widest > 0 || whole-limit > 400 {
-				return &lattice{}, nil
+			if next := whole - 1.5*(whole-limit); next > large && whole-next < farthest {
+				limit = next
+				continue
 			}
-			limit = whole - 1.5*(whole-limit)
-			continue
-		case b.best-beam < limit && widest == 0:
-			limit = b.best - beam
-			continue
+		default:
+			ended = limit
+			if next := b.best - beam; next < limit && large < next {
+				limit = next
+				continue
+			}
 		}
 		return b.finish(), nil
 	}
+	return nil, errLarge
 }
+
+// farthest is how much worse than the best path, by the channel, strings of a lexicon are looked for.
+const farthest = 400
 
 // search makes states and arcs of paths whose channel score may reach limit, and of paths of the
 // true output within the beam.

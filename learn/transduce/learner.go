@@ -39,6 +39,9 @@ outputs count by their loss:
 With --lexicon outputs are words of a list or strings of a machine, in training and after.`
 }
 
+// Settled implements learner.Settling.
+func (Learner) Settled() float64 { return settled }
+
 // Options implements learner.Learner.
 func (Learner) Options() any { return &Options{} }
 

@@ -1,6 +1,7 @@
 package transduce
 
 import (
+	"context"
 	"math"
 
 	"github.com/tropica-fst/tropica/learn/optim"
@@ -30,7 +31,8 @@ type objective struct {
 type terms struct {
 	objective
 	words []word
-	scale []float64 // values of the features
+	scale []float64       // values of the features
+	ctx   context.Context // ends an evaluation; nil is none
 }
 
 func (t *terms) Dim() int { return len(t.scale) }
@@ -183,6 +185,9 @@ func isGold(e *arc) bool  { return e.gold }
 // Eval implements optim.Worker. Scores beyond float64 give +Inf, from which line searches step
 // back.
 func (s *sweeper) Eval(i int, x []float64, g *optim.Gradient) (float64, error) {
+	if s.ctx != nil && s.ctx.Err() != nil {
+		return math.NaN(), context.Cause(s.ctx)
+	}
 	w := &s.words[i]
 	s.score = w.scores(x, s.scale, s.score)
 	beta, gamma := 1.0, 0.0

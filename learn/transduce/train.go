@@ -126,6 +126,7 @@ func Prepare(d *Data, opts *Options, c *run.Control) (*Problem, error) {
 	p.f = &features{a: p.a, order: int(learner.Amount(float64(p.o.Order))), window: int(learner.Amount(float64(p.o.Window))), damping: p.o.Damping}
 	p.f.collect(texts, aligned, p.o.MinCount)
 	p.words = make([]word, len(kept))
+	narrowed := make([]bool, len(kept))
 	err = run.Each(workers, len(kept), func(_, at int) error {
 		if ctx.Err() != nil {
 			return fmt.Errorf("transduce: %w", context.Cause(ctx))
@@ -142,6 +143,7 @@ func Prepare(d *Data, opts *Options, c *run.Control) (*Problem, error) {
 		if !l.reach {
 			return fmt.Errorf("transduce: %s: %.60q: the lattice lacks the output", d.Pairs[i].where(i), d.Pairs[i].Input)
 		}
+		narrowed[at] = b.narrowed
 		w := &p.words[at]
 		w.lattice = l
 		w.start, w.feature = p.f.compile(t, l.pieces)
@@ -150,6 +152,15 @@ func Prepare(d *Data, opts *Options, c *run.Control) (*Problem, error) {
 	})
 	if err != nil {
 		return nil, err
+	}
+	n := 0
+	for _, b := range narrowed {
+		if b {
+			n++
+		}
+	}
+	if n > 0 {
+		c.Warning(fmt.Sprintf("%d of %d lattices had more than %d arcs and got a narrower beam; see max_arcs and beam", n, len(kept), p.o.MaxArcs))
 	}
 	return p, nil
 }
@@ -225,9 +236,10 @@ func (p *Problem) Fit(opts *Options, c *run.Control) (*Model, *optim.Result, err
 		control.Problem = fmt.Sprintf("transduce data=%s %s", p.data, learner.Settings(&o))
 	}
 	if control.Stop.Relative == 0 {
-		control.Stop.Relative = 1e-4
+		control.Stop.Relative = settled
 	}
 	t := p.terms(&o)
+	t.ctx = control.Context()
 	start := make([]float64, t.Dim())
 	var r *optim.Result
 	var err error
@@ -251,6 +263,9 @@ func (p *Problem) Fit(opts *Options, c *run.Control) (*Model, *optim.Result, err
 	}
 	return m, r, err
 }
+
+// settled is the fraction of the objective, over five iterations, at which L-BFGS stops.
+const settled = 1e-4
 
 // Train fits a model to the pairs of d: Prepare and Fit. The result says how the solver ended. When
 // the run is interrupted, the model so far stands beside the error.

@@ -58,12 +58,22 @@ func (t *transduceTask) data(pairs []transduce.Pair) *transduce.Data {
 func (t *transduceTask) trial(ctx context.Context, workers int) ([]PredictionMethod, error) {
 	control := &run.Control{Ctx: ctx, Workers: workers, Stop: run.Stop{Relative: 1e-3}}
 	problems := map[string]*transduce.Problem{}
+	rest := "rest"
+	if len(t.rest) == len(t.train) {
+		rest = "train"
+	}
 	prepared := func(part string, pairs []transduce.Pair, loss string) (*transduce.Problem, error) {
 		key := part + " " + loss
 		if p := problems[key]; p != nil {
 			return p, nil
 		}
-		clear(problems) // one at a time: lattices are large
+		arcs := 0
+		for _, p := range problems {
+			arcs += p.Arcs()
+		}
+		if arcs > 1<<23 { // some 400 MB
+			clear(problems)
+		}
 		o := t.options
 		o.Loss = loss
 		p, err := transduce.Prepare(t.data(pairs), &o, control)
@@ -98,7 +108,7 @@ func (t *transduceTask) trial(ctx context.Context, workers int) ([]PredictionMet
 				return nil
 			}
 			tried[[2]float64{gamma, l2}] = true
-			p, err := fit("rest", t.rest, t.held, m, gamma, l2)
+			p, err := fit(rest, t.rest, t.held, m, gamma, l2)
 			if err != nil {
 				return err
 			}
@@ -163,7 +173,7 @@ type TransduceOptions struct {
 	*PredictionOptions
 	Set       string   // "spelling", "inflection" or "ocr"
 	Languages []string // of inflection
-	Train     int      // training pairs of inflection and ocr; 0 is all
+	Train     int      // training pairs, and of inflection development pairs at most; 0 is all
 }
 
 // Transduce compares objectives of the string transducer on tasks that are judged by strings: the
@@ -190,6 +200,9 @@ func transduceSpelling(ctx context.Context, data fs.FS, o *TransduceOptions) (*P
 			lexicon, train, test, err := s.sample(rng)
 			if err != nil {
 				return nil, err
+			}
+			if o.Train > 0 {
+				train = train[:min(o.Train, len(train))]
 			}
 			held, rest := apartByWord(train, 5)
 			text := func(x []int) string {
@@ -249,6 +262,7 @@ func transduceInflection(ctx context.Context, data fs.FS, o *TransduceOptions) (
 			}
 			if o.Train > 0 {
 				t.train = t.train[:min(o.Train, len(t.train))]
+				t.held = t.held[:min(o.Train, len(t.held))]
 			}
 			if o.Quick {
 				t.held, t.test = t.held[:min(100, len(t.held))], t.test[:min(100, len(t.test))]
