@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/tropica-fst/tropica/learn/learner"
 	"github.com/tropica-fst/tropica/learn/optim"
@@ -105,6 +106,9 @@ func Prepare(d *Data, opts *Options, c *run.Control) (*Problem, error) {
 	}
 	inserts := int(learner.Amount(float64(p.o.Insertions)))
 	var aligned []*edits
+	if err := newStage(c, "aligning", len(texts)).record(); err != nil {
+		return nil, err
+	}
 	if p.channel, aligned, err = newChannel(ctx, p.a, texts, inserts, workers); err != nil {
 		return nil, fmt.Errorf("transduce: %w", err)
 	}
@@ -127,6 +131,7 @@ func Prepare(d *Data, opts *Options, c *run.Control) (*Problem, error) {
 	p.f.collect(texts, aligned, p.o.MinCount)
 	p.words = make([]word, len(kept))
 	narrowed := make([]bool, len(kept))
+	show := newStage(c, "lattices", len(kept))
 	err = run.Each(workers, len(kept), func(_, at int) error {
 		if ctx.Err() != nil {
 			return fmt.Errorf("transduce: %w", context.Cause(ctx))
@@ -144,6 +149,9 @@ func Prepare(d *Data, opts *Options, c *run.Control) (*Problem, error) {
 			return fmt.Errorf("transduce: %s: %.60q: the lattice lacks the output", d.Pairs[i].where(i), d.Pairs[i].Input)
 		}
 		narrowed[at] = b.narrowed
+		if err := show.next(); err != nil {
+			return err
+		}
 		w := &p.words[at]
 		w.lattice = l
 		w.start, w.feature = p.f.compile(t, l.pieces)
@@ -164,6 +172,50 @@ func Prepare(d *Data, opts *Options, c *run.Control) (*Problem, error) {
 	}
 	return p, nil
 }
+
+// stage is a part of the preparation, as people see it.
+type stage struct {
+	live run.Recorder
+	name string
+	of   int
+
+	mu   sync.Mutex
+	done int
+}
+
+func newStage(c *run.Control, name string, of int) *stage {
+	s := &stage{name: name, of: of}
+	if c != nil {
+		s.live = c.Live
+	}
+	return s
+}
+
+// next counts one pair.
+func (s *stage) next() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.done++; s.done%32 != 0 {
+		return nil
+	}
+	return s.record()
+}
+
+func (s *stage) record() error {
+	if s.live == nil {
+		return nil
+	}
+	return s.live.Record(run.Row{Stage: s.name, Iteration: s.done, Detail: ofPairs(s.of)})
+}
+
+// ofPairs is the number of pairs of a stage.
+type ofPairs int
+
+// Fields implements run.Detail.
+func (n ofPairs) Fields() []run.Field { return []run.Field{{Name: "pairs", Value: float64(n)}} }
+
+// String implements run.Detail.
+func (n ofPairs) String() string { return fmt.Sprintf("of %d pairs", int(n)) }
 
 // maxLength bounds strings: places are numbers of 16 bits, and work grows with the square.
 const maxLength = 1000
