@@ -228,10 +228,15 @@ func transduceSpelling(ctx context.Context, data fs.FS, o *TransduceOptions) (*P
 				return nil, err
 			}
 			t := &transduceTask{rest: pairs(rest), held: pairs(held), train: pairs(train), test: pairs(test), lexicon: x,
-				decode: transduce.DecodeOptions{Decoding: transduce.Merged}}
+				options: transduce.Options{Beam: spellingBeam}, decode: transduce.DecodeOptions{Decoding: transduce.Merged}}
 			return t.trial(ctx, o.Workers)
 		})
 }
+
+// spellingBeam is wider than the default. By the channel, with a pair's own counts left out, the right
+// word is within 7 of the best word of the lexicon for 87 % of training misspellings, and within 10
+// for 91 %.
+const spellingBeam = 10
 
 // transduceInflection has a part for each language. Constants are chosen on the development set.
 func transduceInflection(ctx context.Context, data fs.FS, o *TransduceOptions) (*PredictionReport, error) {
