@@ -68,31 +68,36 @@ func (k *pairsKind) define(fs *flags.Set, training bool) {
 		names = append(names, string(f))
 	}
 	k.format = fs.Enum("format", names[0], names, "Columns of the file")
-	k.lexicon = fs.String("lexicon", "", "File of the words, or the machine of the strings, that outputs are among; "+
-		"a model keeps that of its training")
+	k.lexicon = fs.String("lexicon", "",
+		"File of the words, or the machine of the strings, that outputs are among; "+
+			"a model keeps that of its training")
 	k.counts = fs.Bool("lexicon_counts", false, "The words of --lexicon are followed by their counts")
 	names = nil
 	for _, d := range transduce.Decodings() {
 		names = append(names, string(d))
 	}
-	k.decoding = fs.Enum("decoding", names[0], names, "The output is that of the best alignment, that of the greatest "+
-		"probability over alignments, or that of the least expected edit distance")
+	k.decoding = fs.Enum("decoding", names[0], names,
+		"The output is that of the best alignment, that of the greatest "+
+			"probability over alignments, or that of the least expected edit distance")
 	k.candidates = fs.Int("candidates", 32, 20, "Outputs that min-risk chooses from")
 	k.beam = new(float64)
 	if !training {
-		k.beam = fs.Float("beam", 0, "Alignments count if the channel has them within exp of this of the best one; "+
-			"0 is as in training")
+		k.beam = fs.Float("beam", 0,
+			"Alignments count if the channel has them within exp of this of the best one; "+
+				"0 is as in training")
 	}
 	k.nbest, k.apart = new(int64), new(string)
 	if training {
-		k.apart = fs.Enum("apart", "pairs", []string{"pairs", "inputs", "outputs"}, "What cv keeps in one fold: pairs, "+
-			"or all pairs of an input or of an output")
+		k.apart = fs.Enum("apart", "pairs", []string{"pairs", "inputs", "outputs"},
+			"What cv keeps in one fold: pairs, "+
+				"or all pairs of an input or of an output")
 	}
 	k.work = workersFlag(fs)
 }
 
 func (k *pairsKind) defineWriting(fs *flags.Set) {
-	k.nbest = fs.Int("nbest", 32, 0, "Outputs to write for an input, each with its log-probability; 0 is the best alone, without")
+	k.nbest = fs.Int("nbest", 32, 0,
+		"Outputs to write for an input, each with its log-probability; 0 is the best alone, without")
 }
 
 func (k *pairsKind) workers() (int, error) { return k.work() }
@@ -206,7 +211,8 @@ func readAcceptor(r io.Reader, shown string) (*transduce.Lexicon, error) {
 	case "tropical64":
 		return acceptorOf[semiring.Tropical64](s, h, shown)
 	}
-	return nil, fmt.Errorf("%s: arc type %s: a lexicon has standard or tropical64, whose weights are costs", shown, h.ArcType)
+	return nil, fmt.Errorf("%s: arc type %s: a lexicon has standard or tropical64, whose weights are costs",
+		shown, h.ArcType)
 }
 
 // acceptorOf reads the rest of a machine, and names its labels by code points where it has
@@ -229,7 +235,9 @@ func acceptorOf[W semiring.Codec[W]](s *fst.Stream, h *fst.Header, shown string)
 		for i := range arcs {
 			e := &arcs[i]
 			if e.ILabel != e.OLabel {
-				return nil, fmt.Errorf("%s: arc %d of state %d reads and writes different symbols; a lexicon is an acceptor", shown, i, q)
+				return nil,
+					fmt.Errorf("%s: arc %d of state %d reads and writes different symbols; a lexicon is an acceptor",
+						shown, i, q)
 			}
 			if e.ILabel == fst.Epsilon {
 				continue

@@ -38,8 +38,9 @@ func newAlphabet(d *Data) (*alphabet, error) {
 	}
 	a := &alphabet{runes: sortedKeys(runes), tags: sortedKeys(tags), lists: sortedKeys(lists)}
 	if len(a.runes) > maxRunes || len(a.tags) >= edge || len(a.lists) >= edge {
-		return nil, fmt.Errorf("transduce: %d different characters, %d tags and %d lists of tags; there may be %d, %d and %d",
-			len(a.runes), len(a.tags), len(a.lists), maxRunes, edge-1, edge-1)
+		return nil,
+			fmt.Errorf("transduce: %d different characters, %d tags and %d lists of tags; there may be %d, %d and %d",
+				len(a.runes), len(a.tags), len(a.lists), maxRunes, edge-1, edge-1)
 	}
 	return a, nil
 }

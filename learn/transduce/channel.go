@@ -8,9 +8,9 @@ import (
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
-// channel is a model of edit operations by counts. The distribution at a place is that of its widest
-// context, mixed with those of narrower ones as I. Witten and T. Bell do (IEEE Transactions on
-// Information Theory 37(4), 1991). It has no history of outputs, so the best rest of a string is
+// channel is a model of edit operations by counts. The distribution at a place is that of its
+// widest context, mixed with those of narrower ones as I. Witten and T. Bell do (IEEE Transactions
+// on Information Theory 37(4), 1991). It has no history of outputs, so the best rest of a string is
 // known exactly everywhere. That makes it the bound by which lattices are pruned.
 type channel struct {
 	a        *alphabet
@@ -205,7 +205,8 @@ func fill(row []float64) {
 
 // newChannel aligns the pairs and counts. It returns the alignments beside; that of a pair is nil
 // where insertions are too few for it.
-func newChannel(ctx context.Context, a *alphabet, texts []*text, inserts, workers int) (*channel, []*edits, error) {
+func newChannel(ctx context.Context, a *alphabet, texts []*text, inserts, workers int) (*channel,
+	[]*edits, error) {
 	al, err := newAligner(ctx, a, texts, workers)
 	if err != nil {
 		return nil, nil, err

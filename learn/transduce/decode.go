@@ -48,7 +48,8 @@ func (o DecodeOptions) withDefaults() (DecodeOptions, error) {
 	case !slices.Contains(Decodings(), o.Decoding):
 		return o, fmt.Errorf("transduce: there is no decoding %q; there are %v", o.Decoding, Decodings())
 	case o.Candidates < 1 || o.NBest < 0 || !(o.Beam >= 0):
-		return o, fmt.Errorf("transduce: decoding: %d candidates, %d outputs to list, beam %v; they must not be negative", o.Candidates, o.NBest, o.Beam)
+		return o,
+			fmt.Errorf("transduce: decoding: %d candidates, %d outputs to list, beam %v; they must not be negative", o.Candidates, o.NBest, o.Beam)
 	}
 	return o, nil
 }
@@ -171,14 +172,16 @@ func (s *scored) merged(ctx context.Context, n int) ([]Hypothesis, error) {
 		if err := ops.RmEpsilon(f, &ops.RmEpsilonOptions{Limits: ops.Limits{Ctx: ctx}}); err != nil {
 			return nil, err
 		}
-		d, err := ops.Determinize[semiring.Log64](f, &ops.DeterminizeOptions{Limits: ops.Limits{Ctx: ctx, States: mergeStates}})
+		d, err := ops.Determinize[semiring.Log64](f, &ops.DeterminizeOptions{Limits: ops.Limits{Ctx: ctx,
+			States: mergeStates}})
 		if errors.Is(err, ops.ErrLimit) && within > 0.01 {
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		paths, err := ops.ShortestPath(ops.MapInto(d, func(w semiring.Log64) semiring.Tropical64 { return semiring.Tropical64(w) }),
+		paths, err := ops.ShortestPath(ops.MapInto(d,
+			func(w semiring.Log64) semiring.Tropical64 { return semiring.Tropical64(w) }),
 			&ops.ShortestPathOptions[semiring.Tropical64]{N: max(n, 2), Limits: ops.Limits{Ctx: ctx}})
 		if err != nil {
 			return nil, err
@@ -319,5 +322,6 @@ func (p *Predictions) Judge(d *Data) []Measure {
 	}
 	n := math.Max(1, float64(len(wrong)))
 	names := MeasureNames()
-	return []Measure{{names[0], 100 * bad / n, "%"}, {names[1], sum / n, ""}, {names[2], 100 * sum / math.Max(1, characters), "%"}}
+	return []Measure{{names[0], 100 * bad / n, "%"}, {names[1], sum / n, ""}, {names[2],
+		100 * sum / math.Max(1, characters), "%"}}
 }

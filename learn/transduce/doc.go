@@ -40,8 +40,9 @@
 // best right one, whether the channel likes that or not. A pair's own counts are left out of its
 // channel in training, so lattices are as large there as for new inputs.
 //
-// With a lexicon the beam is that of the best of its strings, in training too: the competitors of an
-// output are the strings that could be predicted. Outputs outside are reported and never predicted.
+// With a lexicon the beam is that of the best of its strings, in training too: the competitors of
+// an output are the strings that could be predicted. Outputs outside are reported and never
+// predicted.
 //
 // Merged probabilities leave out alignments below exp(-9) of the best one. An input character that
 // training did not have can be copied or deleted. Results have the same bits for any number of
@@ -55,11 +56,11 @@
 //
 // # A model of one's own
 //
-// A network in place of the linear scores needs lattice.pieces alone: the score of an arc is the sum
-// of those of two pieces, and sweep.backward gives the derivatives by piece.
+// A network in place of the linear scores needs lattice.pieces alone: the score of an arc is the
+// sum of those of two pieces, and sweep.backward gives the derivatives by piece.
 //
-// References: M. Dreyer, J. Smith, J. Eisner, "Latent-variable modeling of string transductions with
-// finite-state methods", EMNLP 2008. K. Gimpel, N. Smith, "Softmax-margin CRFs", NAACL 2010. E.
-// Ristad, P. Yianilos, "Learning string-edit distance", IEEE PAMI 20, 1998. I. Witten, T. Bell, "The
-// zero-frequency problem", IEEE Transactions on Information Theory 37, 1991.
+// References: M. Dreyer, J. Smith, J. Eisner, "Latent-variable modeling of string transductions
+// with finite-state methods", EMNLP 2008. K. Gimpel, N. Smith, "Softmax-margin CRFs", NAACL 2010.
+// E. Ristad, P. Yianilos, "Learning string-edit distance", IEEE PAMI 20, 1998. I. Witten, T. Bell,
+// "The zero-frequency problem", IEEE Transactions on Information Theory 37, 1991.
 package transduce

@@ -372,7 +372,8 @@ func (f *features) name(k key) string {
 		return fmt.Sprintf("%s, %d from the start", list(s[0]), s[1]) + where
 	case t < tListNear:
 		n := t - tListAt
-		return fmt.Sprintf("%s, %d from the end at %s^%s", list(s[0]), s[1], letters(s[2:2+n]...), c(s[2+n])) + where
+		return fmt.Sprintf("%s, %d from the end at %s^%s", list(s[0]), s[1], letters(s[2:2+n]...),
+			c(s[2+n])) + where
 	case t == tListNear:
 		return fmt.Sprintf("%s at %s^%s", list(s[0]), c(s[1]), c(s[2])) + where
 	case t < tListInit:

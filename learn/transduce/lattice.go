@@ -185,7 +185,8 @@ func (b *builder) build() (*lattice, error) {
 	return nil, errLarge
 }
 
-// farthest is how much worse than the best path, by the channel, strings of a lexicon are looked for.
+// farthest is how much worse than the best path, by the channel, strings of a lexicon are looked
+// for.
 const farthest = 400
 
 // search makes states and arcs of paths whose channel score may reach limit, and of paths of the
@@ -289,7 +290,8 @@ func (b *builder) try(id int32, s state, o op, score float64, i, k int, limit, r
 	}
 	at := int(s.i)
 	r, number := b.a.emits(b.t, at, o)
-	next := state{i: int16(i), k: int16(k), kind: after(s.kind, o), right: s.right, row: s.row, node: s.node, prior: s.prior}
+	next := state{i: int16(i), k: int16(k), kind: after(s.kind, o), right: s.right, row: s.row,
+		node: s.node, prior: s.prior}
 	if s.right >= 0 && r != 0 {
 		if int(s.right) < len(b.t.y) && b.t.y[s.right] == r {
 			next.right++
@@ -329,7 +331,8 @@ func (b *builder) try(id int32, s state, o op, score float64, i, k int, limit, r
 	}
 	e.right, e.gold = next.right >= 0, next.gold
 	e.place = b.piece(piece{i: s.i, k: int16(min(s.k, far)), op: o})
-	p := piece{past: true, i: int16(b.t.at(at)), k: int16(min(s.k, 1)), kind: s.kind, op: o, out: number, prior: s.prior}
+	p := piece{past: true, i: int16(b.t.at(at)), k: int16(min(s.k, 1)), kind: s.kind, op: o, out: number,
+		prior: s.prior}
 	e.past = b.piece(p)
 	e.to = b.put(next, score)
 	b.arcs = append(b.arcs, e)
@@ -398,7 +401,8 @@ func (b *builder) end(id int32, s state, score, limit, rightLimit float64) {
 		}
 	}
 	e.place = b.piece(piece{i: s.i, k: int16(min(s.k, far)), op: opEnd})
-	e.past = b.piece(piece{past: true, i: int16(b.t.at(int(s.i))), k: int16(min(s.k, 1)), kind: s.kind, op: opEnd, prior: s.prior})
+	e.past = b.piece(piece{past: true, i: int16(b.t.at(int(s.i))), k: int16(min(s.k, 1)), kind: s.kind,
+		op: opEnd, prior: s.prior})
 	b.arcs = append(b.arcs, e)
 }
 

@@ -46,7 +46,8 @@ func (Learner) Settled() float64 { return settled }
 func (Learner) Options() any { return &Options{} }
 
 // Train implements learner.Learner.
-func (Learner) Train(d *Data, options any, c *run.Control) (learner.Model[*Data, *Predictions], *optim.Result, error) {
+func (Learner) Train(d *Data, options any, c *run.Control) (learner.Model[*Data, *Predictions],
+	*optim.Result, error) {
 	return learner.TrainWith(Train, d, options, c)
 }
 

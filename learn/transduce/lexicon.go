@@ -52,7 +52,8 @@ func NewLexicon(entries []Entry) (*Lexicon, error) {
 				return nil, fmt.Errorf("transduce: lexicon: %.60q has the character 0", e.Word)
 			}
 			q := f.AddState()
-			f.AddArc(path[len(path)-1], fst.Arc[semiring.Tropical64]{ILabel: fst.Label(r), OLabel: fst.Label(r), NextState: q})
+			f.AddArc(path[len(path)-1], fst.Arc[semiring.Tropical64]{ILabel: fst.Label(r), OLabel: fst.Label(r),
+				NextState: q})
 			path = append(path, q)
 		}
 		prefix = w
@@ -73,11 +74,14 @@ func LexiconOf(f fst.Expanded[semiring.Tropical64]) (*Lexicon, error) {
 	for q := range fst.StateID(g.NumStates()) {
 		for i, e := range g.Arcs(q) {
 			if e.ILabel != e.OLabel {
-				return nil, fmt.Errorf("transduce: lexicon: arc %d of state %d reads %d and writes %d; a lexicon is an acceptor",
-					i, q, e.ILabel, e.OLabel)
+				return nil,
+					fmt.Errorf("transduce: lexicon: arc %d of state %d reads %d and writes %d; a lexicon is an acceptor",
+						i, q, e.ILabel, e.OLabel)
 			}
 			if e.ILabel < 0 || e.ILabel > '\U0010ffff' {
-				return nil, fmt.Errorf("transduce: lexicon: arc %d of state %d has the label %d, which is no code point", i, q, e.ILabel)
+				return nil,
+					fmt.Errorf("transduce: lexicon: arc %d of state %d has the label %d, which is no code point", i, q,
+						e.ILabel)
 			}
 		}
 	}
@@ -93,7 +97,8 @@ func LexiconOf(f fst.Expanded[semiring.Tropical64]) (*Lexicon, error) {
 	}
 	// Minimising moves costs towards the start, and what all strings share onto an arc of ε before
 	// it. It goes to the ends.
-	if arcs := d.Arcs(max(d.Start(), 0)); d.Start() != fst.NoState && len(arcs) == 1 && arcs[0].ILabel == fst.Epsilon {
+	if arcs := d.Arcs(max(d.Start(), 0)); d.Start() != fst.NoState && len(arcs) == 1 &&
+		arcs[0].ILabel == fst.Epsilon {
 		shared := arcs[0].Weight
 		d.SetStart(arcs[0].NextState)
 		for q := range fst.StateID(d.NumStates()) {

@@ -96,8 +96,8 @@ type fileMeta struct {
 	Pairs   int     `json:"pairs"`
 }
 
-// Write writes the model: the characters and tags, the counts of the channel by context, the keys of
-// the features in two numbers each, their weights, and the lexicon, if there is one.
+// Write writes the model: the characters and tags, the counts of the channel by context, the keys
+// of the features in two numbers each, their weights, and the lexicon, if there is one.
 func (m *Model) Write(w io.Writer) error {
 	c := model.New(fileKind, fileVersion)
 	if err := c.SetMeta(fileMeta{m.o, m.tagged, m.pairs}); err != nil {
@@ -132,7 +132,8 @@ func (m *Model) Write(w io.Writer) error {
 		from, label, to, cost, final := []int32{0}, []int32{}, []int32{}, []float64{}, []float64{}
 		for q := range fst.StateID(f.NumStates()) {
 			for _, e := range f.Arcs(q) {
-				label, to, cost = append(label, int32(e.ILabel)), append(to, int32(e.NextState)), append(cost, float64(e.Weight))
+				label, to, cost = append(label, int32(e.ILabel)), append(to, int32(e.NextState)), append(cost,
+					float64(e.Weight))
 			}
 			from, final = append(from, int32(len(label))), append(final, float64(f.Final(q)))
 		}
@@ -158,7 +159,8 @@ func packKeys(t *fst.Table[key]) []uint64 {
 
 func unpackKey(a, b uint64) key {
 	return key{template: uint16(a), op: op(a >> 16),
-		seen: [6]uint16{uint16(a >> 32), uint16(a >> 48), uint16(b), uint16(b >> 16), uint16(b >> 32), uint16(b >> 48)}}
+		seen: [6]uint16{uint16(a >> 32), uint16(a >> 48), uint16(b), uint16(b >> 16), uint16(b >> 32),
+			uint16(b >> 48)}}
 }
 
 type loader struct{ c *model.Container }
@@ -168,8 +170,8 @@ func (l *loader) bad(format string, args ...any) error {
 }
 
 // Read reads a model that Write wrote, by this version of the program or an older one. It trusts
-// nothing: every departure is an error that wraps model.ErrFormat or another reason of package model,
-// and memory grows with the file.
+// nothing: every departure is an error that wraps model.ErrFormat or another reason of package
+// model, and memory grows with the file.
 func Read(r io.Reader) (*Model, error) {
 	var meta fileMeta
 	c, err := model.ReadKind(r, fileKind, fileVersion, &meta)
@@ -187,7 +189,8 @@ func Read(r io.Reader) (*Model, error) {
 	if m.channel, err = l.channel(m); err != nil {
 		return nil, err
 	}
-	m.f = &features{a: m.a, order: int(learner.Amount(float64(m.o.Order))), window: int(learner.Amount(float64(m.o.Window))), damping: m.o.Damping}
+	m.f = &features{a: m.a, order: int(learner.Amount(float64(m.o.Order))),
+		window: int(learner.Amount(float64(m.o.Window))), damping: m.o.Damping}
 	if m.f.table, err = l.keys("features", m.a); err != nil {
 		return nil, err
 	}
@@ -317,7 +320,8 @@ func (l *loader) lexicon() (*Lexicon, error) {
 	if err != nil {
 		return nil, err
 	}
-	if from[0] != 0 || int(from[len(final)]) != len(label) || !slices.IsSorted(from) || start[0] < 0 || int(start[0]) >= len(final) {
+	if from[0] != 0 || int(from[len(final)]) != len(label) || !slices.IsSorted(from) || start[0] < 0 ||
+		int(start[0]) >= len(final) {
 		return nil, l.bad("the lexicon's states do not divide its arcs")
 	}
 	f := fst.NewVector[semiring.Tropical64](len(final))
@@ -329,10 +333,13 @@ func (l *loader) lexicon() (*Lexicon, error) {
 		}
 		f.SetFinal(fst.StateID(q), semiring.Tropical64(final[q]))
 		for k := from[q]; k < from[q+1]; k++ {
-			if label[k] < 1 || k > from[q] && label[k] <= label[k-1] || to[k] < 0 || int(to[k]) >= len(final) || cost[k]-cost[k] != 0 {
-				return nil, l.bad("lexicon: arc %d of state %d has label %d, cost %v, and leads to %d of %d", k-from[q], q, label[k], cost[k], to[k], len(final))
+			if label[k] < 1 || k > from[q] && label[k] <= label[k-1] || to[k] < 0 || int(to[k]) >= len(final) ||
+				cost[k]-cost[k] != 0 {
+				return nil, l.bad("lexicon: arc %d of state %d has label %d, cost %v, and leads to %d of %d",
+					k-from[q], q, label[k], cost[k], to[k], len(final))
 			}
-			f.AddArc(fst.StateID(q), fst.Arc[semiring.Tropical64]{ILabel: fst.Label(label[k]), OLabel: fst.Label(label[k]),
+			f.AddArc(fst.StateID(q), fst.Arc[semiring.Tropical64]{ILabel: fst.Label(label[k]),
+				OLabel: fst.Label(label[k]),
 				Weight: semiring.Tropical64(cost[k]), NextState: fst.StateID(to[k])})
 		}
 	}

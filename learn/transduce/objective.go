@@ -14,8 +14,8 @@ type word struct {
 }
 
 // objective is the function of the scores that training minimises for each pair. Let Z_g be the sum
-// of exp(θ(a) + g·L(a)) over the alignments a of the lattice with any output, and R that of exp θ(a)
-// over those with the true one.
+// of exp(θ(a) + g·L(a)) over the alignments a of the lattice with any output, and R that of exp
+// θ(a) over those with the true one.
 //
 //	likelihood   log Z_0 - log R
 //	margin       log Z_γ - log R
@@ -79,7 +79,8 @@ func (w *word) scores(x, scale, score []float64) []float64 {
 
 // forward sums over the paths of a lattice whose arcs score β(θ + γL), all or those that are right
 // (or gold). It returns the log-sum, and the mean loss where that is wanted.
-func (s *sweep) forward(l *lattice, score []float64, beta, gamma float64, of func(*arc) bool, mean bool) (logSum, loss float64) {
+func (s *sweep) forward(l *lattice, score []float64, beta, gamma float64, of func(*arc) bool,
+	mean bool) (logSum, loss float64) {
 	s.alpha, s.share = sized(s.alpha, l.states), sized(s.share, len(l.arcs))
 	if mean {
 		s.mean = sized(s.mean, l.states)

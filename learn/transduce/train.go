@@ -99,9 +99,11 @@ func Prepare(d *Data, opts *Options, c *run.Control) (*Problem, error) {
 		if len(pair.Tags) > 0 {
 			p.tagged = true
 		}
-		if texts[i] = p.a.text(pair); len(texts[i].x) == 0 || len(texts[i].x) > maxLength || len(texts[i].y) > maxLength {
-			return nil, fmt.Errorf("transduce: %s: %.60q has %d characters and its output %d; an input has 1 to %d, an output at most as many",
-				pair.where(i), pair.Input, len(texts[i].x), len(texts[i].y), maxLength)
+		if texts[i] = p.a.text(pair); len(texts[i].x) == 0 || len(texts[i].x) > maxLength ||
+			len(texts[i].y) > maxLength {
+			return nil,
+				fmt.Errorf("transduce: %s: %.60q has %d characters and its output %d; an input has 1 to %d, an output at most as many",
+					pair.where(i), pair.Input, len(texts[i].x), len(texts[i].y), maxLength)
 		}
 	}
 	inserts := int(learner.Amount(float64(p.o.Insertions)))
@@ -127,7 +129,8 @@ func Prepare(d *Data, opts *Options, c *run.Control) (*Problem, error) {
 		return nil, errAlign(&d.Pairs[0], 0, inserts)
 	}
 	p.warn(c, d, inserts)
-	p.f = &features{a: p.a, order: int(learner.Amount(float64(p.o.Order))), window: int(learner.Amount(float64(p.o.Window))), damping: p.o.Damping}
+	p.f = &features{a: p.a, order: int(learner.Amount(float64(p.o.Order))),
+		window: int(learner.Amount(float64(p.o.Window))), damping: p.o.Damping}
 	p.f.collect(texts, aligned, p.o.MinCount)
 	p.words = make([]word, len(kept))
 	narrowed := make([]bool, len(kept))
@@ -146,7 +149,8 @@ func Prepare(d *Data, opts *Options, c *run.Control) (*Problem, error) {
 			return fmt.Errorf("transduce: %s: %.60q: %w", d.Pairs[i].where(i), d.Pairs[i].Input, err)
 		}
 		if !l.reach {
-			return fmt.Errorf("transduce: %s: %.60q: the lattice lacks the output", d.Pairs[i].where(i), d.Pairs[i].Input)
+			return fmt.Errorf("transduce: %s: %.60q: the lattice lacks the output", d.Pairs[i].where(i),
+				d.Pairs[i].Input)
 		}
 		narrowed[at] = b.narrowed
 		if err := show.next(); err != nil {
@@ -277,7 +281,8 @@ func (p *Problem) Fit(opts *Options, c *run.Control) (*Model, *optim.Result, err
 		if given.Loss != p.o.Loss && given.Objective != likelihood {
 			return nil, nil, fmt.Errorf("transduce: loss: the lattices were made for %s, not %s", p.o.Loss, given.Loss)
 		}
-		o.Objective, o.Gamma, o.Beta, o.L2, o.Alignment = given.Objective, given.Gamma, given.Beta, given.L2, given.Alignment
+		o.Objective, o.Gamma, o.Beta, o.L2, o.Alignment = given.Objective, given.Gamma, given.Beta, given.L2,
+			given.Alignment
 		o.Solver, o.Rate, o.Batch, o.Seed = given.Solver, given.Rate, given.Batch, given.Seed
 	}
 	var control run.Control
@@ -306,7 +311,8 @@ func (p *Problem) Fit(opts *Options, c *run.Control) (*Model, *optim.Result, err
 	if r == nil || r.X == nil {
 		return nil, r, err
 	}
-	m := &Model{o: o, a: p.a, channel: p.channel, f: p.f, lexicon: p.lexicon, tagged: p.tagged, pairs: len(p.words),
+	m := &Model{o: o, a: p.a, channel: p.channel, f: p.f, lexicon: p.lexicon, tagged: p.tagged,
+		pairs:   len(p.words),
 		weights: make([]float64, len(r.X))}
 	for j, x := range r.X {
 		if m.weights[j] = x * t.scale[j]; math.IsNaN(m.weights[j]) || math.IsInf(m.weights[j], 0) {

@@ -26,7 +26,8 @@ import (
 // tiny are pairs over few characters, so that every alignment can be listed.
 func tiny() *Data {
 	pair := func(x, y string, tags ...string) Pair { return Pair{Input: x, Output: y, Tags: tags} }
-	return &Data{Labelled: true, Pairs: []Pair{pair("ab", "abb", "P"), pair("ba", "ab", "S"), pair("aab", "b", "P"),
+	return &Data{Labelled: true, Pairs: []Pair{pair("ab", "abb", "P"), pair("ba", "ab", "S"), pair("aab",
+		"b", "P"),
 		pair("b", "", "S"), pair("a", "bba", "P", "Q"), pair("abab", "abab")}}
 }
 
@@ -125,7 +126,8 @@ func TestObjectivesAgainstEnumeration(t *testing.T) {
 		insertions int
 		pairs      []Pair
 	}{
-		{1, []Pair{{Input: "ab", Output: "abb", Tags: []string{"P"}}, {Input: "ba", Output: "c", Tags: []string{"S"}}}},
+		{1, []Pair{{Input: "ab", Output: "abb", Tags: []string{"P"}}, {Input: "ba", Output: "c",
+			Tags: []string{"S"}}}},
 		{2, []Pair{{Input: "b", Output: "", Tags: []string{"S", "P"}}, {Input: "a", Output: "bca"}}},
 	} {
 		data := &Data{Labelled: true, Pairs: d.pairs}
@@ -138,15 +140,18 @@ func TestObjectivesAgainstEnumeration(t *testing.T) {
 			for i := range d.pairs {
 				text := p.a.text(&d.pairs[i])
 				all := enumerate(p.f, text, goldOf(t, p, data, i), d.insertions)
-				for _, o := range []Options{{Objective: likelihood}, {Objective: margin, Gamma: 1.5}, {Objective: maxMargin, Gamma: 0.7, Beta: 3},
+				for _, o := range []Options{{Objective: likelihood}, {Objective: margin, Gamma: 1.5},
+					{Objective: maxMargin, Gamma: 0.7, Beta: 3},
 					{Objective: risk, Gamma: 2}, {Objective: margin, Gamma: 1, Alignment: "best"}} {
 					terms := p.terms(&o)
 					got, err := terms.Worker().Eval(i, x, nil)
 					if err != nil {
 						t.Fatal(err)
 					}
-					if want := direct(p, &terms.objective, all, text, loss, x); math.Abs(got-want) > 1e-9*(1+math.Abs(want)) {
-						t.Errorf("%s of %s: pair %d: %v, by enumeration of %d alignments %v", o.Objective, loss, i, got, len(all), want)
+					if want := direct(p, &terms.objective, all, text, loss,
+						x); math.Abs(got-want) > 1e-9*(1+math.Abs(want)) {
+						t.Errorf("%s of %s: pair %d: %v, by enumeration of %d alignments %v", o.Objective, loss, i, got,
+							len(all), want)
 					}
 				}
 			}
@@ -219,7 +224,8 @@ func TestGradients(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, loss := range []string{"edit", "hamming"} {
 		p := prepared(t, d, Options{Loss: loss, Beam: 12, Insertions: 2, Order: 3})
-		for _, o := range []Options{{Objective: likelihood}, {Objective: margin, Gamma: 1.5}, {Objective: maxMargin, Gamma: 0.7, Beta: 3},
+		for _, o := range []Options{{Objective: likelihood}, {Objective: margin, Gamma: 1.5},
+			{Objective: maxMargin, Gamma: 0.7, Beta: 3},
 			{Objective: risk, Gamma: 2}, {Objective: risk, Gamma: 1, Alignment: "best"}} {
 			f := optim.NewSum(p.terms(&o), nil)
 			x := make([]float64, f.Dim())
@@ -264,7 +270,8 @@ func TestAgainstTheEngine(t *testing.T) {
 			l := fst.Label(numberOf(p.a.runes, e.out))
 			f.AddArc(fst.StateID(e.from), fst.Arc[semiring.Log64]{ILabel: l, OLabel: l, NextState: fst.StateID(e.to),
 				Weight: semiring.Log64(-(score[e.place] + score[e.past]))})
-			shape.AddArc(fst.StateID(e.from), fst.Arc[semiring.Log64]{ILabel: l, OLabel: l, NextState: fst.StateID(e.to)})
+			shape.AddArc(fst.StateID(e.from), fst.Arc[semiring.Log64]{ILabel: l, OLabel: l,
+				NextState: fst.StateID(e.to)})
 		}
 		var ref []int
 		for _, r := range d.Pairs[i].Output {
@@ -450,8 +457,8 @@ func TestMerged(t *testing.T) {
 	}
 }
 
-// plurals are made by a rule that no table of training words holds: s, but es after s and x, and ies
-// for a y.
+// plurals are made by a rule that no table of training words holds: s, but es after s and x, and
+// ies for a y.
 func plurals(n int, seed uint64) []Pair {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	var out []Pair
@@ -482,7 +489,8 @@ func plurals(n int, seed uint64) []Pair {
 // words.
 func TestLearnsARule(t *testing.T) {
 	train, test := &Data{Pairs: plurals(150, 1), Labelled: true}, &Data{Pairs: plurals(100, 2), Labelled: true}
-	for _, o := range []Options{{}, {Objective: likelihood, Loss: "zero-one"}, {Loss: "hamming"}, {Objective: maxMargin}, {Objective: risk},
+	for _, o := range []Options{{}, {Objective: likelihood, Loss: "zero-one"}, {Loss: "hamming"},
+		{Objective: maxMargin}, {Objective: risk},
 		{Alignment: "best"}, {Solver: "adam", Rate: 0.1}} {
 		o.Insertions = 3
 		m, _, err := Train(train, &o, &run.Control{Stop: run.Stop{Iterations: 40}})
@@ -507,7 +515,8 @@ func TestSaved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &Data{Labelled: true, Lexicon: lexicon, Pairs: []Pair{{Input: "ab", Output: "ab"}, {Input: "ba", Output: "bb"},
+	d := &Data{Labelled: true, Lexicon: lexicon, Pairs: []Pair{{Input: "ab", Output: "ab"}, {Input: "ba",
+		Output: "bb"},
 		{Input: "aa", Output: "aab"}, {Input: "bba", Output: "bb"}, {Input: "b", Output: ""}}}
 	var files [][]byte
 	for _, workers := range []int{1, 3} {
@@ -533,7 +542,8 @@ func TestSaved(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, decoding := range Decodings() {
-		q := &Data{Pairs: []Pair{{Input: "abb"}, {Input: "a?"}, {Input: "bbbbbb"}}, Decode: DecodeOptions{Decoding: decoding, NBest: 3}}
+		q := &Data{Pairs: []Pair{{Input: "abb"}, {Input: "a?"}, {Input: "bbbbbb"}},
+			Decode: DecodeOptions{Decoding: decoding, NBest: 3}}
 		a, err := m.Predict(context.Background(), q, 1)
 		if err != nil {
 			t.Fatal(err)
@@ -626,7 +636,8 @@ func TestLexiconOf(t *testing.T) {
 	f.SetStart(0)
 	f.SetFinal(2, 0)
 	add := func(q fst.StateID, l rune, w float64, to fst.StateID) {
-		f.AddArc(q, fst.Arc[semiring.Tropical64]{ILabel: fst.Label(l), OLabel: fst.Label(l), Weight: semiring.Tropical64(w), NextState: to})
+		f.AddArc(q, fst.Arc[semiring.Tropical64]{ILabel: fst.Label(l), OLabel: fst.Label(l),
+			Weight: semiring.Tropical64(w), NextState: to})
 	}
 	add(0, 'a', 1, 0)
 	add(0, 0, 2, 1)
@@ -687,12 +698,17 @@ func TestReadPairs(t *testing.T) {
 		want []Pair
 		err  string
 	}{
-		{"a\tb\n\nc\td\n", ReadOptions{}, []Pair{{Input: "a", Output: "b", Source: "f:1"}, {Input: "c", Output: "d", Source: "f:3"}}, ""},
-		{"go\twent\tV;PST\n", ReadOptions{Format: Sigmorphon}, []Pair{{Input: "go", Output: "went", Tags: []string{"V", "PST"}, Source: "f:1"}}, ""},
-		{"go\tV;PST\twent\n", ReadOptions{Format: TagsBefore}, []Pair{{Input: "go", Output: "went", Tags: []string{"V", "PST"}, Source: "f:1"}}, ""},
+		{"a\tb\n\nc\td\n", ReadOptions{}, []Pair{{Input: "a", Output: "b", Source: "f:1"}, {Input: "c",
+			Output: "d", Source: "f:3"}}, ""},
+		{"go\twent\tV;PST\n", ReadOptions{Format: Sigmorphon}, []Pair{{Input: "go", Output: "went",
+			Tags: []string{"V", "PST"}, Source: "f:1"}}, ""},
+		{"go\tV;PST\twent\n", ReadOptions{Format: TagsBefore}, []Pair{{Input: "go", Output: "went",
+			Tags: []string{"V", "PST"}, Source: "f:1"}}, ""},
 		{"go\n", ReadOptions{Unlabelled: true}, []Pair{{Input: "go", Source: "f:1"}}, ""},
-		{"go\tV;PST\n", ReadOptions{Unlabelled: true, Tagged: true}, []Pair{{Input: "go", Tags: []string{"V", "PST"}, Source: "f:1"}}, ""},
-		{"go\twent\tV\n", ReadOptions{Unlabelled: true}, []Pair{{Input: "go", Tags: []string{"V"}, Source: "f:1"}}, ""},
+		{"go\tV;PST\n", ReadOptions{Unlabelled: true, Tagged: true}, []Pair{{Input: "go", Tags: []string{"V",
+			"PST"}, Source: "f:1"}}, ""},
+		{"go\twent\tV\n", ReadOptions{Unlabelled: true}, []Pair{{Input: "go", Tags: []string{"V"},
+			Source: "f:1"}}, ""},
 		{"a\tb\nc\n", ReadOptions{}, nil, "f:2: 1 tab-separated fields; the first line has 2"},
 		{"a\n", ReadOptions{}, nil, "f:1: there is no output"},
 		{"\tb\n", ReadOptions{}, nil, "f:1: there is no input"},
@@ -727,7 +743,8 @@ func TestRefusals(t *testing.T) {
 		{&Data{Labelled: true}, Options{}, "there is no pair"},
 		{&Data{Pairs: []Pair{{Input: "a"}}}, Options{}, "no outputs"},
 		{&Data{Labelled: true, Pairs: []Pair{{Input: long, Output: "a", Source: "f:7"}}}, Options{}, "f:7"},
-		{&Data{Labelled: true, Pairs: []Pair{{Input: "a", Output: "aaaaa", Source: "f:7"}}}, Options{Insertions: 1}, "raise insertions"},
+		{&Data{Labelled: true, Pairs: []Pair{{Input: "a", Output: "aaaaa", Source: "f:7"}}},
+			Options{Insertions: 1}, "raise insertions"},
 		{tiny(), Options{Loss: "none"}, `loss: "none"`},
 		{tiny(), Options{Order: 9}, "order: 9 is out of range"},
 	} {
@@ -751,7 +768,8 @@ func TestResume(t *testing.T) {
 	}
 	var kept *run.Checkpoint
 	ctx, cancel := context.WithCancelCause(context.Background())
-	_, _, err = Train(d, o, &run.Control{Ctx: ctx, Stop: run.Stop{Iterations: 8}, Checkpoint: func(k *run.Checkpoint) error { kept = k; return nil },
+	_, _, err = Train(d, o, &run.Control{Ctx: ctx, Stop: run.Stop{Iterations: 8},
+		Checkpoint:      func(k *run.Checkpoint) error { kept = k; return nil },
 		CheckpointEvery: 3, Recorder: run.RecorderFunc(func(r run.Row) error {
 			if r.Iteration == 4 {
 				cancel(errors.New("stopped here"))
@@ -769,7 +787,8 @@ func TestResume(t *testing.T) {
 		t.Error("the resumed run ends elsewhere")
 	}
 	o.Gamma = 3
-	if _, _, err := Train(d, o, &run.Control{Resume: kept, Stop: run.Stop{Iterations: 8}}); !errors.Is(err, run.ErrOther) {
+	if _, _, err := Train(d, o, &run.Control{Resume: kept, Stop: run.Stop{Iterations: 8}}); !errors.Is(err,
+		run.ErrOther) {
 		t.Errorf("resumed with another gamma: %v", err)
 	}
 }
@@ -777,14 +796,16 @@ func TestResume(t *testing.T) {
 func ExampleTrain() {
 	var pairs []Pair
 	for _, verb := range strings.Fields("walk talk play help jump look call want") {
-		pairs = append(pairs, Pair{Input: verb, Output: verb + "ed", Tags: []string{"PST"}}, Pair{Input: verb, Output: verb, Tags: []string{"PRS"}})
+		pairs = append(pairs, Pair{Input: verb, Output: verb + "ed", Tags: []string{"PST"}}, Pair{Input: verb,
+			Output: verb, Tags: []string{"PRS"}})
 	}
 	m, _, err := Train(&Data{Pairs: pairs, Labelled: true}, nil, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	p, err := m.Predict(context.Background(), &Data{Pairs: []Pair{{Input: "hunt", Tags: []string{"PST"}}, {Input: "hunt", Tags: []string{"PRS"}}}}, 0)
+	p, err := m.Predict(context.Background(), &Data{Pairs: []Pair{{Input: "hunt", Tags: []string{"PST"}},
+		{Input: "hunt", Tags: []string{"PRS"}}}}, 0)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -30,17 +30,19 @@ type transduceMethod struct {
 // transduceMethods begin with the loss that outputs are judged by.
 var transduceMethods = []transduceMethod{
 	{"margin of edits", transduce.Options{Objective: "margin", Loss: "edit"}, []float64{0.5, 1, 2, 4}},
-	{"margin of operations (Hamming)", transduce.Options{Objective: "margin", Loss: "hamming"}, []float64{0.5, 1, 2, 4}},
+	{"margin of operations (Hamming)", transduce.Options{Objective: "margin", Loss: "hamming"},
+		[]float64{0.5, 1, 2, 4}},
 	{"margin of wrong strings", transduce.Options{Objective: "margin", Loss: "zero-one"}, []float64{1, 2, 4, 8}},
 	{"max-margin of edits", transduce.Options{Objective: "max-margin", Loss: "edit"}, []float64{0.5, 1, 2, 4}},
 	{"cross-entropy", transduce.Options{Objective: "likelihood", Loss: "zero-one"}, nil},
-	{"cross-entropy and expected edits", transduce.Options{Objective: "risk", Loss: "edit"}, []float64{0.5, 1, 2, 4}},
+	{"cross-entropy and expected edits", transduce.Options{Objective: "risk", Loss: "edit"}, []float64{0.5,
+		1, 2, 4}},
 }
 
 var transduceL2 = []float64{0.1, 0.3, 1, 3}
 
-// transduceTask is what a trial trains and tests on. Constants are chosen by the strings of held that
-// come out wrong, of a model trained on rest.
+// transduceTask is what a trial trains and tests on. Constants are chosen by the strings of held
+// that come out wrong, of a model trained on rest.
 type transduceTask struct {
 	rest, held, train, test []transduce.Pair
 	lexicon                 *transduce.Lexicon
@@ -80,7 +82,8 @@ func (t *transduceTask) trial(ctx context.Context, workers int) ([]PredictionMet
 		problems[key] = p
 		return p, err
 	}
-	fit := func(part string, pairs, test []transduce.Pair, m *transduceMethod, gamma, l2 float64) (*transduce.Predictions, error) {
+	fit := func(part string, pairs, test []transduce.Pair, m *transduceMethod, gamma,
+		l2 float64) (*transduce.Predictions, error) {
 		p, err := prepared(part, pairs, m.base.Loss)
 		if err != nil {
 			return nil, err
@@ -139,7 +142,8 @@ func (t *transduceTask) trial(ctx context.Context, workers int) ([]PredictionMet
 		if k == 0 {
 			first = o
 		}
-		out = append(out, method(m.name, fmt.Sprintf("gamma=%g l2=%g", best[0], best[1]), first.wrong, o.wrong, first.edits, o.edits))
+		out = append(out, method(m.name, fmt.Sprintf("gamma=%g l2=%g", best[0], best[1]), first.wrong, o.wrong,
+			first.edits, o.edits))
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
@@ -195,7 +199,8 @@ func transduceSpelling(ctx context.Context, data fs.FS, o *TransduceOptions) (*P
 	if err != nil {
 		return nil, err
 	}
-	return o.repeat(ctx, "Spelling correction from a lexicon by a transducer", transduceMeasures, []string{s.part()}, repetitions,
+	return o.repeat(ctx, "Spelling correction from a lexicon by a transducer", transduceMeasures,
+		[]string{s.part()}, repetitions,
 		func(ctx context.Context, _ string, rng *rand.Rand) ([]PredictionMethod, error) {
 			lexicon, train, test, err := s.sample(rng)
 			if err != nil {
@@ -227,15 +232,17 @@ func transduceSpelling(ctx context.Context, data fs.FS, o *TransduceOptions) (*P
 			if err != nil {
 				return nil, err
 			}
-			t := &transduceTask{rest: pairs(rest), held: pairs(held), train: pairs(train), test: pairs(test), lexicon: x,
-				options: transduce.Options{Beam: spellingBeam}, decode: transduce.DecodeOptions{Decoding: transduce.Merged}}
+			t := &transduceTask{rest: pairs(rest), held: pairs(held), train: pairs(train), test: pairs(test),
+				lexicon: x,
+				options: transduce.Options{Beam: spellingBeam},
+				decode:  transduce.DecodeOptions{Decoding: transduce.Merged}}
 			return t.trial(ctx, o.Workers)
 		})
 }
 
-// spellingBeam is wider than the default. By the channel, with a pair's own counts left out, the right
-// word is within 7 of the best word of the lexicon for 87 % of training misspellings, and within 10
-// for 91 %.
+// spellingBeam is wider than the default. By the channel, with a pair's own counts left out, the
+// right word is within 7 of the best word of the lexicon for 87 % of training misspellings, and
+// within 10 for 91 %.
 const spellingBeam = 10
 
 // transduceInflection has a part for each language. Constants are chosen on the development set.
@@ -279,7 +286,8 @@ func transduceInflection(ctx context.Context, data fs.FS, o *TransduceOptions) (
 
 // transduceLetters has the words of the OCR letters with the data's own division. A letter is read
 // as that of the nearest mean image, over training words whose number has the other parity, or, for
-// the test, over all training words. Then letters are lost or doubled, as a wrong segmentation does.
+// the test, over all training words. Then letters are lost or doubled, as a wrong segmentation
+// does.
 func transduceLetters(ctx context.Context, data fs.FS, o *TransduceOptions) (*PredictionReport, error) {
 	d := folder{data}
 	train, err := readLetters(d, "ocr-letters/ocr-letters-train.tsv.gz")
@@ -346,8 +354,10 @@ func readLetters(d folder, name string) ([]letterWord, error) {
 	var out []letterWord
 	last := ""
 	for _, r := range records {
-		if len(r.Fields) < 4 || len(r.Fields[2]) != 1 || r.Fields[2][0] < 'a' || r.Fields[2][0] > 'z' || len(r.Fields[3]) != letterPixels {
-			return nil, fmt.Errorf("experiment: %s:%d: expected word, position, a letter and %d pixels", found, r.Line, letterPixels)
+		if len(r.Fields) < 4 || len(r.Fields[2]) != 1 || r.Fields[2][0] < 'a' || r.Fields[2][0] > 'z' ||
+			len(r.Fields[3]) != letterPixels {
+			return nil, fmt.Errorf("experiment: %s:%d: expected word, position, a letter and %d pixels", found,
+				r.Line, letterPixels)
 		}
 		if r.Fields[0] != last || len(out) == 0 {
 			out, last = append(out, letterWord{}), r.Fields[0]

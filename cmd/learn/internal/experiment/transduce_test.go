@@ -25,10 +25,12 @@ func TestTransduceInflection(t *testing.T) {
 		}
 		return &fstest.MapFile{Data: []byte(b.String())}
 	}
-	data := fstest.MapFS{"inflection/q.trn.tsv": lines(1, 30), "inflection/q.dev.tsv": lines(2, 12), "inflection/q.tst.tsv": lines(3, 12)}
+	data := fstest.MapFS{"inflection/q.trn.tsv": lines(1, 30), "inflection/q.dev.tsv": lines(2, 12),
+		"inflection/q.tst.tsv": lines(3, 12)}
 	var first *PredictionReport
 	for _, workers := range []int{1, 2} {
-		r, err := Transduce(context.Background(), data, &TransduceOptions{Set: "inflection", Languages: []string{"q"},
+		r, err := Transduce(context.Background(), data, &TransduceOptions{Set: "inflection",
+			Languages:         []string{"q"},
 			PredictionOptions: &PredictionOptions{Workers: workers}})
 		if err != nil {
 			t.Fatal(err)
