@@ -19,7 +19,7 @@
 //	structured/ outputs of any kind under any loss, by kernel weights and decoders
 //	boost/      boosting; boost/multi for rows of several sources; boost/tree grows the trees
 //	tracking/   objects of movies, by assignment
-//	sequence/   labellers of sequences; g2p/ pronunciation
+//	sequence/   labellers of sequences; g2p/ pronunciation; transduce/ strings to strings
 //	minimax/    one model for many losses; almo/ the same as a learner of tables
 //	nn/         networks; nn/encoder those of sequences, under a lattice
 //	gemm/       their products, and Cholesky's factors

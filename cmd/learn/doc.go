@@ -3,6 +3,7 @@
 //
 //	learn sequence train|predict|eval|compare|explain  labellers of sequences: CoNLL columns, CoNLL-U
 //	learn g2p train|predict|eval|cv|explain      from spelling to pronunciation
+//	learn transduce train|predict|eval|cv|explain  strings that become strings, of a lexicon too
 //	learn tracking simulate|train|predict|eval|cv|explain  cells of movies, by assignment
 //	learn linear train|predict|eval|cv|explain   logistic and ridge regression of tables
 //	learn resilient train|predict|eval|cv|explain  networks on data with wrong labels
@@ -23,6 +24,7 @@
 //	learn experiment federated                   table B.1: boosting where the data are
 //	learn experiment oneround                    classification in one round beside averaging
 //	learn experiment resilient                   corrupted images, sentences and words, and how well they are found
+//	learn experiment transduce                   losses of whole strings: inflection, spelling, letters
 //	learn experiment objectives                  one sequence model for several objectives
 //	learn completion bash|zsh|fish               a script that completes commands and flags
 //	learn man                                    the manual page

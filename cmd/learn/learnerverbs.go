@@ -100,7 +100,11 @@ func learnerTrain[D, P any](l learner.Learner[D, P], fresh func() kind[D, P]) *c
 			k.define(fs, true)
 			options := learnerFlags(fs, l.Options)
 			t := training{workers: k.workers}
-			t.define(fs, 1000, 1e-9)
+			settled := 1e-9
+			if s, ok := any(l).(learner.Settling); ok {
+				settled = s.Settled()
+			}
+			t.define(fs, 1000, settled)
 			return func(c *call) error {
 				return t.run(c, l.Name()+" train", places("the data", c.arg(0)),
 					func(workers int, control run.Control) (*fitted, error) {

@@ -49,13 +49,14 @@ func init() {
 	commands = slices.Concat([]*command{
 		sequenceTrain, sequencePredict, sequenceEval, sequenceCompare, sequenceExplain, active,
 		g2pTrain, g2pPredict, g2pEval, g2pCV, g2pExplain,
-	}, tableCommands(), federatedCommands(), trackingCommands(), structuredCommands(), boostCommands(),
+	}, tableCommands(), federatedCommands(), trackingCommands(), structuredCommands(), transduceCommands(),
+		boostCommands(),
 		multiCommands(), almoCommands(), []*command{
 			sparseExport,
 			experimentHomologs, experimentSampled, experimentTable31, experimentTable41, experimentTable51,
 			experimentTable52,
 			experimentObjectives, experimentSKPCA, experimentRobust, experimentCompletion, experimentRanking,
-			experimentStrings, experimentSparse, experimentCheap, experimentTracking, experimentFederated,
+			experimentStrings, experimentTransduce, experimentSparse, experimentCheap, experimentTracking, experimentFederated,
 			experimentOneRound, experimentResilient,
 			completion, man,
 		})

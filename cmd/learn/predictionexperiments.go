@@ -199,3 +199,37 @@ similar training input.`,
 			return experiment.Spelling(ctx, folder, o)
 		}
 	})
+
+var experimentTransduce = predictionExperiment("transduce", "Objectives of the string transducer, on tasks "+
+	"judged by strings.", `
+--set=inflection makes forms of lemmas: the folder --data has inflection/LANG.trn.tsv and so on,
+constants are chosen on LANG.dev.tsv, and LANG.tst.tsv is the test. --set=spelling corrects
+misspelt words by words of a lexicon (spelling/spell-errors.tsv.gz), with the draws of
+"experiment strings". --set=ocr restores words of letters that were recognised, lost and
+doubled (ocr-letters/). Margins of edits, of operations and of wrong strings, a max-margin,
+cross-entropy, and cross-entropy with the expected edits, each with the constants that did best
+on strings held out, are tested on the same strings.`,
+	func(fs *flags.Set) func(context.Context, *call,
+		*experiment.PredictionOptions) (*experiment.PredictionReport, error) {
+		t := &experiment.TransduceOptions{}
+		sets := experiment.TransduceSets()
+		set := fs.Enum("set", sets[0], sets, "Data")
+		data := fs.String("data", "", "Folder with the data; needed")
+		languages := fs.String("languages", "tgl,dan,deu", "Languages of inflection")
+		train := fs.Int("train", 32, 1000, "Training pairs at most, and development pairs of inflection; 0 is all")
+		return func(ctx context.Context, _ *call, o *experiment.PredictionOptions) (*experiment.PredictionReport,
+			error) {
+			folder, err := dataFolder(*data)
+			if err != nil {
+				return nil, err
+			}
+			if *train < 0 {
+				return nil, errors.New("flag --train must not be negative")
+			}
+			t.PredictionOptions, t.Set, t.Languages, t.Train = o, *set, list(*languages), int(*train)
+			if t.Set == "inflection" && len(t.Languages) == 0 {
+				return nil, errors.New("flag --languages names no language")
+			}
+			return experiment.Transduce(ctx, folder, t)
+		}
+	})

@@ -21,6 +21,7 @@ var shownFlags = map[string]string{
 	"tracking train":   "model lineage truth method lambda norm gap neighbours events gate stride",
 	"sequence train":   "model objective loss gamma band l2 order templates solver network partial resilient",
 	"structured train": "target outputs text lexicon model loss loss_scale kernel lambda estimator candidates",
+	"transduce train":  "model format lexicon objective loss gamma l2 alignment decoding",
 	"oneround train":   "model cost eps gamma hinge kernel price scale target width",
 	"g2p train":        "model objective gamma l2 max_phones align_min_count resilient",
 }

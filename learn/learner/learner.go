@@ -18,6 +18,13 @@ type Lacking interface {
 	Lacks() []string
 }
 
+// Settling is met by learners whose runs are over when the objective fell by less than another
+// fraction than most: one below which predictions do not change.
+type Settling interface {
+	// Settled returns run.Stop.Relative as programs should set it unless told otherwise.
+	Settled() float64
+}
+
 // Learner is a way to learn from examples D; its models predict P for them.
 type Learner[D, P any] interface {
 	// Name is one lower-case word: the group of its commands.

@@ -203,28 +203,41 @@ func correctionTrial(ctx context.Context, train, test int, rng *rand.Rand,
 // misspellings, and the output of the most similar training input. Frequencies are those of
 // misspellings of other words in the list, which has no others, and so are hardly informative.
 func Spelling(ctx context.Context, data fs.FS, o *PredictionOptions) (*PredictionReport, error) {
+	s, repetitions, err := readSpelling(data, o)
+	if err != nil {
+		return nil, err
+	}
+	return o.repeat(ctx, "Spelling correction from a lexicon", []string{"wrong words, %", "edits", "exact, %"},
+		[]string{s.part()}, repetitions,
+		func(ctx context.Context, _ string, rng *rand.Rand) ([]PredictionMethod, error) {
+			return s.trial(ctx, rng)
+		})
+}
+
+// readSpelling reads the misspellings, and returns sizes and repetitions by the options.
+func readSpelling(data fs.FS, o *PredictionOptions) (*spelling, int, error) {
 	d := folder{data}
 	const file = "spelling/spell-errors.tsv.gz"
 	if err := d.need("spelling", []string{file}); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	f, found, err := d.open(file)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer f.Close()
 	in, err := table.Uncompressed(f, found)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	records, err := dataset.ReadTSV(in, found, nil)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	s := &spelling{errors: map[string][]string{}, workers: o.Workers}
 	for k, r := range records {
 		if len(r.Fields) < 2 {
-			return nil, fmt.Errorf("experiment: %s:%d: %d fields; there must be two", found, r.Line, len(r.Fields))
+			return nil, 0, fmt.Errorf("experiment: %s:%d: %d fields; there must be two", found, r.Line, len(r.Fields))
 		}
 		word, wrong := strings.ToLower(r.Fields[0]), strings.ToLower(r.Fields[1])
 		if k == 0 || strings.ContainsAny(word+wrong, "_?") || word == wrong {
@@ -242,11 +255,12 @@ func Spelling(ctx context.Context, data fs.FS, o *PredictionOptions) (*Predictio
 	if o.Quick {
 		s.lexicon, s.train, s.test, repetitions = 300, 150, 60, 2
 	}
-	return o.repeat(ctx, "Spelling correction from a lexicon", []string{"wrong words, %", "edits", "exact, %"},
-		[]string{fmt.Sprintf("%d words, %d misspellings to train on", s.lexicon, s.train)}, repetitions,
-		func(ctx context.Context, _ string, rng *rand.Rand) ([]PredictionMethod, error) {
-			return s.trial(ctx, rng)
-		})
+	return s, repetitions, nil
+}
+
+// part names the table of the sizes; draws depend on it.
+func (s *spelling) part() string {
+	return fmt.Sprintf("%d words, %d misspellings to train on", s.lexicon, s.train)
 }
 
 type spelling struct {
