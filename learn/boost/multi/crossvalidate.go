@@ -1,7 +1,6 @@
 package multi
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -11,12 +10,13 @@ import (
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"github.com/tropica-fst/tropica/learn/evaluate"
 	"github.com/tropica-fst/tropica/learn/metrics"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // Entry is one setting of a cross-validation.
 type Entry struct {
 	Name    string
-	Options Options // Ctx and Workers are those of CVOptions; no validation rows, checkpoint or resume
+	Options Options // no validation rows
 	// Settings is all that the options say, as text of any form: fits of an earlier run are
 	// known by it. "" is not known, and such fits are made again.
 	Settings string
@@ -189,9 +189,7 @@ func (c *crossing) parts(fold dataset.Fold, l boost.Loss) (train, test *boost.Da
 
 // fit trains MULTIBOOST and measures it.
 func (c *crossing) fit(ctx context.Context, options *Options, fold dataset.Fold) ([]float64, error) {
-	o := *options
-	o.Ctx, o.Workers = ctx, c.workers
-	l := o.Loss
+	l := options.Loss
 	if l == nil {
 		l = boost.Exponential{}
 	}
@@ -199,7 +197,7 @@ func (c *crossing) fit(ctx context.Context, options *Options, fold dataset.Fold)
 	if err != nil {
 		return nil, err
 	}
-	m, err := Train(train, &o)
+	m, _, err := Train(train, options, &run.Control{Ctx: ctx, Workers: c.workers})
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +205,7 @@ func (c *crossing) fit(ctx context.Context, options *Options, fold dataset.Fold)
 	if err != nil {
 		return nil, err
 	}
-	e, err := ErrorRates(test, f, &o.Target)
+	e, err := ErrorRates(test, f, &options.Target)
 	if err != nil {
 		return nil, err
 	}
@@ -222,8 +220,7 @@ func (c *crossing) baseline(ctx context.Context, o *Options, source int,
 	if err != nil {
 		return nil, err
 	}
-	b, err := TrainBaseline(train, source, cmp.Or(o.Rounds, defaultRounds), o.Learner,
-		boost.Control{Ctx: ctx, Workers: c.workers})
+	b, _, err := TrainBaseline(train, source, o.Rounds, o.Learner, &run.Control{Ctx: ctx, Workers: c.workers})
 	if err != nil {
 		return nil, err
 	}

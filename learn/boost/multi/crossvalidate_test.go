@@ -104,7 +104,7 @@ func TestCrossValidate(t *testing.T) {
 	// One trial by hand.
 	a, _ := NewData(x.Subset(trials[0].Train), boost.Exponential{})
 	b, _ := NewData(x.Subset(trials[0].Test), boost.Exponential{})
-	e, err := TrainBaseline(a, 1, 15, nil, boost.Control{})
+	e, _, err := TrainBaseline(a, 1, 15, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestCrossValidate(t *testing.T) {
 			return err
 		},
 		"0 settings":    func() error { _, err := CrossValidate(x, trials, nil, nil); return err },
-		"has no rows":   func() error { _, err := TrainBaseline(a, 7, 3, nil, boost.Control{}); return err },
+		"has no rows":   func() error { _, _, err := TrainBaseline(a, 7, 3, nil, nil); return err },
 		"no column say": func() error { y := *x; y.Source = nil; _, err := CrossValidate(&y, trials, grid, nil); return err },
 	} {
 		if err := f(); err == nil || !strings.Contains(err.Error(), want) {
