@@ -22,29 +22,15 @@ type Entry struct {
 	Settings string
 }
 
-// CVFit is what one fit of a cross-validation came to.
-type CVFit struct {
-	Model    string    `json:"model"`    // the setting's name, or that of a baseline
-	Settings string    `json:"settings"` // fingerprint of what it was trained with
-	Division string    `json:"division"` // of the rows: dataset.Fold.Fingerprint
-	Domain   []float64 `json:"domain"`
-	Uniform  float64   `json:"uniform"`
-	Agnostic float64   `json:"agnostic"`
-	Terms    int       `json:"terms"`
-}
-
 // CVOptions adjusts CrossValidate; nil is the zero value.
 type CVOptions struct {
 	Ctx       context.Context
 	Workers   int  // 0 is GOMAXPROCS. Results do not depend on it
 	ByUniform bool // settings are chosen by the uniform error of inner folds, not by the agnostic one
-	// Known holds fits of an earlier run on the same table. A fit with the same settings and
-	// division is not repeated.
-	Known []CVFit
-	// Save, if not nil, is called with each new fit of known settings. An error ends the run.
-	Save func(*CVFit) error
-	// Fitted, if not nil, is called after each training: of how many, what, which trial.
-	Fitted func(all int, name string, trial int)
+	// Known, Save and Done are those of evaluate.Plan, for fits of an earlier run on the same table.
+	Known []evaluate.Fitted
+	Save  func(*evaluate.Fitted) error
+	Done  func(all int, name string, trial int)
 }
 
 // CVReport is the outcome of CrossValidate: MULTIBOOST, AdaBoost-all, AdaBoost-1, ….
@@ -115,27 +101,13 @@ func CrossValidate(t *table.Table, trials []table.Trial, grid []Entry, opts *CVO
 		}
 	}
 	plan := &evaluate.Plan{Measures: make([]string, p+3), EqualFolds: true,
-		Against: others[0].Name, Done: o.Fitted, Workers: 1, // of fits: each has all goroutines
+		Against: others[0].Name, Known: o.Known, Save: o.Save, Done: o.Done, Workers: 1, // of fits: each has all goroutines
 		Contestants: append([]evaluate.Contestant{first}, others...)}
 	copy(plan.Measures, t.Sources)
 	copy(plan.Measures[p:], []string{"uniform", "agnostic", "terms"})
 	for i := range trials {
 		plan.Trials = append(plan.Trials, evaluate.Trial{
 			Fold: dataset.Fold{Train: trials[i].Train, Test: trials[i].Test}, Inner: trials[i].InnerFolds()})
-	}
-	for _, f := range o.Known {
-		plan.Known = append(plan.Known, evaluate.Fitted{Print: f.Settings, Division: f.Division,
-			Measures: measures(&Errors{f.Domain, f.Uniform, f.Agnostic}, f.Terms)})
-	}
-	if o.Save != nil {
-		plan.Save = func(f *evaluate.Fitted) error {
-			name := f.Contestant
-			if name == multiboost {
-				name = f.Setting
-			}
-			m := f.Measures
-			return o.Save(&CVFit{name, f.Print, f.Division, m[:p:p], m[uniform], m[agnostic], int(m[terms])})
-		}
 	}
 	found, err := plan.Run(o.Ctx)
 	if err != nil {
