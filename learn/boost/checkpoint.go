@@ -25,8 +25,8 @@ const (
 	partRounds  = "rounds"  // asked for, or chosen
 )
 
-// checkpoint is the state of the run between two rounds.
-func (r *training) checkpoint() (*run.Checkpoint, error) {
+// State implements optim.Additive.
+func (r *training) State() (*run.Checkpoint, error) {
 	k := &run.Checkpoint{Scalars: maps.Clone(r.extra), Files: map[string][]byte{}, Arrays: map[string][]float64{
 		partScores: slices.Clone(r.scores), partHistory: historyNumbers(r.history)}}
 	k.Scalars[partIdle], k.Scalars[partRounds] = float64(r.idle), float64(settingsOf(r.e).Rounds)

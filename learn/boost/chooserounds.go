@@ -27,15 +27,9 @@ const (
 	roundsOfFew = 100  // which such a table gets
 )
 
-// booster is a training run, which one takes a round of.
-type booster struct {
-	*training
-	one func() (*Progress, error)
-}
-
 // begin starts a booster on rows, with validation rows or nil; an open number of rounds is
 // MostRounds.
-type begin func(d, valid *Data, c *run.Control) (*booster, error)
+type begin func(d, valid *Data, c *run.Control) (*training, error)
 
 // settingsFor returns a copy of the settings that o points to, nil for none, for rows that are
 // there.
@@ -73,7 +67,7 @@ func trainRounds(name string, d, valid *Data, rounds *int, seed uint64, control 
 	if err != nil {
 		return nil, nil, unbegun(name, &c, err)
 	}
-	e, r, err := b.rounds(b.one)
+	e, r, err := b.rounds()
 	e.Run.Chosen, e.Run.Choosing = chosen, choosing
 	return e, r, err
 }
@@ -105,7 +99,7 @@ func openRounds(d, validation *Data, seed uint64, c run.Control, start begin) (i
 		return MostRounds, c, nil // a checkpoint of other rows, which is refused beside them
 	}
 	fold := d.folds(heldFolds, seed)
-	var runs []*booster
+	var runs []*training
 	held := 0
 	for k := 0; k < heldFolds && held < heldRows && !(single && k > 0); k++ {
 		train, valid := d.divide(func(i int) bool { return fold[i] == k })
@@ -132,7 +126,7 @@ func openRounds(d, validation *Data, seed uint64, c run.Control, start begin) (i
 
 // leastHeldOut makes the rounds of all runs side by side and returns the number of rounds with
 // the least mean validation loss. Control.Live watches them.
-func leastHeldOut(runs []*booster, c *run.Control) (int, error) {
+func leastHeldOut(runs []*training, c *run.Control) (int, error) {
 	loss, weight, total := make([]float64, len(runs)), make([]float64, len(runs)), 0.0
 	mean := func() float64 {
 		sum := 0.0
@@ -152,14 +146,14 @@ func leastHeldOut(runs []*booster, c *run.Control) (int, error) {
 		open = false
 		round++
 		for k, b := range runs {
-			stop, err := b.next(b.one)
+			stop, err := optim.DescendOnce(b.Run, b)
 			if err != nil {
 				return at, err
 			}
 			if n := len(b.history); n > 0 { // the loss of a run that is over stays what it is
 				loss[k] = b.history[n-1].Valid
 			}
-			open = open || !stop
+			open = open || stop == ""
 		}
 		if v := mean(); v < best {
 			best, at = v, round

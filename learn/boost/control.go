@@ -53,9 +53,11 @@ func (p *Progress) String() string {
 	return fmt.Sprintf("loss %.5g", p.Loss)
 }
 
-// training is one booster's run, whose Best is that of the validation loss.
+// training is one booster's run, whose Best is that of the validation loss. It is an optim.Additive.
 type training struct {
 	*run.Run
+	// one takes a round; it returns nil where there is nothing to learn.
+	one     func() (*Progress, error)
 	e       *Ensemble
 	d       *Data
 	held    *Data     // validation rows; nil without any
@@ -131,12 +133,11 @@ func (r *training) addValid(t *Term) {
 	})
 }
 
-// rounds learns round by round until the run ends. one returns nil where there is nothing to learn.
-// The ensemble is what there is by then, with the error if there was one.
-func (r *training) rounds(one func() (*Progress, error)) (*Ensemble, *optim.Result, error) {
-	reason, err := r.Loop(r.step(one), r.checkpoint)
+// rounds learns round by round until the run ends. The ensemble is what there is by then, with the
+// error if there was one.
+func (r *training) rounds() (*Ensemble, *optim.Result, error) {
+	f, err := optim.Descend(r.Run, r, math.NaN())
 	e := r.result()
-	f := &optim.Result{F: math.NaN(), Iterations: r.Steps(), Evaluations: r.Steps(), Reason: reason}
 	for _, p := range r.history {
 		if p.Round == e.Rounds() { // early stopping leaves out the last rounds
 			f.F = p.Objective
@@ -148,45 +149,28 @@ func (r *training) rounds(one func() (*Progress, error)) (*Ensemble, *optim.Resu
 	return e, f, err
 }
 
-// next learns one round, and reports whether it was the last.
-func (r *training) next(one func() (*Progress, error)) (stop bool, err error) {
-	reason, err := r.Next(r.step(one), r.checkpoint)
-	return reason != "", err
-}
-
-// step makes a step of the run of a round.
-func (r *training) step(one func() (*Progress, error)) func() (*run.Row, run.Reason, error) {
-	return func() (*run.Row, run.Reason, error) {
-		p, err := one()
-		if err != nil {
-			return nil, "", err
-		}
-		if p == nil {
-			return nil, run.Exhausted, nil
-		}
-		r.finish(p)
-		last := r.history[len(r.history)-1]
-		row := &run.Row{Objective: p.Objective, Step: p.Step, Evaluations: p.Round, Detail: &last}
-		if r.over {
-			return row, run.Exhausted, nil
-		}
-		return row, "", nil
+// Round implements optim.Additive.
+func (r *training) Round(number int) (*run.Row, bool, error) {
+	p, err := r.one()
+	if err != nil || p == nil {
+		return nil, false, err
 	}
-}
-
-// finish fills in what all boosters say of a round, and judges the validation rows.
-func (r *training) finish(p *Progress) {
-	p.Round, p.Of = r.Steps()+1, r.Stop.Iterations
-	p.Valid = math.NaN()
+	p.Round, p.Of, p.Valid = number, r.Stop.Iterations, math.NaN()
 	if r.valid != nil {
 		p.Valid = score.Mean(r.e.Loss, r.held.Y, r.held.W, r.valid, r.Workers)
-		if r.Judge(p.Round, p.Valid) {
-			r.bestOf = r.e.Terms[:len(r.e.Terms):len(r.e.Terms)]
-		}
 	}
 	p.Seconds = r.Seconds()
 	r.history = append(r.history, *p)
+	return &run.Row{Objective: p.Objective, Step: p.Step, Detail: p}, r.over, nil
 }
+
+// Held implements optim.Additive.
+func (r *training) Held() (float64, bool) {
+	return r.history[len(r.history)-1].Valid, r.valid != nil
+}
+
+// Keep implements optim.Additive.
+func (r *training) Keep() { r.bestOf = r.e.Terms[:len(r.e.Terms):len(r.e.Terms)] }
 
 // unbegun is the error of a run that err ended before its first round: a *run.InterruptedError
 // where the context did.

@@ -256,7 +256,7 @@ func (c *coordinateRun) train() (*Ensemble, *optim.Result, error) {
 	if merge {
 		c.restore()
 	}
-	return c.rounds(func() (*Progress, error) {
+	c.one = func() (*Progress, error) {
 		if !c.weigh() {
 			return nil, nil
 		}
@@ -279,7 +279,8 @@ func (c *coordinateRun) train() (*Ensemble, *optim.Result, error) {
 			c.terms()
 		}
 		return p, nil
-	})
+	}
+	return c.rounds()
 }
 
 // weigh stores D y and the gradient to fit to, normalised; it reports false when

@@ -44,7 +44,7 @@ func TrainGradient(d *Data, o *GradientOptions, c *run.Control) (*Ensemble, *opt
 		return nil, nil, fmt.Errorf("boost: gb: %w", err)
 	}
 	e, r, err := trainRounds("gb", d, o.Valid, &o.Rounds, o.Seed, c,
-		func(d, valid *Data, c *run.Control) (*booster, error) { return o.begin(d, valid, c) })
+		func(d, valid *Data, c *run.Control) (*training, error) { return o.begin(d, valid, c) })
 	if err == nil && o.Relax != nil {
 		e.Hard, err = e.difficulty(o.Relax, d, c.Goroutines())
 	}
@@ -53,7 +53,7 @@ func TrainGradient(d *Data, o *GradientOptions, c *run.Control) (*Ensemble, *opt
 
 // begin sets up a run on rows that were checked; it makes MostRounds rounds where their number
 // is open.
-func (o GradientOptions) begin(d, valid *Data, c *run.Control) (*booster, error) {
+func (o GradientOptions) begin(d, valid *Data, c *run.Control) (*training, error) {
 	if o.Rounds == 0 {
 		o.Rounds = MostRounds
 	}
@@ -79,7 +79,8 @@ func (o GradientOptions) begin(d, valid *Data, c *run.Control) (*booster, error)
 	if r.k > 1 {
 		r.all = make([]float64, 2*m*r.k)
 	}
-	return &booster{r.training, r.oneRound}, nil
+	r.one = r.oneRound
+	return r.training, nil
 }
 
 type gradientRun struct {

@@ -44,7 +44,7 @@ func trainLogitNewton(d *Data, o *AdaBoostOptions, c *run.Control) (*Ensemble, *
 	}
 	m := d.Rows()
 	g, w := make([]float64, m), make([]float64, m)
-	return r.rounds(func() (*Progress, error) {
+	r.one = func() (*Progress, error) {
 		for i, y := range d.Y {
 			p := score.Sigmoid(r.scores[i])
 			v := max(p*(1-p), leastVariance)
@@ -79,7 +79,8 @@ func trainLogitNewton(d *Data, o *AdaBoostOptions, c *run.Control) (*Ensemble, *
 		p.Loss = score.Mean(r.e.Loss, d.Y, d.W, r.scores, r.Workers)
 		p.Objective = p.Loss
 		return p, nil
-	})
+	}
+	return r.rounds()
 }
 
 // bounded brings the values of a fit within ±largestValue: those of a tree's leaves one by one,

@@ -287,12 +287,12 @@ func TrainRGB(d *Data, o *RGBOptions, c *run.Control) (*Ensemble, *optim.Result,
 		return nil, nil, err
 	}
 	return trainRounds("rgb", d, o.Valid, &o.Rounds, o.Seed, c,
-		func(d, valid *Data, c *run.Control) (*booster, error) { return o.begin(d, valid, c) })
+		func(d, valid *Data, c *run.Control) (*training, error) { return o.begin(d, valid, c) })
 }
 
 // begin sets up a run on rows that were checked; it makes MostRounds rounds where their number
 // is open.
-func (o RGBOptions) begin(d, valid *Data, c *run.Control) (*booster, error) {
+func (o RGBOptions) begin(d, valid *Data, c *run.Control) (*training, error) {
 	if o.Rounds == 0 {
 		o.Rounds = MostRounds
 	}
@@ -316,12 +316,13 @@ func (o RGBOptions) begin(d, valid *Data, c *run.Control) (*booster, error) {
 	if err := r.prepare(); err != nil {
 		return nil, err
 	}
-	return &booster{r.training, func() (*Progress, error) {
+	r.one = func() (*Progress, error) {
 		if r.idle >= o.IdleStop {
 			return nil, nil
 		}
 		return r.oneRound()
-	}}, nil
+	}
+	return r.training, nil
 }
 
 // spread is the unit of scores. It is that of the targets for losses that are quadratic in the

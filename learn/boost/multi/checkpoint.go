@@ -21,8 +21,11 @@ const (
 	partHistory = "valid_history" // the largest loss of a domain on those after every round
 )
 
-// checkpoint is the state of the run between two rounds.
-func (r *training) checkpoint() (*run.Checkpoint, error) {
+// State implements optim.Additive.
+func (r *training) State() (*run.Checkpoint, error) {
+	if r.run.Steps() == 0 {
+		return nil, nil
+	}
 	m := *r.e
 	m.Trained = r.run.Steps()
 	var b bytes.Buffer

@@ -27,6 +27,7 @@ type training struct {
 	valid    *state         // scores of the validation rows; nil without any
 	// validHistory is the largest loss of a domain on them after every round.
 	validHistory []float64
+	watched      float64 // loss by which rounds are chosen, after the last one
 	stalled      string
 }
 
@@ -301,55 +302,52 @@ const name = "multiboost"
 func (r *training) chooses() bool { return r.o.Best || r.valid != nil }
 
 func (r *training) train() (*Model, *optim.Result, error) {
-	reason, err := r.run.Loop(r.step, func() (*run.Checkpoint, error) {
-		if r.run.Steps() == 0 {
-			return nil, nil
-		}
-		return r.checkpoint()
-	})
+	f, err := optim.Descend(r.run, r, 0)
 	if interrupted := new(run.InterruptedError); err != nil && !errors.As(err, &interrupted) {
 		return nil, nil, err
 	}
 	m := r.result()
-	f := &optim.Result{Iterations: r.run.Steps(), Evaluations: r.run.Steps(), Reason: reason}
 	if m.Trained > 0 {
 		f.F, _ = r.o.Target.Max(m.History[m.Trained-1])
 	}
 	return m, f, err
 }
 
-// step takes a round.
-func (r *training) step() (*run.Row, run.Reason, error) {
+// Round implements optim.Additive.
+func (r *training) Round(number int) (*run.Row, bool, error) {
 	p := &Progress{}
 	round := r.smooth
 	if r.o.Objective == Max {
 		round = r.maximum
 	}
 	if err := round(p); err != nil {
-		return nil, "", fmt.Errorf("multi: round %d: %w", r.run.Steps()+1, err)
+		return nil, false, fmt.Errorf("multi: round %d: %w", number, err)
 	}
 	if len(p.Terms) == 0 {
 		if r.stalled != "" {
 			r.e.warn("%s", r.stalled)
 		}
-		return nil, run.Exhausted, nil
+		return nil, false, nil
 	}
 	p.Sources, p.Losses = r.e.Sources, r.s.losses()
 	p.Max, _ = r.o.Target.Max(p.Losses)
 	r.e.History = append(r.e.History, p.Losses)
 	p.Valid = math.NaN()
-	watched := p.Max
+	r.watched = p.Max
 	if r.valid != nil {
 		p.Valid, _ = r.o.Target.Max(r.valid.losses())
-		watched = p.Valid
+		r.watched = p.Valid
 		r.validHistory = append(r.validHistory, p.Valid)
 	}
-	if r.chooses() {
-		r.run.Judge(r.run.Steps()+1, watched)
-	}
-	p.Round, p.Seconds = r.run.Steps()+1, r.run.Seconds()
-	return &run.Row{Objective: p.Objective, Evaluations: p.Round, Detail: p}, "", nil
+	p.Round, p.Seconds = number, r.run.Seconds()
+	return &run.Row{Objective: p.Objective, Detail: p}, false, nil
 }
+
+// Held implements optim.Additive.
+func (r *training) Held() (float64, bool) { return r.watched, r.chooses() }
+
+// Keep implements optim.Additive: the run has the number of the best round.
+func (r *training) Keep() {}
 
 // result is the model: all rounds, or those up to the best.
 func (r *training) result() *Model {
