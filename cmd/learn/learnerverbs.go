@@ -128,8 +128,11 @@ func learnerTrain[D, P any](l learner.Learner[D, P], fresh func() kind[D, P]) *c
 							return nil, err
 						}
 						control.Workers = workers
-						var said []string // when the progress line is gone
-						control.Warn = func(s string) { said = append(said, s) }
+						f := &fitted{}
+						control.Warn = func(s string) { c.Warn(c.prog, "%s", s) }
+						if rounds { // which say it of the data or the model, not of what happens meanwhile
+							control.Warn = func(s string) { f.said = append(f.said, s) }
+						}
 						var m learner.Model[D, P]
 						var r *optim.Result
 						var valid D
@@ -143,30 +146,29 @@ func learnerTrain[D, P any](l learner.Learner[D, P], fresh func() kind[D, P]) *c
 						if rounds {
 							m, r, err = watched.TrainWatched(x, valid, o, &control)
 						}
-						for _, s := range said {
-							c.Warn(c.prog, "%s", s)
-						}
 						if err != nil {
-							return nil, ofFlag(err, optionNames(l.Options))
+							return f, ofFlag(err, optionNames(l.Options))
 						}
+						f.write = m.Write
 						if own, ok := m.(learner.Reporter[D]); ok {
-							report, err := own.Report(c.ctx, cmp.Or(*t.model, "-"), x, valid, workers)
+							f.own, err = own.Report(c.ctx, *t.model, x, valid, workers)
 							if err == nil && picture != nil && *picture != "" {
-								err = c.Output(*picture, chartOf(report.Picture).Write)
+								err = c.Output(*picture, chartOf(f.own.Picture).Write)
 							}
-							return &fitted{write: m.Write, own: report}, err
+							return f, err
 						}
 						p, err := m.Predict(c.ctx, x, workers)
 						if err != nil {
-							return nil, err
+							return f, err
 						}
-						said = nil
+						var texts []string
 						figures := k.judge(x, p)
-						for _, f := range figures {
-							said = append(said, f.String())
+						for _, v := range figures {
+							texts = append(texts, v.String())
 						}
-						return &fitted{result: r, write: m.Write, details: map[string]any{"training": figures},
-							notes: []string{fmt.Sprintf("on %s, as trained: %s", k.size(x), strings.Join(said, ", "))}}, nil
+						f.result, f.details = r, map[string]any{"training": figures}
+						f.notes = []string{fmt.Sprintf("on %s, as trained: %s", k.size(x), strings.Join(texts, ", "))}
+						return f, nil
 					})
 			}
 		},

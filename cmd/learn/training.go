@@ -95,6 +95,7 @@ type fitted struct {
 	details map[string]any
 	notes   []string        // for people, of what the details have for programs
 	own     *learner.Report // in place of all that; nil for most
+	said    []string        // warnings, for when the progress line is gone
 }
 
 // run prepares recorder, checkpoints and files, has fit called with what the
@@ -143,6 +144,11 @@ func (t *training) run(c *call, name string, inputs []place,
 	control.Live = bar.Within(name)
 	f, err := fit(workers, control)
 	bar.Stop()
+	if f != nil {
+		for _, s := range f.said {
+			c.Warn(c.prog, "%s", s)
+		}
+	}
 	switch {
 	case err != nil && c.ctx.Err() != nil:
 		return r.stopped()

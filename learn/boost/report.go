@@ -62,7 +62,7 @@ func (e *Ensemble) Report(ctx context.Context, file string, t, valid *table.Tabl
 		r.Chosen, r.Choosing = how.Chosen, how.Choosing
 		for _, p := range how.History {
 			rounds, r.Seconds = p.Round, p.Seconds
-			if p.Round == r.Rounds { // early stopping leaves out the last rounds
+			if p.Round == r.Rounds && p.Objective == p.Objective { // early stopping leaves out the last rounds
 				r.Objective = p.Objective
 			}
 			for k, y := range []float64{p.Loss, p.Valid} {
