@@ -14,9 +14,6 @@ import (
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
-// almoName is the group of the learner's commands.
-const almoName = "almo"
-
 // almoCommands are the verbs of the learner. Those that every learner of tables has alike are
 // written over the contract.
 func almoCommands() []*command {

@@ -3,11 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/learn/boost"
-	"github.com/tropica-fst/tropica/learn/learner"
 	"github.com/tropica-fst/tropica/learn/metrics"
 	"github.com/tropica-fst/tropica/learn/optim/score"
 )
@@ -91,7 +89,7 @@ func measure(ctx context.Context, e *boost.Ensemble, d *boost.Data, workers int)
 		return nil, err
 	}
 	m := &boostMeasure{Rows: d.Rows(), Rounds: e.Rounds(), LossOf: e.Loss.Name(),
-		Loss: score.Mean(e.Loss, d.Y, d.W, f, 1), classify: score.HasMargin(e.Loss) || e.Outputs() > 1}
+		Loss: score.Mean(e.Loss, d.Y, d.W, f, 1), classify: e.Classifies()}
 	if d.X.Source != nil {
 		m.bySource(e, d, f)
 	}
@@ -126,66 +124,8 @@ func measure(ctx context.Context, e *boost.Ensemble, d *boost.Data, workers int)
 	return m, nil
 }
 
-func boostPredict(group, title string) *command {
-	return &command{
-		name: group + " predict", args: "[table]", min: 0, max: 1,
-		summary: fmt.Sprintf("Predicts the rows of a table with a model of %s.", title),
-		about: `
-The table has the model's columns, in any order. The target may be absent, and texts are
-read as in training. The output has one line of CSV for each row: the columns of --id, if
-any; the class and its probability, the class probabilities, or the scores; for regression
-the prediction.
-
-Example:
-
-  learn ` + group + ` predict new.csv --model my.model --output probabilities > p.csv`,
-		setup: func(fs *flags.Set) func(*call) error {
-			var t tableKind
-			t.define(fs, false)
-			t.defineWriting(fs)
-			name := fs.String("model", "", "File with the model; needed")
-			to := fs.String("predictions", "", "File for the predictions; standard output when not given")
-			rounds := fs.Int("rounds", 32, 0, "Use the terms of this many rounds; 0 is all")
-			return func(c *call) error {
-				if err := apart([]place{{"the data", c.arg(0)}, {"the model", *name}},
-					places("the output", *to)); err != nil {
-					return err
-				}
-				m, err := c.boostModel(group, *name)
-				if err != nil {
-					return err
-				}
-				prefix, err := c.prefixOf(m, *rounds)
-				if err != nil {
-					return err
-				}
-				form := m.Schema.Table()
-				x, err := t.like(c, c.arg(0), form, false)
-				if err != nil {
-					return err
-				}
-				workers, err := t.workers()
-				if err != nil {
-					return err
-				}
-				f, err := m.Scores(x, &boost.PredictOptions{Workers: workers, Rounds: prefix, Ctx: c.ctx})
-				if err != nil {
-					return err
-				}
-				if err := c.ctx.Err(); err != nil {
-					return &stopped{"nothing was written"}
-				}
-				p := &learner.Scores{Outputs: m.Outputs(), Score: f}
-				if form.Classes != nil {
-					p.Probability, p.Calibrated = score.Distribution(m.Loss, f)
-				}
-				return c.Output(*to, func(w io.Writer) error { return t.write(w, form, x, p) })
-			}
-		},
-	}
-}
-
-func boostEval(group, title string) *command {
+func boostEval(b *boost.Booster) *command {
+	group, title := b.Name(), b.Title()
 	return &command{
 		name: group + " eval", args: "table ...", min: 1, max: -1,
 		summary: fmt.Sprintf("Measures a model of %s on rows with labels.", title),
@@ -202,27 +142,24 @@ Example:
 			var t tableFlags
 			t.define(fs)
 			name := fs.String("model", "", "File with the model; needed")
-			rounds := fs.Int("rounds", 32, 0, "Use the terms of this many rounds; 0 is all")
+			first := stagedFlag(fs, b)
 			asJSON := fs.Bool("json", false, "Report as JSON")
 			return func(c *call) error {
-				m, err := c.boostModel(group, *name)
+				of, err := learnt(c, b, *name)
+				if err == nil {
+					of, err = first(c, of)
+				}
 				if err != nil {
 					return err
 				}
-				prefix, err := c.prefixOf(m, *rounds)
-				if err != nil {
-					return err
-				}
-				if prefix > 0 {
-					m = m.Prefix(prefix)
-				}
+				m := of.(*boost.Ensemble)
 				workers, err := t.workers()
 				if err != nil {
 					return err
 				}
 				var all []*boostMeasure
 				for _, path := range c.args {
-					x, err := t.like(c, path, m, true)
+					x, err := t.likeForm(c, path, m.Form(), true)
 					if err != nil {
 						return err
 					}

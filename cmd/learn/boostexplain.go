@@ -47,7 +47,8 @@ type curvePoint struct {
 	Error float64 `json:"error"`
 }
 
-func boostExplain(group, title string) *command {
+func boostExplain(b *boost.Booster) *command {
+	group, title := b.Name(), b.Title()
 	return &command{
 		name: group + " explain", args: "[table]", min: 0, max: 1,
 		summary: fmt.Sprintf("Says what is in a model of %s, and what its bound is.", title),
@@ -90,10 +91,11 @@ Example:
 				if err := within(fs, share("delta", delta)); err != nil {
 					return err
 				}
-				m, err := c.boostModel(group, *name)
+				of, err := learnt(c, b, *name)
 				if err != nil {
 					return err
 				}
+				m := of.(*boost.Ensemble)
 				if *repeats < 0 || *top < 0 {
 					return errors.New("flags --repeats and --top must not be negative")
 				}
@@ -106,7 +108,7 @@ Example:
 				}
 				x := explain(m)
 				if len(c.args) > 0 {
-					tab, err := t.like(c, c.arg(0), m, true)
+					tab, err := t.likeForm(c, c.arg(0), m.Form(), true)
 					if err != nil {
 						return err
 					}
@@ -174,7 +176,7 @@ func (x *explanation) measure(c *call, m *boost.Ensemble, d *boost.Data, repeats
 			x.Columns[j].Permuted = &p[j]
 		}
 	}
-	classify := score.HasMargin(m.Loss) || m.Outputs() > 1
+	classify := m.Classifies()
 	var last []float64
 	err := m.Staged(d.X, func(round int, f []float64) bool {
 		p := curvePoint{Round: round, Loss: score.Mean(m.Loss, d.Y, d.W, f, 1)}

@@ -144,7 +144,7 @@ Example:
 			if err := apart(places("the model", *name), places("XGBoost's model", *to)); err != nil {
 				return err
 			}
-			m, err := c.boostModel("", *name)
+			m, _, err := load(c, *name, "gb train", boost.Read)
 			if err != nil {
 				return err
 			}

@@ -86,7 +86,7 @@
 //
 //	learn rgb train train.csv --target class --valid valid.csv --patience 20 --model my.model
 //	learn rgb predict new.csv --model my.model --output probabilities
-//	learn rgb cv train.csv --target class --grid "rate=0.1,0.3 columns=0.3,1" --versus "gb depth=2,4,6 rate=0.1,0.3"
+//	learn rgb cv train.csv --target class --grid "rate=0.1,0.3" --versus "gb depth=2,4,6; linear l2=1,10"
 //	learn rgb explain train.csv --model my.model --bounds --plot curve.svg
 //	learn gb import xgboost.json --like train.csv --target class --model my.model
 //	learn gb export --model my.model --to xgboost.json

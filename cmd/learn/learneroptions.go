@@ -18,6 +18,27 @@ func learnerFlags(fs *flags.Set, fresh func() any) func() any {
 	return func() any { return o }
 }
 
+// chosenOptions is learnerFlags for learners whose options may have presets, or be idle.
+func chosenOptions(fs *flags.Set, fresh func() any) func() (any, error) {
+	all := learnerFlags(fs, fresh)
+	return func() (any, error) {
+		o := all()
+		if p, ok := fresh().(learner.Presetter); ok && fs.Given("preset") {
+			p.Preset(fs.Value("preset"))
+			o = p
+			if err := overwrite(fs, o); err != nil {
+				return nil, err
+			}
+		}
+		if i, ok := o.(learner.Idler); ok {
+			if err := i.Idle(fs.Given); err != nil {
+				return nil, fmt.Errorf("flag --%w", err)
+			}
+		}
+		return o, nil
+	}
+}
+
 // overwrite sets those options of the struct that o points to whose flags are given.
 func overwrite(fs *flags.Set, o any) error {
 	for _, p := range learner.Options(o) {
@@ -47,7 +68,7 @@ func optionGrid(fresh func() any, base []string, text string, given *flags.Set) 
 	names := optionNames(fresh)
 	grid, err := gridSettings(text, func(name string) error {
 		if !slices.Contains(names, name) {
-			if near := flags.Nearest(name, names); near != "" {
+			if near := flagWords.Suggest(name, names); near != "" {
 				return fmt.Errorf("there is no option %s (did you mean %s?)", name, near)
 			}
 			return fmt.Errorf("there is no option %s; there are %s", name, strings.Join(names, ", "))
@@ -60,14 +81,24 @@ func optionGrid(fresh func() any, base []string, text string, given *flags.Set) 
 	var out []learnerSetting
 	for _, g := range grid {
 		o := fresh()
+		words := map[string]string{}
 		for _, word := range slices.Concat(base, g.words) {
 			name, value, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
-			for _, p := range learner.Options(o) {
-				if p.Name == name {
-					if err := p.Set(value); err != nil {
-						return nil, err
-					}
+			words[name] = value
+		}
+		if p, ok := o.(learner.Presetter); ok && words["preset"] != "" {
+			p.Preset(words["preset"])
+		}
+		for _, p := range learner.Options(o) {
+			if value, ok := words[p.Name]; ok {
+				if err := p.Set(value); err != nil {
+					return nil, err
 				}
+			}
+		}
+		if i, ok := o.(learner.Idler); ok {
+			if err := i.Idle(func(name string) bool { _, ok := words[name]; return ok }); err != nil {
+				return nil, err
 			}
 		}
 		out = append(out, learnerSetting{g.name, o})

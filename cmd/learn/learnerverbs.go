@@ -17,6 +17,7 @@ import (
 	"github.com/tropica-fst/tropica/learn/evaluate"
 	"github.com/tropica-fst/tropica/learn/learner"
 	"github.com/tropica-fst/tropica/learn/metrics"
+	"github.com/tropica-fst/tropica/learn/optim"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -34,7 +35,7 @@ type kind[D, P any] interface {
 	workers() (int, error)
 	// read reads examples to learn from.
 	read(c *call, name string) (D, error)
-	// like reads examples of a model's form; those to be judged must be labelled.
+	// like reads examples of a form, a model's or that of others; those to be judged must be labelled.
 	like(c *call, name string, form D, labelled bool) (D, error)
 	// write writes the predictions of examples; form is the model's, which names classes.
 	write(w io.Writer, form, x D, p P) error
@@ -98,47 +99,129 @@ func learnerTrain[D, P any](l learner.Learner[D, P], fresh func() kind[D, P]) *c
 		setup: func(fs *flags.Set) func(*call) error {
 			k := fresh()
 			k.define(fs, true)
-			options := learnerFlags(fs, l.Options)
+			options := chosenOptions(fs, l.Options)
 			t := training{workers: k.workers}
-			settled := 1e-9
-			if s, ok := any(l).(learner.Settling); ok {
-				settled = s.Settled()
+			watched, rounds := l.(learner.Watched[D, P])
+			var picture *string
+			if rounds {
+				t.defineRounds(fs, k.phrases().one, watched.Watches())
+				picture = fs.String("plot", "", "File for a picture of the losses by round, as SVG")
+			} else {
+				settled := 1e-9
+				if s, ok := any(l).(learner.Settling); ok {
+					settled = s.Settled()
+				}
+				t.define(fs, 1000, settled)
 			}
-			t.define(fs, 1000, settled)
 			return func(c *call) error {
-				return t.run(c, l.Name()+" train", places("the data", c.arg(0)),
+				inputs := places("the data", c.arg(0))
+				if rounds {
+					inputs = places("the data", c.arg(0), *t.valid)
+					if err := apart(inputs, append(t.outputs(), places("the picture", *picture)...)); err != nil {
+						return err
+					}
+				}
+				return t.run(c, l.Name()+" train", inputs,
 					func(workers int, control run.Control) (*fitted, error) {
+						o, err := options()
+						if err != nil {
+							return nil, err
+						}
 						x, err := k.read(c, c.arg(0))
 						if err != nil {
 							return nil, err
 						}
 						control.Workers = workers
+						f := &fitted{}
 						control.Warn = func(s string) { c.Warn(c.prog, "%s", s) }
-						m, r, err := l.Train(x, options(), &control)
+						if rounds { // which say it of the data or the model, not of what happens meanwhile
+							control.Warn = func(s string) { f.said = append(f.said, s) }
+						}
+						var m learner.Model[D, P]
+						var r *optim.Result
+						var valid D
+						if !rounds {
+							m, r, err = l.Train(x, o, &control)
+						} else if *t.valid != "" {
+							if valid, err = k.like(c, *t.valid, x, true); err != nil {
+								return nil, fmt.Errorf("flag --valid: %w", err)
+							}
+						}
+						if rounds {
+							m, r, err = watched.TrainWatched(x, valid, o, &control)
+						}
 						if err != nil {
-							return nil, err
+							return f, ofFlag(err, optionNames(l.Options))
+						}
+						f.write = m.Write
+						if own, ok := m.(learner.Reporter[D]); ok {
+							f.own, err = own.Report(c.ctx, *t.model, x, valid, workers)
+							if err == nil && picture != nil && *picture != "" {
+								err = c.Output(*picture, chartOf(f.own.Picture).Write)
+							}
+							return f, err
 						}
 						p, err := m.Predict(c.ctx, x, workers)
 						if err != nil {
-							return nil, err
+							return f, err
 						}
-						var said []string
+						var texts []string
 						figures := k.judge(x, p)
-						for _, f := range figures {
-							said = append(said, f.String())
+						for _, v := range figures {
+							texts = append(texts, v.String())
 						}
-						return &fitted{result: r, write: m.Write, details: map[string]any{"training": figures},
-							notes: []string{fmt.Sprintf("on %s, as trained: %s", k.size(x), strings.Join(said, ", "))}}, nil
+						f.result, f.details = r, map[string]any{"training": figures}
+						f.notes = []string{fmt.Sprintf("on %s, as trained: %s", k.size(x), strings.Join(texts, ", "))}
+						return f, nil
 					})
 			}
 		},
 	}
 }
 
+// ofFlag has an error that begins with the name of an option begin with its flag.
+func ofFlag(err error, names []string) error {
+	first, _, _ := strings.Cut(err.Error(), " ")
+	if slices.Contains(names, strings.TrimSuffix(first, ":")) {
+		return fmt.Errorf("flag --%w", err)
+	}
+	return err
+}
+
 // learnt reads the model that a flag names.
 func learnt[D, P any](c *call, l learner.Learner[D, P], name string) (learner.Model[D, P], error) {
-	m, _, err := load(c, name, l.Name()+" train", l.Read)
+	m, shown, err := load(c, name, l.Name()+" train", l.Read)
+	if made, ok := any(m).(learner.Made); ok && err == nil && made.Maker() != "" && made.Maker() != l.Name() {
+		c.Warn(c.prog, "%s: the model is one of %s, not of %s; it is used as it is", shown, made.Maker(), l.Name())
+	}
 	return m, err
+}
+
+// stagedFlag defines --rounds for learners whose models are made round by round. It returns a
+// function that returns the model of that many rounds.
+func stagedFlag[D, P any](fs *flags.Set, l learner.Learner[D, P]) func(*call,
+	learner.Model[D, P]) (learner.Model[D, P], error) {
+	if _, ok := l.(learner.Watched[D, P]); !ok {
+		return func(_ *call, m learner.Model[D, P]) (learner.Model[D, P], error) { return m, nil }
+	}
+	rounds := fs.Int("rounds", 32, 0, "Use the terms of this many rounds; 0 is all")
+	return func(c *call, m learner.Model[D, P]) (learner.Model[D, P], error) {
+		staged, ok := m.(learner.Staged[D, P])
+		switch {
+		case *rounds < 0:
+			return nil, errors.New("flag --rounds: it must not be negative")
+		case *rounds == 0 || !ok:
+			return m, nil
+		case *rounds > int64(staged.Rounds()):
+			c.Warn(c.prog, "flag --rounds: the model has %d rounds, and all are used", staged.Rounds())
+			return m, nil
+		}
+		first, err := staged.First(int(*rounds))
+		if err != nil {
+			return nil, fmt.Errorf("flag --rounds: %w", err)
+		}
+		return first, nil
+	}
 }
 
 // applied reads the examples of argument 0, in the form of a model's and perhaps without labels. It
@@ -175,12 +258,16 @@ Example:
 			k.defineWriting(fs)
 			name := fs.String("model", "", "File with the model; needed")
 			to := fs.String("predictions", "", "File for the predictions; standard output when not given")
+			first := stagedFlag(fs, l)
 			return func(c *call) error {
 				if err := apart([]place{{"the data", c.arg(0)}, {"the model", *name}},
 					places("the output", *to)); err != nil {
 					return err
 				}
 				m, err := learnt(c, l, *name)
+				if err == nil {
+					m, err = first(c, m)
+				}
 				if err != nil {
 					return err
 				}
@@ -369,14 +456,15 @@ Example:
 			var parts foldFlags
 			parts.define(fs, 5)
 			file := fs.String("trials", "", "File with trials and inner folds, in place of --folds")
-			choose := fs.String("choose", "", "Figure that settings are chosen by; error or RMSE when not given")
+			choose := fs.String("choose", "", "Figure that settings are chosen by, and that is tested; when not given, error or RMSE is tested")
 			table := fs.String("table", "", "File for the figures of every trial, as CSV")
+			picture := fs.String("plot", "", "File for a picture of the errors, as SVG")
 			var log fitLog[evaluate.Fitted]
 			log.define(fs)
 			asJSON := fs.Bool("json", false, "Report as JSON")
 			return func(c *call) error {
 				if err := apart([]place{{"the data", c.arg(0)}, {"the trials", *file}},
-					append(places("the table", *table), place{"the checkpoint", *log.name})); err != nil {
+					append(places("the table", *table), place{"the picture", *picture}, place{"the checkpoint", *log.name})); err != nil {
 					return err
 				}
 				if _, _, _, err := parts.numbers(false); err != nil {
@@ -395,6 +483,14 @@ Example:
 						return lacks(o, name) && compared(*versus, o.Name())
 					})
 				})
+				var by []int // measures that settings are chosen by; nil is their order
+				if own, ok := l.(learner.Choosing); ok && *choose == "" {
+					if i := slices.Index(measures, own.ChooseBy()); i > 0 {
+						for j := range measures {
+							by = append(by, (i+j)%len(measures))
+						}
+					}
+				}
 				if *choose != "" {
 					i := slices.Index(measures, *choose)
 					if i < 0 {
@@ -410,7 +506,7 @@ Example:
 						base = append(base, n+"="+fs.Value(n))
 					}
 				}
-				if err := enter(plan, k, x, l, base, *grid, fs); err != nil {
+				if err := enter(plan, k, x, l, by, base, *grid, fs); err != nil {
 					return fmt.Errorf("flag --grid: %w", err)
 				}
 				for text := range strings.SplitSeq(*versus, ";") {
@@ -423,7 +519,7 @@ Example:
 						return fmt.Errorf("flag --versus: there is no learner %q; there are %s", name,
 							strings.Join(names, ", "))
 					}
-					if err := enter(plan, k, x, others[i], nil, rest, nil); err != nil {
+					if err := enter(plan, k, x, others[i], by, nil, rest, nil); err != nil {
 						return fmt.Errorf("flag --versus: %w", err)
 					}
 				}
@@ -449,6 +545,11 @@ Example:
 						return err
 					}
 				}
+				if *picture != "" {
+					if err := c.Output(*picture, errorsChart(r).Write); err != nil {
+						return err
+					}
+				}
 				if *asJSON {
 					return c.json(r)
 				}
@@ -460,7 +561,7 @@ Example:
 
 // enter adds a learner with a grid to a comparison. Fits run side by side, each on one
 // goroutine.
-func enter[D, P any](plan *evaluate.Plan, k kind[D, P], x D, l learner.Learner[D, P], base []string,
+func enter[D, P any](plan *evaluate.Plan, k kind[D, P], x D, l learner.Learner[D, P], by []int, base []string,
 	grid string, given *flags.Set) error {
 	settings, err := optionGrid(l.Options, base, grid, given)
 	if err != nil {
@@ -470,7 +571,7 @@ func enter[D, P any](plan *evaluate.Plan, k kind[D, P], x D, l learner.Learner[D
 	for slices.ContainsFunc(plan.Contestants, func(c evaluate.Contestant) bool { return c.Name == name }) {
 		name += " " + cmp.Or(strings.Join(strings.Fields(grid), " "), "again")
 	}
-	e := evaluate.Contestant{Name: name}
+	e := evaluate.Contestant{Name: name, By: by}
 	for _, s := range settings {
 		e.Grid = append(e.Grid, evaluate.Setting{Name: s.name, Print: l.Name() + " " + learner.Settings(s.options),
 			Fit: func(ctx context.Context, fold dataset.Fold) ([]float64, error) {
@@ -516,7 +617,7 @@ func compared(versus, name string) bool {
 // writeComparison prints a comparison for a person.
 func writeComparison(w io.Writer, r *evaluate.Report, size string) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(t, "learner\t%s\tdifference\tt\tp\tcorrected t\tp\tbest by hindsight\n",
+	fmt.Fprintf(t, "learner\t%s\tdifference\tt\tp\tone-tailed p\tcorrected t\tp\tbest by hindsight\n",
 		strings.Join(r.Measures, "\t"))
 	for _, s := range r.Standings {
 		fmt.Fprint(t, s.Name)
@@ -525,10 +626,10 @@ func writeComparison(w io.Writer, r *evaluate.Report, size string) error {
 		}
 		if s.Plain != nil {
 			a, b := &s.Plain[0], &s.Corrected[0]
-			fmt.Fprintf(t, "\t%+.4f\t%s\t%s\t%s\t%s", a.Mean, a.T.Text("%+.2f"), a.P.Text("%.3f"), b.T.Text("%+.2f"),
-				b.P.Text("%.3f"))
+			fmt.Fprintf(t, "\t%+.4f\t%s\t%s\t%s\t%s\t%s", a.Mean, a.T.Text("%+.2f"), a.P.Text("%.3f"),
+				a.OneTailed().Text("%.3f"), b.T.Text("%+.2f"), b.P.Text("%.3f"))
 		} else {
-			fmt.Fprint(t, "\t\t\t\t\t")
+			fmt.Fprint(t, "\t\t\t\t\t\t")
 		}
 		fmt.Fprintf(t, "\t%s (%s)\n", metrics.FormatMeanSD(s.BestValues, 1, 4), s.Best)
 	}
@@ -536,7 +637,7 @@ func writeComparison(w io.Writer, r *evaluate.Report, size string) error {
 		return err
 	}
 	fmt.Fprintf(w, "%s, %d trials; means with standard deviations. Tests are of %s against the first "+
-		"learner, two-tailed. The last column is not nested: its setting was chosen on the test parts.\n", size,
+		"learner, two-tailed unless it says one-tailed; - is undefined. The last column is not nested: its setting was chosen on the test parts.\n", size,
 		r.Trials, r.Measures[0])
 	for _, s := range r.Standings {
 		fmt.Fprintf(w, "%s chose %s\n", s.Name, tally(s.Chosen))

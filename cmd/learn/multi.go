@@ -1,16 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
-	"io"
-	"strconv"
 	"strings"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
-	"github.com/tropica-fst/tropica/cmd/internal/plot"
 	"github.com/tropica-fst/tropica/learn/boost"
 	"github.com/tropica-fst/tropica/learn/boost/multi"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/learner"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 func multiCommands() []*command {
@@ -41,53 +41,62 @@ Example:
 		apply := multiSettings(fs)
 		unlabelled := fs.String("unlabelled", "", "Table of rows with known sources for Q; a target in it is "+
 			"not read")
-		var f roundFlags
-		f.define(fs, "the largest loss of a source")
+		tr := training{workers: t.workers}
+		tr.defineRounds(fs, "a table", "the largest loss of a source")
 		picture := fs.String("plot", "", "File for a picture of the losses of the sources by round, as SVG")
 		return func(c *call) error {
-			if err := f.check(c, places("the data", c.arg(0), *f.valid, *unlabelled),
-				place{"the picture", *picture}); err != nil {
+			inputs := places("the data", c.arg(0), *tr.valid, *unlabelled)
+			if err := apart(inputs, append(tr.outputs(), place{"the picture", *picture})); err != nil {
 				return err
 			}
-			var o multi.Options
-			if err := apply(&o); err != nil {
-				return err
-			}
-			x, err := t.sources(c, c.arg(0))
-			if err != nil {
-				return err
-			}
-			if err := withSources(&o, x); err != nil {
-				return err
-			}
-			if o.Workers, err = t.workers(); err != nil {
-				return err
-			}
-			o.Ctx, o.CheckpointEvery, o.Patience = c.ctx, int(*f.every), int(*f.patience)
-			loss := o.Loss
-			if loss == nil {
-				loss = boost.Exponential{}
-			}
-			d, err := multi.NewData(x, loss)
-			if err != nil {
-				return err
-			}
-			like := x.Schema()
-			if *unlabelled != "" {
-				if o.Unlabelled, err = t.likeMulti(c, *unlabelled, like, false, true); err != nil {
-					return fmt.Errorf("flag --unlabelled: %w", err)
+			return tr.run(c, "multiboost train", inputs, func(workers int, control run.Control) (*fitted, error) {
+				var o multi.Options
+				if err := apply(&o); err != nil {
+					return nil, err
 				}
-			}
-			if *f.valid != "" {
-				v, err := t.likeMulti(c, *f.valid, like, true, true)
+				x, err := t.sources(c, c.arg(0))
 				if err != nil {
-					return fmt.Errorf("flag --valid: %w", err)
+					return nil, err
 				}
-				if o.Valid, err = multi.NewData(v, loss); err != nil {
-					return fmt.Errorf("flag --valid: %w", err)
+				if err := withSources(&o, x); err != nil {
+					return nil, err
 				}
-			}
-			return f.multi(c, &o, x, d, *picture)
+				control.Workers = workers
+				loss := o.Loss
+				if loss == nil {
+					loss = boost.Exponential{}
+				}
+				d, err := multi.NewData(x, loss)
+				if err != nil {
+					return nil, err
+				}
+				if *unlabelled != "" {
+					if o.Unlabelled, err = t.likeMulti(c, *unlabelled, x, false, true); err != nil {
+						return nil, fmt.Errorf("flag --unlabelled: %w", err)
+					}
+				}
+				if *tr.valid != "" {
+					v, err := t.likeMulti(c, *tr.valid, x, true, true)
+					if err == nil {
+						o.Valid, err = multi.NewData(v, loss)
+					}
+					if err != nil {
+						return nil, fmt.Errorf("flag --valid: %w", err)
+					}
+				}
+				m, _, err := multi.Train(d, &o, &control)
+				if err != nil {
+					return nil, err
+				}
+				if *picture != "" {
+					chart := lossesChart(m)
+					if err := c.Output(*picture, chart.Write); err != nil {
+						return nil, err
+					}
+				}
+				report, err := newMultiReport(cmp.Or(*tr.model, "-"), &o, x, d, m, workers)
+				return &fitted{write: m.Write, own: report}, err
+			})
 		}
 	},
 }
@@ -111,116 +120,35 @@ type multiReport struct {
 	Seconds  float64       `json:"seconds"`
 }
 
-// multi trains MULTIBOOST, with all its files.
-func (f *roundFlags) multi(c *call, o *multi.Options, x *table.Table, d *boost.Data, picture string) error {
-	var err error
-	if o.Resume, err = earlier(&f.runFlags, multi.ReadCheckpoint); err != nil {
-		return err
-	}
-	total := o.Rounds
-	if total == 0 {
-		total = 100
-	}
-	r, err := f.begin(c, total)
-	if err != nil {
-		return err
-	}
-	defer r.abort()
-	if f.state() != "" {
-		o.Checkpoint = func(k *multi.Checkpoint) error { return r.keep(k.Write) }
-	}
-	seconds := 0.0
-	valid := plot.Series{Name: "largest, validation"}
-	if k := o.Resume; k != nil { // which may have nothing left to do
-		seconds = k.Seconds
-		for i, v := range k.ValidHistory {
-			valid.X, valid.Y = append(valid.X, float64(k.Round-len(k.ValidHistory)+i+1)), append(valid.Y, v)
-		}
-	}
-	o.Watch = func(p *multi.Progress) error {
-		seconds = p.Seconds
-		if p.Valid == p.Valid { // NaN without validation rows
-			valid.X, valid.Y = append(valid.X, float64(p.Round)), append(valid.Y, p.Valid)
-		}
-		return r.watch(p.Round, func() []string { return multiHistoryHeader(x.Sources) },
-			func() []string { return multiHistoryLine(p) }, fmt.Sprintf("largest loss %.5g", p.Max))
-	}
-	r.bar.Set(0, total, "domain classifier")
-	m, err := multi.Train(d, o)
-	if err := r.end(err, func(w io.Writer) error { return m.Write(w) }); err != nil {
-		return err
-	}
-	if picture != "" {
-		chart := lossesChart(m)
-		if len(valid.X) > 0 {
-			chart.Series = append(chart.Series, valid)
-		}
-		if err := c.Output(picture, chart.Write); err != nil {
-			return err
-		}
-	}
-	return r.multiReport(o, x, d, m, seconds)
-}
-
-func (run *rounds) multiReport(o *multi.Options, x *table.Table, d *boost.Data, m *multi.Model,
-	seconds float64) error {
-	c := run.call
-	r := multiReport{Model: run.out.Name(), Loss: m.Loss.Name(), Rows: m.Rows, Sources: m.Sources,
+// newMultiReport describes a training.
+func newMultiReport(file string, o *multi.Options, x *table.Table, d *boost.Data, m *multi.Model,
+	workers int) (*learner.Report, error) {
+	r := &multiReport{Model: file, Loss: m.Loss.Name(), Rows: m.Rows, Sources: m.Sources,
 		Columns: len(x.Columns), Rounds: m.Trained, Terms: m.Terms(), MeanQ: m.MeanQ, QLogLoss: m.QLogLoss,
-		QLambda: m.QLambda, Warnings: m.Warnings, Seconds: seconds}
+		QLambda: m.QLambda, Warnings: m.Warnings, Seconds: m.Seconds}
 	if n := len(m.History); n > 0 && m.Trained > 0 {
 		r.Losses = m.History[m.Trained-1]
 	}
 	var err error
-	if r.Training, err = measureMulti(m, d, &o.Target, o.Workers, 0); err != nil {
-		return err
+	if r.Training, err = measureMulti(m, d, &o.Target, workers, 0); err != nil {
+		return nil, err
 	}
+	out := &learner.Report{Data: r, Lines: []string{fmt.Sprintf(
+		"multiboost: %d rows of %d sources, %d columns; %d rounds, %d terms, %.1f s", d.Rows(), len(r.Sources), r.Columns,
+		r.Rounds, r.Terms, r.Seconds), fmt.Sprintf("training: %s", r.Training.text(r.Sources))}}
 	if o.Valid != nil {
-		if r.Valid, err = measureMulti(m, o.Valid, &o.Target, o.Workers, 0); err != nil {
-			return err
+		if r.Valid, err = measureMulti(m, o.Valid, &o.Target, workers, 0); err != nil {
+			return nil, err
 		}
+		out.Lines = append(out.Lines, fmt.Sprintf("validation: %s", r.Valid.text(r.Sources)))
 	}
-	if *run.asJSON {
-		return c.json(r)
+	var q strings.Builder
+	if err := writeMeanQ(&q, r.Sources, r.MeanQ); err != nil {
+		return nil, err
 	}
-	w := run.people()
-	fmt.Fprintf(w, "multiboost: %d rows of %d sources, %d columns; %d rounds, %d terms, %.1f s\n", d.Rows(),
-		len(r.Sources), r.Columns, r.Rounds, r.Terms, r.Seconds)
-	fmt.Fprintf(w, "training: %s\n", r.Training.text(r.Sources))
-	if r.Valid != nil {
-		fmt.Fprintf(w, "validation: %s\n", r.Valid.text(r.Sources))
-	}
-	if err := writeMeanQ(w, r.Sources, r.MeanQ); err != nil {
-		return err
-	}
+	out.Lines = append(out.Lines, strings.TrimSuffix(q.String(), "\n"))
 	for _, v := range r.Warnings {
-		fmt.Fprintf(w, "warning: %s\n", v)
+		out.Lines = append(out.Lines, "warning: "+v)
 	}
-	fmt.Fprintf(w, "model: %s\n", r.Model)
-	return nil
-}
-
-// A history has a line for each round: losses of the sources, slots and steps of the terms.
-func multiHistoryHeader(sources []string) []string {
-	head := []string{"round", "max_loss", "objective", "validation_max", "terms", "slots", "steps", "qbar",
-		"rescued", "seconds"}
-	for _, s := range sources {
-		head = append(head, "loss "+s)
-	}
-	return head
-}
-
-func multiHistoryLine(p *multi.Progress) []string {
-	var slots, steps, qbar []string
-	for _, t := range p.Terms {
-		slots, steps, qbar = append(slots, strconv.Itoa(t.Slot+1)), append(steps, cellOf(t.Step)),
-			append(qbar, strconv.FormatFloat(t.Qbar, 'g', 4, 64))
-	}
-	line := []string{strconv.Itoa(p.Round), cellOf(p.Max), cellOf(p.Objective), cellOf(p.Valid),
-		strconv.Itoa(len(p.Terms)), strings.Join(slots, " "), strings.Join(steps, " "), strings.Join(qbar, " "),
-		p.Rescued, strconv.FormatFloat(p.Seconds, 'f', 6, 64)}
-	for _, f := range p.Losses {
-		line = append(line, cellOf(f))
-	}
-	return line
+	return out, nil
 }

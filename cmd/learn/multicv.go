@@ -11,6 +11,7 @@ import (
 	"github.com/tropica-fst/tropica/learn/boost"
 	"github.com/tropica-fst/tropica/learn/boost/multi"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/evaluate"
 	"github.com/tropica-fst/tropica/learn/metrics"
 )
 
@@ -41,7 +42,7 @@ Example:
 		parts.define(fs, 3)
 		rule := fs.Enum("choose", "agnostic", []string{"agnostic", "uniform"}, "Error that settings are chosen by")
 		picture := fs.String("plot", "", "File for a picture of the errors, as SVG")
-		var log fitLog[multi.CVFit]
+		var log fitLog[evaluate.Fitted]
 		log.define(fs)
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		return func(c *call) error {
@@ -79,9 +80,9 @@ Example:
 			if o.Workers, err = t.workers(); err != nil {
 				return err
 			}
-			r, err := logged(c, &log, "multiboost cv fits 1", fmt.Sprintf("%016x", x.Fingerprint(x.Target, x.Weight)),
+			r, err := logged(c, &log, "multiboost cv fits 2", fmt.Sprintf("%016x", x.Fingerprint(x.Target, x.Weight)),
 				len(trials), func(fitted func(int, string, int)) (*multi.CVReport, error) {
-					o.Known, o.Save, o.Fitted = log.known, log.save(), fitted
+					o.Known, o.Save, o.Done = log.known, log.save(), fitted
 					return multi.CrossValidate(x, trials, entries, o)
 				})
 			if err != nil {

@@ -272,6 +272,13 @@ func lossesChart(m *multi.Model) plot.Chart {
 		}
 		c.Series = append(c.Series, s)
 	}
+	if len(m.ValidHistory) > 0 { // of a model that was trained just now
+		s := plot.Series{Name: "largest, validation"}
+		for round, f := range m.ValidHistory {
+			s.X, s.Y = append(s.X, float64(round+1)), append(s.Y, f)
+		}
+		c.Series = append(c.Series, s)
+	}
 	return c
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
@@ -35,7 +36,7 @@ func (t *multiTable) sources(c *call, name string) (*table.Table, error) {
 	}
 	if x.Classification() && len(x.Classes) != 2 || !x.Classification() {
 		return nil, fmt.Errorf("%s: MULTIBOOST separates two classes; the target %q has %s", x.Name, x.TargetName,
-			describeTarget(x))
+			x.DescribeTarget())
 	}
 	if len(x.Sources) < 2 {
 		return nil, fmt.Errorf("%s: column %q: all rows are of one source, %q; with one source MULTIBOOST is "+
@@ -111,6 +112,19 @@ func (c *call) multiPrefix(name string, rounds int64) (*multi.Model, error) {
 		c.Warn(c.prog, "flag --rounds: the model has %d rounds, and all are used", m.Trained)
 	}
 	return m, err
+}
+
+// integers reads a list of integers.
+func integers(name, value string) ([]int, error) {
+	var out []int
+	for _, s := range list(value) {
+		v, err := strconv.Atoi(s)
+		if err != nil {
+			return nil, fmt.Errorf("flag --%s: %q is not an integer", name, s)
+		}
+		out = append(out, v)
+	}
+	return out, nil
 }
 
 // points reads mixtures: shares separated by commas, mixtures by semicolons.

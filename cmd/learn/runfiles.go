@@ -17,11 +17,13 @@ type runFlags struct {
 	model, checkpoint, csv *string
 	resume, asJSON         *bool
 	every                  *int64
+	step                   string // what a run goes by: iteration, round
 }
 
 // define defines the flags. A run goes by iterations or rounds, which step names; same says what
 // must be as it was when it goes on.
 func (f *runFlags) define(fs *flags.Set, step, same string) {
+	f.step = step
 	f.model = fs.String("model", "", "File for the model; needed")
 	f.checkpoint = fs.String("checkpoint", "", "File for the state of the run, written while it lasts. "+
 		"Without it, the state is written when the run is interrupted, to the model's name with .checkpoint. A "+

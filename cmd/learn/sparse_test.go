@@ -46,7 +46,7 @@ func TestWideFiles(t *testing.T) {
 			}
 		}
 		status, out, errs = do(append([]string{group, "cv", name, "--rounds=2", "--folds=2"}, more...)...)
-		if status != 0 || !strings.Contains(out, "3000 rows, 2 trials") {
+		if status != 0 || !strings.Contains(out, "3000 rows, 109997 columns, 2 trials") {
 			t.Errorf("%v: %s%s", words, out, errs)
 		}
 	}

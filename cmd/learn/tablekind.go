@@ -11,6 +11,7 @@ import (
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/learn/almo"
+	"github.com/tropica-fst/tropica/learn/boost"
 	"github.com/tropica-fst/tropica/learn/dataset"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"github.com/tropica-fst/tropica/learn/evaluate"
@@ -25,14 +26,17 @@ import (
 
 // tableLearners are the learners of tables. A new one is a line here.
 var tableLearners = contestants[*table.Table, *learner.Scores]{linear.Learner{}, almo.Learner{},
-	skpca.Learner{}, sparse.Learner{}, federated.Learner{}, network.Learner{}}
+	skpca.Learner{}, sparse.Learner{}, federated.Learner{}, network.Learner{}, boost.RGB, boost.AdaBoost,
+	boost.Gradient}
 
 func freshTable() kind[*table.Table, *learner.Scores] { return &tableKind{} }
 
 func tableCommands() []*command {
 	var out []*command
 	for _, l := range tableLearners {
-		if l.Name() != almoName { // whose train, predict and eval have more to say
+		switch l.(type) {
+		case almo.Learner, *boost.Booster: // which have more to say: see almoCommands and boostCommands
+		default:
 			out = append(out, learnerCommands(l, tableLearners, freshTable)...)
 		}
 	}

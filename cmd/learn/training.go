@@ -12,18 +12,37 @@ import (
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/cmd/internal/progress"
+	"github.com/tropica-fst/tropica/learn/learner"
 	"github.com/tropica-fst/tropica/learn/nn/encoder"
 	"github.com/tropica-fst/tropica/learn/optim"
 	"github.com/tropica-fst/tropica/learn/resilient/network"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
-// training holds the flags of every command that fits one model.
+// training holds the flags of every command that fits one model: iterations and relative, or valid
+// and patience for learners that take a number of rounds.
 type training struct {
 	runFlags
 	iterations *int64
 	relative   *float64
+	valid      *string
+	patience   *int64
 	workers    func() (int, error)
+}
+
+// defineRounds defines them for a learner of rounds; watched is what validation examples are for.
+func (t *training) defineRounds(fs *flags.Set, one, watched string) {
+	t.runFlags.define(fs, "round", "the data and all other flags must be as they were")
+	t.valid = fs.String("valid", "", upper(one)+" on which "+watched+" is watched; the model is the prefix of "+
+		"rounds with the least")
+	t.patience = fs.Int("patience", 32, 0, "Stop after this many rounds without a lower validation loss; 0 "+
+		"is never")
+}
+
+// upper begins a phrase such as "a table" with its noun, as a sentence does.
+func upper(one string) string {
+	_, noun, _ := strings.Cut(one, " ")
+	return strings.ToUpper(noun[:1]) + noun[1:]
 }
 
 // define defines them. Without a relative improvement to stop at there is no flag for one.
@@ -75,7 +94,9 @@ type fitted struct {
 	result  *optim.Result
 	write   func(io.Writer) error // of the model
 	details map[string]any
-	notes   []string // for people, of what the details have for programs
+	notes   []string        // for people, of what the details have for programs
+	own     *learner.Report // in place of all that; nil for most
+	said    []string        // warnings, for when the progress line is gone
 }
 
 // run prepares recorder, checkpoints and files, has fit called with what the
@@ -91,8 +112,12 @@ func (t *training) run(c *call, name string, inputs []place,
 		return err
 	}
 	control := run.Control{Ctx: c.ctx, CheckpointEvery: int(*t.every)}
-	control.Stop = run.Stop{Iterations: int(*t.iterations), Relative: *t.relative}
-	if control.Stop.Relative == 0 {
+	if *t.checkpoint == "" {
+		control.CheckpointEvery = math.MaxInt // the state is wanted when the run is interrupted
+	}
+	if t.patience != nil {
+		control.Stop.Patience = int(*t.patience)
+	} else if control.Stop = (run.Stop{Iterations: int(*t.iterations), Relative: *t.relative}); *t.relative == 0 {
 		control.Stop.Relative = -1 // asked for: never
 	}
 	if control.Resume, err = earlier(&t.runFlags, run.ReadCheckpoint); err != nil {
@@ -120,6 +145,11 @@ func (t *training) run(c *call, name string, inputs []place,
 	control.Live = bar.Within(name)
 	f, err := fit(workers, control)
 	bar.Stop()
+	if f != nil {
+		for _, s := range f.said {
+			c.Warn(c.prog, "%s", s)
+		}
+	}
 	switch {
 	case err != nil && c.ctx.Err() != nil:
 		return r.stopped()
@@ -134,10 +164,14 @@ func (t *training) check(c *call) (workers int, err error) {
 	if err := t.runFlags.check(c); err != nil {
 		return 0, err
 	}
-	if *t.iterations < 1 {
+	switch {
+	case t.patience != nil && *t.patience < 0:
+		return 0, errors.New("flag --patience must not be negative")
+	case t.patience != nil && *t.patience > 0 && *t.valid == "":
+		return 0, errors.New("flag --patience: it counts rounds without a lower validation loss; --valid names the table")
+	case t.patience == nil && *t.iterations < 1:
 		return 0, errors.New("flag --iterations must be at least 1")
-	}
-	if math.IsInf(*t.relative, 0) {
+	case t.patience == nil && math.IsInf(*t.relative, 0):
 		return 0, errors.New("flag --stop must be finite")
 	}
 	return t.workers()
@@ -191,7 +225,7 @@ func (r *trainingRun) save(k *run.Checkpoint) error {
 
 // stopped returns the error of a run that an interrupt ended.
 func (r *trainingRun) stopped() error {
-	none := "no iteration was finished, and nothing written"
+	none := "no " + r.step + " was finished, and nothing written"
 	if r.last.Iteration > 0 { // behind the last iteration, or with nowhere to keep it
 		none = "no model was written, and no state was kept; --checkpoint FILE keeps it while iterations run"
 	}
@@ -217,6 +251,9 @@ func (r *trainingRun) failed(err error) error {
 // finish writes the model and the report.
 func (r *trainingRun) finish(f *fitted) error {
 	result := f.result
+	if f.own != nil {
+		result = &optim.Result{}
+	}
 	report := fitReport{Model: r.out.Name(), Objective: result.F, GradNorm: result.GradNorm,
 		Iterations: result.Iterations, Evaluations: result.Evaluations, Reason: result.Reason,
 		Converged: result.Converged(), Seconds: r.spent + r.last.Seconds, Note: result.Note, Details: f.details}
@@ -226,7 +263,11 @@ func (r *trainingRun) finish(f *fitted) error {
 	// No file appears before it is known that its report can be given.
 	var encoded bytes.Buffer
 	if *r.asJSON {
-		if err := encodeJSON(&encoded, report); err != nil {
+		var data any = report
+		if f.own != nil {
+			data = f.own.Data
+		}
+		if err := encodeJSON(&encoded, data); err != nil {
 			return r.failed(err)
 		}
 	}
@@ -239,7 +280,13 @@ func (r *trainingRun) finish(f *fitted) error {
 	if *r.asJSON {
 		return r.Output("", func(w io.Writer) error { _, err := w.Write(encoded.Bytes()); return err })
 	}
-	report.print(r.people(), r.name, f.notes)
+	if f.own == nil {
+		report.print(r.people(), r.name, f.notes)
+		return nil
+	}
+	for _, line := range append(f.own.Lines, "model: "+report.Model) {
+		fmt.Fprintln(r.people(), line)
+	}
 	return nil
 }
 

@@ -6,17 +6,19 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/tropica-fst/tropica/learn/run"
+
 	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
 // The golden table of section 1 of the specification.
 func TestAdaBoostGolden(t *testing.T) {
 	var got []Progress
-	e := must[*Ensemble](t)(TrainAdaBoost(golden(),
-		&AdaBoostOptions{Rounds: 4, Control: Control{Watch: func(p *Progress) error {
+	e := must[*Ensemble](t)(trainAdaBoost(golden(),
+		&AdaBoostOptions{Rounds: 4}, control{Watch: func(p *Progress) error {
 			got = append(got, *p)
 			return nil
-		}}}))
+		}}))
 	want := []struct {
 		sign, threshold, eps, alpha, z, loss float64
 	}{
@@ -53,9 +55,8 @@ func TestAdaBoostIdentities(t *testing.T) {
 	for range 20 {
 		d := randomData(rng, 30, 3, 2)
 		var losses []float64
-		e, err := TrainAdaBoost(d, &AdaBoostOptions{
-			Rounds: 12, Control: Control{
-				Watch: func(p *Progress) error { losses = append(losses, p.Loss); return nil }}})
+		e, err := trainAdaBoost(d, &AdaBoostOptions{
+			Rounds: 12}, control{Watch: func(p *Progress) error { losses = append(losses, p.Loss); return nil }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -126,19 +127,19 @@ func leastStumpError(d *Data, w []float64) float64 {
 // constant; labels that no stump can order end without terms.
 func TestAdaBoostEnds(t *testing.T) {
 	d := &Data{X: numeric([]float32{1, 2, 3, 4}), Y: []float64{-1, -1, 1, 1}}
-	e := must[*Ensemble](t)(TrainAdaBoost(d, nil))
+	e := must[*Ensemble](t)(trainAdaBoost(d, nil))
 	if len(e.Terms) != 1 {
 		t.Fatalf("%d terms", len(e.Terms))
 	}
 	near(t, "alpha", e.Terms[0].Weight, math.Log(7)/2, 1e-15)
 	d.Y = []float64{1, 1, 1, 1}
-	e = must[*Ensemble](t)(TrainAdaBoost(d, nil))
+	e = must[*Ensemble](t)(trainAdaBoost(d, nil))
 	if f := must[[]float64](t)(e.Scores(d.X, nil)); len(e.Terms) != 1 ||
 		score.ErrorRate(e.Loss, d.Y, nil, f) != 0 {
 		t.Fatalf("%d terms, scores %v", len(e.Terms), f)
 	}
 	d = &Data{X: numeric([]float32{1, 1}), Y: []float64{1, -1}}
-	if e = must[*Ensemble](t)(TrainAdaBoost(d, nil)); len(e.Terms) != 0 {
+	if e = must[*Ensemble](t)(trainAdaBoost(d, nil)); len(e.Terms) != 0 {
 		t.Fatalf("%d terms without an edge", len(e.Terms))
 	}
 }
@@ -189,12 +190,12 @@ func TestL1Step(t *testing.T) {
 // large one gives the zero model; in between the objective falls, and the end
 // point meets the conditions of a minimum over the coordinates it has.
 func TestL1AdaBoost(t *testing.T) {
-	plain := must[*Ensemble](t)(TrainAdaBoost(golden(), &AdaBoostOptions{Rounds: 3}))
-	l1 := must[*Ensemble](t)(TrainAdaBoost(golden(), &AdaBoostOptions{Variant: L1, Rounds: 3, Lambda: 1e-300}))
+	plain := must[*Ensemble](t)(trainAdaBoost(golden(), &AdaBoostOptions{Rounds: 3}))
+	l1 := must[*Ensemble](t)(trainAdaBoost(golden(), &AdaBoostOptions{Variant: L1, Rounds: 3, Lambda: 1e-300}))
 	for i := range plain.Terms {
 		near(t, "alpha", l1.Terms[i].Weight, plain.Terms[i].Weight, 1e-12)
 	}
-	if e := must[*Ensemble](t)(TrainAdaBoost(golden(), &AdaBoostOptions{Variant: L1, Lambda: 1})); len(
+	if e := must[*Ensemble](t)(trainAdaBoost(golden(), &AdaBoostOptions{Variant: L1, Lambda: 1})); len(
 		e.Terms) != 0 {
 		t.Errorf("%d terms under a penalty of 1", len(e.Terms))
 	}
@@ -206,14 +207,14 @@ func TestL1AdaBoost(t *testing.T) {
 		d := randomData(rng, 60, 3, 2)
 		last := math.Inf(1)
 		o.Rounds = 3000
-		o.Watch = func(p *Progress) error {
+		watch := func(p *Progress) error {
 			if p.Objective > last*(1+1e-12) {
 				t.Errorf("%s: round %d: objective rose from %v to %v", o.Variant, p.Round, last, p.Objective)
 			}
 			last = p.Objective
 			return nil
 		}
-		e := must[*Ensemble](t)(TrainAdaBoost(d, &o))
+		e := must[*Ensemble](t)(trainAdaBoost(d, &o, control{Watch: watch}))
 		if len(e.Terms) == 0 || len(e.Terms) > 200 {
 			t.Errorf("%s: %d terms", o.Variant, len(e.Terms))
 		}
@@ -249,11 +250,10 @@ func TestL1ReturnsToZero(t *testing.T) {
 		count := 0
 		o := AdaBoostOptions{Variant: L1, Lambda: 0.03, Rounds: 300}
 		r := 0
-		o.Watch = func(p *Progress) error { r++; return nil }
+		watch := func(p *Progress) error { r++; return nil }
 		var sizes []int
-		o.CheckpointEvery = 1
-		o.Checkpoint = func(c *Checkpoint) error { sizes = append(sizes, len(c.Ensemble.Terms)); return nil }
-		must[*Ensemble](t)(TrainAdaBoost(d, &o))
+		keep := func(c *run.Checkpoint) error { sizes = append(sizes, len(ofCheckpoint(t, c).Terms)); return nil }
+		must[*Ensemble](t)(trainAdaBoost(d, &o, control{Watch: watch, CheckpointEvery: 1, Checkpoint: keep}))
 		for i := 1; i < len(sizes); i++ {
 			if sizes[i] < sizes[i-1] {
 				count++
@@ -283,7 +283,7 @@ func TestLogitFirstStep(t *testing.T) {
 		}
 	}
 	first := func(d *Data) float64 {
-		return must[*Ensemble](t)(TrainAdaBoost(d, &AdaBoostOptions{Variant: LogitCD, Rounds: 1})).Terms[0].Weight
+		return must[*Ensemble](t)(trainAdaBoost(d, &AdaBoostOptions{Variant: LogitCD, Rounds: 1})).Terms[0].Weight
 	}
 	near(t, "step", first(&Data{X: numeric(x), Y: y}), math.Log(39), 1e-9)
 	near(t, "step with weights", first(&Data{X: numeric(x), Y: y, W: w}),
@@ -297,14 +297,15 @@ func TestLogitVariants(t *testing.T) {
 	d := randomData(rng, 200, 4, 0)
 	for _, v := range []Variant{LogitCD, LogitNewton} {
 		last := math.Ln2
-		o := AdaBoostOptions{Variant: v, Rounds: 30, Control: Control{Watch: func(p *Progress) error {
+		o := AdaBoostOptions{Variant: v, Rounds: 30}
+		watch := func(p *Progress) error {
 			if v == LogitCD && p.Loss > last {
 				t.Errorf("%s: round %d: loss rose from %v to %v", v, p.Round, last, p.Loss)
 			}
 			last = p.Loss
 			return nil
-		}}}
-		e := must[*Ensemble](t)(TrainAdaBoost(d, &o))
+		}
+		e := must[*Ensemble](t)(trainAdaBoost(d, &o, control{Watch: watch}))
 		if last > 0.45 {
 			t.Errorf("%s: loss %v after 30 rounds", v, last)
 		}

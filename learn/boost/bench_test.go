@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // BenchmarkRGB sets RGB with five candidates beside plain gradient boosting with trees
@@ -16,21 +18,21 @@ func BenchmarkRGB(b *testing.B) {
 		d := randomData(rand.New(rand.NewPCG(1, 1)), size[0], size[1], 0)
 		for _, workers := range []int{1, 2} {
 			b.Run(fmt.Sprintf("rows=%d/columns=%d/workers=%d", size[0], size[1], workers), func(b *testing.B) {
-				c := Control{Workers: workers}
+				c := control{Workers: workers}
 				runs := []struct {
 					name string
 					do   func() (*Ensemble, error)
 				}{
 					{"gb-ms", func() (*Ensemble,
 						error) {
-						return TrainGradient(d, &GradientOptions{Rounds: rounds, Control: c})
+						return trainGradient(d, &GradientOptions{Rounds: rounds}, c)
 					}},
 					{"all-rows-ratio", func() (*Ensemble, error) {
-						return TrainRGB(d, &RGBOptions{Families: Grid([]int{7, 15, 31, 63}, ThesisLambdas), RowSample: 1,
-							ColumnSample: 1, Rounds: rounds, Control: c})
+						return trainRGB(d, &RGBOptions{Families: Grid([]int{7, 15, 31, 63}, ThesisLambdas), RowSample: 1,
+							ColumnSample: 1, Rounds: rounds}, c)
 					}},
 					{"default-ratio", func() (*Ensemble, error) {
-						return TrainRGB(d, &RGBOptions{ColumnSample: 1, Rounds: rounds, Control: c})
+						return trainRGB(d, &RGBOptions{ColumnSample: 1, Rounds: rounds}, c)
 					}},
 				}
 				least := make([]float64, len(runs))
@@ -77,11 +79,10 @@ func BenchmarkCandidates(b *testing.B) {
 	const rows = 100000
 	d := randomData(rand.New(rand.NewPCG(1, 1)), rows, 3, 0)
 	o := &RGBOptions{}
-	o.Workers = 1
 	o.fill(rows, 3)
 	r := &rgbRun{o: o}
 	var err error
-	if r.training, err = newRun("rgb", "", d, o.Loss, []float64{0}, &o.Control); err != nil {
+	if r.training, err = newRun("rgb", "", d, o.Loss, []float64{0}, nil, &run.Control{Workers: 1}); err != nil {
 		b.Fatal(err)
 	}
 	if err := r.prepare(); err != nil {

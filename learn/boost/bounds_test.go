@@ -41,7 +41,7 @@ func TestBounds(t *testing.T) {
 	o := Thesis()
 	o.Families = Grid([]int{1, 2, 4}, []float64{0.1, 0.5})
 	o.Rounds = 30
-	e := must[*Ensemble](t)(TrainRGB(d, o))
+	e := must[*Ensemble](t)(trainRGB(d, o))
 	r := must[*BoundReport](t)(Bounds(e, d, nil))
 	sum := 0.0
 	for _, f := range r.Families {
@@ -99,13 +99,13 @@ func TestBounds(t *testing.T) {
 
 	// One family: no NaN, the simpler bound.
 	o.Families = Grid([]int{2}, []float64{0.5})
-	one := must[*BoundReport](t)(Bounds(must[*Ensemble](t)(TrainRGB(d, o)), d,
+	one := must[*BoundReport](t)(Bounds(must[*Ensemble](t)(trainRGB(d, o)), d,
 		&BoundOptions{Rho: []float64{0.1}}))
 	near(t, "one family", one.Terms[0].Sum, one.Terms[0].Empirical+2/0.1*Omega(VCBound, 2, 0.5, 3,
 		400)+math.Sqrt(math.Log(20)/800), 1e-12)
 
 	// The norm of the families is the model's own.
-	inf := must[*Ensemble](t)(TrainRGB(d, &RGBOptions{Q: math.Inf(1),
+	inf := must[*Ensemble](t)(trainRGB(d, &RGBOptions{Q: math.Inf(1),
 		Families: Grid([]int{8}, []float64{0.5, 1}), Rounds: 5}))
 	if again := must[*Ensemble](t)(Read(bytes.NewReader(saved(t, inf)))); normOf(again) != math.Inf(1) {
 		t.Errorf("norm %v", normOf(again))
@@ -119,14 +119,14 @@ func TestBounds(t *testing.T) {
 
 	// A start score is a constant tree.
 	o.ZeroStart = false
-	started := must[*BoundReport](t)(Bounds(must[*Ensemble](t)(TrainRGB(d, o)), d, nil))
+	started := must[*BoundReport](t)(Bounds(must[*Ensemble](t)(trainRGB(d, o)), d, nil))
 	if started.GridSize != 1 || len(started.Families) != 1 || started.Families[0].Terms != 31 {
 		t.Errorf("%+v", started.Families)
 	}
 
 	// AdaBoost's class is that of its learner, also where the model uses less of it; one whose
 	// leaves have no bound, as gradient boosting's, gets a grid made to fit.
-	ada := must[*Ensemble](t)(TrainAdaBoost(d, &AdaBoostOptions{Rounds: 20}))
+	ada := must[*Ensemble](t)(trainAdaBoost(d, &AdaBoostOptions{Rounds: 20}))
 	if r := must[*BoundReport](t)(Bounds(ada, d, nil)); r.GridSize != 1 || r.Range != 1 ||
 		warns(r, "made to fit the trained model") || r.Families[0].Family.Splits != 1 {
 		t.Errorf("%+v", r)
@@ -138,7 +138,7 @@ func TestBounds(t *testing.T) {
 			pure.Y[i] = -1
 		}
 	}
-	wide := must[*Ensemble](t)(TrainAdaBoost(pure, &AdaBoostOptions{Rounds: 3, Learner: SignTrees{Splits: 31}}))
+	wide := must[*Ensemble](t)(trainAdaBoost(pure, &AdaBoostOptions{Rounds: 3, Learner: SignTrees{Splits: 31}}))
 	for _, e := range []*Ensemble{wide, must[*Ensemble](t)(Read(bytes.NewReader(saved(t, wide))))} {
 		r := must[*BoundReport](t)(Bounds(e, pure, nil))
 		if n := e.Terms[0].Predictor.(Sized).Splits(); n != 1 || r.GridSize != 1 ||
@@ -147,7 +147,7 @@ func TestBounds(t *testing.T) {
 		}
 		near(t, "Omega of the class", r.Families[0].Omega, Omega(VCBound, 31, 1, 3, 400), 1e-14)
 	}
-	gb := must[*Ensemble](t)(TrainGradient(d, &GradientOptions{Rounds: 5}))
+	gb := must[*Ensemble](t)(trainGradient(d, &GradientOptions{Rounds: 5}))
 	if r := must[*BoundReport](t)(Bounds(gb, d, nil)); !warns(r, "made to fit the trained model") {
 		t.Errorf("%q", r.Warnings)
 	}
@@ -182,14 +182,14 @@ func TestBounds(t *testing.T) {
 			big.Y[i] = -1
 		}
 	}
-	stump := must[*Ensemble](t)(TrainAdaBoost(big, &AdaBoostOptions{Rounds: 1, Learner: Stumps{Bins: 255}}))
+	stump := must[*Ensemble](t)(trainAdaBoost(big, &AdaBoostOptions{Rounds: 1, Learner: Stumps{Bins: 255}}))
 	tight := must[*BoundReport](t)(Bounds(stump, big,
 		&BoundOptions{Grid: Grid([]int{1}, []float64{1}), Q: math.Inf(1), Rho: []float64{0.9}}))
 	if tight.Vacuous || tight.Bound > 0.3 {
 		t.Errorf("%+v", tight.Terms)
 	}
 
-	regression := must[*Ensemble](t)(TrainRGB(d, &RGBOptions{Loss: Squared{}, Rounds: 2}))
+	regression := must[*Ensemble](t)(trainRGB(d, &RGBOptions{Loss: Squared{}, Rounds: 2}))
 	if _, err := Bounds(regression, d, nil); !errors.Is(err, ErrBound) {
 		t.Errorf("squared loss: %v", err)
 	}
@@ -241,7 +241,7 @@ func TestBoundsWarnings(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 1))
 	d := randomData(rng, 200, 3, 0)
 	train := func(d *Data) *Ensemble {
-		return must[*Ensemble](t)(TrainRGB(d, &RGBOptions{
+		return must[*Ensemble](t)(trainRGB(d, &RGBOptions{
 			Rounds: 8, Families: Grid([]int{2, 4}, []float64{0.01, 4})}))
 	}
 	e := train(d)
@@ -294,7 +294,7 @@ func TestBoundsWarnings(t *testing.T) {
 		t.Errorf("%q", r.Warnings)
 	}
 	// DeepBoost's trees lie in its own families.
-	deep := must[*Ensemble](t)(TrainAdaBoost(d, &AdaBoostOptions{Variant: Deep, Rounds: 5}))
+	deep := must[*Ensemble](t)(trainAdaBoost(d, &AdaBoostOptions{Variant: Deep, Rounds: 5}))
 	if r := must[*BoundReport](t)(Bounds(deep, d, nil)); r.GridSize != 4 || warns(r, "no grid") {
 		t.Errorf("%+v", r)
 	}
@@ -303,7 +303,7 @@ func TestBoundsWarnings(t *testing.T) {
 	for i := range hard.Y {
 		hard.Y[i] = float64(2*rng.IntN(2) - 1)
 	}
-	wild := must[*Ensemble](t)(TrainAdaBoost(hard, &AdaBoostOptions{Rounds: 1}))
+	wild := must[*Ensemble](t)(trainAdaBoost(hard, &AdaBoostOptions{Rounds: 1}))
 	wild.Terms[0].Weight = -1
 	if r := must[*BoundReport](t)(Bounds(wild, hard, nil)); !warns(r, "training error alone") {
 		t.Errorf("%q", r.Warnings)

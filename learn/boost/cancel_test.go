@@ -11,6 +11,7 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/boost"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/optim"
 	"github.com/tropica-fst/tropica/learn/run"
 	"github.com/tropica-fst/tropica/learn/run/runtest"
 )
@@ -24,31 +25,31 @@ func TestCancelledInTheMiddle(t *testing.T) {
 		for name, c := range map[string]struct {
 			text  string
 			loss  boost.Loss
-			train func(*boost.Data, boost.Control) (*boost.Ensemble, error)
+			train func(_, _ *boost.Data, _ *run.Control) (*boost.Ensemble, *optim.Result, error)
 		}{
-			"gb": {text, boost.Logistic{}, func(d *boost.Data, c boost.Control) (*boost.Ensemble, error) {
-				return boost.TrainGradient(d, &boost.GradientOptions{Rounds: 6, Loss: boost.Logistic{}, Control: c})
+			"gb": {text, boost.Logistic{}, func(d, v *boost.Data, c *run.Control) (*boost.Ensemble, *optim.Result, error) {
+				return boost.TrainGradient(d, &boost.GradientOptions{Rounds: 6, Loss: boost.Logistic{}, Valid: v}, c)
 			}},
 			"gb of three classes": {three, boost.SoftMax{Classes: 3},
-				func(d *boost.Data, c boost.Control) (*boost.Ensemble, error) {
+				func(d, v *boost.Data, c *run.Control) (*boost.Ensemble, *optim.Result, error) {
 					return boost.TrainGradient(d, &boost.GradientOptions{
-						Rounds: 6, Loss: boost.SoftMax{Classes: 3}, Control: c})
+						Rounds: 6, Loss: boost.SoftMax{Classes: 3}, Valid: v}, c)
 				}},
-			"gb, exact": {text, boost.Logistic{}, func(d *boost.Data, c boost.Control) (*boost.Ensemble, error) {
+			"gb, exact": {text, boost.Logistic{}, func(d, v *boost.Data, c *run.Control) (*boost.Ensemble, *optim.Result, error) {
 				return boost.TrainGradient(d, &boost.GradientOptions{Rounds: 3, Exact: true,
-					Loss: boost.Logistic{}, Control: c})
+					Loss: boost.Logistic{}, Valid: v}, c)
 			}},
-			"rgb": {text, boost.Logistic{}, func(d *boost.Data, c boost.Control) (*boost.Ensemble, error) {
-				return boost.TrainRGB(d, &boost.RGBOptions{Rounds: 4, Loss: boost.Logistic{}, Seed: 1, Control: c})
+			"rgb": {text, boost.Logistic{}, func(d, v *boost.Data, c *run.Control) (*boost.Ensemble, *optim.Result, error) {
+				return boost.TrainRGB(d, &boost.RGBOptions{Rounds: 4, Loss: boost.Logistic{}, Seed: 1, Valid: v}, c)
 			}},
 			"adaboost with penalties": {text, boost.Logistic{},
-				func(d *boost.Data, c boost.Control) (*boost.Ensemble, error) {
+				func(d, v *boost.Data, c *run.Control) (*boost.Ensemble, *optim.Result, error) {
 					return boost.TrainAdaBoost(d, &boost.AdaBoostOptions{Rounds: 4, Variant: boost.Deep,
-						Families: boost.Grid([]int{1, 3}, []float64{1}), Lambda: .01, Control: c})
+						Families: boost.Grid([]int{1, 3}, []float64{1}), Lambda: .01, Valid: v}, c)
 				}},
-			"adaboost": {text, boost.Logistic{}, func(d *boost.Data, c boost.Control) (*boost.Ensemble, error) {
+			"adaboost": {text, boost.Logistic{}, func(d, v *boost.Data, c *run.Control) (*boost.Ensemble, *optim.Result, error) {
 				return boost.TrainAdaBoost(d, &boost.AdaBoostOptions{
-					Rounds: 9, Learner: boost.SignTrees{Splits: 4, Bins: 255}, Control: c})
+					Rounds: 9, Learner: boost.SignTrees{Splits: 4, Bins: 255}, Valid: v}, c)
 			}},
 		} {
 			x, err := table.Read(strings.NewReader(c.text), "x.svm", &table.Options{Storage: storage})
@@ -66,24 +67,24 @@ func TestCancelledInTheMiddle(t *testing.T) {
 				}
 				return b.String()
 			}
-			whole, err := c.train(d, boost.Control{Workers: 1, Valid: d})
+			whole, _, err := c.train(d, d, &run.Control{Workers: 1})
 			if err != nil {
 				t.Fatal(name, err)
 			}
 			prepared, middle := 0, 0
 			for n := 0; ; n = n + 1 + n/9 {
-				var state *boost.Checkpoint
-				control := boost.Control{Ctx: runtest.NewCountdown(n), Workers: 1, Valid: d, CheckpointEvery: 100,
-					Checkpoint: func(k *boost.Checkpoint) error {
+				var state *run.Checkpoint
+				control := &run.Control{Ctx: runtest.NewCountdown(n), Workers: 1, CheckpointEvery: 100,
+					Checkpoint: func(k *run.Checkpoint) error {
 						var b bytes.Buffer
 						if err := k.Write(&b); err != nil {
 							return err
 						}
 						var err error
-						state, err = boost.ReadCheckpoint(&b)
+						state, err = run.ReadCheckpoint(&b)
 						return err
 					}}
-				e, err := c.train(d, control)
+				e, _, err := c.train(d, d, control)
 				if err == nil {
 					if save(e) != save(whole) {
 						t.Errorf("%s: another model under a context", name)
@@ -102,10 +103,10 @@ func TestCancelledInTheMiddle(t *testing.T) {
 					t.Fatalf("%s after %d looks: no checkpoint", name, n)
 				}
 				middle++
-				if state.Round != stopped.Steps {
-					t.Errorf("%s: the checkpoint is of round %d, the error of %d", name, state.Round, stopped.Steps)
+				if state.Iteration != stopped.Steps {
+					t.Errorf("%s: the checkpoint is of round %d, the error of %d", name, state.Iteration, stopped.Steps)
 				}
-				again, err := c.train(d, boost.Control{Workers: 1, Valid: d, Resume: state})
+				again, _, err := c.train(d, d, &run.Control{Workers: 1, Resume: state})
 				if err != nil {
 					t.Fatal(name, err)
 				}

@@ -1,210 +1,141 @@
 package boost
 
 import (
-	"errors"
+	"bytes"
+	"encoding/json"
 	"fmt"
-	"io"
+	"hash/fnv"
 	"maps"
-	"math"
 	"slices"
+	"strings"
 
 	"github.com/tropica-fst/tropica/learn/model"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
-// Checkpoint is the state of a run between two rounds: what was learned so far and the scores of
-// all rows. A resumed run gives the same bits as an unbroken one.
-type Checkpoint struct {
-	Ensemble *Ensemble
-	Round    int // rounds finished, idle ones included
-	Idle     int // idle rounds in a row
-	Seconds  float64
-	Scores   []float64 // of the training rows
-	Data     uint64    // fingerprint of the training rows
-	Best     []Term    // the terms of least validation loss; nil without validation rows
-	Least    float64   // that loss
-	Waited   int       // rounds since
-	Valid    []float64 // scores of the validation rows
-	// ValidData is the fingerprint of the validation rows; 0 without any.
-	ValidData uint64
-	Extra     map[string]float64
-	// History has the rounds so far; nil in files of earlier programs.
-	History []Progress
+// The parts of a booster's checkpoint; a resumed run gives the same bits as an unbroken one. The
+// run keeps round, seconds and the best validation loss.
+const (
+	partModel   = "model"   // file: the ensemble so far
+	partBest    = "best"    // file: the ensemble of least validation loss; absent without validation rows
+	partScores  = "scores"  // of the training rows
+	partValid   = "valid"   // scores of the validation rows
+	partHistory = "history" // progressNumbers for each round
+	partIdle    = "idle"    // idle rounds in a row
+	partRounds  = "rounds"  // asked for, or chosen
+)
+
+// State implements optim.Additive.
+func (r *training) State() (*run.Checkpoint, error) {
+	k := &run.Checkpoint{Scalars: maps.Clone(r.extra), Files: map[string][]byte{}, Arrays: map[string][]float64{
+		partScores: slices.Clone(r.scores), partHistory: historyNumbers(r.history)}}
+	k.Scalars[partIdle], k.Scalars[partRounds] = float64(r.idle), float64(settingsOf(r.e).Rounds)
+	models := map[string][]Term{partModel: r.e.Terms}
+	if r.valid != nil {
+		models[partBest], k.Arrays[partValid] = r.bestOf, slices.Clone(r.valid)
+	}
+	for name, terms := range models {
+		e := *r.e
+		e.Terms = terms
+		var b bytes.Buffer
+		if err := e.Write(&b); err != nil {
+			return nil, err
+		}
+		k.Files[name] = b.Bytes()
+	}
+	return k, nil
 }
 
-// ErrResume reports a checkpoint that belongs to other data or settings.
-var ErrResume = errors.New("checkpoint of another run")
-
-// checkpoint is the state at a checkpoint of the run.
-func (r *training) checkpoint(at *run.Checkpoint) *Checkpoint {
-	e := *r.e
-	e.Terms = slices.Clone(r.e.Terms)
-	c := &Checkpoint{Ensemble: &e, Round: at.Iteration, Idle: r.idle, Seconds: at.Seconds,
-		Scores: slices.Clone(r.scores), Data: fingerprint(r.d), Extra: maps.Clone(r.extra),
-		History: slices.Clone(r.history)}
-	if r.valid != nil {
-		c.ValidData = fingerprint(r.Control.Valid)
-		c.Best, c.Least, c.Waited, c.Valid = append([]Term{}, r.bestOf...), r.run.Best.Loss, r.run.Best.Waited,
-			slices.Clone(r.valid)
+// resume takes up the control's checkpoint, if there is one.
+func (r *training) resume() error {
+	if r.Checkpoint == nil && r.Resume == nil {
+		return nil
 	}
-	return c
-}
-
-// resume takes up a checkpoint.
-func (r *training) resume(c *Checkpoint) error {
-	e := c.Ensemble
-	different, rounds := "", settingsOf(r.e).Rounds
-	if e != nil {
-		different = SettingsDifference(e.Settings, r.e.Settings)
+	r.Problem = fmt.Sprintf("%s valid=%016x loss=%s %s", dataWord(r.d), fingerprint(r.held), r.e.Loss.Name(),
+		SettingsWords(r.e.Settings))
+	k, err := r.Taken()
+	if err != nil || k == nil {
+		return err
 	}
-	switch {
-	case e == nil || e.Algorithm != r.e.Algorithm:
-		return fmt.Errorf("boost: %s: %w: it was written by %q", r.e.Algorithm, ErrResume, algorithmOf(e))
-	case e.Loss.Name() != r.e.Loss.Name():
-		return fmt.Errorf("boost: %s: %w: the settings differ: the loss was %s and is now %s", r.e.Algorithm,
-			ErrResume, e.Loss.Name(), r.e.Loss.Name())
-	case different != "":
-		return fmt.Errorf("boost: %s: %w: the settings differ: %s", r.e.Algorithm, ErrResume, different)
-	case rounds > 0 && c.Round > rounds:
-		return fmt.Errorf("boost: %s: %w: it has %d rounds already, and %d are asked for; ask for as many or "+
-			"more, or take a prefix of the finished model", r.e.Algorithm, ErrResume, c.Round, rounds)
-	case len(c.Scores) != len(r.scores) || c.Data != fingerprint(r.d):
-		return fmt.Errorf("boost: %s: %w: the training rows differ", r.e.Algorithm, ErrResume)
-	case len(c.Valid) != len(r.valid):
-		return fmt.Errorf("boost: %s: %w: %d validation scores, now %d", r.e.Algorithm, ErrResume,
-			len(c.Valid), len(r.valid))
-	case r.valid != nil && c.ValidData != fingerprint(r.Control.Valid):
-		return fmt.Errorf("boost: %s: %w: the validation rows differ", r.e.Algorithm, ErrResume)
-	case !slices.EqualFunc(e.Start, r.e.Start, func(a,
-		b float64) bool {
-		return math.Float64bits(a) == math.Float64bits(b)
-	}):
-		return fmt.Errorf("boost: %s: %w: the start scores differ", r.e.Algorithm, ErrResume)
+	if len(k.Arrays[partScores]) != len(r.scores) || len(k.Arrays[partValid]) != len(r.valid) ||
+		len(k.Arrays[partHistory])%progressNumbers != 0 {
+		return fmt.Errorf("boost: %s: checkpoint: %w: %d scores, %d of validation rows, %d numbers of history", r.Name,
+			model.ErrFormat, len(k.Arrays[partScores]), len(k.Arrays[partValid]), len(k.Arrays[partHistory]))
 	}
-	r.e.Terms = slices.Clone(e.Terms)
-	r.idle = c.Idle
-	r.run.TakeUp(&run.Checkpoint{Iteration: c.Round, Seconds: c.Seconds})
-	r.history = slices.Clone(c.History)
-	copy(r.scores, c.Scores)
-	if c.Extra != nil {
-		r.extra = maps.Clone(c.Extra)
+	terms := func(name string) ([]Term, error) {
+		e, err := Read(bytes.NewReader(k.Files[name]))
+		if err != nil {
+			return nil, fmt.Errorf("boost: %s: checkpoint: %w", r.Name, err)
+		}
+		return e.Terms, nil
+	}
+	if r.e.Terms, err = terms(partModel); err != nil {
+		return err
 	}
 	if r.valid != nil {
-		copy(r.valid, c.Valid)
-		r.bestOf = slices.Clone(c.Best)
-		r.run.Best = run.Best{Loss: c.Least, Step: c.Round - c.Waited, Waited: c.Waited}
+		if r.bestOf, err = terms(partBest); err != nil {
+			return err
+		}
 	}
+	copy(r.scores, k.Arrays[partScores])
+	copy(r.valid, k.Arrays[partValid])
+	r.history = historyOf(k.Arrays[partHistory])
+	r.extra = maps.Clone(k.Scalars)
+	r.idle = int(r.extra[partIdle])
 	return nil
 }
 
-func algorithmOf(e *Ensemble) string {
-	if e == nil {
+// dataWord identifies rows in the description of a run.
+func dataWord(d *Data) string { return fmt.Sprintf("data=%016x", fingerprint(d)) }
+
+// fingerprint is that of features and domains by name, labels and weights; 0 without rows.
+func fingerprint(d *Data) uint64 {
+	if d == nil {
+		return 0
+	}
+	return d.X.Fingerprint(d.Y, d.W)
+}
+
+// SettingsWords lists settings, a JSON object, as words name=value for run.Control.Problem. Those of
+// objects within it have dots in their names; long values are cut and have a fingerprint. It leaves
+// out the number of rounds, since a run may be made longer.
+func SettingsWords(settings string) string {
+	type object struct {
+		prefix string
+		fields map[string]json.RawMessage
+	}
+	top := object{}
+	if json.Unmarshal([]byte(settings), &top.fields) != nil {
 		return ""
 	}
-	return e.Algorithm
+	var words []string
+	for queue := []object{top}; len(queue) > 0; queue = queue[1:] {
+		for name, raw := range queue[0].fields {
+			in := object{prefix: queue[0].prefix + name + "."}
+			if json.Unmarshal(raw, &in.fields) == nil && in.fields != nil {
+				queue = append(queue, in)
+			} else if key := queue[0].prefix + name; key != "rounds" {
+				words = append(words, key+"="+word(raw))
+			}
+		}
+	}
+	slices.Sort(words)
+	return strings.Join(words, " ")
 }
 
-// fingerprint is that of features and domains by name, labels and weights.
-func fingerprint(d *Data) uint64 { return d.X.Fingerprint(d.Y, d.W) }
-
-const (
-	checkpointKind    = "boost-checkpoint"
-	checkpointVersion = 1
-)
-
-type checkpointMeta struct {
-	Model   ensembleMeta `json:"model"`
-	Round   int          `json:"round"`
-	Idle    int          `json:"idle"`
-	Seconds float64      `json:"seconds"`
-	Data    uint64       `json:"data,string"`
-	// 0 in files of earlier programs, which fit no validation rows
-	Valid   uint64             `json:"valid,string"`
-	HasBest bool               `json:"has_best"`
-	Waited  int                `json:"waited"`
-	Extra   map[string]float64 `json:"extra,omitempty"`
+// word writes a JSON value without blanks.
+func word(raw json.RawMessage) string {
+	text := strings.Join(strings.Fields(strings.Trim(string(raw), `"`)), "_")
+	const most = 60
+	if len(text) <= most {
+		return text
+	}
+	h := fnv.New64a()
+	h.Write(raw)
+	return fmt.Sprintf("%.40s...(%x)", text, h.Sum64())
 }
 
-// Write writes the checkpoint as a model file of kind "boost-checkpoint".
-func (c *Checkpoint) Write(w io.Writer) error {
-	f := model.New(checkpointKind, checkpointVersion)
-	meta, err := c.Ensemble.meta()
-	if err != nil {
-		return err
-	}
-	if err := f.SetMeta(checkpointMeta{meta, c.Round, c.Idle, c.Seconds, c.Data, c.ValidData, c.Best != nil,
-		c.Waited, c.Extra}); err != nil {
-		return fmt.Errorf("boost: checkpoint: %w", err)
-	}
-	if err := putTerms(f, "", c.Ensemble); err != nil {
-		return err
-	}
-	model.Put(f, "scores", c.Scores)
-	if len(c.History) > 0 {
-		model.Put(f, "history", historyNumbers(c.History), len(c.History), progressNumbers)
-	}
-	if c.Best != nil {
-		best := *c.Ensemble
-		best.Terms = c.Best
-		if err := putTerms(f, "best/", &best); err != nil {
-			return err
-		}
-		model.Put(f, "valid", c.Valid)
-		model.Put(f, "least", []float64{c.Least})
-	}
-	return f.Write(w)
-}
-
-// ReadCheckpoint reads what Write wrote. Families with learners are those of the
-// run that resumes.
-func ReadCheckpoint(r io.Reader) (*Checkpoint, error) {
-	var m checkpointMeta
-	f, err := model.ReadKind(r, checkpointKind, checkpointVersion, &m)
-	if err != nil {
-		return nil, err
-	}
-	c := &Checkpoint{Round: m.Round, Idle: m.Idle, Seconds: m.Seconds, Data: m.Data, ValidData: m.Valid,
-		Waited: m.Waited, Extra: m.Extra}
-	if c.Ensemble, err = m.Model.ensemble(); err != nil {
-		return nil, err
-	}
-	if err := getTerms(f, "", c.Ensemble); err != nil {
-		return nil, err
-	}
-	if c.Scores, err = model.Get[float64](f, "scores"); err != nil {
-		return nil, err
-	}
-	if c.Round < 0 || c.Idle < 0 {
-		return nil, fmt.Errorf("boost: checkpoint: %w: round %d, idle %d", model.ErrFormat, c.Round, c.Idle)
-	}
-	if shape, ok := f.Shape("history"); ok {
-		if len(shape) != 2 {
-			return nil, fmt.Errorf("boost: checkpoint: %w: the history has %d dimensions", model.ErrFormat, len(shape))
-		}
-		numbers, err := model.Get[float64](f, "history", shape[0], progressNumbers)
-		if err != nil {
-			return nil, err
-		}
-		c.History = historyOf(numbers)
-	}
-	if m.HasBest {
-		best := *c.Ensemble
-		if err := getTerms(f, "best/", &best); err != nil {
-			return nil, err
-		}
-		least, err := model.Get[float64](f, "least", 1)
-		if err != nil {
-			return nil, err
-		}
-		if c.Valid, err = model.Get[float64](f, "valid"); err != nil {
-			return nil, err
-		}
-		c.Best, c.Least = append([]Term{}, best.Terms...), least[0]
-	}
-	return c, nil
-}
-
-// progressNumbers is how many numbers a file has for a round of the history.
+// progressNumbers is how many numbers a checkpoint has for a round of the history.
 const progressNumbers = 10
 
 func historyNumbers(h []Progress) []float64 {

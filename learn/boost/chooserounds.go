@@ -7,13 +7,18 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
+	"time"
+
+	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // What a run does whose options leave the number of rounds open.
 const (
 	// MostRounds is the largest number of rounds that a run chooses.
 	MostRounds = 1000
-	// OpenPatience is Control.Patience of such a run where that is 0.
+	// OpenPatience is run.Stop.Patience of such a run where that is 0.
 	OpenPatience = 50
 
 	heldFolds   = 5    // of the rows, one is held out at a time
@@ -22,15 +27,9 @@ const (
 	roundsOfFew = 100  // which such a table gets
 )
 
-// booster is a training run that is made round by round.
-type booster struct {
-	*training
-	more func() bool
-	one  func() (*Progress, error)
-}
-
-// begin starts a booster on rows with a control; the number of rounds is MostRounds.
-type begin func(d *Data, c Control) (*booster, error)
+// begin starts a booster on rows, with validation rows or nil; an open number of rounds is
+// MostRounds.
+type begin func(d, valid *Data, c *run.Control) (*training, error)
 
 // settingsFor returns a copy of the settings that o points to, nil for none, for rows that are
 // there.
@@ -47,18 +46,30 @@ func settingsFor[O any](name string, d *Data, o *O) (*O, error) {
 
 // trainRounds makes the rounds of a run on rows that were checked. Where their number is 0 it
 // is chosen first; start then makes runs of an open number.
-func trainRounds(name string, d *Data, rounds *int, seed uint64, c *Control, start begin) (*Ensemble, error) {
+func trainRounds(name string, d, valid *Data, rounds *int, seed uint64, control *run.Control,
+	start begin) (*Ensemble, *optim.Result, error) {
+	var c run.Control
+	if control != nil {
+		c = *control
+	}
+	chosen, choosing := *rounds == 0 && valid == nil, 0.0
 	if *rounds == 0 {
+		begin, resumed := time.Now(), c.Resume != nil
 		var err error
-		if *rounds, *c, err = openRounds(d, seed, *c, start); err != nil {
-			return nil, err
+		if *rounds, c, err = openRounds(d, valid, seed, c, start); err != nil {
+			return nil, nil, err
+		}
+		if chosen && d.Rows() >= fewestRows && !(resumed && c.Resume != nil) {
+			choosing = time.Since(begin).Seconds()
 		}
 	}
-	b, err := start(d, *c)
+	b, err := start(d, valid, &c)
 	if err != nil {
-		return nil, c.unbegun(name, err)
+		return nil, nil, unbegun(name, &c, err)
 	}
-	return b.rounds(b.more, b.one)
+	e, r, err := b.rounds()
+	e.Run.Chosen, e.Run.Choosing = chosen, choosing
+	return e, r, err
 }
 
 // openRounds returns the number of rounds for a run whose options leave it open, and the control
@@ -70,15 +81,15 @@ func trainRounds(name string, d *Data, rounds *int, seed uint64, c *Control, sta
 // rounds bring no lower loss. The model is then trained on all rows. A small table therefore holds
 // out every row once, a large one a fifth of them. So does a sparse table, whose bins would
 // otherwise be in memory five times.
-func openRounds(d *Data, seed uint64, c Control, start begin) (int, Control, error) {
-	if c.Patience == 0 {
-		c.Patience = OpenPatience
+func openRounds(d, validation *Data, seed uint64, c run.Control, start begin) (int, run.Control, error) {
+	if c.Stop.Patience == 0 {
+		c.Stop.Patience = OpenPatience
 	}
-	if c.Valid != nil {
+	if validation != nil {
 		return MostRounds, c, nil
 	}
-	if p := c.Resume; p != nil && p.Ensemble != nil && p.Data == fingerprint(d) {
-		return settingsOf(p.Ensemble).Rounds, c, nil // they were chosen before it was written
+	if k := c.Resume; k != nil && slices.Contains(strings.Fields(k.Problem), dataWord(d)) {
+		return int(k.Scalars[partRounds]), c, nil // they were chosen before it was written
 	}
 	if d.Rows() < fewestRows {
 		return roundsOfFew, c, nil
@@ -88,20 +99,20 @@ func openRounds(d *Data, seed uint64, c Control, start begin) (int, Control, err
 		return MostRounds, c, nil // a checkpoint of other rows, which is refused beside them
 	}
 	fold := d.folds(heldFolds, seed)
-	var runs []*booster
+	var runs []*training
 	held := 0
 	for k := 0; k < heldFolds && held < heldRows && !(single && k > 0); k++ {
 		train, valid := d.divide(func(i int) bool { return fold[i] == k })
 		held += valid.Rows()
-		own := Control{Ctx: c.Ctx, Workers: c.Workers, Valid: valid}
+		own := run.Control{Ctx: c.Ctx, Workers: c.Workers}
 		if single {
 			// A single long run: it stops by itself, and can be taken up again.
-			own.Patience, own.Checkpoint, own.CheckpointEvery, own.Resume = c.Patience, c.Checkpoint,
+			own.Stop.Patience, own.Checkpoint, own.CheckpointEvery, own.Resume = c.Stop.Patience, c.Checkpoint,
 				c.CheckpointEvery, c.Resume
 		}
-		b, err := start(train, own)
+		b, err := start(train, valid, &own)
 		if err != nil {
-			if errors.Is(err, ErrResume) {
+			if errors.Is(err, run.ErrOther) {
 				return MostRounds, c, nil
 			}
 			return 0, c, err
@@ -109,13 +120,13 @@ func openRounds(d *Data, seed uint64, c Control, start begin) (int, Control, err
 		runs = append(runs, b)
 	}
 	c.Resume = nil
-	n, err := leastHeldOut(runs, c)
+	n, err := leastHeldOut(runs, &c)
 	return max(n, 1), c, err
 }
 
 // leastHeldOut makes the rounds of all runs side by side and returns the number of rounds with
-// the least mean validation loss.
-func leastHeldOut(runs []*booster, c Control) (int, error) {
+// the least mean validation loss. Control.Live watches them.
+func leastHeldOut(runs []*training, c *run.Control) (int, error) {
 	loss, weight, total := make([]float64, len(runs)), make([]float64, len(runs)), 0.0
 	mean := func() float64 {
 		sum := 0.0
@@ -126,32 +137,31 @@ func leastHeldOut(runs []*booster, c Control) (int, error) {
 	}
 	round := 0
 	for k, b := range runs {
-		loss[k], weight[k] = b.run.Best.Loss, b.Control.Valid.total()
+		loss[k], weight[k] = b.Best.Loss, b.held.total()
 		total += weight[k]
-		round = max(round, b.run.Steps())
+		round = max(round, b.Steps())
 	}
-	best, at := mean(), round-runs[0].run.Best.Waited // a run that was taken up has waited
-	for open := true; open && round < MostRounds && round-at < c.Patience; {
+	best, at := mean(), round-runs[0].Best.Waited // a run that was taken up has waited
+	for open := true; open && round < MostRounds && round-at < c.Stop.Patience; {
 		open = false
 		round++
 		for k, b := range runs {
-			if !b.more() {
-				continue // and its loss stays what it is
-			}
-			stop, err := b.next(b.one)
+			stop, err := optim.DescendOnce(b.Run, b)
 			if err != nil {
 				return at, err
 			}
-			loss[k] = b.history[len(b.history)-1].Valid
-			open = open || !stop
+			if n := len(b.history); n > 0 { // the loss of a run that is over stays what it is
+				loss[k] = b.history[n-1].Valid
+			}
+			open = open || stop == ""
 		}
 		if v := mean(); v < best {
 			best, at = v, round
 		}
-		if c.Watch != nil {
+		if c.Live != nil {
 			p := &Progress{Round: round, Of: MostRounds, Trial: true, Loss: math.NaN(), Objective: math.NaN(),
-				Valid: mean(), Derivative: math.NaN(), Family: -1, Seconds: runs[0].run.Seconds()}
-			if err := c.Watch(p); err != nil {
+				Valid: mean(), Derivative: math.NaN(), Family: -1, Seconds: runs[0].Seconds()}
+			if err := c.Live.Record(run.Row{Iteration: round, Seconds: p.Seconds, Detail: p}); err != nil {
 				return at, err
 			}
 		}

@@ -40,8 +40,8 @@ func TestRegressionWithAnOffset(t *testing.T) {
 	for _, c := range []struct{ factor, offset float64 }{{1, 2000}, {1e6, -5e7}, {1e-4, 0}} {
 		d, fresh := offsetData(1, 1500, c.factor, c.offset), offsetData(2, 1000, c.factor, c.offset)
 		for name, train := range map[string]func(l Loss) (*Ensemble, error){
-			"rgb": func(l Loss) (*Ensemble, error) { return TrainRGB(d, &RGBOptions{Loss: l, Rounds: 200}) },
-			"gb":  func(l Loss) (*Ensemble, error) { return TrainGradient(d, &GradientOptions{Loss: l, Rounds: 200}) },
+			"rgb": func(l Loss) (*Ensemble, error) { return trainRGB(d, &RGBOptions{Loss: l, Rounds: 200}) },
+			"gb":  func(l Loss) (*Ensemble, error) { return trainGradient(d, &GradientOptions{Loss: l, Rounds: 200}) },
 		} {
 			for _, l := range []Loss{Squared{}, Huber{Delta: c.factor}} {
 				if e := rmse(t, must[*Ensemble](t)(train(l)), fresh) / c.factor; e > 0.6 {
@@ -70,8 +70,8 @@ func TestRGBInAnyUnit(t *testing.T) {
 		for _, losses := range [][2]Loss{{Squared{}, Squared{}}, {Huber{Delta: 0.5}, Huber{Delta: 512}}} {
 			a, b := o, o
 			a.Loss, b.Loss, a.Rounds, b.Rounds = losses[0], losses[1], 15, 15
-			f := must[[]float64](t)(must[*Ensemble](t)(TrainRGB(d, &a)).Scores(d.X, nil))
-			g := must[[]float64](t)(must[*Ensemble](t)(TrainRGB(large, &b)).Scores(d.X, nil))
+			f := must[[]float64](t)(must[*Ensemble](t)(trainRGB(d, &a)).Scores(d.X, nil))
+			g := must[[]float64](t)(must[*Ensemble](t)(trainRGB(large, &b)).Scores(d.X, nil))
 			if slices.Min(f) == slices.Max(f) {
 				t.Errorf("%s: a constant model shows nothing", name)
 			}
@@ -105,12 +105,12 @@ func TestNoWorseThanAConstant(t *testing.T) {
 		classes.Y[i] = float64(min(i%40, 2)) // 0 and 1 are rare
 	}
 	numbers := offsetData(5, rows, 1, -700)
-	rgb := func(d *Data, l Loss) (*Ensemble, error) { return TrainRGB(d, &RGBOptions{Loss: l, Rounds: 100}) }
+	rgb := func(d *Data, l Loss) (*Ensemble, error) { return trainRGB(d, &RGBOptions{Loss: l, Rounds: 100}) }
 	gb := func(d *Data, l Loss) (*Ensemble, error) {
-		return TrainGradient(d, &GradientOptions{Loss: l, Rounds: 100})
+		return trainGradient(d, &GradientOptions{Loss: l, Rounds: 100})
 	}
 	ada := func(v Variant) func(*Data, Loss) (*Ensemble, error) {
-		return func(d *Data, _ Loss) (*Ensemble, error) { return TrainAdaBoost(d, &AdaBoostOptions{Variant: v}) }
+		return func(d *Data, _ Loss) (*Ensemble, error) { return trainAdaBoost(d, &AdaBoostOptions{Variant: v}) }
 	}
 	for _, c := range []struct {
 		name  string
@@ -137,17 +137,15 @@ func TestNoWorseThanAConstant(t *testing.T) {
 }
 
 // openRuns are boosters with an open number of rounds.
-func openRuns(rgb RGBOptions, gb GradientOptions) map[string]func(*Data, Control) (*Ensemble, error) {
-	return map[string]func(*Data, Control) (*Ensemble, error){
-		"rgb": func(d *Data, c Control) (*Ensemble, error) {
+func openRuns(rgb RGBOptions, gb GradientOptions) map[string]func(*Data, control) (*Ensemble, error) {
+	return map[string]func(*Data, control) (*Ensemble, error){
+		"rgb": func(d *Data, c control) (*Ensemble, error) {
 			o := rgb
-			o.Control = c
-			return TrainRGB(d, &o)
+			return trainRGB(d, &o, c)
 		},
-		"gb": func(d *Data, c Control) (*Ensemble, error) {
+		"gb": func(d *Data, c control) (*Ensemble, error) {
 			o := gb
-			o.Control = c
-			return TrainGradient(d, &o)
+			return trainGradient(d, &o, c)
 		},
 	}
 }
@@ -159,7 +157,7 @@ func TestRoundsAreChosen(t *testing.T) {
 	const patience = 15
 	for name, train := range openRuns(RGBOptions{LearningRate: 0.3, Seed: 5}, GradientOptions{MinRows: 2, LearningRate: 0.3, Seed: 5}) {
 		var trials []Progress
-		e := must[*Ensemble](t)(train(d, Control{Patience: patience, Watch: func(p *Progress) error {
+		e := must[*Ensemble](t)(train(d, control{Patience: patience, Watch: func(p *Progress) error {
 			if p.Trial {
 				trials = append(trials, *p)
 			}
@@ -170,11 +168,11 @@ func TestRoundsAreChosen(t *testing.T) {
 		fold := d.folds(5, 5)
 		for k := range 5 {
 			a, b := d.divide(func(i int) bool { return fold[i] == k })
-			c := Control{Valid: b, Watch: func(p *Progress) error { curve[p.Round-1] += p.Valid * float64(b.Rows()) / 240; return nil }}
+			c := control{Valid: b, Watch: func(p *Progress) error { curve[p.Round-1] += p.Valid * float64(b.Rows()) / 240; return nil }}
 			if name == "rgb" {
-				must[*Ensemble](t)(TrainRGB(a, &RGBOptions{Rounds: longest, LearningRate: 0.3, Seed: 5, Control: c}))
+				must[*Ensemble](t)(trainRGB(a, &RGBOptions{Rounds: longest, LearningRate: 0.3, Seed: 5}, c))
 			} else {
-				must[*Ensemble](t)(TrainGradient(a, &GradientOptions{Rounds: longest, MinRows: 2, LearningRate: 0.3, Seed: 5, Control: c}))
+				must[*Ensemble](t)(trainGradient(a, &GradientOptions{Rounds: longest, MinRows: 2, LearningRate: 0.3, Seed: 5}, c))
 			}
 		}
 		at := 0
@@ -189,14 +187,14 @@ func TestRoundsAreChosen(t *testing.T) {
 		}
 		var same *Ensemble
 		if name == "rgb" {
-			same = must[*Ensemble](t)(TrainRGB(d, &RGBOptions{Rounds: at + 1, LearningRate: 0.3, Seed: 5}))
+			same = must[*Ensemble](t)(trainRGB(d, &RGBOptions{Rounds: at + 1, LearningRate: 0.3, Seed: 5}))
 		} else {
-			same = must[*Ensemble](t)(TrainGradient(d, &GradientOptions{Rounds: at + 1, MinRows: 2, LearningRate: 0.3, Seed: 5}))
+			same = must[*Ensemble](t)(trainGradient(d, &GradientOptions{Rounds: at + 1, MinRows: 2, LearningRate: 0.3, Seed: 5}))
 		}
 		if !bytes.Equal(saved(t, e), saved(t, same)) {
 			t.Errorf("%s: not the model of %d rounds", name, at+1)
 		}
-		if again := must[*Ensemble](t)(train(d, Control{Patience: patience, Workers: 3})); !bytes.Equal(saved(t, e), saved(t, again)) {
+		if again := must[*Ensemble](t)(train(d, control{Patience: patience, Workers: 3})); !bytes.Equal(saved(t, e), saved(t, again)) {
 			t.Errorf("%s: three workers give another model", name)
 		}
 	}
@@ -215,11 +213,11 @@ func TestOpenRoundsWithoutFolds(t *testing.T) {
 			}
 			return nil
 		}
-		e := must[*Ensemble](t)(train(d, Control{Valid: v, Watch: watch}))
+		e := must[*Ensemble](t)(train(d, control{Valid: v, Watch: watch}))
 		if trials != 0 || rounds < e.Rounds() || rounds == MostRounds {
 			t.Errorf("%s: %d rounds, %d trials, %d rounds in the model", name, rounds, trials, e.Rounds())
 		}
-		must[*Ensemble](t)(train(few, Control{Watch: watch}))
+		must[*Ensemble](t)(train(few, control{Watch: watch}))
 		if trials != 0 || rounds > roundsOfFew {
 			t.Errorf("%s, 12 rows: %d rounds, %d trials", name, rounds, trials)
 		}
@@ -233,16 +231,16 @@ func TestOpenRoundsResume(t *testing.T) {
 		d := randomData(rand.New(rand.NewPCG(9, 9)), rows, 2, 0)
 		for name, train := range openRuns(RGBOptions{LearningRate: 1, Candidates: 1, Families: Grid([]int{3}, []float64{4})}, GradientOptions{LearningRate: 1, Depth: 2, Bins: 15}) {
 			all := 0
-			control := Control{Patience: 4, CheckpointEvery: 1, Workers: 1}
-			control.Watch = func(*Progress) error { all++; return nil }
-			want := saved(t, must[*Ensemble](t)(train(d, control)))
+			unbroken := control{Patience: 4, CheckpointEvery: 1, Workers: 1}
+			unbroken.Watch = func(*Progress) error { all++; return nil }
+			want := saved(t, must[*Ensemble](t)(train(d, unbroken)))
 			for stop := 1; stop < all; stop += 1 + all/6 {
 				t.Run(fmt.Sprint(name, rows, "/", stop), func(t *testing.T) {
 					ctx, cancel := context.WithCancel(context.Background())
 					defer cancel()
-					c, seen := control, 0
-					var last *Checkpoint
-					c.Ctx, c.Checkpoint = ctx, func(k *Checkpoint) error { last = k; return nil }
+					c, seen := unbroken, 0
+					var last *run.Checkpoint
+					c.Ctx, c.Checkpoint = ctx, func(k *run.Checkpoint) error { last = k; return nil }
 					c.Watch = func(*Progress) error {
 						if seen++; seen == stop {
 							cancel()
@@ -258,10 +256,10 @@ func TestOpenRoundsResume(t *testing.T) {
 						}
 						return
 					}
-					if got := saved(t, must[*Ensemble](t)(train(d, Control{Patience: 4, Resume: last}))); !bytes.Equal(got, want) {
+					if got := saved(t, must[*Ensemble](t)(train(d, control{Patience: 4, Resume: last}))); !bytes.Equal(got, want) {
 						t.Errorf("after %d of %d rounds: another model", stop, all)
 					}
-					if _, err := train(d.Subset(upTo(rows-1)), Control{Patience: 4, Resume: last}); !errors.Is(err, ErrResume) {
+					if _, err := train(d.Subset(upTo(rows-1)), control{Patience: 4, Resume: last}); !errors.Is(err, run.ErrOther) {
 						t.Errorf("other rows: %v", err)
 					}
 				})

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/tropica-fst/tropica/learn/learner"
+	"github.com/tropica-fst/tropica/learn/optim"
 	"github.com/tropica-fst/tropica/learn/optim/score"
 	"github.com/tropica-fst/tropica/learn/run"
 )
@@ -55,7 +56,7 @@ type AdaBoostOptions struct {
 	Families []Family        `json:"families,omitempty"`
 	Bound    ComplexityBound `json:"bound,omitempty" flag:"bound" zero:"vc" values:"vc,count" help:"Bound of the families' Rademacher complexity"`
 
-	Control `json:"-"`
+	Valid *Data `json:"-"` // rows on which the loss is watched; see package comment
 }
 
 // TrainAdaBoost minimises mean Phi(y, Σ alpha_j h_j(x)) + Σ c_j |alpha_j| by coordinate descent.
@@ -75,23 +76,23 @@ type AdaBoostOptions struct {
 //
 // Errors: unusable data or settings, errors of the learner, and *run.InterruptedError (with
 // the model so far).
-func TrainAdaBoost(d *Data, o *AdaBoostOptions) (*Ensemble, error) {
+func TrainAdaBoost(d *Data, o *AdaBoostOptions, control *run.Control) (*Ensemble, *optim.Result, error) {
 	var opts AdaBoostOptions
 	if o != nil {
 		opts = *o
 	}
 	o = &opts
 	if err := learner.Complete(o, o); err != nil {
-		return nil, fmt.Errorf("boost: adaboost: %w", err)
+		return nil, nil, fmt.Errorf("boost: adaboost: %w", err)
 	}
 	if o.Tolerance == 0 {
 		o.Tolerance = 1e-10
 	}
 	if err := o.check(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if o.Variant == LogitNewton {
-		return trainLogitNewton(d, o)
+		return trainLogitNewton(d, o, control)
 	}
 	if o.Variant == Deep && o.Families == nil {
 		o.Families = Grid([]int{1, 2, 4, 8}, []float64{1})
@@ -108,7 +109,7 @@ func TrainAdaBoost(d *Data, o *AdaBoostOptions) (*Ensemble, error) {
 		Learner string `json:"learner,omitempty"` // its name; Deep has families
 	}{o, o.learnerName()})
 	if err != nil {
-		return nil, fmt.Errorf("boost: settings: %w", err)
+		return nil, nil, fmt.Errorf("boost: settings: %w", err)
 	}
 	c := &coordinateRun{o: o}
 	var loss Loss = Exponential{}
@@ -116,8 +117,8 @@ func TrainAdaBoost(d *Data, o *AdaBoostOptions) (*Ensemble, error) {
 		loss = Logistic{}
 	}
 	if c.training, err = newRun("adaboost-"+string(o.Variant), string(settings), d, loss, []float64{0},
-		&o.Control); err != nil {
-		return nil, err
+		o.Valid, control); err != nil {
+		return nil, nil, err
 	}
 	return c.train()
 }
@@ -219,7 +220,7 @@ type coordinateRun struct {
 	mean    float64   // of |Phi'|: S
 }
 
-func (c *coordinateRun) train() (*Ensemble, error) {
+func (c *coordinateRun) train() (*Ensemble, *optim.Result, error) {
 	o := c.o
 	families := 1
 	if o.Variant == Deep {
@@ -245,7 +246,7 @@ func (c *coordinateRun) train() (*Ensemble, error) {
 		}
 		fitter, err := learner.Prepare(c.d, c.Workers)
 		if err != nil {
-			return nil, fmt.Errorf("boost: %s: learner %s: %w", c.e.Algorithm, learner.Name(), err)
+			return nil, nil, fmt.Errorf("boost: %s: learner %s: %w", c.e.Algorithm, learner.Name(), err)
 		}
 		c.fitters = append(c.fitters, fitter)
 		c.penalty = append(c.penalty, pen)
@@ -255,7 +256,7 @@ func (c *coordinateRun) train() (*Ensemble, error) {
 	if merge {
 		c.restore()
 	}
-	return c.rounds(func() bool { return c.run.Steps() < o.Rounds }, func() (*Progress, error) {
+	c.one = func() (*Progress, error) {
 		if !c.weigh() {
 			return nil, nil
 		}
@@ -278,7 +279,8 @@ func (c *coordinateRun) train() (*Ensemble, error) {
 			c.terms()
 		}
 		return p, nil
-	})
+	}
+	return c.rounds()
 }
 
 // weigh stores D y and the gradient to fit to, normalised; it reports false when
@@ -315,9 +317,9 @@ func (c *coordinateRun) weigh() bool {
 
 // fit asks a learner and checks what it returns.
 func (c *coordinateRun) fit(k int) (*coordinate, error) {
-	fit, err := c.fitters[k].Fit(c.Ctx, &Direction{G: c.g, Round: c.run.Steps()})
+	fit, err := c.fitters[k].Fit(c.Ctx, &Direction{G: c.g, Round: c.Steps()})
 	if err != nil {
-		return nil, fmt.Errorf("boost: %s: round %d: %w", c.e.Algorithm, c.run.Steps()+1, err)
+		return nil, fmt.Errorf("boost: %s: round %d: %w", c.e.Algorithm, c.Steps()+1, err)
 	}
 	co := &coordinate{values: fit.Values, family: -1, predictor: fit.Predictor, binary: true, c: c.penalty[k]}
 	if c.e.Families != nil {
@@ -325,12 +327,12 @@ func (c *coordinateRun) fit(k int) (*coordinate, error) {
 	}
 	if len(fit.Values) != c.d.Rows() {
 		return nil, fmt.Errorf("boost: %s: round %d: the base predictor has %d values for %d rows", c.e.Algorithm,
-			c.run.Steps()+1, len(fit.Values), c.d.Rows())
+			c.Steps()+1, len(fit.Values), c.d.Rows())
 	}
 	for i, v := range fit.Values {
 		if !(v >= -1 && v <= 1) {
 			return nil, fmt.Errorf("boost: %s: round %d: %w: it is %v at %s, and must be in [-1, 1]", c.e.Algorithm,
-				c.run.Steps()+1, ErrRange, v, c.d.X.At(i))
+				c.Steps()+1, ErrRange, v, c.d.X.At(i))
 		}
 		if v != 1 && v != -1 {
 			co.binary = false
@@ -382,7 +384,7 @@ func (c *coordinateRun) plain(p *Progress) (stop bool, err error) {
 		p.Step = math.Log(right/wrong) / 2
 		p.Step = min(p.Step, c.o.AlphaMax)
 	}
-	t := Term{Weight: p.Step, Predictor: co.predictor, Family: -1, Round: c.run.Steps()}
+	t := Term{Weight: p.Step, Predictor: co.predictor, Family: -1, Round: c.Steps()}
 	p.Splits = splitsOf(co.predictor)
 	c.e.Terms = append(c.e.Terms, t)
 	addScaled(c.scores, co.values, p.Step, 0, 1)
@@ -517,7 +519,7 @@ func (c *coordinateRun) terms() {
 	for i := range c.coords {
 		co := &c.coords[i]
 		c.e.Terms = append(c.e.Terms, Term{Weight: co.alpha, Predictor: co.predictor, Family: co.family,
-			Round: c.run.Steps()})
+			Round: c.Steps()})
 	}
 }
 

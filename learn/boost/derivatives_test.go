@@ -14,7 +14,7 @@ import (
 func TestSeveralScoresDoubleTheHessian(t *testing.T) {
 	d := &Data{X: numeric([]float32{1, 2, 3, 4, 5, 6}), Y: []float64{0, 0, 0, 1, 1, 2}}
 	for _, l2 := range []float64{1, -1} {
-		e := must[*Ensemble](t)(TrainGradient(d, &GradientOptions{Loss: SoftMax{Classes: 3}, Rounds: 1,
+		e := must[*Ensemble](t)(trainGradient(d, &GradientOptions{Loss: SoftMax{Classes: 3}, Rounds: 1,
 			LearningRate: 1, MinRows: 6, L2: l2, Start: []float64{0, 0, 0}}))
 		if len(e.Terms) != 3 {
 			t.Fatalf("%d terms", len(e.Terms))
@@ -49,7 +49,7 @@ func (l told) Fit(_ context.Context, p *Direction) (*Fit, error) {
 func TestLogitNewtonResponses(t *testing.T) {
 	d := &Data{X: numeric([]float32{1, 2}), Y: []float64{1, -1}}
 	var asked [][]float64
-	must[*Ensemble](t)(TrainAdaBoost(d, &AdaBoostOptions{Variant: LogitNewton, Rounds: 3,
+	must[*Ensemble](t)(trainAdaBoost(d, &AdaBoostOptions{Variant: LogitNewton, Rounds: 3,
 		Learner: told{[]float64{-1, -2, 0}, &asked}}))
 	p := func(f float64) float64 { return 1 / (1 + math.Exp(-f)) }
 	for round, want := range [][]float64{

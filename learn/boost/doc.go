@@ -7,7 +7,7 @@
 //	if err != nil {
 //		return err
 //	}
-//	model, err := boost.TrainRGB(data, &boost.RGBOptions{Rounds: 100})
+//	model, _, err := boost.TrainRGB(data, &boost.RGBOptions{Rounds: 100}, nil)
 //	if err != nil {
 //		return err
 //	}
@@ -22,8 +22,10 @@
 //   - An Ensemble gives scores, classes, probabilities and staged predictions, and has Write and
 //     Read. Bounds evaluates the generalisation bound for one.
 //   - A Loss gives values and derivatives. A Learner makes base predictors: trees, or a user's own.
-//   - Control, part of all options, holds what every run can have: a context, workers, a watch on
-//     the rounds, validation rows with early stopping, checkpoints.
+//   - A run.Control holds what every run can have: a context, workers, a watch on the rounds,
+//     patience, checkpoints. Its rows have a *Progress. Validation rows are the option Valid: the
+//     model is the prefix of rounds with the least loss on them.
+//   - RGB, AdaBoost and Gradient are the boosters under the contract of package learner.
 //
 // Start reading at loss.go and ensemble.go, then coordinate.go (AdaBoost) or rgb.go and
 // rgbround.go.
@@ -85,17 +87,12 @@
 // extra time over gradient boosting is growing best split first, which evaluates both children of
 // every split. Figures are in testdata/bench/NOTES.md.
 //
-// # Conventions
-//
-// Training differs from package learn's convention: Control is a part of the options, and there is
-// no optim.Result.
-//
 // # How many rounds
 //
 // Where Rounds is 0, RGB and gradient boosting use the number of rounds with the least loss on
 // held-out rows. The rows are divided in five. One part after the other is held out of a run of its
-// own until 2,000 rows have been. The model is then trained on all rows. With Control.Valid the run
-// stops by those rows instead.
+// own until 2,000 rows have been. The model is then trained on all rows. With validation rows the run
+// stops by those instead.
 //
 // References: Y. Freund, R. Schapire, "A decision-theoretic generalization of on-line
 // learning and an application to boosting", JCSS 55:119–139, 1997; J. Friedman, T. Hastie,

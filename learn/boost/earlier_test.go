@@ -8,23 +8,16 @@ import (
 	"testing"
 
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
-// Models and checkpoints of an earlier program, which began RGB at 0, load; the models give the
-// scores that it wrote down, and the checkpoints, of four rounds, go on to its models of six.
+// Models of an earlier program, which began RGB at 0, give the scores that it wrote down. Its
+// checkpoints were of a kind of their own, and are refused.
 func TestEarlierFiles(t *testing.T) {
 	read := func(name string) []byte { return must[[]byte](t)(os.ReadFile("testdata/earlier/" + name)) }
 	x := must[*table.Table](t)(table.Read(bytes.NewReader(read("table.csv")), "table.csv",
 		&table.Options{Target: "y"}))
-	d := must[*Data](t)(NewData(x, Logistic{}))
-	for name, train := range map[string]func(c Control) (*Ensemble, error){
-		"rgb": func(c Control) (*Ensemble, error) {
-			return TrainRGB(d, &RGBOptions{Rounds: 6, ZeroStart: true, Seed: 1, Control: c})
-		},
-		"gb": func(c Control) (*Ensemble, error) {
-			return TrainGradient(d, &GradientOptions{Rounds: 6, Depth: 3, MinRows: 1, Seed: 1, Control: c})
-		},
-	} {
+	for _, name := range []string{"rgb", "gb"} {
 		e := must[*Ensemble](t)(Read(bytes.NewReader(read(name + ".model"))))
 		scores := must[[]float64](t)(e.Scores(x, nil))
 		for i, line := range strings.Fields(string(read(name + ".csv")))[1:] {
@@ -32,14 +25,9 @@ func TestEarlierFiles(t *testing.T) {
 				t.Errorf("%s: score of row %d is %v, it was %v", name, i+1, scores[i], want)
 			}
 		}
-		c := must[*Checkpoint](t)(ReadCheckpoint(bytes.NewReader(read(name + ".checkpoint"))))
-		again := must[*Ensemble](t)(train(Control{Resume: c}))
-		if d := SettingsDifference(e.Settings, again.Settings); d != "" {
-			t.Errorf("%s: settings: %s", name, d)
-		}
-		again.Settings = e.Settings // in which the order of names differs
-		if !bytes.Equal(saved(t, again), read(name+".model")) {
-			t.Errorf("%s: the checkpoint does not go on to the model of the unbroken run", name)
+		_, err := run.ReadCheckpoint(bytes.NewReader(read(name + ".checkpoint")))
+		if err == nil || !strings.Contains(err.Error(), "an earlier program wrote it") {
+			t.Errorf("%s: the checkpoint: %v", name, err)
 		}
 	}
 }

@@ -30,6 +30,8 @@ type Ensemble struct {
 	// model after earlier rounds is unknown.
 	Joint bool
 
+	Run *TrainingRun // how it was trained; nil in a model that was read
+
 	Hard *resilient.Difficulty // training rows with the largest multipliers; nil unless they were relaxed
 }
 

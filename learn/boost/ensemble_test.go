@@ -10,6 +10,7 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"github.com/tropica-fst/tropica/learn/optim/score"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // Staged scores are those of the prefixes, and the last is Scores.
@@ -22,7 +23,7 @@ func TestStaged(t *testing.T) {
 				d.Y[i] = (y + 1) / 2
 			}
 		}
-		e := must[*Ensemble](t)(TrainRGB(d, o))
+		e := must[*Ensemble](t)(trainRGB(d, o))
 		seen := 0
 		if err := e.Staged(d.X, func(rounds int, f []float64) bool {
 			seen++
@@ -65,9 +66,9 @@ func TestJointHasNoPrefix(t *testing.T) {
 	for _, o := range []AdaBoostOptions{{Variant: L1, Lambda: 0.01}, {Variant: Deep, Lambda: 0.002},
 		{Variant: LogitCD, Lambda: 0.01}, {Variant: LogitCD}} {
 		o.Rounds = 40
-		var kept []*Checkpoint
-		o.CheckpointEvery, o.Checkpoint = 1, func(c *Checkpoint) error { kept = append(kept, c); return nil }
-		e := must[*Ensemble](t)(TrainAdaBoost(d, &o))
+		var kept []*run.Checkpoint
+		e := must[*Ensemble](t)(trainAdaBoost(d, &o, control{CheckpointEvery: 1,
+			Checkpoint: func(c *run.Checkpoint) error { kept = append(kept, c); return nil }}))
 		e = must[*Ensemble](t)(Read(bytes.NewReader(saved(t, e))))
 		whole := must[[]float64](t)(e.Scores(d.X, nil))
 		if n := e.Rounds(); n != len(kept) || e.Joint != (o.Lambda > 0) || len(e.Terms) == n == e.Joint {
@@ -78,7 +79,7 @@ func TestJointHasNoPrefix(t *testing.T) {
 		if err := e.Staged(d.X, func(rounds int, f []float64) bool {
 			stages++
 			// The scores that training had after this round.
-			for i, v := range kept[rounds-1].Scores {
+			for i, v := range kept[rounds-1].Arrays[partScores] {
 				near(t, "staged score", f[i], v, 1e-9)
 			}
 			if rounds == e.Rounds() && !slices.Equal(f, whole) {
@@ -131,7 +132,7 @@ func TestImportance(t *testing.T) {
 	for i := range d.X.Columns[2].Values {
 		d.X.Columns[2].Values[i] = 7
 	}
-	e := must[*Ensemble](t)(TrainRGB(d, &RGBOptions{Rounds: 30}))
+	e := must[*Ensemble](t)(trainRGB(d, &RGBOptions{Rounds: 30}))
 	imp := e.Importance()
 	splits := 0
 	for i := range e.Terms {

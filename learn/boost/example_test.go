@@ -33,7 +33,7 @@ func ring(rows int, seed uint64) *boost.Data {
 
 func ExampleTrainRGB() {
 	train, test := ring(500, 1), ring(500, 2)
-	model, err := boost.TrainRGB(train, &boost.RGBOptions{Rounds: 100, LearningRate: 0.3})
+	model, _, err := boost.TrainRGB(train, &boost.RGBOptions{Rounds: 100, LearningRate: 0.3}, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -145,7 +145,7 @@ func ExampleLearner() {
 		Complexity: func(_, m int) float64 { return math.Sqrt(2 * math.Log(2*float64(m)) / float64(m)) },
 	}
 	families := append(boost.Grid([]int{2, 4}, []float64{1}), kernels)
-	model, err := boost.TrainRGB(train, &boost.RGBOptions{Families: families, Rounds: 100, LearningRate: 0.3})
+	model, _, err := boost.TrainRGB(train, &boost.RGBOptions{Families: families, Rounds: 100, LearningRate: 0.3}, nil)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -181,7 +181,7 @@ func ExampleBounds() {
 	options := boost.Thesis()
 	options.Families = boost.Grid([]int{1, 2, 4}, []float64{0.1, 1})
 	options.Rounds = 20
-	model, err := boost.TrainRGB(train, options)
+	model, _, err := boost.TrainRGB(train, options, nil)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -74,7 +74,7 @@ func TestSamplingGolden(t *testing.T) {
 func TestFamilyFrequencies(t *testing.T) {
 	grid := Grid([]int{2, 8}, []float64{0.1, 0.5, 1, 4})
 	p := ByLambda.Probabilities(grid)
-	r := &rgbRun{training: &training{run: run.Begin("rgb", nil, 1)}, o: &RGBOptions{Seed: 3}}
+	r := &rgbRun{training: &training{Run: run.Begin("rgb", nil, 1)}, o: &RGBOptions{Seed: 3}}
 	s := newSampler(p)
 	counts := make([]float64, len(grid))
 	for range 20000 {
@@ -82,7 +82,7 @@ func TestFamilyFrequencies(t *testing.T) {
 		for range 5 {
 			counts[s.draw(rng.Float64())]++
 		}
-		r.run.TakeUp(&run.Checkpoint{Iteration: r.run.Steps() + 1})
+		r.TakeUp(&run.Checkpoint{Iteration: r.Steps() + 1})
 	}
 	chi := 0.0
 	for k, c := range counts {

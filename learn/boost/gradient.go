@@ -8,6 +8,7 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/boost/tree"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/optim"
 	"github.com/tropica-fst/tropica/learn/optim/score"
 	"github.com/tropica-fst/tropica/learn/run"
 )
@@ -26,34 +27,33 @@ import (
 // model does not depend on their number.
 //
 // Errors: unusable data or settings, and *run.InterruptedError (with the model so far).
-func TrainGradient(d *Data, o *GradientOptions) (*Ensemble, error) {
+func TrainGradient(d *Data, o *GradientOptions, c *run.Control) (*Ensemble, *optim.Result, error) {
 	o, err := settingsFor("gb", d, o)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := o.fill(d.X.Rows); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := d.check(o.Loss); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	trees := o.tree(d.weightScale())
 	if err := trees.Check(len(d.X.Columns),
 		func(j int) bool { return d.X.Columns[j].Kind == table.Categorical }); err != nil {
-		return nil, fmt.Errorf("boost: gb: %w", err)
+		return nil, nil, fmt.Errorf("boost: gb: %w", err)
 	}
-	e, err := trainRounds("gb", d, &o.Rounds, o.Seed, &o.Control,
-		func(d *Data, c Control) (*booster, error) { return o.begin(d, c) })
+	e, r, err := trainRounds("gb", d, o.Valid, &o.Rounds, o.Seed, c,
+		func(d, valid *Data, c *run.Control) (*training, error) { return o.begin(d, valid, c) })
 	if err == nil && o.Relax != nil {
-		e.Hard, err = e.difficulty(o.Relax, d, o.Workers)
+		e.Hard, err = e.difficulty(o.Relax, d, c.Goroutines())
 	}
-	return e, err
+	return e, r, err
 }
 
 // begin sets up a run on rows that were checked; it makes MostRounds rounds where their number
 // is open.
-func (o GradientOptions) begin(d *Data, c Control) (*booster, error) {
-	o.Control = c
+func (o GradientOptions) begin(d, valid *Data, c *run.Control) (*training, error) {
 	if o.Rounds == 0 {
 		o.Rounds = MostRounds
 	}
@@ -66,11 +66,11 @@ func (o GradientOptions) begin(d *Data, c Control) (*booster, error) {
 		start = o.Loss.Start(d.Y, d.W)
 	}
 	r := &gradientRun{o: &o, k: o.Loss.Outputs()}
-	if r.training, err = newRun("gb", settings, d, o.Loss, start, &o.Control); err != nil {
+	if r.training, err = newRun("gb", settings, d, o.Loss, start, valid, c); err != nil {
 		return nil, err
 	}
 	trees := o.tree(d.weightScale())
-	trees.Ctx = r.Ctx
+	trees.Ctx, trees.Workers = r.Ctx, r.Workers
 	if r.grower, err = newGrower(r.d, o.Exact, o.Bins, trees); err != nil {
 		return nil, err
 	}
@@ -79,7 +79,8 @@ func (o GradientOptions) begin(d *Data, c Control) (*booster, error) {
 	if r.k > 1 {
 		r.all = make([]float64, 2*m*r.k)
 	}
-	return &booster{r.training, func() bool { return r.run.Steps() < o.Rounds }, r.oneRound}, nil
+	r.one = r.oneRound
+	return r.training, nil
 }
 
 type gradientRun struct {
@@ -138,24 +139,24 @@ func (r *gradientRun) oneRound() (*Progress, error) {
 		})
 		r.sampleColumns(c)
 		target := &tree.Target{G: r.g, W: r.rowWeights(), Rows: r.rows, Columns: r.columns,
-			Sample: r.o.Seed ^ uint64(r.run.Steps()*k+c)<<20}
+			Sample: r.o.Seed ^ uint64(r.Steps()*k+c)<<20}
 		if !r.o.LeastSquares {
 			target.H = r.h
 		}
 		if err := r.grower.Grow(r.Ctx, target); err != nil {
 			r.back(c)
-			return nil, fmt.Errorf("boost: gb: round %d: %w", r.run.Steps()+1, err)
+			return nil, fmt.Errorf("boost: gb: round %d: %w", r.Steps()+1, err)
 		}
 		n := r.grower.Splits()
 		p.Splits += n
 		t := Term{Weight: r.o.LearningRate, Predictor: r.grower.Tree(n), Output: c, Family: -1,
-			Round: r.run.Steps()}
+			Round: r.Steps()}
 		r.e.Terms = append(r.e.Terms, t)
 		r.update(&t)
 		r.addValid(&t)
 	}
 	p.Loss = math.NaN()
-	if r.Watch != nil {
+	if r.Recorder != nil {
 		p.Loss = score.Mean(r.e.Loss, r.d.Y, r.d.W, r.scores, r.Workers)
 	}
 	p.Objective = p.Loss
@@ -214,7 +215,7 @@ const routeBlock = 1 << 14
 
 // Each round draws from its own streams, so that a run can be taken up at any.
 func (r *gradientRun) rng(stream int) *rand.Rand {
-	return rand.New(rand.NewPCG(r.o.Seed, uint64(r.run.Steps())*uint64(r.k+1)+uint64(stream)))
+	return rand.New(rand.NewPCG(r.o.Seed, uint64(r.Steps())*uint64(r.k+1)+uint64(stream)))
 }
 
 // sample draws the round's rows by selection sampling (Knuth, TAOCP 3.4.2 S): exactly the number

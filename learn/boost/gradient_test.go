@@ -67,16 +67,15 @@ func TestGradientDescendsAndIsTheSameForAnyWorkers(t *testing.T) {
 			var first []byte
 			for workers := 1; workers <= 3; workers++ {
 				c := *o
-				c.Workers = workers
 				last := math.Inf(1)
-				c.Watch = func(p *Progress) error {
+				watch := func(p *Progress) error {
 					if !(p.Loss < last) && o.RowSample == 0 {
 						return fmt.Errorf("round %d: the loss rose from %v to %v", p.Round, last, p.Loss)
 					}
 					last = p.Loss
 					return nil
 				}
-				e, err := TrainGradient(d, &c)
+				e, err := trainGradient(d, &c, control{Workers: workers, Watch: watch})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -111,13 +110,13 @@ func TestGradientResumesToTheSameBits(t *testing.T) {
 			valid := caseData(o, 450)
 			whole := *o
 			whole.Valid = valid
-			want, err := TrainGradient(d, &whole)
+			want, err := trainGradient(d, &whole)
 			if err != nil {
 				t.Fatal(err)
 			}
 			ctx, cancel := context.WithCancel(context.Background())
 			var kept bytes.Buffer
-			broken := whole
+			var broken control
 			broken.Ctx = ctx
 			broken.Watch = func(p *Progress) error {
 				if p.Round == 5 {
@@ -125,19 +124,21 @@ func TestGradientResumesToTheSameBits(t *testing.T) {
 				}
 				return nil
 			}
-			broken.Checkpoint = func(c *Checkpoint) error {
+			broken.Checkpoint = func(c *run.Checkpoint) error {
 				kept.Reset()
 				return c.Write(&kept)
 			}
 			var stopped *run.InterruptedError
-			if _, err := TrainGradient(d, &broken); !errors.As(err, &stopped) || stopped.Steps != 5 {
+			if _, err := trainGradient(d, &whole, broken); !errors.As(err, &stopped) || stopped.Steps != 5 {
 				t.Fatalf("got %v, want an interruption after 5 rounds", err)
 			}
 			again := whole
-			if again.Resume, err = ReadCheckpoint(&kept); err != nil {
+			k, err := run.ReadCheckpoint(&kept)
+			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := TrainGradient(d, &again)
+			resume := control{Resume: k}
+			got, err := trainGradient(d, &again, resume)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -146,9 +147,9 @@ func TestGradientResumesToTheSameBits(t *testing.T) {
 			}
 			other := again
 			other.LearningRate = 0.77
-			if _, err := TrainGradient(d, &other); !errors.Is(err, ErrResume) {
+			if _, err := trainGradient(d, &other, resume); !errors.Is(err, run.ErrOther) {
 				t.Errorf("resumed with another learning rate: %v", err)
-			} else if text := fmt.Sprintf("rate was %v and is now 0.77", o.settled().LearningRate); !strings.Contains(
+			} else if text := fmt.Sprintf("its rate is %v, here it is 0.77", o.settled().LearningRate); !strings.Contains(
 				err.Error(), text) || len(err.Error()) > 200 {
 				t.Errorf("%v; want %q", err, text)
 			}
@@ -157,14 +158,14 @@ func TestGradientResumesToTheSameBits(t *testing.T) {
 			moved.W = slices.Repeat([]float64{2}, valid.Rows())
 			other = again
 			other.Valid = &moved
-			if _, err := TrainGradient(d, &other); !errors.Is(err, ErrResume) ||
-				!strings.Contains(err.Error(), "validation rows differ") {
+			if _, err := trainGradient(d, &other, resume); !errors.Is(err, run.ErrOther) ||
+				!strings.Contains(err.Error(), "its valid is ") {
 				t.Errorf("resumed with other validation rows: %v", err)
 			}
 			other = again
 			other.Rounds = 4
-			if _, err := TrainGradient(d, &other); !errors.Is(err, ErrResume) ||
-				!strings.Contains(err.Error(), "5 rounds already, and 4 are asked for") {
+			if _, err := trainGradient(d, &other, resume); !errors.Is(err, run.ErrOther) ||
+				!strings.Contains(err.Error(), "5 steps already, and 4 are asked for") {
 				t.Errorf("resumed with fewer rounds: %v", err)
 			}
 		})
@@ -177,35 +178,34 @@ func (o GradientOptions) settled() GradientOptions {
 	return o
 }
 
-func TestSettingsDifference(t *testing.T) {
+func TestSettingsWords(t *testing.T) {
 	long := strings.Repeat("é", 300)
-	for _, c := range []struct{ was, now, want string }{
-		{`{"a":1,"rounds":3}`, `{"rounds":4,"a":1}`, ""},
-		{`{"a":1}`, `{"a":2}`, "a was 1 and is now 2"},
-		{`{"q":{"x":1,"y":2},"b":[1,2]}`, `{"q":{"x":1,"y":3},"b":[1]}`,
-			"b was [1,2] and is now [1], q.y was 2 and is now 3"},
-		{`{"a":1}`, `{"b":null}`, "a was 1 and is now not set, b was not set and is now null"},
-		{`{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1}`, `{}`, "a was 1 and is now not set, b was 1 and is now not " +
-			"set, c was 1 and is now not set, d was 1 and is now not set, 2 more"},
-		{`{"a":"x"}`, `{"a":"` + long + `"}`, `a was "x" and is now "` + long[:152] + "..."},
-		{`{`, `{}`, "they cannot be compared"},
+	for _, c := range []struct{ settings, want string }{
+		{`{"b":1,"rounds":3,"a":"x y"}`, "a=x_y b=1"},
+		{`{"q":{"y":{"z":[1, 2]},"rounds":1},"b":null}`, "b=null q.rounds=1 q.y.z=[1,_2]"},
+		{`{`, ""},
 	} {
-		if got := SettingsDifference(c.was, c.now); got != c.want {
-			t.Errorf("%s, %s: %q, want %q", c.was, c.now, got, c.want)
+		if got := SettingsWords(c.settings); got != c.want {
+			t.Errorf("%s: %q, want %q", c.settings, got, c.want)
 		}
+	}
+	// Long values are cut, and still differ.
+	a, b := SettingsWords(`{"a":"`+long+`1"}`), SettingsWords(`{"a":"`+long+`2"}`)
+	if a == b || len(a) > 120 {
+		t.Errorf("%q and %q", a, b)
 	}
 }
 
 func TestGradientStopsEarly(t *testing.T) {
 	d := randomData(rand.New(rand.NewPCG(5, 2)), 150, 4, 0)
 	valid := randomData(rand.New(rand.NewPCG(5, 3)), 400, 4, 0)
-	o := &GradientOptions{Rounds: 400, LearningRate: 0.3, Control: Control{Valid: valid, Patience: 7}}
+	o := &GradientOptions{Rounds: 400, LearningRate: 0.3}
 	var losses []float64
-	o.Watch = func(p *Progress) error {
+	watch := func(p *Progress) error {
 		losses = append(losses, p.Valid)
 		return nil
 	}
-	e, err := TrainGradient(d, o)
+	e, err := trainGradient(d, o, control{Valid: valid, Patience: 7, Watch: watch})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +227,7 @@ func TestGradientLeastSquaresLeaves(t *testing.T) {
 	for i := range d.W {
 		d.W[i] = 0.5 + float64(i%4)
 	}
-	e, err := TrainGradient(d, &GradientOptions{Loss: Squared{}, LeastSquares: true, Rounds: 6, Depth: 3,
+	e, err := trainGradient(d, &GradientOptions{Loss: Squared{}, LeastSquares: true, Rounds: 6, Depth: 3,
 		LearningRate: 0.5})
 	if err != nil {
 		t.Fatal(err)
@@ -269,12 +269,12 @@ func TestGradientWeightsAreCopies(t *testing.T) {
 	}
 	for _, exact := range []bool{false, true} {
 		o := &GradientOptions{Rounds: 10, Exact: exact, MinRows: 1, L2: 1, MinWeight: 2}
-		a, err := TrainGradient(d, o)
+		a, err := trainGradient(d, o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		mean := float64(len(rows)) / 200
-		b, err := TrainGradient(copies, &GradientOptions{Rounds: 10, Exact: exact, MinRows: 1, L2: mean,
+		b, err := trainGradient(copies, &GradientOptions{Rounds: 10, Exact: exact, MinRows: 1, L2: mean,
 			MinWeight: 2 * mean})
 		if err != nil {
 			t.Fatal(err)
@@ -292,7 +292,7 @@ func TestGradientMonotone(t *testing.T) {
 	d := randomData(rng, 500, 5, 0)
 	for _, o := range []*GradientOptions{{Rounds: 30, Monotone: []int8{1, 0, -1, 0, 0}},
 		{Rounds: 30, Monotone: []int8{1, 0, -1, 0, 0}, Leaves: 20, Exact: true}} {
-		e, err := TrainGradient(d, o)
+		e, err := trainGradient(d, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -348,7 +348,7 @@ func TestGradientCategories(t *testing.T) {
 	level[5] = float32(math.NaN())
 	d.X.Columns = []table.Column{{Name: "level", Kind: table.Categorical, Values: level,
 		Levels: strings.Split("abcdefghijklmnopqrst", "")}}
-	e, err := TrainGradient(d, &GradientOptions{Rounds: 20, Depth: 1, LearningRate: 1})
+	e, err := trainGradient(d, &GradientOptions{Rounds: 20, Depth: 1, LearningRate: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -363,7 +363,7 @@ func TestGradientCategories(t *testing.T) {
 
 func TestGradientThreeClasses(t *testing.T) {
 	d := classes(randomData(rand.New(rand.NewPCG(5, 8)), 1000, 4, 0))
-	e, err := TrainGradient(d, &GradientOptions{Loss: SoftMax{Classes: 3}, Rounds: 40, LearningRate: 0.3})
+	e, err := trainGradient(d, &GradientOptions{Loss: SoftMax{Classes: 3}, Rounds: 40, LearningRate: 0.3})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -390,7 +390,7 @@ func TestGradientDegenerate(t *testing.T) {
 		"two rows":        {X: numeric([]float32{1, 2}), Y: []float64{-1, 1}},
 	} {
 		for _, exact := range []bool{false, true} {
-			e, err := TrainGradient(d, &GradientOptions{Rounds: 5, Exact: exact, MinWeight: -1})
+			e, err := trainGradient(d, &GradientOptions{Rounds: 5, Exact: exact, MinWeight: -1})
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
 				continue
@@ -428,10 +428,10 @@ func TestGradientRefuses(t *testing.T) {
 		"label":     {&Data{X: good.X, Y: []float64{1, 2, 3, 1, 1, 1}}, nil, "row 2"},
 		"weight":    {&Data{X: good.X, Y: good.Y, W: []float64{1, 1, -1, 1, 1, 1}}, nil, "row 3"},
 		"penalty":   {good, &GradientOptions{L1: math.NaN()}, "l1: NaN"},
-		"validation row": {good, &GradientOptions{Control: Control{
-			Valid: &Data{X: numeric([]float32{1}, []float32{2}), Y: []float64{1}}}}, "column 2"},
+		"validation row": {good, &GradientOptions{
+			Valid: &Data{X: numeric([]float32{1}, []float32{2}), Y: []float64{1}}}, "column 2"},
 	} {
-		if _, err := TrainGradient(c.d, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := trainGradient(c.d, c.o); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want an error with %q", name, err, c.want)
 		}
 	}

@@ -22,7 +22,7 @@ func ExampleTrainGradient() {
 		d.Y = append(d.Y, y)
 	}
 	x.Rows = 200
-	e, err := boost.TrainGradient(d, &boost.GradientOptions{Rounds: 20, Depth: 3, LearningRate: 0.5})
+	e, _, err := boost.TrainGradient(d, &boost.GradientOptions{Rounds: 20, Depth: 3, LearningRate: 0.5}, nil)
 	if err != nil {
 		panic(err)
 	}

@@ -60,7 +60,7 @@ type GradientOptions struct {
 	Relax      resilient.Relaxation `json:"-"`
 	RelaxEvery int                  `json:"relaxEvery,omitempty" flag:"resilient_every" default:"5" min:"1" help:"Rounds after which --resilient weighs the rows anew"`
 
-	Control `json:"-"`
+	Valid *Data `json:"-"` // rows on which the loss is watched; see package comment
 }
 
 // fill completes the settings for a table of that many rows, and refuses what is out of range.
@@ -115,7 +115,7 @@ func (o *GradientOptions) tree(scale float64) tree.Options {
 		MinRows: o.MinRows, MinWeight: max(o.MinWeight, 0) * scale, L2: max(o.L2, 0) * scale, L1: o.L1 * scale,
 		Gamma:    o.Gamma * scale,
 		Monotone: o.Monotone, OneHot: o.OneHot, Smooth: smooth * scale,
-		ColumnsByLevel: o.ColumnsByLevel, ColumnsByNode: o.ColumnsByNode, Workers: o.Workers,
+		ColumnsByLevel: o.ColumnsByLevel, ColumnsByNode: o.ColumnsByNode,
 	}
 }
 

@@ -1,11 +1,14 @@
 package boost
 
 import (
+	"bytes"
+	"context"
 	"math"
 	"math/rand/v2"
 	"testing"
 
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // numeric makes a table of numeric columns named x0, x1, ...
@@ -62,4 +65,67 @@ func must[T any](t *testing.T) func(v T, err error) T {
 		}
 		return v
 	}
+}
+
+// control is how a test watches a run; Valid is an option of every booster.
+type control struct {
+	Ctx             context.Context
+	Workers         int
+	Watch           func(*Progress) error
+	Warn            func(string)
+	Valid           *Data
+	Patience        int
+	Checkpoint      func(*run.Checkpoint) error
+	CheckpointEvery int
+	Resume          *run.Checkpoint
+}
+
+// run makes a run's control of those of a test, at most one, and stores its validation rows.
+func of(list []control, valid **Data) *run.Control {
+	if len(list) == 0 {
+		return nil
+	}
+	c := list[0]
+	if c.Valid != nil {
+		*valid = c.Valid
+	}
+	out := &run.Control{Ctx: c.Ctx, Workers: c.Workers, Warn: c.Warn, Stop: run.Stop{Patience: c.Patience},
+		Checkpoint: c.Checkpoint, CheckpointEvery: c.CheckpointEvery, Resume: c.Resume}
+	if c.Watch != nil {
+		out.Recorder = run.RecorderFunc(func(r run.Row) error { return c.Watch(r.Detail.(*Progress)) })
+		out.Live = out.Recorder
+	}
+	return out
+}
+
+func copied[O any](o *O) *O {
+	to := new(O)
+	if o != nil {
+		*to = *o
+	}
+	return to
+}
+
+func trainRGB(d *Data, o *RGBOptions, c ...control) (*Ensemble, error) {
+	o = copied(o)
+	e, _, err := TrainRGB(d, o, of(c, &o.Valid))
+	return e, err
+}
+
+func trainGradient(d *Data, o *GradientOptions, c ...control) (*Ensemble, error) {
+	o = copied(o)
+	e, _, err := TrainGradient(d, o, of(c, &o.Valid))
+	return e, err
+}
+
+func trainAdaBoost(d *Data, o *AdaBoostOptions, c ...control) (*Ensemble, error) {
+	o = copied(o)
+	e, _, err := TrainAdaBoost(d, o, of(c, &o.Valid))
+	return e, err
+}
+
+// ofCheckpoint is the ensemble of a checkpoint.
+func ofCheckpoint(t *testing.T, k *run.Checkpoint) *Ensemble {
+	t.Helper()
+	return must[*Ensemble](t)(Read(bytes.NewReader(k.Files[partModel])))
 }

@@ -68,13 +68,12 @@ func TestDeterminism(t *testing.T) {
 			var files [][]byte
 			for _, workers := range []int{1, 2, 16} {
 				o := make(workers)
-				o.Workers, o.Seed, o.Valid = workers, 7, valid
-				var last *Checkpoint
-				o.CheckpointEvery = 1
-				o.Checkpoint = func(c *Checkpoint) error { last = c; return nil }
-				e := must[*Ensemble](t)(TrainRGB(data, o))
-				f := must[[]float64](t)(last.Ensemble.Scores(d.X, &PredictOptions{Workers: workers}))
-				if !slices.Equal(f, last.Scores) {
+				o.Seed, o.Valid = 7, valid
+				var last *run.Checkpoint
+				e := must[*Ensemble](t)(trainRGB(data, o, control{Workers: workers, CheckpointEvery: 1,
+					Checkpoint: func(c *run.Checkpoint) error { last = c; return nil }}))
+				f := must[[]float64](t)(ofCheckpoint(t, last).Scores(d.X, &PredictOptions{Workers: workers}))
+				if !slices.Equal(f, last.Arrays[partScores]) {
 					t.Errorf("%s: predictions differ from the scores of training", name)
 				}
 				if len(e.Terms) == 0 {
@@ -103,85 +102,83 @@ func saved(t *testing.T, e *Ensemble) []byte {
 func TestResume(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 2))
 	d, valid := mixed(rng, 150), mixed(rng, 60)
-	runs := map[string]func(c Control) (*Ensemble, error){
-		"rgb": func(c Control) (*Ensemble, error) { return TrainRGB(d, &RGBOptions{Rounds: 14, Control: c}) },
-		"l1": func(c Control) (*Ensemble, error) {
-			return TrainRGB(d, &RGBOptions{Rounds: 14, Mode: L1Mode, Beta: 0.05, Control: c})
+	runs := map[string]func(c control) (*Ensemble, error){
+		"rgb": func(c control) (*Ensemble, error) { return trainRGB(d, &RGBOptions{Rounds: 14}, c) },
+		"l1": func(c control) (*Ensemble, error) {
+			return trainRGB(d, &RGBOptions{Rounds: 14, Mode: L1Mode, Beta: 0.05}, c)
 		},
-		"plain": func(c Control) (*Ensemble,
+		"plain": func(c control) (*Ensemble,
 			error) {
-			return TrainAdaBoost(d, &AdaBoostOptions{Rounds: 14, Control: c})
+			return trainAdaBoost(d, &AdaBoostOptions{Rounds: 14}, c)
 		},
-		"l1-ada": func(c Control) (*Ensemble, error) {
-			return TrainAdaBoost(d, &AdaBoostOptions{Variant: L1, Lambda: 0.02, Rounds: 14, Control: c})
+		"l1-ada": func(c control) (*Ensemble, error) {
+			return trainAdaBoost(d, &AdaBoostOptions{Variant: L1, Lambda: 0.02, Rounds: 14}, c)
 		},
-		"deep": func(c Control) (*Ensemble, error) {
-			return TrainAdaBoost(d, &AdaBoostOptions{Variant: Deep, Lambda: 0.01, Rounds: 14, Control: c})
+		"deep": func(c control) (*Ensemble, error) {
+			return trainAdaBoost(d, &AdaBoostOptions{Variant: Deep, Lambda: 0.01, Rounds: 14}, c)
 		},
-		"newton": func(c Control) (*Ensemble, error) {
-			return TrainAdaBoost(d, &AdaBoostOptions{Variant: LogitNewton, Rounds: 14, Control: c})
+		"newton": func(c control) (*Ensemble, error) {
+			return trainAdaBoost(d, &AdaBoostOptions{Variant: LogitNewton, Rounds: 14}, c)
 		},
 	}
 	for name, train := range runs {
 		for _, v := range []*Data{nil, valid} {
 			var rounds []Progress
 			watch := func(p *Progress) error { rounds = append(rounds, *p); return nil }
-			whole := saved(t, must[*Ensemble](t)(train(Control{Valid: v, Patience: 12, Watch: watch})))
+			whole := saved(t, must[*Ensemble](t)(train(control{Valid: v, Patience: 12, Watch: watch})))
 			for _, cut := range []int{1, 5, 9} {
 				ctx, cancel := context.WithCancel(context.Background())
 				var file bytes.Buffer
-				_, err := train(Control{Ctx: ctx, Valid: v, Patience: 12,
+				_, err := train(control{Ctx: ctx, Valid: v, Patience: 12,
 					Watch: func(p *Progress) error {
 						if p.Round == cut {
 							cancel()
 						}
 						return nil
 					},
-					Checkpoint: func(c *Checkpoint) error { file.Reset(); return c.Write(&file) }})
+					Checkpoint: func(c *run.Checkpoint) error { file.Reset(); return c.Write(&file) }})
 				cancel()
 				var stopped *run.InterruptedError
 				if !errors.As(err, &stopped) || !errors.Is(err, context.Canceled) || stopped.Steps != cut {
 					t.Fatalf("%s: cut at %d: %v", name, cut, err)
 				}
-				c := must[*Checkpoint](t)(ReadCheckpoint(bytes.NewReader(file.Bytes())))
-				rest := slices.Clone(c.History)
-				var last *Checkpoint
-				again := must[*Ensemble](t)(train(Control{Valid: v, Patience: 12, Resume: c, CheckpointEvery: 1,
-					Checkpoint: func(c *Checkpoint) error { last = c; return nil },
+				c := must[*run.Checkpoint](t)(run.ReadCheckpoint(bytes.NewReader(file.Bytes())))
+				rest := historyOf(c.Arrays[partHistory])
+				var last *run.Checkpoint
+				again := must[*Ensemble](t)(train(control{Valid: v, Patience: 12, Resume: c, CheckpointEvery: 1,
+					Checkpoint: func(c *run.Checkpoint) error { last = c; return nil },
 					Watch:      func(p *Progress) error { rest = append(rest, *p); return nil }}))
 				if !bytes.Equal(saved(t, again), whole) {
 					t.Errorf("%s: cut at %d and resumed: another model (validation %v)", name, cut, v != nil)
 				}
-				if len(c.History) != cut || !sameRounds(rest, rounds) || last != nil &&
-					!sameRounds(last.History, rounds[:last.Round]) {
+				if len(historyOf(c.Arrays[partHistory])) != cut || !sameRounds(rest, rounds) || last != nil &&
+					!sameRounds(historyOf(last.Arrays[partHistory]), rounds[:last.Iteration]) {
 					t.Errorf("%s: cut at %d and resumed: another history (validation %v), %d rounds of it from the "+
-						"file:\n%v\n%v", name, cut, v != nil, len(c.History), rest, rounds)
+						"file:\n%v\n%v", name, cut, v != nil, len(historyOf(c.Arrays[partHistory])), rest, rounds)
 				}
 			}
 		}
 	}
-	var c *Checkpoint
-	o := &RGBOptions{Rounds: 3, Control: Control{CheckpointEvery: 1,
-		Checkpoint: func(k *Checkpoint) error { c = k; return nil }}}
-	must[*Ensemble](t)(TrainRGB(d, o))
+	var c *run.Checkpoint
+	must[*Ensemble](t)(trainRGB(d, &RGBOptions{Rounds: 3}, control{CheckpointEvery: 1,
+		Checkpoint: func(k *run.Checkpoint) error { c = k; return nil }}))
 	for name, bad := range map[string]*RGBOptions{"settings": {Rounds: 3, Seed: 4},
-		"validation": {Rounds: 3, Control: Control{Valid: valid}}} {
-		bad.Resume = c
-		if _, err := TrainRGB(d, bad); !errors.Is(err, ErrResume) {
+		"validation": {Rounds: 3, Valid: valid}} {
+		if _, err := trainRGB(d, bad, control{Resume: c}); !errors.Is(err, run.ErrOther) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	longer := must[*Ensemble](t)(TrainRGB(d, &RGBOptions{Rounds: 6, Control: Control{Resume: c}}))
-	if !bytes.Equal(saved(t, longer), saved(t, must[*Ensemble](t)(TrainRGB(d, &RGBOptions{Rounds: 6})))) {
+	longer := must[*Ensemble](t)(trainRGB(d, &RGBOptions{Rounds: 6}, control{Resume: c}))
+	if !bytes.Equal(saved(t, longer), saved(t, must[*Ensemble](t)(trainRGB(d, &RGBOptions{Rounds: 6})))) {
 		t.Error("a run that was made longer gives another model")
 	}
 	other := &Data{X: d.X, Y: slices.Clone(d.Y)}
 	other.Y[3] *= -1
-	if _, err := TrainRGB(other, &RGBOptions{Rounds: 3, Control: Control{Resume: c}}); !errors.Is(
-		err, ErrResume) {
+	if _, err := trainRGB(other, &RGBOptions{Rounds: 3}, control{Resume: c}); !errors.Is(
+		err, run.ErrOther) {
 		t.Errorf("data: %v", err)
 	}
-	if _, err := TrainAdaBoost(d, &AdaBoostOptions{Control: Control{Resume: c}}); !errors.Is(err, ErrResume) {
+	if _, err := trainAdaBoost(d, nil, control{Resume: c}); !errors.Is(err, run.ErrOther) {
 		t.Errorf("algorithm: %v", err)
 	}
 }
@@ -250,15 +247,15 @@ func TestWeightsAreRepetitions(t *testing.T) {
 	for _, leaf := range []LeafRule{LeafWeighted, LeafNewton} {
 		o := plainRGB(12)
 		o.Leaf = leaf
-		a := must[*Ensemble](t)(TrainRGB(weighted, o))
-		b := must[*Ensemble](t)(TrainRGB(double, o))
+		a := must[*Ensemble](t)(trainRGB(weighted, o))
+		b := must[*Ensemble](t)(trainRGB(double, o))
 		fa, fb := must[[]float64](t)(a.Scores(d.X, nil)), must[[]float64](t)(b.Scores(d.X, nil))
 		if gap := maxGap(fa, fb); gap > 1e-9 {
 			t.Errorf("%s: scores differ by %v", leaf, gap)
 		}
 	}
-	a := must[*Ensemble](t)(TrainAdaBoost(weighted, &AdaBoostOptions{Rounds: 10}))
-	b := must[*Ensemble](t)(TrainAdaBoost(double, &AdaBoostOptions{Rounds: 10}))
+	a := must[*Ensemble](t)(trainAdaBoost(weighted, &AdaBoostOptions{Rounds: 10}))
+	b := must[*Ensemble](t)(trainAdaBoost(double, &AdaBoostOptions{Rounds: 10}))
 	if gap := maxGap(must[[]float64](t)(a.Scores(d.X, nil)),
 		must[[]float64](t)(b.Scores(d.X, nil))); gap > 1e-9 {
 		t.Errorf("adaboost: scores differ by %v", gap)
@@ -271,7 +268,7 @@ func TestTransformations(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 2))
 	for range 5 {
 		d := randomData(rng, 100, 3, 0)
-		base := must[*Ensemble](t)(TrainRGB(d, plainRGB(10)))
+		base := must[*Ensemble](t)(trainRGB(d, plainRGB(10)))
 		f := must[[]float64](t)(base.Scores(d.X, nil))
 		bent := &Data{X: d.X.Subset(upTo(100)), Y: d.Y}
 		for i, v := range bent.X.Columns[1].Values {
@@ -280,7 +277,7 @@ func TestTransformations(t *testing.T) {
 		if distinct(bent.X.Columns[1].Values) != distinct(d.X.Columns[1].Values) {
 			continue // two values met in float32: another table
 		}
-		e := must[*Ensemble](t)(TrainRGB(bent, plainRGB(10)))
+		e := must[*Ensemble](t)(trainRGB(bent, plainRGB(10)))
 		if gap := maxGap(f, must[[]float64](t)(e.Scores(bent.X, nil))); gap != 0 {
 			t.Errorf("transformed column: scores differ by %v", gap)
 		}
@@ -289,13 +286,13 @@ func TestTransformations(t *testing.T) {
 		for k, i := range order {
 			mixed.Y[k] = d.Y[i]
 		}
-		e = must[*Ensemble](t)(TrainRGB(mixed, plainRGB(10)))
+		e = must[*Ensemble](t)(trainRGB(mixed, plainRGB(10)))
 		if gap := maxGap(f, must[[]float64](t)(e.Scores(d.X, nil))); gap > 1e-9 {
 			t.Errorf("other order of rows: scores differ by %v", gap)
 		}
 		swapped := &Data{X: d.X.Subset(upTo(100)), Y: d.Y}
 		swapped.X.Columns[0], swapped.X.Columns[2] = swapped.X.Columns[2], swapped.X.Columns[0]
-		e = must[*Ensemble](t)(TrainRGB(swapped, plainRGB(10)))
+		e = must[*Ensemble](t)(trainRGB(swapped, plainRGB(10)))
 		if gap := maxGap(f, must[[]float64](t)(e.Scores(swapped.X, nil))); gap > 1e-9 {
 			t.Errorf("other order of columns: scores differ by %v", gap)
 		}
@@ -334,7 +331,7 @@ func TestDegenerate(t *testing.T) {
 		var models []*Ensemble
 		for _, o := range []*RGBOptions{nil, Thesis(), {Leaf: LeafSteepest, Step: StepSafe},
 			{Step: StepLine, MinHessian: -1}, {Loss: Exponential{}, MinHessian: -1}} {
-			e, err := TrainRGB(d, o)
+			e, err := trainRGB(d, o)
 			if err != nil {
 				t.Errorf("%s: %v", name, err)
 				continue
@@ -342,7 +339,7 @@ func TestDegenerate(t *testing.T) {
 			models = append(models, e)
 		}
 		for _, v := range []Variant{Plain, L1, Deep, LogitCD, LogitNewton} {
-			e, err := TrainAdaBoost(d, &AdaBoostOptions{Variant: v})
+			e, err := trainAdaBoost(d, &AdaBoostOptions{Variant: v})
 			if err != nil {
 				t.Errorf("%s: %s: %v", name, v, err)
 				continue
@@ -372,7 +369,7 @@ func TestMonotone(t *testing.T) {
 		for _, leaf := range []LeafRule{LeafWeighted, LeafNewton, LeafRadial} {
 			d := randomData(rng, 200, 2, 0)
 			o := &RGBOptions{Leaf: leaf, Q: q, Rounds: 20, Monotone: []int8{1, -1}}
-			e := must[*Ensemble](t)(TrainRGB(d, o))
+			e := must[*Ensemble](t)(trainRGB(d, o))
 			if len(e.Terms) == 0 {
 				t.Fatal("no terms")
 			}
@@ -412,14 +409,14 @@ func TestSoftMax(t *testing.T) {
 		{Loss: SoftMax{Classes: 3}, Leaf: LeafWeighted, Step: StepSafe, LearningRate: 1, RowSample: 1}} {
 		last := math.Log(3)
 		o.Rounds = 40
-		o.Watch = func(p *Progress) error {
+		watch := func(p *Progress) error {
 			if p.Loss > last+1e-12 {
 				t.Errorf("round %d: loss rose from %v to %v", p.Round, last, p.Loss)
 			}
 			last = p.Loss
 			return nil
 		}
-		e := must[*Ensemble](t)(TrainRGB(d, o))
+		e := must[*Ensemble](t)(trainRGB(d, o, control{Watch: watch}))
 		f := must[[]float64](t)(e.Scores(d.X, nil))
 		if rate := score.ErrorRate(e.Loss, d.Y, nil, f); rate > 0.1 {
 			t.Errorf("error %v", rate)
@@ -480,7 +477,7 @@ func TestHoelder(t *testing.T) {
 			o := literal(4, 2)
 			o.Loss, o.Step, o.Hoelder, o.Rounds = l, StepTree, h, 8
 			last := score.Mean(l, d.Y, nil, make([]float64, 80), 1)
-			o.Watch = func(p *Progress) error {
+			watch := func(p *Progress) error {
 				if least := p.Derivative * p.Derivative / (2 * p.Curvature); last-p.Loss < least-1e-12 {
 					t.Errorf("%q %s: round %d: fell by %v, promised %v", h, l.Name(), p.Round, last-p.Loss, least)
 				}
@@ -494,7 +491,7 @@ func TestHoelder(t *testing.T) {
 				last = p.Loss
 				return nil
 			}
-			must[*Ensemble](t)(TrainRGB(d, o))
+			must[*Ensemble](t)(trainRGB(d, o, control{Watch: watch}))
 		}
 	}
 	for _, h := range []Hoelder{HoelderOneInf, HoelderInfOne, HoelderTwoTwo} {
@@ -514,7 +511,7 @@ func TestLogProduct(t *testing.T) {
 		o.fill(5000, 2)
 		r := &rgbRun{o: o}
 		var err error
-		if r.training, err = newRun("rgb", "", d, o.Loss, []float64{0}, &o.Control); err != nil {
+		if r.training, err = newRun("rgb", "", d, o.Loss, []float64{0}, nil, &run.Control{Workers: 1}); err != nil {
 			t.Fatal(err)
 		}
 		if err := r.prepare(); err != nil {
@@ -554,20 +551,20 @@ func TestLogProduct(t *testing.T) {
 func TestEarlyStopping(t *testing.T) {
 	rng := rand.New(rand.NewPCG(10, 2))
 	d, valid := randomData(rng, 100, 4, 0), randomData(rng, 100, 4, 0)
-	for name, train := range map[string]func(c Control) (*Ensemble, error){
-		"rgb": func(c Control) (*Ensemble, error) {
-			return TrainRGB(d, &RGBOptions{Rounds: 200, LearningRate: 0.3, Control: c})
+	for name, train := range map[string]func(c control) (*Ensemble, error){
+		"rgb": func(c control) (*Ensemble, error) {
+			return trainRGB(d, &RGBOptions{Rounds: 200, LearningRate: 0.3}, c)
 		},
-		"adaboost": func(c Control) (*Ensemble,
+		"adaboost": func(c control) (*Ensemble,
 			error) {
-			return TrainAdaBoost(d, &AdaBoostOptions{Rounds: 200, Control: c})
+			return trainAdaBoost(d, &AdaBoostOptions{Rounds: 200}, c)
 		},
-		"l1": func(c Control) (*Ensemble, error) {
-			return TrainAdaBoost(d, &AdaBoostOptions{Variant: L1, Lambda: 0.001, Rounds: 200, Control: c})
+		"l1": func(c control) (*Ensemble, error) {
+			return trainAdaBoost(d, &AdaBoostOptions{Variant: L1, Lambda: 0.001, Rounds: 200}, c)
 		},
 	} {
 		var h []Progress
-		e := must[*Ensemble](t)(train(Control{Valid: valid, Patience: 10,
+		e := must[*Ensemble](t)(train(control{Valid: valid, Patience: 10,
 			Watch: func(p *Progress) error { h = append(h, *p); return nil }}))
 		if len(h) == 200 {
 			t.Errorf("%s: never stopped", name)
@@ -596,7 +593,7 @@ func TestSettingsRefused(t *testing.T) {
 		"monotone sign":             {Monotone: []int8{2}},
 		"bins":                      {Bins: 256},
 	} {
-		if _, err := TrainRGB(d, o); err == nil {
+		if _, err := trainRGB(d, o); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
@@ -604,7 +601,7 @@ func TestSettingsRefused(t *testing.T) {
 		"variant": {Variant: "real"}, "penalty": {Lambda: 1}, "negative": {Variant: L1, Lambda: -1},
 		"nan": {Variant: Deep, Beta: math.NaN()},
 	} {
-		if _, err := TrainAdaBoost(d, o); err == nil {
+		if _, err := trainAdaBoost(d, o); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
@@ -613,14 +610,14 @@ func TestSettingsRefused(t *testing.T) {
 		"nan label": {X: d.X, Y: []float64{1, math.NaN(), 1, 1, 1, 1}}, "few labels": {X: d.X, Y: []float64{1}},
 		"weights": {X: d.X, Y: d.Y, W: []float64{1, 1, 1, 1, 1, -1}},
 	} {
-		if _, err := TrainRGB(bad, nil); err == nil {
+		if _, err := trainRGB(bad, nil); err == nil {
 			t.Errorf("%s: no error", name)
 		}
-		if _, err := TrainAdaBoost(bad, nil); err == nil {
+		if _, err := trainAdaBoost(bad, nil); err == nil {
 			t.Errorf("adaboost: %s: no error", name)
 		}
 	}
-	e := must[*Ensemble](t)(TrainRGB(d, nil))
+	e := must[*Ensemble](t)(trainRGB(d, nil))
 	if _, err := e.Scores(numeric([]float32{1}, []float32{2}), nil); !errors.Is(err, ErrData) {
 		t.Errorf("a column too many: %v", err)
 	}

@@ -42,12 +42,12 @@ func TestManyLevels(t *testing.T) {
 		effects[l] = 1.5 * rng.NormFloat64()
 	}
 	for name, train := range map[string]func(*Data) (*Ensemble, error){
-		"rgb": func(d *Data) (*Ensemble, error) { return TrainRGB(d, &RGBOptions{Rounds: 60}) },
-		"gb":  func(d *Data) (*Ensemble, error) { return TrainGradient(d, &GradientOptions{Rounds: 60}) },
+		"rgb": func(d *Data) (*Ensemble, error) { return trainRGB(d, &RGBOptions{Rounds: 60}) },
+		"gb":  func(d *Data) (*Ensemble, error) { return trainGradient(d, &GradientOptions{Rounds: 60}) },
 		"exact": func(d *Data) (*Ensemble, error) {
-			return TrainGradient(d, &GradientOptions{Rounds: 60, Exact: true, MinRows: 1, Depth: 5})
+			return trainGradient(d, &GradientOptions{Rounds: 60, Exact: true, MinRows: 1, Depth: 5})
 		},
-		"adaboost": func(d *Data) (*Ensemble, error) { return TrainAdaBoost(d, &AdaBoostOptions{Rounds: 60}) },
+		"adaboost": func(d *Data) (*Ensemble, error) { return trainAdaBoost(d, &AdaBoostOptions{Rounds: 60}) },
 	} {
 		fresh := func(levels int, effects []float64, drop bool) float64 {
 			d, v := leveled(1, 1000, levels, effects), leveled(2, 4000, levels, effects)

@@ -13,9 +13,9 @@ import (
 // What is wrong with a setting is said by its name, value and range.
 func TestSettingsAreNamed(t *testing.T) {
 	d := randomData(rand.New(rand.NewPCG(22, 1)), 20, 2, 0)
-	gb := func(o GradientOptions) error { _, err := TrainGradient(d, &o); return err }
-	rgb := func(o RGBOptions) error { _, err := TrainRGB(d, &o); return err }
-	ada := func(o AdaBoostOptions) error { _, err := TrainAdaBoost(d, &o); return err }
+	gb := func(o GradientOptions) error { _, err := trainGradient(d, &o); return err }
+	rgb := func(o RGBOptions) error { _, err := trainRGB(d, &o); return err }
+	ada := func(o AdaBoostOptions) error { _, err := trainAdaBoost(d, &o); return err }
 	for want, err := range map[string]error{
 		"boost: gb: rounds: -2 is out of range: it must be at least 0": gb(GradientOptions{Rounds: -2}),
 		"boost: gb: min_rows: -1 is out of range: it must be at least 0": gb(
@@ -47,7 +47,7 @@ func TestSettingsAreNamed(t *testing.T) {
 func TestMessagesWithoutNames(t *testing.T) {
 	d := randomData(rand.New(rand.NewPCG(22, 2)), 20, 2, 0)
 	d.X.Name = ""
-	e := must[*Ensemble](t)(TrainGradient(d, &GradientOptions{Rounds: 1}))
+	e := must[*Ensemble](t)(trainGradient(d, &GradientOptions{Rounds: 1}))
 	if _, err := e.Scores(nil, nil); !errors.Is(err, ErrData) {
 		t.Errorf("%v", err)
 	}
@@ -61,10 +61,10 @@ func TestMessagesWithoutNames(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	d.Y[1] = 7
-	_, label := TrainGradient(d, nil)
+	_, label := trainGradient(d, nil)
 	d.Y[1] = 1
 	d.X.Columns[1].Values[3] = float32(math.Inf(1))
-	_, cell := TrainGradient(d, nil)
+	_, cell := trainGradient(d, nil)
 	_, scores := e.Scores(numeric([]float32{1}), nil)
 	other := &table.Table{Rows: 1, Columns: []table.Column{{Name: "z", Values: []float32{1}}}}
 	_, column := e.Scores(other, nil)

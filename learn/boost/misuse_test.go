@@ -20,8 +20,8 @@ func TestLossParametersRefused(t *testing.T) {
 			SoftMax{Classes: score.MaxClasses + 1}},
 	} {
 		for _, l := range losses {
-			_, gradient := TrainGradient(d, &GradientOptions{Loss: l, Rounds: 2})
-			_, rgb := TrainRGB(d, &RGBOptions{Loss: l, Rounds: 2})
+			_, gradient := trainGradient(d, &GradientOptions{Loss: l, Rounds: 2})
+			_, rgb := trainRGB(d, &RGBOptions{Loss: l, Rounds: 2})
 			_, data := NewData(d.X, l)
 			for by, err := range map[string]error{"TrainGradient": gradient, "TrainRGB": rgb, "NewData": data} {
 				if err == nil || !strings.Contains(err.Error(), want) {
@@ -34,7 +34,7 @@ func TestLossParametersRefused(t *testing.T) {
 
 func TestNegativeRoundsRefused(t *testing.T) {
 	d := golden()
-	e := must[*Ensemble](t)(TrainRGB(d, &RGBOptions{Rounds: 3}))
+	e := must[*Ensemble](t)(trainRGB(d, &RGBOptions{Rounds: 3}))
 	if _, err := e.Scores(d.X, &PredictOptions{Rounds: -1}); err == nil ||
 		!strings.Contains(err.Error(), "must not be negative") {
 		t.Errorf("scores after -1 rounds: %v", err)

@@ -26,7 +26,7 @@ func (r *gradientRun) relax() error {
 	if r.o.Relax == nil {
 		return nil
 	}
-	round := r.run.Steps()
+	round := r.Steps()
 	last := round - round%r.o.RelaxEvery
 	if r.weights != nil && r.weighed == last {
 		return nil

@@ -11,6 +11,7 @@ import (
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"github.com/tropica-fst/tropica/learn/metrics"
 	"github.com/tropica-fst/tropica/learn/resilient"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // mislabelled has three classes of four columns, and says which rows have another's label.
@@ -43,13 +44,13 @@ func mislabelled(t *testing.T, n int) (*Data, []float64) {
 func TestRelaxedRows(t *testing.T) {
 	d, wrong := mislabelled(t, 900)
 	o := GradientOptions{Loss: SoftMax{Classes: 3}, Rounds: 40, Depth: 3, Leaves: 8}
-	plain, err := TrainGradient(d, &o)
+	plain, err := trainGradient(d, &o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want, _ := plain.Scores(d.X, nil)
 	o.Relax = resilient.Linear{}
-	same, err := TrainGradient(d, &o)
+	same, err := trainGradient(d, &o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +63,7 @@ func TestRelaxedRows(t *testing.T) {
 	for _, h := range []resilient.Relaxation{resilient.Quadratic{}, resilient.Huber{Delta: 0.5},
 		resilient.CVaR{Tail: 0.5}} {
 		o.Relax = h
-		e, err := TrainGradient(d, &o)
+		e, err := trainGradient(d, &o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,8 +99,8 @@ func TestRelaxedResume(t *testing.T) {
 	d, _ := mislabelled(t, 400)
 	o := GradientOptions{Loss: SoftMax{Classes: 3}, Rounds: 17, Depth: 2, RowSample: 0.7,
 		Relax: resilient.Huber{Delta: 0.4}, RelaxEvery: 5}
-	text := func(o GradientOptions) string {
-		e, err := TrainGradient(d, &o)
+	text := func(c control) string {
+		e, err := trainGradient(d, &o, c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -109,35 +110,35 @@ func TestRelaxedResume(t *testing.T) {
 		}
 		return b.String()
 	}
-	want := text(o)
+	want := text(control{})
 	for _, at := range []int{3, 5, 13} {
-		var saved *Checkpoint
-		first := o
+		var saved *run.Checkpoint
+		var first control
 		first.CheckpointEvery = at
-		first.Checkpoint = func(k *Checkpoint) error {
+		first.Checkpoint = func(k *run.Checkpoint) error {
 			if saved == nil {
 				saved = k
 			}
 			return nil
 		}
 		text(first)
-		if saved == nil || saved.Round != at {
+		if saved == nil || saved.Iteration != at {
 			t.Fatalf("no checkpoint at %d", at)
 		}
-		again := o
-		again.Resume, again.Workers = saved, 3
+		again := control{Resume: saved, Workers: 3}
 		if text(again) != want {
 			t.Errorf("taken up after round %d it gives another model", at)
 		}
-		again.Relax = resilient.Huber{Delta: 0.5}
-		if _, err := TrainGradient(d, &again); err == nil {
+		other := o
+		other.Relax = resilient.Huber{Delta: 0.5}
+		if _, err := trainGradient(d, &other, again); err == nil {
 			t.Errorf("a checkpoint of another relaxation is taken")
 		}
 	}
 	for _, bad := range []GradientOptions{{Relax: resilient.Huber{}}, {Relax: resilient.Level{U: 1}},
 		{Relax: resilient.Quadratic{}, RelaxEvery: -1}} {
 		bad.Loss, bad.Rounds = SoftMax{Classes: 3}, 1
-		if _, err := TrainGradient(d, &bad); err == nil {
+		if _, err := trainGradient(d, &bad); err == nil {
 			t.Errorf("%s is taken", fmt.Sprint(bad.Relax, bad.RelaxEvery))
 		}
 	}

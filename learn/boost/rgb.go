@@ -6,7 +6,9 @@ import (
 	"math"
 
 	"github.com/tropica-fst/tropica/learn/learner"
+	"github.com/tropica-fst/tropica/learn/optim"
 	"github.com/tropica-fst/tropica/learn/optim/score"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // Mode says where RGB's complexity penalty acts.
@@ -111,7 +113,7 @@ type RGBOptions struct {
 	AlphaMax  float64 `json:"alphaMax" flag:"alpha_max" min:"0" help:"Largest step for losses without a curvature bound and of line searches; 0 is 1, for line searches 16"`
 	Seed      uint64  `json:"seed"` // of all draws
 
-	Control `json:"-"`
+	Valid *Data `json:"-"` // rows on which the loss is watched; see package comment
 }
 
 // The grid of the thesis' experiments (section 3.5).
@@ -270,28 +272,27 @@ func familyTexts(families []Family) []string {
 //
 // Errors: unusable data or settings, errors of user's learners, and *run.InterruptedError
 // (with the model so far).
-func TrainRGB(d *Data, o *RGBOptions) (*Ensemble, error) {
+func TrainRGB(d *Data, o *RGBOptions, c *run.Control) (*Ensemble, *optim.Result, error) {
 	o, err := settingsFor("rgb", d, o)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := o.fill(d.X.Rows, len(d.X.Columns)); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := o.check(len(d.X.Columns)); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := d.check(o.Loss); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return trainRounds("rgb", d, &o.Rounds, o.Seed, &o.Control,
-		func(d *Data, c Control) (*booster, error) { return o.begin(d, c) })
+	return trainRounds("rgb", d, o.Valid, &o.Rounds, o.Seed, c,
+		func(d, valid *Data, c *run.Control) (*training, error) { return o.begin(d, valid, c) })
 }
 
 // begin sets up a run on rows that were checked; it makes MostRounds rounds where their number
 // is open.
-func (o RGBOptions) begin(d *Data, c Control) (*booster, error) {
-	o.Control = c
+func (o RGBOptions) begin(d, valid *Data, c *run.Control) (*training, error) {
 	if o.Rounds == 0 {
 		o.Rounds = MostRounds
 	}
@@ -309,14 +310,19 @@ func (o RGBOptions) begin(d *Data, c Control) (*booster, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.training, err = newRun("rgb", settings, d, o.Loss, start, &o.Control); err != nil {
+	if r.training, err = newRun("rgb", settings, d, o.Loss, start, valid, c); err != nil {
 		return nil, err
 	}
 	if err := r.prepare(); err != nil {
 		return nil, err
 	}
-	return &booster{r.training, func() bool { return r.run.Steps() < o.Rounds && r.idle < o.IdleStop },
-		r.oneRound}, nil
+	r.one = func() (*Progress, error) {
+		if r.idle >= o.IdleStop {
+			return nil, nil
+		}
+		return r.oneRound()
+	}
+	return r.training, nil
 }
 
 // spread is the unit of scores. It is that of the targets for losses that are quadratic in the

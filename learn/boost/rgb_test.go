@@ -22,10 +22,9 @@ func literal(splits int, lambda float64) *RGBOptions {
 	return o
 }
 
-func history(o *RGBOptions) *[]Progress {
+func history() (*[]Progress, control) {
 	var h []Progress
-	o.Watch = func(p *Progress) error { h = append(h, *p); return nil }
-	return &h
+	return &h, control{Watch: func(p *Progress) error { h = append(h, *p); return nil }}
 }
 
 // The golden step at the end of section 5 of the specification.
@@ -44,8 +43,8 @@ func TestRGBGolden(t *testing.T) {
 	} {
 		o := literal(1, x.lambda)
 		o.Step, o.Rounds = x.step, 1
-		h := history(o)
-		e := must[*Ensemble](t)(TrainRGB(d, o))
+		h, watched := history()
+		e := must[*Ensemble](t)(trainRGB(d, o, watched))
 		p := (*h)[0]
 		name := fmt.Sprintf("lambda %v %s: ", x.lambda, x.step)
 		near(t, name+"D", p.Derivative, x.D, 1e-14)
@@ -68,8 +67,8 @@ func TestRGBIsGradientBoosting(t *testing.T) {
 		d := randomData(rng, 80, 3, 0)
 		o := literal(4, math.Inf(1))
 		o.Loss, o.Step, o.Rounds, o.Candidates = l, StepTree, 10, 1
-		h := history(o)
-		e := must[*Ensemble](t)(TrainRGB(d, o))
+		h, watched := history()
+		e := must[*Ensemble](t)(trainRGB(d, o, watched))
 		f := make([]float64, d.Rows())
 		grown := newExactGrower(d.X, 1)
 		for k, p := range *h {
@@ -108,10 +107,10 @@ func TestRGBIsAdaBoost(t *testing.T) {
 		data = append(data, randomData(rng, 40, 3, 2))
 	}
 	for _, d := range data {
-		a := must[*Ensemble](t)(TrainAdaBoost(d, &AdaBoostOptions{Rounds: 8}))
+		a := must[*Ensemble](t)(trainAdaBoost(d, &AdaBoostOptions{Rounds: 8}))
 		o := literal(1, 1)
 		o.Loss, o.Q, o.Leaf, o.Step, o.Rounds = Exponential{}, math.Inf(1), LeafSteepest, StepLine, 8
-		b := must[*Ensemble](t)(TrainRGB(d, o))
+		b := must[*Ensemble](t)(trainRGB(d, o))
 		if len(a.Terms) != len(b.Terms) {
 			t.Fatalf("%d terms and %d", len(a.Terms), len(b.Terms))
 		}
@@ -141,7 +140,7 @@ func TestRGBDescent(t *testing.T) {
 					o.Q, o.Mode, o.Leaf, o.Step, o.Rounds, o.Beta = q, mode, leaf, step, 6, 0.02
 					name := fmt.Sprintf("q=%v %s %s %s", q, mode, leaf, step)
 					last := math.Ln2
-					o.Watch = func(p *Progress) error {
+					watch := func(p *Progress) error {
 						value := p.Loss
 						if mode == L1Mode {
 							value = p.Objective
@@ -161,7 +160,7 @@ func TestRGBDescent(t *testing.T) {
 						last = value
 						return nil
 					}
-					e := must[*Ensemble](t)(TrainRGB(d, o))
+					e := must[*Ensemble](t)(trainRGB(d, o, control{Watch: watch}))
 					for _, term := range e.Terms {
 						if norm := Norm(term.Predictor.(*tree.Tree).Leaves(), q); norm > o.Families[term.Family].Lambda*(1+1e-12) {
 							t.Errorf("%s: a leaf vector of norm %v in the family %v", name, norm, o.Families[term.Family])
@@ -181,7 +180,7 @@ func TestRGBCertificateL1(t *testing.T) {
 		o := literal(3, 2)
 		o.Mode, o.Beta, o.Rounds = L1Mode, beta, 15
 		last := math.Ln2
-		o.Watch = func(p *Progress) error {
+		watch := func(p *Progress) error {
 			least := math.Pow(max(math.Abs(p.Derivative)-beta, 0), 2) / (2 * p.Curvature) // one family: Omega~ = 1
 			if p.Step > 0 && last-p.Objective < least-1e-12 {
 				t.Errorf("beta %v, round %d: fell by %v, promised %v", beta, p.Round, last-p.Objective, least)
@@ -189,7 +188,7 @@ func TestRGBCertificateL1(t *testing.T) {
 			last = p.Objective
 			return nil
 		}
-		must[*Ensemble](t)(TrainRGB(d, o))
+		must[*Ensemble](t)(trainRGB(d, o, control{Watch: watch}))
 	}
 }
 
@@ -247,11 +246,11 @@ func TestRGBBeta(t *testing.T) {
 		o := Thesis()
 		o.Beta, o.Rounds, o.Candidates, o.Seed = beta, 30, 5, 9
 		o.Step = StepSafe
-		e := must[*Ensemble](t)(TrainRGB(d, o))
-		probe := &rgbRun{training: &training{run: run.Begin("rgb", nil, 1)}, o: o, omega: NormalisedOmega(o.Families, ByMaximum, VCBound, 3, 80), draw: newSampler(o.Sampling.Probabilities(o.Families))}
+		e := must[*Ensemble](t)(trainRGB(d, o))
+		probe := &rgbRun{training: &training{Run: run.Begin("rgb", nil, 1)}, o: o, omega: NormalisedOmega(o.Families, ByMaximum, VCBound, 3, 80), draw: newSampler(o.Sampling.Probabilities(o.Families))}
 		cheap, different := 0, 0
 		for _, term := range e.Terms {
-			probe.run.TakeUp(&run.Checkpoint{Iteration: term.Round})
+			probe.TakeUp(&run.Checkpoint{Iteration: term.Round})
 			drawn := probe.drawFamilies()
 			if !slices.Contains(drawn, term.Family) {
 				t.Fatalf("round %d took family %d of %v", term.Round, term.Family, drawn)
@@ -292,14 +291,14 @@ func TestLiteralStepDiverges(t *testing.T) {
 		o.Loss, o.Leaf, o.Q, o.Rounds = Squared{}, LeafSteepest, 2, 5
 		o.Step = x.step
 		if x.step == StepLambda {
-			if _, err := TrainRGB(d, o); err == nil {
+			if _, err := trainRGB(d, o); err == nil {
 				t.Error("steepest leaves with the literal step were taken")
 			}
 			// The tree of the demonstration, a constant 4, comes from a learner.
 			o.Leaf = LeafWeighted
 			o.Families = []Family{{Lambda: 4, Learner: constant(4), Complexity: func(int, int) float64 { return 1 }}}
 		}
-		e := must[*Ensemble](t)(TrainRGB(d, o))
+		e := must[*Ensemble](t)(trainRGB(d, o))
 		for k, want := range x.want {
 			f := must[[]float64](t)(e.Scores(d.X, &PredictOptions{Rounds: k + 1}))
 			near(t, fmt.Sprintf("%s: F after round %d", x.step, k+1), f[0], want, 1e-12)
@@ -342,12 +341,12 @@ func TestRGBIsTrainGradient(t *testing.T) {
 				rate = 0.3
 				o.Leaf, o.Step, o.LearningRate, o.MinHessian = LeafNewton, StepHess, rate, 0.5
 			}
-			a := must[*Ensemble](t)(TrainRGB(d, o))
+			a := must[*Ensemble](t)(trainRGB(d, o))
 			g := &GradientOptions{Loss: l, Rounds: 8, LearningRate: rate, LeastSquares: !newton, Leaves: 7, MinRows: 1, Depth: -1, L2: -1, MinWeight: -1, Start: []float64{0}}
 			if newton {
 				g.MinWeight = 0.5
 			}
-			b := must[*Ensemble](t)(TrainGradient(d, g))
+			b := must[*Ensemble](t)(trainGradient(d, g))
 			if len(a.Terms) != 8 || len(b.Terms) != 8 {
 				t.Fatalf("%d and %d terms", len(a.Terms), len(b.Terms))
 			}
@@ -371,7 +370,7 @@ func TestTiesGoToTheCheaperFamily(t *testing.T) {
 	for _, splits := range [][]int{{8, 1, 4}, {1, 4, 8}, {8, 4, 1}} {
 		o := Thesis()
 		o.Rounds, o.Candidates, o.Beta, o.Families = 5, 64, -1, Grid(splits, []float64{1})
-		e, err := TrainRGB(d, o)
+		e, err := trainRGB(d, o)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -68,7 +68,7 @@ const (
 )
 
 func (r *rgbRun) rng(stream int) *rand.Rand {
-	return rand.New(rand.NewPCG(r.o.Seed, uint64(r.run.Steps())*streams+uint64(stream)))
+	return rand.New(rand.NewPCG(r.o.Seed, uint64(r.Steps())*streams+uint64(stream)))
 }
 
 func (r *rgbRun) prepare() error {
@@ -207,7 +207,7 @@ func (r *rgbRun) oneRound() (*Progress, error) {
 		}
 	}
 	progress.Loss = math.NaN()
-	if r.Watch != nil {
+	if r.Recorder != nil {
 		progress.Loss = score.Mean(r.e.Loss, r.d.Y, r.d.W, r.scores, r.Workers)
 	}
 	progress.Objective = progress.Loss + r.beta()*r.penalties
@@ -287,12 +287,12 @@ func (r *rgbRun) grow(splits int) error {
 			t.H = h
 		}
 		if err := r.grower.Start(t); err != nil {
-			return fmt.Errorf("boost: rgb: round %d: %w", r.run.Steps()+1, err)
+			return fmt.Errorf("boost: rgb: round %d: %w", r.Steps()+1, err)
 		}
 		for r.grower.Splits() < splits && r.grower.Step() {
 		}
 		if err := r.Ctx.Err(); err != nil {
-			return fmt.Errorf("boost: rgb: round %d: %w", r.run.Steps()+1, err)
+			return fmt.Errorf("boost: rgb: round %d: %w", r.Steps()+1, err)
 		}
 		r.grown[c] = collect(r.grower, m, r.in, r.Workers, r.grown[c])
 		r.fold.fit[c] = r.grown[c].sums(r.Workers, r.d.W, g, h, r.in)
@@ -422,21 +422,21 @@ func (r *rgbRun) ask(p *proposal) error {
 	}
 	p.values, p.parts, p.splits = make([]float64, m*r.k), make([]Predictor, r.k), make([]int, r.k)
 	for c := range r.k {
-		dir := &Direction{G: make([]float64, m), H: make([]float64, m), W: r.d.W, Rows: rows, Round: r.run.Steps()}
+		dir := &Direction{G: make([]float64, m), H: make([]float64, m), W: r.d.W, Rows: rows, Round: r.Steps()}
 		for i := range m {
 			dir.G[i], dir.H[i] = r.g[i*r.k+c], r.h[i*r.k+c]
 		}
 		fit, err := r.fitters[p.family].Fit(r.Ctx, dir)
 		if err != nil {
-			return fmt.Errorf("boost: rgb: round %d: learner %s: %w", r.run.Steps()+1, f.Learner.Name(), err)
+			return fmt.Errorf("boost: rgb: round %d: learner %s: %w", r.Steps()+1, f.Learner.Name(), err)
 		}
 		if len(fit.Values) != m {
-			return fmt.Errorf("boost: rgb: round %d: learner %s returned %d values for %d rows", r.run.Steps()+1,
+			return fmt.Errorf("boost: rgb: round %d: learner %s returned %d values for %d rows", r.Steps()+1,
 				f.Learner.Name(), len(fit.Values), m)
 		}
 		size := Norm(fit.Values, math.Inf(1))
 		if i := slices.IndexFunc(fit.Values, func(v float64) bool { return v-v != 0 }); i >= 0 {
-			return fmt.Errorf("boost: rgb: round %d: %w: learner %s gives %v at %s", r.run.Steps()+1, ErrRange,
+			return fmt.Errorf("boost: rgb: round %d: %w: learner %s gives %v at %s", r.Steps()+1, ErrRange,
 				f.Learner.Name(), fit.Values[i], r.d.X.At(i))
 		}
 		p.parts[c] = fit.Predictor
@@ -456,7 +456,7 @@ func (r *rgbRun) ask(p *proposal) error {
 // append adds the proposal to the model.
 func (r *rgbRun) append(p *proposal) {
 	for c := range r.k {
-		t := Term{Weight: p.step, Output: c, Family: p.family, Round: r.run.Steps()}
+		t := Term{Weight: p.step, Output: c, Family: p.family, Round: r.Steps()}
 		if p.values != nil {
 			t.Predictor = p.parts[c]
 			for i := range r.d.Rows() {

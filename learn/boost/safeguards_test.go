@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/tropica-fst/tropica/learn/optim/score"
+
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // What follows pins what no model's bytes and no average loss would show to be gone: the counts
@@ -16,14 +18,14 @@ import (
 // resumedRounds trains to the end, and again from the checkpoint after each round that kept
 // says, through its file; it returns the rounds that each run ended after, the unbroken one's
 // first.
-func resumedRounds(t *testing.T, kept func(round int) bool, train func(c Control) error) []int {
+func resumedRounds(t *testing.T, kept func(round int) bool, train func(c control) error) []int {
 	t.Helper()
 	var ends []int
 	last := 0
 	watch := func(p *Progress) error { last = p.Round; return nil }
 	var files [][]byte
-	err := train(Control{Watch: watch, CheckpointEvery: 1, Checkpoint: func(c *Checkpoint) error {
-		if kept(c.Round) {
+	err := train(control{Watch: watch, CheckpointEvery: 1, Checkpoint: func(c *run.Checkpoint) error {
+		if kept(c.Iteration) {
 			var b bytes.Buffer
 			if err := c.Write(&b); err != nil {
 				return err
@@ -36,9 +38,9 @@ func resumedRounds(t *testing.T, kept func(round int) bool, train func(c Control
 		t.Fatal(err)
 	}
 	for ends = append(ends, last); len(files) > 0; files = files[1:] {
-		c := must[*Checkpoint](t)(ReadCheckpoint(bytes.NewReader(files[0])))
-		last = c.Round
-		if err := train(Control{Watch: watch, Resume: c}); err != nil {
+		c := must[*run.Checkpoint](t)(run.ReadCheckpoint(bytes.NewReader(files[0])))
+		last = c.Iteration
+		if err := train(control{Watch: watch, Resume: c}); err != nil {
 			t.Fatal(err)
 		}
 		ends = append(ends, last)
@@ -52,9 +54,9 @@ func TestResumedRunKeepsItsPatience(t *testing.T) {
 	d, valid := randomData(rng, 60, 3, 0), randomData(rng, 60, 3, 0)
 	const patience = 8
 	var best int
-	ends := resumedRounds(t, func(round int) bool { return round%3 == 0 }, func(c Control) error {
+	ends := resumedRounds(t, func(round int) bool { return round%3 == 0 }, func(c control) error {
 		c.Valid, c.Patience = valid, patience
-		e, err := TrainGradient(d, &GradientOptions{Rounds: 300, LearningRate: 0.5, Depth: 4, Control: c})
+		e, err := trainGradient(d, &GradientOptions{Rounds: 300, LearningRate: 0.5, Depth: 4}, c)
 		best = e.Rounds()
 		return err
 	})
@@ -72,8 +74,8 @@ func TestResumedRunKeepsItsPatience(t *testing.T) {
 // Nor does it count idle rounds afresh.
 func TestResumedRunKeepsItsIdleRounds(t *testing.T) {
 	d := randomData(rand.New(rand.NewPCG(21, 2)), 60, 3, 0)
-	ends := resumedRounds(t, func(round int) bool { return round%2 == 0 }, func(c Control) error {
-		_, err := TrainRGB(d, &RGBOptions{Rounds: 100, Mode: L1Mode, Beta: 1e6, IdleStop: 7, Control: c})
+	ends := resumedRounds(t, func(round int) bool { return round%2 == 0 }, func(c control) error {
+		_, err := trainRGB(d, &RGBOptions{Rounds: 100, Mode: L1Mode, Beta: 1e6, IdleStop: 7}, c)
 		return err
 	})
 	if len(ends) != 4 {
@@ -110,8 +112,8 @@ func TestNewtonStepsDescend(t *testing.T) {
 		o := &RGBOptions{Rounds: 6, LearningRate: 1, RowSample: rows, MinHessian: -1, Beta: -1,
 			Families: Grid([]int{1}, []float64{4})}
 		start := score.Mean(Logistic{}, d.Y, nil, repeat(Logistic{}.Start(d.Y, nil), d.Rows()), 1)
-		h := history(o)
-		must[*Ensemble](t)(TrainRGB(d, o))
+		h, watched := history()
+		must[*Ensemble](t)(trainRGB(d, o, watched))
 		before := start
 		for k, p := range *h {
 			// On a sample the loss of all rows may rise a little where that of the sample falls.
@@ -148,8 +150,8 @@ func TestSoftMaxCurvatureIsExact(t *testing.T) {
 		l := SoftMax{Classes: k}
 		o := literal(k-1, 4)
 		o.Loss, o.Step, o.Rounds, o.Leaf, o.MinHessian = l, StepHess, 1, LeafWeighted, -1
-		h := history(o)
-		e := must[*Ensemble](t)(TrainRGB(d, o))
+		h, watched := history()
+		e := must[*Ensemble](t)(trainRGB(d, o, watched))
 		p := (*h)[0]
 		direction := make([]float64, d.Rows()*k)
 		for _, term := range e.Terms {
@@ -187,8 +189,8 @@ func TestHoelderInSeveralScores(t *testing.T) {
 		for _, rule := range []Hoelder{HoelderExact, HoelderOneInf, HoelderInfOne, HoelderTwoTwo} {
 			o := literal(k-1, 4)
 			o.Loss, o.Step, o.Rounds, o.Hoelder = SoftMax{Classes: k}, StepTree, 1, rule
-			h := history(o)
-			must[*Ensemble](t)(TrainRGB(d, o))
+			h, watched := history()
+			must[*Ensemble](t)(trainRGB(d, o, watched))
 			c[rule] = (*h)[0].Curvature
 			if !(c[rule] >= c[HoelderExact]*(1-1e-12)) {
 				t.Errorf("%d classes: %q bounds C(h) = %v by %v", k, rule, c[HoelderExact], c[rule])
@@ -211,8 +213,8 @@ func TestTightChargesTheLeast(t *testing.T) {
 	omega := NormalisedOmega(families, ByMaximum, VCBound, 3, 200)
 	o := &RGBOptions{Rounds: 25, Tight: true, Families: families, Sampling: Uniformly, Beta: 0.01,
 		Leaf: LeafWeighted, Step: StepTree}
-	h := history(o)
-	e := must[*Ensemble](t)(TrainRGB(d, o))
+	h, watched := history()
+	e := must[*Ensemble](t)(trainRGB(d, o, watched))
 	want, cheaper := 0.0, 0
 	for _, term := range e.Terms {
 		tr := term.Predictor.(Sized)
@@ -276,8 +278,8 @@ func TestNewtonStepsDescendWithTheirPenalty(t *testing.T) {
 	for _, c := range []struct{ lambda, beta float64 }{{4, 0.001}, {4, 0.003}, {16, 0.05}, {64, 0.05}} {
 		o := &RGBOptions{Rounds: 4, LearningRate: 1, RowSample: 1, MinHessian: -1, Mode: L1Mode, Beta: c.beta,
 			Families: Grid([]int{1}, []float64{c.lambda})}
-		h := history(o)
-		e := must[*Ensemble](t)(TrainRGB(d, o))
+		h, watched := history()
+		e := must[*Ensemble](t)(trainRGB(d, o, watched))
 		start := score.Mean(Logistic{}, d.Y, nil, repeat(e.Start, d.Rows()), 1)
 		before := start
 		for k, p := range *h {
@@ -304,8 +306,8 @@ func TestIdleRoundsCountInARow(t *testing.T) {
 		// Steps from left-out rows against a tree that has learned noise are none.
 		d := randomData(rand.New(rand.NewPCG(21, 30+seed)), 40, 2, 0)
 		o := &RGBOptions{Rounds: 60, StepRows: HeldOut, RowSample: 0.5, IdleStop: most, Seed: seed}
-		h := history(o)
-		must[*Ensemble](t)(TrainRGB(d, o))
+		h, watched := history()
+		must[*Ensemble](t)(trainRGB(d, o, watched))
 		idle, all := 0, 0
 		for _, p := range *h {
 			if idle == most {
@@ -337,8 +339,8 @@ func TestStepRows(t *testing.T) {
 	for _, rows := range []Rows{Training, HeldOut} {
 		o := &RGBOptions{Rounds: 1, ZeroStart: true, RowSample: share, StepRows: rows, Candidates: 1,
 			LearningRate: 1, Families: Grid([]int{6}, []float64{4})}
-		h := history(o)
-		e = must[*Ensemble](t)(TrainRGB(d, o))
+		h, watched := history()
+		e = must[*Ensemble](t)(trainRGB(d, o, watched))
 		derivative[rows] = (*h)[0].Derivative
 	}
 	f := must[[]float64](t)(e.Scores(d.X, nil))
@@ -360,8 +362,8 @@ func TestTightChargesByTheNorm(t *testing.T) {
 	different := 0
 	for _, q := range []float64{1, 2, 3, math.Inf(1)} {
 		o := &RGBOptions{Rounds: 12, ZeroStart: true, Tight: true, Q: q, Beta: 0.01, Families: families}
-		h := history(o)
-		e := must[*Ensemble](t)(TrainRGB(d, o))
+		h, watched := history()
+		e := must[*Ensemble](t)(trainRGB(d, o, watched))
 		charge := func(i int, q float64) float64 {
 			leaves := e.Terms[i].Predictor.(Sized)
 			least := omega[e.Terms[i].Family]

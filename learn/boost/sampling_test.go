@@ -16,7 +16,7 @@ import (
 func TestRGBSamplesColumns(t *testing.T) {
 	d := randomData(rand.New(rand.NewPCG(8, 1)), 300, 10, 0)
 	for _, share := range []float64{0.3, 1} {
-		e := must[*Ensemble](t)(TrainRGB(d, &RGBOptions{Rounds: 30, ColumnSample: share,
+		e := must[*Ensemble](t)(trainRGB(d, &RGBOptions{Rounds: 30, ColumnSample: share,
 			Families: Grid([]int{32}, []float64{4}), MinHessian: -1}))
 		most, all := 0, map[int32]bool{}
 		for i := range e.Terms {
@@ -50,12 +50,12 @@ func TestEqualValidationLossIsNoImprovement(t *testing.T) {
 	d := &Data{X: numeric([]float32{1, 2, 3, 4}), Y: []float64{1, 1, -1, 1}}
 	valid := &Data{X: numeric([]float32{5, 6}), Y: []float64{1, -1}}
 	rounds := 0
-	e := must[*Ensemble](t)(TrainAdaBoost(d, &AdaBoostOptions{Learner: blind{{1, 1, 1, 1}, {1, 1, -1, -1}},
-		Variant: LogitCD, Rounds: 50, Control: Control{Valid: valid, Patience: 3, Watch: func(p *Progress) error {
-			rounds++
-			near(t, "validation loss", p.Valid, math.Ln2, 1e-15)
-			return nil
-		}}}))
+	e := must[*Ensemble](t)(trainAdaBoost(d, &AdaBoostOptions{Learner: blind{{1, 1, 1, 1}, {1, 1, -1, -1}},
+		Variant: LogitCD, Rounds: 50}, control{Valid: valid, Patience: 3, Watch: func(p *Progress) error {
+		rounds++
+		near(t, "validation loss", p.Valid, math.Ln2, 1e-15)
+		return nil
+	}}))
 	if rounds != 3 || len(e.Terms) != 0 {
 		t.Errorf("%d rounds, %d terms", rounds, len(e.Terms))
 	}

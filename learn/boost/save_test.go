@@ -18,7 +18,7 @@ import (
 // Every cut and every changed byte of a model file is seen.
 func TestAlteredFiles(t *testing.T) {
 	d := mixed(rand.New(rand.NewPCG(1, 1)), 60)
-	e := must[*Ensemble](t)(TrainRGB(d, &RGBOptions{Rounds: 2}))
+	e := must[*Ensemble](t)(trainRGB(d, &RGBOptions{Rounds: 2}))
 	raw := saved(t, e)
 	for n := 0; n < len(raw); n += 7 {
 		if _, err := Read(bytes.NewReader(raw[:n])); !errors.Is(err, model.ErrFormat) {
@@ -50,7 +50,7 @@ func TestAlteredFiles(t *testing.T) {
 // Files with a right checksum and wrong contents are errors, not panics.
 func TestForgedFiles(t *testing.T) {
 	d := mixed(rand.New(rand.NewPCG(2, 1)), 80)
-	e := must[*Ensemble](t)(TrainRGB(d, &RGBOptions{Rounds: 6}))
+	e := must[*Ensemble](t)(trainRGB(d, &RGBOptions{Rounds: 6}))
 	sets := 0
 	forge := func(change func(c *model.Container)) error {
 		c, err := model.Read(bytes.NewReader(saved(t, e)), nil)
@@ -138,7 +138,7 @@ func TestUsersPredictor(t *testing.T) {
 	family := Family{Lambda: 1, Learner: lineLearner{},
 		Complexity: func(_, m int) float64 { return math.Sqrt(2 / float64(m)) }}
 	o := &RGBOptions{Families: []Family{family, {Splits: 1, Lambda: 1}}, Rounds: 12}
-	e := must[*Ensemble](t)(TrainRGB(d, o))
+	e := must[*Ensemble](t)(trainRGB(d, o))
 	kinds := map[string]int{}
 	for _, term := range e.Terms {
 		p := term.Predictor

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/boost"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/optim"
 )
 
 // words writes a LIBSVM file of counts, whose frequent columns say something of the label.
@@ -47,20 +48,20 @@ func TestSparseModels(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	text, other := words(rng, 300, 400, 12), words(rng, 700, 400, 12)
 	for _, absent := range []bool{false, true} {
-		for name, train := range map[string]func(*boost.Data) (*boost.Ensemble, error){
-			"gb": func(d *boost.Data) (*boost.Ensemble, error) {
+		for name, train := range map[string]func(*boost.Data) (*boost.Ensemble, *optim.Result, error){
+			"gb": func(d *boost.Data) (*boost.Ensemble, *optim.Result, error) {
 				return boost.TrainGradient(d, &boost.GradientOptions{Rounds: 12, Loss: boost.Logistic{}, RowSample: .8,
-					ColumnSample: .7})
+					ColumnSample: .7}, nil)
 			},
-			"rgb": func(d *boost.Data) (*boost.Ensemble, error) {
-				return boost.TrainRGB(d, &boost.RGBOptions{Rounds: 12, Loss: boost.Logistic{}, Seed: 1})
+			"rgb": func(d *boost.Data) (*boost.Ensemble, *optim.Result, error) {
+				return boost.TrainRGB(d, &boost.RGBOptions{Rounds: 12, Loss: boost.Logistic{}, Seed: 1}, nil)
 			},
-			"adaboost with bins": func(d *boost.Data) (*boost.Ensemble, error) {
+			"adaboost with bins": func(d *boost.Data) (*boost.Ensemble, *optim.Result, error) {
 				return boost.TrainAdaBoost(d, &boost.AdaBoostOptions{
-					Rounds: 12, Learner: boost.SignTrees{Splits: 3, Bins: 255}})
+					Rounds: 12, Learner: boost.SignTrees{Splits: 3, Bins: 255}}, nil)
 			},
-			"adaboost": func(d *boost.Data) (*boost.Ensemble, error) {
-				return boost.TrainAdaBoost(d, &boost.AdaBoostOptions{Rounds: 12})
+			"adaboost": func(d *boost.Data) (*boost.Ensemble, *optim.Result, error) {
+				return boost.TrainAdaBoost(d, &boost.AdaBoostOptions{Rounds: 12}, nil)
 			},
 		} {
 			var files [2][]byte
@@ -78,7 +79,7 @@ func TestSparseModels(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if models[k], err = train(d); err != nil {
+				if models[k], _, err = train(d); err != nil {
 					t.Fatal(name, err)
 				}
 				var b bytes.Buffer
@@ -149,7 +150,7 @@ func TestSparseTooWide(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = boost.TrainAdaBoost(d, nil)
+	_, _, err = boost.TrainAdaBoost(d, nil, nil)
 	var e *table.Error
 	if !errors.As(err, &e) || !errors.Is(err, table.ErrTooLarge) ||
 		!strings.Contains(err.Error(), "w.svm: 1000 rows of 1000000 columns are 4.0 GB") ||

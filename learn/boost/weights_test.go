@@ -18,12 +18,12 @@ func TestWeightsInAnyUnit(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 4))
 	d := mixed(rng, 300)
 	runs := map[string]func(d *Data) (*Ensemble, error){
-		"rgb": func(d *Data) (*Ensemble, error) { return TrainRGB(d, &RGBOptions{Rounds: 8}) },
+		"rgb": func(d *Data) (*Ensemble, error) { return trainRGB(d, &RGBOptions{Rounds: 8}) },
 		"gb": func(d *Data) (*Ensemble, error) {
-			return TrainGradient(d, &GradientOptions{Rounds: 8, L1: 0.1, Gamma: 0.05})
+			return trainGradient(d, &GradientOptions{Rounds: 8, L1: 0.1, Gamma: 0.05})
 		},
 		"least squares": func(d *Data) (*Ensemble, error) {
-			return TrainGradient(d, &GradientOptions{Rounds: 8, LeastSquares: true, MinWeight: 6, L2: 2})
+			return trainGradient(d, &GradientOptions{Rounds: 8, LeastSquares: true, MinWeight: 6, L2: 2})
 		},
 	}
 	for _, v := range []Variant{Plain, LogitCD, LogitNewton} {
@@ -32,7 +32,7 @@ func TestWeightsInAnyUnit(t *testing.T) {
 			if v == LogitNewton {
 				o.Learner = RegressionTrees{Splits: 5}
 			}
-			return TrainAdaBoost(d, o)
+			return trainAdaBoost(d, o)
 		}
 	}
 	for name, train := range runs {
@@ -86,14 +86,13 @@ func TestWarn(t *testing.T) {
 	rng := rand.New(rand.NewPCG(4, 5))
 	d := randomData(rng, 60, 2, 0)
 	var heard []string
-	control := Control{Warn: func(s string) { heard = append(heard, s) }}
+	control := control{Warn: func(s string) { heard = append(heard, s) }}
 	for name, train := range map[string]func() (*Ensemble, error){
 		"gb": func() (*Ensemble, error) {
-			return TrainGradient(d, &GradientOptions{Rounds: 3, MinWeight: 1e6, Control: control})
+			return trainGradient(d, &GradientOptions{Rounds: 3, MinWeight: 1e6}, control)
 		},
 		"rgb": func() (*Ensemble, error) {
-			return TrainRGB(d, &RGBOptions{Rounds: 3, MinHessian: 1e6, Score: Training, RowSample: 0.4,
-				Control: control})
+			return trainRGB(d, &RGBOptions{Rounds: 3, MinHessian: 1e6, Score: Training, RowSample: 0.4}, control)
 		},
 	} {
 		heard = nil
@@ -106,7 +105,7 @@ func TestWarn(t *testing.T) {
 		}
 	}
 	heard = nil
-	must[*Ensemble](t)(TrainGradient(d, &GradientOptions{Rounds: 3, Control: control}))
+	must[*Ensemble](t)(trainGradient(d, &GradientOptions{Rounds: 3}, control))
 	if len(heard) != 0 {
 		t.Errorf("%q", heard)
 	}
@@ -125,7 +124,7 @@ func TestWarn(t *testing.T) {
 	want := `column "x0" has 301 levels and trees tell %d apart: the %d of least weight, in %[2]d rows, count as missing`
 	for _, bins := range []int{255, 100} {
 		heard = nil
-		must[*Ensemble](t)(TrainGradient(many, &GradientOptions{Rounds: 1, Bins: bins, Control: control}))
+		must[*Ensemble](t)(trainGradient(many, &GradientOptions{Rounds: 1, Bins: bins}, control))
 		if text := fmt.Sprintf(want, bins, 301-bins); len(heard) == 0 || !strings.HasPrefix(heard[0], text) {
 			t.Errorf("%d bins: %q, want %q", bins, heard, text)
 		}

@@ -226,7 +226,7 @@ func TestXGBoostPredictsWithOurModels(t *testing.T) {
 			continue
 		}
 		d := levelled(caseData(o, 400), map[bool]int{true: 3, false: 90}[name == "default"])
-		e, err := TrainGradient(d, o)
+		e, err := trainGradient(d, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -277,7 +277,7 @@ func TestXGBoostPredictsWithOurModels(t *testing.T) {
 func TestXGBoostStartScores(t *testing.T) {
 	d := golden()
 	for _, start := range []float64{0, 1.25, -30} {
-		e, err := TrainGradient(d, &GradientOptions{Rounds: 3, Start: []float64{start}, MinWeight: -1})
+		e, err := trainGradient(d, &GradientOptions{Rounds: 3, Start: []float64{start}, MinWeight: -1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -302,7 +302,7 @@ func TestXGBoostNames(t *testing.T) {
 	d := golden()
 	want := "é & >\t\"'\\_____"
 	d.X.Columns[0].Name = "é & >\t\"'\\[]<\b\u2028"
-	e, err := TrainGradient(d, &GradientOptions{Rounds: 1})
+	e, err := trainGradient(d, &GradientOptions{Rounds: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

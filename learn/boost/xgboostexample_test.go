@@ -17,7 +17,7 @@ func ExampleEnsemble_WriteXGBoost() {
 		x.Columns[0].Values = append(x.Columns[0].Values, float32(i))
 		d.Y = append(d.Y, map[bool]float64{true: 1, false: -1}[i%40 < 15])
 	}
-	ours, err := boost.TrainGradient(d, &boost.GradientOptions{Rounds: 10, Depth: 2})
+	ours, _, err := boost.TrainGradient(d, &boost.GradientOptions{Rounds: 10, Depth: 2}, nil)
 	if err != nil {
 		panic(err)
 	}

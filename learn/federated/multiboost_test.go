@@ -79,7 +79,7 @@ func TestEqualsCentralised(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := multi.Train(data, &o.central)
+		want, _, err := multi.Train(data, &o.central, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -25,6 +25,63 @@ type Settling interface {
 	Settled() float64
 }
 
+// Choosing is met by learners whose settings cross-validation chooses by another measure than the
+// kind's first, unless users say.
+type Choosing interface {
+	// ChooseBy returns its name, as evaluation prints it; for examples without it the kind's stays.
+	ChooseBy() string
+}
+
+// Presetter is met by options with named settings, which the others change. They have an option
+// preset with these names.
+type Presetter interface {
+	// Preset makes the options those of the name; the command line sets the others after it.
+	Preset(name string)
+}
+
+// Idler is met by options some of which others leave without effect.
+type Idler interface {
+	// Idle returns an error that begins with the name of such an option, if it was given.
+	Idle(given func(option string) bool) error
+}
+
+// Watched is met by learners that take a number of rounds, which is one of their options, and can
+// watch other examples meanwhile. run.Stop.Patience then counts rounds without a lower loss on them.
+type Watched[D, P any] interface {
+	Learner[D, P]
+	// Watches says what is watched: "the loss".
+	Watches() string
+	// TrainWatched is Train. valid is watched: the model is that of the round with the least loss.
+	// The zero value of D is none.
+	TrainWatched(examples, valid D, options any, c *run.Control) (Model[D, P], *optim.Result, error)
+}
+
+// Staged is met by models that were made round by round.
+type Staged[D, P any] interface {
+	Rounds() int
+	// First returns the model after some rounds, at least one and at most Rounds.
+	First(rounds int) (Model[D, P], error)
+}
+
+// Made is met by models that several learners can use.
+type Made interface {
+	// Maker is the name of the learner that made it; "" is none of them.
+	Maker() string
+}
+
+// Reporter is met by models that report their training in words of their own.
+type Reporter[D any] interface {
+	// Report describes the training that just ended. file is the model's; valid is as in Watched.
+	Report(ctx context.Context, file string, examples, valid D, workers int) (*Report, error)
+}
+
+// Report describes a training.
+type Report struct {
+	Data    any      // for programs, as JSON
+	Lines   []string // for people
+	Picture *Picture // of the rounds
+}
+
 // Learner is a way to learn from examples D; its models predict P for them.
 type Learner[D, P any] interface {
 	// Name is one lower-case word: the group of its commands.

@@ -97,7 +97,6 @@ func (m *Model) Bound(data *Data, s *Scored, radius, delta float64, custom ...Lo
 	}
 	// ln N of an ℓ1-cover is at most p ln(1+2/ε).
 	cover := math.Sqrt((p*math.Log1p(2/b.Epsilon) - math.Log(delta)) / (2 * rows))
-	diameter := 2 * bound
-	b.Cover = s.Worst + 2*lip*contraction*b.Rademacher + most*b.Epsilon + lip*diameter*cover
+	b.Cover = s.Worst + 2*lip*contraction*b.Rademacher + most*b.Epsilon + lip*(2*bound)*cover
 	return b, nil
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/tropica-fst/tropica/learn/dataset/dense"
+	"github.com/tropica-fst/tropica/learn/optim"
 	"github.com/tropica-fst/tropica/learn/optim/score"
 )
 
@@ -33,9 +34,5 @@ func ThesisLosses() []Loss {
 // 1. Numeric losses depend on s - y only, so |s| ≤ b with |y| ≤ 1 + beyond is equivalent to |s| ≤ b
 // + beyond with |y| ≤ 1.
 func beyond(d *Data) float64 {
-	most := 1.0
-	for _, v := range d.Y {
-		most = math.Max(most, math.Abs(v))
-	}
-	return most - 1
+	return math.Max(1, optim.MaxAbs(d.Y)) - 1
 }

@@ -52,9 +52,8 @@ type Unit struct {
 
 func (t *trainer) model(w, lambda []float64) *Model {
 	m := &Model{Sizes: t.net.Sizes(), Params: slices.Clone(w), Classes: t.data.Classes,
-		Lambda: slices.Clone(lambda), Normalized: t.Normalization,
-		Preferences: t.allowed,
-		ZeroOne:     t.ZeroOne, MultiClass: t.MultiClass, Training: t.problem(), net: t.net}
+		Lambda: slices.Clone(lambda), Normalized: t.Normalization, Preferences: t.allowed,
+		ZeroOne: t.ZeroOne, MultiClass: t.MultiClass, Training: t.problem(), net: t.net}
 	if t.data.Y != nil {
 		m.Classes = 0
 	}

@@ -43,15 +43,12 @@ func Baselines(data *Data, opts *Options) ([]*Fit, error) {
 		return nil, err
 	}
 	p := len(full.Losses)
-	mixtures := make([][]float64, p+1)
-	for k := range mixtures {
-		mixtures[k] = make([]float64, p)
-		if k < p {
-			mixtures[k][k] = 1
-		}
+	var mixtures [][]float64
+	for k := range p {
+		mixtures = append(mixtures, make([]float64, p))
+		mixtures[k][k] = 1
 	}
-	mixtures[p] = slices.Repeat([]float64{1 / float64(p)}, p)
-	return series(data, o, mixtures)
+	return series(data, o, append(mixtures, slices.Repeat([]float64{1 / float64(p)}, p)))
 }
 
 // TradePoint is a model on the curve of two objectives.
@@ -76,8 +73,7 @@ func TradeOff(data *Data, opts *Options, first, second, steps int) (curve []Trad
 		return nil, robust, fmt.Errorf("minimax: no trade-off between objectives %d and %d of %d in %d steps",
 			first, second, p, steps)
 	}
-	o.Losses = []Loss{full.Losses[first], full.Losses[second]}
-	o.Preferences = Preferences{}
+	o.Losses, o.Preferences = []Loss{full.Losses[first], full.Losses[second]}, Preferences{}
 	var mixtures [][]float64
 	for i := range steps + 1 {
 		a := float64(i) / float64(steps)

@@ -63,7 +63,7 @@ func NewOptimizer[T Float](dim int, opts *OptimizerOptions) (*Optimizer[T], erro
 		}
 	}
 	switch {
-	case opts.Method < optim.SGD || opts.Method > optim.Adam:
+	case !opts.Method.Known():
 		return nil, fmt.Errorf("nn: unknown method %v", opts.Method)
 	case !(o.opts.Rate > 0) || !(opts.L2 >= 0) || !(opts.Decay >= 0) ||
 		math.IsInf(o.opts.Rate+opts.L2+opts.Decay, 0):

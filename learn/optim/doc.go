@@ -36,8 +36,9 @@
 //	BoxQP       federated classification in one round
 //	ConjugateGradient structured: weights of large kernels
 //	partition   tracking: best exact covers
-//	run.Loop    the solvers above; by themselves MULTIBOOST, federated, margin (perceptron, active),
-//	            resilient, skpca, sparse, structured. Boosting goes round by round (run.Next)
+//	Descend     boosting and MULTIBOOST: coordinate descent over a dictionary given by an oracle
+//	run.Loop    the solvers above; by themselves federated, margin (perceptron, active), resilient,
+//	            skpca, sparse, structured
 //
 // # What may be relied on
 //

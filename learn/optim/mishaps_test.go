@@ -60,11 +60,11 @@ func TestMisuse(t *testing.T) {
 	}
 	l := newLogistic(1, 4, 10, 2)
 	for want, m := range map[string]optim.Stochastic{
-		"Rate -1":    {Rate: -1},
-		"Decay NaN":  {Decay: math.NaN()},
-		"L2 +Inf":    {L2: math.Inf(1)},
-		"Batch -1":   {Batch: -1},
-		"Method(17)": {Method: 17},
+		"Rate -1":   {Rate: -1},
+		"Decay NaN": {Decay: math.NaN()},
+		"L2 +Inf":   {L2: math.Inf(1)},
+		"Batch -1":  {Batch: -1},
+		"newton":    {Method: "newton"},
 	} {
 		if _, err := m.Minimize(l, x0, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, should say %q", m, err, want)

@@ -1,6 +1,7 @@
 package optim
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -10,26 +11,19 @@ import (
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
-// Method is a rule that turns minibatch gradients into steps.
-type Method int
+// Method is a rule that turns minibatch gradients into steps; the zero value is SGD.
+type Method string
 
 const (
-	SGD     Method = iota // rate/(1+Decay·t) for all coordinates (H. Robbins and S. Monro, 1951)
-	AdaGrad               // rate/(1e-8+√Σg²) for each coordinate (J. Duchi, E. Hazan and Y. Singer, JMLR 12, 2011)
-	Adam                  // moments with decay 0.9 and 0.999 (D. Kingma and J. Ba, ICLR 2015)
+	SGD     Method = ""        // rate/(1+Decay·t) for all coordinates (H. Robbins and S. Monro, 1951)
+	AdaGrad Method = "AdaGrad" // rate/(1e-8+√Σg²) for each coordinate (J. Duchi, E. Hazan and Y. Singer, JMLR 12, 2011)
+	Adam    Method = "Adam"    // moments with decay 0.9 and 0.999 (D. Kingma and J. Ba, ICLR 2015)
 )
 
-func (m Method) String() string {
-	switch m {
-	case SGD:
-		return "SGD"
-	case AdaGrad:
-		return "AdaGrad"
-	case Adam:
-		return "Adam"
-	}
-	return fmt.Sprintf("Method(%d)", int(m))
-}
+func (m Method) String() string { return cmp.Or(string(m), "SGD") }
+
+// Known reports whether the method is one of those above.
+func (m Method) Known() bool { return m == SGD || m == AdaGrad || m == Adam }
 
 // Stochastic minimises Σ_i f_i(x) + L2/2 |x|² + L1 Σ|x_j| by steps on minibatches drawn without
 // replacement in passes over the terms. Steps follow the mean gradient of the minibatch, and the
@@ -78,7 +72,7 @@ func (m Stochastic) Minimize(t Terms, x0 []float64, c *run.Control) (*Result, er
 	if s.Decay == 0 && m.Method == SGD {
 		s.Decay = float64(s.Batch) / float64(max(1, s.n))
 	}
-	if m.Method < SGD || m.Method > Adam {
+	if !m.Method.Known() {
 		return nil, fmt.Errorf("optim: Stochastic: unknown method %v", m.Method)
 	}
 	if !nonNegative(s.Rate, s.Decay, m.L1, m.L2) || m.Batch < 0 {

@@ -83,8 +83,18 @@ func (c *Checkpoint) Write(w io.Writer) error {
 // ReadCheckpoint reads what Write wrote.
 func ReadCheckpoint(r io.Reader) (*Checkpoint, error) {
 	var m checkpointMeta
-	f, err := model.ReadKind(r, checkpointKind, checkpointVersion, &m)
+	f, err := model.Read(r, nil)
 	if err != nil {
+		return nil, err
+	}
+	if strings.HasSuffix(f.Kind, "-"+checkpointKind) {
+		return nil, fmt.Errorf("run: %w: it is of the kind %q, and an earlier program wrote it; begin the run again",
+			ErrOther, f.Kind)
+	}
+	if err := f.Expect(checkpointKind, checkpointVersion); err != nil {
+		return nil, err
+	}
+	if err := f.Meta(&m); err != nil {
 		return nil, err
 	}
 	c := &Checkpoint{Solver: m.Solver, Problem: m.Problem, Iteration: m.Iteration, Evaluations: m.Evaluations, Seconds: m.Seconds,

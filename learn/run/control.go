@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"strconv"
 	"time"
 )
 
@@ -27,6 +28,21 @@ type Detail interface {
 	Fields() []Field
 	// String is for people: a few words, such as "gap 0.01".
 	String() string
+}
+
+// Lined is met by details whose lines in a history have columns of their own, in place of the common
+// ones. The first is the number of the step.
+type Lined interface {
+	Header() []string
+	Line() []string
+}
+
+// Cell writes a number of a line; NaN is an empty cell.
+func Cell(v float64) string {
+	if v != v {
+		return ""
+	}
+	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
 // Field is a number with a name.
@@ -128,6 +144,15 @@ func (c *Control) Context() context.Context {
 		return context.Background()
 	}
 	return c.Ctx
+}
+
+// Goroutines returns the number that the control, which may be nil, asks for: Workers, or
+// GOMAXPROCS.
+func (c *Control) Goroutines() int {
+	if c == nil {
+		return WorkersOf(0)
+	}
+	return WorkersOf(c.Workers)
 }
 
 // Warning passes a message to Warn unless that is nil.

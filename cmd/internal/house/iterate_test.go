@@ -21,9 +21,9 @@ var layers = []string{"", "boost/tree", "dataset", "dataset/dense", "dataset/tab
 	"federated/mask", "gemm", "kernel", "learner", "metrics", "model", "nn", "optim", "optim/partition",
 	"optim/saddle", "optim/score", "optim/separable", "run", "space", "space/lattice"}
 
-// ownRounds are the functions that may drive a run step by step: boosting interleaves the runs
+// ownRounds are the functions that may count by the rules of a run: boosting interleaves the runs
 // that choose the number of its rounds, which Loop cannot.
-var ownRounds = []string{"boost.next", "boost.leastHeldOut"}
+var ownRounds = []string{"boost.leastHeldOut"}
 
 // stopping are the fields of run.Stop and run.Control that a loop over training counts by.
 var stopping = []string{"Iterations", "Evaluations", "Gradient", "Relative", "Window", "Time", "Patience",
@@ -119,7 +119,7 @@ func solves(f *ast.File) bool {
 			imported[name] = strings.HasPrefix(rest, "optim") || slices.Contains(learners, rest)
 		}
 	}
-	calls := []string{"Minimize", "Maximize", "Train", "MaxMargin", "Loop", "Next", "FitDual",
+	calls := []string{"Minimize", "Maximize", "Train", "MaxMargin", "Loop", "Descend", "FitDual",
 		"Proximal", "CCCP", "Solve"}
 	yes := false
 	ast.Inspect(f, func(n ast.Node) bool {

@@ -26,10 +26,13 @@ func CSV(w io.Writer, earlier io.Reader) run.Recorder {
 	c := csv.NewWriter(w)
 	begun := false
 	return run.RecorderFunc(func(r run.Row) error {
+		own, lined := r.Detail.(run.Lined)
 		if !begun {
 			begun = true
 			header := slices.Clone(csvHeader)
-			if r.Detail != nil {
+			if lined {
+				header = own.Header()
+			} else if r.Detail != nil {
 				for _, f := range r.Detail.Fields() {
 					header = append(header, f.Name)
 				}
@@ -54,7 +57,9 @@ func CSV(w io.Writer, earlier io.Reader) run.Recorder {
 		line := []string{strconv.Itoa(r.Iteration), g(r.Objective), g(r.GradNorm), g(r.Step),
 			strconv.Itoa(r.Evaluations), strconv.FormatFloat(r.Seconds, 'f', 6, 64),
 			strconv.FormatFloat(r.Rate, 'f', 1, 64)}
-		if r.Detail != nil {
+		if lined {
+			line = own.Line()
+		} else if r.Detail != nil {
 			for _, f := range r.Detail.Fields() {
 				if math.IsNaN(f.Value) || math.IsInf(f.Value, 0) {
 					line = append(line, "")

@@ -58,7 +58,7 @@ func (r *training) fitBy(fitters []boost.Fitter, u [][]float64, slots []int,
 	ownRows bool) ([]*candidate, error) {
 	out := make([]*candidate, len(slots))
 	if m, ok := fitters[0].(SlotFitter); ok && !ownRows && len(slots) == len(u) && len(r.o.Learners) == 0 {
-		fits, err := m.FitSlots(r.o.Ctx, u, r.run.Steps())
+		fits, err := m.FitSlots(r.run.Ctx, u, r.run.Steps())
 		if err != nil {
 			return nil, err
 		}
@@ -78,7 +78,7 @@ func (r *training) fitBy(fitters []boost.Fitter, u [][]float64, slots []int,
 		if ownRows {
 			d.Rows = r.rows[slot]
 		}
-		f, err := fitters[slot].Fit(r.o.Ctx, d)
+		f, err := fitters[slot].Fit(r.run.Ctx, d)
 		if err != nil {
 			return nil, err
 		}

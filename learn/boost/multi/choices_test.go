@@ -18,7 +18,7 @@ func TestMuFollowsTheLosses(t *testing.T) {
 		before := []float64{1, 1, 1} // Phi(0) of the exponential loss
 		moved := false
 		o := &Options{Mu: 4, FixedMu: fixed, Rounds: 5, Q: Func{3, softQ}}
-		o.Watch = func(p *Progress) error {
+		watch := func(p *Progress) error {
 			mu := 4.0
 			if !fixed {
 				mu /= maxOf(before)
@@ -32,7 +32,7 @@ func TestMuFollowsTheLosses(t *testing.T) {
 			before = p.Losses
 			return nil
 		}
-		trained(t, d, o)
+		watched(t, d, o, watch)
 		if moved == fixed {
 			t.Errorf("fixed %v, and mu moved: %v; the test needs losses that fall", fixed, moved)
 		}
@@ -86,8 +86,8 @@ func TestSlotScores(t *testing.T) {
 		o := c.o
 		o.Round, o.Rounds, o.QTrain = Greedy, 1, q
 		got := -1
-		o.Watch = func(p *Progress) error { got = p.Terms[0].Slot; return nil }
-		if trained(t, d, &o); got != c.want {
+		watch := func(p *Progress) error { got = p.Terms[0].Slot; return nil }
+		if watched(t, d, &o, watch); got != c.want {
 			t.Errorf("%s: slot %d, want %d", c.name, got+1, c.want+1)
 		}
 	}
@@ -171,8 +171,8 @@ func TestNegativeRoundsRefused(t *testing.T) {
 // What is not there is an error, not a panic.
 func TestNothingRefused(t *testing.T) {
 	d := mixed(3, 2, 40, 2, 0.1)
-	if _, err := Train(d, &Options{Rounds: 3, Q: Uniform{2},
-		Learners: []boost.Learner{Stumps{}, nil, Stumps{}}}); err == nil ||
+	if _, _, err := Train(d, &Options{Rounds: 3, Q: Uniform{2},
+		Learners: []boost.Learner{Stumps{}, nil, Stumps{}}}, nil); err == nil ||
 		!strings.Contains(err.Error(), "slot 2 has no learner") {
 		t.Errorf("a slot without learner: %v", err)
 	}

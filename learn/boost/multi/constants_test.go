@@ -29,7 +29,7 @@ func TestNoWorseThanAConstant(t *testing.T) {
 	for _, l := range []boost.Loss{boost.Exponential{}, boost.Logistic{}} {
 		train := func(d *boost.Data) []float64 {
 			t.Helper()
-			m, err := Train(d, &Options{Loss: l, Rounds: 60})
+			m, _, err := Train(d, &Options{Loss: l, Rounds: 60}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

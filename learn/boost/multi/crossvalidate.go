@@ -1,7 +1,6 @@
 package multi
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -11,26 +10,16 @@ import (
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"github.com/tropica-fst/tropica/learn/evaluate"
 	"github.com/tropica-fst/tropica/learn/metrics"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // Entry is one setting of a cross-validation.
 type Entry struct {
 	Name    string
-	Options Options // Ctx and Workers are those of CVOptions; no validation rows, checkpoint or resume
+	Options Options // no validation rows
 	// Settings is all that the options say, as text of any form: fits of an earlier run are
 	// known by it. "" is not known, and such fits are made again.
 	Settings string
-}
-
-// CVFit is what one fit of a cross-validation came to.
-type CVFit struct {
-	Model    string    `json:"model"`    // the setting's name, or that of a baseline
-	Settings string    `json:"settings"` // fingerprint of what it was trained with
-	Division string    `json:"division"` // of the rows: dataset.Fold.Fingerprint
-	Domain   []float64 `json:"domain"`
-	Uniform  float64   `json:"uniform"`
-	Agnostic float64   `json:"agnostic"`
-	Terms    int       `json:"terms"`
 }
 
 // CVOptions adjusts CrossValidate; nil is the zero value.
@@ -38,13 +27,10 @@ type CVOptions struct {
 	Ctx       context.Context
 	Workers   int  // 0 is GOMAXPROCS. Results do not depend on it
 	ByUniform bool // settings are chosen by the uniform error of inner folds, not by the agnostic one
-	// Known holds fits of an earlier run on the same table. A fit with the same settings and
-	// division is not repeated.
-	Known []CVFit
-	// Save, if not nil, is called with each new fit of known settings. An error ends the run.
-	Save func(*CVFit) error
-	// Fitted, if not nil, is called after each training: of how many, what, which trial.
-	Fitted func(all int, name string, trial int)
+	// Known, Save and Done are those of evaluate.Plan, for fits of an earlier run on the same table.
+	Known []evaluate.Fitted
+	Save  func(*evaluate.Fitted) error
+	Done  func(all int, name string, trial int)
 }
 
 // CVReport is the outcome of CrossValidate: MULTIBOOST, AdaBoost-all, AdaBoost-1, ….
@@ -115,27 +101,13 @@ func CrossValidate(t *table.Table, trials []table.Trial, grid []Entry, opts *CVO
 		}
 	}
 	plan := &evaluate.Plan{Measures: make([]string, p+3), EqualFolds: true,
-		Against: others[0].Name, Done: o.Fitted, Workers: 1, // of fits: each has all goroutines
+		Against: others[0].Name, Known: o.Known, Save: o.Save, Done: o.Done, Workers: 1, // of fits: each has all goroutines
 		Contestants: append([]evaluate.Contestant{first}, others...)}
 	copy(plan.Measures, t.Sources)
 	copy(plan.Measures[p:], []string{"uniform", "agnostic", "terms"})
 	for i := range trials {
 		plan.Trials = append(plan.Trials, evaluate.Trial{
 			Fold: dataset.Fold{Train: trials[i].Train, Test: trials[i].Test}, Inner: trials[i].InnerFolds()})
-	}
-	for _, f := range o.Known {
-		plan.Known = append(plan.Known, evaluate.Fitted{Print: f.Settings, Division: f.Division,
-			Measures: measures(&Errors{f.Domain, f.Uniform, f.Agnostic}, f.Terms)})
-	}
-	if o.Save != nil {
-		plan.Save = func(f *evaluate.Fitted) error {
-			name := f.Contestant
-			if name == multiboost {
-				name = f.Setting
-			}
-			m := f.Measures
-			return o.Save(&CVFit{name, f.Print, f.Division, m[:p:p], m[uniform], m[agnostic], int(m[terms])})
-		}
 	}
 	found, err := plan.Run(o.Ctx)
 	if err != nil {
@@ -189,9 +161,7 @@ func (c *crossing) parts(fold dataset.Fold, l boost.Loss) (train, test *boost.Da
 
 // fit trains MULTIBOOST and measures it.
 func (c *crossing) fit(ctx context.Context, options *Options, fold dataset.Fold) ([]float64, error) {
-	o := *options
-	o.Ctx, o.Workers = ctx, c.workers
-	l := o.Loss
+	l := options.Loss
 	if l == nil {
 		l = boost.Exponential{}
 	}
@@ -199,7 +169,7 @@ func (c *crossing) fit(ctx context.Context, options *Options, fold dataset.Fold)
 	if err != nil {
 		return nil, err
 	}
-	m, err := Train(train, &o)
+	m, _, err := Train(train, options, &run.Control{Ctx: ctx, Workers: c.workers})
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +177,7 @@ func (c *crossing) fit(ctx context.Context, options *Options, fold dataset.Fold)
 	if err != nil {
 		return nil, err
 	}
-	e, err := ErrorRates(test, f, &o.Target)
+	e, err := ErrorRates(test, f, &options.Target)
 	if err != nil {
 		return nil, err
 	}
@@ -222,8 +192,7 @@ func (c *crossing) baseline(ctx context.Context, o *Options, source int,
 	if err != nil {
 		return nil, err
 	}
-	b, err := TrainBaseline(train, source, cmp.Or(o.Rounds, defaultRounds), o.Learner,
-		boost.Control{Ctx: ctx, Workers: c.workers})
+	b, _, err := TrainBaseline(train, source, o.Rounds, o.Learner, &run.Control{Ctx: ctx, Workers: c.workers})
 	if err != nil {
 		return nil, err
 	}

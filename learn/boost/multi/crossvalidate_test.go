@@ -11,6 +11,7 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/boost"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/evaluate"
 )
 
 func TestCrossValidate(t *testing.T) {
@@ -28,7 +29,7 @@ func TestCrossValidate(t *testing.T) {
 	grid := []Entry{{Name: "nothing", Options: Options{L1: 100, Q: Uniform{2}}},
 		{"long", Options{Rounds: 15}, "15 rounds"}}
 	fits := 0
-	r, err := CrossValidate(x, trials, grid, &CVOptions{Workers: 1, Fitted: func(all int, _ string, _ int) {
+	r, err := CrossValidate(x, trials, grid, &CVOptions{Workers: 1, Done: func(all int, _ string, _ int) {
 		if fits++; fits > all {
 			t.Errorf("fit %d of %d", fits, all)
 		}
@@ -74,8 +75,8 @@ func TestCrossValidate(t *testing.T) {
 	// A run that is cut goes on from what it kept, to the same report; settings that are not
 	// known are fitted again.
 	stop := errors.New("cut")
-	var kept []CVFit
-	_, err = CrossValidate(x, trials, grid, &CVOptions{Save: func(f *CVFit) error {
+	var kept []evaluate.Fitted
+	_, err = CrossValidate(x, trials, grid, &CVOptions{Save: func(f *evaluate.Fitted) error {
 		if kept = append(kept, *f); len(kept) == 8 {
 			return stop
 		}
@@ -86,7 +87,7 @@ func TestCrossValidate(t *testing.T) {
 	}
 	more := 0
 	again, err = CrossValidate(x, trials, grid, &CVOptions{
-		Known: kept, Save: func(*CVFit) error { more++; return nil }})
+		Known: kept, Save: func(*evaluate.Fitted) error { more++; return nil }})
 	if err != nil || more != 3*(2+4)-8 {
 		t.Fatalf("%v: %d fits were kept after 8 of 18", err, more)
 	}
@@ -95,7 +96,7 @@ func TestCrossValidate(t *testing.T) {
 	}
 	// They are used: what an altered file says is what the report has.
 	for i := range kept {
-		kept[i].Uniform = 0.75
+		kept[i].Measures[2] = 0.75 // the mean of the two sources
 	}
 	if again, err = CrossValidate(x, trials, grid, &CVOptions{Known: kept}); err != nil ||
 		again.Models[0].Uniform[0] != 0.75 {
@@ -104,7 +105,7 @@ func TestCrossValidate(t *testing.T) {
 	// One trial by hand.
 	a, _ := NewData(x.Subset(trials[0].Train), boost.Exponential{})
 	b, _ := NewData(x.Subset(trials[0].Test), boost.Exponential{})
-	e, err := TrainBaseline(a, 1, 15, nil, boost.Control{})
+	e, _, err := TrainBaseline(a, 1, 15, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +120,7 @@ func TestCrossValidate(t *testing.T) {
 			return err
 		},
 		"0 settings":    func() error { _, err := CrossValidate(x, trials, nil, nil); return err },
-		"has no rows":   func() error { _, err := TrainBaseline(a, 7, 3, nil, boost.Control{}); return err },
+		"has no rows":   func() error { _, _, err := TrainBaseline(a, 7, 3, nil, nil); return err },
 		"no column say": func() error { y := *x; y.Source = nil; _, err := CrossValidate(&y, trials, grid, nil); return err },
 	} {
 		if err := f(); err == nil || !strings.Contains(err.Error(), want) {

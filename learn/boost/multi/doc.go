@@ -7,7 +7,7 @@
 //	if err != nil {
 //		return err
 //	}
-//	model, err := multi.Train(data, &multi.Options{})
+//	model, _, err := multi.Train(data, &multi.Options{}, nil)
 //	if err != nil {
 //		return err
 //	}
@@ -101,11 +101,6 @@
 // At equal rounds MULTIBOOST is below AdaBoost-all in both errors on the sets of table 4.1. At
 // equal terms it is where sources label the same rows differently. Figures and tests are in
 // testdata/bench/NOTES.md.
-//
-// # Conventions
-//
-// Training differs from package learn's convention: Control is a part of Options, and there is no
-// optim.Result.
 //
 // References: C. Cortes, M. Mohri, D. Storcheus, A. T. Suresh, "Boosting with multiple
 // sources", NeurIPS 2021; Y. Freund, R. Schapire, "A decision-theoretic generalization of

@@ -29,7 +29,7 @@ func ExampleTrain() {
 	if err != nil {
 		panic(err)
 	}
-	m, err := multi.Train(d, &multi.Options{Rounds: 10})
+	m, _, err := multi.Train(d, &multi.Options{Rounds: 10}, nil)
 	if err != nil {
 		panic(err)
 	}
@@ -41,7 +41,7 @@ func ExampleTrain() {
 	if err != nil {
 		panic(err)
 	}
-	all, err := multi.TrainBaseline(d, -1, 10, nil, boost.Control{})
+	all, _, err := multi.TrainBaseline(d, -1, 10, nil, nil)
 	if err != nil {
 		panic(err)
 	}

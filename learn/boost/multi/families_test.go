@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/tropica-fst/tropica/learn/boost"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // signs are predictors of values ±1 on n rows, as unlike as chance makes them, right on a share
@@ -77,8 +78,8 @@ func TestFamilyPenaltiesAreInTheObjective(t *testing.T) {
 		o.Families, o.L1, o.Q, o.Rounds = families, 0.15, Uniform{3}, 12
 		taken := [2]int{}
 		var progress []*Progress
-		o.Watch = func(p *Progress) error { progress = append(progress, p); return nil }
-		m := trained(t, d, &o)
+		watch := func(p *Progress) error { progress = append(progress, p); return nil }
+		m := watched(t, d, &o, watch)
 		rows := d.X.SourceCounts()
 		for n, p := range progress {
 			slots := map[int]bool{}
@@ -223,8 +224,8 @@ func TestFamilyChargesCommonDirection(t *testing.T) {
 		rescued := false
 		o := &Options{Objective: Max, Directions: Own, Slots: DomainsOnly, Round: Greedy, Q: Uniform{2}, Rounds: 2,
 			Penalty: []float64{penalty, 3 * penalty}, Families: []Family{{h, charge}}}
-		o.Watch = func(p *Progress) error { rescued = rescued || p.Rescued == "a common direction of descent"; return nil }
-		m := trained(t, d, o)
+		watch := func(p *Progress) error { rescued = rescued || p.Rescued == "a common direction of descent"; return nil }
+		m := watched(t, d, o, watch)
 		if !rescued {
 			t.Error("no step was along a common direction: the case shows nothing")
 		}
@@ -255,32 +256,32 @@ func TestFamiliesResume(t *testing.T) {
 	}
 	whole := trained(t, d, o())
 	var file bytes.Buffer
-	stop := o()
-	stop.CheckpointEvery = 3
-	stop.Checkpoint = func(c *Checkpoint) error {
+	if _, _, err := Train(d, o(), &run.Control{CheckpointEvery: 3, Checkpoint: func(c *run.Checkpoint) error {
 		if file.Len() > 0 {
 			return nil
 		}
 		return c.Write(&file)
+	}}); err != nil {
+		t.Fatal(err)
 	}
-	trained(t, d, stop)
-	c, err := ReadCheckpoint(&file)
+	c, err := run.ReadCheckpoint(&file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again := o()
-	again.Resume = c
+	resumed, _, err := Train(d, o(), &run.Control{Resume: c})
+	if err != nil {
+		t.Fatal(err)
+	}
 	var a, b bytes.Buffer
 	if err := whole.Write(&a); err != nil {
 		t.Fatal(err)
 	}
-	if err := trained(t, d, again).Write(&b); err != nil || !bytes.Equal(a.Bytes(), b.Bytes()) {
+	if err := resumed.Write(&b); err != nil || !bytes.Equal(a.Bytes(), b.Bytes()) {
 		t.Errorf("the resumed run's model is another: %v", err)
 	}
 	other := o()
 	other.Families[0].Charge = 9
-	other.Resume = c
-	if _, err := Train(d, other); err == nil || !strings.Contains(err.Error(), "families") {
+	if _, _, err := Train(d, other, &run.Control{Resume: c}); err == nil || !strings.Contains(err.Error(), "families") {
 		t.Errorf("other charges: %v", err)
 	}
 	if _, err := Bounds(whole, d, nil); err != nil {
@@ -290,7 +291,7 @@ func TestFamiliesResume(t *testing.T) {
 		{Families: []Family{{nil, 1}}}, {Families: []Family{{Stumps{}, -1}}},
 		{Families: []Family{{Stumps{}, math.NaN()}}}} {
 		bad.Q = Uniform{3}
-		if _, err := Train(d, &bad); err == nil {
+		if _, _, err := Train(d, &bad, nil); err == nil {
 			t.Errorf("%+v was accepted", bad.Families)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/boost"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // numeric makes a table of numeric columns with sources.
@@ -113,9 +114,23 @@ func near(t *testing.T, what string, got, want, tolerance float64) {
 
 func trained(t *testing.T, d *boost.Data, o *Options) *Model {
 	t.Helper()
-	m, err := Train(d, o)
+	m, _, err := Train(d, o, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return m
+}
+
+// watched is trained with a watch on the rounds.
+func watched(t *testing.T, d *boost.Data, o *Options, watch func(*Progress) error) *Model {
+	t.Helper()
+	m, _, err := Train(d, o, &run.Control{Recorder: watcher(watch)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+func watcher(watch func(*Progress) error) run.Recorder {
+	return run.RecorderFunc(func(r run.Row) error { return watch(r.Detail.(*Progress)) })
 }

@@ -35,6 +35,9 @@ type Model struct {
 	Trained  int         // rounds
 	History  [][]float64 // losses F_k after every round
 	Warnings []string
+
+	ValidHistory []float64 // largest loss of validation rows after every round; in no file
+	Seconds      float64   // of training; in no file
 }
 
 func (m *Model) warn(format string, v ...any) {

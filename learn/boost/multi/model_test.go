@@ -34,10 +34,15 @@ func TestDeterminism(t *testing.T) {
 		"trees": {Learner: boost.SignTrees{Splits: 2}}, "uniform": {Q: Uniform{3}, Loss: boost.Logistic{}},
 		"max": {Objective: Max}} {
 		o.Rounds = 6
-		o.Workers = 1
-		a := trained(t, d, o)
-		o.Workers = 3
-		b := trained(t, d, o)
+		var two []*Model
+		for _, workers := range []int{1, 3} {
+			m, _, err := Train(d, o, &run.Control{Workers: workers})
+			if err != nil {
+				t.Fatal(err)
+			}
+			two = append(two, m)
+		}
+		a, b := two[0], two[1]
 		file := saved(t, a)
 		if !bytes.Equal(file, saved(t, b)) {
 			t.Errorf("%s: the model depends on the number of workers", name)
@@ -116,46 +121,50 @@ func TestPermutedDomains(t *testing.T) {
 func TestResume(t *testing.T) {
 	d, v := mixed(41, 3, 100, 3, 0.2), mixed(42, 3, 60, 3, 0.2)
 	for name, o := range map[string]Options{"default": {}, "max": {Objective: Max, Step: Closed},
-		"valid": {Control: Control{Valid: v}}, "best": {Best: true, Objective: Max, Step: SqrtStep},
+		"valid": {Valid: v}, "best": {Best: true, Objective: Max, Step: SqrtStep},
 		"unlabelled": {Unlabelled: mixed(43, 3, 50, 3, 0.2).X}} {
 		o.Rounds = 14
 		var losses []float64 // of the validation rows
-		o.Watch = func(p *Progress) error {
+		watch := watcher(func(p *Progress) error {
 			if o.Valid != nil {
 				losses = append(losses, p.Valid)
 			}
 			return nil
+		})
+		train := func(o *Options, c run.Control) *Model {
+			c.Recorder = watch
+			m, _, err := Train(d, o, &c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return m
 		}
-		whole := saved(t, trained(t, d, &o))
+		whole := saved(t, train(&o, run.Control{}))
 		unbroken := losses
 		var file bytes.Buffer
 		part := o
-		part.Rounds, part.CheckpointEvery = 9, 5
-		part.Checkpoint = func(k *Checkpoint) error {
+		part.Rounds = 9
+		train(&part, run.Control{CheckpointEvery: 5, Checkpoint: func(k *run.Checkpoint) error {
 			file.Reset()
 			return k.Write(&file)
-		}
-		trained(t, d, &part)
-		k, err := ReadCheckpoint(bytes.NewReader(file.Bytes()))
+		}})
+		k, err := run.ReadCheckpoint(bytes.NewReader(file.Bytes()))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if k.Round != 5 {
-			t.Errorf("%s: checkpoint of round %d", name, k.Round)
+		if k.Iteration != 5 {
+			t.Errorf("%s: checkpoint of round %d", name, k.Iteration)
 		}
-		rest := o
-		rest.Resume = k
-		losses = slices.Clone(k.ValidHistory)
-		rest.CheckpointEvery = 7
-		var last *Checkpoint
-		rest.Checkpoint = func(k *Checkpoint) error { last = k; return nil }
-		if got := saved(t, trained(t, d, &rest)); !bytes.Equal(got, whole) {
+		losses = slices.Clone(k.Arrays[partHistory])
+		var last *run.Checkpoint
+		if got := saved(t, train(&o, run.Control{Resume: k, CheckpointEvery: 7,
+			Checkpoint: func(k *run.Checkpoint) error { last = k; return nil }})); !bytes.Equal(got, whole) {
 			t.Errorf("%s: the resumed run gave another model", name)
 		}
 		if !slices.Equal(losses, unbroken) || o.Valid != nil &&
-			!slices.Equal(last.ValidHistory, unbroken[:last.Round]) {
+			!slices.Equal(last.Arrays[partHistory], unbroken[:last.Iteration]) {
 			t.Errorf("%s: losses of the validation rows are %v, resumed %v, in the checkpoint after it %v", name,
-				unbroken, losses, last.ValidHistory)
+				unbroken, losses, last.Arrays[partHistory])
 		}
 		for what, change := range map[string]func(*Options, *boost.Data){
 			"settings": func(o *Options, _ *boost.Data) { o.Mu = 7 },
@@ -170,15 +179,15 @@ func TestResume(t *testing.T) {
 				}
 			},
 		} {
-			other, data := rest, mixed(41, 3, 100, 3, 0.2)
+			other, data := o, mixed(41, 3, 100, 3, 0.2)
 			change(&other, data)
-			if _, err := Train(data, &other); !errors.Is(err, boost.ErrResume) {
+			if _, _, err := Train(data, &other, &run.Control{Resume: k}); !errors.Is(err, run.ErrOther) {
 				t.Errorf("%s, other %s: %v", name, what, err)
 			}
 		}
 		b := file.Bytes()
 		for _, n := range []int{10, len(b) / 2, len(b) - 1} {
-			if _, err := ReadCheckpoint(bytes.NewReader(b[:n])); err == nil {
+			if _, err := run.ReadCheckpoint(bytes.NewReader(b[:n])); err == nil {
 				t.Errorf("%s: %d bytes of a checkpoint were read", name, n)
 			}
 		}
@@ -188,25 +197,25 @@ func TestResume(t *testing.T) {
 func TestInterrupted(t *testing.T) {
 	d := mixed(41, 3, 100, 3, 0.2)
 	ctx, cancel := context.WithCancel(context.Background())
-	var last *Checkpoint
-	o := &Options{Rounds: 100, Control: Control{Ctx: ctx, CheckpointEvery: 1000,
-		Checkpoint: func(k *Checkpoint) error { last = k; return nil }, Watch: func(p *Progress) error {
+	var last *run.Checkpoint
+	m, _, err := Train(d, &Options{Rounds: 100}, &run.Control{Ctx: ctx, CheckpointEvery: 1000,
+		Checkpoint: func(k *run.Checkpoint) error { last = k; return nil },
+		Recorder: watcher(func(p *Progress) error {
 			if p.Round == 4 {
 				cancel()
 			}
 			return nil
-		}}}
-	m, err := Train(d, o)
+		})})
 	var i *run.InterruptedError
-	if !errors.As(err, &i) || i.Steps != 4 || m == nil || m.Trained != 4 || last == nil || last.Round != 4 {
+	if !errors.As(err, &i) || i.Steps != 4 || m == nil || m.Trained != 4 || last == nil || last.Iteration != 4 {
 		t.Errorf("%v, %v", m, err)
 	}
-	if m, err := Train(d, &Options{Control: Control{Ctx: ctx}}); !errors.As(err, &i) {
+	if m, _, err := Train(d, nil, &run.Control{Ctx: ctx}); !errors.As(err, &i) {
 		t.Errorf("%v, %v", m, err)
 	}
 	stop := errors.New("stop")
-	if _, err := Train(d, &Options{Q: Uniform{3},
-		Control: Control{Watch: func(*Progress) error { return stop }}}); !errors.Is(err, stop) {
+	if _, _, err := Train(d, &Options{Q: Uniform{3}},
+		&run.Control{Recorder: watcher(func(*Progress) error { return stop })}); !errors.Is(err, stop) {
 		t.Error(err)
 	}
 }
@@ -215,8 +224,11 @@ func TestInterrupted(t *testing.T) {
 func TestValidation(t *testing.T) {
 	d, v := mixed(51, 2, 60, 3, 0.3), mixed(52, 2, 60, 3, 0.3)
 	var seen []float64
-	m := trained(t, d, &Options{Rounds: 200, Control: Control{Valid: v, Patience: 15,
-		Watch: func(p *Progress) error { seen = append(seen, p.Valid); return nil }}})
+	m, _, err := Train(d, &Options{Rounds: 200, Valid: v}, &run.Control{Stop: run.Stop{Patience: 15},
+		Recorder: watcher(func(p *Progress) error { seen = append(seen, p.Valid); return nil })})
+	if err != nil {
+		t.Fatal(err)
+	}
 	best := 0
 	for i, x := range seen {
 		if x < seen[best] {
@@ -327,26 +339,26 @@ func TestOddData(t *testing.T) {
 	d := mixed(1, 3, 40, 2, 0.2)
 	x := *d.X
 	x.Sources = append(slices.Clone(x.Sources), "empty")
-	if _, err := Train(&boost.Data{X: &x, Y: d.Y}, nil); err == nil ||
+	if _, _, err := Train(&boost.Data{X: &x, Y: d.Y}, nil, nil); err == nil ||
 		!strings.Contains(err.Error(), `source "empty" has no rows`) {
 		t.Error(err)
 	}
 	x = *d.X
 	x.Source = nil
-	if _, err := Train(&boost.Data{X: &x, Y: d.Y}, nil); err == nil ||
+	if _, _, err := Train(&boost.Data{X: &x, Y: d.Y}, nil, nil); err == nil ||
 		!strings.Contains(err.Error(), "no column says which source") {
 		t.Error(err)
 	}
 	x = *d.X
 	x.Source = slices.Clone(x.Source)
 	x.Source[7] = 9
-	if _, err := Train(&boost.Data{X: &x, Y: d.Y}, nil); err == nil ||
+	if _, _, err := Train(&boost.Data{X: &x, Y: d.Y}, nil, nil); err == nil ||
 		!strings.Contains(err.Error(), "row 8: unusable data: source 10 of 3") {
 		t.Error(err)
 	}
 	y := slices.Clone(d.Y)
 	y[3] = 0.5
-	if _, err := Train(&boost.Data{X: d.X, Y: y}, nil); !errors.Is(err, boost.ErrLabel) {
+	if _, _, err := Train(&boost.Data{X: d.X, Y: y}, nil, nil); !errors.Is(err, boost.ErrLabel) {
 		t.Error(err)
 	}
 	for name, o := range map[string]*Options{
@@ -358,7 +370,7 @@ func TestOddData(t *testing.T) {
 		"target": {Target: TargetSet{Lo: []float64{1, 1, 1}}},
 	} {
 		o.Q = Uniform{3}
-		if _, err := Train(d, o); err == nil {
+		if _, _, err := Train(d, o, nil); err == nil {
 			t.Errorf("bad %s was accepted", name)
 		}
 	}

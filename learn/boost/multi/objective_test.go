@@ -193,7 +193,7 @@ func TestSinglePointTarget(t *testing.T) {
 	}
 	near(t, "objective", agg.value(s.losses()), sum, 1e-12)
 	// One slot with Q = 1 is AdaBoost on that sample.
-	ada, err := boost.TrainAdaBoost(w, &boost.AdaBoostOptions{Rounds: 10, Learner: Stumps{}})
+	ada, _, err := boost.TrainAdaBoost(w, &boost.AdaBoostOptions{Rounds: 10, Learner: Stumps{}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +233,7 @@ func TestDescent(t *testing.T) {
 		first, last := math.NaN(), math.Inf(1)
 		o.Rounds, o.QOptions = 25, QOptions{Iterations: 20, Folds: 2}
 		rounds := 0
-		o.Watch = func(p *Progress) error {
+		watch := func(p *Progress) error {
 			rounds++
 			if p.Objective > last*(1+1e-12) {
 				t.Errorf("%s: round %d raised the objective from %v to %v", name, p.Round, last, p.Objective)
@@ -243,7 +243,7 @@ func TestDescent(t *testing.T) {
 			}
 			return nil
 		}
-		m := trained(t, d, o)
+		m := watched(t, d, o, watch)
 		if rounds < 2 || !(last < first) {
 			t.Errorf("%s: %d rounds, objective %v", name, rounds, last)
 		}

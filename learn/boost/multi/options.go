@@ -1,14 +1,16 @@
 package multi
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
 
 	"github.com/tropica-fst/tropica/learn/boost"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"github.com/tropica-fst/tropica/learn/learner"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // Directions says on which rows the base predictors of a domain's slot are trained.
@@ -110,31 +112,9 @@ type Options struct {
 	QOptions   QOptions     `json:"q"`
 	Unlabelled *table.Table `json:"-"` // rows of known domain without labels, for Q alone
 
-	Control `json:"-"`
-}
-
-// defaultRounds is Options.Rounds where it is 0.
-const defaultRounds = 100
-
-// Control is what every run can have; the zero value suits most callers.
-type Control struct {
-	Ctx     context.Context // cancels the run; nil is none
-	Workers int             // goroutines; 0 is GOMAXPROCS. The model does not depend on it
-
-	Watch func(*Progress) error // if not nil, called after each round; an error stops the run
-
-	// Valid, if not nil, are rows with sources on which the largest loss of a domain is watched.
-	// With Patience the run ends after that many rounds without a new minimum.
-	Valid    *boost.Data
-	Patience int
-
-	// Checkpoint, if not nil, is called every CheckpointEvery rounds (0 is 10) and when the context
-	// was cancelled. It may keep its arguments. An error stops the run.
-	Checkpoint      func(*Checkpoint) error
-	CheckpointEvery int
-	// Resume, if not nil, is where to go on. Data and settings must be what they were,
-	// but for the number of rounds; the model is then that of the unbroken run.
-	Resume *Checkpoint
+	// Valid, if not nil, are rows with sources on which the largest loss of a domain is watched. The
+	// model is the rounds up to its least; run.Stop.Patience counts rounds without a lower one.
+	Valid *boost.Data `json:"-"`
 }
 
 // Family is a class of base predictors and what it costs: the penalty of domain k is
@@ -198,10 +178,6 @@ func (o Options) withDefaults(p int, m []float64) (Options, error) {
 		o.Slots = DomainsOnly
 	}
 	switch {
-	case o.CheckpointEvery < 0:
-		return o, fmt.Errorf("multi: CheckpointEvery is %d; it must be at least 1, or 0 for 10", o.CheckpointEvery)
-	case o.Patience < 0:
-		return o, fmt.Errorf("multi: Patience is %d; it must be at least 1, or 0 for none", o.Patience)
 	case o.Beta != 0 && o.Objective != Skewed:
 		return o, fmt.Errorf("multi: beta belongs to the objective skew, and this is %s", o.Objective)
 	case o.Objective == Skewed && o.Target.Vertices != nil:
@@ -290,6 +266,7 @@ func (o *Options) settings(p int) (string, error) {
 // Progress is one line of a run's history.
 type Progress struct {
 	Round     int       // rounds finished
+	Sources   []string  // names
 	Losses    []float64 // F_k of the training rows, penalties aside
 	Max       float64   // the largest over the target set, penalties aside
 	Objective float64   // what was minimised in this round, after it
@@ -300,6 +277,38 @@ type Progress struct {
 	// was helped.
 	Rescued string
 }
+
+// Fields implements run.Detail; see Line.
+func (p *Progress) Fields() []run.Field { return nil }
+
+// Header implements run.Lined: losses of the sources, slots and steps of the terms.
+func (p *Progress) Header() []string {
+	head := []string{"round", "max_loss", "objective", "validation_max", "terms", "slots", "steps", "qbar",
+		"rescued", "seconds"}
+	for _, s := range p.Sources {
+		head = append(head, "loss "+s)
+	}
+	return head
+}
+
+// Line implements run.Lined.
+func (p *Progress) Line() []string {
+	var slots, steps, qbar []string
+	for _, t := range p.Terms {
+		slots, steps, qbar = append(slots, strconv.Itoa(t.Slot+1)), append(steps, run.Cell(t.Step)),
+			append(qbar, strconv.FormatFloat(t.Qbar, 'g', 4, 64))
+	}
+	line := []string{strconv.Itoa(p.Round), run.Cell(p.Max), run.Cell(p.Objective), run.Cell(p.Valid),
+		strconv.Itoa(len(p.Terms)), strings.Join(slots, " "), strings.Join(steps, " "), strings.Join(qbar, " "),
+		p.Rescued, strconv.FormatFloat(p.Seconds, 'f', 6, 64)}
+	for _, f := range p.Losses {
+		line = append(line, run.Cell(f))
+	}
+	return line
+}
+
+// String implements run.Detail, for people.
+func (p *Progress) String() string { return fmt.Sprintf("largest loss %.5g", p.Max) }
 
 // Added is a term that a round added.
 type Added struct {

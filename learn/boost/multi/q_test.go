@@ -155,7 +155,7 @@ func TestQRefuses(t *testing.T) {
 		"q_folds: -1 is":  {QOptions: QOptions{Folds: -1}},
 		"q_lambda: -1 is": {QOptions: QOptions{Lambda: -1}},
 	} {
-		if _, err := Train(d, o); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := Train(d, o, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q: %v", want, err)
 		}
 	}

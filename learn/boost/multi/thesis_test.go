@@ -131,7 +131,7 @@ func TestStallA(t *testing.T) {
 		o.Learners, o.Q = learners, Uniform{2}
 		var steps []float64
 		last := math.Inf(1)
-		o.Watch = func(p *Progress) error {
+		watch := func(p *Progress) error {
 			steps = append(steps, p.Max)
 			if (o.FixedMu || o.Objective == Max) && !(p.Objective < last) {
 				t.Errorf("%s: round %d brought the objective from %v to %v", name, p.Round, last, p.Objective)
@@ -142,7 +142,7 @@ func TestStallA(t *testing.T) {
 			}
 			return nil
 		}
-		trained(t, d, o)
+		watched(t, d, o, watch)
 		if len(steps) == 0 || steps[len(steps)-1] > 0.97 {
 			t.Errorf("%s: maxima %v", name, steps)
 		}
@@ -193,7 +193,7 @@ func TestStallB(t *testing.T) {
 func TestOneSourceIsAdaBoost(t *testing.T) {
 	d := mixed(3, 1, 300, 3, 0.2)
 	for _, learner := range []boost.Learner{Stumps{}, boost.Stumps{}, boost.SignTrees{Splits: 3}} {
-		a, err := boost.TrainAdaBoost(d, &boost.AdaBoostOptions{Rounds: 25, Learner: learner})
+		a, _, err := boost.TrainAdaBoost(d, &boost.AdaBoostOptions{Rounds: 25, Learner: learner}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -230,7 +230,7 @@ func TestOneSourceIsAdaBoost(t *testing.T) {
 // Identical domains with Q = 1/p: f is AdaBoost's.
 func TestIdenticalDomains(t *testing.T) {
 	one := mixed(5, 1, 200, 3, 0.25)
-	a, err := boost.TrainAdaBoost(one, &boost.AdaBoostOptions{Rounds: 15, Learner: Stumps{}})
+	a, _, err := boost.TrainAdaBoost(one, &boost.AdaBoostOptions{Rounds: 15, Learner: Stumps{}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,7 +286,7 @@ func TestSeparateSupports(t *testing.T) {
 		for _, i := range rows {
 			own.Y = append(own.Y, d.Y[i])
 		}
-		a, err := boost.TrainAdaBoost(own, &boost.AdaBoostOptions{Rounds: 12, Learner: Stumps{}})
+		a, _, err := boost.TrainAdaBoost(own, &boost.AdaBoostOptions{Rounds: 12, Learner: Stumps{}}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -298,14 +298,14 @@ func TestSeparateSupports(t *testing.T) {
 	o := Thesis(Closed)
 	o.Q, o.Rounds = TrueSource{3}, 20
 	before := []float64{1, 1, 1}
-	o.Watch = func(p *Progress) error {
+	watch := func(p *Progress) error {
 		if k := p.Terms[0].Slot; before[k] < maxOf(before)*(1-tieTolerance) {
 			t.Errorf("round %d steps on domain %d at losses %v", p.Round, k, before)
 		}
 		before = p.Losses
 		return nil
 	}
-	trained(t, d, o)
+	watched(t, d, o, watch)
 }
 
 // Lemma 4.3 as corrected holds at random, and as printed fails for the logistic loss.
@@ -352,13 +352,13 @@ func TestStepBound(t *testing.T) {
 	}
 	for _, loss := range []boost.Loss{boost.Exponential{}, boost.Logistic{}, boost.Logistic{Base2: true}} {
 		last := math.Inf(1)
-		trained(t, mixed(2, 3, 120, 3, 0.1), &Options{Objective: Max, Step: Bound, Loss: loss, Rounds: 30,
-			Control: Control{Watch: func(p *Progress) error {
+		watched(t, mixed(2, 3, 120, 3, 0.1), &Options{Objective: Max, Step: Bound, Loss: loss, Rounds: 30},
+			func(p *Progress) error {
 				if p.Rescued == "" && p.Max > last*(1+1e-12) {
 					t.Errorf("%s: a bound step raised the maximum from %v to %v", loss.Name(), last, p.Max)
 				}
 				last = p.Max
 				return nil
-			}}})
+			})
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tropica-fst/tropica/learn/boost"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
+	"github.com/tropica-fst/tropica/learn/optim"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -23,10 +24,10 @@ type training struct {
 	families []boost.Fitter // of Options.Families
 	fitters  []boost.Fitter // by slot, without families; the same one where slots share a learner
 	rows     [][]int32      // by domain, for own directions
-	last     *Progress      // of the round that was finished last
 	valid    *state         // scores of the validation rows; nil without any
 	// validHistory is the largest loss of a domain on them after every round.
 	validHistory []float64
+	watched      float64 // loss by which rounds are chosen, after the last one
 	stalled      string
 }
 
@@ -40,17 +41,17 @@ type training struct {
 //
 // Errors: unusable data or settings, errors of the learner, and *run.InterruptedError (with
 // the model so far).
-func Train(d *boost.Data, opts *Options) (*Model, error) {
+func Train(d *boost.Data, opts *Options, c *run.Control) (*Model, *optim.Result, error) {
 	var o Options
 	if opts != nil {
 		o = *opts
 	}
 	if err := check(d); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	p := len(d.X.Sources)
 	s := &state{p: p, y: d.Y, w: d.W, dom: d.X.Source, mass: make([]float64, p), m: make([]float64, p),
-		workers: o.Workers}
+		workers: c.Goroutines()}
 	for i, k := range d.X.Source {
 		s.mass[k] += s.weight(i)
 		s.m[k]++
@@ -63,19 +64,19 @@ func Train(d *boost.Data, opts *Options) (*Model, error) {
 	}
 	o, err := o.withDefaults(p, s.m)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if s.phi, err = phiOf(o.Loss); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	s.slots, s.penalty = p, o.Penalty
 	if o.Slots == WithShared {
 		s.slots++
 	}
-	r := &training{o: o, d: d, s: s}
-	r.begin()
+	r := &training{o: o, d: d, s: s, run: run.Begin(name, c, o.Rounds)}
+	r.run.Stop.Iterations = min(r.run.Stop.Iterations, o.Rounds)
 	if err := r.prepare(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	return r.train()
 }
@@ -153,19 +154,11 @@ func (r *training) prepare() error {
 	for range s.slots {
 		r.e.Slots = append(r.e.Slots, r.e.slot())
 	}
-	if err := r.fitQ(); err != nil {
-		return err
-	}
-	if o.Valid != nil {
-		if err := r.prepareValid(); err != nil {
-			return err
-		}
-	}
 	learners := o.Learners
 	if o.Families != nil {
 		names := make([]string, len(o.Families))
 		for j, f := range o.Families {
-			fitter, err := f.Learner.Prepare(d, o.Workers)
+			fitter, err := f.Learner.Prepare(d, r.run.Workers)
 			if err != nil {
 				return fmt.Errorf("multi: family %d: learner %s: %w", j+1, f.Learner.Name(), err)
 			}
@@ -182,7 +175,7 @@ func (r *training) prepare() error {
 		return fmt.Errorf("multi: %d learners for %d slots", len(learners), s.slots)
 	}
 	for _, l := range learners {
-		f, err := l.Prepare(d, o.Workers)
+		f, err := l.Prepare(d, r.run.Workers)
 		if err != nil {
 			return fmt.Errorf("multi: learner %s: %w", l.Name(), err)
 		}
@@ -199,25 +192,35 @@ func (r *training) prepare() error {
 			r.rows[k] = append(r.rows[k], int32(i))
 		}
 	}
-	if o.Resume != nil {
-		return r.resume(o.Resume)
+	was, err := r.taken()
+	if err != nil {
+		return err
+	}
+	if err := r.fitQ(was); err != nil {
+		return err
+	}
+	if o.Valid != nil {
+		if err := r.prepareValid(); err != nil {
+			return err
+		}
+	}
+	if was != nil {
+		return r.resume(was)
 	}
 	return nil
 }
 
-// fitQ finds Q on the training rows, and the classifier for others.
-func (r *training) fitQ() error {
+// fitQ finds Q on the training rows, and the classifier for others. It takes those of the model that
+// a run goes on from, nil for none.
+func (r *training) fitQ(was *Model) error {
 	o, s, x := &r.o, r.s, r.d.X
 	p := s.p
 	var q []float64
 	var err error
 	switch {
-	case o.Resume != nil:
-		q = o.Resume.Q
-		r.e.Q, r.e.CrossFitted, r.e.Apart = o.Resume.Model.Q, o.Resume.Model.CrossFitted, o.Resume.Model.Apart
-		if len(q) != x.Rows*p {
-			return fmt.Errorf("multi: %w: it has Q for other rows", boost.ErrResume)
-		}
+	case was != nil:
+		q = r.run.Resume.Arrays[partQ]
+		r.e.Q, r.e.CrossFitted, r.e.Apart = was.Q, was.CrossFitted, was.Apart
 	case o.QTrain != nil:
 		q, r.e.Q = o.QTrain, o.Q
 		if err := checkQ(q, p, x); err != nil {
@@ -225,14 +228,14 @@ func (r *training) fitQ() error {
 		}
 	case o.Q != nil:
 		r.e.Q = o.Q
-		if q, err = qMatrix(o.Q, x, p, o.Workers); err != nil {
+		if q, err = qMatrix(o.Q, x, p, r.run.Workers); err != nil {
 			return err
 		}
 	case p == 1:
 		r.e.Q = Uniform{1}
 		q = slices.Repeat([]float64{1}, x.Rows)
 	default:
-		f, err := FitQ(o.Ctx, x, o.Unlabelled, o.Workers, &o.QOptions)
+		f, err := FitQ(r.run.Ctx, x, o.Unlabelled, r.run.Workers, &o.QOptions)
 		if err != nil {
 			return cmp.Or(r.run.Cancelled(), err)
 		}
@@ -276,7 +279,7 @@ func (r *training) prepareValid() error {
 		return fmt.Errorf("multi: validation rows: %w that says what Q is on them; give Q beside QTrain", ErrNoQ)
 	}
 	s := r.s
-	q, err := qMatrix(r.e.Q, v.X, s.p, r.o.Workers)
+	q, err := qMatrix(r.e.Q, v.X, s.p, r.run.Workers)
 	if err != nil {
 		return err
 	}
@@ -295,79 +298,60 @@ func (r *training) prepareValid() error {
 // name is that of the learner, in errors.
 const name = "multiboost"
 
-// begin starts the run. Checkpoints have a kind of their own, which earlier programs read.
-func (r *training) begin() {
-	o := &r.o
-	c := &run.Control{Ctx: o.Ctx, Workers: o.Workers, Stop: run.Stop{Iterations: o.Rounds},
-		CheckpointEvery: o.CheckpointEvery}
-	if o.Valid != nil {
-		c.Stop.Patience = o.Patience
-	}
-	if o.Watch != nil {
-		c.Recorder = run.RecorderFunc(func(row run.Row) error {
-			r.last.Round, r.last.Seconds = row.Iteration, row.Seconds
-			return o.Watch(r.last)
-		})
-	}
-	if o.Checkpoint != nil {
-		c.Checkpoint = func(k *run.Checkpoint) error { return o.Checkpoint(r.checkpoint(k)) }
-	}
-	r.run = run.Begin(name, c, defaultRounds)
-	o.Ctx, o.Workers = r.run.Ctx, r.run.Workers
-}
-
 // chooses tells that the model is the best prefix of the rounds.
 func (r *training) chooses() bool { return r.o.Best || r.valid != nil }
 
-func (r *training) train() (*Model, error) {
-	_, err := r.run.Loop(r.step, func() (*run.Checkpoint, error) {
-		if r.run.Steps() == 0 {
-			return nil, nil
-		}
-		return &run.Checkpoint{}, nil
-	})
+func (r *training) train() (*Model, *optim.Result, error) {
+	f, err := optim.Descend(r.run, r, 0)
 	if interrupted := new(run.InterruptedError); err != nil && !errors.As(err, &interrupted) {
-		return nil, err
+		return nil, nil, err
 	}
-	return r.result(), err
+	m := r.result()
+	if m.Trained > 0 {
+		f.F, _ = r.o.Target.Max(m.History[m.Trained-1])
+	}
+	return m, f, err
 }
 
-// step takes a round.
-func (r *training) step() (*run.Row, run.Reason, error) {
+// Round implements optim.Additive.
+func (r *training) Round(number int) (*run.Row, bool, error) {
 	p := &Progress{}
 	round := r.smooth
 	if r.o.Objective == Max {
 		round = r.maximum
 	}
 	if err := round(p); err != nil {
-		return nil, "", fmt.Errorf("multi: round %d: %w", r.run.Steps()+1, err)
+		return nil, false, fmt.Errorf("multi: round %d: %w", number, err)
 	}
 	if len(p.Terms) == 0 {
 		if r.stalled != "" {
 			r.e.warn("%s", r.stalled)
 		}
-		return nil, run.Exhausted, nil
+		return nil, false, nil
 	}
-	p.Losses = r.s.losses()
+	p.Sources, p.Losses = r.e.Sources, r.s.losses()
 	p.Max, _ = r.o.Target.Max(p.Losses)
 	r.e.History = append(r.e.History, p.Losses)
 	p.Valid = math.NaN()
-	watched := p.Max
+	r.watched = p.Max
 	if r.valid != nil {
 		p.Valid, _ = r.o.Target.Max(r.valid.losses())
-		watched = p.Valid
+		r.watched = p.Valid
 		r.validHistory = append(r.validHistory, p.Valid)
 	}
-	if r.chooses() {
-		r.run.Judge(r.run.Steps()+1, watched)
-	}
-	r.last = p
-	return &run.Row{Objective: p.Objective}, "", nil
+	p.Round, p.Seconds = number, r.run.Seconds()
+	return &run.Row{Objective: p.Objective, Detail: p}, false, nil
 }
+
+// Held implements optim.Additive.
+func (r *training) Held() (float64, bool) { return r.watched, r.chooses() }
+
+// Keep implements optim.Additive: the run has the number of the best round.
+func (r *training) Keep() {}
 
 // result is the model: all rounds, or those up to the best.
 func (r *training) result() *Model {
-	r.e.Trained = r.run.Steps()
+	r.e.Trained, r.e.ValidHistory, r.e.Seconds = r.run.Steps(), r.validHistory, r.run.Seconds()
 	if r.chooses() {
 		m := r.e.Prefix(r.run.Best.Step)
 		m.History = r.e.History

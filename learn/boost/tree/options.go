@@ -6,18 +6,18 @@ import (
 	"math"
 )
 
-// Criterion says what a split is to increase.
-type Criterion uint8
+// Criterion says what a split is to increase; the zero value is LeastSquares.
+type Criterion string
 
 const (
 	// LeastSquares is the fall of Σ G h + ½ Σ H h² that best leaf values bring, twice:
 	// G²/(H+L2) of both children less that of the parent. It is the Newton gain of
 	// gradient boosting, and with H as weights that of a regression tree.
-	LeastSquares Criterion = iota
+	LeastSquares Criterion = ""
 	// DualNorm is the increase of the norm ‖G‖_r of the leaves' sums, raised to the power r when
 	// that is finite. It is for leaf values in the ball of the dual norm. Options.R is r. H and the
 	// penalties do not enter.
-	DualNorm
+	DualNorm Criterion = "dual-norm"
 )
 
 // Options says which trees a Grower grows. The zero value grows best first, without
@@ -142,8 +142,8 @@ func (o *Options) Check(columns int, categorical func(int) bool) error {
 	if math.IsNaN(o.LevelCost) || math.IsInf(o.LevelCost, 0) {
 		return bad("LevelCost", o.LevelCost, "it must be finite")
 	}
-	if o.Criterion > DualNorm {
-		return bad("Criterion", o.Criterion, "there is none of that number")
+	if o.Criterion != LeastSquares && o.Criterion != DualNorm {
+		return bad("Criterion", o.Criterion, "there is none of that name")
 	}
 	if o.R != 0 && !(o.R >= 1) {
 		return bad("R", o.R, "norms have r from 1 to infinity")

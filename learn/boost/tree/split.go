@@ -29,6 +29,7 @@ type gains struct {
 	size     int     // rows
 	variance float64 // see Node
 	lo, hi   float64 // bounds on leaf values, from monotone constraints above
+	dual     bool    // Options.Criterion is DualNorm
 	plain    bool    // least squares without L1 and constraints: what the short loop does
 
 	l2      float64 // in units of H
@@ -45,7 +46,8 @@ func (o *Options) counts() bool { return o.MinRows > 1 }
 
 func newGains(o *Options, scale Scale, total Cell, lo, hi float64) gains {
 	s := gains{o: o, scale: scale, total: total, lo: lo, hi: hi}
-	s.plain = o.Criterion == LeastSquares && o.L1 == 0 && lo == math.Inf(-1) && hi == math.Inf(1)
+	s.dual = o.Criterion == DualNorm
+	s.plain = !s.dual && o.L1 == 0 && lo == math.Inf(-1) && hi == math.Inf(1)
 	for _, d := range o.Monotone {
 		s.plain = s.plain && d == 0
 	}
@@ -114,7 +116,7 @@ func leafValue(o *Options, g, h float64) float64 {
 
 // score is what a leaf with these sums adds to the criterion.
 func (s *gains) score(g, h float64) float64 {
-	if s.o.Criterion == DualNorm {
+	if s.dual {
 		switch r := s.o.R; {
 		case r == 1 || math.IsInf(r, 1):
 			return math.Abs(g)
@@ -133,7 +135,7 @@ func (s *gains) both(left, right Cell, direction int8) float64 {
 	gl, hl := s.scale.Float(left)
 	gr, hr := s.scale.Float(right)
 	a, b := s.score(gl, hl), s.score(gr, hr)
-	if s.o.Criterion == DualNorm && math.IsInf(s.o.R, 1) {
+	if s.dual && math.IsInf(s.o.R, 1) {
 		return max(a, b)
 	}
 	if direction != 0 && float64(direction)*(s.value(gr, hr)-s.value(gl, hl)) < 0 {
@@ -309,7 +311,7 @@ func (s *gains) levelCost(order []uint8, cells []Cell) float64 {
 	if n <= 0 || s.o.LevelCost == 0 {
 		return 0
 	}
-	if s.o.Criterion == LeastSquares {
+	if !s.dual {
 		return s.o.LevelCost * 4 / math.Pi * n * s.variance / s.unit
 	}
 	sum := 0.0

@@ -221,6 +221,14 @@ func (t *Table) Schema() *Table {
 // Classification reports whether the target is a class.
 func (t *Table) Classification() bool { return t.Classes != nil }
 
+// DescribeTarget says what the target has: "3 classes", or "numbers".
+func (t *Table) DescribeTarget() string {
+	if t.Classes == nil {
+		return "numbers"
+	}
+	return fmt.Sprintf("%d classes", len(t.Classes))
+}
+
 // ClassCounts returns the number of rows of each class.
 func (t *Table) ClassCounts() []int {
 	n := make([]int, len(t.Classes))

@@ -155,8 +155,7 @@ func (s *saddleRun) prepare(w0, lambda0 []float64) error {
 	}
 	unit, isSimplex := s.Lambda.(optim.Simplex)
 	switch {
-	case s.Method < MirrorProx || s.Method > Alternating || s.Steps < ConstantSteps ||
-		s.Steps > BacktrackedSteps:
+	case s.Method != MirrorProx && s.Method != DescentAscent && s.Method != Alternating || s.Steps.number() < 0:
 		return fail("unknown method or rule for steps")
 	case !(s.StepW > 0) || !(s.StepLambda > 0) || math.IsInf(s.StepW, 1) || math.IsInf(s.StepLambda, 1):
 		return fail("steps of length %v and %v: they must be positive", s.StepW, s.StepLambda)
@@ -629,7 +628,7 @@ func (s *saddleRun) checkpoint() (*run.Checkpoint, error) {
 			"squareW": s.squareW, "squareL": s.squareL, "gamma": s.gamma, "gammaW": s.gammaW, "gammaL": s.gammaL,
 			"passValue": s.passValue, "passCount": s.passCount, "share": s.share,
 			"radiusW": s.Radii.W, "radiusL": s.Radii.Lambda, "normW": s.Radii.NormW, "normL": s.Radii.NormLambda,
-			"seed": float64(s.Seed), "batch": float64(s.Batch), "steps": float64(s.Steps), "total": float64(s.total),
+			"seed": float64(s.Seed), "batch": float64(s.Batch), "steps": float64(s.Steps.number()), "total": float64(s.total),
 		},
 		Arrays: map[string][]float64{
 			"lambda": slices.Clone(s.lambda), "averageW": slices.Clone(s.sumW),
@@ -658,7 +657,7 @@ func (s *saddleRun) resume() error {
 				"belongs to another problem", solver, name, len(k.Arrays[name]), p)
 		}
 	}
-	check := map[string]float64{"seed": float64(s.Seed), "batch": float64(s.Batch), "steps": float64(s.Steps)}
+	check := map[string]float64{"seed": float64(s.Seed), "batch": float64(s.Batch), "steps": float64(s.Steps.number())}
 	if s.Steps == TheoremSteps {
 		check["total"] = float64(s.total)
 	}

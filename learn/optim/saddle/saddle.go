@@ -1,9 +1,11 @@
 package saddle
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -62,8 +64,8 @@ func (f Func) Curvature(mu []float64) bool {
 	return true
 }
 
-// Method is a way to move both players.
-type Method int
+// Method is a way to move both players; the zero value is MirrorProx.
+type Method string
 
 const (
 	// MirrorProx looks ahead: a trial step from z gives z', and the gradients at z' move z. With
@@ -71,63 +73,56 @@ const (
 	// the last point converges too (A. Nemirovski, SIAM J. Optimization 15, 2004). With noise see
 	// A. Juditsky, A. Nemirovski and C. Tauvel, Stochastic Systems 1, 2011. A step takes two
 	// evaluations, on two minibatches.
-	MirrorProx Method = iota
+	MirrorProx Method = ""
 	// DescentAscent moves both players at once along the gradients at the old
 	// point. Only its averages converge, as 1/√T.
-	DescentAscent
+	DescentAscent Method = "gda"
 	// Alternating moves λ along its gradient at the new w. It is another algorithm,
 	// and Theorem 5.4 does not speak of it.
-	Alternating
+	Alternating Method = "alternating"
 )
 
-var saddleMethods = []string{"mirror-prox", "gda", "alternating"}
+func (m Method) String() string { return cmp.Or(string(m), "mirror-prox") }
 
-func (m Method) String() string {
-	if m < 0 || int(m) >= len(saddleMethods) {
-		return fmt.Sprintf("Method(%d)", int(m))
-	}
-	return saddleMethods[m]
-}
-
-// StepRule says how long steps are. γ_w and γ_λ stand for StepW and StepLambda.
-type StepRule int
+// StepRule says how long steps are. γ_w and γ_λ stand for StepW and StepLambda. The zero
+// value is ConstantSteps.
+type StepRule string
 
 const (
 	// ConstantSteps are γ_w and γ_λ throughout.
-	ConstantSteps StepRule = iota
+	ConstantSteps StepRule = ""
 	// TheoremSteps are those of Theorem 5.4, constant and made for the number of
 	// steps that the run will take; see Radii.
-	TheoremSteps
+	TheoremSteps StepRule = "theorem"
 	// DecreasingSteps are γ_w/√t and γ_λ/√t; averages weigh a point by its step.
-	DecreasingSteps
+	DecreasingSteps StepRule = "decreasing"
 	// AdaptiveSteps shrink with the gradients met: γ_w and γ_λ are then radii, the distance to
 	// travel. Descent and ascent divide them by √Σ|g|² (J. Duchi, E. Hazan and Y. Singer, JMLR 12,
 	// 2011, with one rate a player). Mirror-prox divides by √(|g_1|² + Σ|g_s - g_s'|²), which
 	// adapts to smooth and to other φ (after F. Bach and K. Levy, COLT 2019).
-	AdaptiveSteps
+	AdaptiveSteps StepRule = "adaptive"
 	// BacktrackedSteps are for mirror-prox without minibatches: γ·(γ_w, γ_λ). γ is at most 1.1
 	// times the last, and the largest for which the operator changes by at most |z'-z|/γ between z
 	// and z'. No step size needs to be known.
-	BacktrackedSteps
+	BacktrackedSteps StepRule = "backtracked"
 )
 
-var stepRules = []string{"constant", "theorem", "decreasing", "adaptive", "backtracked"}
+// stepRules are in the order of their numbers in checkpoints.
+var stepRules = []StepRule{ConstantSteps, TheoremSteps, DecreasingSteps, AdaptiveSteps, BacktrackedSteps}
 
-func (s StepRule) String() string {
-	if s < 0 || int(s) >= len(stepRules) {
-		return fmt.Sprintf("StepRule(%d)", int(s))
-	}
-	return stepRules[s]
-}
+func (s StepRule) String() string { return cmp.Or(string(s), "constant") }
+
+// number is that of the rule in checkpoints; -1 is none.
+func (s StepRule) number() int { return slices.Index(stepRules, s) }
 
 // ParseStepRule finds a rule by its name.
 func ParseStepRule(name string) (StepRule, error) {
-	for k, s := range stepRules {
-		if s == name {
-			return StepRule(k), nil
+	for _, s := range stepRules {
+		if s.String() == name {
+			return s, nil
 		}
 	}
-	return 0, fmt.Errorf("saddle: %q is no rule for steps; choose one of %q", name, stepRules)
+	return "", fmt.Errorf("saddle: %q is no rule for steps; choose one of %q", name, stepRules)
 }
 
 // Radii are the constants of Theorem 5.4 of the thesis "Large-scale learning". They are |w| ≤ W and

@@ -655,7 +655,7 @@ func TestSaddleRefusals(t *testing.T) {
 		"backtracking with minibatches": {Steps: saddle.BacktrackedSteps, Batch: 2},
 		"entropy off the simplex":       {Entropic: true, Lambda: optim.Ball{Radius: 1}},
 		"negative step":                 {StepW: -1},
-		"unknown method":                {Method: 9},
+		"unknown method":                {Method: "nine"},
 	} {
 		if _, err := m.Solve(e, make([]float64, 2), nil, nil); err == nil {
 			t.Errorf("%s: no error", name)

@@ -20,10 +20,11 @@ import (
 	"github.com/tropica-fst/tropica/learn/boost/tree"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"github.com/tropica-fst/tropica/learn/optim/score"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 func main() {
-	if err := run(os.Args[1:]); err != nil {
+	if err := measure(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -47,7 +48,7 @@ func processor() float64 {
 	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e9
 }
 
-func run(args []string) error {
+func measure(args []string) error {
 	if len(args) != 6 {
 		return fmt.Errorf("usage: boost NAME ROWS.f32 LABELS.u8 THREADS depth6|leaves64 gb|rgb|rgb-default")
 	}
@@ -79,16 +80,16 @@ func run(args []string) error {
 	var e *boost.Ensemble
 	switch args[5] {
 	case "gb":
-		o := &boost.GradientOptions{Rounds: 100, LearningRate: 0.1, Depth: 6, MinRows: 1, Start: []float64{0}, Control: boost.Control{Workers: workers}}
+		o := &boost.GradientOptions{Rounds: 100, LearningRate: 0.1, Depth: 6, MinRows: 1, Start: []float64{0}}
 		if args[4] == "leaves64" {
 			o.Depth, o.Leaves = 0, 64
 		}
-		e, err = boost.TrainGradient(d, o)
+		e, _, err = boost.TrainGradient(d, o, &run.Control{Workers: workers})
 	case "rgb":
-		e, err = boost.TrainRGB(d, &boost.RGBOptions{Rounds: 100, Candidates: 5, Families: boost.Grid([]int{4, 8, 16, 32, 63}, boost.ThesisLambdas),
-			RowSample: 1, ColumnSample: 1, Score: boost.Training, Control: boost.Control{Workers: workers}})
+		e, _, err = boost.TrainRGB(d, &boost.RGBOptions{Rounds: 100, Candidates: 5, Families: boost.Grid([]int{4, 8, 16, 32, 63}, boost.ThesisLambdas),
+			RowSample: 1, ColumnSample: 1, Score: boost.Training}, &run.Control{Workers: workers})
 	case "rgb-default":
-		e, err = boost.TrainRGB(d, &boost.RGBOptions{Rounds: 100, Control: boost.Control{Workers: workers}})
+		e, _, err = boost.TrainRGB(d, &boost.RGBOptions{Rounds: 100}, &run.Control{Workers: workers})
 	default:
 		return fmt.Errorf("the algorithm is gb, rgb or rgb-default, not %q", args[5])
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/tropica-fst/tropica/learn/boost"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 )
 
@@ -59,11 +58,11 @@ type AccuracyContestant struct {
 }
 
 // Errors are the test errors of the trials, chosen by loss or by error.
-func (c *AccuracyContestant) Errors(by boost.Choice) []float64 {
+func (c *AccuracyContestant) Errors(by Choice) []float64 {
 	out := make([]float64, len(c.Results))
 	for k, r := range c.Results {
 		out[k] = r.ByLoss.Error
-		if by == boost.ByError {
+		if by == ByError {
 			out[k] = r.ByError.Error
 		}
 	}
@@ -88,7 +87,7 @@ func Accuracy(ctx context.Context, sets []Set, o *AccuracyOptions) ([]AccuracySe
 		table       *table.Table
 		trials      []table.Trial
 		numbers     []int
-		contestants []boost.Contestant
+		contestants []Contestant
 		inner       int
 		divisions   []string
 	}

@@ -16,6 +16,8 @@ import (
 	"github.com/tropica-fst/tropica/learn/boost"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"github.com/tropica-fst/tropica/learn/metrics"
+	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // The trials made by rule are those that the recorded programs had: the fingerprints
@@ -121,10 +123,10 @@ func TestRecordedMeans(t *testing.T) {
 }
 
 // dial is a booster of one constant score: rows of the class are right.
-func dial(name string, score float64) boost.Trainer {
-	return boost.Trainer{Name: name, Train: func(d *boost.Data, c boost.Control) (*boost.Ensemble, error) {
+func dial(name string, score float64) Trainer {
+	return Trainer{Name: name, Train: func(d *boost.Data, c *run.Control) (*boost.Ensemble, *optim.Result, error) {
 		return &boost.Ensemble{Algorithm: "dial", Loss: boost.Logistic{}, Schema: boost.SchemaOf(d.X),
-			Start: []float64{score}, Rows: d.Rows()}, nil
+			Start: []float64{score}, Rows: d.Rows()}, nil, nil
 	}}
 }
 
@@ -136,7 +138,7 @@ func TestNest(t *testing.T) {
 		Columns: []table.Column{{Name: "x", Values: make([]float32, 7)}}}
 	trial := &table.Trial{Train: []int{0, 1, 2, 3}, Inner: []int{0, 0, 1, 1}, Test: []int{4, 5, 6}}
 	// sure errs as often as mild, at a greater loss; wrong would be best on the test rows.
-	c := &boost.Contestant{Name: "dial", Grid: []boost.Trainer{dial("wrong", -1), dial("sure", 9),
+	c := &Contestant{Name: "dial", Grid: []Trainer{dial("wrong", -1), dial("sure", 9),
 		dial("mild", 1), dial("shy", 0.01)}}
 	n := 0
 	r, err := nest(context.Background(), x, trial, c, 2, false, 1, func() { n++ })
@@ -306,13 +308,13 @@ func TestBoosters(t *testing.T) {
 		t.Fatal(err)
 	}
 	var saved [2]bytes.Buffer
-	for k, train := range []func() (*boost.Ensemble, error){
-		func() (*boost.Ensemble, error) { return list[0].Grid[0].Train(d, boost.Control{}) },
-		func() (*boost.Ensemble, error) {
-			return boost.TrainRGB(d, &boost.RGBOptions{Rounds: 100, ZeroStart: true, Seed: 7})
+	for k, train := range []func() (*boost.Ensemble, *optim.Result, error){
+		func() (*boost.Ensemble, *optim.Result, error) { return list[0].Grid[0].Train(d, nil) },
+		func() (*boost.Ensemble, *optim.Result, error) {
+			return boost.TrainRGB(d, &boost.RGBOptions{Rounds: 100, ZeroStart: true, Seed: 7}, nil)
 		},
 	} {
-		e, err := train()
+		e, _, err := train()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/tropica-fst/tropica/learn/boost"
 	"github.com/tropica-fst/tropica/learn/metrics"
 )
 
@@ -33,7 +32,7 @@ func Compare(sets []AccuracySet) ([]Versus, error) {
 	var out []Versus
 	for i := range sets {
 		s := &sets[i]
-		for _, rule := range []boost.Choice{boost.ByLoss, boost.ByError} {
+		for _, rule := range []Choice{ByLoss, ByError} {
 			test := func(of, with string, a, b []float64) error {
 				if len(a) < 2 {
 					return nil
@@ -72,15 +71,15 @@ func Compare(sets []AccuracySet) ([]Versus, error) {
 	return out, nil
 }
 
-func ruleName(c boost.Choice) string {
-	if c == boost.ByError {
+func ruleName(c Choice) string {
+	if c == ByError {
 		return "error"
 	}
 	return "loss"
 }
 
 // rules in the order of the report.
-var rules = []boost.Choice{boost.ByLoss, boost.ByError}
+var rules = []Choice{ByLoss, ByError}
 
 // WriteAccuracy writes the report for people: the table in the thesis' form beside its figures and
 // those on record, the tests, and how many sets each booster leads on.

@@ -360,8 +360,7 @@ func (x *clientFold) run(method string) (*ClientTrial, error) {
 			mo = multi.EqualTerms()
 			mo.Rounds = x.Rounds
 		}
-		mo.Ctx, mo.Workers = x.Ctx, x.Workers
-		m, err := multi.Train(d, mo)
+		m, _, err := multi.Train(d, mo, &run.Control{Ctx: x.Ctx, Workers: x.Workers})
 		if err != nil {
 			return nil, err
 		}

@@ -6,6 +6,30 @@ import (
 	"strings"
 
 	"github.com/tropica-fst/tropica/learn/boost"
+	"github.com/tropica-fst/tropica/learn/optim"
+	"github.com/tropica-fst/tropica/learn/run"
+)
+
+// Trainer is one setting of a booster. Several goroutines call Train, which gives the same model for
+// the same data.
+type Trainer struct {
+	Name  string
+	Train func(d *boost.Data, c *run.Control) (*boost.Ensemble, *optim.Result, error)
+}
+
+// Contestant is a booster with the settings to choose from; of equally good ones the first is taken.
+type Contestant struct {
+	Name string
+	Grid []Trainer // at least one
+}
+
+// Choice says by what a setting is chosen on inner folds.
+type Choice string
+
+// The choices.
+const (
+	ByLoss  Choice = "loss"  // least mean loss; ties by error
+	ByError Choice = "error" // least error rate; ties by loss
 )
 
 // Size classes of tables, by cells: how many settings are tried for each booster, on
@@ -41,22 +65,22 @@ var BoosterNames = []string{"rgb", "rgb-default", "rgb-thesis", "gb", "adaboost"
 // Boosters returns the contestants named (nil: all) for a table of that size, and
 // the number of inner folds they choose on. T is 100 throughout. With quick, each
 // has one to four settings.
-func Boosters(names []string, rows, columns int, seed uint64, quick bool) ([]boost.Contestant, int, error) {
+func Boosters(names []string, rows, columns int, seed uint64, quick bool) ([]Contestant, int, error) {
 	size := classOf(rows, columns)
 	if len(names) == 0 {
 		names = BoosterNames
 	}
-	var out []boost.Contestant
+	var out []Contestant
 	for k, name := range names {
 		if slices.Contains(names[:k], name) {
 			return nil, 0, fmt.Errorf("experiment: the booster %s is named twice", name)
 		}
-		var grid []boost.Trainer
+		var grid []Trainer
 		switch name {
 		case "rgb":
 			grid = rgbGrid(size, seed, quick)
 		case "rgb-default":
-			grid = []boost.Trainer{rgbTrainer("default", boost.RGBOptions{Rounds: 100, ZeroStart: true, Seed: seed})}
+			grid = []Trainer{rgbTrainer("default", boost.RGBOptions{Rounds: 100, ZeroStart: true, Seed: seed})}
 		case "rgb-thesis":
 			grid = thesisGrid(size, seed, quick)
 		case "gb":
@@ -67,7 +91,7 @@ func Boosters(names []string, rows, columns int, seed uint64, quick bool) ([]boo
 			return nil, 0, fmt.Errorf("experiment: there is no booster %q; there are %s", name,
 				strings.Join(BoosterNames, ", "))
 		}
-		out = append(out, boost.Contestant{Name: name, Grid: grid})
+		out = append(out, Contestant{Name: name, Grid: grid})
 	}
 	if quick {
 		return out, min(size.inner(), 2), nil
@@ -110,13 +134,13 @@ var rgbGrids = [...]rgbAxes{
 		hessians: []float64{0.1}, splits: [][]int{{4, 8, 16, 32}}},
 }
 
-func rgbGrid(size sizeClass, seed uint64, quick bool) []boost.Trainer {
+func rgbGrid(size sizeClass, seed uint64, quick bool) []Trainer {
 	a := rgbGrids[size]
 	if quick {
 		a = rgbAxes{rates: []float64{0.1, 0.3}, columns: []float64{0.3, 1}, rows: a.rows[:1],
 			hessians: a.hessians[:1], splits: a.splits[:1]}
 	}
-	var grid []boost.Trainer
+	var grid []Trainer
 	for _, n := range a.splits {
 		for _, h := range a.hessians {
 			for _, m := range a.rows {
@@ -134,7 +158,7 @@ func rgbGrid(size sizeClass, seed uint64, quick bool) []boost.Trainer {
 	return grid
 }
 
-func thesisGrid(size sizeClass, seed uint64, quick bool) []boost.Trainer {
+func thesisGrid(size sizeClass, seed uint64, quick bool) []Trainer {
 	betas := boost.ThesisBetas
 	switch {
 	case quick:
@@ -144,7 +168,7 @@ func thesisGrid(size sizeClass, seed uint64, quick bool) []boost.Trainer {
 	case size == largeTable:
 		betas = betas[1:2]
 	}
-	var grid []boost.Trainer
+	var grid []Trainer
 	for _, b := range betas {
 		o := *boost.Thesis()
 		o.Beta, o.Seed = b, seed
@@ -153,15 +177,13 @@ func thesisGrid(size sizeClass, seed uint64, quick bool) []boost.Trainer {
 	return grid
 }
 
-func rgbTrainer(name string, o boost.RGBOptions) boost.Trainer {
-	return boost.Trainer{Name: name, Train: func(d *boost.Data, c boost.Control) (*boost.Ensemble, error) {
-		o := o
-		o.Control = c
-		return boost.TrainRGB(d, &o)
+func rgbTrainer(name string, o boost.RGBOptions) Trainer {
+	return Trainer{Name: name, Train: func(d *boost.Data, c *run.Control) (*boost.Ensemble, *optim.Result, error) {
+		return boost.TrainRGB(d, &o, c)
 	}}
 }
 
-func gbGrid(size sizeClass, seed uint64, quick bool) []boost.Trainer {
+func gbGrid(size sizeClass, seed uint64, quick bool) []Trainer {
 	l2s, depths, rates := []float64{0.1, 1, 4}, []int{1, 2, 4, 7}, []float64{0.01, 0.1, 0.5, 1}
 	switch {
 	case quick:
@@ -171,17 +193,15 @@ func gbGrid(size sizeClass, seed uint64, quick bool) []boost.Trainer {
 	case size == largeTable:
 		l2s, depths, rates = []float64{1}, []int{3, 5, 7}, []float64{0.1, 0.5}
 	}
-	var grid []boost.Trainer
+	var grid []Trainer
 	for _, depth := range depths {
 		for _, l2 := range l2s {
 			for _, rate := range rates {
 				o := boost.GradientOptions{Rounds: 100, LearningRate: rate, Depth: depth, MinRows: 1, L2: l2,
 					Exact: size == smallTable, Start: []float64{0}, Seed: seed}
-				grid = append(grid, boost.Trainer{Name: fmt.Sprintf("depth=%d l2=%v rate=%v", depth, l2, rate),
-					Train: func(d *boost.Data, c boost.Control) (*boost.Ensemble, error) {
-						o := o
-						o.Control = c
-						return boost.TrainGradient(d, &o)
+				grid = append(grid, Trainer{Name: fmt.Sprintf("depth=%d l2=%v rate=%v", depth, l2, rate),
+					Train: func(d *boost.Data, c *run.Control) (*boost.Ensemble, *optim.Result, error) {
+						return boost.TrainGradient(d, &o, c)
 					}})
 			}
 		}
@@ -189,7 +209,7 @@ func gbGrid(size sizeClass, seed uint64, quick bool) []boost.Trainer {
 	return grid
 }
 
-func adaGrid(size sizeClass, quick bool) []boost.Trainer {
+func adaGrid(size sizeClass, quick bool) []Trainer {
 	splits, bins := []int{1, 3, 7, 15}, 0
 	switch {
 	case quick:
@@ -199,14 +219,12 @@ func adaGrid(size sizeClass, quick bool) []boost.Trainer {
 	case size == largeTable:
 		splits, bins = []int{3, 15}, boostBins
 	}
-	var grid []boost.Trainer
+	var grid []Trainer
 	for _, n := range splits {
 		o := boost.AdaBoostOptions{Rounds: 100, Learner: boost.SignTrees{Splits: n, Bins: bins}}
-		grid = append(grid, boost.Trainer{Name: fmt.Sprintf("splits=%d", n),
-			Train: func(d *boost.Data, c boost.Control) (*boost.Ensemble, error) {
-				o := o
-				o.Control = c
-				return boost.TrainAdaBoost(d, &o)
+		grid = append(grid, Trainer{Name: fmt.Sprintf("splits=%d", n),
+			Train: func(d *boost.Data, c *run.Control) (*boost.Ensemble, *optim.Result, error) {
+				return boost.TrainAdaBoost(d, &o, c)
 			}})
 	}
 	return grid

@@ -12,6 +12,7 @@ import (
 	"github.com/tropica-fst/tropica/learn/boost/multi"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"github.com/tropica-fst/tropica/learn/metrics"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // SourceOptions adjusts Sources; each zero field is the default given.
@@ -267,13 +268,16 @@ func (x *sourceTrial) run(t *table.Table, trial table.Trial) error {
 	return nil
 }
 
+// control is that of every training.
+func (o *SourceOptions) control() *run.Control { return &run.Control{Ctx: o.Ctx, Workers: o.Workers} }
+
 // adaboosts trains AdaBoost on each source and on all; of the latter, terms rounds give
 // the comparison at equal terms.
 func (x *sourceTrial) adaboosts(d *boost.Data, terms int) error {
-	control := boost.Control{Ctx: x.o.Ctx, Workers: x.o.Workers}
+	control := x.o.control()
 	for k := range d.X.Sources {
 		x.at = time.Now()
-		e, err := multi.TrainBaseline(d, k, x.o.Rounds, nil, control)
+		e, _, err := multi.TrainBaseline(d, k, x.o.Rounds, nil, control)
 		if err != nil {
 			return err
 		}
@@ -282,7 +286,7 @@ func (x *sourceTrial) adaboosts(d *boost.Data, terms int) error {
 		}
 	}
 	x.at = time.Now()
-	e, err := multi.TrainBaseline(d, -1, max(x.o.Rounds, terms), nil, control)
+	e, _, err := multi.TrainBaseline(d, -1, max(x.o.Rounds, terms), nil, control)
 	if err != nil {
 		return err
 	}
@@ -304,7 +308,7 @@ func (x *sourceTrial) scoreAda(name string, e *boost.Ensemble) error {
 func (x *sourceTrial) boosts(d *boost.Data) (*multi.Model, error) {
 	x.at = time.Now()
 	o := x.o.Options
-	o.Rounds, o.Ctx, o.Workers = x.o.Rounds, x.o.Ctx, x.o.Workers
+	o.Rounds = x.o.Rounds
 	if o.Q == nil && o.QTrain == nil {
 		q := o.QOptions
 		if q.Choose == nil && q.Lambda == 0 {
@@ -319,11 +323,11 @@ func (x *sourceTrial) boosts(d *boost.Data) (*multi.Model, error) {
 		m.OfQ = append(m.OfQ, fit.LogLoss)
 	}
 	train := func(name string, o multi.Options) (*multi.Model, error) {
-		m, err := multi.Train(d, &o)
+		m, _, err := multi.Train(d, &o, x.o.control())
 		if err != nil {
 			return nil, err
 		}
-		f, err := m.Scores(x.test.X, &multi.PredictOptions{Workers: o.Workers})
+		f, err := m.Scores(x.test.X, &multi.PredictOptions{Workers: x.o.Workers})
 		if err != nil {
 			return nil, err
 		}
@@ -340,7 +344,7 @@ func (x *sourceTrial) boosts(d *boost.Data) (*multi.Model, error) {
 	}
 	if x.o.Literal {
 		l := *multi.Thesis(multi.Closed)
-		l.Rounds, l.Ctx, l.Workers, l.Q, l.QTrain = o.Rounds, o.Ctx, o.Workers, o.Q, o.QTrain
+		l.Rounds, l.Q, l.QTrain = o.Rounds, o.Q, o.QTrain
 		if _, err := train(MultiLiteral, l); err != nil {
 			return nil, err
 		}

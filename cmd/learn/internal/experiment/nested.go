@@ -13,6 +13,7 @@ import (
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"github.com/tropica-fst/tropica/learn/evaluate"
 	"github.com/tropica-fst/tropica/learn/optim/score"
+	"github.com/tropica-fst/tropica/learn/run"
 )
 
 // Pick is a setting chosen on inner folds, and what it did on the test part after
@@ -65,7 +66,7 @@ func Fingerprint(t *table.Trial, rows int) string {
 }
 
 // gridPrint is what makes two runs of a contestant the same.
-func gridPrint(c *boost.Contestant, seed uint64, inner int) string {
+func gridPrint(c *Contestant, seed uint64, inner int) string {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s %d %d", c.Name, seed, inner)
 	for _, s := range c.Grid {
@@ -75,7 +76,7 @@ func gridPrint(c *boost.Contestant, seed uint64, inner int) string {
 }
 
 // fits is how many models one trial of a contestant takes at most.
-func fits(c *boost.Contestant, inner int, hindsight bool) int {
+func fits(c *Contestant, inner int, hindsight bool) int {
 	n := len(c.Grid)
 	switch {
 	case n == 1:
@@ -90,7 +91,7 @@ func fits(c *boost.Contestant, inner int, hindsight bool) int {
 // requested, and then the chosen settings on the whole training part, or all with hindsight. Each
 // setting is judged by its own loss, which is the same for all of a contestant. fitted is called
 // after each fit, from several goroutines.
-func nest(ctx context.Context, t *table.Table, trial *table.Trial, c *boost.Contestant, inner int,
+func nest(ctx context.Context, t *table.Table, trial *table.Trial, c *Contestant, inner int,
 	hindsight bool, workers int, fitted func()) (*Nested, error) {
 	begin := time.Now()
 	folds := trial.InnerFolds()
@@ -131,7 +132,7 @@ func nest(ctx context.Context, t *table.Table, trial *table.Trial, c *boost.Cont
 
 // measure trains a setting on the training rows of a fold, and returns loss and error of the
 // others.
-func measure(ctx context.Context, t *table.Table, fold dataset.Fold, s *boost.Trainer) ([]float64, error) {
+func measure(ctx context.Context, t *table.Table, fold dataset.Fold, s *Trainer) ([]float64, error) {
 	// Both losses of the contestants here, logistic and exponential, take labels
 	// -1 and +1.
 	d, err := boost.NewData(t.Subset(fold.Train), boost.Logistic{})
@@ -143,7 +144,7 @@ func measure(ctx context.Context, t *table.Table, fold dataset.Fold, s *boost.Tr
 	if err != nil {
 		return nil, err
 	}
-	e, err := s.Train(d, boost.Control{Ctx: ctx, Workers: 1})
+	e, _, err := s.Train(d, &run.Control{Ctx: ctx, Workers: 1})
 	if err != nil {
 		return nil, err
 	}

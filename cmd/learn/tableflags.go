@@ -4,12 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
 
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/cmd/internal/tables"
-	"github.com/tropica-fst/tropica/learn/boost"
 	"github.com/tropica-fst/tropica/learn/dataset/table"
 )
 
@@ -197,11 +195,6 @@ func informative(x *table.Table) error {
 		"missing; there is nothing to learn from", x.Name, x.Rows)
 }
 
-// like reads a table of a model's form.
-func (t *tableFlags) like(c *call, name string, m *boost.Ensemble, labelled bool) (*table.Table, error) {
-	return t.likeForm(c, name, m.Schema.Table(), labelled)
-}
-
 // likeForm reads a table of the form of another, which has no rows.
 func (t *tableFlags) likeForm(c *call, name string, form *table.Table, labelled bool) (*table.Table, error) {
 	o, err := t.options()
@@ -225,50 +218,4 @@ func (t *tableFlags) likeForm(c *call, name string, form *table.Table, labelled 
 	}
 	return nil, fmt.Errorf("%s: there is no column %q to compare predictions with; --target names another",
 		x.Name, form.TargetName)
-}
-
-// boostModel reads a model for a command of a group. One of another group is the same kind
-// of thing and serves as well, but who names it may have mistaken the file.
-func (c *call) boostModel(group, name string) (*boost.Ensemble, error) {
-	command := group + " train"
-	if group == "" {
-		command = "gb train"
-	}
-	e, shown, err := load(c, name, command, boost.Read)
-	if err != nil {
-		return nil, err
-	}
-	if of := groupOf(e); group != "" && of != "" && of != group {
-		c.Warn(c.prog, "%s: the model is one of %s, not of %s; it is used as it is", shown, of, group)
-	}
-	return e, nil
-}
-
-// groupOf is the group of commands that a model comes from; "" when it is none of ours.
-func groupOf(e *boost.Ensemble) string {
-	group, _, _ := strings.Cut(e.Algorithm, "-")
-	if group == "xgboost" {
-		group = "gb"
-	}
-	if !knownGroup(group) {
-		return ""
-	}
-	return group
-}
-
-// prefixOf looks at --rounds: 0 is all, and so, with a word, is any number beyond.
-func (c *call) prefixOf(m *boost.Ensemble, rounds int64) (int, error) {
-	switch {
-	case rounds < 0:
-		return 0, errors.New("flag --rounds: it must not be negative")
-	case rounds == 0:
-		return 0, nil
-	case rounds > int64(m.Rounds()):
-		c.Warn(c.prog, "flag --rounds: the model has %d rounds, and all are used", m.Rounds())
-		return 0, nil
-	}
-	if err := m.CheckRounds(int(rounds)); err != nil {
-		return 0, fmt.Errorf("flag --rounds: %w", err)
-	}
-	return int(rounds), nil
 }
