@@ -176,10 +176,12 @@ The same without a band:
 		patience := fs.Int("patience", 32, 10, "Stop after so many iterations without fewer; 0 is never")
 		relaxation := resilientFlags(fs)
 		return func(c *call) error {
-			if stochastic := slices.Contains([]string{"sgd", "adagrad", "adam"}, *s.solver); stochastic && !c.flags.Given("iterations") {
+			passes := slices.Contains([]string{"sgd", "adagrad", "adam"}, *s.solver)
+			if passes && !c.flags.Given("iterations") {
 				*t.iterations = 100
 			}
-			inputs := slices.Concat(places("the data", c.args...), places("the model to start from", *initial), places("the loss transducer", *l.transducer), places("the development set", *development))
+			inputs := slices.Concat(places("the data", c.args...), places("the model to start from", *initial),
+				places("the loss transducer", *l.transducer), places("the development set", *development))
 			if !sequence.IsPreset(*s.templates) {
 				inputs = append(inputs, place{"the templates", *s.templates})
 			}
@@ -417,8 +419,8 @@ Output is the input with the labels as one more column, or replacing the column 
 --label names. For CoNLL-U they replace UPOS unless --label says otherwise; everything
 else is unchanged. --nbest writes JSON lines instead: a line for each sentence with its
 best labellings. --marginals adds the probability of each label, as one more column (CoNLL-U: in
-MISC; crfsuite: behind the label), and --marginals_all those of all labels. Input is read and answered sentence by sentence, so it may be a pipe of
-any length.
+MISC; crfsuite: behind the label), and --marginals_all those of all labels. Input is
+read and answered sentence by sentence, so it may be a pipe of any length.
 Lines must have the columns that the model was trained on. That of the label may be
 missing, and is not read.
 

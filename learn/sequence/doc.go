@@ -8,7 +8,8 @@
 //
 // where a and b run over the attributes of position t with values v. Templates extract attributes
 // from the columns of the input, in the syntax of CRF++ and Wapiti (see Template); Input.Attributes
-// gives others directly, as CRFsuite's files have them (ReadAttributes). The first positions have shorter windows; there is no padding.
+// gives others directly, as CRFsuite's files have them (ReadAttributes). The first positions have
+// shorter windows; there is no padding.
 //
 //	model, _, err := sequence.Train(examples, &sequence.TrainOptions{L2: 1})
 //	if err != nil {
