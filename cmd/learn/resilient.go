@@ -93,7 +93,8 @@ func explainSequence(m *sequence.Model) []learner.Section {
 	labels := learner.Section{Title: "labels", Columns: []string{"label", "weight"}}
 	byLabel := map[string]*learner.Section{}
 	for _, y := range m.Labels() {
-		byLabel[y] = &learner.Section{Title: "attributes of " + y, Columns: []string{"attributes of " + y, "weight"}}
+		title := "attributes of " + y
+		byLabel[y] = &learner.Section{Title: title, Columns: []string{title, "weight"}}
 	}
 	for i, w := range list {
 		if i < most {

@@ -47,8 +47,8 @@ func (s *sentences) define(fs *flags.Set, label string) {
 		more = "; crfsuite has a label and attributes name:value, ready-made"
 	}
 	s.format = fs.Enum("format", autoFormat, forms,
-		"Form of the data; auto is conllu for names with .conllu"+auto+", else that of the model's training data, else "+
-			"columns. columns are separated by blanks or tabs, tabs by single tabs"+more+"; gzip is recognised")
+		"Form of the data; auto is conllu for names with .conllu"+auto+", else that of the model's training "+
+			"data, else columns. columns are separated by blanks or tabs, tabs by single tabs"+more+"; gzip is recognised")
 	s.label = fs.String("label", label, "Column with the labels, from 0, or from the end when negative; for "+
 		"conllu also upos, xpos or deprel. Of a model, that of training")
 }

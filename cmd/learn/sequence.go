@@ -198,8 +198,8 @@ The edit distance of the first example without a band:
 			if err != nil {
 				return err
 			}
-			if stochastic := slices.Contains([]string{"sgd", "adagrad", "adam"}, *s.solver); stochastic &&
-				network == nil && !c.flags.Given("iterations") {
+			passes := slices.Contains([]string{"sgd", "adagrad", "adam"}, *s.solver)
+			if passes && network == nil && !c.flags.Given("iterations") {
 				*t.iterations = 100
 			}
 			inputs := slices.Concat(places("the data", c.args...), places("the model to start from", *initial),
@@ -445,8 +445,8 @@ Output is the input with the labels as one more column, or replacing the column 
 --label names. For CoNLL-U they replace UPOS unless --label says otherwise; everything
 else is unchanged. --nbest writes JSON lines instead: a line for each sentence with its
 best labellings. --marginals adds the probability of each label, as one more column (CoNLL-U: in
-MISC; crfsuite: behind the label), and --marginals_all those of all labels. Input is read and answered sentence by sentence, so it may be a pipe of
-any length.
+MISC; crfsuite: behind the label), and --marginals_all those of all labels. Input is
+read and answered sentence by sentence, so it may be a pipe of any length.
 Lines must have the columns that the model was trained on. That of the label may be
 missing, and is not read.
 

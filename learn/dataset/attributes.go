@@ -82,7 +82,8 @@ func ReadAttributes(r io.Reader, name string) ([]Attributed, error) {
 			if !label {
 				label = true
 				if field[0] == '@' {
-					return nil, l.failAt(b, at, "the declaration %q: weights of sequences are not supported; repeat a sequence to have it count more", field)
+					return nil, l.failAt(b, at, "the declaration %q: weights of sequences are not supported; "+
+						"repeat a sequence to have it count more", field)
 				}
 				if colon >= 0 {
 					field = field[:colon]
@@ -104,7 +105,8 @@ func ReadAttributes(r io.Reader, name string) ([]Attributed, error) {
 				if len(value) > 0 {
 					a.Value, err = strconv.ParseFloat(string(value), 64)
 					if err != nil || math.IsInf(a.Value, 0) || math.IsNaN(a.Value) {
-						return nil, l.failAt(b, at+colon+1, `the value %q of attribute %q is no finite number; a colon in a name is written \:`, value, field)
+						return nil, l.failAt(b, at+colon+1, "the value %q of attribute %q is no finite number; "+
+							`a colon in a name is written \:`, value, field)
 					}
 				}
 			}

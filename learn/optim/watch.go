@@ -63,5 +63,6 @@ func (w *watching) point(r *solving, x []float64) (best []float64, note string) 
 	if w.best == nil || len(w.best) != len(x) {
 		return x, ""
 	}
-	return w.best, fmt.Sprintf("of step %d, whose loss on the held-out examples is the least: %.6g", r.Best.Step, r.Best.Loss)
+	return w.best, fmt.Sprintf("of step %d, whose loss on the held-out examples is the least: %.6g",
+		r.Best.Step, r.Best.Loss)
 }

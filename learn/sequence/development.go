@@ -21,7 +21,8 @@ func newDevelopment(m *Model, examples []Example, workers int) (*development, er
 	for i := range examples {
 		e := &examples[i]
 		if len(e.Labels) != e.Len() {
-			return nil, fmt.Errorf("sequence: development set: %s: %d labels for %d positions", nameOf(e.Source, i), len(e.Labels), e.Len())
+			return nil, fmt.Errorf("sequence: development set: %s: %d labels for %d positions",
+				nameOf(e.Source, i), len(e.Labels), e.Len())
 		}
 		d.inputs, d.labels = append(d.inputs, e.Input), append(d.labels, e.Labels)
 		for _, y := range e.Labels {

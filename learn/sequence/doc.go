@@ -7,8 +7,9 @@
 //	            + Σ_b v_b(t) w[b, u_{t-1}, u_t]
 //
 // where a and b run over the attributes of position t with values v. Templates extract attributes
-// from the columns of the input, in the syntax of CRF++ (see Template); Input.Attributes gives
-// others directly. The first positions have shorter windows; there is no padding.
+// from the columns of the input, in the syntax of CRF++ and Wapiti (see Template); Input.Attributes
+// gives others directly, as CRFsuite's files have them (ReadAttributes). The first positions have
+// shorter windows; there is no padding.
 //
 //	model, _, err := sequence.Train(examples, &sequence.TrainOptions{L2: 1})
 //	if err != nil {
@@ -21,7 +22,8 @@
 //
 //   - Train fits a Model to Examples. The zero TrainOptions give a conditional random field of order
 //     2 with l2 = 1.
-//   - Model.Tagger makes a Tagger for one goroutine. Its Viterbi, NBest and MinRisk label inputs.
+//   - Model.Tagger makes a Tagger for one goroutine. Its Viterbi, NBest and MinRisk label inputs, and
+//     Marginals gives the probabilities of labels.
 //   - Model.Write and Read store a model in a file.
 //   - Kind names the training objectives. Loss is any loss of package losses, the Hamming distance
 //     by default, LongEdit and LongLocal for alignments of long sequences, or Spans for chunks and
@@ -46,7 +48,9 @@
 //
 // L-BFGS keeps its pairs in float32 where there are many weights (optim.OWLQN, Single); all else is
 // float64. Scaling weights by their estimated curvature (precondition.go) saves a third to a half
-// of the iterations. Weights for observed pairs only (TrainOptions.Observed) are a tenth as many.
+// of the iterations. Weights for observed pairs only (TrainOptions.Observed) are a tenth as many, and
+// have rows or lists by how frequent they are (narrow.go). Attributes that are always together are
+// trained as one (columns.go).
 //
 // Start reading at train.go, then objective.go and chain.go. What was tried, with times, is in
 // testdata/bench/NOTES.md.

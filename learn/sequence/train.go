@@ -259,7 +259,7 @@ func (p *Problem) Train() (*Model, *optim.Result, error) {
 			control.Checkpoint = func(k *run.Checkpoint) error { k.Problem = identity; return save(k) }
 		}
 	}
-	if p.once {
+	if p.once && o.Relax == nil { // whose report lists some
 		p.examples = nil
 	}
 	if o.Relax != nil {
