@@ -144,7 +144,7 @@ func (h *heldOut) edits(m *Model, opts *DecodeOptions, workers int) (edits, phon
 	o, _ := opts.withDefaults() // checked before
 	edits, phones = make([]int, len(h.words)), make([]int, len(h.words))
 	run.Blocks(workers, len(h.words), 64, func(_, lo, hi int) {
-		var s scores
+		var s search
 		for i := lo; i < hi; i++ {
 			out := m.decode(&h.words[i], &s, &o)
 			edits[i] = math.MaxInt

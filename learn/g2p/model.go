@@ -15,6 +15,17 @@ type Model struct {
 	Objective Objective // what it was trained for
 
 	hard *resilient.Difficulty // of a resilient model
+
+	views *views    // nil is none; their weights are behind those of features
+	pays  []float64 // what their entries pay
+}
+
+// ready computes what predictions need beside the weights.
+func (m *Model) ready() {
+	if m.views != nil {
+		m.pays = make([]float64, m.views.size())
+		m.views.cumulate(m.Weights[m.Features.dim:], m.pays, 1)
+	}
 }
 
 // Difficulty lists the training words with the largest multipliers; nil if the model is not
