@@ -1,6 +1,8 @@
 package g2p
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"math"
 
@@ -147,6 +149,20 @@ func (c *Constraint) over(phones []string) (*Constraint, error) {
 		}
 	}
 	return o, nil
+}
+
+// ConstraintID tells constraints of problems apart; it is empty where there is none.
+func (p *Problem) ConstraintID() string {
+	if p.views == nil || p.views.constraint == nil {
+		return ""
+	}
+	h := sha256.New()
+	c := p.views.constraint.given
+	fmt.Fprintf(h, "%q %d\n", p.views.constraint.names, c.Start())
+	for q := range fst.StateID(c.NumStates()) {
+		fmt.Fprintln(h, c.Final(q), c.Arcs(q))
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
 func (c *Constraint) step(state int32, phone int) (next int32, cost float64, ok bool) {

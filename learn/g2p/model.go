@@ -20,6 +20,27 @@ type Model struct {
 	pays  []float64 // what their entries pay
 }
 
+// Constrain returns the model with another constraint, which decides about its outputs only; nil is
+// none. The error is that of a constraint that accepts no string of the model's phones.
+func (m *Model) Constrain(c *Constraint) (*Model, error) {
+	out, v := *m, views{}
+	if m.views != nil {
+		v = *m.views
+	}
+	v.constraint = nil
+	if c != nil {
+		var err error
+		if v.constraint, err = c.over(m.Inventory.Phones); err != nil {
+			return nil, err
+		}
+	}
+	if out.views = &v; v == (views{}) {
+		out.views = nil
+	}
+	out.ready()
+	return &out, nil
+}
+
 // ready computes what predictions need beside the weights.
 func (m *Model) ready() {
 	if m.views != nil {

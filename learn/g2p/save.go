@@ -15,7 +15,7 @@ import (
 // Files are containers of package model of this kind and version.
 const (
 	fileKind    = "g2p"
-	fileVersion = 1
+	fileVersion = 2 // 2 has views; models without are written as 1
 )
 
 // fileMeta is the header's part of a file.
@@ -24,13 +24,15 @@ type fileMeta struct {
 	Damping  float64   `json:"damping"`
 	MinCount int       `json:"min_count"`
 	Trained  Objective `json:"objective"`
+	Views    *viewMeta `json:"views,omitempty"`
 }
 
 // Write writes the model. The file has these arrays: letters (code points; irregular ones, see
 // Align, are of private use), phones, and labels (label_start, label_phones). Then follow what
 // letters may emit (allowed_start, allowed, prob) and back off to (backoff_start, backoff,
 // backoff_prob), the keys of label bigrams, letter pairs and
-// features, and weights in the order that Features describes.
+// features, and weights in the order that Features describes. Histories and the constraint, where
+// there are any, have arrays of their own (see views.put), and their weights come last.
 func (m *Model) Write(w io.Writer) error {
 	c, err := m.container()
 	if err != nil {
@@ -41,8 +43,16 @@ func (m *Model) Write(w io.Writer) error {
 
 func (m *Model) container() (*model.Container, error) {
 	inv, f := m.Inventory, m.Features
-	c := model.New(fileKind, fileVersion)
-	if err := c.SetMeta(fileMeta{f.opts.Window, f.opts.Damping, f.opts.MinCount, m.Objective}); err != nil {
+	version := fileVersion
+	if m.views == nil {
+		version = 1
+	}
+	c := model.New(fileKind, version)
+	views, err := m.views.put(c)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.SetMeta(fileMeta{f.opts.Window, f.opts.Damping, f.opts.MinCount, m.Objective, views}); err != nil {
 		return nil, err
 	}
 	letters := make([]uint32, len(inv.Letters))
@@ -166,7 +176,14 @@ func fromContainer(c *model.Container) (*Model, error) {
 			return nil, l.bad("weight %d is %v", i, w)
 		}
 	}
-	f, err := l.features(newFeatures(inv, opts), len(weights))
+	views, err := l.views(inv, meta.Views)
+	if err != nil {
+		return nil, err
+	}
+	if views.size() > len(weights) {
+		return nil, l.bad("%d weights, histories and marks have %d", len(weights), views.size())
+	}
+	f, err := l.features(newFeatures(inv, opts), len(weights)-views.size())
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +191,9 @@ func fromContainer(c *model.Container) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Model{Inventory: inv, Features: f, Weights: weights, Objective: objective, hard: hard}, nil
+	m := &Model{Inventory: inv, Features: f, Weights: weights, Objective: objective, hard: hard, views: views}
+	m.ready()
+	return m, nil
 }
 
 type loader struct{ c *model.Container }

@@ -23,6 +23,12 @@ type ViewOptions struct {
 
 const maxHistory = 8
 
+// Lengths of the shortest n-grams with weights: pairs of labels have theirs among the features.
+const (
+	leastLabels = 3
+	leastPhones = 2
+)
+
 func (o *ViewOptions) withDefaults() (ViewOptions, error) {
 	d := *o
 	if d.MinCount == 0 {
@@ -80,7 +86,7 @@ func newViews(inv *Inventory, o *ViewOptions, words [][]int32) (*views, error) {
 			}
 			all = append(all, s)
 		}
-		if v.labels, err = newHistories(o.History, 3, o.MinCount, o.Damping, all); err != nil {
+		if v.labels, err = newHistories(o.History, leastLabels, o.MinCount, o.Damping, all); err != nil {
 			return nil, err
 		}
 	}
@@ -95,7 +101,7 @@ func newViews(inv *Inventory, o *ViewOptions, words [][]int32) (*views, error) {
 			}
 			all = append(all, s)
 		}
-		if v.phones, err = newHistories(o.Phones, 2, o.MinCount, o.Damping, all); err != nil {
+		if v.phones, err = newHistories(o.Phones, leastPhones, o.MinCount, o.Damping, all); err != nil {
 			return nil, err
 		}
 	}
