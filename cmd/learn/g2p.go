@@ -72,9 +72,13 @@ func (p *preparation) identity() string {
 		p.AlignMinProb, p.Widen, p.Window, p.Damping, p.MinCount, max(p.MaxEdges, 0), p.History, p.PhoneHistory, p.HistoryMinCount, p.HistoryDamping, p.Marks)
 }
 
+// mostMarked is how many pairs have their marks counted by default, under objectives that have no
+// loss machines: lattices of 20000 words take about half a gigabyte.
+const mostMarked = 20000
+
 // problem reads the words that a command is to train on, and prepares them. The notes say
 // how they were read, and what was left out.
-func (p *preparation) problem(c *call, workers int) (problem *g2p.Problem, pairs []g2p.Pair,
+func (p *preparation) problem(c *call, workers int, kind g2p.Kind) (problem *g2p.Problem, pairs []g2p.Pair,
 	notes []string, err error) {
 	pairs, notes, err = c.lexicons(c.args)
 	if err != nil {
@@ -86,6 +90,9 @@ func (p *preparation) problem(c *call, workers int) (problem *g2p.Problem, pairs
 	}
 	if opts.Views.Constraint, err = c.constraint(*p.constraint); err != nil {
 		return nil, nil, nil, err
+	}
+	if plain := kind == g2p.CrossEntropy || kind == g2p.HammingMargin; p.Marks == "" && plain && len(pairs) <= mostMarked {
+		opts.Views.Marks = []string{g2p.AutoMarks}
 	}
 	if rare, n := g2p.RareCase(pairs); n > 0 {
 		where := ""
@@ -176,9 +183,10 @@ Letters and phones are aligned first. The objectives:
 
 plus --l2/2 times the squared weights.
 
---history and --phone_history score n-grams of labels or phones that training saw, with
-back-off to shorter ones; --marks counts accents or the like in a word; and --constraint
-restricts outputs. They need time for every label string of a word that they tell apart.
+--marks counts the accents or stresses of a word, so that it has neither two nor none;
+phones without such marks cost nothing. --history and --phone_history score n-grams of
+labels or phones that training saw, with back-off to shorter ones. --constraint restricts
+outputs. These need time for every label string of a word that they tell apart.
 
 Example:
 
@@ -244,7 +252,7 @@ Example:
 							return nil, err
 						}
 					}
-					problem, pairs, notes, err := p.problem(c, workers)
+					problem, pairs, notes, err := p.problem(c, workers, kind)
 					if err != nil {
 						return nil, err
 					}

@@ -65,8 +65,11 @@ func newMarks(phones, names []string) (*marks, error) {
 	return m, nil
 }
 
-// AutoMarks, as the only mark, finds the marks by itself.
-const AutoMarks = "auto"
+// AutoMarks, as the only mark, stands for those that the phones have; NoMarks for none.
+const (
+	AutoMarks = "auto"
+	NoMarks   = "none"
+)
 
 // markGroups are the marks that AutoMarks knows: those of tone and accent, and each degree of stress
 // for itself. Others, such as length, do not concern a word as a whole.

@@ -162,7 +162,7 @@ func Prepare(ctx context.Context, pairs []Pair, opts *Options) (*Problem, error)
 	}
 	p := &Problem{Inventory: al.Inventory, Features: newFeatures(al.Inventory, fo), Alignment: al, opts: o, given: pairs}
 	p.Stats = ProblemStats{Pairs: len(pairs), Labels: len(al.Inventory.Labels)}
-	if vo, err := o.Views.withDefaults(); err != nil {
+	if vo, err := o.Views.withDefaults(len(pairs)); err != nil {
 		return nil, err
 	} else if p.opts.Views = vo; vo.any() {
 		if p.views, err = newViews(al.Inventory, &vo, al.Labels); err != nil {

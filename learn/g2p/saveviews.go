@@ -62,7 +62,7 @@ func (l *loader) views(inv *Inventory, meta *viewMeta) (*views, error) {
 		return nil, nil
 	}
 	v := &views{}
-	o, err := (&ViewOptions{History: meta.History, Phones: meta.Phones, Damping: meta.Damping}).withDefaults()
+	o, err := (&ViewOptions{History: meta.History, Phones: meta.Phones, Damping: meta.Damping}).withDefaults(0)
 	if err != nil {
 		return nil, l.bad("%v", err)
 	}

@@ -35,7 +35,7 @@ type Preparation struct {
 	PhoneHistory    int     `flag:"phone_history" min:"0" max:"8" help:"Longest n-grams of phones that score an output; 0 is none"`
 	HistoryMinCount int     `flag:"history_min_count" default:"2" min:"1" help:"N-grams of labels or phones seen less often in training are left out"`
 	HistoryDamping  float64 `flag:"history_damping" default:"0.6" above:"0" max:"1" help:"Value of an n-gram of n labels or phones is this to the power n-1"`
-	Marks           string  `flag:"marks" help:"Marks to count in a word, such as accents: phones or characters in them, separated by commas, several that are one kind joined by +; auto finds accents and stress"`
+	Marks           string  `flag:"marks" help:"Marks to count in a word, such as accents: phones or characters in them, separated by commas, several that are one kind joined by +; auto finds accents and stress, none counts none; not given, it is auto up to 2000 pairs, and up to 20000 where learn g2p train has no loss machines"`
 	MaxEdges        int     `flag:"max_edges" default:"40000" min:"0" help:"Budget of column edges for the loss machine of a word; 0 is none"`
 }
 

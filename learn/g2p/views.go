@@ -13,7 +13,10 @@ type ViewOptions struct {
 	// Damping, to the power of its length less one, is the value of an n-gram of labels or phones, as
 	// that of FeatureOptions; 0 is .6.
 	Damping float64
-	// Marks are phones or marks of phones to count: see Marks. Nil counts none.
+	// Marks are what to count in a word, each up to two: phones, or what marks phones, such as accents;
+	// several joined by + are one. AutoMarks, as the only one, finds accents and stress. Nil is
+	// AutoMarks up to 2000 pairs, and no marks above, where lattices become large under objectives
+	// with loss machines; NoMarks is none.
 	Marks []string
 	// Constraint restricts outputs to those that it accepts, in training too; nil is none.
 	Constraint *Constraint
@@ -29,8 +32,17 @@ const (
 	leastPhones = 2
 )
 
-func (o *ViewOptions) withDefaults() (ViewOptions, error) {
+// fewPairs is how many pairs have marks by default.
+const fewPairs = 2000
+
+func (o *ViewOptions) withDefaults(pairs int) (ViewOptions, error) {
 	d := *o
+	switch {
+	case d.Marks == nil && pairs <= fewPairs:
+		d.Marks = []string{AutoMarks}
+	case len(d.Marks) == 1 && d.Marks[0] == NoMarks:
+		d.Marks = nil
+	}
 	if d.MinCount == 0 {
 		d.MinCount = 2
 	}
@@ -73,7 +85,7 @@ type position struct {
 	machine      int32
 }
 
-// newViews counts histories over the aligned labels of words.
+// newViews counts histories over the aligned labels of words. It is nil when there is nothing to view.
 func newViews(inv *Inventory, o *ViewOptions, words [][]int32) (*views, error) {
 	v := &views{constraint: o.Constraint}
 	var err error
@@ -109,11 +121,17 @@ func newViews(inv *Inventory, o *ViewOptions, words [][]int32) (*views, error) {
 		if v.marks, err = newMarks(inv.Phones, o.Marks); err != nil {
 			return nil, err
 		}
+		if v.marks.kinds == 0 { // AutoMarks found none
+			v.marks = nil
+		}
 	}
 	if v.constraint != nil {
 		if v.constraint, err = v.constraint.over(inv.Phones); err != nil {
 			return nil, err
 		}
+	}
+	if *v == (views{}) {
+		return nil, nil
 	}
 	return v, nil
 }

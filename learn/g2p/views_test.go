@@ -94,7 +94,8 @@ func TestViewGradients(t *testing.T) {
 }
 
 // The score of a label string is that of the chain, and the weights of all n-grams that were seen and
-// end at each of its labels and phones; the sum over the lattice is that over all label strings.
+// end at each of its labels and phones. Objectives are sums over all label strings, with their edit
+// distances where they have a loss.
 func TestViewsByEnumeration(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 13))
 	pairs := short(words(t, "ady", "train", 300), 5)[:60]
@@ -102,11 +103,17 @@ func TestViewsByEnumeration(t *testing.T) {
 	c := atMost(t, 1, 0.5, "a")
 	p := prepared(t, pairs, &Options{Views: ViewOptions{History: order, Phones: phoneOrder, MinCount: least, Damping: 0.5, Marks: []string{"ə"}, Constraint: c}})
 	inv := p.Inventory
-	o, _ := Objective{Kind: HammingMargin, Gamma: 2, L2: 0}.withDefaults()
-	e := p.evaluation(o, 1)
-	w := random(rng, e.Dim(), 0.5)
-	if _, err := e.Eval(w, nil); err != nil {
-		t.Fatal(err)
+	w := random(rng, p.dim(), 0.5)
+	var evaluations []*evaluation
+	for _, o := range []Objective{{Kind: HammingMargin, Gamma: 2}, {Kind: SoftmaxMargin, Gamma: 0.5}, {Kind: LatentMargin, Gamma: -0.5}, {Kind: RiskMix, Mix: 0.3}} {
+		if err := p.need(context.Background(), o.Kind); err != nil {
+			t.Fatal(err)
+		}
+		e := p.evaluation(o, 1)
+		if _, err := e.Eval(w, nil); err != nil {
+			t.Fatal(err)
+		}
+		evaluations = append(evaluations, e)
 	}
 	// N-grams by brute force. Symbols are those of histories.
 	grams := func(strings [][]int32, order int) map[string]int {
@@ -165,8 +172,10 @@ func TestViewsByEnumeration(t *testing.T) {
 	tested, forbidden := 0, 0
 	for i := range p.words {
 		word := &p.words[i]
-		score := logScores(e, word, w)
-		total, gold := 0.0, 0.0
+		plain := evaluations[3]
+		plain.o.Kind = CrossEntropy
+		score := logScores(plain, word, w)
+		var hamming, margin, latent, right, total, risk, gold float64
 		u := make([]int32, len(word.x))
 		strings := 1
 		for _, n := range word.sizes {
@@ -198,7 +207,24 @@ func TestViewsByEnumeration(t *testing.T) {
 			}
 			v += weights[marksAt+3+min(schwas, 2)] - 0.5*float64(as)
 			if as <= 1 {
+				phones := make([]int, len(ps))
+				for k, q := range ps {
+					phones[k] = int(q) - firstSymbol
+				}
+				loss, differ := float64(table(phones, word.ref)), 0.0
+				for k := range u {
+					if u[k] != word.gold[k] {
+						differ++
+					}
+				}
+				hamming += math.Exp(v + 2*differ)
+				margin += math.Exp(v + 0.5*loss)
+				latent += math.Exp(v - 0.5*loss)
 				total += math.Exp(v)
+				risk += loss * math.Exp(v)
+				if loss == 0 {
+					right += math.Exp(v)
+				}
 			} else {
 				forbidden++
 			}
@@ -216,8 +242,11 @@ func TestViewsByEnumeration(t *testing.T) {
 				break
 			}
 		}
-		if d := math.Log(total) - gold - e.value[i]; !(math.Abs(d) < 1e-9) {
-			t.Fatalf("%q: value %v, by enumeration %v", pairs[word.index].Word, e.value[i], math.Log(total)-gold)
+		for k, want := range []float64{math.Log(hamming) - gold, math.Log(margin) - gold, math.Log(latent) - math.Log(right),
+			0.7*(math.Log(total)-gold) + 0.3*risk/total} {
+			if got := evaluations[k].value[i]; !(math.Abs(got-want) < 1e-9*max(1, math.Abs(want))) {
+				t.Fatalf("%v, %q: value %v, by enumeration %v", evaluations[k].o, pairs[word.index].Word, got, want)
+			}
 		}
 	}
 	if tested < 20 || forbidden == 0 {
