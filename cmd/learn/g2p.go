@@ -42,9 +42,15 @@ func kindOf(name string) (g2p.Kind, error) {
 }
 
 // preparation holds the flags of alignment, features and loss machines.
-type preparation struct{ g2p.Preparation }
+type preparation struct {
+	g2p.Preparation
+	constraint *string
+}
 
-func (p *preparation) define(fs *flags.Set) { options.Define(fs, &p.Preparation) }
+func (p *preparation) define(fs *flags.Set) {
+	options.Define(fs, &p.Preparation)
+	p.constraint = fs.String("constraint", "", constraintHelp)
+}
 
 // options fills in defaults, and returns how so many pairs are prepared.
 func (p *preparation) options(pairs, workers int) (*g2p.Options, error) {
@@ -60,14 +66,19 @@ func (p *preparation) options(pairs, workers int) (*g2p.Options, error) {
 
 // identity spells the settings for checkpoints.
 func (p *preparation) identity() string {
-	return fmt.Sprintf("max_phones=%d align_iterations=%d align_min_count=%v align_min_prob=%v window=%d "+
-		"damping=%v min_count=%d max_edges=%d", p.MaxPhones, p.AlignIterations, learner.Amount(p.AlignMinCount),
-		p.AlignMinProb, p.Window, p.Damping, p.MinCount, max(p.MaxEdges, 0))
+	return fmt.Sprintf("max_phones=%d align_iterations=%d align_min_count=%v align_min_prob=%v widen=%d window=%d "+
+		"damping=%v min_count=%d max_edges=%d history=%d phone_history=%d history_min_count=%d history_damping=%v "+
+		"marks=%q", p.MaxPhones, p.AlignIterations, learner.Amount(p.AlignMinCount),
+		p.AlignMinProb, p.Widen, p.Window, p.Damping, p.MinCount, max(p.MaxEdges, 0), p.History, p.PhoneHistory, p.HistoryMinCount, p.HistoryDamping, p.Marks)
 }
+
+// mostMarked is how many pairs have their marks counted by default, under objectives that have no
+// loss machines: lattices of 20000 words take about half a gigabyte.
+const mostMarked = 20000
 
 // problem reads the words that a command is to train on, and prepares them. The notes say
 // how they were read, and what was left out.
-func (p *preparation) problem(c *call, workers int) (problem *g2p.Problem, pairs []g2p.Pair,
+func (p *preparation) problem(c *call, workers int, kind g2p.Kind) (problem *g2p.Problem, pairs []g2p.Pair,
 	notes []string, err error) {
 	pairs, notes, err = c.lexicons(c.args)
 	if err != nil {
@@ -76,6 +87,12 @@ func (p *preparation) problem(c *call, workers int) (problem *g2p.Problem, pairs
 	opts, err := p.options(len(pairs), workers)
 	if err != nil {
 		return nil, nil, nil, err
+	}
+	if opts.Views.Constraint, err = c.constraint(*p.constraint); err != nil {
+		return nil, nil, nil, err
+	}
+	if plain := kind == g2p.CrossEntropy || kind == g2p.HammingMargin; p.Marks == "" && plain && len(pairs) <= mostMarked {
+		opts.Views.Marks = []string{g2p.AutoMarks}
 	}
 	if rare, n := g2p.RareCase(pairs); n > 0 {
 		where := ""
@@ -90,12 +107,17 @@ func (p *preparation) problem(c *call, workers int) (problem *g2p.Problem, pairs
 		return nil, nil, nil, err
 	}
 	if n := problem.Stats; n.Unaligned > 0 {
-		notes = append(notes, fmt.Sprintf("%d of %d pairs were left out, with more than --max_phones %d phones "+
-			"a letter%s", n.Unaligned, n.Pairs, p.MaxPhones, g2p.ListLost(n.Lost)))
+		notes = append(notes, fmt.Sprintf("%d of %d pairs were left out, with no letters or more than 64 phones "+
+			"a letter%s", n.Unaligned, n.Pairs, g2p.ListLost(n.Lost)))
+	}
+	if list := problem.Stats.Rejected; len(list) > 0 {
+		notes = append(notes, fmt.Sprintf("%d of %d pairs were left out, whose phones --constraint does not accept%s",
+			len(list), problem.Stats.Pairs, g2p.ListLost(list)))
 	}
 	if n := problem.Stats; n.Irregular > 0 {
 		notes = append(notes, fmt.Sprintf("%d of %d words have letters that stand for phones rarer than "+
-			"--align_min_prob; these letters of these words are not learned from", n.Irregular, problem.Words()))
+			"--align_min_prob, or for more than --max_phones; what these letters of these words emit is for back-off",
+			n.Irregular, problem.Words()))
 	}
 	return problem, pairs, notes, nil
 }
@@ -161,6 +183,11 @@ Letters and phones are aligned first. The objectives:
 
 plus --l2/2 times the squared weights.
 
+--marks counts the accents or stresses of a word, so that it has neither two nor none;
+phones without such marks cost nothing. --history and --phone_history score n-grams of
+labels or phones that training saw, with back-off to shorter ones. --constraint restricts
+outputs. These need time for every label string of a word that they tell apart.
+
 Example:
 
   learn g2p train testdata/g2p/ice_train.tsv --model ice.model
@@ -225,7 +252,7 @@ Example:
 							return nil, err
 						}
 					}
-					problem, pairs, notes, err := p.problem(c, workers)
+					problem, pairs, notes, err := p.problem(c, workers, kind)
 					if err != nil {
 						return nil, err
 					}
@@ -234,6 +261,9 @@ Example:
 						digestOf(pairs))
 					if h != nil {
 						what += " resilient=" + h.Name()
+					}
+					if id := problem.ConstraintID(); id != "" {
+						what += " constraint=" + id
 					}
 					fit := &g2p.FitOptions{Relax: h, RelaxFolds: folds, Stop: control.Stop, Recorder: control.Recorder,
 						Workers: workers, Memory: int(*memory), Solver: optim.Solver(*solver),
@@ -325,12 +355,18 @@ A model whose training words had no capitals reads capitals as small letters, an
 other way round. Other letters that training did not have emit nothing. A warning names
 the first word with each of them, and at the end the number of words with any.
 
+--constraint composes the outputs with a machine over phones, such as one that accepts
+at most one accent a word. A word without an output that it accepts may use labels that
+training did not see at its letters. If even these give none, it has the best output of
+all, with a warning.
+
 Example:
 
   echo hestur | learn g2p predict --model ice.model`,
 	setup: func(fs *flags.Set) func(*call) error {
 		model := fs.String("model", "", "File of the model; needed")
 		nbest := fs.Int("nbest", 32, 0, "Write at most this many pronunciations of each word, as JSON lines")
+		constraint := fs.String("constraint", "", constraintHelp)
 		decode := decodeFlags(fs)
 		return func(c *call) error {
 			d, err := decode(c, *nbest > 0)
@@ -340,7 +376,7 @@ Example:
 			if *nbest < 0 {
 				return errors.New("flag --nbest must not be negative")
 			}
-			if err := apart([]place{{"the input", c.arg(0)}, {"the model", *model}},
+			if err := apart([]place{{"the input", c.arg(0)}, {"the model", *model}, {"the constraint", *constraint}},
 				[]place{{"the output", c.arg(1)}}); err != nil {
 				return err
 			}
@@ -348,6 +384,12 @@ Example:
 			if err != nil {
 				return err
 			}
+			if m, err = c.constrained(m, *constraint); err != nil {
+				return err
+			}
+			var fallen fallbacks
+			defer fallen.report(c)
+			d.Report = func(word string, how g2p.Fallback) { fallen.note(c, word, how) }
 			r, shown, err := c.OpenText(c.arg(0))
 			if err != nil {
 				return err
@@ -459,6 +501,7 @@ Example:
 	setup: func(fs *flags.Set) func(*call) error {
 		models := fs.String("model", "", "Files of models, separated by commas; needed")
 		asJSON := fs.Bool("json", false, "Report as JSON")
+		constraint := fs.String("constraint", "", constraintHelp)
 		table, writeTable := tableFlag(fs)
 		decode := decodeFlags(fs)
 		workersOf := workersFlag(fs)
@@ -474,6 +517,11 @@ Example:
 			_, list, err := loadAll(c, *models, *table, c.g2pModel)
 			if err != nil {
 				return err
+			}
+			for i := range list {
+				if list[i], err = c.constrained(list[i], *constraint); err != nil {
+					return err
+				}
 			}
 			pairs, err := c.pairs(c.args)
 			if err != nil {

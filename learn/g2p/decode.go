@@ -29,6 +29,10 @@ type DecodeOptions struct {
 	Decoding   Decoding // "" is Viterbi
 	Best       int      // label strings that Merged and MinRisk examine; 0 is 50
 	Candidates int      // phone strings that MinRisk chooses from; 0 is 20
+
+	// Report is told of words without an output that the constraint accepts; nil is no one. Predict
+	// and NBest call it before they return.
+	Report func(word string, how Fallback)
 }
 
 func (o *DecodeOptions) withDefaults() (DecodeOptions, error) {
@@ -70,7 +74,16 @@ func (m *Model) Predict(word string, opts *DecodeOptions) ([]string, error) {
 		return nil, fmt.Errorf("g2p: %w", err)
 	}
 	c := m.Features.compile(x)
-	return m.Inventory.names(m.decode(&c, new(scores), &o)), nil
+	s := new(search)
+	phones := m.decode(&c, s, &o)
+	o.report(word, s)
+	return m.Inventory.names(phones), nil
+}
+
+func (o *DecodeOptions) report(word string, s *search) {
+	if s.fallback != "" && o.Report != nil {
+		o.Report(word, s.fallback)
+	}
 }
 
 // NBest returns the pronunciations of the opts.Best label strings with the
@@ -85,9 +98,10 @@ func (m *Model) NBest(word string, opts *DecodeOptions) ([]Hypothesis, error) {
 		return nil, fmt.Errorf("g2p: %w", err)
 	}
 	c := m.Features.compile(x)
-	s := new(scores)
-	m.score(&c, s)
-	logZ := s.logZ()
+	s := new(search)
+	m.prepare(&c, s)
+	o.report(word, s)
+	logZ := s.total()
 	var out []Hypothesis
 	for _, h := range m.merged(s, o.Best) {
 		out = append(out, Hypothesis{Phones: m.Inventory.names(h.phones), LogProb: h.score - logZ})
@@ -96,11 +110,10 @@ func (m *Model) NBest(word string, opts *DecodeOptions) ([]Hypothesis, error) {
 }
 
 // decode returns phones as indices.
-func (m *Model) decode(c *compiled, s *scores, o *DecodeOptions) []int {
-	m.score(c, s)
+func (m *Model) decode(c *compiled, s *search, o *DecodeOptions) []int {
+	m.prepare(c, s)
 	if o.Decoding == Viterbi {
-		u, _ := s.viterbi()
-		return m.spell(s, u)
+		return m.spell(&s.scores, s.best())
 	}
 	best := m.merged(s, o.Best)
 	if o.Decoding == Merged || len(best) == 1 {
@@ -130,11 +143,11 @@ type spelt struct {
 
 // merged returns the phone strings of the n best label strings, by falling
 // weight.
-func (m *Model) merged(s *scores, n int) []spelt {
+func (m *Model) merged(s *search, n int) []spelt {
 	var out []spelt
 	at := map[string]int{}
-	for _, h := range s.nBest(n) {
-		phones := m.spell(s, h.labels)
+	for _, h := range s.paths(n) {
+		phones := m.spell(&s.scores, h.labels)
 		key := string(appendPhones(nil, phones))
 		i, ok := at[key]
 		if !ok {
@@ -161,13 +174,14 @@ func (s *scores) nBest(n int) []path {
 	type way struct {
 		score      float64
 		left, rank int32
+		label      int32 // place
 	}
 	letters := len(s.sizes)
 	if letters == 0 {
 		return []path{{}}
 	}
 	byScore := func(a, b way) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.left, b.left), cmp.Compare(a.rank, b.rank))
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.left, b.left), cmp.Compare(a.rank, b.rank), cmp.Compare(a.label, b.label))
 	}
 	ways := make([][][]way, letters)
 	before := [][]way{{{}}}
@@ -179,10 +193,21 @@ func (s *scores) nBest(n int) []path {
 			for a, list := range before {
 				pair := s.binary[s.shape.pairs[t]+a*size+b]
 				for rank, w := range list {
-					all = append(all, way{w.score + pair, int32(a), int32(rank)})
+					all = append(all, way{w.score + pair, int32(a), int32(rank), int32(b)})
 				}
 			}
 			slices.SortFunc(all, byScore)
+			if back := s.backsOff(t, b); back != nil {
+				// Both are sorted: way i with label k is behind at least (i+1)(k+1)-1 others.
+				ways := slices.Clone(all[:min(n, len(all))])
+				all = all[:0]
+				for i, w := range ways {
+					for k := range min(n/(i+1), len(back.Prob)) {
+						all = append(all, way{w.score + math.Log(back.Prob[k]/back.Prob[0]), w.left, w.rank, int32(b + k)})
+					}
+				}
+				slices.SortFunc(all, byScore)
+			}
 			kept := slices.Clone(all[:min(n, len(all))])
 			for i := range kept {
 				kept[i].score += s.unary[s.shape.unary[t]+b]
@@ -194,7 +219,7 @@ func (s *scores) nBest(n int) []path {
 	all = all[:0]
 	for b, list := range before {
 		for rank, w := range list {
-			all = append(all, way{w.score, int32(b), int32(rank)})
+			all = append(all, way{w.score, int32(b), int32(rank), 0})
 		}
 	}
 	slices.SortFunc(all, byScore)
@@ -202,8 +227,8 @@ func (s *scores) nBest(n int) []path {
 	for _, w := range all[:min(n, len(all))] {
 		p := path{labels: make([]int32, letters), score: w.score}
 		for t := letters - 1; t >= 0; t-- {
-			p.labels[t] = w.left
 			w = ways[t][w.left][w.rank]
+			p.labels[t] = w.label
 		}
 		out = append(out, p)
 	}

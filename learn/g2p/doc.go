@@ -32,11 +32,17 @@
 //     among the letters. The lattice of a word is Compose(word, EMIT, phones); the sweeps of package
 //     ops give its expected counts.
 //   - inventory.go: the labels that each letter used in the best alignments.
+//   - backoff.go: what a letter may emit beyond these, so that nearly every pronunciation is
+//     within reach.
 //   - features.go: letter n-grams, letter pairs and label bigrams, in blocks of one weight for each
 //     label of the letter.
 //   - graph.go: loss machines laid out for one pass over a word.
 //   - objective.go, problem.go, groups.go, evaluate.go, fit.go: values and gradients, summed over
 //     words in a fixed order, and L-BFGS on them.
+//   - views.go, history.go, marks.go, constraint.go: what a chain of neighbouring labels does not
+//     see: n-grams of labels and phones, accents of a word, a machine that outputs must satisfy.
+//   - trellis.go, trellises.go, search.go: the lattice of label strings that these tell apart, sums
+//     over it with or without a loss machine, and the best paths.
 //   - model.go, decode.go, save.go: best labels, best phone strings, least expected edit distance;
 //     files.
 //   - compare.go, report.go: held-out words, choice of constants, paired tests.
@@ -50,6 +56,9 @@
 // together. Case is folded for a model whose training words have no letter of that case. A letter
 // that training did not have emits nothing and has no features; Inventory.Unseen lists such
 // letters.
+//
+// Every letter may emit any label, at the price of Inventory.Backoff for those that training did not
+// see there. Probabilities of hypotheses include such outputs.
 //
 // Most of the gain over cross-entropy comes from the margin; error rates are in
 // testdata/bench/NOTES.md. A word with several pronunciations is right when the output is any of

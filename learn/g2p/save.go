@@ -15,7 +15,7 @@ import (
 // Files are containers of package model of this kind and version.
 const (
 	fileKind    = "g2p"
-	fileVersion = 1
+	fileVersion = 2 // 2 has views; models without are written as 1
 )
 
 // fileMeta is the header's part of a file.
@@ -24,12 +24,15 @@ type fileMeta struct {
 	Damping  float64   `json:"damping"`
 	MinCount int       `json:"min_count"`
 	Trained  Objective `json:"objective"`
+	Views    *viewMeta `json:"views,omitempty"`
 }
 
 // Write writes the model. The file has these arrays: letters (code points; irregular ones, see
 // Align, are of private use), phones, and labels (label_start, label_phones). Then follow what
-// letters may emit (allowed_start, allowed, prob), the keys of label bigrams, letter pairs and
-// features, and weights in the order that Features describes.
+// letters may emit (allowed_start, allowed, prob) and back off to (backoff_start, backoff,
+// backoff_prob), the keys of label bigrams, letter pairs and
+// features, and weights in the order that Features describes. Histories and the constraint, where
+// there are any, have arrays of their own (see views.put), and their weights come last.
 func (m *Model) Write(w io.Writer) error {
 	c, err := m.container()
 	if err != nil {
@@ -40,8 +43,16 @@ func (m *Model) Write(w io.Writer) error {
 
 func (m *Model) container() (*model.Container, error) {
 	inv, f := m.Inventory, m.Features
-	c := model.New(fileKind, fileVersion)
-	if err := c.SetMeta(fileMeta{f.opts.Window, f.opts.Damping, f.opts.MinCount, m.Objective}); err != nil {
+	version := fileVersion
+	if m.views == nil {
+		version = 1
+	}
+	c := model.New(fileKind, version)
+	views, err := m.views.put(c)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.SetMeta(fileMeta{f.opts.Window, f.opts.Damping, f.opts.MinCount, m.Objective, views}); err != nil {
 		return nil, err
 	}
 	letters := make([]uint32, len(inv.Letters))
@@ -71,6 +82,16 @@ func (m *Model) container() (*model.Container, error) {
 	model.Put(c, "allowed_start", start)
 	model.Put(c, "allowed", flat)
 	model.Put(c, "prob", prob)
+	start, flat, prob = []int32{0}, nil, nil
+	for _, b := range inv.Backoff {
+		flat, prob = append(flat, b.Labels...), append(prob, b.Prob...)
+		start = append(start, int32(len(flat)))
+	}
+	if len(flat) > 0 {
+		model.Put(c, "backoff_start", start)
+		model.Put(c, "backoff", flat)
+		model.Put(c, "backoff_prob", prob)
+	}
 	model.Put(c, "bigrams", keysOf(f.bigrams))
 	model.Put(c, "pairs", keysOf(f.pairs))
 	grams := make([]uint64, 0, featureWords*f.grams.Len())
@@ -155,7 +176,14 @@ func fromContainer(c *model.Container) (*Model, error) {
 			return nil, l.bad("weight %d is %v", i, w)
 		}
 	}
-	f, err := l.features(newFeatures(inv, opts), len(weights))
+	views, err := l.views(inv, meta.Views)
+	if err != nil {
+		return nil, err
+	}
+	if views.size() > len(weights) {
+		return nil, l.bad("%d weights, histories and marks have %d", len(weights), views.size())
+	}
+	f, err := l.features(newFeatures(inv, opts), len(weights)-views.size())
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +191,9 @@ func fromContainer(c *model.Container) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Model{Inventory: inv, Features: f, Weights: weights, Objective: objective, hard: hard}, nil
+	m := &Model{Inventory: inv, Features: f, Weights: weights, Objective: objective, hard: hard, views: views}
+	m.ready()
+	return m, nil
 }
 
 type loader struct{ c *model.Container }
@@ -259,7 +289,37 @@ func (l *loader) inventory() (*Inventory, error) {
 		inv.Allowed = append(inv.Allowed, list)
 		inv.Prob = append(inv.Prob, prob[start[x]:start[x+1]])
 	}
-	return inv, nil
+	return inv, l.backoff(inv)
+}
+
+// backoff reads what letters back off to; older files have none.
+func (l *loader) backoff(inv *Inventory) error {
+	if _, ok := l.c.Shape("backoff"); !ok {
+		return nil
+	}
+	start, flat, err := l.lists("backoff", len(inv.Labels))
+	if err != nil {
+		return err
+	}
+	prob, err := model.Get[float64](l.c, "backoff_prob", len(flat))
+	if err != nil {
+		return err
+	}
+	if len(start)-1 != len(inv.Letters)+1 {
+		return l.bad("%d lists of back-off labels for %d letters and the unknown one", len(start)-1, len(inv.Letters))
+	}
+	for x := range len(start) - 1 {
+		b := Backoff{Labels: flat[start[x]:start[x+1]], Prob: prob[start[x]:start[x+1]]}
+		for k, p := range b.Prob {
+			if !(p > 0 && p <= 1) || k > 0 && p > b.Prob[k-1] || inv.allows(x, b.Labels[k]) {
+				return l.bad("back-off label %d of letter %d has the probability %v: it is at most 1, falls along the list, "+
+					"and the letter has no such label of its own", k, x, p)
+			}
+		}
+		b.sum()
+		inv.Backoff = append(inv.Backoff, b)
+	}
+	return nil
 }
 
 // features fills the tables of f. The number of weights bounds what is laid

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/learn/model"
 	"github.com/tropica-fst/tropica/learn/optim"
 )
 
@@ -24,9 +25,11 @@ func (p *Problem) Shard(from, to int) *Shard {
 	for i := range p.words {
 		w := &p.words[i]
 		if w.index >= from && w.index < to {
-			s.words = append(s.words, word{compiled: w.compiled, shape: w.shape, index: w.index - from, gold: w.gold, ref: w.ref})
+			s.words = append(s.words, word{compiled: w.compiled, shape: w.shape, index: w.index - from, gold: w.gold, ref: w.ref,
+				at: len(s.words), trellis: w.trellis, goldPays: w.goldPays})
 		}
 	}
+	s.views, s.events, s.number = p.views, p.events, p.number
 	s.place()
 	return &Shard{s}
 }
@@ -65,7 +68,10 @@ type commonData struct {
 	First, Dim      int
 	At, Size        []int32
 	Value           []float64
+	Views           []byte // a container, empty where there are none
 }
+
+const viewsKind = "g2p views"
 
 // wordData are the words of a shard.
 type wordData struct {
@@ -87,8 +93,26 @@ func encode(v any) ([]byte, error) {
 
 // MarshalCommon returns what all shards share, for UnmarshalShard.
 func (p *Problem) MarshalCommon() ([]byte, error) {
+	var views []byte
+	if p.views != nil {
+		c := model.New(viewsKind, 1)
+		meta, err := p.views.put(c)
+		if err == nil {
+			err = c.SetMeta(meta)
+		}
+		var b bytes.Buffer
+		if err == nil {
+			err = c.Write(&b)
+		}
+		if err != nil {
+			return nil, err
+		}
+		views = b.Bytes()
+	}
 	f, g := p.Features, &p.groups
-	return encode(&commonData{Inventory: *p.Inventory, Regular: p.Inventory.regular, Of: p.Inventory.of,
+	inv := *p.Inventory
+	inv.Backoff = nil // for predictions only
+	return encode(&commonData{Inventory: inv, Views: views, Regular: p.Inventory.regular, Of: p.Inventory.of,
 		Bigrams: keysOf(f.bigrams), PairKeys: keysOf(f.pairs), PairAt: f.pairAt, PairBig: f.pairBig,
 		First: g.first, Dim: g.dim, At: g.at, Size: g.size, Value: g.value})
 }
@@ -124,14 +148,34 @@ func UnmarshalShard(common, shard []byte, opts *Options) (*Shard, error) {
 		f.pairs.ID(k)
 	}
 	p := &Problem{Inventory: inv, Features: f, opts: opts.withDefaults(), given: d.Pairs}
+	var err error
+	if p.opts.Views, err = p.opts.Views.withDefaults(0); err != nil {
+		return nil, err
+	}
 	p.groups = groups{first: c.First, at: c.At, size: c.Size, value: c.Value, dim: c.Dim}
 	for _, w := range d.Words {
 		sizes := make([]int, len(w.X))
 		for t, x := range w.X {
 			sizes[t] = len(inv.Allowed[x])
 		}
-		p.words = append(p.words, word{compiled: compiled{x: w.X, start: w.Start, gram: w.Gram, pair: w.Pair}, shape: newShape(sizes), index: w.Index, gold: w.Gold, ref: w.Ref})
+		p.words = append(p.words, word{at: len(p.words), compiled: compiled{x: w.X, start: w.Start, gram: w.Gram, pair: w.Pair}, shape: newShape(sizes), index: w.Index, gold: w.Gold, ref: w.Ref})
 	}
 	p.place()
+	if len(c.Views) > 0 {
+		box, err := model.Read(bytes.NewReader(c.Views), nil)
+		if err != nil {
+			return nil, err
+		}
+		meta := &viewMeta{}
+		if err := box.Meta(meta); err != nil {
+			return nil, err
+		}
+		if p.views, err = (&loader{c: box}).views(inv, meta); err != nil {
+			return nil, err
+		}
+		if err := p.buildTrellises(context.Background()); err != nil {
+			return nil, err
+		}
+	}
 	return &Shard{p}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -27,8 +28,13 @@ func TestShards(t *testing.T) {
 		t.Fatal(err)
 	}
 	pairs = pairs[:120]
-	pairs[7] = g2p.Pair{Word: "a", Phones: []string{"a", "a", "a", "a"}} // is lost
-	opts := &g2p.Options{Workers: 2}
+	pairs[7] = g2p.Pair{Word: "a", Phones: slices.Repeat([]string{"a"}, 65)} // is lost
+	for _, views := range []g2p.ViewOptions{{}, {History: 3, Phones: 3, Marks: []string{"a"}}} {
+		shards(t, pairs, &g2p.Options{Workers: 2, Views: views})
+	}
+}
+
+func shards(t *testing.T, pairs []g2p.Pair, opts *g2p.Options) {
 	p, err := g2p.Prepare(t.Context(), pairs, opts)
 	if err != nil {
 		t.Fatal(err)
