@@ -234,7 +234,7 @@ func (p *Problem) trainNetwork() (*Model, *optim.Result, error) {
 		}
 		w := make([]float64, m.layout.dim)
 		m.copyWeights(w, o.Init)
-		narrow(start[dim:], w)
+		toFloat32(start[dim:], w)
 	}
 	t, err := p.networkTask(own, &o)
 	if err != nil {
@@ -281,7 +281,7 @@ func (n *Network) identity(s *neural.Shape, t *TrainOptions) string {
 		"seed=%d dev=%d", s.Kind, s.Hidden, s.Layers, s.Dropout, n.Epochs, n.Batch, n.Rate, t.Seed, dev)
 }
 
-func narrow(dst []float32, v []float64) {
+func toFloat32(dst []float32, v []float64) {
 	for i, x := range v {
 		dst[i] = float32(x)
 	}
@@ -387,7 +387,7 @@ func (t *networkTask) Loss(worker, i int, scores, extra, dScores []float32,
 		return v, fmt.Errorf("%s: %w", t.terms.corpus.name(i), err)
 	}
 	for p := range n {
-		narrow(dScores[p*d:(p+1)*d], w.residual[p*stride:p*stride+d])
+		toFloat32(dScores[p*d:(p+1)*d], w.residual[p*stride:p*stride+d])
 	}
 	w.sink.gradient = dExtra
 	w.emit(i, &w.sink)
