@@ -65,7 +65,8 @@ func NewSpan(labels []string, costs SpanCosts) (*Span, error) {
 	s := &Span{labels: labels, cost: costs.or()}
 	for _, x := range []float64{costs.Missing, costs.Spurious, s.cost.Type} {
 		if !(x >= 0 && x <= maxCost) {
-			return nil, fmt.Errorf("losses: span: cost %v is not a finite number from 0 on, of moderate size", x)
+			return nil, fmt.Errorf("losses: span: cost %v is not a finite number from 0 on, of moderate size",
+				x)
 		}
 	}
 	number := map[string]int{}
@@ -82,7 +83,8 @@ func NewSpan(labels []string, costs SpanCosts) (*Span, error) {
 			case "[", "]":
 				l.last = true
 			default:
-				return nil, fmt.Errorf("losses: span: the label %q is none of O, B-x, I-x, E-x and S-x, with x the type of a span", name)
+				return nil, fmt.Errorf("losses: span: the label %q is none of O, B-x, I-x, E-x and S-x, with x "+
+					"the type of a span", name)
 			}
 			k, ok := number[tag.Type]
 			if !ok {
@@ -95,7 +97,8 @@ func NewSpan(labels []string, costs SpanCosts) (*Span, error) {
 	}
 	s.types = len(number)
 	if s.types == 0 {
-		return nil, errors.New("losses: span: no label belongs to a span; labels of spans are B-x, I-x, E-x and S-x")
+		return nil, errors.New("losses: span: no label belongs to a span; labels of spans are B-x, I-x, E-x and " +
+			"S-x")
 	}
 	return s, nil
 }
@@ -174,7 +177,8 @@ func (s *Span) Check(ref []int, alphabet, l int) error {
 	}
 	for j, r := range ref {
 		if r >= len(s.of) {
-			return fmt.Errorf("losses: span: symbol %d of the reference is %d, but there are %d labels", j, r, len(s.of))
+			return fmt.Errorf("losses: span: symbol %d of the reference is %d, but there are %d labels", j, r,
+				len(s.of))
 		}
 	}
 	return nil
@@ -200,7 +204,7 @@ func (s *Span) Machine(ref []int, alphabet, l int) (*Machine, error) {
 			at = gold[0]
 		}
 		to := s.states(t+1 == l, at)
-		layer := Layer{Labels: alphabet, Columns: len(from.list), Next: make([]uint32, 0, len(from.list)*alphabet)}
+		layer := Layer{Labels: alphabet, Columns: len(from.list)}
 		for _, state := range from.list {
 			for k := range alphabet {
 				next, x := s.step(state, s.of[k], t, l, before, at)
@@ -354,8 +358,8 @@ func (s *Span) transducer(ys, rs []int, lim ops.Limits) (*fst.Vector[semiring.Tr
 		for _, a := range ys {
 			for _, b := range rs {
 				to, x := s.pair(list[q], s.of[a], s.of[b])
-				u.AddArc(fst.StateID(q), fst.Arc[semiring.Tropical64]{ILabel: fst.Label(a + 1), OLabel: fst.Label(b + 1),
-					Weight: semiring.Tropical64(x), NextState: id(to)})
+				u.AddArc(fst.StateID(q), fst.Arc[semiring.Tropical64]{ILabel: fst.Label(a + 1),
+					OLabel: fst.Label(b + 1), Weight: semiring.Tropical64(x), NextState: id(to)})
 			}
 		}
 	}

@@ -60,9 +60,9 @@ type tied struct {
 }
 
 // EvalTied computes log Z and its gradient as Eval does, with want 0, or the risk and its gradient,
-// with WantRisk and WantRiskGradient, where LogZ is not set. The gradients of pairs are summed over positions. With
-// AVX-512 a position of C columns of D labels costs O(C D²) multiplications in matrix products and
-// O(C D) else; otherwise, and where the results of that would not be certain, it costs what Eval
+// with WantRisk and WantRiskGradient, where LogZ is not set. The gradients of pairs are summed over
+// positions. With AVX-512 a position of C columns costs O(C D²) multiplications in products of
+// matrices, and O(C D) else. Without, and where results would not be certain, it costs what Eval
 // does. Errors: shapes that do not fit, and those of Eval.
 func (e *Evaluator) EvalTied(m *Machine, p *Tied, gamma float64, want Want, r *TiedResult) error {
 	switch {
@@ -81,10 +81,11 @@ func (e *Evaluator) EvalTied(m *Machine, p *Tied, gamma float64, want Want, r *T
 	n, d := m.Len(), p.Pairs.Labels
 	switch {
 	case p.Stride < d || len(p.Unary) < n*p.Stride || len(r.Unary) < n*p.Stride:
-		return fmt.Errorf("losses: EvalTied: scores or gradients of %d labels are too few for %d positions, in rows of %d",
-			d, n, p.Stride)
+		return fmt.Errorf("losses: EvalTied: scores or gradients of %d labels are too few for %d positions, "+
+			"in rows of %d", d, n, p.Stride)
 	case r.PairStride < d || len(r.Pairs) < (d-1)*r.PairStride+d:
-		return fmt.Errorf("losses: EvalTied: gradients of pairs are too few for %d labels, in rows of %d", d, r.PairStride)
+		return fmt.Errorf("losses: EvalTied: gradients of pairs are too few for %d labels, in rows of %d", d,
+			r.PairStride)
 	}
 	for t := range n {
 		if k := m.Labels(t); k != d {

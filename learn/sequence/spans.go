@@ -14,7 +14,8 @@ type Spans losses.SpanCosts
 // Machine implements losses.Loss. It is always an error: training puts the losses.Span of the
 // model's labels in the place of Spans.
 func (Spans) Machine([]int, int, int) (*losses.Machine, error) {
-	return nil, errors.New("sequence: Spans is a loss for training, which knows the labels; elsewhere use losses.NewSpan")
+	return nil, errors.New("sequence: Spans is a loss for training, which knows the labels; elsewhere use " +
+		"losses.NewSpan")
 }
 
 // AppendKey implements losses.Loss.

@@ -39,7 +39,8 @@ func (s *ColumnSweeper) RunRisk(m *layered.Machine, c *Columns, j *ColumnJob) (r
 	k.sofar, k.total = layered.Resize(k.sofar, (n+1)*width), layered.Resize(k.total, (n+1)*width)
 	k.loss, k.value = layered.Resize(k.loss, len(s.v)), layered.Resize(k.value, 256)
 	k.one = layered.Resize(k.one, max(c.widest, width))
-	k.plain, k.next, k.x = layered.Resize(k.plain, width), layered.Resize(k.next, width), layered.Resize(k.x, width)
+	k.plain, k.next = layered.Resize(k.plain, width), layered.Resize(k.next, width)
+	k.x = layered.Resize(k.x, width)
 	for i := range k.one {
 		k.one[i] = 1
 	}
@@ -60,8 +61,8 @@ func (s *ColumnSweeper) RunRisk(m *layered.Machine, c *Columns, j *ColumnJob) (r
 		sofar := k.sofar[(t+1)*width:][:width]
 		s.multiply(c, t, s.v, k.loss, sofar)
 		if t > 0 {
-			s.args = columnArgs{rows: &k.next[0], stride: 8 * width, n: 1, arcs: &c.ends[0], labels: &c.all[0],
-				w: &k.sofar[t*width], to: &j.Pairs.t[0]}
+			s.args = columnArgs{rows: &k.next[0], stride: 8 * width, n: 1, arcs: &c.ends[0],
+				labels: &c.all[0], w: &k.sofar[t*width], to: &j.Pairs.t[0]}
 			spreadEntries(&s.args)
 			s.args = columnArgs{}
 			for b, x := range k.next {
@@ -160,7 +161,8 @@ func (s *ColumnSweeper) multiply(c *Columns, t int, x, y, sums []float64) {
 	l, w := &c.layers[t], c.Width
 	for _, rows := range [][2]int{{0, l.dense}, {l.padded(), l.sparse}} {
 		if rows[1] > 0 {
-			s.args = columnArgs{rows: &x[rows[0]*w], stride: 8 * w, n: rows[1], to: &y[rows[0]*w], sums: &sums[0]}
+			s.args = columnArgs{rows: &x[rows[0]*w], stride: 8 * w, n: rows[1],
+				to: &y[rows[0]*w], sums: &sums[0]}
 			multiplyRows(&s.args)
 			s.args = columnArgs{}
 		}

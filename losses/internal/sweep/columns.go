@@ -268,8 +268,8 @@ func (c *Columns) layer(t int, ml *layered.Layer, columns int, number []uint32) 
 	return rows
 }
 
-// singleArc is an arc of one label: its place among the next layer's values << 8 | label, and where it
-// comes from.
+// singleArc is an arc of one label: its place among the next layer's values << 8 | label, and where
+// it comes from.
 type singleArc struct{ at, from uint32 }
 
 // group makes the stream of arcs whose targets are below a bound, by counting.
@@ -563,8 +563,8 @@ func (s *ColumnSweeper) spread(c *Columns, t int, a []float64, p *PairMatrix) {
 	}
 	if l.sparse > 0 {
 		base := l.padded() * w
-		s.args = columnArgs{rows: &s.v[base], stride: 8 * w, n: l.sparse, arcs: &l.first[0], labels: &l.label[0],
-			w: &a[base], to: &p.t[0]}
+		s.args = columnArgs{rows: &s.v[base], stride: 8 * w, n: l.sparse, arcs: &l.first[0],
+			labels: &l.label[0], w: &a[base], to: &p.t[0]}
 		spreadEntries(&s.args)
 		s.args = columnArgs{}
 	}
@@ -586,8 +586,8 @@ func (s *ColumnSweeper) advance(c *Columns, t int, e []float64) float64 {
 	}
 	clear(next[to.padded()*w:][:len(to.label)])
 	if l.groups > 0 {
-		s.args = columnArgs{rows: &s.v[0], n: l.groups, arcs: &l.stream[0], w: &s.w[0], to: &next[0], factors: &e[0],
-			sums: &s.sums[0]}
+		s.args = columnArgs{rows: &s.v[0], n: l.groups, arcs: &l.stream[0], w: &s.w[0],
+			to: &next[0], factors: &e[0], sums: &s.sums[0]}
 		gatherSingles(&s.args)
 	}
 	s.args = columnArgs{}
@@ -608,8 +608,8 @@ func (s *ColumnSweeper) wide(c *Columns, l, to *columnLayer, rows, values, e, w 
 			s.others[b] = e[b]
 		}
 	}
-	s.args = columnArgs{rows: &values[0], stride: 8 * c.Width, n: to.dense, arcs: &l.into[0], w: &w[0], to: &rows[0],
-		factors: &s.others[0]}
+	s.args = columnArgs{rows: &values[0], stride: 8 * c.Width, n: to.dense, arcs: &l.into[0], w: &w[0],
+		to: &rows[0], factors: &s.others[0]}
 	if len(l.from) > 0 {
 		s.args.labels = &l.from[0]
 	}
@@ -631,7 +631,8 @@ func (s *ColumnSweeper) carry(c *Columns, t int, rows, values, e, w []float64) {
 		}
 	}
 	if l.groups > 0 {
-		s.args = columnArgs{rows: &rows[0], n: l.groups, arcs: &l.stream[0], w: &w[0], to: &values[0], factors: &e[0]}
+		s.args = columnArgs{rows: &rows[0], n: l.groups, arcs: &l.stream[0], w: &w[0],
+			to: &values[0], factors: &e[0]}
 		scatterSingles(&s.args)
 	}
 	s.args = columnArgs{}
@@ -688,13 +689,15 @@ func (s *ColumnSweeper) back(c *Columns, t int, a, e []float64, p *PairMatrix) {
 func (s *ColumnSweeper) meet(c *Columns, l *columnLayer, a []float64, p *PairMatrix) {
 	w := c.Width
 	if l.dense > 0 {
-		s.tile.product(matrix{s.bn, w, 1}, matrix{s.v, w, 1}, matrix{p.transposed, w, 1}, l.padded(), w, c.Labels, false)
-		s.tile.product(matrix{s.x, w, 1}, matrix{a, 1, w}, matrix{s.v, w, 1}, up(c.Labels, tileRows), w, l.dense, true)
+		s.tile.product(matrix{s.bn, w, 1}, matrix{s.v, w, 1}, matrix{p.transposed, w, 1}, l.padded(), w,
+			c.Labels, false)
+		s.tile.product(matrix{s.x, w, 1}, matrix{a, 1, w}, matrix{s.v, w, 1}, up(c.Labels, tileRows), w,
+			l.dense, true)
 	}
 	if l.sparse > 0 {
 		base := l.padded() * w
-		s.args = columnArgs{rows: &s.v[base], stride: 8 * w, n: l.sparse, arcs: &l.first[0], labels: &l.label[0],
-			w: &a[base], to: &p.t[0], sums: &s.x[0], out: &s.bn[base]}
+		s.args = columnArgs{rows: &s.v[base], stride: 8 * w, n: l.sparse, arcs: &l.first[0],
+			labels: &l.label[0], w: &a[base], to: &p.t[0], sums: &s.x[0], out: &s.bn[base]}
 		meetEntries(&s.args)
 		s.args = columnArgs{}
 	}
