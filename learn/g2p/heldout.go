@@ -120,9 +120,11 @@ func (h *heldOut) edits(m *Model, opts *DecodeOptions, workers int) (edits, phon
 	o, _ := opts.withDefaults() // checked before
 	edits, phones = make([]int, len(h.words)), make([]int, len(h.words))
 	run.Blocks(workers, len(h.words), 64, func(_, lo, hi int) {
-		var s scores
+		s := m.scores()
+		defer m.memory.Put(s)
+		m.ahead(h.words[lo:hi], s)
 		for i := lo; i < hi; i++ {
-			out := m.decode(&h.words[i], &s, &o)
+			out := m.decode(&h.words[i], s, &o)
 			edits[i] = math.MaxInt
 			for _, r := range h.refs[i] {
 				if d := metrics.EditDistance(out, r); d < edits[i] {

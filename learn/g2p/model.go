@@ -2,6 +2,7 @@ package g2p
 
 import (
 	"math"
+	"sync"
 
 	"github.com/tropica-fst/tropica/learn/resilient"
 )
@@ -11,26 +12,46 @@ import (
 type Model struct {
 	Inventory *Inventory
 	Features  *Features
-	Weights   []float64
+	Weights   []float64 // of Features; of a model of several networks, their mean
 	Objective Objective // what it was trained for
 
-	hard *resilient.Difficulty // of a resilient model
+	hard    *resilient.Difficulty // of a resilient model
+	members []*member             // networks, whose scores are added; none for a linear model
+	memory  sync.Pool             // of *scores
 }
 
 // Difficulty lists the training words with the largest multipliers; nil if the model is not
 // resilient.
 func (m *Model) Difficulty() *resilient.Difficulty { return m.hard }
 
-// scores are the potentials of one word.
+// scores are the potentials of one word. They keep the memory of what computes them.
 type scores struct {
 	shape
 	lists  [][]int32 // labels by letter
 	unary  []float64
 	binary []float64
+
+	networks networkScores
+}
+
+// scores returns memory for scores, to be given back to m.memory.
+func (m *Model) scores() *scores {
+	if s, ok := m.memory.Get().(*scores); ok {
+		return s
+	}
+	return new(scores)
 }
 
 // score computes the potentials of a word, into s.
 func (m *Model) score(c *compiled, s *scores) {
+	m.linear(c, m.Weights, s)
+	if len(m.members) > 0 {
+		m.addNetworks(c, s)
+	}
+}
+
+// linear computes the potentials of a word that weights alone give it, into s.
+func (m *Model) linear(c *compiled, weights []float64, s *scores) {
 	n := len(c.x)
 	sizes := make([]int, n)
 	s.lists = sized(s.lists, n)
@@ -41,8 +62,8 @@ func (m *Model) score(c *compiled, s *scores) {
 	s.shape = newShape(sizes)
 	s.unary, s.binary = sized(s.unary, s.shape.unary[n]), sized(s.binary, s.shape.pairs[n])
 	for t := range n {
-		m.Features.unary(m.Weights, c, t, s.unary[s.shape.unary[t]:s.shape.unary[t+1]])
-		m.Features.binary(m.Weights, c, t, s.binary[s.shape.pairs[t]:s.shape.pairs[t+1]])
+		m.Features.unary(weights, c, t, s.unary[s.shape.unary[t]:s.shape.unary[t+1]])
+		m.Features.binary(weights, c, t, s.binary[s.shape.pairs[t]:s.shape.pairs[t+1]])
 	}
 }
 
