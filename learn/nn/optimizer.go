@@ -11,11 +11,13 @@ import (
 
 // OptimizerOptions adjusts NewOptimizer; nil is the same as the zero value.
 type OptimizerOptions struct {
-	Method   optim.Method // SGD, AdaGrad or Adam; zero is SGD
-	Rate     float64      // zero is 0.1 for SGD and AdaGrad, 0.001 for Adam
-	Decay    float64      // SGD only: step t = 1, 2, … has rate Rate/(1+Decay·t)
-	Momentum float64      // SGD only, in [0,1): steps follow v ← Momentum·v + g (B. Polyak, 1964)
-	L2       float64      // weight of L2/2·|w|² over Penalised
+	Method optim.Method // SGD, AdaGrad or Adam; zero is SGD
+	Rate   float64      // zero is 0.1 for SGD and AdaGrad, 0.001 for Adam
+	Decay  float64      // SGD only: step t = 1, 2, … has rate Rate/(1+Decay·t)
+	// Schedule, if not nil, is the share of Rate at step 1, 2, …
+	Schedule func(step int) float64
+	Momentum float64 // SGD only, in [0,1): steps follow v ← Momentum·v + g (B. Polyak, 1964)
+	L2       float64 // weight of L2/2·|w|² over Penalised
 	// Penalised is what L2 applies to, in rising order; nil is everything.
 	// Network.AllWeights leaves the biases out.
 	Penalised []Span
@@ -36,6 +38,7 @@ type Optimizer[T Float] struct {
 
 	segments   []segment
 	w, g       []T
+	rate       float64
 	adam       adam[T]
 	bad        []bool
 	check, run func(job int)
@@ -117,7 +120,11 @@ func (o *Optimizer[T]) Steps() int { return o.step }
 
 // Rate returns the rate of the next step.
 func (o *Optimizer[T]) Rate() float64 {
-	return o.opts.Rate / (1 + o.opts.Decay*float64(o.step+1))
+	rate := o.opts.Rate / (1 + o.opts.Decay*float64(o.step+1))
+	if o.opts.Schedule != nil {
+		rate *= o.opts.Schedule(o.step + 1)
+	}
+	return rate
 }
 
 // Step moves w against the gradient g of a batch's mean loss. When g is not finite the
@@ -138,14 +145,58 @@ func (o *Optimizer[T]) Step(w, g []T) error {
 			}
 		}
 	}
-	if o.opts.Method == optim.Adam {
-		t := float64(o.step + 1)
-		o.adam = adam[T]{rate: T(o.opts.Rate), tiny: 1e-8, beta1: 0.1, beta2: 0.001,
-			c1: T(1 / (1 - math.Pow(0.9, t))), c2: T(1 / (1 - math.Pow(0.999, t)))}
-	}
+	o.begin()
 	o.team.run(len(o.segments), o.run)
 	o.step++
 	return nil
+}
+
+// begin sets what the next step shares between coordinates.
+func (o *Optimizer[T]) begin() {
+	o.rate = o.Rate()
+	if o.opts.Method == optim.Adam {
+		t := float64(o.step + 1)
+		o.adam = adam[T]{rate: T(o.rate), tiny: 1e-8, beta1: 0.1, beta2: 0.001,
+			c1: T(1 / (1 - math.Pow(0.9, t))), c2: T(1 / (1 - math.Pow(0.999, t)))}
+	}
+}
+
+// StepSpans is Step for a gradient that is zero outside of spans: other coordinates stay, with their
+// moments and without a penalty's pull. That is the lazy form of these methods. Its cost is that of
+// the spans, which must not overlap, nor have Penalised apply to a part of one.
+func (o *Optimizer[T]) StepSpans(w, g []T, spans []Span) error {
+	if len(w) != o.dim || len(g) != o.dim {
+		return fmt.Errorf("nn: step on %d parameters with a gradient of %d, the optimizer has %d",
+			len(w), len(g), o.dim)
+	}
+	for _, s := range spans {
+		if !finite(g[s.From:s.To]) {
+			return fmt.Errorf("nn: step %d: the gradient from %d to %d: %w", o.step+1, s.From, s.To,
+				optim.ErrNotFinite)
+		}
+	}
+	o.w, o.g = w, g
+	defer func() { o.w, o.g = nil, nil }()
+	o.begin()
+	for _, s := range spans {
+		o.stepSpan(segment{s, o.penalises(s)})
+	}
+	o.step++
+	return nil
+}
+
+// penalises reports whether the penalty applies to a span.
+func (o *Optimizer[T]) penalises(s Span) bool {
+	if o.opts.Penalised == nil {
+		return true
+	}
+	i, _ := slices.BinarySearchFunc(o.opts.Penalised, s.From, func(p Span, at int) int {
+		if p.To <= at {
+			return -1
+		}
+		return 1
+	})
+	return i < len(o.opts.Penalised) && o.opts.Penalised[i].From <= s.From
 }
 
 func (o *Optimizer[T]) checkSegment(job int) {
@@ -153,14 +204,15 @@ func (o *Optimizer[T]) checkSegment(job int) {
 	o.bad[job] = !finite(o.g[s.From:s.To])
 }
 
-func (o *Optimizer[T]) stepSegment(job int) {
-	s := o.segments[job]
+func (o *Optimizer[T]) stepSegment(job int) { o.stepSpan(o.segments[job]) }
+
+func (o *Optimizer[T]) stepSpan(s segment) {
 	l2 := 0.0
 	if s.penalised {
 		l2 = o.opts.L2
 	}
 	w, g := o.w[s.From:s.To], o.g[s.From:s.To]
-	rate := o.Rate()
+	rate := o.rate
 	switch o.opts.Method {
 	case optim.SGD:
 		shrink := T(1 / (1 + rate*l2))
