@@ -42,7 +42,10 @@ func kindOf(name string) (g2p.Kind, error) {
 }
 
 // preparation holds the flags of alignment, features and loss machines.
-type preparation struct{ g2p.Preparation }
+type preparation struct {
+	g2p.Preparation
+	bare func(pairs int) (bool, error) // whether there are no features of letters; nil is never
+}
 
 func (p *preparation) define(fs *flags.Set) { options.Define(fs, &p.Preparation) }
 
@@ -52,8 +55,12 @@ func (p *preparation) options(pairs, workers int) (*g2p.Options, error) {
 		return nil, fmt.Errorf("flag --%w", err)
 	}
 	o, err := p.Options(pairs)
-	if err == nil {
-		o.Workers = workers
+	if err != nil {
+		return nil, err
+	}
+	o.Workers = workers
+	if p.bare != nil {
+		o.Features.Bare, err = p.bare(pairs)
 	}
 	return o, err
 }
@@ -170,24 +177,72 @@ Example:
 		var p preparation
 		t.define(fs, 1000, 2e-4)
 		p.define(fs)
-		objective := fs.Enum("objective", "latent", kindNames(), "What training minimises")
-		gamma := fs.Float("gamma", 4, "Weight of the loss")
+		var n networkFlags
+		n.define(fs)
+		objective := fs.Enum("objective", "auto", append([]string{"auto"}, kindNames()...),
+			"What training minimises; auto is hamming with networks, and latent without")
+		gamma := fs.Float("gamma", 4, "Weight of the loss; with networks it is 1 unless given")
 		l2 := fs.Float("l2", 0.3, "Weight of the squares")
 		beta := fs.Float("beta", 6, "Sharpness of maxmargin")
 		mix := fs.Float("mix", 0.5, "Share of the expected loss in risk")
 		solver := fs.Enum("solver", "lbfgs", []string{"lbfgs", "proximal"},
 			"Optimiser: lbfgs, or accelerated proximal steps along the gradient")
 		memory := fs.Int("memory", 32, 6, "Pairs that L-BFGS keeps")
-		seed := fs.Uint("seed", 1, "Accepted like in other commands: nothing here is random")
 		relaxation := resilientFlags(fs)
+		objectiveOf := func(c *call, networks bool) (o g2p.Objective, err error) {
+			name := *objective
+			if name == "auto" {
+				if name = string(g2p.LatentMargin); networks {
+					name = string(g2p.HammingMargin)
+				}
+			}
+			kind, err := kindOf(name)
+			if err != nil {
+				return o, err
+			}
+			o = g2p.DefaultObjective(kind)
+			if o.L2 = *l2; networks && o.Gamma != 0 {
+				o.Gamma = 1
+			}
+			why := "the objective is " + name
+			if o.Gamma != 0 { // it has one
+				if !networks || c.flags.Given("gamma") {
+					o.Gamma = *gamma
+				}
+			} else if err := c.idle(why, "gamma"); err != nil {
+				return o, err
+			}
+			if kind == g2p.MaxMargin {
+				if !(*beta > 0) {
+					return o, errors.New("flag --beta must be positive")
+				}
+				o.Beta = *beta
+			} else if err := c.idle(why, "beta"); err != nil {
+				return o, err
+			}
+			if kind == g2p.RiskMix {
+				if !(*mix > 0 && *mix <= 1) {
+					return o, errors.New("flag --mix is above 0 and at most 1; --objective cross-entropy is what 0 " +
+						"would be")
+				}
+				o.Mix = *mix
+			} else if err := c.idle(why, "mix"); err != nil {
+				return o, err
+			}
+			if kind == g2p.CrossEntropy || kind == g2p.HammingMargin {
+				if err := c.idle(why+", which has no loss machines", "max_edges"); err != nil {
+					return o, err
+				}
+			}
+			return o, nil
+		}
 		return func(c *call) error {
-			_ = *seed
-			return t.run(c, "g2p "+*objective, places("the data", c.args...),
+			name := "g2p"
+			if *objective != "auto" {
+				name += " " + *objective
+			}
+			return t.run(c, name, places("the data", c.args...),
 				func(workers int, control run.Control) (*fitted, error) {
-					kind, err := kindOf(*objective)
-					if err != nil {
-						return nil, err
-					}
 					if !(*l2 >= 0) || *memory < 1 {
 						return nil, errors.New("flag --l2 must not be negative, --memory at least 1")
 					}
@@ -195,45 +250,33 @@ Example:
 					if err != nil {
 						return nil, err
 					}
-					o := g2p.DefaultObjective(kind)
-					o.L2 = *l2
-					why := "the objective is " + *objective
-					if o.Gamma != 0 { // it has one
-						o.Gamma = *gamma
-					} else if err := c.idle(why, "gamma"); err != nil {
-						return nil, err
-					}
-					if kind == g2p.MaxMargin {
-						if !(*beta > 0) {
-							return nil, errors.New("flag --beta must be positive")
+					var o g2p.Objective
+					networks := false
+					p.bare = func(pairs int) (bare bool, err error) {
+						if networks, err = n.check(c, pairs, h); err == nil {
+							o, err = objectiveOf(c, networks)
 						}
-						o.Beta = *beta
-					} else if err := c.idle(why, "beta"); err != nil {
-						return nil, err
-					}
-					if kind == g2p.RiskMix {
-						if !(*mix > 0 && *mix <= 1) {
-							return nil, errors.New("flag --mix is above 0 and at most 1; --objective cross-entropy is what 0 " +
-								"would be")
-						}
-						o.Mix = *mix
-					} else if err := c.idle(why, "mix"); err != nil {
-						return nil, err
-					}
-					if kind == g2p.CrossEntropy || kind == g2p.HammingMargin {
-						if err := c.idle(why+", which has no loss machines", "max_edges"); err != nil {
-							return nil, err
-						}
+						return networks && !n.Features, err
 					}
 					problem, pairs, notes, err := p.problem(c, workers)
 					if err != nil {
 						return nil, err
 					}
+					kind := o.Kind
 					what := fmt.Sprintf("g2p objective=%s gamma=%v l2=%v beta=%v mix=%v %s words=%d weights=%d data=%s",
 						o.Kind, o.Gamma, o.L2, o.Beta, o.Mix, p.identity(), problem.Words(), problem.Stats.Trained,
 						digestOf(pairs))
 					if h != nil {
 						what += " resilient=" + h.Name()
+					}
+					if networks {
+						t.planned = run.Stop{Iterations: n.Passes(problem.Words()), Relative: -1}
+						f, err := n.fit(problem, o, what, workers, control)
+						if err == nil {
+							f.notes = notes
+							f.details = map[string]any{"objective": o, "problem": problem.Stats, "networks": n.NetworkOptions}
+						}
+						return f, err
 					}
 					fit := &g2p.FitOptions{Relax: h, RelaxFolds: folds, Stop: control.Stop, Recorder: control.Recorder,
 						Workers: workers, Memory: int(*memory), Solver: optim.Solver(*solver),
@@ -290,18 +333,19 @@ func (c *call) g2pModel(name string) (*g2p.Model, error) {
 
 // decodeFlags defines the flags that say which output is given out.
 func decodeFlags(fs *flags.Set) func(c *call, nbest bool) (*g2p.DecodeOptions, error) {
-	decoding := fs.Enum("decode", "viterbi", []string{"viterbi", "merged", "min-risk"},
-		"The phones of the best labels, of the most probable phone string, or of least expected edit distance")
+	decoding := fs.Enum("decode", "viterbi", []string{"viterbi", "merged", "min-risk", "pooled"},
+		"The phones of the best labels, of the most probable phone string, or of least expected edit distance: "+
+			"under the mean of the networks' scores, or pooled over the best strings of each network")
 	best := fs.Int("best", 32, 50, "Label strings that merged and min-risk look at")
 	candidates := fs.Int("candidates", 32, 20, "Phone strings that min-risk chooses from")
 	return func(c *call, nbest bool) (*g2p.DecodeOptions, error) {
-		if *decoding != "min-risk" {
-			if err := c.idle("it needs --decode min-risk", "candidates"); err != nil {
+		if *decoding != "min-risk" && *decoding != "pooled" {
+			if err := c.idle("it needs --decode min-risk or pooled", "candidates"); err != nil {
 				return nil, err
 			}
 		}
 		if *decoding == "viterbi" && !nbest {
-			if err := c.idle("it needs --decode merged or min-risk", "best"); err != nil {
+			if err := c.idle("it needs --decode merged, min-risk or pooled", "best"); err != nil {
 				return nil, err
 			}
 		}

@@ -13,7 +13,6 @@ import (
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/cmd/internal/progress"
 	"github.com/tropica-fst/tropica/learn/optim"
-	"github.com/tropica-fst/tropica/learn/resilient/network"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -23,6 +22,9 @@ type training struct {
 	iterations *int64
 	relative   *float64
 	workers    func() (int, error)
+
+	// planned is the rule by which the bar guesses how long the run takes. fit may set it.
+	planned run.Stop
 }
 
 // define defines them. Without a relative improvement to stop at there is no flag for one.
@@ -115,7 +117,8 @@ func (t *training) run(c *call, name string, inputs []place,
 		recorders = append(recorders, record)
 	}
 	bar := progress.Start(c.Err, name)
-	control.Recorder = run.Recorders(append(recorders, bar.Training(name, control.Stop))...)
+	t.planned = control.Stop
+	control.Recorder = run.Recorders(append(recorders, bar.TrainingUntil(name, &t.planned))...)
 	control.Live = bar.Within(name)
 	f, err := fit(workers, control)
 	bar.Stop()
@@ -264,7 +267,7 @@ func (r *fitReport) print(w io.Writer, name string, notes []string) {
 	case r.Reason == run.GapMissed || r.Reason == run.RoundLimit:
 		fmt.Fprintf(w, "note: not converged: of the --gap asked the solver came no nearer; another --solver "+
 			"may, or a greater --l2 or --gap\n")
-	case r.Reason == network.AllPasses: // as many as the options ask for: nothing is missing
+	case r.Reason == run.AllPasses: // as many as the options ask for: nothing is missing
 	case r.Reason == "": // nothing was iterated
 	case !r.Converged && name != "active": // which asks until there is nothing to ask
 		fmt.Fprintf(w, "note: not converged; more --iterations would change the model\n")

@@ -18,16 +18,32 @@ type LetterNetwork = encoder.Network[[]int32]
 type Networks string
 
 const (
+	AutoNetworks  Networks = "auto" // as For says
 	NoNetwork     Networks = "none" // linear features alone
 	Convolutional Networks = "conv" // residual blocks of convolutions
 	Recurrent     Networks = "lstm" // bidirectional LSTM
 	BothNetworks  Networks = "both" // members of the two kinds in turn
 )
 
+// MostWords is up to how many words networks are the default. A pass of networks over more takes
+// minutes.
+const MostWords = 50000
+
+// For returns the networks for so many training words, where n is "" or AutoNetworks; else n.
+func (n Networks) For(words int) Networks {
+	switch {
+	case n != "" && n != AutoNetworks:
+		return n
+	case words > MostWords:
+		return NoNetwork
+	}
+	return BothNetworks
+}
+
 // NetworkOptions adjusts Problem.FitNetworks. The zero value is the recipe that was chosen for all
 // languages; where it says so, its sizes depend on the number of words.
 type NetworkOptions struct {
-	Networks Networks `flag:"network" default:"both" values:"conv,lstm,both" help:"Networks under the lattice: residual convolutions, bidirectional LSTM, or members of both in turn"`
+	Networks Networks `flag:"network" default:"auto" values:"auto,none,conv,lstm,both" help:"Networks under the lattice: residual convolutions, bidirectional LSTM, members of both in turn, or none; auto is both for up to 50000 words, and none above"`
 	Members  int      `flag:"members" default:"4" min:"1" max:"64" help:"Networks that are trained, each from a seed of its own, and whose scores are averaged"`
 	Epochs   int      `flag:"epochs" min:"0" help:"Passes over the words; 0 is 25 for up to 2000 words, 20 up to 20000, and 12 above"`
 	Hidden   int      `flag:"hidden" min:"0" max:"4096" help:"Channels of convolutions, and units of each direction; 0 is 128, and 192 for convolutions of more than 2000 words"`

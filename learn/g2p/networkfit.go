@@ -2,8 +2,10 @@ package g2p
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/tropica-fst/tropica/learn/learner"
 	"github.com/tropica-fst/tropica/learn/nn/encoder"
@@ -23,6 +25,9 @@ func (o *NetworkOptions) withDefaults(words int) (NetworkOptions, error) {
 	d.Own = o.Own
 	if d.Own != nil {
 		d.Members = len(d.Own)
+	}
+	if d.Networks = d.Networks.For(0); d.Networks == NoNetwork && d.Own == nil {
+		return d, errors.New("g2p: no network is to be trained; Fit trains models without")
 	}
 	many := words > fewWords
 	if d.Epochs == 0 {
@@ -48,6 +53,16 @@ func (o *NetworkOptions) withDefaults(words int) (NetworkOptions, error) {
 
 // fewWords is up to where the sizes of the recipe are those for few words.
 const fewWords = 2000
+
+// Passes returns the passes that all members make together over so many words; 0 for options that
+// FitNetworks refuses.
+func (o *NetworkOptions) Passes(words int) int {
+	d, err := o.withDefaults(words)
+	if err != nil {
+		return 0
+	}
+	return d.Members * d.Epochs
+}
 
 // kind returns the kind of member k.
 func (o *NetworkOptions) kind(k int) Networks {
@@ -139,6 +154,9 @@ type ensemble struct {
 	mu      sync.Mutex
 	states  []*run.Checkpoint // the last of each member; nil before the first
 	results []*optim.Result
+	passes  int // of all members
+	begin   time.Time
+	spent   float64 // seconds of the run that was resumed
 }
 
 // ensembleSolver is the name of the training in checkpoints.
@@ -146,7 +164,7 @@ const ensembleSolver = "g2p networks"
 
 func (p *Problem) ensemble(o Objective, no *NetworkOptions, c *run.Control) (*ensemble, error) {
 	e := &ensemble{p: p, o: o, no: *no, members: make([]*member, no.Members),
-		states: make([]*run.Checkpoint, no.Members), results: make([]*optim.Result, no.Members)}
+		states: make([]*run.Checkpoint, no.Members), results: make([]*optim.Result, no.Members), begin: time.Now()}
 	if c != nil {
 		e.control = *c
 	}
@@ -205,10 +223,11 @@ func (e *ensemble) fit(k, workers int) error {
 	}
 	stages = append(stages, stage(e.o, e.no.Epochs-first, ""))
 	c := e.memberControl(k, workers)
-	params, r, err := encoder.FitStages(b.net, c, stages...)
+	all, r, err := encoder.FitAll(b.net, 1, c, stages...)
 	if err != nil {
 		return err
 	}
+	params := all[0]
 	r.X = make([]float64, len(params))
 	for i, x := range params {
 		r.X[i] = float64(x)
@@ -219,12 +238,34 @@ func (e *ensemble) fit(k, workers int) error {
 	return nil
 }
 
-// name names member k in rows and errors.
-func (e *ensemble) name(k int) string {
-	if len(e.members) == 1 {
-		return string(e.members[k].kind)
+// NetworkRow is what FitNetworks adds to its rows, which count the passes of all members.
+type NetworkRow struct {
+	Kind    Networks
+	Member  int // from 1
+	Members int
+	Pass    int // of the member
+	Loss    float64
+}
+
+// Fields implements run.Detail.
+func (r *NetworkRow) Fields() []run.Field {
+	return []run.Field{{Name: "member", Value: float64(r.Member)}, {Name: "pass", Value: float64(r.Pass)}}
+}
+
+// String implements run.Detail.
+func (r *NetworkRow) String() string {
+	name := string(r.Kind)
+	if r.Members > 1 {
+		name += fmt.Sprintf(" %d of %d", r.Member, r.Members)
 	}
-	return fmt.Sprintf("%s %d of %d", e.members[k].kind, k+1, len(e.members))
+	return fmt.Sprintf("%s, pass %d, loss %.4g", name, r.Pass, r.Loss)
+}
+
+// row makes a row of the ensemble of one of member k.
+func (e *ensemble) row(k int, r run.Row, passes int) run.Row {
+	r.Detail = &NetworkRow{e.members[k].kind, k + 1, len(e.members), r.Iteration, r.Objective}
+	r.Stage, r.Iteration, r.Evaluations, r.Seconds = "", passes, passes, e.spent+time.Since(e.begin).Seconds()
+	return r
 }
 
 // memberControl returns the control of member k: rows and checkpoints are those of all members.
@@ -234,20 +275,21 @@ func (e *ensemble) memberControl(k, workers int) *run.Control {
 	c.Problem = fmt.Sprintf("%s member=%d", e.control.Problem, k)
 	c.Stop = run.Stop{Time: e.control.Stop.Time}
 	c.Resume = e.states[k]
-	named := func(to run.Recorder) run.Recorder {
-		if to == nil {
-			return nil
-		}
-		return run.RecorderFunc(func(r run.Row) error {
-			if r.Stage = e.name(k); len(e.members) == 1 {
-				r.Stage = ""
-			}
+	if to := e.control.Recorder; to != nil {
+		c.Recorder = run.RecorderFunc(func(r run.Row) error {
 			e.mu.Lock()
 			defer e.mu.Unlock()
-			return to.Record(r)
+			e.passes++
+			return to.Record(e.row(k, r, e.passes))
 		})
 	}
-	c.Recorder, c.Live = named(e.control.Recorder), named(e.control.Live)
+	if to := e.control.Live; to != nil {
+		c.Live = run.RecorderFunc(func(r run.Row) error {
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			return to.Record(e.row(k, r, e.passes+1))
+		})
+	}
 	if e.control.Checkpoint != nil {
 		c.Checkpoint = func(s *run.Checkpoint) error {
 			e.mu.Lock()
@@ -261,15 +303,15 @@ func (e *ensemble) memberControl(k, workers int) *run.Control {
 
 // result sums up those of the members.
 func (e *ensemble) result() *optim.Result {
-	all := &optim.Result{}
-	for k, r := range e.results {
+	all := &optim.Result{Reason: run.AllPasses}
+	for _, r := range e.results {
 		if r == nil {
 			continue
 		}
 		all.F += r.F / float64(len(e.results))
 		all.Iterations += r.Iterations
 		all.Evaluations += r.Evaluations
-		if all.Reason == "" || k == 0 {
+		if r.Reason != run.IterationLimit {
 			all.Reason = r.Reason
 		}
 	}
@@ -302,9 +344,9 @@ func (e *ensemble) save() error {
 			s.Files[name] = b.Bytes()
 			s.Iteration += e.states[k].Iteration
 			s.Evaluations += e.states[k].Evaluations
-			s.Seconds = max(s.Seconds, e.states[k].Seconds)
 		}
 	}
+	s.Seconds = e.spent + time.Since(e.begin).Seconds()
 	return e.control.Checkpoint(s)
 }
 
@@ -320,6 +362,7 @@ func (e *ensemble) resume() error {
 	if err := s.BelongsTo(e.control.Problem); e.control.Problem != "" && err != nil {
 		return fmt.Errorf("g2p: %w", err)
 	}
+	e.passes, e.spent = s.Iteration, s.Seconds
 	for k, b := range e.members {
 		name := stateName(k)
 		if x := s.Arrays[name]; x != nil {

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/cmd/internal/options"
+	"github.com/tropica-fst/tropica/learn/g2p"
+	"github.com/tropica-fst/tropica/learn/learner"
+	"github.com/tropica-fst/tropica/learn/resilient"
+	"github.com/tropica-fst/tropica/learn/run"
+)
+
+// networkFlags are the flags of networks in pronunciation models.
+type networkFlags struct{ g2p.NetworkOptions }
+
+func (n *networkFlags) define(fs *flags.Set) { options.Define(fs, &n.NetworkOptions) }
+
+// networkOnly are the flags of networks that linear models do not have; --seed is accepted by all.
+var networkOnly = []string{"members", "epochs", "hidden", "dropout", "rate", "batch", "features", "first_epochs"}
+
+// linearOnly are the flags of L-BFGS and of resilient training.
+var linearOnly = []string{"solver", "memory", "iterations", "stop"}
+
+// letterFeatures are the flags of the features of letter n-grams.
+var letterFeatures = []string{"window", "damping", "min_count"}
+
+// check completes the options, and says whether so many words are trained with networks. It
+// refuses flags that have no effect then.
+func (n *networkFlags) check(c *call, words int, h resilient.Relaxation) (networks bool, err error) {
+	if err := learner.Complete(&n.NetworkOptions, &n.NetworkOptions); err != nil {
+		return false, fmt.Errorf("flag --%w", err)
+	}
+	n.Networks = n.Networks.For(words)
+	if n.Networks == g2p.NoNetwork {
+		why := "the model has no network"
+		if !c.flags.Given("network") {
+			why = fmt.Sprintf("more than %d words are trained without networks unless --network says otherwise", g2p.MostWords)
+		}
+		return false, c.idle(why, networkOnly...)
+	}
+	if h != nil {
+		return false, errors.New("flag --resilient needs --network none: networks are trained on all words alike")
+	}
+	if err := c.idle("networks are trained by Adam for --epochs; --network none has it", linearOnly...); err != nil {
+		return false, err
+	}
+	if !n.Features {
+		err = c.idle("it is of the features of letters, which --network none or --features has",
+			append([]string{"l2"}, letterFeatures...)...)
+	}
+	return true, err
+}
+
+// identity spells the options for checkpoints.
+func (n *networkFlags) identity() string { return learner.Settings(&n.NetworkOptions) }
+
+// fit trains the networks.
+func (n *networkFlags) fit(problem *g2p.Problem, o g2p.Objective, what string, workers int, control run.Control) (*fitted, error) {
+	control.Workers, control.Problem = workers, what+" "+n.identity()
+	m, r, err := problem.FitNetworks(o, &n.NetworkOptions, &control)
+	if err != nil {
+		return nil, err
+	}
+	return &fitted{result: r, write: m.Write}, nil
+}
