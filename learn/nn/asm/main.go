@@ -1,13 +1,15 @@
-// Command asm writes the assembly of package nn: loops over vectors that the compiler does not
-// vectorise, for AVX2. It is a module of its own, so that only those who change a loop need avo:
+// Command asm writes the assembly of packages nn and encoder: loops over vectors that the compiler
+// does not vectorise, for AVX2. It is a module of its own, so that only those who change a loop need
+// avo:
 //
-//	go generate ./learn/nn
+//	go generate ./learn/nn ./learn/nn/encoder
 //
 // Every loop takes n elements, n > 0 and a multiple of eight (float32) or four (float64). It
 // computes the same as the Go form of the same name in vector.go, operation by operation.
 package main
 
 import (
+	"flag"
 	"fmt"
 	"strings"
 
@@ -74,7 +76,20 @@ func (k kind) loop(name, doc string, arrays, scalars []string, body func(at []Me
 }
 
 func main() {
+	flag.Parse() // those of avo, and set
 	ConstraintExpr("amd64,!purego")
+	if *set == "encoder" {
+		encoder()
+	} else {
+		network()
+	}
+	Generate()
+}
+
+var set = flag.String("set", "nn", "package whose loops are written: nn or encoder")
+
+// network writes the loops of package nn.
+func network() {
 	for _, k := range []kind{32, 64} {
 		mov := k.pick(VMOVUPS, VMOVUPD)
 		add := k.pick(VADDPS, VADDPD)
@@ -178,7 +193,6 @@ func main() {
 				mov(w, at[0])
 			})
 	}
-	Generate()
 }
 
 // unfinite sums x-x over four lanes of registers: zero, unless something is not finite.

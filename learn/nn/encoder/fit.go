@@ -150,12 +150,12 @@ func (o *Options) schedule(steps int) func(step int) float64 {
 
 // fit is a training on its way.
 type fit[X any] struct {
-	net      Network[X]
-	stages   []Stage[X]
-	options  []Options // with defaults
-	members  int
-	extra    int
-	run      *run.Run
+	net     Network[X]
+	stages  []Stage[X]
+	options []Options // with defaults
+	members int
+	extra   int
+	run     *run.Run
 
 	// Where it is: member, stage, epoch of the stage and batch of the epoch.
 	member, stage, epoch, batch int

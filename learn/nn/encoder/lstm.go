@@ -94,7 +94,7 @@ func (s *steps) of(b *Batch) {
 type side[T Float] struct {
 	x, gates, c, th, h []T
 	zero, dGates       []T
-	dh, dc, dx         []T
+	dh, dc, dx, before []T
 }
 
 // Forward implements Layer.
@@ -151,7 +151,7 @@ func (l *BiLSTM[T]) Backward(params, dy, grad []T, b *Batch) []T {
 		for k, r := range l.steps.row[d] {
 			copy(s.dh[k*n:(k+1)*n], dy[(2*r+d)*n:])
 		}
-		s.dc = grown(s.dc, rows*n) // rows of the first step are used, all of them at last
+		s.dc = grown(s.dc, (len(b.Starts)-1)*n)
 		clear(s.dc)
 		for t := last; t >= 0; t-- {
 			from, to := l.steps.from[t], l.steps.from[t+1]
@@ -171,9 +171,15 @@ func (l *BiLSTM[T]) Backward(params, dy, grad []T, b *Batch) []T {
 		}
 		multiply(blas.Trans, blas.NoTrans, l.in, g, rows, s.x, s.dGates, 1, dw)
 		addRows(dBias, s.dGates)
-		for t := 1; t <= last; t++ {
-			before, from, to := l.steps.from[t-1], l.steps.from[t], l.steps.from[t+1]
-			multiply(blas.Trans, blas.NoTrans, n, g, to-from, s.h[before*n:(before+to-from)*n], s.dGates[from*g:to*g], 1, du)
+		if last > 0 {
+			// One product for all steps, of the outputs of the steps before.
+			first := l.steps.from[1]
+			s.before = grown(s.before, (rows-first)*n)
+			for t := 1; t <= last; t++ {
+				before, from, to := l.steps.from[t-1], l.steps.from[t], l.steps.from[t+1]
+				copy(s.before[(from-first)*n:], s.h[before*n:(before+to-from)*n])
+			}
+			multiply(blas.Trans, blas.NoTrans, n, g, rows-first, s.before, s.dGates[first*g:], 1, du)
 		}
 		s.dx = grown(s.dx, rows*l.in)
 		multiply(blas.NoTrans, blas.Trans, rows, l.in, g, s.dGates, w, 0, s.dx)
