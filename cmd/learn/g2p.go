@@ -67,9 +67,9 @@ func (p *preparation) options(pairs, workers int) (*g2p.Options, error) {
 
 // identity spells the settings for checkpoints.
 func (p *preparation) identity() string {
-	return fmt.Sprintf("max_phones=%d align_iterations=%d align_min_count=%v align_min_prob=%v window=%d "+
+	return fmt.Sprintf("max_phones=%d align_iterations=%d align_min_count=%v align_min_prob=%v widen=%d window=%d "+
 		"damping=%v min_count=%d max_edges=%d", p.MaxPhones, p.AlignIterations, learner.Amount(p.AlignMinCount),
-		p.AlignMinProb, p.Window, p.Damping, p.MinCount, max(p.MaxEdges, 0))
+		p.AlignMinProb, p.Widen, p.Window, p.Damping, p.MinCount, max(p.MaxEdges, 0))
 }
 
 // problem reads the words that a command is to train on, and prepares them. The notes say
@@ -97,12 +97,13 @@ func (p *preparation) problem(c *call, workers int) (problem *g2p.Problem, pairs
 		return nil, nil, nil, err
 	}
 	if n := problem.Stats; n.Unaligned > 0 {
-		notes = append(notes, fmt.Sprintf("%d of %d pairs were left out, with more than --max_phones %d phones "+
-			"a letter%s", n.Unaligned, n.Pairs, p.MaxPhones, g2p.ListLost(n.Lost)))
+		notes = append(notes, fmt.Sprintf("%d of %d pairs were left out, with no letters or more than 64 phones "+
+			"a letter%s", n.Unaligned, n.Pairs, g2p.ListLost(n.Lost)))
 	}
 	if n := problem.Stats; n.Irregular > 0 {
 		notes = append(notes, fmt.Sprintf("%d of %d words have letters that stand for phones rarer than "+
-			"--align_min_prob; these letters of these words are not learned from", n.Irregular, problem.Words()))
+			"--align_min_prob, or for more than --max_phones; what these letters of these words emit is for back-off",
+			n.Irregular, problem.Words()))
 	}
 	return problem, pairs, notes, nil
 }

@@ -19,6 +19,9 @@ type AlignOptions struct {
 	// MinProb, as MinCount, drops labels with a smaller p(u|x). 0 is none for up to 2000 words,
 	// .001 up to 20000 and .004 above; negative is none.
 	MinProb float64
+	// Widen gives every letter so many labels that similar letters have, the most probable of
+	// Inventory.Backoff. Linear models do not gain from it, and pay for longer lists.
+	Widen int
 	// Direct sweeps the lattices by a loop of our own in place of
 	// ops.ExpectedCounts: the same counts, 15 times as fast.
 	Direct  bool
@@ -68,7 +71,7 @@ type Alignment struct {
 	// Labels[i] is the best label of each letter of pair i, as an index into
 	// Inventory.Labels, or nil where the pair is lost.
 	Labels [][]int32
-	Lost   []int     // pairs that cannot be aligned: they have more than MaxPhones phones a letter
+	Lost   []int     // pairs that cannot be aligned: they have no letters, or more than 64 phones a letter
 	LogLik []float64 // log-likelihood of the words before each iteration, without those lost
 
 	phones  [][]int   // of each pair
@@ -80,14 +83,17 @@ type Alignment struct {
 // p(u|x). The first weights depend on the length of u only (.3, 1, .05, .005, …), since uniform
 // ones lead to worse and arbitrary alignments. From some iteration on rare labels are dropped for
 // good, which keeps the inventory small. A rare label stays when a pair needs it: it lies on the
-// best path of a pair that has no path without rare labels. So the only pairs lost are those with
-// more than MaxPhones phones a letter. Each pair is then aligned by its best path, and a letter may
-// emit the labels it was given there.
+// best path of a pair that has no path without rare labels. Each pair is then aligned by its best
+// path, and a letter may emit the labels it was given there.
+//
+// Pairs with more than MaxPhones phones a letter, most of them abbreviations, have no part in the
+// maximization. They are aligned at the end, where letters may emit other strings at a price.
 //
 // Lattices grow with the square of the labels of a letter. Labels below MinProb that pairs need
 // would make those of the CMU dictionary thirteen times as large. They belong to irregular letters,
-// which replace the letters of these pairs and have one label each. The model learns all else from
-// the pairs, and predicts no such label.
+// which replace the letters of these pairs and have one label each. So do the strings that only
+// pairs with too many phones need. The model learns all else from the pairs. What it learns of such
+// labels is their frequency, in Inventory.Backoff.
 //
 // The lattice of a pair has the states (letters read, phones emitted). It is Compose(word, EMIT,
 // phones), where EMIT is the transducer of one letter to a string of phones. Expected counts are
@@ -131,7 +137,8 @@ func Align(ctx context.Context, pairs []Pair, opts *AlignOptions) (*Alignment, e
 		em.normalize(counts, it >= o.PruneFrom, o.MinCount, o.MinProb)
 	}
 	em.viterbi(al)
-	if err := em.inventory(al); err != nil {
+	em.alignLong(al)
+	if err := em.inventory(al, max(0, o.Widen)); err != nil {
 		return nil, err
 	}
 	for x, list := range inv.Allowed {

@@ -157,6 +157,8 @@ type unit struct {
 
 	models    []outcome
 	reachable int
+	seen      int
+	outside   []string
 	unseen    int
 	stats     ProblemStats
 }
@@ -195,7 +197,7 @@ func (x *experiment) run(ctx context.Context, u *unit, workers int) error {
 	if err != nil {
 		return err
 	}
-	u.reachable, u.unseen = held.reachable, held.unseen
+	u.reach(held)
 	var crossEntropy *Model
 	for _, o := range objectives {
 		fo := &FitOptions{Stop: x.o.Stop, Workers: workers}
@@ -222,6 +224,11 @@ func (x *experiment) run(ctx context.Context, u *unit, workers int) error {
 	u.stats = p.Stats
 	x.event(u, Event{Stage: Done})
 	return nil
+}
+
+// reach keeps what is within reach of held-out words.
+func (u *unit) reach(h *heldOut) {
+	u.reachable, u.seen, u.outside, u.unseen = h.reachable, h.seen, h.outside, h.unseen
 }
 
 func (x *experiment) prepare(ctx context.Context, pairs []Pair, workers int) (*Problem, error) {

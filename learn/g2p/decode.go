@@ -94,6 +94,7 @@ func (m *Model) NBest(word string, opts *DecodeOptions) ([]Hypothesis, error) {
 	s := m.scores()
 	defer m.memory.Put(s)
 	m.score(&c, s)
+	s.extend(m.Inventory, x)
 	logZ := s.logZ()
 	var out []Hypothesis
 	for _, h := range m.merged(s, o.Best) {
@@ -109,6 +110,7 @@ func (m *Model) decode(c *compiled, s *scores, o *DecodeOptions) []int {
 		best = m.pooled(c, s, o.Best)
 	} else {
 		m.score(c, s)
+		s.extend(m.Inventory, c.x)
 		if o.Decoding == Viterbi {
 			u, _ := s.viterbi()
 			return m.spell(s, u)
@@ -178,13 +180,14 @@ func (s *scores) nBest(n int) []path {
 	type way struct {
 		score      float64
 		left, rank int32
+		label      int32 // place
 	}
 	letters := len(s.sizes)
 	if letters == 0 {
 		return []path{{}}
 	}
 	byScore := func(a, b way) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.left, b.left), cmp.Compare(a.rank, b.rank))
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.left, b.left), cmp.Compare(a.rank, b.rank), cmp.Compare(a.label, b.label))
 	}
 	ways := make([][][]way, letters)
 	before := [][]way{{{}}}
@@ -196,10 +199,21 @@ func (s *scores) nBest(n int) []path {
 			for a, list := range before {
 				pair := s.binary[s.shape.pairs[t]+a*size+b]
 				for rank, w := range list {
-					all = append(all, way{w.score + pair, int32(a), int32(rank)})
+					all = append(all, way{w.score + pair, int32(a), int32(rank), int32(b)})
 				}
 			}
 			slices.SortFunc(all, byScore)
+			if back := s.backsOff(t, b); back != nil {
+				// Both are sorted: way i with label k is behind at least (i+1)(k+1)-1 others.
+				ways := slices.Clone(all[:min(n, len(all))])
+				all = all[:0]
+				for i, w := range ways {
+					for k := range min(n/(i+1), len(back.Prob)) {
+						all = append(all, way{w.score + math.Log(back.Prob[k]/back.Prob[0]), w.left, w.rank, int32(b + k)})
+					}
+				}
+				slices.SortFunc(all, byScore)
+			}
 			kept := slices.Clone(all[:min(n, len(all))])
 			for i := range kept {
 				kept[i].score += s.unary[s.shape.unary[t]+b]
@@ -211,7 +225,7 @@ func (s *scores) nBest(n int) []path {
 	all = all[:0]
 	for b, list := range before {
 		for rank, w := range list {
-			all = append(all, way{w.score, int32(b), int32(rank)})
+			all = append(all, way{w.score, int32(b), int32(rank), 0})
 		}
 	}
 	slices.SortFunc(all, byScore)
@@ -219,8 +233,8 @@ func (s *scores) nBest(n int) []path {
 	for _, w := range all[:min(n, len(all))] {
 		p := path{labels: make([]int32, letters), score: w.score}
 		for t := letters - 1; t >= 0; t-- {
-			p.labels[t] = w.left
 			w = ways[t][w.left][w.rank]
+			p.labels[t] = w.label
 		}
 		out = append(out, p)
 	}

@@ -28,8 +28,22 @@ func randomModel(t testing.TB, language string, n int, scale float64) *Model {
 // label strings.
 func TestDecodeByEnumeration(t *testing.T) {
 	m := randomModel(t, "ady", 300, 0.6)
+	all := m.Inventory.Backoff
+	m.Inventory.Backoff = nil
+	decodeByEnumeration(t, m, 6, 30)
+	// Two labels that each letter backs off to, so likely that they matter.
+	m.Inventory.Backoff = slices.Clone(all)
+	for x := range m.Inventory.Backoff {
+		b := &m.Inventory.Backoff[x]
+		*b = Backoff{Labels: b.Labels[:2], Prob: []float64{0.2 / (1 + 0.011*float64(x)), 0.1 / (1 + 0.017*float64(x))}} // no ties
+		b.sum()
+	}
+	decodeByEnumeration(t, m, 5, 20)
+}
+
+func decodeByEnumeration(t *testing.T, m *Model, letters, least int) {
 	tested := 0
-	for _, q := range short(words(t, "ady", "test", 100), 6) {
+	for _, q := range short(words(t, "ady", "test", 100), letters) {
 		x, err := m.Inventory.letters(q.Word)
 		if err != nil {
 			t.Fatal(err)
@@ -37,9 +51,14 @@ func TestDecodeByEnumeration(t *testing.T) {
 		c := m.Features.compile(x)
 		var s scores
 		m.score(&c, &s)
+		s.extend(m.Inventory, x)
 		count := 1
-		for _, size := range s.sizes {
-			count *= size
+		places := slices.Clone(s.sizes)
+		for t, l := range x {
+			if b := m.Inventory.backoffOf(l); b != nil {
+				places[t] += len(b.Labels) - 1
+			}
+			count *= places[t]
 		}
 		if count > 20000 {
 			continue
@@ -50,13 +69,22 @@ func TestDecodeByEnumeration(t *testing.T) {
 		for {
 			v, left := 0.0, 0
 			for k, b := range u {
-				v += s.unary[s.shape.unary[k]+int(b)] + s.binary[s.shape.pairs[k]+left*s.sizes[k]+int(b)]
+				own := len(m.Inventory.Allowed[x[k]])
+				if int(b) >= own {
+					v += logSumExp(s.unary[s.shape.unary[k]:][:own]) + math.Log(m.Inventory.Backoff[x[k]].Prob[int(b)-own])
+					left = -1
+					continue
+				}
+				v += s.unary[s.shape.unary[k]+int(b)]
+				if left >= 0 {
+					v += s.binary[s.shape.pairs[k]+left*s.sizes[k]+int(b)]
+				}
 				left = int(b)
 			}
 			all = append(all, path{slices.Clone(u), v})
 			k := len(u) - 1
 			for ; k >= 0; k-- {
-				if u[k]++; int(u[k]) < s.sizes[k] {
+				if u[k]++; int(u[k]) < places[k] {
 					break
 				}
 				u[k] = 0
@@ -116,15 +144,15 @@ func TestDecodeByEnumeration(t *testing.T) {
 		if err != nil || !slices.Equal(top, merged[0].Phones) {
 			t.Fatalf("%q: merged best %v, want %v (%v)", q.Word, top, merged[0].Phones, err)
 		}
-		least, want := math.Inf(1), ""
+		risk, want := math.Inf(1), ""
 		for _, h := range merged[:min(20, len(merged))] {
 			key := strings.Join(h.Phones, " ")
 			sum := 0.0
 			for other, w := range weight {
 				sum += w * float64(table(spelt[key], spelt[other]))
 			}
-			if sum < least*(1-1e-12) {
-				least, want = sum, key
+			if sum < risk*(1-1e-12) {
+				risk, want = sum, key
 			}
 		}
 		got, err := m.Predict(q.Word, &DecodeOptions{Decoding: MinRisk})
@@ -132,7 +160,7 @@ func TestDecodeByEnumeration(t *testing.T) {
 			t.Fatalf("%q: least risk %v, want %v (%v)", q.Word, got, want, err)
 		}
 	}
-	if tested < 30 {
+	if tested < least {
 		t.Fatalf("only %d words were short enough", tested)
 	}
 }
@@ -209,9 +237,9 @@ func TestLoadHostile(t *testing.T) {
 			}
 		case "letters":
 			mutate[uint32](t, c, rng, name)
-		case "label_start", "label_phones", "allowed_start", "allowed":
+		case "label_start", "label_phones", "allowed_start", "allowed", "backoff_start", "backoff":
 			mutate[int32](t, c, rng, name)
-		case "prob", "weights":
+		case "prob", "weights", "backoff_prob":
 			mutate[float64](t, c, rng, name)
 		case "bigrams", "pairs", "features":
 			mutate[uint64](t, c, rng, name)

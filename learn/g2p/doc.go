@@ -32,6 +32,8 @@
 //     among the letters. The lattice of a word is Compose(word, EMIT, phones); the sweeps of package
 //     ops give its expected counts.
 //   - inventory.go: the labels that each letter used in the best alignments.
+//   - backoff.go: what a letter may emit beyond these, so that nearly every pronunciation is
+//     within reach.
 //   - features.go: letter n-grams, letter pairs and label bigrams, in blocks of one weight for each
 //     label of the letter.
 //   - graph.go: loss machines laid out for one pass over a word.

@@ -354,6 +354,72 @@ func (em *emission) viterbi(al *Alignment) {
 	}
 }
 
+// unusualLog is the log-probability of a string that a letter emits in no regular alignment,
+// without its phones. Each phone takes the inverse of their number.
+const unusualLog = -7
+
+// alignLong aligns pairs with more than k phones a letter: regular labels where they serve, and
+// any other strings. The latter are new labels, behind the others.
+func (em *emission) alignLong(al *Alignment) {
+	if em.inv.Letters == nil {
+		return
+	}
+	lost := al.Lost
+	al.Lost = nil
+	perPhone := -math.Log(float64(len(em.inv.Phones)))
+	var score []float64
+	var back []int
+	for _, i := range lost {
+		x, r := em.letters[i], em.phones[i]
+		n, w := len(x), len(r)+1
+		if n == 0 || len(r) > maxPhones*n {
+			al.Lost = append(al.Lost, i)
+			continue
+		}
+		most := min(maxPhones, (len(r)+n-1)/n+2)
+		if n > maxArcs/w/(most+1) {
+			al.Lost = append(al.Lost, i)
+			continue
+		}
+		score, back = slices.Repeat([]float64{math.Inf(-1)}, (n+1)*w), sized(back, (n+1)*w)
+		score[0] = 0
+		for t := range n {
+			for j, s := range score[t*w : (t+1)*w] {
+				for k := 0; k <= most && j+k < w && !math.IsInf(s, -1); k++ {
+					p := unusualLog + float64(k)*perPhone
+					if k <= em.k {
+						if id := em.find(x[t], r[j:j+k]); id >= 0 && em.prob[id] > 0 {
+							p = math.Log(em.prob[id])
+						}
+					}
+					if at := (t+1)*w + j + k; s+p > score[at] {
+						score[at], back[at] = s+p, k
+					}
+				}
+			}
+		}
+		u := make([]int32, n)
+		for t, j := n-1, len(r); t >= 0; t-- {
+			k := back[(t+1)*w+j]
+			u[t] = em.labelOf(r[j-k : j])
+			j -= k
+		}
+		al.Labels[i] = u
+	}
+}
+
+// labelOf returns the label of a phone string, a new one if there is none.
+func (em *emission) labelOf(u []int) int32 {
+	key := string(appendPhones(nil, u))
+	id, ok := em.labelID[key]
+	if !ok {
+		id = int32(len(em.labels))
+		em.labelID[key] = id
+		em.labels = append(em.labels, u)
+	}
+	return id
+}
+
 // bestPath finds best alignments; it keeps memory from word to word.
 type bestPath struct {
 	score []float64
@@ -397,18 +463,24 @@ func (b *bestPath) find(em *emission, i int, logp []float64) []int32 {
 	return b.ids
 }
 
-// inventory keeps the labels that the alignments use. A scarce label becomes that of an
+// inventory keeps the labels that the alignments use, and widens the lists of letters. A scarce label becomes that of an
 // irregular letter of its own.
-func (em *emission) inventory(al *Alignment) error {
+func (em *emission) inventory(al *Alignment, widen int) error {
 	inv := em.inv
 	used := make([]bool, len(em.labels))
-	used[0] = true // the empty label
+	for l, u := range em.labels { // letters back off to every phone
+		used[l] = len(u) <= 1
+	}
 	allowed, irregular := map[uint64]bool{}, map[uint64]int32{}
 	key := func(x, l int32) uint64 { return uint64(x)<<32 | uint64(l) }
+	known := map[uint64]bool{} // labels that letters emit in regular alignments
 	al.letters = em.letters
 	inv.regular = len(inv.Letters)
 	scarce := map[uint64]bool{}
 	for _, id := range em.order {
+		if em.prob[id] > 0 {
+			known[key(em.letter[id], em.label[id])] = true
+		}
 		if em.scarce[id] {
 			scarce[key(em.letter[id], em.label[id])] = true
 		}
@@ -416,7 +488,7 @@ func (em *emission) inventory(al *Alignment) error {
 	regular := make([]bool, len(inv.Letters)+1) // letters that are aligned with other labels
 	for i, u := range al.Labels {
 		for t, l := range u {
-			if x := em.letters[i][t]; !scarce[key(x, l)] {
+			if x := em.letters[i][t]; known[key(x, l)] && !scarce[key(x, l)] {
 				regular[x] = true
 			}
 		}
@@ -426,7 +498,7 @@ func (em *emission) inventory(al *Alignment) error {
 		for t, l := range u {
 			used[l] = true
 			k := key(em.letters[i][t], l)
-			if !scarce[k] || !regular[em.letters[i][t]] {
+			if known[k] && (!scarce[k] || !regular[em.letters[i][t]]) {
 				allowed[k] = true
 				continue
 			}
@@ -452,10 +524,15 @@ func (em *emission) inventory(al *Alignment) error {
 		return fmt.Errorf("g2p: %d different letters and %d irregular ones are too many", inv.regular, len(inv.of))
 	}
 	number := make([]int32, len(em.labels))
-	for l, u := range em.labels {
+	order := make([]int32, len(em.labels))
+	for l := range order {
+		order[l] = int32(l)
+	}
+	slices.SortFunc(order, func(a, b int32) int { return slices.Compare(em.labels[a], em.labels[b]) })
+	for _, l := range order {
 		if used[l] {
 			number[l] = int32(len(inv.Labels))
-			inv.Labels = append(inv.Labels, slices.Clone(u))
+			inv.Labels = append(inv.Labels, slices.Clone(em.labels[l]))
 		}
 	}
 	for _, u := range al.Labels {
@@ -480,6 +557,8 @@ func (em *emission) inventory(al *Alignment) error {
 			inv.Allowed[x], inv.Prob[x] = []int32{0}, []float64{1}
 		}
 	}
+	inv.backoff(al.letters, al.Labels)
+	inv.widen(widen)
 	return nil
 }
 

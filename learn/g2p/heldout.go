@@ -71,7 +71,9 @@ func pick(pairs []Pair, list []entry, numbers []int) []Pair {
 type heldOut struct {
 	words     []compiled
 	refs      [][][]int // of each word; unknown phones are -1, which no output has
-	reachable int       // words with a reference within reach
+	reachable int       // words with a reference that labels can spell, those of back-off too
+	seen      int       // words with a reference that the letters' own labels can spell
+	outside   []string  // names of the other words
 	unseen    int
 }
 
@@ -86,31 +88,53 @@ func newHeldOut(inv *Inventory, f *Features, pairs []Pair) (*heldOut, error) {
 		if slices.Contains(x, noLetter) {
 			h.unseen++
 		}
-		lists := make([][][]int, len(x))
-		for t, l := range x {
-			for _, k := range inv.Allowed[l] {
-				lists[t] = append(lists[t], inv.Labels[k])
-			}
-		}
 		var refs [][]int
-		within := false
+		within, backed := false, false
 		for _, i := range e.pairs {
 			r := inv.phones(pairs[i].Phones)
 			refs = append(refs, r)
-			if within = within || len(x) == 0 && len(r) == 0; !within && len(x) > 0 {
-				right, err := rightMachine(r, lists, make([][]int32, len(x)))
-				if err != nil {
-					return nil, err
-				}
-				within = right != nil
-			}
+			within = within || inv.spells(x, r, false)
+			backed = backed || within || inv.spells(x, r, true)
 		}
 		h.refs = append(h.refs, refs)
 		if within {
+			h.seen++
+		}
+		if backed {
 			h.reachable++
+		} else {
+			h.outside = append(h.outside, pairs[e.pairs[0]].name(e.pairs[0]))
 		}
 	}
 	return h, nil
+}
+
+// spells reports whether labels of the letters x can spell r, with back-off or without.
+func (inv *Inventory) spells(x []int32, r []int, backoff bool) bool {
+	w := len(r) + 1
+	at, next := make([]bool, w), make([]bool, w)
+	at[0] = true
+	for _, letter := range x {
+		clear(next)
+		try := func(l int32) {
+			u := inv.Labels[l]
+			for j, ok := range at[:max(0, w-len(u))] {
+				if ok && slices.Equal(r[j:j+len(u)], u) {
+					next[j+len(u)] = true
+				}
+			}
+		}
+		for _, l := range inv.Allowed[letter] {
+			try(l)
+		}
+		if b := inv.backoffOf(letter); b != nil && backoff {
+			for _, l := range b.Labels {
+				try(l)
+			}
+		}
+		at, next = next, at
+	}
+	return at[len(r)]
 }
 
 // edits returns, for every word, the edit distance of a model's output to the nearest of
@@ -159,7 +183,7 @@ func Evaluate(name string, models []*Model, pairs []Pair, decode *DecodeOptions,
 			return nil, fmt.Errorf("g2p: %s: %w", name, err)
 		}
 		if i == 0 {
-			u.reachable, u.unseen = held.reachable, held.unseen
+			u.reach(held)
 		}
 		edits, phones := held.edits(m, &o.Decode, workers)
 		u.models = append(u.models, outcome{objective: m.Objective, edits: edits, phones: phones, converged: true})

@@ -29,6 +29,10 @@ type Inventory struct {
 	Allowed [][]int32
 	Prob    [][]float64
 
+	// Backoff[x] are the labels that letter id x may emit although training did not, or hardly
+	// ever, see them there. Models of older files have none.
+	Backoff []Backoff
+
 	// In training, the letters behind the regular ones are irregular: see Align. The k-th of
 	// them stands for the letter id of[k]. They have code points of private use.
 	regular int
@@ -170,20 +174,21 @@ func alignable(p *Pair, maxPhones int) bool {
 	return len(p.Phones) <= maxPhones*utf8.RuneCountInString(p.Word)
 }
 
-// collect lists the letters and phones of the pairs that can be aligned. A letter of other
-// pairs alone would never be given a label: it counts as unseen.
-func collect(pairs []Pair, maxPhones int) (letters []rune, phones []string, err error) {
+// collect lists the phones of the pairs that can be aligned, and the letters of those with at most
+// regular phones a letter. A letter of other pairs alone has no label to learn: it counts as unseen.
+func collect(pairs []Pair, regular int) (letters []rune, phones []string, err error) {
 	seenLetters, seenPhones := map[rune]bool{}, map[string]bool{}
 	for i := range pairs {
 		p := &pairs[i]
 		if !utf8.ValidString(p.Word) {
 			return nil, nil, fmt.Errorf("g2p: %s: the word %.60q is not valid UTF-8", p.where(i), p.Word)
 		}
-		if !alignable(p, maxPhones) {
+		n := utf8.RuneCountInString(p.Word)
+		if len(p.Phones) > maxPhones*n { // not even an irregular letter emits so many
 			continue
 		}
 		for _, r := range p.Word {
-			if !seenLetters[r] {
+			if len(p.Phones) <= regular*n && !seenLetters[r] {
 				seenLetters[r] = true
 				letters = append(letters, r)
 			}

@@ -31,6 +31,12 @@ type scores struct {
 	unary  []float64
 	binary []float64
 
+	// Where a letter backs off, the last of its places is all labels of back[t] together. It has
+	// the score of the first of them; extra[t] is the log of their sum by that of the first.
+	back  []*Backoff
+	extra []float64
+	own   struct{ unary, binary []float64 } // before extend
+
 	networks networkScores
 }
 
@@ -59,12 +65,68 @@ func (m *Model) linear(c *compiled, weights []float64, s *scores) {
 		s.lists[t] = m.Inventory.Allowed[x]
 		sizes[t] = len(s.lists[t])
 	}
-	s.shape = newShape(sizes)
+	s.shape, s.back = newShape(sizes), nil
 	s.unary, s.binary = sized(s.unary, s.shape.unary[n]), sized(s.binary, s.shape.pairs[n])
 	for t := range n {
 		m.Features.unary(weights, c, t, s.unary[s.shape.unary[t]:s.shape.unary[t+1]])
 		m.Features.binary(weights, c, t, s.binary[s.shape.pairs[t]:s.shape.pairs[t+1]])
 	}
+}
+
+// extend adds the labels that letters back off to. Such a label has the sum of the letter's own
+// labels, in the log domain, times its probability, and no bigrams.
+func (s *scores) extend(inv *Inventory, x []int32) {
+	n := len(x)
+	if n == 0 || len(inv.Backoff) == 0 {
+		return
+	}
+	s.back, s.extra = sized(s.back, n), sized(s.extra, n)
+	sizes := make([]int, n)
+	for t := range x {
+		s.back[t], s.extra[t] = inv.backoffOf(x[t]), 0
+		sizes[t] = s.sizes[t]
+		if b := s.back[t]; b != nil {
+			sizes[t]++
+			s.extra[t] = math.Log(b.Mass / b.Prob[0])
+		}
+	}
+	from := s.shape
+	s.own.unary, s.unary = s.unary, s.own.unary
+	s.own.binary, s.binary = s.binary, s.own.binary
+	s.shape = newShape(sizes)
+	s.unary, s.binary = sized(s.unary, s.shape.unary[n]), sized(s.binary, s.shape.pairs[n])
+	left := 1
+	for t, own := range from.sizes {
+		size := sizes[t]
+		u := s.unary[s.shape.unary[t]:s.shape.unary[t+1]]
+		copy(u, s.own.unary[from.unary[t]:from.unary[t+1]])
+		if size > own {
+			u[own] = logSumExp(u[:own]) + math.Log(s.back[t].Prob[0])
+		}
+		pairs, ofOwn := s.binary[s.shape.pairs[t]:s.shape.pairs[t+1]], s.own.binary[from.pairs[t]:from.pairs[t+1]]
+		clear(pairs)
+		for a := range left {
+			copy(pairs[a*size:], ofOwn[a*own:(a+1)*own])
+		}
+		left = own
+	}
+}
+
+// label returns the label at a place of letter t. Places behind a letter's own labels are those
+// that it backs off to, in their order.
+func (s *scores) label(t int, place int32) int32 {
+	if own := len(s.lists[t]); int(place) >= own {
+		return s.back[t].Labels[int(place)-own]
+	}
+	return s.lists[t][place]
+}
+
+// backsOff returns the back-off of letter t if b is its place, else nil.
+func (s *scores) backsOff(t, b int) *Backoff {
+	if s.back != nil && b == len(s.lists[t]) {
+		return s.back[t]
+	}
+	return nil
 }
 
 // viterbi returns the best labels, as places in their lists, and their score.
@@ -113,38 +175,30 @@ func (s *scores) viterbi() ([]int32, float64) {
 // strings.
 func (s *scores) logZ() float64 {
 	alpha := []float64{0}
+	var sums []float64
 	for t, size := range s.sizes {
 		next := make([]float64, size)
 		row := s.binary[s.shape.pairs[t]:]
 		for b := range next {
-			most := math.Inf(-1)
+			sums = sums[:0]
 			for a, v := range alpha {
-				most = max(most, v+row[a*size+b])
+				sums = append(sums, v+row[a*size+b])
 			}
-			sum := 0.0
-			for a, v := range alpha {
-				sum += math.Exp(v + row[a*size+b] - most)
+			next[b] = logSumExp(sums) + s.unary[s.shape.unary[t]+b]
+			if s.backsOff(t, b) != nil {
+				next[b] += s.extra[t]
 			}
-			next[b] = most + math.Log(sum) + s.unary[s.shape.unary[t]+b]
 		}
 		alpha = next
 	}
-	most := alpha[0]
-	for _, v := range alpha {
-		most = max(most, v)
-	}
-	sum := 0.0
-	for _, v := range alpha {
-		sum += math.Exp(v - most)
-	}
-	return most + math.Log(sum)
+	return logSumExp(alpha)
 }
 
 // spell returns the phones of labels given by their places.
 func (m *Model) spell(s *scores, u []int32) []int {
 	var phones []int
 	for t, k := range u {
-		phones = append(phones, m.Inventory.Labels[s.lists[t][k]]...)
+		phones = append(phones, m.Inventory.Labels[s.label(t, k)]...)
 	}
 	return phones
 }

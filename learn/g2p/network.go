@@ -290,6 +290,7 @@ func (m *Model) pooled(c *compiled, s *scores, n int) []spelt {
 	for k, b := range m.members {
 		m.linear(c, b.weights, s)
 		m.addNetwork(k, i, 1, s)
+		s.extend(m.Inventory, c.x)
 		logZ := s.logZ()
 		for _, h := range m.merged(s, n) {
 			key := string(appendPhones(nil, h.phones))

@@ -76,7 +76,7 @@ type Problem struct {
 type ProblemStats struct {
 	Pairs           int     `json:"pairs"`
 	Unaligned       int     `json:"unaligned"`                  // pairs left out, those of Lost
-	Irregular       int     `json:"irregular,omitempty"`        // words with letters that emit what they hardly ever do (MinProb), which is not learned
+	Irregular       int     `json:"irregular,omitempty"`        // words with letters that emit what they hardly ever do (MinProb), or more than MaxPhones phones, which is not learned
 	Restricted      int     `json:"restricted"`                 // words whose lattice was cut to the budget; known once loss machines are built
 	RestrictedNGram int     `json:"restricted_ngram,omitempty"` // the same for the n-gram loss
 	Labels          int     `json:"labels"`
@@ -86,8 +86,8 @@ type ProblemStats struct {
 	Columns         int     `json:"columns"`         // of the minimal loss machines, all words together
 	Built           int     `json:"built"`           // before minimization
 
-	// Lost names the pairs that are left out: those with more phones than their letters may
-	// stand for, and words without letters.
+	// Lost names the pairs that are left out: words without letters, and those with more than 64
+	// phones a letter.
 	Lost []string `json:"lost,omitempty"`
 
 	columns, built []int // by word
@@ -132,7 +132,7 @@ type occurrences struct {
 func (o *occurrences) number(block int32) float64 { return float64(o.start[block+1] - o.start[block]) }
 
 // Prepare aligns pairs and numbers their features. A word without letters, or one
-// with more than MaxPhones phones a letter, is left out and named in Stats.Lost.
+// with more than 64 phones a letter, is left out and named in Stats.Lost.
 func Prepare(ctx context.Context, pairs []Pair, opts *Options) (*Problem, error) {
 	o := opts.withDefaults()
 	fo, err := o.Features.withDefaults()

@@ -25,12 +25,16 @@ type Section struct {
 	Name       string `json:"name"`
 	Words      int    `json:"words"`          // held-out words
 	References int    `json:"references"`     // their pronunciations
-	Reachable  int    `json:"reachable"`      // words with a reference within reach of the lattice
+	Reachable  int    `json:"reachable"`      // words with a reference that labels can spell
+	Seen       int    `json:"reachable_seen"` // the same without labels that letters back off to
 	Unseen     int    `json:"unseen_letters"` // words with a letter that training did not have
 	Folds      int    `json:"folds"`
 	Trained    int    `json:"train_pairs"` // over all folds, as the next two
 	Unaligned  int    `json:"unaligned"`
 	Restricted int    `json:"restricted"`
+
+	// Outside names the words that no labels can spell.
+	Outside []string `json:"outside,omitempty"`
 
 	// Lost names the training pairs that could not be aligned, each once.
 	Lost []string `json:"lost,omitempty"`
@@ -87,6 +91,8 @@ func newSection(name string, units []*unit) Section {
 		s.Words += len(u.models[0].edits)
 		s.References += len(u.test)
 		s.Reachable += u.reachable
+		s.Seen += u.seen
+		s.Outside = append(s.Outside, u.outside...)
 		s.Unseen += u.unseen
 		s.Trained += u.stats.Pairs
 		s.Unaligned += u.stats.Unaligned
@@ -180,8 +186,8 @@ func (r *Report) WriteTable(w io.Writer) error {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(w, "reference within reach of the lattice: %d of %d held-out words; %d have a letter unseen in training\n",
-		p.Reachable, p.Words, p.Unseen)
+	_, err := fmt.Fprintf(w, "reference within reach of the labels: %d of %d held-out words%s; %d by labels seen at these letters; %d have a letter unseen in training\n",
+		p.Reachable, p.Words, ListLost(p.Outside), p.Seen, p.Unseen)
 	if err == nil && p.Trained > 0 {
 		_, err = fmt.Fprintf(w, "training pairs left out: %d of %d%s; words with a restricted lattice: %d\n",
 			p.Unaligned, p.Trained, ListLost(p.Lost), p.Restricted)
@@ -189,7 +195,7 @@ func (r *Report) WriteTable(w io.Writer) error {
 	return err
 }
 
-// ListLost names pairs that were left out of training for a sentence of a report, the
+// ListLost names pairs that were left out, or that are out of reach, for a sentence of a report, the
 // first ten of them: " (a.tsv:3 "x", a.tsv:7 "www")". It is empty when there are none.
 func ListLost(names []string) string {
 	const most = 10

@@ -45,7 +45,8 @@ func memberArrays(k int) (params, weights string) {
 
 // Write writes the model. The file has these arrays: letters (code points; irregular ones, see
 // Align, are of private use), phones, and labels (label_start, label_phones). Then follow what
-// letters may emit (allowed_start, allowed, prob), the keys of label bigrams, letter pairs and
+// letters may emit (allowed_start, allowed, prob) and back off to (backoff_start, backoff,
+// backoff_prob), the keys of label bigrams, letter pairs and
 // features, and weights in the order that Features describes.
 func (m *Model) Write(w io.Writer) error {
 	c, err := m.container()
@@ -97,6 +98,16 @@ func (m *Model) container() (*model.Container, error) {
 	model.Put(c, "allowed_start", start)
 	model.Put(c, "allowed", flat)
 	model.Put(c, "prob", prob)
+	start, flat, prob = []int32{0}, nil, nil
+	for _, b := range inv.Backoff {
+		flat, prob = append(flat, b.Labels...), append(prob, b.Prob...)
+		start = append(start, int32(len(flat)))
+	}
+	if len(flat) > 0 {
+		model.Put(c, "backoff_start", start)
+		model.Put(c, "backoff", flat)
+		model.Put(c, "backoff_prob", prob)
+	}
 	model.Put(c, "bigrams", keysOf(f.bigrams))
 	model.Put(c, "pairs", keysOf(f.pairs))
 	grams := make([]uint64, 0, featureWords*f.grams.Len())
@@ -349,7 +360,37 @@ func (l *loader) inventory() (*Inventory, error) {
 		inv.Allowed = append(inv.Allowed, list)
 		inv.Prob = append(inv.Prob, prob[start[x]:start[x+1]])
 	}
-	return inv, nil
+	return inv, l.backoff(inv)
+}
+
+// backoff reads what letters back off to; older files have none.
+func (l *loader) backoff(inv *Inventory) error {
+	if _, ok := l.c.Shape("backoff"); !ok {
+		return nil
+	}
+	start, flat, err := l.lists("backoff", len(inv.Labels))
+	if err != nil {
+		return err
+	}
+	prob, err := model.Get[float64](l.c, "backoff_prob", len(flat))
+	if err != nil {
+		return err
+	}
+	if len(start)-1 != len(inv.Letters)+1 {
+		return l.bad("%d lists of back-off labels for %d letters and the unknown one", len(start)-1, len(inv.Letters))
+	}
+	for x := range len(start) - 1 {
+		b := Backoff{Labels: flat[start[x]:start[x+1]], Prob: prob[start[x]:start[x+1]]}
+		for k, p := range b.Prob {
+			if !(p > 0 && p <= 1) || k > 0 && p > b.Prob[k-1] || inv.allows(x, b.Labels[k]) {
+				return l.bad("back-off label %d of letter %d has the probability %v: it is at most 1, falls along the list, "+
+					"and the letter has no such label of its own", k, x, p)
+			}
+		}
+		b.sum()
+		inv.Backoff = append(inv.Backoff, b)
+	}
+	return nil
 }
 
 // features fills the tables of f. The number of weights bounds what is laid

@@ -26,6 +26,7 @@ type Preparation struct {
 	AlignIterations int     `flag:"align_iterations" default:"10" min:"1" help:"Iterations of expectation maximization"`
 	AlignMinCount   float64 `flag:"align_min_count" default:"1" min:"0" help:"Labels of a letter with a smaller expected count are dropped, but for those without which a word could not be aligned"`
 	AlignMinProb    float64 `flag:"align_min_prob" min:"0" help:"Labels of a letter with a smaller probability are never predicted; 0 is none up to 2000 words, .001 up to 20000 and .004 above"`
+	Widen           int     `flag:"widen" min:"0" max:"1000" help:"Labels of similar letters that every letter learns about too; other letters' labels are otherwise only backed off to"`
 	Window          int     `flag:"window" default:"3" min:"1" max:"5" help:"Letters to either side that features see"`
 	Damping         float64 `flag:"damping" default:"0.6" above:"0" max:"1" help:"Value of a feature of n letters is this to the power n-1"`
 	MinCount        int     `flag:"min_count" default:"1" min:"1" help:"Features seen less often in training are left out"`
@@ -47,7 +48,7 @@ func (p *Preparation) Options(pairs int) (*Options, error) {
 func (p *Preparation) options(pairs int) *Options {
 	return &Options{MaxEdges: p.MaxEdges,
 		Align: AlignOptions{MaxPhones: p.MaxPhones, Iterations: p.AlignIterations, MinCount: p.AlignMinCount,
-			MinProb: p.AlignMinProb, Direct: pairs > engineWords},
+			MinProb: p.AlignMinProb, Widen: p.Widen, Direct: pairs > engineWords},
 		Features: FeatureOptions{Window: p.Window, Damping: p.Damping, MinCount: p.MinCount}}
 }
 

@@ -88,7 +88,9 @@ func encode(v any) ([]byte, error) {
 // MarshalCommon returns what all shards share, for UnmarshalShard.
 func (p *Problem) MarshalCommon() ([]byte, error) {
 	f, g := p.Features, &p.groups
-	return encode(&commonData{Inventory: *p.Inventory, Regular: p.Inventory.regular, Of: p.Inventory.of,
+	inv := *p.Inventory
+	inv.Backoff = nil // for predictions only
+	return encode(&commonData{Inventory: inv, Regular: p.Inventory.regular, Of: p.Inventory.of,
 		Bigrams: keysOf(f.bigrams), PairKeys: keysOf(f.pairs), PairAt: f.pairAt, PairBig: f.pairBig,
 		First: g.first, Dim: g.dim, At: g.at, Size: g.size, Value: g.value})
 }
