@@ -178,7 +178,7 @@ Example:
 		var p preparation
 		t.define(fs, 1000, 2e-4)
 		p.define(fs)
-		var n networkFlags
+		var n letterNetworkFlags
 		n.define(fs)
 		objective := fs.Enum("objective", "auto", append([]string{"auto"}, kindNames()...),
 			"What training minimises; auto is hamming with networks, and latent without")

@@ -12,10 +12,10 @@ import (
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
-// networkFlags are the flags of networks in pronunciation models.
-type networkFlags struct{ g2p.NetworkOptions }
+// letterNetworkFlags are the flags of networks in pronunciation models.
+type letterNetworkFlags struct{ g2p.NetworkOptions }
 
-func (n *networkFlags) define(fs *flags.Set) { options.Define(fs, &n.NetworkOptions) }
+func (n *letterNetworkFlags) define(fs *flags.Set) { options.Define(fs, &n.NetworkOptions) }
 
 // networkOnly are the flags of networks that linear models do not have; --seed is accepted by all.
 var networkOnly = []string{"members", "epochs", "hidden", "dropout", "rate", "batch", "features", "first_epochs"}
@@ -28,7 +28,7 @@ var letterFeatures = []string{"window", "damping", "min_count"}
 
 // check completes the options, and says whether so many words are trained with networks. It
 // refuses flags that have no effect then.
-func (n *networkFlags) check(c *call, words int, h resilient.Relaxation) (networks bool, err error) {
+func (n *letterNetworkFlags) check(c *call, words int, h resilient.Relaxation) (networks bool, err error) {
 	if err := learner.Complete(&n.NetworkOptions, &n.NetworkOptions); err != nil {
 		return false, fmt.Errorf("flag --%w", err)
 	}
@@ -54,10 +54,10 @@ func (n *networkFlags) check(c *call, words int, h resilient.Relaxation) (networ
 }
 
 // identity spells the options for checkpoints.
-func (n *networkFlags) identity() string { return learner.Settings(&n.NetworkOptions) }
+func (n *letterNetworkFlags) identity() string { return learner.Settings(&n.NetworkOptions) }
 
 // fit trains the networks.
-func (n *networkFlags) fit(problem *g2p.Problem, o g2p.Objective, what string, workers int, control run.Control) (*fitted, error) {
+func (n *letterNetworkFlags) fit(problem *g2p.Problem, o g2p.Objective, what string, workers int, control run.Control) (*fitted, error) {
 	control.Workers, control.Problem = workers, what+" "+n.identity()
 	m, r, err := problem.FitNetworks(o, &n.NetworkOptions, &control)
 	if err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -75,6 +76,10 @@ func explainSequence(m *sequence.Model) []learner.Section {
 		{"weights", all},
 		{"weights that are not zero", nonzero},
 	})
+	if s, parameters, ok := m.Network(); ok {
+		facts.Rows = append(facts.Rows, []any{"network", fmt.Sprintf("%s, %d layers of %d", s.Kind, s.Layers, s.Hidden)},
+			[]any{"parameters of the network", parameters})
+	}
 	list := slices.Collect(m.Weights)
 	slices.SortStableFunc(list, func(a, b sequence.Weight) int {
 		return cmp.Compare(math.Abs(b.Value), math.Abs(a.Value))

@@ -43,7 +43,7 @@ func (s *scored) define(fs *flags.Set) {
 	s.rate = fs.Float("rate", 0, "Learning rate of sgd, adagrad (0 is 0.1) and adam (0 is 0.001)")
 	s.decay = fs.Float("decay", 0, "Decay of the rate of sgd; 0 is one over the minibatches of a pass")
 	s.seed = fs.Uint("seed", 1,
-		"Seed of all that is random: the order of minibatches, for sgd, adagrad and adam")
+		"Seed of all that is random: the order of minibatches, for sgd, adagrad and adam, and of a network its start")
 	s.machines = fs.Bytes("machine_bytes", 1<<30, "Memory for loss machines that are kept between passes")
 }
 
@@ -161,8 +161,15 @@ The same without a band:
 		l1 := fs.Float("l1", 0, "Weight of the absolute values")
 		initial := fs.String("init", "", "Model whose weights to start from; needed for risk, as a rule")
 		relaxation := resilientFlags(fs)
+		var n networkFlags
+		n.define(fs)
 		return func(c *call) error {
-			inputs := slices.Concat(places("the data", c.args...), places("the model to start from", *initial), places("the loss transducer", *l.transducer))
+			network, err := n.prepare(c, &t, &s)
+			if err != nil {
+				return err
+			}
+			inputs := slices.Concat(places("the data", c.args...), places("the model to start from", *initial),
+				places("the loss transducer", *l.transducer), places("the held-out data", *n.dev))
 			if !sequence.IsPreset(*s.templates) {
 				inputs = append(inputs, place{"the templates", *s.templates})
 			}
@@ -242,14 +249,23 @@ The same without a band:
 							"weights would be of other words", *initial, f, format)
 					}
 				}
+				if o.Network = network; network != nil && *n.dev != "" {
+					if network.Dev, _, err = d.read(c, []string{*n.dev}); err != nil {
+						return nil, err
+					}
+					o.Control.Stop.Patience = int(*n.patience)
+				}
 				m, r, err := sequence.Train(examples, o)
 				if err != nil {
 					return nil, err
 				}
 				weights, nonzero := m.Size()
-				return &fitted{result: r, write: m.Write, notes: notes, details: map[string]any{
-					"sequences": len(examples), "labels": len(m.Labels()), "weights": weights, "nonzero": nonzero,
-					"training": m.Training()}}, nil
+				details := map[string]any{"sequences": len(examples), "labels": len(m.Labels()), "weights": weights,
+					"nonzero": nonzero, "training": m.Training()}
+				if _, parameters, ok := m.Network(); ok {
+					details["network_parameters"] = parameters
+				}
+				return &fitted{result: r, write: m.Write, notes: notes, details: details}, nil
 			})
 		}
 	},

@@ -267,7 +267,7 @@ func (r *fitReport) print(w io.Writer, name string, notes []string) {
 	case r.Reason == run.GapMissed || r.Reason == run.RoundLimit:
 		fmt.Fprintf(w, "note: not converged: of the --gap asked the solver came no nearer; another --solver "+
 			"may, or a greater --l2 or --gap\n")
-	case r.Reason == run.AllPasses: // as many as the options ask for: nothing is missing
+	case r.Reason == run.AllPasses: // nothing is missing
 	case r.Reason == "": // nothing was iterated
 	case !r.Converged && name != "active": // which asks until there is nothing to ask
 		fmt.Fprintf(w, "note: not converged; more --iterations would change the model\n")

@@ -311,7 +311,7 @@ func (e *ensemble) result() *optim.Result {
 		all.F += r.F / float64(len(e.results))
 		all.Iterations += r.Iterations
 		all.Evaluations += r.Evaluations
-		if r.Reason != run.IterationLimit {
+		if r.Reason != run.AllPasses {
 			all.Reason = r.Reason
 		}
 	}
@@ -370,7 +370,7 @@ func (e *ensemble) resume() error {
 				return fmt.Errorf("g2p: %w: member %d has %d parameters, not %d", run.ErrOther, k+1, len(x),
 					b.net.Dim()+e.p.groups.dim)
 			}
-			e.finish(k, &optim.Result{X: x, F: s.Scalars[name+"_value"], Reason: run.IterationLimit,
+			e.finish(k, &optim.Result{X: x, F: s.Scalars[name+"_value"], Reason: run.AllPasses,
 				Iterations: int(s.Scalars[name+"_iterations"]), Evaluations: int(s.Scalars[name+"_evaluations"])})
 			continue
 		}

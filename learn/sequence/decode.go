@@ -18,6 +18,7 @@ type Tagger struct {
 	best    []int
 	windows []float64
 	kbest   kbest
+	network *networkTagger // of a model with a network, once it was used
 }
 
 // Tagger returns a tagger for one goroutine.
@@ -44,6 +45,11 @@ func (t *Tagger) encode(in *Input) (int, error) {
 	for p := range n {
 		ids, values := c.single.row(p)
 		t.m.layout.addScores(t.node[p*t.stride:], t.m.w, t.m.w, t.m.layout.labels, ids, values)
+	}
+	if t.m.net != nil && n > 0 {
+		if err := t.addNetwork(in); err != nil {
+			return 0, fmt.Errorf("sequence: %w", err)
+		}
 	}
 	return n, nil
 }

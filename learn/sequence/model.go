@@ -21,6 +21,7 @@ type Model struct {
 	training  string // how it was trained, for people
 	format    Format
 	hard      *resilient.Difficulty // of a resilient model
+	net       *network              // nil for none
 }
 
 // Difficulty lists the training sequences with the largest multipliers; nil if the model is not
@@ -108,7 +109,7 @@ func (m *Model) Weights(yield func(Weight) bool) {
 
 const (
 	modelKind    = "sequence"
-	modelVersion = 1
+	modelVersion = 2 // with a network; else files are of version 1
 )
 
 type modelMeta struct {
@@ -120,10 +121,14 @@ type modelMeta struct {
 
 // Write writes the model as a model file of kind "sequence"; see learn/model for the layout. It has
 // arrays labels, attributes and pair attributes (utf8), and weights (float64, in the order of this
-// package's layout). When only observed pairs of attribute and label have weights, there are also
+// package's layout). A network has arrays that begin with its name. When only observed pairs of attribute and label have weights, there are also
 // row (int64, where each attribute's weights begin) and seen (int32, their labels).
 func (m *Model) Write(w io.Writer) error {
-	f := model.New(modelKind, modelVersion)
+	version := 1
+	if m.net != nil {
+		version = modelVersion
+	}
+	f := model.New(modelKind, version)
 	meta := modelMeta{Order: m.layout.order, Templates: []string{}, Training: m.training, Format: m.format}
 	for _, t := range m.templates {
 		meta.Templates = append(meta.Templates, t.text)
@@ -150,6 +155,11 @@ func (m *Model) Write(w io.Writer) error {
 	}
 	if err := m.hard.Put(f); err != nil {
 		return err
+	}
+	if m.net != nil {
+		if err := m.net.put(f); err != nil {
+			return err
+		}
 	}
 	return f.Write(w)
 }
@@ -223,6 +233,9 @@ func Read(r io.Reader) (*Model, error) {
 		return nil, bad("%v", err)
 	}
 	if m.hard, err = resilient.GetDifficulty(f); err != nil {
+		return nil, err
+	}
+	if m.net, err = getNetwork(f, len(m.labels)); err != nil {
 		return nil, err
 	}
 	if m.w, err = model.Get[float64](f, "weights", m.layout.dim); err != nil {

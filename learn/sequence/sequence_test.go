@@ -349,7 +349,7 @@ func TestHostileModelFiles(t *testing.T) {
 	}
 	for name, spoil := range map[string]func(c *model.Container){
 		"kind":           func(c *model.Container) { c.Kind = "boost" },
-		"version":        func(c *model.Container) { c.Version = 2 },
+		"version":        func(c *model.Container) { c.Version = 3 },
 		"order":          func(c *model.Container) { c.SetMeta(map[string]any{"order": 4}) },
 		"order 0":        func(c *model.Container) { c.SetMeta(map[string]any{}) },
 		"order 3":        func(c *model.Container) { c.SetMeta(map[string]any{"order": 3}) },

@@ -1,6 +1,8 @@
 package sequence
 
 import (
+	"slices"
+
 	"github.com/tropica-fst/tropica/learn/optim"
 	"github.com/tropica-fst/tropica/learn/resilient"
 )
@@ -49,12 +51,20 @@ type termWorker struct {
 }
 
 func (w *termWorker) Eval(i int, x []float64, g *optim.Gradient) (float64, error) {
+	w.begin(i, x)
+	v, err := w.scorer.weighed(w.weigh, nil, x, i, w.residual, &w.lane, w.pairs)
+	if err == nil && g != nil {
+		w.emit(i, g)
+	}
+	return v, err
+}
+
+// begin makes room for sequence i, and prepares the scorer.
+func (w *termWorker) begin(i int, x []float64) {
 	l, c := w.layout, w.corpus
 	d, stride := l.labels, w.loss.stride
 	from, to := c.start[i], c.start[i+1]
-	if need := (to - from) * stride; len(w.residual) < need {
-		w.residual = make([]float64, need+need/2)
-	}
+	w.residual = slices.Grow(w.residual[:0], (to-from)*stride)[:(to-from)*stride]
 	if need := (to - from) * d * d; l.pair > 0 && len(w.pairs) < need {
 		w.pairs = make([]float64, need+need/2)
 	}
@@ -67,10 +77,19 @@ func (w *termWorker) Eval(i int, x []float64, g *optim.Gradient) (float64, error
 	}
 	w.lane.clear()
 	w.scorer.prepare(x, nil)
-	v, err := w.scorer.weighed(w.weigh, nil, x, i, w.residual[:(to-from)*stride], &w.lane, w.pairs)
-	if err != nil || g == nil {
-		return v, err
-	}
+}
+
+// adder is what derivatives by weights are added to, such as an optim.Gradient.
+type adder interface {
+	Add(at int, v float64)
+	AddRow(at int, row []float64)
+}
+
+// emit adds the derivatives of sequence i, as its evaluation left them, to g.
+func (w *termWorker) emit(i int, g adder) {
+	l, c := w.layout, w.corpus
+	d, stride := l.labels, w.loss.stride
+	from, to := c.start[i], c.start[i+1]
 	for p := from; p < to; p++ {
 		r := w.residual[(p-from)*stride:][:d]
 		ids, values := c.single.row(p)
@@ -124,5 +143,4 @@ func (w *termWorker) Eval(i int, x []float64, g *optim.Gradient) (float64, error
 	if l.order >= 3 {
 		g.AddRow(l.at3, w.lane.three)
 	}
-	return v, nil
 }

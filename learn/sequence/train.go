@@ -76,6 +76,10 @@ type TrainOptions struct {
 	// resilient.OutOfSample.
 	RelaxFolds int
 
+	// Network, if not nil, is trained with the weights of features, whose scores it adds to. Solver
+	// is then Adam, and L2 is not used; see trainNetwork.
+	Network *Network
+
 	// How.
 	Solver       Solver
 	Gap          float64 // of Bundle: certified gap at which to stop, relative to the objective; zero is 1e-3. Of partial labels a gap of convex problems, of the mean over sequences; zero is 0.01
@@ -161,6 +165,8 @@ func (o *TrainOptions) withDefaults() (TrainOptions, error) {
 		return p, fmt.Errorf("sequence: the relaxation %s looks at all sequences at once, the solver %v at some: use %v", p.Relax.Name(), p.Solver, QuasiNewton)
 	case p.Kind == CrossEntropy && p.Loss != nil:
 		return p, errors.New("sequence: cross-entropy has no loss; choose another training objective")
+	case p.Network != nil && p.Network.check(&p) != nil:
+		return p, p.Network.check(&p)
 	case p.Sampled != nil:
 		return p, p.checkSampling()
 	}
@@ -211,6 +217,9 @@ func Train(examples []Example, opts *TrainOptions) (*Model, *optim.Result, error
 // Train fits a model with the options that Prepare was given, as the function Train
 // does. It may be called again, and gives the same.
 func (p *Problem) Train() (*Model, *optim.Result, error) {
+	if p.opts.Network != nil {
+		return p.trainNetwork()
+	}
 	o, c := p.opts, p.corpus
 	m := new(Model)
 	*m = *p.model

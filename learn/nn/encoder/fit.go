@@ -66,6 +66,9 @@ type Options struct {
 	Dev func(ctx context.Context, params []float32) (float64, error)
 }
 
+// AllEpochs is the reason of a run that took all epochs of its options: nothing is missing.
+const AllEpochs = run.AllPasses
+
 // Fit trains a network and the extra parameters of a task, by Adam on the mean loss of batches. It
 // returns the parameters of the network, then the extra ones. When the run was interrupted, those
 // reached so far are returned beside the error. Result.X is nil.
@@ -267,19 +270,17 @@ func (f *fit[X]) train() (run.Reason, error) {
 	if f.run.Steps() > f.run.Stop.Iterations {
 		return f.run.Loop(nil, nil) // which says so
 	}
+	early := false // a member ended before its last epoch
 	for f.member < f.members && f.run.Steps() < f.run.Stop.Iterations {
-		member := f.member
 		reason, err := f.run.Next(f.runEpoch, f.state)
 		switch {
 		case err != nil:
 			return reason, err
 		case reason == run.OutOfPatience:
-			if f.member == member {
-				f.endMember()
+			if f.stage < len(f.stages) {
+				early = true
 			}
-			if f.member == f.members {
-				return reason, nil
-			}
+			f.endMember()
 		case reason != "":
 			return reason, nil
 		}
@@ -292,7 +293,13 @@ func (f *fit[X]) train() (run.Reason, error) {
 			}
 		}
 	}
-	return run.IterationLimit, nil
+	switch {
+	case f.member < f.members:
+		return run.IterationLimit, nil
+	case early:
+		return run.OutOfPatience, nil
+	}
+	return AllEpochs, nil
 }
 
 // endMember keeps the member's parameters and begins the next one.
@@ -618,6 +625,13 @@ func (g *SparseGradient) Row(at, n int) []float32 {
 		}
 	}
 	return g.sum[at : at+n : at+n]
+}
+
+// NewSparseGradient returns room for the derivatives by n parameters, none of them touched, for
+// those who call Task.Loss themselves.
+func NewSparseGradient(n int) *SparseGradient {
+	g := newSparseGradient(n)
+	return &g
 }
 
 func newSparseGradient(n int) SparseGradient {

@@ -153,7 +153,7 @@ func TestLearnsToCompareWithTheEnd(t *testing.T) {
 			if n, of := wrong(net, params, test); n > of/10 {
 				t.Errorf("%d of %d test labels are wrong", n, of)
 			}
-			if r.Iterations != 40 || r.Reason != run.IterationLimit {
+			if r.Iterations != 40 || r.Reason != AllEpochs {
 				t.Errorf("%d epochs, %s", r.Iterations, r.Reason)
 			}
 		})
