@@ -189,6 +189,7 @@ Example:
 		solver := fs.Enum("solver", "lbfgs", []string{"lbfgs", "proximal"},
 			"Optimiser: lbfgs, or accelerated proximal steps along the gradient")
 		memory := fs.Int("memory", 32, 6, "Pairs that L-BFGS keeps")
+		seed := fs.Uint("seed", 1, "Seed of the networks' starts, the order of words, and dropout; nothing else is random")
 		relaxation := resilientFlags(fs)
 		objectiveOf := func(c *call, networks bool) (o g2p.Objective, err error) {
 			name := *objective
@@ -254,6 +255,7 @@ Example:
 					var o g2p.Objective
 					networks := false
 					p.bare = func(pairs int) (bare bool, err error) {
+						n.Seed = *seed
 						if networks, err = n.check(c, pairs, h); err == nil {
 							o, err = objectiveOf(c, networks)
 						}

@@ -54,7 +54,9 @@ func (n *letterNetworkFlags) check(c *call, words int, h resilient.Relaxation) (
 }
 
 // identity spells the options for checkpoints.
-func (n *letterNetworkFlags) identity() string { return learner.Settings(&n.NetworkOptions) }
+func (n *letterNetworkFlags) identity() string {
+	return fmt.Sprintf("seed=%d %s", n.Seed, learner.Settings(&n.NetworkOptions))
+}
 
 // fit trains the networks.
 func (n *letterNetworkFlags) fit(problem *g2p.Problem, o g2p.Objective, what string, workers int, control run.Control) (*fitted, error) {
@@ -64,4 +66,31 @@ func (n *letterNetworkFlags) fit(problem *g2p.Problem, o g2p.Objective, what str
 		return nil, err
 	}
 	return &fitted{result: r, write: m.Write}, nil
+}
+
+// cross sets up networks for all objectives of a cross-validation. The default is none there:
+// networks take minutes for what linear models do in seconds.
+func (n *letterNetworkFlags) cross(c *call, o *g2p.CompareOptions, gammas []float64) error {
+	if networks, err := n.check(c, 0, nil); err != nil || !networks {
+		return err
+	}
+	if err := c.idle("networks have nothing to choose", "inner_folds", "inner_use"); err != nil {
+		return err
+	}
+	gamma := 1.0
+	if c.flags.Given("gamma") {
+		if len(gammas) != 1 {
+			return errors.New("flag --gamma: networks have nothing to choose: give one value")
+		}
+		gamma = gammas[0]
+	}
+	n.Seed = o.Seed
+	for i := range o.Objectives {
+		if k := &o.Objectives[i]; k.Gamma != 0 {
+			k.Gamma = gamma
+		}
+		o.Networks = append(o.Networks, &n.NetworkOptions)
+	}
+	o.Grid, o.Options.Features.Bare = nil, !n.Features
+	return nil
 }

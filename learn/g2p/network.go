@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/tropica-fst/tropica/learn/nn/encoder"
 	"github.com/tropica-fst/tropica/losses"
@@ -51,9 +52,10 @@ type NetworkOptions struct {
 	Rate     float64  `flag:"rate" min:"0" help:"Largest rate of Adam; 0 is 0.002 for convolutions and 0.004 for LSTM"`
 	Batch    int      `flag:"batch" min:"0" help:"Words of a step; 0 is 32 for up to 2000 words, and 64 above"`
 	Features bool     `flag:"features" help:"Add the linear features of letter n-grams to the networks' scores"`
-	Seed     uint64   `flag:"seed" default:"1" help:"Seed of the networks' starts, the order of words, and dropout"`
 	// FirstEpochs is how many of the passes minimise the Hamming margin before the objective does.
 	FirstEpochs int `flag:"first_epochs" min:"0" help:"Passes of the Hamming margin before those of another objective; 0 is half of them"`
+
+	Seed uint64 // of the networks' starts, the order of words, and dropout
 
 	// Own are networks of the caller's, one for each member; nil is those that Networks names. They
 	// have as many outputs as the inventory has labels (Problem.Labels). A model that has them is
@@ -325,6 +327,29 @@ func (m *Model) Networks() []Networks {
 		kinds = append(kinds, b.kind)
 	}
 	return kinds
+}
+
+// NetworkDim returns the number of parameters of all networks.
+func (m *Model) NetworkDim() (n int) {
+	for _, b := range m.members {
+		n += len(b.params)
+	}
+	return n
+}
+
+// NetworkNames says how many networks of which kind a model has, as "2 conv, 1 lstm"; "" is none.
+func (m *Model) NetworkNames() string {
+	var names []string
+	number := map[Networks]int{}
+	for _, b := range m.members {
+		if number[b.kind]++; number[b.kind] == 1 {
+			names = append(names, string(b.kind))
+		}
+	}
+	for i, name := range names {
+		names[i] = fmt.Sprintf("%d %s", number[Networks(name)], name)
+	}
+	return strings.Join(names, ", ")
 }
 
 // Select returns the model of some of the networks of m, by number. Every kind among them counts

@@ -22,7 +22,7 @@ func (o *NetworkOptions) withDefaults(words int) (NetworkOptions, error) {
 	if err := learner.Complete(&d, o); err != nil {
 		return d, fmt.Errorf("g2p: %w", err)
 	}
-	d.Own = o.Own
+	d.Own, d.Seed = o.Own, o.Seed
 	if d.Own != nil {
 		d.Members = len(d.Own)
 	}
@@ -124,6 +124,9 @@ func (p *Problem) FitNetworks(o Objective, n *NetworkOptions, c *run.Control) (*
 	no, err := n.withDefaults(len(p.words))
 	if err != nil {
 		return nil, nil, err
+	}
+	if !no.Features {
+		o.L2 = 0 // what it is of is not there
 	}
 	if err := p.need(c.Context(), o.Kind); err != nil {
 		return nil, nil, err
