@@ -56,7 +56,7 @@ func init() {
 			experimentTable52,
 			experimentObjectives, experimentSKPCA, experimentRobust, experimentCompletion, experimentRanking,
 			experimentStrings, experimentSparse, experimentCheap, experimentTracking, experimentFederated,
-			experimentOneRound, experimentResilient,
+			experimentOneRound, experimentResilient, experimentG2PNetworks,
 			completion, man,
 		})
 }

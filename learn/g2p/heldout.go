@@ -190,3 +190,18 @@ func Evaluate(name string, models []*Model, pairs []Pair, decode *DecodeOptions,
 	}
 	return newReport(&o, []*unit{u}, time.Since(begin)), nil
 }
+
+// Edits returns, for every word of pairs in the order in which words first occur, the edits of the
+// model's output to the nearest of its pronunciations, and the phones of that one. workers is as in
+// Options.
+func (m *Model) Edits(pairs []Pair, decode *DecodeOptions, workers int) (edits, phones []int, err error) {
+	if _, err := decode.withDefaults(); err != nil {
+		return nil, nil, err
+	}
+	held, err := newHeldOut(m.Inventory, m.Features, pairs)
+	if err != nil {
+		return nil, nil, fmt.Errorf("g2p: %w", err)
+	}
+	edits, phones = held.edits(m, decode, run.WorkersOf(workers))
+	return edits, phones, nil
+}
