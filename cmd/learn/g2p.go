@@ -44,10 +44,14 @@ func kindOf(name string) (g2p.Kind, error) {
 // preparation holds the flags of alignment, features and loss machines.
 type preparation struct {
 	g2p.Preparation
-	bare func(pairs int) (bool, error) // whether there are no features of letters; nil is never
+	constraint *string
+	adjust     func(pairs int, o *g2p.Options) error // says how so many pairs are prepared otherwise; may be nil
 }
 
-func (p *preparation) define(fs *flags.Set) { options.Define(fs, &p.Preparation) }
+func (p *preparation) define(fs *flags.Set) {
+	options.Define(fs, &p.Preparation)
+	p.constraint = fs.String("constraint", "", constraintHelp)
+}
 
 // options fills in defaults, and returns how so many pairs are prepared.
 func (p *preparation) options(pairs, workers int) (*g2p.Options, error) {
@@ -59,8 +63,8 @@ func (p *preparation) options(pairs, workers int) (*g2p.Options, error) {
 		return nil, err
 	}
 	o.Workers = workers
-	if p.bare != nil {
-		o.Features.Bare, err = p.bare(pairs)
+	if p.adjust != nil {
+		err = p.adjust(pairs, o)
 	}
 	return o, err
 }
@@ -68,8 +72,9 @@ func (p *preparation) options(pairs, workers int) (*g2p.Options, error) {
 // identity spells the settings for checkpoints.
 func (p *preparation) identity() string {
 	return fmt.Sprintf("max_phones=%d align_iterations=%d align_min_count=%v align_min_prob=%v widen=%d window=%d "+
-		"damping=%v min_count=%d max_edges=%d", p.MaxPhones, p.AlignIterations, learner.Amount(p.AlignMinCount),
-		p.AlignMinProb, p.Widen, p.Window, p.Damping, p.MinCount, max(p.MaxEdges, 0))
+		"damping=%v min_count=%d max_edges=%d history=%d phone_history=%d history_min_count=%d history_damping=%v "+
+		"marks=%q", p.MaxPhones, p.AlignIterations, learner.Amount(p.AlignMinCount),
+		p.AlignMinProb, p.Widen, p.Window, p.Damping, p.MinCount, max(p.MaxEdges, 0), p.History, p.PhoneHistory, p.HistoryMinCount, p.HistoryDamping, p.Marks)
 }
 
 // problem reads the words that a command is to train on, and prepares them. The notes say
@@ -82,6 +87,9 @@ func (p *preparation) problem(c *call, workers int) (problem *g2p.Problem, pairs
 	}
 	opts, err := p.options(len(pairs), workers)
 	if err != nil {
+		return nil, nil, nil, err
+	}
+	if opts.Views.Constraint, err = c.constraint(*p.constraint); err != nil {
 		return nil, nil, nil, err
 	}
 	if rare, n := g2p.RareCase(pairs); n > 0 {
@@ -99,6 +107,10 @@ func (p *preparation) problem(c *call, workers int) (problem *g2p.Problem, pairs
 	if n := problem.Stats; n.Unaligned > 0 {
 		notes = append(notes, fmt.Sprintf("%d of %d pairs were left out, with no letters or more than 64 phones "+
 			"a letter%s", n.Unaligned, n.Pairs, g2p.ListLost(n.Lost)))
+	}
+	if list := problem.Stats.Rejected; len(list) > 0 {
+		notes = append(notes, fmt.Sprintf("%d of %d pairs were left out, whose phones --constraint does not accept%s",
+			len(list), problem.Stats.Pairs, g2p.ListLost(list)))
 	}
 	if n := problem.Stats; n.Irregular > 0 {
 		notes = append(notes, fmt.Sprintf("%d of %d words have letters that stand for phones rarer than "+
@@ -168,6 +180,10 @@ Letters and phones are aligned first. The objectives:
   risk                --mix of expected edit distance, the rest cross-entropy
 
 plus --l2/2 times the squared weights.
+
+--history and --phone_history score n-grams of labels or phones that training saw, with
+back-off to shorter ones; --marks counts accents or the like in a word; and --constraint
+restricts outputs. They need time for every label string of a word that they tell apart.
 
 Example:
 
@@ -254,12 +270,15 @@ Example:
 					}
 					var o g2p.Objective
 					networks := false
-					p.bare = func(pairs int) (bare bool, err error) {
+					p.adjust = func(pairs int, prepare *g2p.Options) (err error) {
 						n.Seed = *seed
-						if networks, err = n.check(c, pairs, h); err == nil {
+						if networks, err = n.check(c, pairs, h); err == nil && networks {
+							n.prepare(c, prepare)
+						}
+						if err == nil {
 							o, err = objectiveOf(c, networks)
 						}
-						return networks && !n.Features, err
+						return err
 					}
 					problem, pairs, notes, err := p.problem(c, workers)
 					if err != nil {
@@ -271,6 +290,9 @@ Example:
 						digestOf(pairs))
 					if h != nil {
 						what += " resilient=" + h.Name()
+					}
+					if id := problem.ConstraintID(); id != "" {
+						what += " constraint=" + id
 					}
 					if networks {
 						t.planned = run.Stop{Iterations: n.Passes(problem.Words()), Relative: -1}
@@ -372,12 +394,18 @@ A model whose training words had no capitals reads capitals as small letters, an
 other way round. Other letters that training did not have emit nothing. A warning names
 the first word with each of them, and at the end the number of words with any.
 
+--constraint composes the outputs with a machine over phones, such as one that accepts
+at most one accent a word. A word without an output that it accepts may use labels that
+training did not see at its letters. If even these give none, it has the best output of
+all, with a warning.
+
 Example:
 
   echo hestur | learn g2p predict --model ice.model`,
 	setup: func(fs *flags.Set) func(*call) error {
 		model := fs.String("model", "", "File of the model; needed")
 		nbest := fs.Int("nbest", 32, 0, "Write at most this many pronunciations of each word, as JSON lines")
+		constraint := fs.String("constraint", "", constraintHelp)
 		decode := decodeFlags(fs)
 		return func(c *call) error {
 			d, err := decode(c, *nbest > 0)
@@ -387,7 +415,7 @@ Example:
 			if *nbest < 0 {
 				return errors.New("flag --nbest must not be negative")
 			}
-			if err := apart([]place{{"the input", c.arg(0)}, {"the model", *model}},
+			if err := apart([]place{{"the input", c.arg(0)}, {"the model", *model}, {"the constraint", *constraint}},
 				[]place{{"the output", c.arg(1)}}); err != nil {
 				return err
 			}
@@ -395,6 +423,12 @@ Example:
 			if err != nil {
 				return err
 			}
+			if m, err = c.constrained(m, *constraint); err != nil {
+				return err
+			}
+			var fallen fallbacks
+			defer fallen.report(c)
+			d.Report = func(word string, how g2p.Fallback) { fallen.note(c, word, how) }
 			r, shown, err := c.OpenText(c.arg(0))
 			if err != nil {
 				return err
@@ -506,6 +540,7 @@ Example:
 	setup: func(fs *flags.Set) func(*call) error {
 		models := fs.String("model", "", "Files of models, separated by commas; needed")
 		asJSON := fs.Bool("json", false, "Report as JSON")
+		constraint := fs.String("constraint", "", constraintHelp)
 		table, writeTable := tableFlag(fs)
 		decode := decodeFlags(fs)
 		workersOf := workersFlag(fs)
@@ -521,6 +556,11 @@ Example:
 			_, list, err := loadAll(c, *models, *table, c.g2pModel)
 			if err != nil {
 				return err
+			}
+			for i := range list {
+				if list[i], err = c.constrained(list[i], *constraint); err != nil {
+					return err
+				}
 			}
 			pairs, err := c.pairs(c.args)
 			if err != nil {

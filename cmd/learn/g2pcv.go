@@ -93,6 +93,9 @@ Example:
 			if err != nil {
 				return err
 			}
+			if prepare.Views.Constraint, err = c.constraint(*p.constraint); err != nil {
+				return err
+			}
 			o.Options = *prepare
 			o.Stop.Iterations, o.Stop.Relative = int(*iterations), amount(*relative)
 			grid := &g2p.Grid{Folds: int(*inner), Use: int(*innerUse)}

@@ -53,6 +53,14 @@ func (n *letterNetworkFlags) check(c *call, words int, h resilient.Relaxation) (
 	return true, err
 }
 
+// prepare sets what networks have otherwise in the preparation of words.
+func (n *letterNetworkFlags) prepare(c *call, o *g2p.Options) {
+	o.Features.Bare = !n.Features
+	if !c.flags.Given("widen") {
+		o.Align.Widen = g2p.NetworkWiden
+	}
+}
+
 // identity spells the options for checkpoints.
 func (n *letterNetworkFlags) identity() string {
 	return fmt.Sprintf("seed=%d %s", n.Seed, learner.Settings(&n.NetworkOptions))
@@ -91,6 +99,7 @@ func (n *letterNetworkFlags) cross(c *call, o *g2p.CompareOptions, gammas []floa
 		}
 		o.Networks = append(o.Networks, &n.NetworkOptions)
 	}
-	o.Grid, o.Options.Features.Bare = nil, !n.Features
+	o.Grid = nil
+	n.prepare(c, &o.Options)
 	return nil
 }

@@ -32,6 +32,10 @@ type DecodeOptions struct {
 	Decoding   Decoding // "" is Viterbi
 	Best       int      // label strings that Merged and MinRisk examine; 0 is 50
 	Candidates int      // phone strings that MinRisk chooses from; 0 is 20
+
+	// Report is told of words without an output that the constraint accepts; nil is no one. Predict
+	// and NBest call it before they return.
+	Report func(word string, how Fallback)
 }
 
 func (o *DecodeOptions) withDefaults() (DecodeOptions, error) {
@@ -74,9 +78,17 @@ func (m *Model) Predict(word string, opts *DecodeOptions) ([]string, error) {
 		return nil, fmt.Errorf("g2p: %w", err)
 	}
 	c := m.Features.compile(x)
-	s := m.scores()
-	defer m.memory.Put(s)
-	return m.Inventory.names(m.decode(&c, s, &o)), nil
+	s := m.search()
+	defer searches.Put(s)
+	phones := m.decode(&c, s, &o)
+	o.report(word, s)
+	return m.Inventory.names(phones), nil
+}
+
+func (o *DecodeOptions) report(word string, s *search) {
+	if s.fallback != "" && o.Report != nil {
+		o.Report(word, s.fallback)
+	}
 }
 
 // NBest returns the pronunciations of the opts.Best label strings with the
@@ -91,11 +103,11 @@ func (m *Model) NBest(word string, opts *DecodeOptions) ([]Hypothesis, error) {
 		return nil, fmt.Errorf("g2p: %w", err)
 	}
 	c := m.Features.compile(x)
-	s := m.scores()
-	defer m.memory.Put(s)
-	m.score(&c, s)
-	s.extend(m.Inventory, x)
-	logZ := s.logZ()
+	s := m.search()
+	defer searches.Put(s)
+	m.prepare(&c, s)
+	o.report(word, s)
+	logZ := s.total()
 	var out []Hypothesis
 	for _, h := range m.merged(s, o.Best) {
 		out = append(out, Hypothesis{Phones: m.Inventory.names(h.phones), LogProb: h.score - logZ})
@@ -104,16 +116,14 @@ func (m *Model) NBest(word string, opts *DecodeOptions) ([]Hypothesis, error) {
 }
 
 // decode returns phones as indices.
-func (m *Model) decode(c *compiled, s *scores, o *DecodeOptions) []int {
+func (m *Model) decode(c *compiled, s *search, o *DecodeOptions) []int {
 	var best []spelt
 	if o.Decoding == Pooled && len(m.members) > 1 {
 		best = m.pooled(c, s, o.Best)
 	} else {
-		m.score(c, s)
-		s.extend(m.Inventory, c.x)
+		m.prepare(c, s)
 		if o.Decoding == Viterbi {
-			u, _ := s.viterbi()
-			return m.spell(s, u)
+			return m.spell(&s.scores, s.best())
 		}
 		best = m.merged(s, o.Best)
 	}
@@ -144,11 +154,11 @@ type spelt struct {
 
 // merged returns the phone strings of the n best label strings, by falling
 // weight.
-func (m *Model) merged(s *scores, n int) []spelt {
+func (m *Model) merged(s *search, n int) []spelt {
 	var out []spelt
 	at := map[string]int{}
-	for _, h := range s.nBest(n) {
-		phones := m.spell(s, h.labels)
+	for _, h := range s.paths(n) {
+		phones := m.spell(&s.scores, h.labels)
 		key := string(appendPhones(nil, phones))
 		i, ok := at[key]
 		if !ok {

@@ -30,6 +30,10 @@ type evaluation struct {
 	scorers []scorer          // by worker
 	failed  []error
 
+	// Of views: what entries and events pay, and the gradient of events by chunk of words.
+	entries, pays []float64
+	chunks        [][]float64
+
 	// Of EvalWeighed: what words count, and room for their mean losses; nil is none.
 	weigh  resilient.Weigh
 	losses []float64
@@ -44,11 +48,22 @@ func (p *Problem) evaluation(o Objective, workers int) *evaluation {
 		pairSum: make([]float64, len(f.pairBig)),
 		scorers: make([]scorer, workers), failed: make([]error, len(p.words)),
 	}
+	if p.views != nil {
+		e.entries, e.pays = make([]float64, p.views.size()), make([]float64, p.events.len())
+		// The number of chunks is a part of the order of summation.
+		for range min(max(eventRoom/(1+p.events.len()), 8), 32, max(1, len(p.words)/16)) {
+			e.chunks = append(e.chunks, make([]float64, p.events.len()))
+		}
+	}
 	return e
 }
 
+// eventRoom is the number of values that the gradients of events may take, where there are few
+// events.
+const eventRoom = 1 << 24
+
 // Dim returns the number of weights.
-func (e *evaluation) Dim() int { return e.p.groups.dim }
+func (e *evaluation) Dim() int { return e.p.dim() }
 
 // Eval returns the value at w, and the gradient unless grad is nil.
 func (e *evaluation) Eval(w, grad []float64) (float64, error) {
@@ -58,11 +73,29 @@ func (e *evaluation) Eval(w, grad []float64) (float64, error) {
 		e.score.Scores[i] = e.o.beta() * (w[big] + w[first+i])
 	}
 	e.score.Set()
-	run.Blocks(e.workers, len(e.p.words), 16, func(worker, lo, hi int) {
+	block := 16
+	if e.p.views != nil {
+		e.p.views.cumulate(w[e.p.groups.dim:], e.entries, e.o.beta())
+		e.p.events.scores(e.entries, e.pays, e.o.beta())
+		block = (len(e.p.words) + len(e.chunks) - 1) / len(e.chunks)
+	}
+	run.Blocks(e.workers, len(e.p.words), block, func(worker, lo, hi int) {
 		k := &e.scorers[worker]
+		k.pays = e.pays
+		var chunk []float64
+		if grad != nil && e.p.views != nil {
+			chunk = e.chunks[lo/block]
+			clear(chunk)
+		}
 		for i := lo; i < hi; i++ {
+			k.events, k.moves = k.events[:0], k.moves[:0]
 			e.value[i], e.failed[i] = e.word(k, &e.p.words[i], w, grad != nil)
-			e.weighWord(i, grad != nil)
+			weight := e.weighWord(i, grad != nil)
+			if chunk != nil {
+				for j, x := range k.events {
+					chunk[x] += weight * k.moves[j]
+				}
+			}
 		}
 	})
 	sum := 0.0
@@ -76,20 +109,20 @@ func (e *evaluation) Eval(w, grad []float64) (float64, error) {
 }
 
 // weighWord lets word i count by its loss a letter, and multiplies its gradient by the weight that
-// comes of it.
-func (e *evaluation) weighWord(i int, gradient bool) {
+// comes of it. It returns the weight, for the gradient of views.
+func (e *evaluation) weighWord(i int, gradient bool) (weight float64) {
 	w := &e.p.words[i]
 	n := float64(len(w.x))
 	if e.losses != nil {
 		e.losses[i] = e.value[i] / n
 	}
 	if e.weigh == nil {
-		return
+		return 1
 	}
 	value, weight := e.weigh(i, e.value[i]/n)
 	e.value[i] = n * value
 	if !gradient {
-		return
+		return weight
 	}
 	last := len(w.x)
 	for _, part := range [][]float64{e.pairs[w.pairsAt:][:w.shape.pairs[last]], e.unary[w.unaryAt:][:w.shape.unary[last]]} {
@@ -97,6 +130,7 @@ func (e *evaluation) weighWord(i int, gradient bool) {
 			part[k] *= weight
 		}
 	}
+	return weight
 }
 
 // Len implements resilient.Examples.
@@ -125,11 +159,63 @@ type scorer struct {
 	scores  losses.Factored
 	result  losses.Result
 	another []float64 // gradient of a second evaluation
+
+	// With views: what events pay, and the gradient of those that a word meets.
+	pays   []float64
+	sums   trellisSums
+	events []int32
+	moves  []float64
+}
+
+// evalViews is eval for a word with views. It adds factor times the gradient of the log of the sum,
+// and riskFactor times that of the risk, to the gradient of events.
+func (k *scorer) evalViews(w *word, m *losses.Machine, gamma float64, want losses.Want, out []float64, factor, riskFactor float64) error {
+	l := w.trellis
+	if m != nil {
+		l = w.products[m]
+	}
+	s := &k.scores
+	chain := &chainScores{unary: s.Unary, pairs: s.Pairs.Scores, at: s.At}
+	risk := want&losses.WantRisk != 0
+	var err error
+	if out == nil {
+		k.result.LogZ, k.result.Risk, err = k.sums.run(l, chain, k.pays, gamma, risk, nil, nil)
+	} else {
+		clear(out)
+		risks := k.result.RiskGradient
+		if want&losses.WantRiskGradient != 0 {
+			for _, row := range risks {
+				clear(row)
+			}
+		} else {
+			riskFactor = 0
+		}
+		k.result.LogZ, k.result.Risk, err = k.sums.run(l, chain, k.pays, gamma, risk, func(t, place, at int, p, r float64) {
+			pair := int(l.place[l.first[t]+int32((at-l.arcs[t])/l.sizes[t])])*l.sizes[t] + place
+			out[w.shape.pairs[t]+pair] += p
+			if riskFactor != 0 {
+				risks[t][pair] += r
+			}
+			k.events, k.moves = append(k.events, l.pays[at]), append(k.moves, factor*p+riskFactor*r)
+		}, func(at int, p, r float64) {
+			k.events, k.moves = append(k.events, l.pays[at]), append(k.moves, factor*p+riskFactor*r)
+		})
+	}
+	if risk && m != nil {
+		k.result.Risk += m.Base()
+	}
+	return err
 }
 
 // eval evaluates a machine on the scores of a word; the marginals are stored in out unless it is
 // nil.
-func (k *scorer) eval(w *word, m *losses.Machine, gamma float64, want losses.Want, out []float64) error {
+//
+// factor and riskFactor say how much the gradients of the log of the sum, and of the risk, count for
+// the objective.
+func (k *scorer) eval(w *word, m *losses.Machine, gamma float64, want losses.Want, out []float64, factor, riskFactor float64) error {
+	if w.trellis != nil {
+		return k.evalViews(w, m, gamma, want, out, factor, riskFactor)
+	}
 	if out != nil {
 		want |= losses.WantMarginals
 		k.result.Marginals = w.shape.rows(out, k.result.Marginals)
@@ -176,6 +262,12 @@ func (e *evaluation) scoreWord(k *scorer, w *word, weights []float64) (gold floa
 			}
 		}
 	}
+	if w.trellis != nil {
+		for _, x := range w.goldPays {
+			gold += k.pays[x] / beta
+		}
+		return gold, nil
+	}
 	return gold, k.SetFactored(s)
 }
 
@@ -189,6 +281,7 @@ func (e *evaluation) word(k *scorer, w *word, weights []float64, wantGrad bool) 
 	value, err := e.objective(k, w, weights, out)
 	if errors.Is(err, losses.ErrRange) || math.IsNaN(value) || math.IsInf(value, 0) {
 		clear(out)
+		k.events, k.moves = k.events[:0], k.moves[:0]
 		value, err = math.Inf(1), nil
 	}
 	if wantGrad && err == nil {
@@ -214,15 +307,15 @@ func (k *scorer) loss(o *Objective, w *word, gold float64, out []float64) (value
 	r := &k.result
 	switch o.Kind {
 	case CrossEntropy, HammingMargin:
-		err = k.eval(w, nil, 0, 0, out)
-		subtractGold(w, 1, out)
+		err = k.eval(w, nil, 0, 0, out, 1, 0)
+		k.subtractGold(w, 1, out)
 		return r.LogZ - gold, err
 	case SoftmaxMargin, MaxMargin, NGramMargin:
-		err = k.eval(w, w.machine(o.Kind), o.beta()*o.Gamma, 0, out)
-		subtractGold(w, 1, out)
+		err = k.eval(w, w.machine(o.Kind), o.beta()*o.Gamma, 0, out, 1, 0)
+		k.subtractGold(w, 1, out)
 		return r.LogZ/o.beta() - gold, err
 	case LatentMargin:
-		if err := k.eval(w, w.loss, o.Gamma, 0, out); err != nil {
+		if err := k.eval(w, w.loss, o.Gamma, 0, out, 1, 0); err != nil {
 			return 0, err
 		}
 		all := r.LogZ
@@ -231,7 +324,7 @@ func (k *scorer) loss(o *Objective, w *word, gold float64, out []float64) (value
 			k.another = sized(k.another, len(out))
 			right = k.another
 		}
-		err = k.eval(w, w.right, 0, 0, right)
+		err = k.eval(w, w.right, 0, 0, right, -1, 0)
 		for i, x := range right {
 			out[i] -= x
 		}
@@ -246,16 +339,16 @@ func (k *scorer) loss(o *Objective, w *word, gold float64, out []float64) (value
 		want |= losses.WantRiskGradient
 		r.RiskGradient = w.shape.rows(risk, r.RiskGradient)
 	}
-	err = k.eval(w, w.loss, 0, want, out)
+	err = k.eval(w, w.loss, 0, want, out, 1-o.Mix, o.Mix)
 	for i, x := range risk {
 		out[i] = (1-o.Mix)*out[i] + o.Mix*x
 	}
-	subtractGold(w, 1-o.Mix, out)
+	k.subtractGold(w, 1-o.Mix, out)
 	return (1-o.Mix)*(r.LogZ-gold) + o.Mix*r.Risk, err
 }
 
 // subtractGold subtracts f from the gradient of the aligned labels, if there is one.
-func subtractGold(w *word, f float64, out []float64) {
+func (k *scorer) subtractGold(w *word, f float64, out []float64) {
 	if out == nil {
 		return
 	}
@@ -263,6 +356,9 @@ func subtractGold(w *word, f float64, out []float64) {
 	for t, b := range w.gold {
 		out[w.shape.pairs[t]+left*w.sizes[t]+int(b)] -= f
 		left = int(b)
+	}
+	for _, x := range w.goldPays {
+		k.events, k.moves = append(k.events, x), append(k.moves, -f)
 	}
 }
 
@@ -323,6 +419,37 @@ func (e *evaluation) gather(w, grad []float64) float64 {
 	for _, x := range e.norm {
 		norm += x
 	}
+	return norm + e.gatherViews(w, grad)
+}
+
+// gatherViews collects the gradient of views' weights.
+func (e *evaluation) gatherViews(w, grad []float64) float64 {
+	v, first := e.p.views, e.p.groups.dim
+	if v == nil {
+		return 0
+	}
+	norm := 0.0
+	for _, x := range w[first:] {
+		norm += x * x
+	}
+	if grad == nil {
+		return norm
+	}
+	all := e.chunks[0]
+	used := (len(e.p.words) + len(e.chunks) - 1) / len(e.chunks)
+	used = (len(e.p.words) + used - 1) / used
+	for _, c := range e.chunks[1:used] {
+		for i, x := range c {
+			all[i] += x
+		}
+	}
+	clear(e.entries)
+	e.p.events.add(all, e.entries)
+	g := grad[first:]
+	for i, x := range w[first:] {
+		g[i] = e.o.L2 * x
+	}
+	v.gather(e.entries, g)
 	return norm
 }
 

@@ -70,8 +70,8 @@ func (p *Problem) Fit(ctx context.Context, o Objective, opts *FitOptions) (*Mode
 		err = p.need(ctx, o.Kind)
 	case fo.Relax != nil || fo.Init == nil && o.Kind == RiskMix:
 		err = errors.New("g2p: a sum of shards has one objective, and words that all count alike: there is no risk of it without weights to start from, and no relaxation")
-	case fo.Sum.Dim() != p.groups.dim:
-		err = fmt.Errorf("g2p: a sum over %d weights for a problem of %d", fo.Sum.Dim(), p.groups.dim)
+	case fo.Sum.Dim() != p.dim():
+		err = fmt.Errorf("g2p: a sum over %d weights for a problem of %d", fo.Sum.Dim(), p.dim())
 	}
 	if err != nil {
 		return nil, nil, err
@@ -87,14 +87,14 @@ func (p *Problem) Fit(ctx context.Context, o Objective, opts *FitOptions) (*Mode
 	}
 	start := fo.Init
 	switch {
-	case start != nil && len(start) != p.Features.dim:
-		return nil, nil, fmt.Errorf("g2p: %d weights to start from, the model has %d", len(start), p.Features.dim)
+	case start != nil && len(start) != p.Features.dim+p.views.size():
+		return nil, nil, fmt.Errorf("g2p: %d weights to start from, the model has %d", len(start), p.Features.dim+p.views.size())
 	case start == nil && o.Kind == RiskMix:
 		return p.fitRisk(ctx, o, fo)
 	case start == nil:
-		start = make([]float64, p.groups.dim)
+		start = make([]float64, p.dim())
 	default:
-		start = p.Features.project(&p.groups, start)
+		start = p.project(start)
 	}
 	return p.minimize(ctx, o, &fo, start)
 }
@@ -210,13 +210,13 @@ func (p *Problem) fitRisk(ctx context.Context, o Objective, fo FitOptions) (*Mod
 		}
 		of := stage(stageFirst, nil, 0)
 		of.Resume = resume
-		m, res, err := p.minimize(ctx, Objective{Kind: CrossEntropy, L2: o.L2}, &of, make([]float64, p.groups.dim))
+		m, res, err := p.minimize(ctx, Objective{Kind: CrossEntropy, L2: o.L2}, &of, make([]float64, p.dim()))
 		if err != nil || m == nil {
 			return m, res, err
 		}
 		first, resume = res, nil
 		spent += time.Since(begin).Seconds()
-		start = p.Features.project(&p.groups, m.Weights)
+		start = p.project(m.Weights)
 	}
 	of := stage(stageRisk, first, spent)
 	of.Resume = resume
@@ -267,5 +267,13 @@ func (p *Problem) Word(i int) int { return p.words[i].index }
 
 // Model returns the model of weights that a solver found for Objective.
 func (p *Problem) Model(o Objective, x []float64) *Model {
-	return &Model{Inventory: p.Inventory, Features: p.Features, Weights: p.Features.expand(&p.groups, x), Objective: o}
+	m := &Model{Inventory: p.Inventory, Features: p.Features, Objective: o, views: p.views,
+		Weights: append(p.Features.expand(&p.groups, x), x[p.groups.dim:]...)}
+	m.ready()
+	return m
+}
+
+// project is the inverse of Model for weights.
+func (p *Problem) project(weights []float64) []float64 {
+	return append(p.Features.project(&p.groups, weights), weights[p.Features.dim:]...)
 }

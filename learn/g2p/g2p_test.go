@@ -322,7 +322,7 @@ func TestSweepsAgainstEvaluator(t *testing.T) {
 			if d := math.Abs(r.Risk - risk.value[i]); !(d < 1e-10) {
 				t.Fatalf("word %d: risk %v, evaluator %v", i, risk.value[i], r.Risk)
 			}
-			subtractGold(word, -1, e.pairs[word.pairsAt:]) // leaves the marginals
+			new(scorer).subtractGold(word, -1, e.pairs[word.pairsAt:]) // leaves the marginals
 			for s, row := range r.Marginals {
 				for z, q := range row {
 					at := word.pairsAt + word.shape.pairs[s] + z

@@ -144,9 +144,9 @@ func (h *heldOut) edits(m *Model, opts *DecodeOptions, workers int) (edits, phon
 	o, _ := opts.withDefaults() // checked before
 	edits, phones = make([]int, len(h.words)), make([]int, len(h.words))
 	run.Blocks(workers, len(h.words), 64, func(_, lo, hi int) {
-		s := m.scores()
-		defer m.memory.Put(s)
-		m.ahead(h.words[lo:hi], s)
+		s := m.search()
+		defer searches.Put(s)
+		m.ahead(h.words[lo:hi], &s.scores)
 		for i := lo; i < hi; i++ {
 			out := m.decode(&h.words[i], s, &o)
 			edits[i] = math.MaxInt

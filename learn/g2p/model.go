@@ -2,7 +2,6 @@ package g2p
 
 import (
 	"math"
-	"sync"
 
 	"github.com/tropica-fst/tropica/learn/resilient"
 )
@@ -17,7 +16,37 @@ type Model struct {
 
 	hard    *resilient.Difficulty // of a resilient model
 	members []*member             // networks, whose scores are added; none for a linear model
-	memory  sync.Pool             // of *scores
+	views   *views                // nil is none; their weights are behind those of features
+	pays    []float64             // what their entries pay
+}
+
+// Constrain returns the model with another constraint, which decides about its outputs only; nil is
+// none. The error is that of a constraint that accepts no string of the model's phones.
+func (m *Model) Constrain(c *Constraint) (*Model, error) {
+	out, v := *m, views{}
+	if m.views != nil {
+		v = *m.views
+	}
+	v.constraint = nil
+	if c != nil {
+		var err error
+		if v.constraint, err = c.over(m.Inventory.Phones); err != nil {
+			return nil, err
+		}
+	}
+	if out.views = &v; v == (views{}) {
+		out.views = nil
+	}
+	out.ready()
+	return &out, nil
+}
+
+// ready computes what predictions need beside the weights.
+func (m *Model) ready() {
+	if m.views != nil {
+		m.pays = make([]float64, m.views.size())
+		m.views.cumulate(m.Weights[m.Features.dim:], m.pays, 1)
+	}
 }
 
 // Difficulty lists the training words with the largest multipliers; nil if the model is not
@@ -38,14 +67,6 @@ type scores struct {
 	own   struct{ unary, binary []float64 } // before extend
 
 	networks networkScores
-}
-
-// scores returns memory for scores, to be given back to m.memory.
-func (m *Model) scores() *scores {
-	if s, ok := m.memory.Get().(*scores); ok {
-		return s
-	}
-	return new(scores)
 }
 
 // score computes the potentials of a word, into s.

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/tropica-fst/tropica/learn/nn/encoder"
 	"github.com/tropica-fst/tropica/losses"
@@ -25,6 +26,10 @@ const (
 	Recurrent     Networks = "lstm" // bidirectional LSTM
 	BothNetworks  Networks = "both" // members of the two kinds in turn
 )
+
+// NetworkWiden is the AlignOptions.Widen of the recipe: networks can tell more labels apart than
+// linear models.
+const NetworkWiden = 5
 
 // MostWords is up to how many words networks are the default. A pass of networks over more takes
 // minutes.
@@ -210,8 +215,24 @@ func (t *networkTask) spread(k *networkWorker, w *word, extra, dScores []float32
 	return penalty
 }
 
+// searches has memory of goroutines that are done, of any model.
+var searches sync.Pool
+
+// search returns memory for decoding with m, to be given back to searches.
+func (m *Model) search() *search {
+	s, ok := searches.Get().(*search)
+	if !ok {
+		s = new(search)
+	}
+	if s.networks.model != m {
+		s.networks = networkScores{model: m}
+	}
+	return s
+}
+
 // networkScores is one goroutine's memory for what networks say of a batch of words.
 type networkScores struct {
+	model  *Model                  // whose networks they are
 	passes []encoder.Pass[[]int32] // by member
 	words  []compiled              // of the batch
 	input  [][]int32
@@ -285,15 +306,16 @@ func (m *Model) addNetwork(k, i int, share float64, s *scores) {
 
 // pooled returns the phone strings of the n best label strings of every member, by falling weight:
 // the mean of their probabilities under the members. What is not among a member's best has none.
-func (m *Model) pooled(c *compiled, s *scores, n int) []spelt {
-	i := m.at(c, s)
+func (m *Model) pooled(c *compiled, s *search, n int) []spelt {
+	i := m.at(c, &s.scores)
 	var out []spelt
 	at := map[string]int{}
 	for k, b := range m.members {
-		m.linear(c, b.weights, s)
-		m.addNetwork(k, i, 1, s)
-		s.extend(m.Inventory, c.x)
-		logZ := s.logZ()
+		m.prepareBy(c, s, func() {
+			m.linear(c, b.weights, &s.scores)
+			m.addNetwork(k, i, 1, &s.scores)
+		})
+		logZ := s.total()
 		for _, h := range m.merged(s, n) {
 			key := string(appendPhones(nil, h.phones))
 			score := math.Log(b.share) + h.score - logZ

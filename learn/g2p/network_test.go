@@ -275,7 +275,7 @@ func testPooled(t *testing.T, m *Model, test []Pair) {
 		for _, u := range phones {
 			least = min(least, risk(u))
 		}
-		got := m.decode(&c, new(scores), &DecodeOptions{Decoding: Pooled, Best: 1 << 20, Candidates: 1 << 20})
+		got := m.decode(&c, m.search(), &DecodeOptions{Decoding: Pooled, Best: 1 << 20, Candidates: 1 << 20})
 		if r := risk(got); r > least+1e-9 {
 			t.Errorf("%q: the pooled output has the expected distance %v, the best %v", q.Word, r, least)
 		}

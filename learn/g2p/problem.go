@@ -16,6 +16,7 @@ import (
 type Options struct {
 	Align    AlignOptions
 	Features FeatureOptions
+	Views    ViewOptions
 
 	// MaxEdges is the budget of column edges for the loss machine of one word; 0 is 40000, negative
 	// is none. The machines of long words with many labels a letter double with every letter. A
@@ -66,6 +67,11 @@ type Problem struct {
 	groupOcc     occurrences
 	pairOcc      occurrences
 
+	views  *views // nil is none
+	events events // what the words' label strings pay for them
+	number map[string]int32
+	arcs   int // of all trellises
+
 	graphs struct {
 		sync.Mutex
 		built, ngrams bool
@@ -83,8 +89,12 @@ type ProblemStats struct {
 	PerLetter       float64 `json:"labels_per_letter"` // mean over the letters of the words
 	Weights         int     `json:"weights"`
 	Trained         int     `json:"trained_weights"` // after features that always occur together were merged
+	Arcs            int     `json:"arcs,omitempty"`  // of the lattices of histories, all words together
 	Columns         int     `json:"columns"`         // of the minimal loss machines, all words together
 	Built           int     `json:"built"`           // before minimization
+
+	// Rejected names the words whose pronunciation the constraint does not accept; they are left out.
+	Rejected []string `json:"rejected,omitempty"`
 
 	// Lost names the pairs that are left out: words without letters, and those with more than 64
 	// phones a letter.
@@ -98,6 +108,7 @@ type word struct {
 	compiled
 	shape
 	index int     // of the pair
+	at    int     // of the word, among those trained on
 	gold  []int32 // aligned labels, as places in the lists of their letters
 	ref   []int
 
@@ -109,6 +120,11 @@ type word struct {
 
 	fullNGram [][]int32 // as full, for the n-gram loss
 	ngram     *losses.Machine
+
+	// With views: the lattice, its aligned path, and the products with machines.
+	trellis  *trellis
+	goldPays []int32
+	products map[*losses.Machine]*trellis
 }
 
 // machine returns the loss machine that an objective needs: nil for objectives without.
@@ -149,17 +165,28 @@ func Prepare(ctx context.Context, pairs []Pair, opts *Options) (*Problem, error)
 	}
 	p := &Problem{Inventory: al.Inventory, Features: newFeatures(al.Inventory, fo), Alignment: al, opts: o, given: pairs}
 	p.Stats = ProblemStats{Pairs: len(pairs), Labels: len(al.Inventory.Labels)}
+	if vo, err := o.Views.withDefaults(); err != nil {
+		return nil, err
+	} else if p.opts.Views = vo; vo.any() {
+		if p.views, err = newViews(al.Inventory, &vo, al.Labels); err != nil {
+			return nil, err
+		}
+	}
 	var letters [][]int32
 	for i, u := range al.Labels {
 		if len(u) == 0 { // the empty word has nothing to learn from
 			p.Stats.Lost = append(p.Stats.Lost, pairs[i].name(i))
 			continue
 		}
+		if !p.views.accepts(al.Inventory, u) {
+			p.Stats.Rejected = append(p.Stats.Rejected, pairs[i].name(i))
+			continue
+		}
 		x := al.letters[i]
 		if slices.ContainsFunc(x, func(id int32) bool { _, irregular := al.Inventory.base(id); return irregular }) {
 			p.Stats.Irregular++
 		}
-		w := word{index: i, gold: make([]int32, len(u)), ref: al.phones[i]}
+		w := word{index: i, at: len(p.words), gold: make([]int32, len(u)), ref: al.phones[i]}
 		sizes := make([]int, len(x))
 		for t, l := range u {
 			k, ok := slices.BinarySearch(al.Inventory.Allowed[x[t]], l)
@@ -180,6 +207,9 @@ func Prepare(ctx context.Context, pairs []Pair, opts *Options) (*Problem, error)
 		p.words = append(p.words, w)
 	}
 	p.Stats.Unaligned = len(p.Stats.Lost)
+	if n := len(p.Stats.Rejected); len(p.words) == 0 && n > 0 {
+		return nil, fmt.Errorf("g2p: the constraint accepts none of %d pronunciations%s", n, ListLost(p.Stats.Rejected))
+	}
 	if len(p.words) == 0 {
 		names := ""
 		if len(pairs) > 0 {
@@ -198,14 +228,23 @@ func Prepare(ctx context.Context, pairs []Pair, opts *Options) (*Problem, error)
 		p.words[i].compiled = p.Features.compile(letters[i])
 		total += len(letters[i])
 	}
-	p.Stats.Weights = p.Features.dim
+	p.Stats.Weights = p.Features.dim + p.views.size()
 	p.Stats.PerLetter = float64(p.unary) / float64(total)
 	if err := p.index(ctx); err != nil {
 		return nil, err
 	}
-	p.Stats.Trained = p.groups.dim
+	p.Stats.Trained = p.dim()
+	if p.views != nil {
+		if err := p.buildTrellises(ctx); err != nil {
+			return nil, err
+		}
+		p.Stats.Arcs = p.arcs
+	}
 	return p, nil
 }
+
+// dim returns the number of trained weights: those of views are behind the others.
+func (p *Problem) dim() int { return p.groups.dim + p.views.size() }
 
 // index merges features into groups, and fills groupOcc and pairOcc.
 func (p *Problem) index(ctx context.Context) error {
@@ -356,13 +395,23 @@ func (p *Problem) buildNGrams(ctx context.Context) error {
 
 // need builds what an objective needs.
 func (p *Problem) need(ctx context.Context, k Kind) error {
+	var err error
 	switch {
 	case k == NGramMargin:
-		return p.buildNGrams(ctx)
+		err = p.buildNGrams(ctx)
 	case k.usesLoss():
-		return p.BuildGraphs(ctx)
+		err = p.BuildGraphs(ctx)
 	}
-	return nil
+	if err != nil || p.views == nil {
+		return err
+	}
+	return p.buildProducts(ctx, func(w *word) []*losses.Machine {
+		m := []*losses.Machine{w.machine(k)}
+		if k == LatentMargin {
+			m = append(m, w.right)
+		}
+		return m
+	})
 }
 
 func (p *Problem) buildGraphs(ctx context.Context, build func(*graphBuilder, *word) error) ([]losses.ExpandStats, error) {

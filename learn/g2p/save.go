@@ -14,7 +14,8 @@ import (
 )
 
 // Files are containers of package model of this kind and version.
-// Version 2 added networks; a model without is written as version 1, which earlier programs read.
+// Version 2 added networks, and views of the whole output; a model without is written as version 1,
+// which earlier programs read.
 const (
 	fileKind    = "g2p"
 	fileVersion = 2
@@ -27,6 +28,7 @@ type fileMeta struct {
 	MinCount int       `json:"min_count"`
 	Bare     bool      `json:"bare,omitempty"`
 	Trained  Objective `json:"objective"`
+	Views    *viewMeta `json:"views,omitempty"`
 
 	Networks []memberMeta `json:"networks,omitempty"`
 }
@@ -47,7 +49,8 @@ func memberArrays(k int) (params, weights string) {
 // Align, are of private use), phones, and labels (label_start, label_phones). Then follow what
 // letters may emit (allowed_start, allowed, prob) and back off to (backoff_start, backoff,
 // backoff_prob), the keys of label bigrams, letter pairs and
-// features, and weights in the order that Features describes.
+// features, and weights in the order that Features describes. Histories and the constraint, where
+// there are any, have arrays of their own (see views.put), and their weights come last.
 func (m *Model) Write(w io.Writer) error {
 	c, err := m.container()
 	if err != nil {
@@ -59,15 +62,21 @@ func (m *Model) Write(w io.Writer) error {
 func (m *Model) container() (*model.Container, error) {
 	inv, f := m.Inventory, m.Features
 	version := 1
+	if m.views != nil || len(m.members) > 0 {
+		version = fileVersion
+	}
 	meta := fileMeta{Window: f.opts.Window, Damping: f.opts.Damping, MinCount: f.opts.MinCount, Bare: f.opts.Bare, Trained: m.Objective}
 	for k, b := range m.members {
 		if b.kind == ownNetwork {
 			return nil, fmt.Errorf("g2p: network %d is the caller's own: there is no file format for it", k)
 		}
-		version = fileVersion
 		meta.Networks = append(meta.Networks, memberMeta{b.kind, b.share, b.shape})
 	}
 	c := model.New(fileKind, version)
+	var err error
+	if meta.Views, err = m.views.put(c); err != nil {
+		return nil, err
+	}
 	if err := c.SetMeta(meta); err != nil {
 		return nil, err
 	}
@@ -200,7 +209,14 @@ func fromContainer(c *model.Container) (*Model, error) {
 	} else if weights, err = finite[float64](&l, "weights"); err != nil {
 		return nil, err
 	}
-	f, err := l.features(newFeatures(inv, opts), len(weights))
+	views, err := l.views(inv, meta.Views)
+	if err != nil {
+		return nil, err
+	}
+	if views.size() > len(weights) {
+		return nil, l.bad("%d weights, histories and marks have %d", len(weights), views.size())
+	}
+	f, err := l.features(newFeatures(inv, opts), len(weights)-views.size())
 	if err != nil {
 		return nil, err
 	}
@@ -208,10 +224,11 @@ func fromContainer(c *model.Container) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{Inventory: inv, Features: f, Weights: weights, Objective: objective, hard: hard}
+	m := &Model{Inventory: inv, Features: f, Weights: weights, Objective: objective, hard: hard, views: views}
 	if len(members) > 0 {
 		m.setMembers(members)
 	}
+	m.ready()
 	return m, nil
 }
 

@@ -2,6 +2,7 @@ package g2p
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/tropica-fst/tropica/learn/learner"
 )
@@ -30,6 +31,11 @@ type Preparation struct {
 	Window          int     `flag:"window" default:"3" min:"1" max:"5" help:"Letters to either side that features see"`
 	Damping         float64 `flag:"damping" default:"0.6" above:"0" max:"1" help:"Value of a feature of n letters is this to the power n-1"`
 	MinCount        int     `flag:"min_count" default:"1" min:"1" help:"Features seen less often in training are left out"`
+	History         int     `flag:"history" min:"0" max:"8" help:"Longest n-grams of labels that score an output; 0 is none beyond neighbours"`
+	PhoneHistory    int     `flag:"phone_history" min:"0" max:"8" help:"Longest n-grams of phones that score an output; 0 is none"`
+	HistoryMinCount int     `flag:"history_min_count" default:"2" min:"1" help:"N-grams of labels or phones seen less often in training are left out"`
+	HistoryDamping  float64 `flag:"history_damping" default:"0.6" above:"0" max:"1" help:"Value of an n-gram of n labels or phones is this to the power n-1"`
+	Marks           string  `flag:"marks" help:"Marks to count in a word, such as accents: phones or characters in them, separated by commas, several that are one kind joined by +; auto finds accents and stress"`
 	MaxEdges        int     `flag:"max_edges" default:"40000" min:"0" help:"Budget of column edges for the loss machine of a word; 0 is none"`
 }
 
@@ -46,7 +52,11 @@ func (p *Preparation) Options(pairs int) (*Options, error) {
 }
 
 func (p *Preparation) options(pairs int) *Options {
-	return &Options{MaxEdges: p.MaxEdges,
+	views := ViewOptions{History: p.History, Phones: p.PhoneHistory, MinCount: p.HistoryMinCount, Damping: p.HistoryDamping}
+	if p.Marks != "" {
+		views.Marks = strings.Split(p.Marks, ",")
+	}
+	return &Options{MaxEdges: p.MaxEdges, Views: views,
 		Align: AlignOptions{MaxPhones: p.MaxPhones, Iterations: p.AlignIterations, MinCount: p.AlignMinCount,
 			MinProb: p.AlignMinProb, Widen: p.Widen, Direct: pairs > engineWords},
 		Features: FeatureOptions{Window: p.Window, Damping: p.Damping, MinCount: p.MinCount}}

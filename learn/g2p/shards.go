@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/gob"
+	"errors"
 	"fmt"
 
 	"github.com/tropica-fst/tropica/fst"
@@ -24,9 +25,11 @@ func (p *Problem) Shard(from, to int) *Shard {
 	for i := range p.words {
 		w := &p.words[i]
 		if w.index >= from && w.index < to {
-			s.words = append(s.words, word{compiled: w.compiled, shape: w.shape, index: w.index - from, gold: w.gold, ref: w.ref})
+			s.words = append(s.words, word{compiled: w.compiled, shape: w.shape, index: w.index - from, gold: w.gold, ref: w.ref,
+				at: len(s.words), trellis: w.trellis, goldPays: w.goldPays})
 		}
 	}
+	s.views, s.events, s.number = p.views, p.events, p.number
 	s.place()
 	return &Shard{s}
 }
@@ -87,6 +90,9 @@ func encode(v any) ([]byte, error) {
 
 // MarshalCommon returns what all shards share, for UnmarshalShard.
 func (p *Problem) MarshalCommon() ([]byte, error) {
+	if p.views != nil {
+		return nil, errors.New("g2p: the words of a problem with histories, marks or a constraint stay in one process")
+	}
 	f, g := p.Features, &p.groups
 	inv := *p.Inventory
 	inv.Backoff = nil // for predictions only

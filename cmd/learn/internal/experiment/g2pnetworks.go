@@ -78,7 +78,7 @@ func (o *NetworksOptions) withDefaults() NetworksOptions {
 		p.Seeds = 3
 	}
 	if p.Widen == 0 {
-		p.Widen = 5
+		p.Widen = g2p.NetworkWiden
 	}
 	return p
 }
