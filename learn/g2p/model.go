@@ -71,14 +71,14 @@ type scores struct {
 
 // score computes the potentials of a word, into s.
 func (m *Model) score(c *compiled, s *scores) {
-	m.linear(c, m.Weights, s)
+	m.linear(c, s)
 	if len(m.members) > 0 {
 		m.addNetworks(c, s)
 	}
 }
 
-// linear computes the potentials of a word that weights alone give it, into s.
-func (m *Model) linear(c *compiled, weights []float64, s *scores) {
+// linear computes the potentials of a word that the weights alone give it, into s.
+func (m *Model) linear(c *compiled, s *scores) {
 	n := len(c.x)
 	sizes := make([]int, n)
 	s.lists = sized(s.lists, n)
@@ -89,8 +89,8 @@ func (m *Model) linear(c *compiled, weights []float64, s *scores) {
 	s.shape, s.back = newShape(sizes), nil
 	s.unary, s.binary = sized(s.unary, s.shape.unary[n]), sized(s.binary, s.shape.pairs[n])
 	for t := range n {
-		m.Features.unary(weights, c, t, s.unary[s.shape.unary[t]:s.shape.unary[t+1]])
-		m.Features.binary(weights, c, t, s.binary[s.shape.pairs[t]:s.shape.pairs[t+1]])
+		m.Features.unary(m.Weights, c, t, s.unary[s.shape.unary[t]:s.shape.unary[t+1]])
+		m.Features.binary(m.Weights, c, t, s.binary[s.shape.pairs[t]:s.shape.pairs[t+1]])
 	}
 }
 

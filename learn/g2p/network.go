@@ -74,7 +74,8 @@ type member struct {
 	shape   encoder.Shape // of a ready network
 	net     LetterNetwork
 	params  []float32
-	weights []float64 // of the model's Features
+	weights []float64 // of the model's features and views
+	linear  *Model    // the model of these weights alone
 	share   float64   // of the potentials; all shares sum to 1
 }
 
@@ -92,6 +93,7 @@ type networkWorker struct {
 	scorer
 	pairs    losses.PairScores
 	out, sum []float64
+	views    wordViews
 }
 
 func (p *Problem) networkTask(o Objective, linear bool, workers int) *networkTask {
@@ -124,11 +126,14 @@ func (t *networkTask) Input(i int) []int32 { return t.inputs[i] }
 func (t *networkTask) Positions(i int) int { return len(t.p.words[i].x) }
 
 // Extra implements encoder.Task.
-func (t *networkTask) Extra() int { return t.p.groups.dim }
+func (t *networkTask) Extra() int { return t.p.dim() }
 
 // Loss implements encoder.Task.
 func (t *networkTask) Loss(worker, i int, scores, extra, dScores []float32, dExtra *encoder.SparseGradient) (float64, error) {
 	k, w := &t.workers[worker], &t.p.words[i]
+	if t.p.views != nil {
+		k.pay(t.p, i, extra[t.p.groups.dim:], t.o.beta())
+	}
 	gold, err := t.score(k, w, scores, extra)
 	if err != nil {
 		return 0, fmt.Errorf("g2p: %s: %w", t.p.where(i), err)
@@ -140,6 +145,9 @@ func (t *networkTask) Loss(worker, i int, scores, extra, dScores []float32, dExt
 		return 0, fmt.Errorf("g2p: %s: %w", t.p.where(i), err)
 	}
 	w.shape.marginalize(k.out, k.sum)
+	if t.p.views != nil {
+		k.gather(t.p, t.p.groups.dim, dExtra)
+	}
 	return value + t.spread(k, w, extra, dScores, dExtra), nil
 }
 
@@ -172,6 +180,12 @@ func (t *networkTask) score(k *networkWorker, w *word, scores, extra []float32) 
 			}
 			u[b] *= beta
 		}
+	}
+	if w.trellis != nil {
+		for _, x := range w.goldPays {
+			gold += k.scorer.pays[x] / beta
+		}
+		return gold, nil
 	}
 	k.pairs.Set()
 	return gold, k.SetFactored(s)
@@ -311,8 +325,8 @@ func (m *Model) pooled(c *compiled, s *search, n int) []spelt {
 	var out []spelt
 	at := map[string]int{}
 	for k, b := range m.members {
-		m.prepareBy(c, s, func() {
-			m.linear(c, b.weights, &s.scores)
+		b.linear.prepareBy(c, s, func() {
+			b.linear.score(c, &s.scores)
 			m.addNetwork(k, i, 1, &s.scores)
 		})
 		logZ := s.total()
@@ -334,12 +348,15 @@ func (m *Model) pooled(c *compiled, s *search, n int) []spelt {
 // setMembers gives m its networks, and the mean of the weights beside them.
 func (m *Model) setMembers(members []*member) {
 	m.members = members
-	m.Weights = make([]float64, m.Features.dim)
+	m.Weights = make([]float64, m.Features.dim+m.views.size())
 	for _, b := range members {
+		b.linear = &Model{Inventory: m.Inventory, Features: m.Features, Weights: b.weights, Objective: m.Objective, views: m.views}
+		b.linear.ready()
 		for i, w := range b.weights {
 			m.Weights[i] += b.share * w
 		}
 	}
+	m.ready()
 }
 
 // Networks returns the kinds of the networks of a model; nil is a linear one.
@@ -389,7 +406,7 @@ func (m *Model) Select(members ...int) (*Model, error) {
 		return nil, fmt.Errorf("g2p: no network of the model was chosen")
 	}
 	setShares(chosen)
-	out := &Model{Inventory: m.Inventory, Features: m.Features, Objective: m.Objective}
+	out := &Model{Inventory: m.Inventory, Features: m.Features, Objective: m.Objective, views: m.views}
 	out.setMembers(chosen)
 	return out, nil
 }

@@ -81,7 +81,13 @@ func taskLoss(t *testing.T, task *networkTask, scores [][]float32, extra []float
 // linear model, penalty included; and derivatives by the network's scores are slopes.
 func TestNetworkTask(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 11))
-	p := prepared(t, words(t, "gre", "train", 30), nil)
+	testNetworkTask(t, rng, prepared(t, words(t, "gre", "train", 30), nil))
+	views := ViewOptions{History: 4, Phones: 3, MinCount: 1, Marks: []string{"a", "i"}}
+	testNetworkTask(t, rng, prepared(t, words(t, "gre", "train", 20), &Options{Views: views}))
+}
+
+func testNetworkTask(t *testing.T, rng *rand.Rand, p *Problem) {
+	t.Helper()
 	first := p.Features.bigrams.Len()
 	labels := p.Labels()
 	for _, o := range objectives() {
@@ -89,14 +95,17 @@ func TestNetworkTask(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := random(rng, p.groups.dim, 0.3)
+		if err := p.need(context.Background(), o.Kind); err != nil {
+			t.Fatal(err)
+		}
+		w := random(rng, p.dim(), 0.3)
 		extra := make([]float32, len(w))
-		bigrams := 0.0
+		free := 0.0
 		for i := range w {
 			extra[i] = float32(w[i])
 			w[i] = float64(extra[i])
-			if i < first {
-				bigrams += w[i] * w[i] // have no penalty beside a network
+			if i < first || i >= p.groups.dim {
+				free += w[i] * w[i] // without penalty beside a network
 			}
 		}
 		task := p.networkTask(o, true, 1)
@@ -107,12 +116,12 @@ func TestNetworkTask(t *testing.T) {
 		got, _, dExtra := taskLoss(t, task, scores, extra)
 		grad := make([]float64, len(w))
 		want, err := p.evaluation(o, 1).Eval(w, grad)
-		if want -= o.L2 / 2 * bigrams; err != nil || !(math.Abs(got-want) < 1e-9*math.Abs(want)) {
+		if want -= o.L2 / 2 * free; err != nil || !(math.Abs(got-want) < 1e-9*math.Abs(want)) {
 			t.Errorf("%v: losses of %v, the linear model has %v (%v)", o, got, want, err)
 		}
 		for i, d := range dExtra {
 			g := grad[i]
-			if i < first {
+			if i < first || i >= p.groups.dim {
 				g -= o.L2 * w[i]
 			}
 			if !(math.Abs(float64(d)-g) < 2e-4*max(1, math.Abs(g))) {

@@ -141,7 +141,7 @@ func (p *Problem) FitNetworks(o Objective, n *NetworkOptions, c *run.Control) (*
 	if err != nil {
 		return nil, nil, err
 	}
-	m := &Model{Inventory: p.Inventory, Features: p.Features, Objective: o}
+	m := &Model{Inventory: p.Inventory, Features: p.Features, Objective: o, views: p.views}
 	m.setMembers(e.members)
 	return m, e.result(), nil
 }
@@ -369,9 +369,9 @@ func (e *ensemble) resume() error {
 	for k, b := range e.members {
 		name := stateName(k)
 		if x := s.Arrays[name]; x != nil {
-			if len(x) != b.net.Dim()+e.p.groups.dim {
+			if len(x) != b.net.Dim()+e.p.dim() {
 				return fmt.Errorf("g2p: %w: member %d has %d parameters, not %d", run.ErrOther, k+1, len(x),
-					b.net.Dim()+e.p.groups.dim)
+					b.net.Dim()+e.p.dim())
 			}
 			e.finish(k, &optim.Result{X: x, F: s.Scalars[name+"_value"], Reason: run.AllPasses,
 				Iterations: int(s.Scalars[name+"_iterations"]), Evaluations: int(s.Scalars[name+"_evaluations"])})
@@ -395,6 +395,7 @@ func (e *ensemble) finish(k int, r *optim.Result) {
 	for i, x := range r.X[:dim] {
 		b.params[i] = float32(x)
 	}
-	b.weights = e.p.Features.expand(&e.p.groups, r.X[dim:])
+	groups, views := r.X[dim:dim+e.p.groups.dim], r.X[dim+e.p.groups.dim:]
+	b.weights = append(e.p.Features.expand(&e.p.groups, groups), views...)
 	e.results[k] = r
 }

@@ -124,7 +124,7 @@ func PronouncingNetworks(ctx context.Context, data fs.FS, opts *NetworksOptions)
 		if k >= 0 {
 			r.results = append(r.results, o.Known[k])
 		} else {
-			one, err := x.train(ctx, data, &o, &t)
+			one, err := x.fit(ctx, data, &o, &t)
 			if err != nil {
 				return nil, fmt.Errorf("experiment: %v: %w", &t, err)
 			}
@@ -149,7 +149,7 @@ type pronouncing struct {
 	problems    [2]*g2p.Problem // linear, and for networks
 }
 
-func (x *pronouncing) train(ctx context.Context, data fs.FS, o *NetworksOptions, t *networksTraining) (*NetworksResult, error) {
+func (x *pronouncing) fit(ctx context.Context, data fs.FS, o *NetworksOptions, t *networksTraining) (*NetworksResult, error) {
 	if err := x.open(data, t.language, o.Test); err != nil {
 		return nil, err
 	}
