@@ -23,6 +23,7 @@
 //	learn experiment federated                   table B.1: boosting where the data are
 //	learn experiment oneround                    classification in one round beside averaging
 //	learn experiment resilient                   corrupted images, sentences and words, and how well they are found
+//	learn experiment g2p-networks                networks, ensembles and linear models of pronunciation
 //	learn experiment objectives                  one sequence model for several objectives
 //	learn completion bash|zsh|fish               a script that completes commands and flags
 //	learn man                                    the manual page

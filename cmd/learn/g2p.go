@@ -166,20 +166,24 @@ and its phones all separated by blanks, as in the CMU dictionary. In the latter 
 the text after a # is a remark. Lines that begin with # or ;;; are comments, and word(2)
 is another pronunciation of word. A word may have several, a line each: all are trained on.
 
-Letters and phones are aligned first. The objectives:
+Letters and phones are aligned first. A model is an ensemble of networks over the letters whose scores
+are added to those of label bigrams, or with --network none a linear model of letter n-grams. The
+objectives:
 
   cross-entropy (ce)  the conditional random field over the aligned labels
-  hamming             softmax-margin with gamma times the labels that differ
+  hamming             softmax-margin with gamma times the labels that differ: the
+                      default with networks
   margin              softmax-margin with gamma times the edit distance of the
                       phones
   ngram               softmax-margin with gamma times the n-gram loss -log(1+U), U
                       the bigrams of phones that the reference has too
   latent              margin with every alignment of the right phones as the
-                      truth: the default
+                      truth: the default without networks
   maxmargin           smoothed maximum margin (--beta)
   risk                --mix of expected edit distance, the rest cross-entropy
 
-plus --l2/2 times the squared weights.
+plus --l2/2 times the squared weights of features. Networks begin with passes of hamming
+where the objective is another but cross-entropy.
 
 --history and --phone_history score n-grams of labels or phones that training saw, with
 back-off to shorter ones; --marks counts accents or the like in a word; and --constraint
@@ -188,6 +192,7 @@ restricts outputs. They need time for every label string of a word that they tel
 Example:
 
   learn g2p train testdata/g2p/ice_train.tsv --model ice.model
+  learn g2p train testdata/g2p/ice_train.tsv --network none --model linear.model
   learn g2p eval testdata/g2p/ice_test.tsv --model ice.model`,
 	setup: func(fs *flags.Set) func(*call) error {
 		var t training
