@@ -42,15 +42,17 @@ func (n Networks) For(words int) Networks {
 		return n
 	case words > MostWords:
 		return NoNetwork
+	case words > fewWords:
+		return BothNetworks
 	}
-	return BothNetworks
+	return Convolutional
 }
 
 // NetworkOptions adjusts Problem.FitNetworks. The zero value is the recipe that was chosen for all
 // languages; where it says so, its sizes depend on the number of words.
 type NetworkOptions struct {
-	Networks Networks `flag:"network" default:"auto" values:"auto,none,conv,lstm,both" help:"Networks under the lattice: residual convolutions, bidirectional LSTM, members of both in turn, or none; auto is both for up to 50000 words, and none above"`
-	Members  int      `flag:"members" default:"4" min:"1" max:"64" help:"Networks that are trained, each from a seed of its own, and whose scores are averaged"`
+	Networks Networks `flag:"network" default:"auto" values:"auto,none,conv,lstm,both" help:"Networks under the lattice: residual convolutions, bidirectional LSTM, members of both in turn, or none; auto is conv for up to 2000 words, both up to 50000, and none above"`
+	Members  int      `flag:"members" min:"0" max:"64" help:"Networks that are trained, each from a seed of its own, and whose scores are averaged; 0 is 5 for up to 2000 words, 6 up to 20000, and 4 above"`
 	Epochs   int      `flag:"epochs" min:"0" help:"Passes over the words; 0 is 25 for up to 2000 words, 20 up to 20000, and 12 above"`
 	Hidden   int      `flag:"hidden" min:"0" max:"4096" help:"Channels of convolutions, and units of each direction; 0 is 128, and 192 for convolutions of more than 2000 words"`
 	Dropout  float64  `flag:"dropout" default:"0.4" min:"0" below:"1" help:"Share of values that dropout sets to zero"`
