@@ -185,7 +185,7 @@ func TestOwnNetwork(t *testing.T) {
 func TestEnsemble(t *testing.T) {
 	pairs := words(t, "gre", "train", 80)
 	p := prepared(t, pairs, nil)
-	m, _, err := p.FitNetworks(Objective{Kind: LatentMargin, Gamma: 1, L2: 0.3}, small(NetworkOptions{Members: 3, Features: true}), nil)
+	m, _, err := p.FitNetworks(Objective{Kind: LatentMargin, Gamma: 1, L2: 0.3}, small(NetworkOptions{Networks: BothNetworks, Members: 3, Features: true}), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -295,7 +295,7 @@ func testPooled(t *testing.T, m *Model, test []Pair) {
 func TestNetworksResume(t *testing.T) {
 	p := prepared(t, words(t, "gre", "train", 70), &Options{Features: FeatureOptions{Bare: true}})
 	o := Objective{Kind: SoftmaxMargin, Gamma: 1}
-	no := small(NetworkOptions{Members: 3})
+	no := small(NetworkOptions{Networks: BothNetworks, Members: 3})
 	bytesOf := func(m *Model) []byte {
 		var b bytes.Buffer
 		if err := m.Write(&b); err != nil {

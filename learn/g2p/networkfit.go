@@ -2,6 +2,7 @@ package g2p
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"sync"
@@ -23,22 +24,20 @@ func (o *NetworkOptions) withDefaults(words int) (NetworkOptions, error) {
 		return d, fmt.Errorf("g2p: %w", err)
 	}
 	d.Own, d.Seed = o.Own, o.Seed
-	if d.Own != nil {
-		d.Members = len(d.Own)
-	}
-	if d.Networks = d.Networks.For(0); d.Networks == NoNetwork && d.Own == nil {
+	if d.Networks = d.Networks.For(min(words, MostWords)); d.Networks == NoNetwork && d.Own == nil {
 		return d, errors.New("g2p: no network is to be trained; Fit trains models without")
 	}
 	many := words > fewWords
-	if d.Epochs == 0 {
-		switch {
-		case words > 20000:
-			d.Epochs = 12
-		case many:
-			d.Epochs = 20
-		default:
-			d.Epochs = 25
-		}
+	epochs, members := 25, 5
+	switch {
+	case words > manyWords:
+		epochs, members = 12, 4
+	case many:
+		epochs, members = 20, 6
+	}
+	d.Epochs, d.Members = cmp.Or(d.Epochs, epochs), cmp.Or(d.Members, members)
+	if d.Own != nil {
+		d.Members = len(d.Own)
 	}
 	if d.Batch == 0 {
 		if d.Batch = 32; many {
@@ -51,8 +50,12 @@ func (o *NetworkOptions) withDefaults(words int) (NetworkOptions, error) {
 	return d, nil
 }
 
-// fewWords is up to where the sizes of the recipe are those for few words.
-const fewWords = 2000
+// Where the sizes of the recipe change: it trains smaller networks on few words, and fewer ones on
+// many.
+const (
+	fewWords  = 2000
+	manyWords = 20000
+)
 
 // Passes returns the passes that all members make together over so many words; 0 for options that
 // FitNetworks refuses.
