@@ -241,7 +241,10 @@ func (e *ensemble) fit(k, workers int) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.finish(k, r)
-	return nil
+	if e.control.Checkpoint == nil {
+		return nil
+	}
+	return e.save()
 }
 
 // NetworkRow is what FitNetworks adds to its rows, which count the passes of all members.
@@ -279,7 +282,10 @@ func (e *ensemble) memberControl(k, workers int) *run.Control {
 	c := e.control
 	c.Workers, c.Examples = workers, len(e.p.words)
 	c.Problem = fmt.Sprintf("%s member=%d", e.control.Problem, k)
-	c.Stop = run.Stop{Time: e.control.Stop.Time}
+	c.Stop = run.Stop{}
+	if t := e.control.Stop.Time; t > 0 { // what is left; a member has one pass in any case
+		c.Stop.Time = max(1, t-time.Since(e.begin)-time.Duration(e.spent*float64(time.Second)))
+	}
 	c.Resume = e.states[k]
 	if to := e.control.Recorder; to != nil {
 		c.Recorder = run.RecorderFunc(func(r run.Row) error {
