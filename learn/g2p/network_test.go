@@ -242,14 +242,54 @@ func TestEnsemble(t *testing.T) {
 		}
 	}
 	testPooled(t, m, test[:6])
-	c, err := m.container()
-	if err != nil {
-		t.Fatal(err)
+	testHostileNetworks(t, n)
+}
+
+// testHostileNetworks changes what a file says of networks: it is refused.
+func testHostileNetworks(t *testing.T, m *Model) {
+	t.Helper()
+	file := func() *model.Container {
+		c, err := m.container()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
 	}
-	params, _ := memberArrays(1)
-	model.Put(c, params, []float32{1, 2})
-	if _, err := fromContainer(c); err == nil {
-		t.Error("a network of two parameters was read")
+	params, weights := memberArrays(1)
+	for name, change := range map[string]func(c *model.Container){
+		"two parameters": func(c *model.Container) { model.Put(c, params, []float32{1, 2}) },
+		"no number":      func(c *model.Container) { model.Put(c, weights, []float64{math.NaN()}) },
+		"no weights":     func(c *model.Container) { model.Put(c, weights, []float64{}) },
+	} {
+		c := file()
+		change(c)
+		if _, err := fromContainer(c); !errors.Is(err, model.ErrFormat) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, change := range map[string]func(b *memberMeta){
+		"share":       func(b *memberMeta) { b.Share = 0.9 },
+		"no share":    func(b *memberMeta) { b.Share = 0 },
+		"kind":        func(b *memberMeta) { b.Kind = "own" },
+		"letters":     func(b *memberMeta) { b.Shape.Tables[0].Size++ },
+		"no letters":  func(b *memberMeta) { b.Shape.Tables = nil },
+		"labels":      func(b *memberMeta) { b.Shape.Outputs-- },
+		"no units":    func(b *memberMeta) { b.Shape.Hidden = 0 },
+		"large units": func(b *memberMeta) { b.Shape.Hidden = 1 << 40 },
+		"other units": func(b *memberMeta) { b.Shape.Hidden++ },
+	} {
+		c := file()
+		var meta fileMeta
+		if err := c.Meta(&meta); err != nil {
+			t.Fatal(err)
+		}
+		change(&meta.Networks[1])
+		if err := c.SetMeta(meta); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := fromContainer(c); !errors.Is(err, model.ErrFormat) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
