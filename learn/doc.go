@@ -21,7 +21,8 @@
 //	tracking/   objects of movies, by assignment
 //	sequence/   labellers of sequences; g2p/ pronunciation
 //	minimax/    one model for many losses; almo/ the same as a learner of tables
-//	nn/         networks; gemm/ their products, and Cholesky's factors
+//	nn/         networks; nn/encoder those of sequences, under a lattice
+//	gemm/       their products, and Cholesky's factors
 //	margin/     max-margin, partial annotations, active learning, transfer, on any output space
 //	resilient/  examples that count by multipliers: wrong ones are borne, and found
 //

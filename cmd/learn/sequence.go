@@ -119,6 +119,14 @@ sentence) or CoNLL-U. --objective and --loss choose the training objective:
 
 plus --l2/2 times the squared and --l1 times the absolute weights.
 
+--network conv or lstm adds the scores of a network to those of the features. It reads the columns
+that the templates read, and the characters of the words. Both are trained together by Adam, for
+--epochs passes, under any objective. A risk starts from another model with --init, as before:
+
+  learn sequence train train.conllu --network lstm --model first.model
+  learn sequence train train.conllu --network lstm --objective risk --loss edit --init first.model \
+      --model risk.model
+
 --gradients sampled estimates those of edit, smith-waterman and local losses without
 a band, for sequences of more than --exact labels, by Gibbs sampling: of softmax-margin,
 risk, and max-margin with --beta, by sgd, adagrad or adam. Exact machines within a band
@@ -161,6 +169,9 @@ The same without a band:
 		l1 := fs.Float("l1", 0, "Weight of the absolute values")
 		initial := fs.String("init", "", "Model whose weights to start from; needed for risk, as a rule")
 		relaxation := resilientFlags(fs)
+		development := fs.String("dev", "", "Development set: its wrong labels are counted after every iteration, "+
+			"and the model is that with the fewest")
+		patience := fs.Int("patience", 32, 10, "Stop after so many iterations without fewer; 0 is never")
 		var n networkFlags
 		n.define(fs)
 		return func(c *call) error {
@@ -169,7 +180,7 @@ The same without a band:
 				return err
 			}
 			inputs := slices.Concat(places("the data", c.args...), places("the model to start from", *initial),
-				places("the loss transducer", *l.transducer), places("the held-out data", *n.dev))
+				places("the loss transducer", *l.transducer), places("the development set", *development))
 			if !sequence.IsPreset(*s.templates) {
 				inputs = append(inputs, place{"the templates", *s.templates})
 			}
@@ -249,11 +260,16 @@ The same without a band:
 							"weights would be of other words", *initial, f, format)
 					}
 				}
-				if o.Network = network; network != nil && *n.dev != "" {
-					if network.Dev, _, err = d.read(c, []string{*n.dev}); err != nil {
-						return nil, err
-					}
-					o.Control.Stop.Patience = int(*n.patience)
+				o.Network = network
+				if *development == "" {
+					err = c.idle("it needs --dev", "patience")
+				} else if *patience < 0 {
+					err = errors.New("flag --patience must not be negative")
+				} else if o.Dev, _, err = d.read(c, []string{*development}); err == nil {
+					o.Control.Stop.Patience = int(*patience)
+				}
+				if err != nil {
+					return nil, err
 				}
 				m, r, err := sequence.Train(examples, o)
 				if err != nil {

@@ -15,8 +15,6 @@ type networkFlags struct {
 	epochs         *int64
 	hidden, layers *int64
 	dropout        *float64
-	dev            *string
-	patience       *int64
 }
 
 func (n *networkFlags) define(fs *flags.Set) {
@@ -27,15 +25,13 @@ func (n *networkFlags) define(fs *flags.Set) {
 	n.hidden = fs.Int("hidden", 32, 128, "Channels of a network, or units of a direction")
 	n.layers = fs.Int("layers", 32, 0, "Layers of a network; 0 is 3 for conv and 1 for lstm")
 	n.dropout = fs.Float("dropout", 0.4, "Share of a network that each step of training leaves out")
-	n.dev = fs.String("dev", "", "File of held-out sentences: of the network, the epoch is kept that labels them best")
-	n.patience = fs.Int("patience", 32, 0, "Stop after so many epochs in a row that were not the best on --dev; 0 is never")
 }
 
 // prepare checks the flags, and sets those of the run that a network gives another meaning. It
 // returns nil if there is no network.
 func (n *networkFlags) prepare(c *call, t *training, s *scored) (*sequence.Network, error) {
 	if *n.kind == "none" {
-		return nil, c.idle("it needs --network conv or lstm", "epochs", "hidden", "layers", "dropout", "dev", "patience")
+		return nil, c.idle("it needs --network conv or lstm", "epochs", "hidden", "layers", "dropout")
 	}
 	why := "a network is trained by epochs of Adam"
 	if c.flags.Given("solver") && *s.solver != "adam" {
@@ -44,15 +40,11 @@ func (n *networkFlags) prepare(c *call, t *training, s *scored) (*sequence.Netwo
 	if err := c.idle(why, "iterations", "stop", "l2", "l1", "memory", "gap", "decay"); err != nil {
 		return nil, err
 	}
-	if *n.epochs < 1 || *n.hidden < 1 || *n.hidden > 4096 || *n.layers < 0 || *n.layers > 16 || *n.patience < 0 {
-		return nil, errors.New("flags --epochs and --hidden must be at least 1, --layers and --patience not negative, and " +
-			"--hidden at most 4096, --layers 16")
+	if *n.epochs < 1 || *n.hidden < 1 || *n.hidden > 4096 || *n.layers < 0 || *n.layers > 16 {
+		return nil, errors.New("flag --epochs must be at least 1, --hidden between 1 and 4096, and --layers between 0 and 16")
 	}
 	if !(*n.dropout >= 0 && *n.dropout < 1) {
 		return nil, fmt.Errorf("flag --dropout: %v is not in [0,1)", *n.dropout)
-	}
-	if *n.patience > 0 && *n.dev == "" {
-		return nil, errors.New("flag --patience needs --dev")
 	}
 	*t.iterations, *s.solver = *n.epochs, "adam"
 	o := &sequence.Network{Kind: encoder.Kind(*n.kind), Hidden: int(*n.hidden), Layers: int(*n.layers),

@@ -19,7 +19,7 @@ var shownFlags = map[string]string{
 	"multiboost train": "target source valid model rounds loss objective splits seed",
 	"almo train":       "target model losses units l2 hidden solver gap seed plot",
 	"tracking train":   "model lineage truth method lambda norm gap neighbours events gate stride",
-	"sequence train":   "model objective loss gamma band l2 l1 order templates solver partial resilient",
+	"sequence train":   "model objective loss gamma band l2 order templates solver network partial resilient",
 	"structured train": "target outputs text lexicon model loss loss_scale kernel lambda estimator candidates",
 	"oneround train":   "model cost eps gamma hinge kernel price scale target width",
 	"g2p train":        "model objective gamma l2 max_phones align_min_count resilient",

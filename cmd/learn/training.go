@@ -185,7 +185,7 @@ func (r *trainingRun) history() (run.Recorder, error) {
 
 // save writes a checkpoint.
 func (r *trainingRun) save(k *run.Checkpoint) error {
-	if len(k.Arrays) == 0 {
+	if len(k.Arrays) == 0 && len(k.Files) == 0 {
 		r.afresh = " (L-BFGS goes on from the point it had reached, with a new history)"
 	}
 	return r.keep(k.Write)

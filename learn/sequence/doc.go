@@ -27,6 +27,9 @@
 //     by default, or LongEdit and LongLocal for alignments of long sequences. Label k of
 //     Model.Labels is symbol k to the loss. All objectives but Risk are convex.
 //
+// TrainOptions.Network adds the scores of a network of words and their characters (package encoder)
+// to those of the features. Both are trained together, by the same gradients with respect to scores.
+//
 // # What may be relied on
 //
 // Results have the same bits for any number of workers. For this, gradients come in two phases:

@@ -28,7 +28,6 @@ type Network struct {
 	Epochs  int         // passes over the examples; zero is 15
 	Batch   int         // sequences of a step; zero is 32
 	Rate    float64     // of Adam, for all weights; zero is 0.002
-	Dev     []Example   // held out: the epoch with the fewest wrong labels there is kept; nil is the last
 }
 
 // network is the network of a model, with what numbers words for it.
@@ -55,6 +54,8 @@ const (
 	charFilters = 64
 	wordCount   = 2
 )
+
+const defaultEpochs = 15
 
 // unknownShare is the share of the words that training replaces by the unknown one, whose vector
 // would otherwise be learnt from rare words alone.
@@ -160,15 +161,15 @@ func (v *vocabularies) tokens(in *Input) (neural.Tokens, error) {
 }
 
 // shapeOf returns the shape of a network.
-func (o *Network) shapeOf(v *vocabularies, labels int) neural.Shape {
-	s := neural.Shape{Kind: cmp.Or(o.Kind, neural.Convolution), Outputs: labels, Marks: true,
+func (n *Network) shapeOf(v *vocabularies, labels int) neural.Shape {
+	s := neural.Shape{Kind: cmp.Or(n.Kind, neural.Convolution), Outputs: labels, Marks: true,
 		Chars:  neural.CharShape{Table: neural.Table{Size: len(v.chars.names) + 1, Width: charWidth}, Filters: charFilters, Reach: 3},
-		Hidden: cmp.Or(o.Hidden, 128), Unknown: unknownShare, Dropout: max(0, cmp.Or(o.Dropout, 0.4))}
+		Hidden: cmp.Or(n.Hidden, 128), Unknown: unknownShare, Dropout: max(0, cmp.Or(n.Dropout, 0.4))}
 	s.InputDropout = s.Dropout / 2
 	if s.Kind == neural.Recurrence {
-		s.Layers = cmp.Or(o.Layers, 1)
+		s.Layers = cmp.Or(n.Layers, 1)
 	} else {
-		s.Layers, s.Reach = cmp.Or(o.Layers, 3), 5
+		s.Layers, s.Reach = cmp.Or(n.Layers, 3), 5
 	}
 	for k, d := range v.tables {
 		width := columnWidth
@@ -181,12 +182,15 @@ func (o *Network) shapeOf(v *vocabularies, labels int) neural.Shape {
 }
 
 // check says what a network is not trained with.
-func (o *Network) check(t *TrainOptions) error {
+func (n *Network) check(t *TrainOptions) error {
 	switch {
 	case t.Relax != nil || t.Sampled != nil:
 		return errors.New("sequence: a network is trained without relaxations and without sampled gradients")
 	case t.Solver != QuasiNewton && t.Solver != Adam:
 		return fmt.Errorf("sequence: a network is trained by Adam, not by %v", t.Solver)
+	case n.Epochs < 0 || n.Batch < 0 || n.Hidden < 0 || n.Layers < 0 || !(n.Rate >= 0) || !(n.Dropout < 1):
+		return fmt.Errorf("sequence: a network of %d layers of %d, %d epochs, batches of %d, rate %v and dropout %v: none may be "+
+			"negative, and dropout is below 1", n.Layers, n.Hidden, n.Epochs, n.Batch, n.Rate, n.Dropout)
 	case t.L1 > 0:
 		return errors.New("sequence: a network is trained without l1")
 	}
@@ -238,19 +242,19 @@ func (p *Problem) trainNetwork() (*Model, *optim.Result, error) {
 	control := o.Control
 	control.Workers = o.Workers
 	if control.Resume != nil || control.Checkpoint != nil {
-		control.Problem = o.identity(p.examples) + " " + n.identity(&own.shape)
+		control.Problem = o.identity(p.examples) + " " + n.identity(&own.shape, &o)
 	}
-	fit := &neural.Options{Rate: n.Rate, Epochs: cmp.Or(n.Epochs, 15), Batch: n.Batch, Seed: o.Seed, Start: start}
+	fit := &neural.Options{Rate: n.Rate, Epochs: cmp.Or(n.Epochs, defaultEpochs), Batch: n.Batch, Seed: o.Seed, Start: start}
 	set := func(params []float32) {
 		own.params = params[:dim:dim]
 		m.w = make([]float64, m.layout.dim)
 		widen(m.w, params[dim:])
 		m.net = own
 	}
-	if n.Dev != nil {
+	if len(o.Dev) > 0 {
 		fit.Dev = func(ctx context.Context, params []float32) (float64, error) {
 			set(params)
-			return m.wrong(ctx, n.Dev, o.Workers)
+			return m.wrong(ctx, o.Dev, o.Workers)
 		}
 	}
 	params, r, err := neural.Fit(own.net, t, fit, &control)
@@ -266,13 +270,13 @@ func (p *Problem) trainNetwork() (*Model, *optim.Result, error) {
 }
 
 // identity describes what the network adds to that of the options.
-func (o *Network) identity(s *neural.Shape) string {
+func (n *Network) identity(s *neural.Shape, t *TrainOptions) string {
 	dev := 0
-	for i := range o.Dev {
-		dev += o.Dev[i].Len()
+	for i := range t.Dev {
+		dev += t.Dev[i].Len()
 	}
-	return fmt.Sprintf("network=%s hidden=%d layers=%d dropout=%v epochs=%d batch=%d network_rate=%v dev=%d", s.Kind,
-		s.Hidden, s.Layers, s.Dropout, o.Epochs, o.Batch, o.Rate, dev)
+	return fmt.Sprintf("network=%s hidden=%d layers=%d dropout=%v epochs=%d batch=%d network_rate=%v seed=%d dev=%d", s.Kind,
+		s.Hidden, s.Layers, s.Dropout, n.Epochs, n.Batch, n.Rate, t.Seed, dev)
 }
 
 func narrow(dst []float32, v []float64) {
@@ -421,6 +425,9 @@ func (t *Tagger) addNetwork(in *Input) error {
 	}
 	var err error
 	if t.network.one[0], err = n.inputs.tokens(in); err != nil {
+		if in.Source != "" {
+			err = fmt.Errorf("%s: %w", in.Source, err)
+		}
 		return err
 	}
 	addSingle(t.node, t.network.pass.Forward(n.params, t.network.one[:], nil), len(t.m.labels), t.stride)

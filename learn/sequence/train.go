@@ -80,6 +80,11 @@ type TrainOptions struct {
 	// is then Adam, and L2 is not used; see trainNetwork.
 	Network *Network
 
+	// Dev, if not empty, is a development set. Training counts its wrong labels after every iteration
+	// or pass, and returns the weights that had the fewest. Control.Stop.Patience ends it after so
+	// many without fewer; zero is never.
+	Dev []Example
+
 	// How.
 	Solver       Solver
 	Gap          float64 // of Bundle: certified gap at which to stop, relative to the objective; zero is 1e-3. Of partial labels a gap of convex problems, of the mean over sequences; zero is 0.01
@@ -110,6 +115,9 @@ func (o *TrainOptions) withDefaults() (TrainOptions, error) {
 	set(&p.L2, 1)
 	p.L2 = math.Max(p.L2, 0)
 	p.Workers = run.WorkersOf(p.Workers)
+	if p.Network != nil && p.Control.Stop.Iterations == 0 {
+		p.Control.Stop.Iterations = cmp.Or(p.Network.Epochs, defaultEpochs)
+	}
 	if p.Batch == 0 {
 		p.Batch = 8
 	}
@@ -165,6 +173,10 @@ func (o *TrainOptions) withDefaults() (TrainOptions, error) {
 		return p, fmt.Errorf("sequence: the relaxation %s looks at all sequences at once, the solver %v at some: use %v", p.Relax.Name(), p.Solver, QuasiNewton)
 	case p.Kind == CrossEntropy && p.Loss != nil:
 		return p, errors.New("sequence: cross-entropy has no loss; choose another training objective")
+	case p.Network == nil && p.Init != nil && p.Init.net != nil:
+		return p, errors.New("sequence: the model to start from has a network: train one, of the same kind")
+	case len(p.Dev) > 0 && p.Network == nil:
+		return p, errors.New("sequence: a development set is for networks")
 	case p.Network != nil && p.Network.check(&p) != nil:
 		return p, p.Network.check(&p)
 	case p.Sampled != nil:

@@ -10,7 +10,7 @@
 //
 //   - Network computes scores from sequences of any type X: letters ([]int32), words with their
 //     characters (Tokens), or a caller's own. A caller's own network implements it, or is made by
-//     New of a Source and Layers.
+//     New of a Source, such as NewLetters, and Layers.
 //   - Shape describes the ready networks: Convolutional and Recurrent. Its Put and Get store a
 //     network in a model file.
 //   - Task is what a network is trained for. It may have parameters of its own, such as scores of

@@ -91,3 +91,21 @@ func ExampleNetwork() {
 	// Output:
 	// s false; e false; m true; i false; r true; i false; n true; g false;
 }
+
+// A network of ready layers in another order: one recurrent layer before a convolution.
+func ExampleNew() {
+	net := encoder.New(5, func() (encoder.Source[[]int32, float32], encoder.Layer[float32]) {
+		return encoder.NewLetters[float32](27, 16, false), encoder.NewStack[float32](
+			encoder.NewDropout[float32](16, 0.1),
+			encoder.NewBiLSTM[float32](16, 8),
+			encoder.NewConv1D[float32](16, 16, 3),
+			encoder.NewReLU[float32](16),
+		)
+	})
+	params := make([]float32, net.Dim())
+	net.Start(params, 1)
+	scores := net.NewPass().Forward(params, [][]int32{{3, 1, 20}, {8, 9}}, nil)
+	fmt.Println(len(scores)/net.Outputs(), "positions of", net.Outputs(), "scores")
+	// Output:
+	// 5 positions of 5 scores
+}

@@ -158,12 +158,14 @@ type fit[X any] struct {
 	options []Options // with defaults
 	members int
 	extra   int
+	sparse  int // parameters of the network, from the first on, on which steps are lazy
 	run     *run.Run
 
 	// Where it is: member, stage, epoch of the stage and batch of the epoch.
 	member, stage, epoch, batch int
 	total                       float64 // loss of the epoch's batches so far
 	last                        float64 // mean loss of the last epoch
+	judged                      float64 // what Dev said of it
 
 	params    []float32
 	best      []float32 // of the member, as Dev judges; nil without
@@ -176,7 +178,8 @@ type fit[X any] struct {
 	blocks  []block[X]
 	grad    []float32
 	squares []float64
-	merged  *SparseGradient // of the first block
+	front   *SparseGradient // of the first block, as merged
+	merged  *SparseGradient
 	spans   []nn.Span
 	saved   time.Time
 	shown   time.Time
@@ -186,7 +189,8 @@ type fit[X any] struct {
 type block[X any] struct {
 	inputs  []X
 	grad    []float32
-	extra   SparseGradient
+	front   *SparseGradient // the sparse part of grad
+	extra   *SparseGradient
 	dScores []float32
 	loss    float64
 }
@@ -218,12 +222,16 @@ func newFit[X any](net Network[X], members int, c *run.Control, stages []Stage[X
 	f.run.Examples = stages[0].Task.Len()
 	f.passes = make([]Pass[X], f.run.Workers)
 	f.blocks = make([]block[X], blocks)
+	if s, ok := net.(Sparse); ok {
+		f.sparse = s.Sparse()
+	}
 	for i := range f.blocks {
 		f.blocks[i].grad = make([]float32, net.Dim())
-		f.blocks[i].extra = newSparseGradient(f.extra)
+		f.blocks[i].front = newSparseGradient(f.blocks[i].grad[:f.sparse])
+		f.blocks[i].extra = NewSparseGradient(f.extra)
 	}
 	f.grad = f.blocks[0].grad
-	f.merged = &f.blocks[0].extra
+	f.front, f.merged = f.blocks[0].front, f.blocks[0].extra
 	f.squares = make([]float64, (net.Dim()+piece-1)/piece)
 	f.begin()
 	if err := f.beginStage(); err != nil {
@@ -388,17 +396,29 @@ func (f *fit[X]) runEpoch() (*run.Row, run.Reason, error) {
 		if err != nil {
 			return nil, "", err
 		}
+		f.judged = loss
 		if f.run.Judge(f.run.Steps()+1, loss) || f.best == nil {
 			f.best = append(f.best[:0], f.params...)
 		}
 	}
 	row := &run.Row{Stage: f.name(), Objective: f.last, Step: rate}
+	if o.Dev != nil {
+		row.Detail = heldOut{f.last, f.judged}
+	}
 	f.run.Evaluations++
 	f.total, f.batch = 0, 0
 	if f.epoch++; f.epoch == o.Epochs {
 		f.epoch, f.stage = 0, f.stage+1
 	}
 	return row, "", nil
+}
+
+// heldOut is what rows of a run with held-out data say.
+type heldOut struct{ objective, loss float64 }
+
+func (h heldOut) Fields() []run.Field { return []run.Field{{Name: "held_out", Value: h.loss}} }
+func (h heldOut) String() string {
+	return fmt.Sprintf("objective %.6g, held out %.4g", h.objective, h.loss)
 }
 
 // show reports progress within an epoch, of which seen sequences are done.
@@ -433,39 +453,39 @@ func (f *fit[X]) step(sequences []int) (float64, error) {
 		return 0, fmt.Errorf("epoch %d: the loss of batch %d is %v: %w; a smaller rate may help", f.epoch+1, f.batch+1, loss,
 			optim.ErrNotFinite)
 	}
-	run.Blocks(f.run.Workers, len(f.grad), piece, func(_, from, to int) {
+	dense := f.grad[f.sparse:]
+	run.Blocks(f.run.Workers, len(dense), piece, func(_, from, to int) {
 		for k := 1; k < n; k++ {
-			add(f.grad[from:to], f.blocks[k].grad[from:to])
+			add(dense[from:to], f.blocks[k].grad[f.sparse+from:f.sparse+to])
 		}
-		f.squares[from/piece] = squared(f.grad[from:to])
+		f.squares[from/piece] = squared(dense[from:to])
 	})
 	for k := 1; k < n; k++ {
-		f.merged.add(&f.blocks[k].extra)
+		f.front.add(f.blocks[k].front)
+		f.merged.add(f.blocks[k].extra)
 	}
-	square := 0.0
+	square := f.front.squared() + f.merged.squared()
 	for _, s := range f.squares {
 		square += s
-	}
-	f.spans = f.spans[:0]
-	for _, k := range f.merged.chunks {
-		s := nn.Span{From: int(k) * chunk, To: min(f.extra, int(k+1)*chunk)}
-		f.spans = append(f.spans, s)
-		square += squared(f.merged.sum[s.From:s.To])
 	}
 	factor := 1 / float64(o.Batch)
 	if norm := math.Sqrt(square) * factor; o.Clip > 0 && norm > o.Clip {
 		factor *= o.Clip / norm
 	}
-	run.Blocks(f.run.Workers, len(f.grad), piece, func(_, from, to int) { scale(f.grad[from:to], float32(factor)) })
-	if err := f.optimizer.Step(f.params[:f.net.Dim()], f.grad); err != nil {
+	run.Blocks(f.run.Workers, len(dense), piece, func(_, from, to int) { scale(dense[from:to], float32(factor)) })
+	if f.sparse == 0 {
+		err = f.optimizer.Step(f.params[:f.net.Dim()], f.grad)
+	} else {
+		f.spans = append(f.front.scaled(f.spans[:0], factor), nn.Span{From: f.sparse, To: len(f.grad)})
+		err = f.optimizer.StepSpans(f.params[:f.net.Dim()], f.grad, f.spans)
+	}
+	if err != nil {
 		return 0, fmt.Errorf("epoch %d: %w; a smaller rate may help", f.epoch+1, err)
 	}
 	if f.lazy == nil {
 		return loss, nil
 	}
-	for _, s := range f.spans {
-		scale(f.merged.sum[s.From:s.To], float32(factor))
-	}
+	f.spans = f.merged.scaled(f.spans[:0], factor)
 	if err := f.lazy.StepSpans(f.params[f.net.Dim():], f.merged.sum, f.spans); err != nil {
 		return 0, fmt.Errorf("epoch %d: extra parameters: %w; a smaller rate may help", f.epoch+1, err)
 	}
@@ -481,7 +501,8 @@ func (f *fit[X]) evaluate(worker, k int, sequences []int, drop *rand.Rand) error
 		b.inputs = append(b.inputs, t.Input(i))
 		positions += t.Positions(i)
 	}
-	clear(b.grad)
+	clear(b.grad[f.sparse:])
+	b.front.clear()
 	b.extra.clear()
 	if f.passes[worker] == nil {
 		f.passes[worker] = f.net.NewPass()
@@ -499,7 +520,7 @@ func (f *fit[X]) evaluate(worker, k int, sequences []int, drop *rand.Rand) error
 			return err
 		}
 		end := at + t.Positions(i)*width
-		v, err := t.Loss(worker, i, scores[at:end:end], f.params[dim:], b.dScores[at:end:end], &b.extra)
+		v, err := t.Loss(worker, i, scores[at:end:end], f.params[dim:], b.dScores[at:end:end], b.extra)
 		if err != nil {
 			return err
 		}
@@ -507,6 +528,9 @@ func (f *fit[X]) evaluate(worker, k int, sequences []int, drop *rand.Rand) error
 		at = end
 	}
 	p.Backward(f.params[:dim:dim], b.dScores, b.grad)
+	if f.sparse > 0 {
+		p.(Touching).Touched(func(at, n int) { b.front.Row(at, n) })
+	}
 	return nil
 }
 
@@ -627,21 +651,46 @@ func (g *SparseGradient) Row(at, n int) []float32 {
 	return g.sum[at : at+n : at+n]
 }
 
-// NewSparseGradient returns room for the derivatives by n parameters, none of them touched, for
-// those who call Task.Loss themselves.
+// NewSparseGradient returns a gradient of n parameters that is zero.
 func NewSparseGradient(n int) *SparseGradient {
-	g := newSparseGradient(n)
-	return &g
+	return newSparseGradient(make([]float32, n))
 }
 
-func newSparseGradient(n int) SparseGradient {
-	return SparseGradient{sum: make([]float32, n), touched: make([]bool, (n+chunk-1)/chunk)}
+// newSparseGradient keeps its sums in a slice of the caller's.
+func newSparseGradient(sum []float32) *SparseGradient {
+	return &SparseGradient{sum: sum, touched: make([]bool, (len(sum)+chunk-1)/chunk)}
+}
+
+// span is the part of chunk k.
+func (g *SparseGradient) span(k int32) nn.Span {
+	return nn.Span{From: int(k) * chunk, To: min(len(g.sum), int(k+1)*chunk)}
+}
+
+// squared returns the sum of the squares.
+func (g *SparseGradient) squared() float64 {
+	sum := 0.0
+	for _, k := range g.chunks {
+		s := g.span(k)
+		sum += squared(g.sum[s.From:s.To])
+	}
+	return sum
+}
+
+// scaled multiplies the derivatives, and appends the parts that were touched to spans.
+func (g *SparseGradient) scaled(spans []nn.Span, factor float64) []nn.Span {
+	for _, k := range g.chunks {
+		s := g.span(k)
+		scale(g.sum[s.From:s.To], float32(factor))
+		spans = append(spans, s)
+	}
+	return spans
 }
 
 func (g *SparseGradient) clear() {
 	for _, k := range g.chunks {
 		g.touched[k] = false
-		clear(g.sum[int(k)*chunk : min(len(g.sum), int(k+1)*chunk)])
+		s := g.span(k)
+		clear(g.sum[s.From:s.To])
 	}
 	g.chunks = g.chunks[:0]
 }
@@ -649,8 +698,7 @@ func (g *SparseGradient) clear() {
 // add adds the derivatives of h, which is as long.
 func (g *SparseGradient) add(h *SparseGradient) {
 	for _, k := range h.chunks {
-		from := int(k) * chunk
-		n := min(len(g.sum), from+chunk) - from
-		add(g.Row(from, n), h.sum[from:from+n])
+		s := g.span(k)
+		add(g.Row(s.From, s.To-s.From), h.sum[s.From:s.To])
 	}
 }

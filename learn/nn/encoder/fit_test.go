@@ -335,7 +335,7 @@ func TestInterruptIsFast(t *testing.T) {
 	var at time.Time
 	time.AfterFunc(50*time.Millisecond, func() { at = time.Now(); cancel() })
 	_, _, err := Fit(must(small(Convolution).Letters()), l, &Options{Epochs: 1000}, &run.Control{Ctx: ctx})
-	if late := time.Since(at); !errors.Is(err, context.Canceled) || late > time.Second {
+	if late := time.Since(at); !errors.Is(err, context.Canceled) || late > 5*time.Second { // milliseconds, on a machine with nothing else to do
 		t.Errorf("stopped %v late: %v", late, err)
 	}
 }

@@ -31,6 +31,14 @@ type Pass[X any] interface {
 	Backward(params, dScores, grad []float32)
 }
 
+// Sparse is a Network whose first Sparse() parameters are many, and of which a batch touches few:
+// tables of words. Its passes are Touching. Steps on these parameters are lazy, as on the extra ones.
+type Sparse interface{ Sparse() int }
+
+// Touching is a Pass, or a Source, that visits the parameters below Sparse that the last Forward
+// read: at … at+n-1. It may visit some more than once.
+type Touching interface{ Touched(visit func(at, n int)) }
+
 // Source turns a batch of sequences into rows, for the layers behind it. It belongs to one
 // goroutine, and keeps what Backward needs of the last Forward.
 type Source[X any, T Float] interface {
@@ -98,6 +106,14 @@ func (n *built[X, T]) Start(params []T, seed uint64) {
 	p.head.Start(head, rng)
 }
 
+// Sparse implements Sparse, for sources that do.
+func (n *built[X, T]) Sparse() int {
+	if s, ok := any(n.shape.source).(Sparse); ok {
+		return s.Sparse()
+	}
+	return 0
+}
+
 // NewPass implements Network.
 func (n *built[X, T]) NewPass() Pass[X] { return any(newPass(n.outputs, n.build)).(Pass[X]) }
 
@@ -134,6 +150,9 @@ func (p *pass[X, T]) Forward(params []T, batch []X, drop *rand.Rand) []T {
 	}
 	return p.head.Forward(head, h, &p.kept)
 }
+
+// Touched implements Touching.
+func (p *pass[X, T]) Touched(visit func(at, n int)) { any(p.source).(Touching).Touched(visit) }
 
 // cut returns the rows without the first and last m of each sequence.
 func (p *pass[X, T]) cut(h []T, m int) []T {

@@ -63,7 +63,6 @@ type tokenSource[T Float] struct {
 
 	ids [][]int32
 	y   []T
-	d   []T
 }
 
 func newTokenSource[T Float](s *Shape) *tokenSource[T] {
@@ -104,6 +103,32 @@ func (t *tokenSource[T]) Start(params []T, rng *rand.Rand) {
 	}
 	if t.chars != nil {
 		t.chars.start(params, rng)
+	}
+}
+
+// sparseFrom is the number of parameters of tables from which on steps on them are lazy.
+const sparseFrom = 1 << 16
+
+// Sparse implements Sparse.
+func (t *tokenSource[T]) Sparse() int {
+	n := 0
+	for _, e := range t.tables {
+		n += e.Dim()
+	}
+	if n < sparseFrom {
+		return 0
+	}
+	return n
+}
+
+// Touched implements Touching.
+func (t *tokenSource[T]) Touched(visit func(at, n int)) {
+	from := 0
+	for c, e := range t.tables {
+		for _, id := range t.ids[c] {
+			visit(from+e.at(id), e.width)
+		}
+		from += e.Dim()
 	}
 }
 
@@ -173,6 +198,13 @@ func (t *tokenSource[T]) Backward(params, dy, grad []T) {
 	}
 }
 
+// NewLetters returns a source of vectors of the numbers 0 … size-1, and with marks of one before
+// and one behind each sequence.
+func NewLetters[T Float](size, width int, marks bool) Source[[]int32, T] {
+	positive("NewLetters", size, width)
+	return letterSource[T]{newTokenSource[T](&Shape{Tables: []Table{{size, width}}, Marks: marks})}
+}
+
 // letterSource is a tokenSource of sequences of one channel.
 type letterSource[T Float] struct{ *tokenSource[T] }
 
@@ -192,11 +224,11 @@ type charEncoder[T Float] struct {
 	table *Embedding[T]
 	conv  *Conv1D[T]
 
-	b          Batch
-	ids        []int32
-	word       []int32 // of each row, its word in b; -1 for a mark
-	best       []int32 // of each word and filter, the row of the largest value; -1 when it is not positive
-	y, d, back []T
+	b    Batch
+	ids  []int32
+	word []int32 // of each row, its word in b; -1 for a mark
+	best []int32 // of each word and filter, the row of the largest value; -1 when it is not positive
+	y, d []T
 }
 
 func newCharEncoder[T Float](s *CharShape) *charEncoder[T] {
