@@ -26,14 +26,17 @@ var linearOnly = []string{"solver", "memory", "iterations", "stop"}
 // letterFeatures are the flags of the features of letter n-grams.
 var letterFeatures = []string{"window", "damping", "min_count"}
 
-// check completes the options, and says whether so many words are trained with networks. It
-// refuses flags that have no effect then.
+// check completes the options, and says whether so many words are trained with networks, 0 for any
+// number. It refuses flags that have no effect then.
 func (n *letterNetworkFlags) check(c *call, words int, h resilient.Relaxation) (networks bool, err error) {
 	if err := learner.Complete(&n.NetworkOptions, &n.NetworkOptions); err != nil {
 		return false, fmt.Errorf("flag --%w", err)
 	}
-	n.Networks = n.Networks.For(words)
-	if n.Networks == g2p.NoNetwork {
+	kind := n.Networks.For(words)
+	if words > 0 { // else each training has its own
+		n.Networks = kind
+	}
+	if kind == g2p.NoNetwork {
 		why := "the model has no network"
 		if !c.flags.Given("network") {
 			why = fmt.Sprintf("more than %d words are trained without networks unless --network says otherwise", g2p.MostWords)
