@@ -25,6 +25,7 @@
 //	learn experiment oneround                    classification in one round beside averaging
 //	learn experiment resilient                   corrupted images, sentences and words, and how well they are found
 //	learn experiment transduce                   losses of whole strings: inflection, spelling, letters
+//	learn experiment g2p-networks                networks, ensembles and linear models of pronunciation
 //	learn experiment objectives                  one sequence model for several objectives
 //	learn completion bash|zsh|fish               a script that completes commands and flags
 //	learn man                                    the manual page

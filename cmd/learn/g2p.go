@@ -45,6 +45,7 @@ func kindOf(name string) (g2p.Kind, error) {
 type preparation struct {
 	g2p.Preparation
 	constraint *string
+	adjust     func(pairs int, o *g2p.Options) error // says how so many pairs are prepared otherwise; may be nil
 }
 
 func (p *preparation) define(fs *flags.Set) {
@@ -58,8 +59,12 @@ func (p *preparation) options(pairs, workers int) (*g2p.Options, error) {
 		return nil, fmt.Errorf("flag --%w", err)
 	}
 	o, err := p.Options(pairs)
-	if err == nil {
-		o.Workers = workers
+	if err != nil {
+		return nil, err
+	}
+	o.Workers = workers
+	if p.adjust != nil {
+		err = p.adjust(pairs, o)
 	}
 	return o, err
 }
@@ -168,20 +173,24 @@ and its phones all separated by blanks, as in the CMU dictionary. In the latter 
 the text after a # is a remark. Lines that begin with # or ;;; are comments, and word(2)
 is another pronunciation of word. A word may have several, a line each: all are trained on.
 
-Letters and phones are aligned first. The objectives:
+Letters and phones are aligned first. A model is an ensemble of networks over the letters whose scores
+are added to those of label bigrams, or with --network none a linear model of letter n-grams. The
+objectives:
 
   cross-entropy (ce)  the conditional random field over the aligned labels
-  hamming             softmax-margin with gamma times the labels that differ
+  hamming             softmax-margin with gamma times the labels that differ: the
+                      default with networks
   margin              softmax-margin with gamma times the edit distance of the
                       phones
   ngram               softmax-margin with gamma times the n-gram loss -log(1+U), U
                       the bigrams of phones that the reference has too
   latent              margin with every alignment of the right phones as the
-                      truth: the default
+                      truth: the default without networks
   maxmargin           smoothed maximum margin (--beta)
   risk                --mix of expected edit distance, the rest cross-entropy
 
-plus --l2/2 times the squared weights.
+plus --l2/2 times the squared weights of features. Networks begin with passes of hamming
+where the objective is another but cross-entropy.
 
 --marks counts the accents or stresses of a word, so that it has neither two nor none;
 phones without such marks cost nothing. --history and --phone_history score n-grams of
@@ -191,30 +200,80 @@ outputs. These need time for every label string of a word that they tell apart.
 Example:
 
   learn g2p train testdata/g2p/ice_train.tsv --model ice.model
+  learn g2p train testdata/g2p/ice_train.tsv --network none --model linear.model
   learn g2p eval testdata/g2p/ice_test.tsv --model ice.model`,
 	setup: func(fs *flags.Set) func(*call) error {
 		var t training
 		var p preparation
 		t.define(fs, 1000, 2e-4)
 		p.define(fs)
-		objective := fs.Enum("objective", "latent", kindNames(), "What training minimises")
-		gamma := fs.Float("gamma", 4, "Weight of the loss")
+		var n letterNetworkFlags
+		n.define(fs)
+		objective := fs.Enum("objective", "auto", append([]string{"auto"}, kindNames()...),
+			"What training minimises; auto is hamming with networks, and latent without")
+		gamma := fs.Float("gamma", 4, "Weight of the loss; with networks it is 1 unless given")
 		l2 := fs.Float("l2", 0.3, "Weight of the squares")
 		beta := fs.Float("beta", 6, "Sharpness of maxmargin")
 		mix := fs.Float("mix", 0.5, "Share of the expected loss in risk")
 		solver := fs.Enum("solver", "lbfgs", []string{"lbfgs", "proximal"},
 			"Optimiser: lbfgs, or accelerated proximal steps along the gradient")
 		memory := fs.Int("memory", 32, 6, "Pairs that L-BFGS keeps")
-		seed := fs.Uint("seed", 1, "Accepted like in other commands: nothing here is random")
+		seed := fs.Uint("seed", 1, "Seed of the networks' starts, the order of words, and dropout; nothing else is random")
 		relaxation := resilientFlags(fs)
+		objectiveOf := func(c *call, networks bool) (o g2p.Objective, err error) {
+			name := *objective
+			if name == "auto" {
+				if name = string(g2p.LatentMargin); networks {
+					name = string(g2p.HammingMargin)
+				}
+			}
+			kind, err := kindOf(name)
+			if err != nil {
+				return o, err
+			}
+			o = g2p.DefaultObjective(kind)
+			if o.L2 = *l2; networks && o.Gamma != 0 {
+				o.Gamma = 1
+			}
+			why := "the objective is " + name
+			if o.Gamma != 0 { // it has one
+				if !networks || c.flags.Given("gamma") {
+					o.Gamma = *gamma
+				}
+			} else if err := c.idle(why, "gamma"); err != nil {
+				return o, err
+			}
+			if kind == g2p.MaxMargin {
+				if !(*beta > 0) {
+					return o, errors.New("flag --beta must be positive")
+				}
+				o.Beta = *beta
+			} else if err := c.idle(why, "beta"); err != nil {
+				return o, err
+			}
+			if kind == g2p.RiskMix {
+				if !(*mix > 0 && *mix <= 1) {
+					return o, errors.New("flag --mix is above 0 and at most 1; --objective cross-entropy is what 0 " +
+						"would be")
+				}
+				o.Mix = *mix
+			} else if err := c.idle(why, "mix"); err != nil {
+				return o, err
+			}
+			if kind == g2p.CrossEntropy || kind == g2p.HammingMargin {
+				if err := c.idle(why+", which has no loss machines", "max_edges"); err != nil {
+					return o, err
+				}
+			}
+			return o, nil
+		}
 		return func(c *call) error {
-			_ = *seed
-			return t.run(c, "g2p "+*objective, places("the data", c.args...),
+			name := "g2p"
+			if *objective != "auto" {
+				name += " " + *objective
+			}
+			return t.run(c, name, places("the data", c.args...),
 				func(workers int, control run.Control) (*fitted, error) {
-					kind, err := kindOf(*objective)
-					if err != nil {
-						return nil, err
-					}
 					if !(*l2 >= 0) || *memory < 1 {
 						return nil, errors.New("flag --l2 must not be negative, --memory at least 1")
 					}
@@ -222,40 +281,23 @@ Example:
 					if err != nil {
 						return nil, err
 					}
-					o := g2p.DefaultObjective(kind)
-					o.L2 = *l2
-					why := "the objective is " + *objective
-					if o.Gamma != 0 { // it has one
-						o.Gamma = *gamma
-					} else if err := c.idle(why, "gamma"); err != nil {
-						return nil, err
-					}
-					if kind == g2p.MaxMargin {
-						if !(*beta > 0) {
-							return nil, errors.New("flag --beta must be positive")
+					var o g2p.Objective
+					networks := false
+					p.adjust = func(pairs int, prepare *g2p.Options) (err error) {
+						n.Seed = *seed
+						if networks, err = n.check(c, pairs, h); err == nil && networks {
+							n.prepare(c, prepare)
 						}
-						o.Beta = *beta
-					} else if err := c.idle(why, "beta"); err != nil {
-						return nil, err
-					}
-					if kind == g2p.RiskMix {
-						if !(*mix > 0 && *mix <= 1) {
-							return nil, errors.New("flag --mix is above 0 and at most 1; --objective cross-entropy is what 0 " +
-								"would be")
+						if err == nil {
+							o, err = objectiveOf(c, networks)
 						}
-						o.Mix = *mix
-					} else if err := c.idle(why, "mix"); err != nil {
-						return nil, err
-					}
-					if kind == g2p.CrossEntropy || kind == g2p.HammingMargin {
-						if err := c.idle(why+", which has no loss machines", "max_edges"); err != nil {
-							return nil, err
-						}
+						return err
 					}
 					problem, pairs, notes, err := p.problem(c, workers, kind)
 					if err != nil {
 						return nil, err
 					}
+					kind := o.Kind
 					what := fmt.Sprintf("g2p objective=%s gamma=%v l2=%v beta=%v mix=%v %s words=%d weights=%d data=%s",
 						o.Kind, o.Gamma, o.L2, o.Beta, o.Mix, p.identity(), problem.Words(), problem.Stats.Trained,
 						digestOf(pairs))
@@ -264,6 +306,15 @@ Example:
 					}
 					if id := problem.ConstraintID(); id != "" {
 						what += " constraint=" + id
+					}
+					if networks {
+						t.planned = run.Stop{Iterations: n.Passes(problem.Words()), Relative: -1}
+						f, err := n.fit(problem, o, what, workers, control)
+						if err == nil {
+							f.notes = notes
+							f.details = map[string]any{"objective": o, "problem": problem.Stats, "networks": n.NetworkOptions}
+						}
+						return f, err
 					}
 					fit := &g2p.FitOptions{Relax: h, RelaxFolds: folds, Stop: control.Stop, Recorder: control.Recorder,
 						Workers: workers, Memory: int(*memory), Solver: optim.Solver(*solver),
@@ -320,18 +371,19 @@ func (c *call) g2pModel(name string) (*g2p.Model, error) {
 
 // decodeFlags defines the flags that say which output is given out.
 func decodeFlags(fs *flags.Set) func(c *call, nbest bool) (*g2p.DecodeOptions, error) {
-	decoding := fs.Enum("decode", "viterbi", []string{"viterbi", "merged", "min-risk"},
-		"The phones of the best labels, of the most probable phone string, or of least expected edit distance")
+	decoding := fs.Enum("decode", "viterbi", []string{"viterbi", "merged", "min-risk", "pooled"},
+		"The phones of the best labels, of the most probable phone string, or of least expected edit distance: "+
+			"under the mean of the networks' scores, or pooled over the best strings of each network")
 	best := fs.Int("best", 32, 50, "Label strings that merged and min-risk look at")
 	candidates := fs.Int("candidates", 32, 20, "Phone strings that min-risk chooses from")
 	return func(c *call, nbest bool) (*g2p.DecodeOptions, error) {
-		if *decoding != "min-risk" {
-			if err := c.idle("it needs --decode min-risk", "candidates"); err != nil {
+		if *decoding != "min-risk" && *decoding != "pooled" {
+			if err := c.idle("it needs --decode min-risk or pooled", "candidates"); err != nil {
 				return nil, err
 			}
 		}
 		if *decoding == "viterbi" && !nbest {
-			if err := c.idle("it needs --decode merged or min-risk", "best"); err != nil {
+			if err := c.idle("it needs --decode merged, min-risk or pooled", "best"); err != nil {
 				return nil, err
 			}
 		}

@@ -63,11 +63,11 @@ func TestG2PConstraint(t *testing.T) {
 		code = execute(context.Background(), append([]string{"g2p"}, words...), cli.Streams{In: strings.NewReader(in), Out: &o, Err: &e})
 		return o.String(), e.String(), code
 	}
-	if _, e, code := run("", "train", path("train"), "--model", path("free"), "--objective", "hamming", "--history", "3",
+	if _, e, code := run("", "train", path("train"), "--network", "none", "--model", path("free"), "--objective", "hamming", "--history", "3",
 		"--phone_history", "3", "--marks", "a"); code != 0 {
 		t.Fatal(e)
 	}
-	o, e, code := run("", "train", path("train"), "--model", path("held"), "--objective", "hamming", "--constraint", path("one.fst"))
+	o, e, code := run("", "train", path("train"), "--network", "none", "--model", path("held"), "--objective", "hamming", "--constraint", path("one.fst"))
 	if code != 0 || !strings.Contains(o, "whose phones --constraint does not accept") {
 		t.Fatalf("%s%s", o, e)
 	}

@@ -26,7 +26,8 @@ with all its pronunciations, and counted against the nearest of them, as in lear
 eval. Tests are paired by word: t for the edits, McNemar's for the words.
 
 The objectives are those of learn g2p train. hamming is the control: it separates
-the effect of the margin from that of the edit distance.
+the effect of the margin from that of the edit distance. With --network, each objective
+trains networks. It then has the constants of learn g2p train, or the one --gamma given.
 
 Example:
 
@@ -52,6 +53,9 @@ Example:
 		table, writeTable := tableFlag(fs)
 		var p preparation
 		p.define(fs)
+		var n letterNetworkFlags
+		n.Networks = g2p.NoNetwork
+		n.define(fs)
 		decode := decodeFlags(fs)
 		workersOf := workersFlag(fs)
 		return func(c *call) error {
@@ -119,6 +123,9 @@ Example:
 				}
 			} else {
 				o.Grid = grid
+			}
+			if err := n.cross(c, o, grid.Gamma); err != nil {
+				return err
 			}
 			sets, files, err := c.languages(*data, list(*languages), int(*limit))
 			if err != nil {

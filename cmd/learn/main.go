@@ -57,7 +57,7 @@ func init() {
 			experimentTable52,
 			experimentObjectives, experimentSKPCA, experimentRobust, experimentCompletion, experimentRanking,
 			experimentStrings, experimentTransduce, experimentSparse, experimentCheap, experimentTracking, experimentFederated,
-			experimentOneRound, experimentResilient,
+			experimentOneRound, experimentResilient, experimentG2PNetworks,
 			completion, man,
 		})
 }

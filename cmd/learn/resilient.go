@@ -133,6 +133,8 @@ func explainG2P(m *g2p.Model) []learner.Section {
 		{"phones", len(inv.Phones)},
 		{"labels", len(inv.Labels)},
 		{"weights", len(m.Weights)},
+		{"networks", cmp.Or(m.NetworkNames(), "none")},
+		{"parameters of networks", m.NetworkDim()},
 	})
 	letters := learner.Section{Title: "letters", Columns: []string{"letter", "phones", "probability"},
 		Note: "of the alignment, the most probable first; letters of words that were set apart are left out"}

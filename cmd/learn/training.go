@@ -15,7 +15,6 @@ import (
 	"github.com/tropica-fst/tropica/learn/learner"
 	"github.com/tropica-fst/tropica/learn/nn/encoder"
 	"github.com/tropica-fst/tropica/learn/optim"
-	"github.com/tropica-fst/tropica/learn/resilient/network"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -28,6 +27,9 @@ type training struct {
 	valid      *string
 	patience   *int64
 	workers    func() (int, error)
+
+	// planned is the rule by which the bar guesses how long the run takes. fit may set it.
+	planned run.Stop
 }
 
 // defineRounds defines them for a learner of rounds; watched is what validation examples are for.
@@ -141,7 +143,8 @@ func (t *training) run(c *call, name string, inputs []place,
 		recorders = append(recorders, record)
 	}
 	bar := progress.Start(c.Err, name)
-	control.Recorder = run.Recorders(append(recorders, bar.Training(name, control.Stop))...)
+	t.planned = control.Stop
+	control.Recorder = run.Recorders(append(recorders, bar.TrainingUntil(name, &t.planned))...)
 	control.Live = bar.Within(name)
 	f, err := fit(workers, control)
 	bar.Stop()
@@ -312,7 +315,7 @@ func (r *fitReport) print(w io.Writer, name string, notes []string) {
 	case r.Reason == run.GapMissed || r.Reason == run.RoundLimit:
 		fmt.Fprintf(w, "note: not converged: of the --gap asked the solver came no nearer; another --solver "+
 			"may, or a greater --l2 or --gap\n")
-	case r.Reason == network.AllPasses || r.Reason == encoder.AllEpochs: // as many as the options ask for: nothing is missing
+	case r.Reason == run.AllPasses: // nothing is missing
 	case r.Reason == "": // nothing was iterated
 	case !r.Converged && name != "active": // which asks until there is nothing to ask
 		fmt.Fprintf(w, "note: not converged; more --iterations would change the model\n")

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/tropica-fst/tropica/learn/dataset"
+	"github.com/tropica-fst/tropica/learn/optim"
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
@@ -93,15 +94,17 @@ type Monitor interface{ Event(Event) }
 // DefaultObjective gives them.
 type CompareOptions struct {
 	Objectives []Objective // the first is the baseline
-	Grid       *Grid       // nil takes the constants of Objectives as they are
-	Options    Options
-	Stop       run.Stop // see FitOptions
-	Decode     DecodeOptions
-	Folds      int    // of CrossValidate; 0 is 5
-	Use        int    // how many of the folds are held out in turn; 0 is all
-	Seed       uint64 // of the folds
-	Workers    int    // 0 is GOMAXPROCS; results do not depend on it
-	Monitor    Monitor
+	Grid       *Grid       // nil takes the constants of Objectives as they are; networks do so anyway
+	// Networks are those of each objective. What has none, nil here, is a linear model.
+	Networks []*NetworkOptions
+	Options  Options
+	Stop     run.Stop // see FitOptions
+	Decode   DecodeOptions
+	Folds    int    // of CrossValidate; 0 is 5
+	Use      int    // how many of the folds are held out in turn; 0 is all
+	Seed     uint64 // of the folds
+	Workers  int    // 0 is GOMAXPROCS; results do not depend on it
+	Monitor  Monitor
 }
 
 func (o *CompareOptions) withDefaults() (CompareOptions, error) {
@@ -122,6 +125,9 @@ func (o *CompareOptions) withDefaults() (CompareOptions, error) {
 	if len(d.Objectives) == 0 {
 		return d, fmt.Errorf("g2p: no objectives to compare")
 	}
+	if d.Networks != nil && len(d.Networks) != len(d.Objectives) {
+		return d, fmt.Errorf("g2p: networks for %d objectives of %d", len(d.Networks), len(d.Objectives))
+	}
 	if d.Grid != nil {
 		g := d.Grid.withDefaults()
 		d.Grid = &g
@@ -139,11 +145,28 @@ func (o *CompareOptions) withDefaults() (CompareOptions, error) {
 	return d, nil
 }
 
+// network returns the networks of objective i, nil for a linear model.
+func (o *CompareOptions) network(i int) *NetworkOptions {
+	if i < len(o.Networks) {
+		return o.Networks[i]
+	}
+	return nil
+}
+
+// candidates returns the versions of objective i that constants are chosen from.
+func (o *CompareOptions) candidates(i int) []Objective {
+	if o.network(i) != nil {
+		return o.Objectives[i : i+1]
+	}
+	return o.Grid.candidates(o.Objectives[i])
+}
+
 // outcome is what one model did on held-out words.
 type outcome struct {
 	objective Objective
-	edits     []int // to the nearest reference
-	phones    []int // of that reference
+	networks  string // as Model.NetworkNames
+	edits     []int  // to the nearest reference
+	phones    []int  // of that reference
 	converged bool
 	evals     int
 }
@@ -199,7 +222,7 @@ func (x *experiment) run(ctx context.Context, u *unit, workers int) error {
 	}
 	u.reach(held)
 	var crossEntropy *Model
-	for _, o := range objectives {
+	for i, o := range objectives {
 		fo := &FitOptions{Stop: x.o.Stop, Workers: workers}
 		if x.o.Monitor != nil {
 			fo.Recorder = run.RecorderFunc(func(row run.Row) error {
@@ -210,16 +233,20 @@ func (x *experiment) run(ctx context.Context, u *unit, workers int) error {
 		if o.Kind == RiskMix && crossEntropy != nil && crossEntropy.Objective.L2 == o.L2 {
 			fo.Init = crossEntropy.Weights // what Fit would fit again
 		}
-		m, res, err := p.Fit(ctx, o, fo)
+		var m *Model
+		var res *optim.Result
+		if n := x.o.network(i); n != nil {
+			m, res, err = p.FitNetworks(o, n, &run.Control{Ctx: ctx, Workers: workers, Recorder: fo.Recorder})
+		} else if m, res, err = p.Fit(ctx, o, fo); o.Kind == CrossEntropy {
+			crossEntropy = m
+		}
 		if err != nil {
 			return err
 		}
-		if o.Kind == CrossEntropy {
-			crossEntropy = m
-		}
 		x.event(u, Event{Stage: Evaluating, Objective: o})
 		edits, phones := held.edits(m, &x.o.Decode, workers)
-		u.models = append(u.models, outcome{objective: o, edits: edits, phones: phones, converged: res.Converged(), evals: res.Evaluations})
+		u.models = append(u.models, outcome{objective: m.Objective, networks: m.NetworkNames(), edits: edits, phones: phones,
+			converged: res.Converged() || res.Reason == run.AllPasses, evals: res.Evaluations})
 	}
 	u.stats = p.Stats
 	x.event(u, Event{Stage: Done})
@@ -248,8 +275,8 @@ func (x *experiment) choose(ctx context.Context, u *unit, workers int) ([]Object
 	}
 	type score struct{ edits, wrong int }
 	scores := make([][]score, len(x.o.Objectives))
-	for i, o := range x.o.Objectives {
-		scores[i] = make([]score, len(g.candidates(o)))
+	for i := range x.o.Objectives {
+		scores[i] = make([]score, len(x.o.candidates(i)))
 	}
 	for _, f := range folds[:g.Use] {
 		p, err := x.prepare(ctx, pick(u.train, words, f.Train), workers)
@@ -260,8 +287,11 @@ func (x *experiment) choose(ctx context.Context, u *unit, workers int) ([]Object
 		if err != nil {
 			return nil, err
 		}
-		for i, o := range x.o.Objectives {
-			for k, c := range g.candidates(o) {
+		for i := range x.o.Objectives {
+			if x.o.network(i) != nil { // nothing to choose
+				continue
+			}
+			for k, c := range x.o.candidates(i) {
 				m, _, err := p.Fit(ctx, c, &FitOptions{Stop: x.o.Stop, Workers: workers})
 				if err != nil {
 					return nil, err
@@ -278,14 +308,14 @@ func (x *experiment) choose(ctx context.Context, u *unit, workers int) ([]Object
 		}
 	}
 	chosen := make([]Objective, len(x.o.Objectives))
-	for i, o := range x.o.Objectives {
+	for i := range x.o.Objectives {
 		best := 0
 		for k, s := range scores[i] {
 			if b := scores[i][best]; s.edits < b.edits || s.edits == b.edits && s.wrong < b.wrong {
 				best = k
 			}
 		}
-		chosen[i] = g.candidates(o)[best]
+		chosen[i] = x.o.candidates(i)[best]
 	}
 	return chosen, nil
 }

@@ -22,6 +22,9 @@ const (
 	// expected edit distance. It lowers the phone error rate of a cross-entropy
 	// model a little, a margin model's hardly, and costs some word accuracy.
 	MinRisk Decoding = "min-risk"
+	// Pooled is MinRisk over the best label strings of every network of a model, with the mean of
+	// their probabilities. With one network, or none, it is MinRisk.
+	Pooled Decoding = "pooled"
 )
 
 // DecodeOptions adjusts Predict and NBest; the zero value is right.
@@ -49,8 +52,9 @@ func (o *DecodeOptions) withDefaults() (DecodeOptions, error) {
 	if d.Candidates <= 0 {
 		d.Candidates = 20
 	}
-	if d.Decoding != Viterbi && d.Decoding != Merged && d.Decoding != MinRisk {
-		return d, fmt.Errorf("g2p: no decoding is called %q; there are %q, %q and %q", d.Decoding, Viterbi, Merged, MinRisk)
+	if !slices.Contains([]Decoding{Viterbi, Merged, MinRisk, Pooled}, d.Decoding) {
+		return d, fmt.Errorf("g2p: no decoding is called %q; there are %q, %q, %q and %q", d.Decoding, Viterbi, Merged,
+			MinRisk, Pooled)
 	}
 	return d, nil
 }
@@ -74,7 +78,8 @@ func (m *Model) Predict(word string, opts *DecodeOptions) ([]string, error) {
 		return nil, fmt.Errorf("g2p: %w", err)
 	}
 	c := m.Features.compile(x)
-	s := new(search)
+	s := m.search()
+	defer searches.Put(s)
 	phones := m.decode(&c, s, &o)
 	o.report(word, s)
 	return m.Inventory.names(phones), nil
@@ -98,7 +103,8 @@ func (m *Model) NBest(word string, opts *DecodeOptions) ([]Hypothesis, error) {
 		return nil, fmt.Errorf("g2p: %w", err)
 	}
 	c := m.Features.compile(x)
-	s := new(search)
+	s := m.search()
+	defer searches.Put(s)
 	m.prepare(&c, s)
 	o.report(word, s)
 	logZ := s.total()
@@ -111,11 +117,16 @@ func (m *Model) NBest(word string, opts *DecodeOptions) ([]Hypothesis, error) {
 
 // decode returns phones as indices.
 func (m *Model) decode(c *compiled, s *search, o *DecodeOptions) []int {
-	m.prepare(c, s)
-	if o.Decoding == Viterbi {
-		return m.spell(&s.scores, s.best())
+	var best []spelt
+	if o.Decoding == Pooled && len(m.members) > 1 {
+		best = m.pooled(c, s, o.Best)
+	} else {
+		m.prepare(c, s)
+		if o.Decoding == Viterbi {
+			return m.spell(&s.scores, s.best())
+		}
+		best = m.merged(s, o.Best)
 	}
-	best := m.merged(s, o.Best)
 	if o.Decoding == Merged || len(best) == 1 {
 		return best[0].phones
 	}
@@ -155,11 +166,16 @@ func (m *Model) merged(s *search, n int) []spelt {
 			out = append(out, spelt{phones, h.score})
 			continue
 		}
-		hi, lo := max(out[i].score, h.score), min(out[i].score, h.score)
-		out[i].score = hi + math.Log1p(math.Exp(lo-hi))
+		out[i].score = logAdd(out[i].score, h.score)
 	}
 	slices.SortStableFunc(out, func(a, b spelt) int { return cmp.Compare(b.score, a.score) })
 	return out
+}
+
+// logAdd returns log(exp(a)+exp(b)) of finite numbers.
+func logAdd(a, b float64) float64 {
+	hi, lo := max(a, b), min(a, b)
+	return hi + math.Log1p(math.Exp(lo-hi))
 }
 
 // path is a label string with its score.

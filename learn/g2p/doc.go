@@ -24,6 +24,8 @@
 //   - Train fits a Model to Pairs. Model.Predict pronounces a word; Write and Read store a model.
 //   - Prepare and Problem.Fit are the two halves of Train, for several fits of one set of words.
 //     Alignment, features and loss machines depend on the words only.
+//   - Problem.FitNetworks trains networks under the same lattices, one or an ensemble. A LetterNetwork
+//     of the caller's own can take the place of the ready ones.
 //   - Compare and CrossValidate compare objectives on held-out words, with paired tests.
 //
 // # From words to weights
@@ -43,6 +45,9 @@
 //     see: n-grams of labels and phones, accents of a word, a machine that outputs must satisfy.
 //   - trellis.go, trellises.go, search.go: the lattice of label strings that these tell apart, sums
 //     over it with or without a loss machine, and the best paths.
+//   - network.go, networkfit.go, networkviews.go: networks, whose scores of labels are added to those
+//     of bigrams, features and views. Every objective trains them, through the same gradient by
+//     scores.
 //   - model.go, decode.go, save.go: best labels, best phone strings, least expected edit distance;
 //     files.
 //   - compare.go, report.go: held-out words, choice of constants, paired tests.
@@ -63,6 +68,17 @@
 // Most of the gain over cross-entropy comes from the margin; error rates are in
 // testdata/bench/NOTES.md. A word with several pronunciations is right when the output is any of
 // them. Its edits are those to the nearest one, whose length enters the rate.
+//
+// # Networks
+//
+// FitNetworks adds what a network says of each label to the scores of label bigrams. All parameters
+// are trained together, by Adam, along the exact gradient of the objective. What is best for linear
+// models differs: here a Hamming margin of γ = 1 is as good as the edit distance, and linear features of
+// letters add nothing. Several networks are better than one: their mean scores are a model's.
+//
+// The recipe is that of NetworkOptions' zero value. It was chosen on the dev sets of Icelandic,
+// Greek, Adyghe and Dutch of SIGMORPHON 2021 (L. F. E. Ashby et al., "Results of the second SIGMORPHON
+// shared task on multilingual grapheme-to-phoneme conversion", 2021).
 //
 // # Conventions
 //

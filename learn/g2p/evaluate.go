@@ -243,7 +243,7 @@ func (e *evaluation) scoreWord(k *scorer, w *word, weights []float64) (gold floa
 	beta, left := o.beta(), 0
 	for t := range n {
 		u := s.Unary[w.shape.unary[t]:w.shape.unary[t+1]]
-		e.p.groups.unary(weights, &w.compiled, t, u)
+		groupUnary(&e.p.groups, weights, &w.compiled, t, u)
 		at := int(f.pairAt[w.pair[t]]) - f.bigrams.Len()
 		s.At[t] = at
 		right := int(w.gold[t])
@@ -285,7 +285,7 @@ func (e *evaluation) word(k *scorer, w *word, weights []float64, wantGrad bool) 
 		value, err = math.Inf(1), nil
 	}
 	if wantGrad && err == nil {
-		e.marginalize(w, out)
+		w.shape.marginalize(out, e.unary[w.unaryAt:])
 	}
 	return value, err
 }
@@ -293,12 +293,18 @@ func (e *evaluation) word(k *scorer, w *word, weights []float64, wantGrad bool) 
 // objective returns a word's value and stores its gradient with respect to pair scores in out,
 // unless that is nil.
 func (e *evaluation) objective(k *scorer, w *word, weights, out []float64) (float64, error) {
-	o := &e.o
-	r := &k.result
 	gold, err := e.scoreWord(k, w, weights)
 	if err != nil || math.IsNaN(gold) || math.IsInf(gold, 0) {
 		return gold, err
 	}
+	return k.loss(&e.o, w, gold, out)
+}
+
+// loss returns the value of an objective at the scores that k was given for a word, and stores the
+// gradient with respect to pair scores in out, unless that is nil. gold is the score of the aligned
+// labels, without margin and not times β.
+func (k *scorer) loss(o *Objective, w *word, gold float64, out []float64) (value float64, err error) {
+	r := &k.result
 	switch o.Kind {
 	case CrossEntropy, HammingMargin:
 		err = k.eval(w, nil, 0, 0, out, 1, 0)
@@ -356,13 +362,12 @@ func (k *scorer) subtractGold(w *word, f float64, out []float64) {
 	}
 }
 
-// marginalize sums the gradient of pairs over their left labels.
-func (e *evaluation) marginalize(w *word, out []float64) {
-	for t, size := range w.sizes {
-		u := e.unary[w.unaryAt+w.shape.unary[t]:]
-		u = u[:size]
+// marginalize stores in unary the gradient of pairs, summed over their left labels.
+func (s *shape) marginalize(pairs, unary []float64) {
+	for t, size := range s.sizes {
+		u := unary[s.unary[t]:s.unary[t+1]]
 		clear(u)
-		for row := out[w.shape.pairs[t]:w.shape.pairs[t+1]]; len(row) >= size && size > 0; row = row[size:] {
+		for row := pairs[s.pairs[t]:s.pairs[t+1]]; len(row) >= size && size > 0; row = row[size:] {
 			for b := range u {
 				u[b] += row[b]
 			}

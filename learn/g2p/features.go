@@ -14,6 +14,7 @@ type FeatureOptions struct {
 	Window   int     // letters to either side; 0 is 3, at most 5
 	Damping  float64 // value of an n-gram feature is Damping^(n-1), as a stronger l2 for longer ones would do; 0 is .6
 	MinCount int     // features seen less often in training are left out; 0 is 1
+	Bare     bool    // no n-grams: label bigrams and letter pairs only, for networks
 }
 
 const maxWindow = 5
@@ -92,6 +93,9 @@ func newFeatures(inv *Inventory, o FeatureOptions) *Features {
 	f := &Features{
 		opts: o, inv: inv,
 		bigrams: fst.NewTable[uint64](fst.Mix), pairs: fst.NewTable[uint64](fst.Mix), grams: fst.NewTable(hashFeature),
+	}
+	if o.Bare {
+		return f
 	}
 	for length := 1; length <= 2*o.Window+1; length++ {
 		for from := -o.Window; from <= 0; from++ {

@@ -134,7 +134,7 @@ func logScores(e *evaluation, w *word, weights []float64) []float64 {
 	}
 	for t, size := range w.sizes {
 		u := make([]float64, size)
-		e.p.groups.unary(weights, &w.compiled, t, u)
+		groupUnary(&e.p.groups, weights, &w.compiled, t, u)
 		for b := range u {
 			if e.o.Kind == HammingMargin && b != int(w.gold[t]) {
 				u[b] += e.o.Gamma

@@ -113,15 +113,15 @@ func (c *compiled) regroup(g *groups) {
 	c.gram, c.start, c.tmpl = gram, start, nil
 }
 
-// unary stores in u the scores of the labels of letter t, without bigrams.
-func (g *groups) unary(w []float64, c *compiled, t int, u []float64) {
+// groupUnary stores in u the scores of the labels of letter t, without bigrams.
+func groupUnary[T float32 | float64](g *groups, w []T, c *compiled, t int, u []float64) {
 	clear(u)
 	for _, k := range c.gram[c.start[t]:c.start[t+1]] {
 		block := w[g.at[k]:]
 		block = block[:len(u)]
 		v := g.value[k]
 		for b, wb := range block {
-			u[b] += v * wb
+			u[b] += v * float64(wb)
 		}
 	}
 }

@@ -144,9 +144,11 @@ func (h *heldOut) edits(m *Model, opts *DecodeOptions, workers int) (edits, phon
 	o, _ := opts.withDefaults() // checked before
 	edits, phones = make([]int, len(h.words)), make([]int, len(h.words))
 	run.Blocks(workers, len(h.words), 64, func(_, lo, hi int) {
-		var s search
+		s := m.search()
+		defer searches.Put(s)
+		m.ahead(h.words[lo:hi], &s.scores)
 		for i := lo; i < hi; i++ {
-			out := m.decode(&h.words[i], &s, &o)
+			out := m.decode(&h.words[i], s, &o)
 			edits[i] = math.MaxInt
 			for _, r := range h.refs[i] {
 				if d := metrics.EditDistance(out, r); d < edits[i] {
@@ -184,7 +186,22 @@ func Evaluate(name string, models []*Model, pairs []Pair, decode *DecodeOptions,
 			u.reach(held)
 		}
 		edits, phones := held.edits(m, &o.Decode, workers)
-		u.models = append(u.models, outcome{objective: m.Objective, edits: edits, phones: phones, converged: true})
+		u.models = append(u.models, outcome{objective: m.Objective, networks: m.NetworkNames(), edits: edits, phones: phones, converged: true})
 	}
 	return newReport(&o, []*unit{u}, time.Since(begin)), nil
+}
+
+// Edits returns, for every word of pairs in the order in which words first occur, the edits of the
+// model's output to the nearest of its pronunciations, and the phones of that one. workers is as in
+// Options.
+func (m *Model) Edits(pairs []Pair, decode *DecodeOptions, workers int) (edits, phones []int, err error) {
+	if _, err := decode.withDefaults(); err != nil {
+		return nil, nil, err
+	}
+	held, err := newHeldOut(m.Inventory, m.Features, pairs)
+	if err != nil {
+		return nil, nil, fmt.Errorf("g2p: %w", err)
+	}
+	edits, phones = held.edits(m, decode, run.WorkersOf(workers))
+	return edits, phones, nil
 }

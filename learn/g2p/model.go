@@ -11,13 +11,13 @@ import (
 type Model struct {
 	Inventory *Inventory
 	Features  *Features
-	Weights   []float64
+	Weights   []float64 // of Features; of a model of several networks, their mean
 	Objective Objective // what it was trained for
 
-	hard *resilient.Difficulty // of a resilient model
-
-	views *views    // nil is none; their weights are behind those of features
-	pays  []float64 // what their entries pay
+	hard    *resilient.Difficulty // of a resilient model
+	members []*member             // networks, whose scores are added; none for a linear model
+	views   *views                // nil is none; their weights are behind those of features
+	pays    []float64             // what their entries pay
 }
 
 // Constrain returns the model with another constraint, which decides about its outputs only; nil is
@@ -53,7 +53,7 @@ func (m *Model) ready() {
 // resilient.
 func (m *Model) Difficulty() *resilient.Difficulty { return m.hard }
 
-// scores are the potentials of one word.
+// scores are the potentials of one word. They keep the memory of what computes them.
 type scores struct {
 	shape
 	lists  [][]int32 // labels by letter
@@ -65,10 +65,20 @@ type scores struct {
 	back  []*Backoff
 	extra []float64
 	own   struct{ unary, binary []float64 } // before extend
+
+	networks networkScores
 }
 
 // score computes the potentials of a word, into s.
 func (m *Model) score(c *compiled, s *scores) {
+	m.linear(c, s)
+	if len(m.members) > 0 {
+		m.addNetworks(c, s)
+	}
+}
+
+// linear computes the potentials of a word that the weights alone give it, into s.
+func (m *Model) linear(c *compiled, s *scores) {
 	n := len(c.x)
 	sizes := make([]int, n)
 	s.lists = sized(s.lists, n)

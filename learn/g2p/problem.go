@@ -144,6 +144,9 @@ type occurrences struct {
 	at    []int32
 }
 
+// number returns how often a block occurs.
+func (o *occurrences) number(block int32) float64 { return float64(o.start[block+1] - o.start[block]) }
+
 // Prepare aligns pairs and numbers their features. A word without letters, or one
 // with more than 64 phones a letter, is left out and named in Stats.Lost.
 func Prepare(ctx context.Context, pairs []Pair, opts *Options) (*Problem, error) {

@@ -47,10 +47,11 @@ type Section struct {
 // by the phones of these nearest references.
 type Score struct {
 	Kind      Kind         `json:"kind"`
-	Chosen    []Objective  `json:"chosen"` // constants, by fold; one where all folds have the same
-	Phones    int          `json:"phones"` // of the nearest references
-	PER       float64      `json:"per"`    // phone error rate, in per cent
-	WER       float64      `json:"wer"`    // word error rate, in per cent
+	Networks  string       `json:"networks,omitempty"` // as Model.NetworkNames
+	Chosen    []Objective  `json:"chosen"`             // constants, by fold; one where all folds have the same
+	Phones    int          `json:"phones"`             // of the nearest references
+	PER       float64      `json:"per"`                // phone error rate, in per cent
+	WER       float64      `json:"wer"`                // word error rate, in per cent
 	Edits     int          `json:"edits"`
 	Wrong     int          `json:"wrong"`
 	Converged bool         `json:"converged"` // every fold's fit ended by its stopping rule
@@ -107,7 +108,7 @@ func newSection(name string, units []*unit) Section {
 	edits := make([][]float64, len(units[0].models))
 	right := make([][]bool, len(units[0].models))
 	for i := range units[0].models {
-		m := Score{Kind: units[0].models[i].objective.Kind, Converged: true}
+		m := Score{Kind: units[0].models[i].objective.Kind, Networks: units[0].models[i].networks, Converged: true}
 		same := true
 		for _, u := range units {
 			out := &u.models[i]
@@ -234,8 +235,12 @@ func (r *Report) WriteCSV(w io.Writer) error {
 }
 
 func (m *Score) label() string {
+	name := string(m.Kind) + " (constants by fold)"
 	if len(m.Chosen) == 1 {
-		return m.Chosen[0].String()
+		name = m.Chosen[0].String()
 	}
-	return string(m.Kind) + " (constants by fold)"
+	if m.Networks != "" {
+		name = m.Networks + ": " + name
+	}
+	return name
 }

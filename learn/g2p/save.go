@@ -9,13 +9,16 @@ import (
 
 	"github.com/tropica-fst/tropica/fst"
 	"github.com/tropica-fst/tropica/learn/model"
+	"github.com/tropica-fst/tropica/learn/nn/encoder"
 	"github.com/tropica-fst/tropica/learn/resilient"
 )
 
 // Files are containers of package model of this kind and version.
+// Version 2 added networks, and views of the whole output; a model without is written as version 1,
+// which earlier programs read.
 const (
 	fileKind    = "g2p"
-	fileVersion = 2 // 2 has views; models without are written as 1
+	fileVersion = 2
 )
 
 // fileMeta is the header's part of a file.
@@ -23,8 +26,23 @@ type fileMeta struct {
 	Window   int       `json:"window"`
 	Damping  float64   `json:"damping"`
 	MinCount int       `json:"min_count"`
+	Bare     bool      `json:"bare,omitempty"`
 	Trained  Objective `json:"objective"`
 	Views    *viewMeta `json:"views,omitempty"`
+
+	Networks []memberMeta `json:"networks,omitempty"`
+}
+
+// memberMeta is the header's part of a network. Its parameters and the weights beside it are
+// arrays.
+type memberMeta struct {
+	Kind  Networks      `json:"kind"`
+	Share float64       `json:"share"`
+	Shape encoder.Shape `json:"shape"`
+}
+
+func memberArrays(k int) (params, weights string) {
+	return fmt.Sprintf("network%d", k), fmt.Sprintf("network%d_weights", k)
 }
 
 // Write writes the model. The file has these arrays: letters (code points; irregular ones, see
@@ -43,16 +61,23 @@ func (m *Model) Write(w io.Writer) error {
 
 func (m *Model) container() (*model.Container, error) {
 	inv, f := m.Inventory, m.Features
-	version := fileVersion
-	if m.views == nil {
-		version = 1
+	version := 1
+	if m.views != nil || len(m.members) > 0 {
+		version = fileVersion
+	}
+	meta := fileMeta{Window: f.opts.Window, Damping: f.opts.Damping, MinCount: f.opts.MinCount, Bare: f.opts.Bare, Trained: m.Objective}
+	for k, b := range m.members {
+		if b.kind == ownNetwork {
+			return nil, fmt.Errorf("g2p: network %d is the caller's own: there is no file format for it", k)
+		}
+		meta.Networks = append(meta.Networks, memberMeta{b.kind, b.share, b.shape})
 	}
 	c := model.New(fileKind, version)
-	views, err := m.views.put(c)
-	if err != nil {
+	var err error
+	if meta.Views, err = m.views.put(c); err != nil {
 		return nil, err
 	}
-	if err := c.SetMeta(fileMeta{f.opts.Window, f.opts.Damping, f.opts.MinCount, m.Objective, views}); err != nil {
+	if err := c.SetMeta(meta); err != nil {
 		return nil, err
 	}
 	letters := make([]uint32, len(inv.Letters))
@@ -99,7 +124,14 @@ func (m *Model) container() (*model.Container, error) {
 		grams = k.append(grams)
 	}
 	model.Put(c, "features", grams, f.grams.Len(), featureWords)
-	model.Put(c, "weights", m.Weights)
+	if len(m.members) == 0 {
+		model.Put(c, "weights", m.Weights)
+	}
+	for k, b := range m.members {
+		params, weights := memberArrays(k)
+		model.Put(c, params, b.params)
+		model.Put(c, weights, b.weights)
+	}
 	return c, m.hard.Put(c)
 }
 
@@ -152,7 +184,7 @@ func fromContainer(c *model.Container) (*Model, error) {
 		return nil, err
 	}
 	l := loader{c: c}
-	opts, err := (&FeatureOptions{meta.Window, meta.Damping, meta.MinCount}).withDefaults()
+	opts, err := (&FeatureOptions{meta.Window, meta.Damping, meta.MinCount, meta.Bare}).withDefaults()
 	if err != nil {
 		return nil, l.bad("%v", err)
 	}
@@ -167,14 +199,15 @@ func fromContainer(c *model.Container) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	weights, err := model.Get[float64](c, "weights")
+	members, err := l.members(&meta, inv)
 	if err != nil {
 		return nil, err
 	}
-	for i, w := range weights {
-		if math.IsNaN(w) || math.IsInf(w, 0) {
-			return nil, l.bad("weight %d is %v", i, w)
-		}
+	var weights []float64
+	if len(members) > 0 {
+		weights = members[0].weights
+	} else if weights, err = finite[float64](&l, "weights"); err != nil {
+		return nil, err
 	}
 	views, err := l.views(inv, meta.Views)
 	if err != nil {
@@ -192,8 +225,63 @@ func fromContainer(c *model.Container) (*Model, error) {
 		return nil, err
 	}
 	m := &Model{Inventory: inv, Features: f, Weights: weights, Objective: objective, hard: hard, views: views}
+	if len(members) > 0 {
+		m.setMembers(members)
+	}
 	m.ready()
 	return m, nil
+}
+
+// finite returns an array of finite numbers.
+func finite[T float32 | float64](l *loader, name string, shape ...int) ([]T, error) {
+	list, err := model.Get[T](l.c, name, shape...)
+	if err != nil {
+		return nil, err
+	}
+	for i, x := range list {
+		if math.IsNaN(float64(x)) || math.IsInf(float64(x), 0) {
+			return nil, l.bad("%s[%d] is %v", name, i, x)
+		}
+	}
+	return list, nil
+}
+
+// members reads the networks.
+func (l *loader) members(meta *fileMeta, inv *Inventory) ([]*member, error) {
+	var out []*member
+	shares := 0.0
+	for k, n := range meta.Networks {
+		b := &member{kind: n.Kind, share: n.Share, shape: n.Shape}
+		if n.Kind != Convolutional && n.Kind != Recurrent {
+			return nil, l.bad("network %d is of kind %q", k, n.Kind)
+		}
+		if len(n.Shape.Tables) != 1 || n.Shape.Tables[0].Size != 1+len(inv.Letters) || n.Shape.Outputs != len(inv.Labels) {
+			return nil, l.bad("network %d is not one of %d letters and %d labels", k, len(inv.Letters), len(inv.Labels))
+		}
+		if !(n.Share > 0 && n.Share <= 1) {
+			return nil, l.bad("network %d has the share %v", k, n.Share)
+		}
+		shares += n.Share
+		var err error
+		if b.net, err = n.Shape.Letters(); err != nil {
+			return nil, l.bad("network %d: %v", k, err)
+		}
+		params, weights := memberArrays(k)
+		if b.params, err = finite[float32](l, params, b.net.Dim()); err != nil {
+			return nil, err
+		}
+		if b.weights, err = finite[float64](l, weights); err != nil {
+			return nil, err
+		}
+		if k > 0 && len(b.weights) != len(out[0].weights) {
+			return nil, l.bad("network %d has %d weights beside it, the first %d", k, len(b.weights), len(out[0].weights))
+		}
+		out = append(out, b)
+	}
+	if len(out) > 0 && math.Abs(shares-1) > 1e-9 {
+		return nil, l.bad("the shares of the networks sum to %v", shares)
+	}
+	return out, nil
 }
 
 type loader struct{ c *model.Container }

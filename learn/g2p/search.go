@@ -28,8 +28,13 @@ type search struct {
 
 // prepare scores a word and, for models with views, builds its trellis.
 func (m *Model) prepare(c *compiled, s *search) {
+	m.prepareBy(c, s, func() { m.score(c, &s.scores) })
+}
+
+// prepareBy is prepare with scores that score stores in s.
+func (m *Model) prepareBy(c *compiled, s *search, score func()) {
 	s.fallback, s.trellis = "", nil
-	m.score(c, &s.scores)
+	score()
 	switch {
 	case m.views == nil || len(c.x) == 0:
 		s.extend(m.Inventory, c.x)
@@ -48,7 +53,7 @@ func (m *Model) prepare(c *compiled, s *search) {
 		s.fallback = Unconstrained
 		free := *m.views
 		free.constraint = nil
-		m.score(c, &s.scores)
+		score()
 		s.extend(m.Inventory, c.x)
 		s.build(m, &free, true)
 	}

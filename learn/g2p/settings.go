@@ -8,12 +8,13 @@ import (
 )
 
 // Settings are the options of training under the contract of package learner: what words can say
-// of Options, Objective and FitOptions, so that they reach a worker elsewhere. Names, ranges and
+// of Options, Objective and FitOptions, so that they reach a worker elsewhere. They are of linear
+// models. Names, ranges and
 // defaults are those of the flags of `learn g2p train`.
 type Settings struct {
 	Preparation
 
-	Objective string  `flag:"objective" default:"latent" values:"cross-entropy,ce,hamming,margin,ngram,latent,maxmargin" help:"What training minimises"`
+	Objective string  `flag:"objective" default:"auto" values:"auto,cross-entropy,ce,hamming,margin,ngram,latent,maxmargin" help:"What training minimises; auto is latent"`
 	Gamma     float64 `flag:"gamma" default:"4" min:"0" help:"Weight of the loss"`
 	L2        float64 `flag:"l2" default:"0.3" min:"0" help:"Weight of the squares"`
 	Beta      float64 `flag:"beta" default:"6" above:"0" help:"Sharpness of maxmargin"`
@@ -70,7 +71,10 @@ func (s *Settings) Options(pairs int) (*Options, Objective, error) {
 	}
 	o := t.Preparation.options(pairs)
 	kind := Kind(t.Objective)
-	if kind == "cross-entropy" {
+	switch t.Objective {
+	case "auto":
+		kind = LatentMargin
+	case "cross-entropy":
 		kind = CrossEntropy
 	}
 	f := DefaultObjective(kind)

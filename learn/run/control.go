@@ -175,6 +175,7 @@ const (
 	EvaluationLimit  Reason = "evaluation limit"
 	TimeLimit        Reason = "time limit"
 	OutOfPatience    Reason = "no lower loss on held-out examples"
+	AllPasses        Reason = "all passes made"       // as many as the options ask for
 	Exhausted        Reason = "nothing left to learn" // a step found nothing to do
 	Interrupted      Reason = "interrupted"           // the error says by what
 )

@@ -146,15 +146,19 @@ func (b *Bar) Stop() {
 // Training returns a Recorder that shows an optimiser's rows: iteration,
 // objective, largest gradient entry, examples a second, and about how long it
 // will still take. stop is the rule that the solver was given.
-func (b *Bar) Training(name string, stop run.Stop) run.Recorder {
-	e := newEstimate(stop)
+func (b *Bar) Training(name string, stop run.Stop) run.Recorder { return b.TrainingUntil(name, &stop) }
+
+// TrainingUntil is Training for a rule that is known only when a stage begins: stop is read at its
+// first row.
+func (b *Bar) TrainingUntil(name string, stop *run.Stop) run.Recorder {
+	var e *estimate
 	var first *run.Row
 	return run.RecorderFunc(func(r run.Row) error {
 		if b == nil {
 			return nil
 		}
 		if first == nil || first.Stage != r.Stage { // a stage counts from its own beginning
-			first, e = &r, newEstimate(stop)
+			first, e = &r, newEstimate(*stop)
 		}
 		e.add(r)
 		left := e.left()

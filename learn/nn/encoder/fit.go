@@ -67,7 +67,7 @@ type Options struct {
 }
 
 // AllEpochs is the reason of a run that took all epochs of its options: nothing is missing.
-const AllEpochs run.Reason = "all epochs"
+const AllEpochs = run.AllPasses
 
 // Fit trains a network and the extra parameters of a task, by Adam on the mean loss of batches. It
 // returns the parameters of the network, then the extra ones. When the run was interrupted, those

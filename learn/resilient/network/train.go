@@ -72,7 +72,7 @@ func (o *Options) ways() []Way {
 const mostCells = 1 << 31
 
 // AllPasses ends a run that made all the passes its options ask for.
-const AllPasses run.Reason = "all passes made"
+const AllPasses = run.AllPasses
 
 // Train fits a network to the rows of t with a target and positive weight. The result says how the
 // run ended. When it is interrupted, the model so far stands beside the error.
