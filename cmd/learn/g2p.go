@@ -82,8 +82,8 @@ func (p *preparation) identity() string {
 const mostMarked = 20000
 
 // problem reads the words that a command is to train on, and prepares them. The notes say
-// how they were read, and what was left out.
-func (p *preparation) problem(c *call, workers int, kind g2p.Kind) (problem *g2p.Problem, pairs []g2p.Pair,
+// how they were read, and what was left out. kind is asked for once the words are read.
+func (p *preparation) problem(c *call, workers int, kind func() g2p.Kind) (problem *g2p.Problem, pairs []g2p.Pair,
 	notes []string, err error) {
 	pairs, notes, err = c.lexicons(c.args)
 	if err != nil {
@@ -96,7 +96,8 @@ func (p *preparation) problem(c *call, workers int, kind g2p.Kind) (problem *g2p
 	if opts.Views.Constraint, err = c.constraint(*p.constraint); err != nil {
 		return nil, nil, nil, err
 	}
-	if plain := kind == g2p.CrossEntropy || kind == g2p.HammingMargin; p.Marks == "" && plain && len(pairs) <= mostMarked {
+	plain := slices.Contains([]g2p.Kind{g2p.CrossEntropy, g2p.HammingMargin}, kind())
+	if p.Marks == "" && plain && len(pairs) <= mostMarked {
 		opts.Views.Marks = []string{g2p.AutoMarks}
 	}
 	if rare, n := g2p.RareCase(pairs); n > 0 {
@@ -293,7 +294,7 @@ Example:
 						}
 						return err
 					}
-					problem, pairs, notes, err := p.problem(c, workers, kind)
+					problem, pairs, notes, err := p.problem(c, workers, func() g2p.Kind { return o.Kind })
 					if err != nil {
 						return nil, err
 					}
