@@ -59,12 +59,11 @@ type Problem struct {
 	given []Pair // all pairs, lost ones too
 	words []word
 
-	// Where the words' scores are in the gradient with respect to scores, and
+	// The words' unary scores, which the gradient with respect to them has one after another, and
 	// which of them every block of weights collects.
-	unary, pairs int
-	groups       groups
-	groupOcc     occurrences
-	pairOcc      occurrences
+	unary    int
+	groups   groups
+	groupOcc occurrences
 
 	graphs struct {
 		sync.Mutex
@@ -101,7 +100,7 @@ type word struct {
 	gold  []int32 // aligned labels, as places in the lists of their letters
 	ref   []int
 
-	unaryAt, pairsAt int // of its first score among all words'
+	unaryAt int // of its first unary score among all words'
 
 	full  [][]int32 // by letter and label: place in the restricted list, or -1; nil where nothing was taken away
 	loss  *losses.Machine
@@ -167,11 +166,11 @@ func Prepare(ctx context.Context, pairs []Pair, opts *Options) (*Problem, error)
 			sizes[t] = len(al.Inventory.Allowed[x[t]])
 		}
 		w.shape = newShape(sizes)
-		w.unaryAt, w.pairsAt = p.unary, p.pairs
+		w.unaryAt = p.unary
 		p.unary += w.shape.unary[len(x)]
-		p.pairs += w.shape.pairs[len(x)]
-		if p.pairs > math.MaxInt32 {
-			return nil, fmt.Errorf("g2p: the words' lattices have more than %d pairs of labels; drop rare ones (AlignOptions)", math.MaxInt32)
+		if p.unary > math.MaxInt32 {
+			return nil, fmt.Errorf("g2p: the words' lattices have more than %d labels; drop rare ones (AlignOptions)",
+				math.MaxInt32)
 		}
 		letters = append(letters, x)
 		p.words = append(p.words, w)
@@ -204,7 +203,7 @@ func Prepare(ctx context.Context, pairs []Pair, opts *Options) (*Problem, error)
 	return p, nil
 }
 
-// index merges features into groups, and fills groupOcc and pairOcc.
+// index merges features into groups, and fills groupOcc.
 func (p *Problem) index(ctx context.Context) error {
 	all := count(p.Features.grams.Len(), p.byGram)
 	var err error
@@ -221,18 +220,8 @@ func (p *Problem) index(ctx context.Context) error {
 	return nil
 }
 
-// occur fills groupOcc and pairOcc.
-func (p *Problem) occur() {
-	p.groupOcc = count(len(p.groups.at), p.byGram)
-	p.pairOcc = count(p.Features.pairs.Len(), func(yield func(block, at int32)) {
-		for i := range p.words {
-			w := &p.words[i]
-			for t, id := range w.pair {
-				yield(id, int32(w.pairsAt+w.shape.pairs[t]))
-			}
-		}
-	})
-}
+// occur fills groupOcc.
+func (p *Problem) occur() { p.groupOcc = count(len(p.groups.at), p.byGram) }
 
 // byGram yields the features of all letters, or their groups, and where the letters' scores begin.
 func (p *Problem) byGram(yield func(block, at int32)) {
