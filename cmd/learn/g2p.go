@@ -3,7 +3,6 @@ package main
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +13,6 @@ import (
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/cmd/internal/options"
-	"github.com/tropica-fst/tropica/learn/dataset"
 	"github.com/tropica-fst/tropica/learn/g2p"
 	"github.com/tropica-fst/tropica/learn/learner"
 	"github.com/tropica-fst/tropica/learn/optim"
@@ -42,9 +40,27 @@ func kindOf(name string) (g2p.Kind, error) {
 }
 
 // preparation holds the flags of alignment, features and loss machines.
-type preparation struct{ g2p.Preparation }
+type preparation struct {
+	g2p.Preparation
+	stress func([]g2p.Pair) []g2p.Pair
+}
 
-func (p *preparation) define(fs *flags.Set) { options.Define(fs, &p.Preparation) }
+func (p *preparation) define(fs *flags.Set) {
+	options.Define(fs, &p.Preparation)
+	p.stress = stressFlag(fs)
+}
+
+// stressFlag defines --stress; the function returns pairs as it says.
+func stressFlag(fs *flags.Set) func([]g2p.Pair) []g2p.Pair {
+	stress := fs.Enum("stress", "on", []string{"on", "off"}, "With off, digits behind phones are left out, which mark "+
+		"stress in the CMU dictionary, and pronunciations that become equal are one")
+	return func(pairs []g2p.Pair) []g2p.Pair {
+		if *stress == "off" {
+			return g2p.WithoutStress(pairs)
+		}
+		return pairs
+	}
+}
 
 // options fills in defaults, and returns how so many pairs are prepared.
 func (p *preparation) options(pairs, workers int) (*g2p.Options, error) {
@@ -73,6 +89,7 @@ func (p *preparation) problem(c *call, workers int) (problem *g2p.Problem, pairs
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	pairs = p.stress(pairs)
 	opts, err := p.options(len(pairs), workers)
 	if err != nil {
 		return nil, nil, nil, err
@@ -178,6 +195,7 @@ Example:
 		solver := fs.Enum("solver", "lbfgs", []string{"lbfgs", "proximal"},
 			"Optimiser: lbfgs, or accelerated proximal steps along the gradient")
 		memory := fs.Int("memory", 32, 6, "Pairs that L-BFGS keeps")
+		keep := fs.Bool("keep_words", false, "Keep the words in the model file, for `g2p predict --known`")
 		seed := fs.Uint("seed", 1, "Accepted like in other commands: nothing here is random")
 		relaxation := resilientFlags(fs)
 		return func(c *call) error {
@@ -250,6 +268,9 @@ Example:
 					if err != nil {
 						return nil, err
 					}
+					if *keep {
+						m.Lookup = g2p.NewLookup(pairs)
+					}
 					n := problem.Stats
 					if kind == g2p.NGramMargin {
 						n.Restricted = n.RestrictedNGram
@@ -319,11 +340,19 @@ var g2pPredict = &command{
 	about: `
 Reads a word a line; columns after a tab are not used. Writes a word, a tab and
 its phones a line, and a blank line for a blank line. With --nbest it writes JSON
-lines: the word and its pronunciations with log probabilities.
+lines: the word and its pronunciations with log probabilities. That of a phone string
+is exact: the sum over all ways in which the letters spell it.
+
+Words that are in the lexicon --lookup, or were kept in the model by train --keep_words
+for --known, have their first pronunciation from there, all of them with --variants, and
+with --nbest in "known".
 
 A model whose training words had no capitals reads capitals as small letters, and the
 other way round. Other letters that training did not have emit nothing. A warning names
 the first word with each of them, and at the end the number of words with any.
+
+A line that is not text, for bytes that are not UTF-8 or a NUL, has a blank line in the
+output. All such lines are named at the end, and the exit status is then not 0.
 
 Example:
 
@@ -331,6 +360,10 @@ Example:
 	setup: func(fs *flags.Set) func(*call) error {
 		model := fs.String("model", "", "File of the model; needed")
 		nbest := fs.Int("nbest", 32, 0, "Write at most this many pronunciations of each word, as JSON lines")
+		lookup := fs.String("lookup", "", "Lexicon whose words are looked up, in the form of training data")
+		known := fs.Bool("known", false, "Look words up among those that the model was trained on with --keep_words")
+		variants := fs.Bool("variants", false, "Write a line for each pronunciation of a word that is looked up")
+		workersOf := workersFlag(fs)
 		decode := decodeFlags(fs)
 		return func(c *call) error {
 			d, err := decode(c, *nbest > 0)
@@ -340,65 +373,57 @@ Example:
 			if *nbest < 0 {
 				return errors.New("flag --nbest must not be negative")
 			}
-			if err := apart([]place{{"the input", c.arg(0)}, {"the model", *model}},
+			if *lookup != "" && *known {
+				return errors.New("flags --lookup and --known: words are looked up in one place; give one of them")
+			}
+			if *lookup == "" && !*known {
+				if err := c.idle("it needs --lookup or --known", "variants"); err != nil {
+					return err
+				}
+			}
+			if *nbest > 0 {
+				if err := c.idle("--nbest lists all pronunciations", "variants"); err != nil {
+					return err
+				}
+				d.Best, d.Strings = max(d.Best, int(*nbest)), int(*nbest)
+			}
+			if err := apart([]place{{"the input", c.arg(0)}, {"the model", *model}, {"the lexicon", *lookup}},
 				[]place{{"the output", c.arg(1)}}); err != nil {
 				return err
 			}
-			m, err := c.g2pModel(*model)
-			if err != nil {
+			p := &pronouncer{decode: d, nbest: int(*nbest), variants: *variants}
+			if p.workers, err = workersOf(); err != nil {
 				return err
+			}
+			if p.m, err = c.g2pModel(*model); err != nil {
+				return err
+			}
+			switch {
+			case *lookup != "":
+				pairs, err := c.pairs([]string{*lookup})
+				if err != nil {
+					return fmt.Errorf("flag --lookup: %w", err)
+				}
+				p.lookup = g2p.NewLookup(pairs)
+			case *known && p.m.Lookup == nil:
+				return fmt.Errorf("flag --known: %s keeps no words; train it with --keep_words, or give --lookup and a "+
+					"lexicon", *model)
+			case *known:
+				p.lookup = p.m.Lookup
 			}
 			r, shown, err := c.OpenText(c.arg(0))
 			if err != nil {
 				return err
 			}
 			defer r.Close()
+			p.shown = shown
 			unseen := unseenLetters{seen: map[rune]bool{}}
 			defer unseen.report(c)
-			return c.Output(c.arg(1), func(w io.Writer) error {
-				e := json.NewEncoder(w)
-				e.SetEscapeHTML(false)
-				for row, err := range dataset.Lines(r, shown) {
-					if err != nil {
-						return err
-					}
-					word, _, _ := strings.Cut(row.Text, "\t")
-					if strings.TrimSpace(word) == "" {
-						if *nbest > 0 {
-							fmt.Fprintln(w, `{"word":"","nbest":[]}`)
-						} else {
-							fmt.Fprintln(w)
-						}
-						continue
-					}
-					if err := c.ctx.Err(); err != nil {
-						return &stopped{"the output is not complete"}
-					}
-					unseen.note(c, m, fmt.Sprintf("%s:%d", shown, row.Line), word)
-					if *nbest > 0 {
-						d.Best = max(d.Best, int(*nbest))
-						list, err := m.NBest(word, d)
-						if err != nil {
-							return fmt.Errorf("%s:%d: %w", shown, row.Line, err)
-						}
-						if err := e.Encode(struct {
-							Word string           `json:"word"`
-							List []g2p.Hypothesis `json:"nbest"`
-						}{word, list[:min(len(list), int(*nbest))]}); err != nil {
-							return err
-						}
-						continue
-					}
-					phones, err := m.Predict(word, d)
-					if err != nil {
-						return fmt.Errorf("%s:%d: %w", shown, row.Line, err)
-					}
-					if _, err := fmt.Fprintf(w, "%s\t%s\n", word, strings.Join(phones, " ")); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
+			wrong := wrongLines{what: "words"}
+			if err := c.Output(c.arg(1), func(w io.Writer) error { return p.run(c, r, w, &unseen, &wrong) }); err != nil {
+				return err
+			}
+			return wrong.err()
 		}
 	},
 }
@@ -412,11 +437,8 @@ type unseenLetters struct {
 // maxUnseen bounds the letters that are warned of one by one.
 const maxUnseen = 20
 
-func (u *unseenLetters) note(c *call, m *g2p.Model, where, word string) {
-	letters := m.Inventory.Unseen(word)
-	if len(letters) == 0 {
-		return
-	}
+// note warns of the letters of a word that training did not have.
+func (u *unseenLetters) note(c *call, m *g2p.Model, where, word string, letters []rune) {
 	u.words++
 	for _, r := range letters {
 		if u.seen[r] || len(u.seen) == maxUnseen {
@@ -461,6 +483,7 @@ Example:
 		asJSON := fs.Bool("json", false, "Report as JSON")
 		table, writeTable := tableFlag(fs)
 		decode := decodeFlags(fs)
+		stress := stressFlag(fs)
 		workersOf := workersFlag(fs)
 		return func(c *call) error {
 			workers, err := workersOf()
@@ -479,6 +502,7 @@ Example:
 			if err != nil {
 				return err
 			}
+			pairs = stress(pairs)
 			name := "standard input"
 			if len(c.args) > 0 && !cli.IsStandard(c.args[0]) {
 				name = strings.Join(c.args, " ")

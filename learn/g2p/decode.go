@@ -15,8 +15,8 @@ type Decoding string
 const (
 	// Viterbi expands the best label string. The default.
 	Viterbi Decoding = "viterbi"
-	// Merged takes the phone string whose label strings, among the best ones, have the
-	// greatest probability together.
+	// Merged takes, of the phone strings of the best label strings, the most probable one: all
+	// label strings that spell it count.
 	Merged Decoding = "merged"
 	// MinRisk takes, of the most probable phone strings, the one with the least
 	// expected edit distance. It lowers the phone error rate of a cross-entropy
@@ -29,7 +29,10 @@ type DecodeOptions struct {
 	Decoding   Decoding // "" is Viterbi
 	Best       int      // label strings that Merged and MinRisk examine; 0 is 50
 	Candidates int      // phone strings that MinRisk chooses from; 0 is 20
+	Strings    int      // phone strings that NBest looks for, in at most 64 times Best label strings; 0 is what Best have
 }
+
+const maxDoublings = 64
 
 func (o *DecodeOptions) withDefaults() (DecodeOptions, error) {
 	var d DecodeOptions
@@ -54,7 +57,7 @@ func (o *DecodeOptions) withDefaults() (DecodeOptions, error) {
 // Hypothesis is a pronunciation.
 type Hypothesis struct {
 	Phones  []string `json:"phones"`
-	LogProb float64  `json:"log_prob"` // of the label strings among the best that spell it, together
+	LogProb float64  `json:"log_prob"` // of all label strings that spell it, together
 }
 
 // Predict returns the pronunciation of a word. Letters that training did not
@@ -74,7 +77,8 @@ func (m *Model) Predict(word string, opts *DecodeOptions) ([]string, error) {
 }
 
 // NBest returns the pronunciations of the opts.Best label strings with the
-// highest scores, most probable first.
+// highest scores, most probable first. Where these are fewer than opts.Strings, it takes more label
+// strings. Probabilities are exact: over all phone strings they sum to one.
 func (m *Model) NBest(word string, opts *DecodeOptions) ([]Hypothesis, error) {
 	o, err := opts.withDefaults()
 	if err != nil {
@@ -89,7 +93,16 @@ func (m *Model) NBest(word string, opts *DecodeOptions) ([]Hypothesis, error) {
 	m.score(&c, s)
 	logZ := s.logZ()
 	var out []Hypothesis
-	for _, h := range m.merged(s, o.Best) {
+	best := m.merged(s, o.Best)
+	for n := o.Best; len(best) < o.Strings && n < maxDoublings*o.Best; {
+		n *= 2
+		more := m.merged(s, n)
+		if len(more) == len(best) && s.fewer(n) {
+			break
+		}
+		best = more
+	}
+	for _, h := range best {
 		out = append(out, Hypothesis{Phones: m.Inventory.names(h.phones), LogProb: h.score - logZ})
 	}
 	return out, nil
@@ -128,25 +141,31 @@ type spelt struct {
 	score  float64
 }
 
-// merged returns the phone strings of the n best label strings, by falling
-// weight.
+// merged returns the phone strings of the n best label strings, by falling weight of all label
+// strings that spell them.
 func (m *Model) merged(s *scores, n int) []spelt {
 	var out []spelt
-	at := map[string]int{}
+	seen := map[string]bool{}
 	for _, h := range s.nBest(n) {
 		phones := m.spell(s, h.labels)
-		key := string(appendPhones(nil, phones))
-		i, ok := at[key]
-		if !ok {
-			at[key] = len(out)
-			out = append(out, spelt{phones, h.score})
-			continue
+		if key := string(appendPhones(nil, phones)); !seen[key] {
+			seen[key] = true
+			out = append(out, spelt{phones, m.logWeight(s, phones)})
 		}
-		hi, lo := max(out[i].score, h.score), min(out[i].score, h.score)
-		out[i].score = hi + math.Log1p(math.Exp(lo-hi))
 	}
 	slices.SortStableFunc(out, func(a, b spelt) int { return cmp.Compare(b.score, a.score) })
 	return out
+}
+
+// fewer reports whether there are at most n label strings.
+func (s *scores) fewer(n int) bool {
+	all := 1
+	for _, size := range s.sizes {
+		if all *= size; all > n {
+			return false
+		}
+	}
+	return true
 }
 
 // path is a label string with its score.

@@ -122,17 +122,23 @@ func (e *evaluation) spread(w *word, out, sum []float64) {
 		return
 	}
 	f := e.p.Features
-	for t, size := range w.sizes {
+	for t := range w.sizes {
 		row := out[w.shape.pairs[t]:w.shape.pairs[t+1]]
 		to := sum[int(f.pairAt[w.pair[t]])-f.bigrams.Len():]
 		to = to[:len(row)]
 		for i, x := range row {
 			to[i] += x
 		}
-		u := e.unary[w.unaryAt+w.shape.unary[t]:]
-		u = u[:size]
+	}
+	w.shape.marginalize(out, e.unary[w.unaryAt:])
+}
+
+// marginalize stores in unary the gradient of pairs, summed over their left labels.
+func (s *shape) marginalize(pairs, unary []float64) {
+	for t, size := range s.sizes {
+		u := unary[s.unary[t]:s.unary[t+1]]
 		clear(u)
-		for ; len(row) >= size && size > 0; row = row[size:] {
+		for row := pairs[s.pairs[t]:s.pairs[t+1]]; len(row) >= size && size > 0; row = row[size:] {
 			for b := range u {
 				u[b] += row[b]
 			}

@@ -13,6 +13,7 @@ type Model struct {
 	Features  *Features
 	Weights   []float64
 	Objective Objective // what it was trained for
+	Lookup    *Lookup   // words kept with the model; nil is none
 
 	hard *resilient.Difficulty // of a resilient model
 }
