@@ -177,7 +177,7 @@ Example:
 			}
 			err := t.run(c, "almo g2p", places("the data", c.args...),
 				func(workers int, control run.Control) (*fitted, error) {
-					problem, pairs, notes, err := p.problem(c, workers)
+					problem, pairs, notes, err := p.problem(c, workers, control.Live)
 					if err != nil {
 						return nil, err
 					}

@@ -83,7 +83,7 @@ func (p *preparation) identity() string {
 
 // problem reads the words that a command is to train on, and prepares them. The notes say
 // how they were read, and what was left out.
-func (p *preparation) problem(c *call, workers int) (problem *g2p.Problem, pairs []g2p.Pair,
+func (p *preparation) problem(c *call, workers int, live run.Recorder) (problem *g2p.Problem, pairs []g2p.Pair,
 	notes []string, err error) {
 	pairs, notes, err = c.lexicons(c.args)
 	if err != nil {
@@ -94,6 +94,7 @@ func (p *preparation) problem(c *call, workers int) (problem *g2p.Problem, pairs
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	opts.Live = live
 	if rare, n := g2p.RareCase(pairs); n > 0 {
 		where := ""
 		if rare.Source != "" {
@@ -243,7 +244,7 @@ Example:
 							return nil, err
 						}
 					}
-					problem, pairs, notes, err := p.problem(c, workers)
+					problem, pairs, notes, err := p.problem(c, workers, control.Live)
 					if err != nil {
 						return nil, err
 					}

@@ -48,7 +48,7 @@ var commands []*command
 func init() {
 	commands = slices.Concat([]*command{
 		sequenceTrain, sequencePredict, sequenceEval, sequenceCompare, sequenceExplain, active,
-		g2pTrain, g2pPredict, g2pEval, g2pCV, g2pExplain, g2pSplit,
+		g2pTrain, g2pPredict, g2pEval, g2pCV, g2pExplain, g2pSplit, g2pExport,
 	}, tableCommands(), federatedCommands(), trackingCommands(), structuredCommands(), boostCommands(),
 		multiCommands(), almoCommands(), []*command{
 			sparseExport,

@@ -26,6 +26,9 @@ type Options struct {
 	// lattices of their own.
 	NGram   losses.NGram
 	Workers int // 0 is GOMAXPROCS; results do not depend on it
+	// Live, if not nil, receives rows while words are prepared: iterations of the alignment, then
+	// words whose features are numbered, and whose loss machines are built.
+	Live run.Recorder
 }
 
 func (o *Options) withDefaults() Options {
@@ -139,6 +142,9 @@ func Prepare(ctx context.Context, pairs []Pair, opts *Options) (*Problem, error)
 	if ao.Workers == 0 {
 		ao.Workers = o.Workers
 	}
+	if ao.Live == nil {
+		ao.Live = o.Live
+	}
 	al, err := Align(ctx, pairs, &ao)
 	if err != nil {
 		return nil, err
@@ -190,6 +196,11 @@ func Prepare(ctx context.Context, pairs []Pair, opts *Options) (*Problem, error)
 	for i := range p.words {
 		if err := stopped(ctx, i); err != nil {
 			return nil, err
+		}
+		if i%every == 0 {
+			if err := live(o.Live, "features of word", i, len(p.words), 0); err != nil {
+				return nil, err
+			}
 		}
 		p.words[i].compiled = p.Features.compile(letters[i])
 		total += len(letters[i])
@@ -355,7 +366,15 @@ func (p *Problem) buildGraphs(ctx context.Context, build func(*graphBuilder, *wo
 	stats := make([]losses.ExpandStats, len(p.words))
 	builders := make([]graphBuilder, p.opts.Workers)
 	errs := make([]error, len(p.words))
+	var reporting sync.Mutex
+	var reported error
+	done := 0
 	run.Blocks(p.opts.Workers, len(p.words), 8, func(worker, lo, hi int) {
+		reporting.Lock()
+		if done += hi - lo; done/every > (done-hi+lo)/every {
+			reported = errors.Join(reported, live(p.opts.Live, "loss machines of word", done, len(p.words), 0))
+		}
+		reporting.Unlock()
 		for i := lo; i < hi && ctx.Err() == nil; i++ {
 			errs[i] = build(&builders[worker], &p.words[i])
 			stats[i] = builders[worker].expand.Stats
@@ -363,6 +382,9 @@ func (p *Problem) buildGraphs(ctx context.Context, build func(*graphBuilder, *wo
 	})
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("g2p: stopped while loss machines were built: %w", err)
+	}
+	if reported != nil {
+		return nil, reported
 	}
 	for i := range p.words {
 		if errs[i] != nil {
