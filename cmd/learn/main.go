@@ -57,7 +57,7 @@ func init() {
 			experimentObjectives, experimentSKPCA, experimentRobust, experimentCompletion, experimentRanking,
 			experimentStrings, experimentSparse, experimentCheap, experimentTracking, experimentFederated,
 			experimentOneRound, experimentResilient,
-			completion, man,
+			infoCommand, completion, man,
 		})
 }
 
