@@ -389,6 +389,8 @@ best labellings. Input is read and answered sentence by sentence, so it may be a
 any length.
 Lines must have the columns that the model was trained on. That of the label may be
 missing, and is not read.
+A sentence with bytes that are not UTF-8, or a NUL, leaves empty lines in the output. All such
+lines are named at the end, and the exit status is then not 0.
 
 Example:
 
@@ -427,8 +429,9 @@ Example:
 			}
 			s.follow(m, *model)
 			t := m.Tagger()
-			return c.Output(c.arg(1), func(w io.Writer) error {
-				return s.eachPart(c, c.arg(0), func(u *unlabelled) error {
+			wrong := wrongLines{what: "lines"}
+			err = c.Output(c.arg(1), func(w io.Writer) error {
+				return s.eachPart(c, c.arg(0), &wrong, func(u *unlabelled) error {
 					if err := u.predict(c, w, t, label, int(*nbest)); err != nil {
 						return err
 					}
@@ -438,6 +441,10 @@ Example:
 					return nil
 				})
 			})
+			if err != nil {
+				return err
+			}
+			return wrong.err()
 		}
 	},
 }
