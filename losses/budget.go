@@ -14,7 +14,9 @@ import (
 type Budget struct {
 	Ctx     context.Context // checked while columns are made and between layers of sweeps; nil is none
 	Columns int             // most columns of a machine, all layers together; 0 is as many as Bytes hold
-	// most bytes, as estimated while building; 0 is DefaultBytes, or none where Columns is set
+	// most bytes, as estimated while building; 0 is DefaultBytes, or none where Columns is set.
+	// Bytes that are given refuse early what certainly exceeds them; the default also what is
+	// likely to, by the growth of its columns, so that a hopeless build ends within milliseconds.
 	Bytes int64
 }
 
@@ -32,8 +34,10 @@ type BudgetError struct {
 
 	Columns int // columns built
 	// what they, those to come if that is certain, and their evaluation take at least, as
-	// estimated; at most 1000 Limit
+	// estimated; or what they are likely to take (Likely), within a factor of about two, and more
+	// for references with a pattern; at most 1000 Limit
 	Bytes  int64
+	Likely bool
 	Limit  int64 // the bytes allowed; 0 when it was the columns that ran out
 	Length int   // l
 	Layer  int   // the position at which it stopped
@@ -56,6 +60,10 @@ func (e *BudgetError) Error() string {
 	size := fmt.Sprintf("%d bytes", e.Bytes)
 	if e.Limit > 0 {
 		size = fmt.Sprintf("as it would take more than %d bytes, its evaluation included, of the %d allowed",
+			e.Bytes, e.Limit)
+	}
+	if e.Likely {
+		size = fmt.Sprintf("as it would likely take %d bytes, its evaluation included, of the %d allowed",
 			e.Bytes, e.Limit)
 	}
 	if e.Stage != "" {
@@ -93,7 +101,8 @@ func (b Budget) allowance() int64 {
 
 // bounds returns the limits of a construction, with the default in place.
 func (b Budget) bounds() layered.Limits {
-	return layered.Limits{Ctx: b.Ctx, Columns: b.Columns, Bytes: b.allowance()}
+	return layered.Limits{Ctx: b.Ctx, Columns: b.Columns, Bytes: b.allowance(),
+		Likely: b.Bytes == 0 && b.Columns == 0}
 }
 
 // budgetError makes a *BudgetError of the error of a machine beyond its limits. Others stay as they
@@ -104,7 +113,7 @@ func budgetError(err error) error {
 		return err
 	}
 	return &BudgetError{Columns: over.Columns, Bytes: over.Bytes, Limit: over.Limit, Length: over.Length,
-		Layer: over.Layer}
+		Layer: over.Layer, Likely: over.Likely}
 }
 
 // over returns the error of a build of length l whose size at layer t exceeds the budget, or of a

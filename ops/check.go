@@ -130,8 +130,8 @@ type checker[W semiring.Component[W]] struct {
 	left  int64           // arcs that weigh may still make
 }
 
-// relationLaw is an operation with what it does to the relation: a pair has
-// the weight in the result that the pair turned back has in f.
+// relationLaw is an operation and its effect on the relation. The weight of a pair in the result is
+// that of the pair turned back in f.
 type relationLaw[W semiring.Component[W]] struct {
 	name  string
 	apply func(g *fst.Vector[W]) (*fst.Vector[W], error) // may change g
@@ -153,8 +153,8 @@ func (p labelPair) reversed() labelPair {
 	return r
 }
 
-// relationLaws is no method: Go compiles all methods of a type that is mentioned, and for the wide
-// weights of compare that would be every operation once more.
+// relationLaws is not a method. Go compiles all methods of a type that is mentioned, and for the
+// wide weights of compare that would compile every operation again.
 func relationLaws[W semiring.Component[W]](c *checker[W]) []relationLaw[W] {
 	lim := c.Limits
 	inPlace := func(do func(g *fst.Vector[W]) error) func(*fst.Vector[W]) (*fst.Vector[W], error) {
@@ -406,11 +406,11 @@ func weighAll[W semiring.Component[W]](o CheckOptions, sides [2]*fst.Vector[W], 
 	}
 }
 
-// float32Error adds to slack, nil for none, what sums in float32 may be off by. An operation adds
-// up weights along a path, through all states at most. Each sum is rounded to 24 bits, and is no
-// larger than far, the largest distance from the start or to the end by the sizes of weights, which
-// is found when it is first asked for: most laws hold without. Pushing has two roundings an arc
-// besides, and some laws have three operations.
+// float32Error adds to slack the possible error of sums in float32; a nil slack is 0. An operation
+// adds up weights along a path, through all states at most. Each sum is rounded to 24 bits, and is
+// at most far, the largest distance by sizes of weights from the start or to the end. far is
+// computed when it is first asked for, since most laws hold without it. Pushing adds two roundings
+// an arc, and some laws have three operations.
 func float32Error[W interface {
 	~float64
 	semiring.Weight[W]
@@ -452,22 +452,23 @@ func apart(within func(delta float64) bool, low, high float64) float64 {
 	return high
 }
 
-// roundingError returns by how much the weight of a string of n labels may be off when Determinize
-// is given delta, as a difference or, where weights are multiplied as numbers, as a factor less 1.
+// roundingError returns the largest possible error of the weight of a string of n labels when
+// Determinize is given delta. It is a difference or, where weights are multiplied as numbers, a
+// factor less 1.
 //
-// Let r be the residuals of a subset, and F(r) = ⊕ r(q)⊗w(q) the weight that what is left of the
-// string has from there, w(q) being that from state q alone. With residuals none of which is off by
-// more than ε, F is off by no more than ε: over log weights F(r+ε) = F(r)+ε, and F grows with each
-// residual. The same holds for min, and with a factor for a sum of numbers. Each arc of the result
-// makes its residuals from those of the subset before, without a loss, and rounds them once: to the
-// nearest multiple, which is delta/2 away at most, or to those of the first subset that has the
-// same multiples, by a factor of 1+delta at most. So one arc adds delta/2 to what the string is off
-// by, or multiplies it by 1+delta; the start and the final weights add nothing.
+// Let r be the residuals of a subset, and w(q) the weight of the rest of the string from state q.
+// From the subset the rest has the weight F(r) = ⊕ r(q)⊗w(q). If no residual is off by more than ε,
+// then neither is F: over log weights F(r+ε) = F(r)+ε, and F grows with each residual. The same
+// holds for min, and with a factor for a sum of numbers. Each arc of the result computes its
+// residuals from those of the subset before, without loss, and rounds them once. Rounding to the
+// nearest multiple is off by delta/2 at most. Rounding to those of the first subset with the same
+// multiples is off by a factor of 1+delta at most. So one arc adds delta/2 to the error of the
+// string, or multiplies it by 1+delta. The start and the final weights add nothing.
 //
-// It is not less than that for machines that can be determinized, cycles of them included: over log
-// weights, residuals that settle between two multiples are rounded the same way for ever, at each
-// turn of the cycle. Whether a machine has no deterministic equivalent, and got one by rounding,
-// can thus not be told from strings; Twins and exact residuals tell.
+// The bound is tight for machines that can be determinized, even with cycles. Over log weights,
+// residuals that settle between two multiples are rounded the same way at each turn of the cycle.
+// So strings cannot tell whether a machine without a deterministic equivalent got one by rounding;
+// Twins and exact residuals tell.
 func roundingError[W semiring.Weight[W]](delta float64) func(n int) float64 {
 	if proportional[W]() {
 		return func(n int) float64 { return math.Expm1(float64(n) * math.Log1p(delta)) }
@@ -475,8 +476,8 @@ func roundingError[W semiring.Weight[W]](delta float64) func(n int) float64 {
 	return func(n int) float64 { return delta / 2 * float64(n) }
 }
 
-// epsilonAsLabel returns f with a label that neither it nor its symbol table has in place of ε on
-// the input, and on the output if f is an acceptor; and the label, fst.NoLabel where f has no ε
+// epsilonAsLabel returns f with a new label in place of ε on the input, and on the output if f is
+// an acceptor. Neither f nor its symbol table has that label. It is fst.NoLabel if f has no ε
 // there.
 func epsilonAsLabel[W semiring.Weight[W]](f *fst.Vector[W]) (*fst.Vector[W], fst.Label, error) {
 	p := fst.PropertiesOf[W](f, fst.NoIEpsilons|fst.Acceptor)

@@ -92,9 +92,9 @@ func linear[W semiring.Weight[W]](labels []fst.Label) *fst.Vector[W] {
 	return v
 }
 
-// pairs enumerates pairs of strings with accepting paths in f, which is trim, shortest first: each
-// state is visited once with each pair, so that cycles of ε do not matter. cut says where a bound
-// stopped it.
+// pairs enumerates pairs of strings with accepting paths in f, shortest first. f must be trim. It
+// visits each state once with each pair, so that cycles of ε do not matter. cut names the bound
+// that stopped it.
 func (c *checker[W]) pairs(ctx context.Context, f *fst.Vector[W]) (out []labelPair, cut string, err error) {
 	type place struct {
 		q fst.StateID
@@ -168,8 +168,8 @@ func (c *checker[W]) pairs(ctx context.Context, f *fst.Vector[W]) (out []labelPa
 // longPaths and longPath are how many long paths are tried, and how many arcs they have at least.
 const longPaths, longPath = 6, 400
 
-// longPairs returns what random accepting paths read and write in f, which is trim, if it has
-// cycles or any are wanted: the same ones each time.
+// longPairs returns what random accepting paths of f read and write, the same ones each time. f
+// must be trim. It returns none unless f has cycles or any is set.
 func (c *checker[W]) longPairs(ctx context.Context, f *fst.Vector[W], any bool) ([]labelPair, error) {
 	if !any && fst.PropertiesOf(f, fst.Acyclic).Has(fst.Acyclic) {
 		return nil, nil

@@ -11,14 +11,13 @@ import (
 
 // What counts as equal where weights are rounded before they are compared.
 //
-// Over the semirings of OpenFst's tools a residual is rounded to a multiple of Delta, and goes on
-// as such: so do their machines come out. Elsewhere rounded weights are only compared. What is
-// found equal takes the weight of what came first, which is exact as long as nothing but rounding
-// errors made them differ.
+// Over the semirings of OpenFst's tools a residual is rounded to a multiple of Delta and kept
+// rounded, as in their machines. Elsewhere rounded weights are only compared. What compares equal
+// takes the weight that came first. That weight is exact if only rounding errors made them differ.
 //
-// Weights that are multiplied as numbers (semiring.Proportional) are rounded by factors. Multiples
-// of Delta would have all residuals below it for the same: over Probability, a machine that has no
-// deterministic equivalent would seem to have one that gives longer strings wrong weights.
+// Weights that are multiplied as numbers (semiring.Proportional) are rounded by factors. With
+// multiples of Delta, all residuals below Delta would be equal. Over Probability, a machine without
+// a deterministic equivalent would then seem to have one, which gives longer strings wrong weights.
 
 // FactorDelta is the factor, less 1, below which fst determinize, disambiguate and minimize take
 // weights that are multiplied as numbers for equal. Rounding errors do not come near it, and
@@ -190,8 +189,8 @@ func nearIn[W semiring.Approx[W]](unit float64) func(x, y W, delta float64) bool
 	return near
 }
 
-// unlikeRounding returns the test whether quotients of the weights of cycles of f differ by more
-// than the rounding of arithmetic on cycles can make them.
+// unlikeRounding returns a test of quotients of cycle weights of f. It reports whether they differ
+// by more than arithmetic on cycles can round.
 func unlikeRounding[W semiring.Weight[W]](f fst.Expanded[W]) func(x, y W) bool {
 	const single, double = 1e-4, 1e-9
 	var w W
@@ -210,9 +209,9 @@ func unlikeRounding[W semiring.Weight[W]](f fst.Expanded[W]) func(x, y W) bool {
 	return unlike
 }
 
-// unifyWeights makes weights of the given machines equal that delta has for equal, zero or less
-// none: by rounding them or, where they are multiplied as numbers, by giving all that are rounded
-// to the same the weight of the first of them, 0̄ and 1̄ being first of all.
+// unifyWeights makes weights of the given machines equal if they are equal up to delta; 0 or less
+// changes none. It rounds them. Weights that are multiplied as numbers take instead the first
+// weight that rounds to the same, after 0̄ and 1̄.
 func unifyWeights[W semiring.Quantizable[W]](delta float64, fs ...*fst.Vector[W]) {
 	if !(delta > 0) {
 		return

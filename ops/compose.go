@@ -212,10 +212,10 @@ type pairOf[W semiring.Weight[W]] struct {
 	info1, info2 sideInfo
 }
 
-// read looks up the pairs that the states from q on are, one for each of block.
-// It takes a loop for each thing that is read, since reads of one loop do not
-// wait for one another: on large machines each is a cache miss, and the
-// processor has many under way at once if little else stands between them.
+// read looks up the pairs of the states from q on, one for each element of block. It uses a
+// separate loop for each thing that it reads, since reads of one loop do not wait for one another.
+// On large machines each read is a cache miss, and the processor overlaps many of them if little
+// else stands between.
 func (c *Composer[W]) read(q fst.StateID, block []pairOf[W]) {
 	for i := range block {
 		p := &block[i]
@@ -264,10 +264,10 @@ func (c *Composer[W]) operandErr() error {
 // expand appends the arcs of p to dst, and the triples that they lead to to c.keys. Of many arcs
 // those that are there are numbered now and then, unless that is another's.
 //
-// It goes through the arcs of one machine in order, and for each through those of
-// the other with the same label: first the searched machine's ε-moves alone,
-// then arc by arc, where an arc with ε first moves alone. This order, and that the
-// longer list is searched if there is a choice, is OpenFst's.
+// It goes through the arcs of one machine in order, and for each through those of the other with
+// the same label. The searched machine's ε-moves come first. Where an arc has ε, its move alone
+// comes before its matches. The order is OpenFst's, and so is searching the longer list if there is
+// a choice.
 func (c *Composer[W]) expand(p *pairOf[W], dst []fst.Arc[W], trace *Trace) ([]fst.Arc[W], error) {
 	if err := c.operandErr(); err != nil {
 		return dst, err
@@ -465,8 +465,8 @@ func (c *Composer[W]) run(b *run.StateBuffer[W]) (*fst.Vector[W], error) {
 	return out, nil
 }
 
-// composeBlock is how many states are expanded at a time: what they need is read, then
-// all their arcs are made, then all are numbered, so that cache misses overlap.
+// composeBlock is how many states are expanded at a time. All their data are read, then all their
+// arcs are made, then all arcs are numbered, so that cache misses overlap.
 const composeBlock = 32
 
 // step writes the states from q on, n at most, and returns how many.
@@ -564,10 +564,9 @@ func (t *Trace) NumStates() int { return len(t.state1) }
 // output state q is.
 func (t *Trace) States(q fst.StateID) (s1, s2 fst.StateID) { return t.state1[q], t.state2[q] }
 
-// Arcs returns, for each arc of output state q in order, the position among the
-// arcs of s1 and of s2, where s1, s2 = States(q). A position of -1 means that
-// the operand did not move: the arc is an ε-move of the other one alone.
-// The slices are read-only.
+// Arcs returns where the arcs of output state q come from: for each, in order, its position among
+// the arcs of s1 and of s2, where s1, s2 = States(q). A position of -1 means that the operand did
+// not move: the arc is an ε-move of the other operand. The slices are read-only.
 func (t *Trace) Arcs(q fst.StateID) (pos1, pos2 []int32) {
 	i, j := t.offset[q], t.offset[q+1]
 	return t.pos1[i:j:j], t.pos2[i:j:j]

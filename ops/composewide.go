@@ -14,18 +14,18 @@ import (
 // wideState is how many arcs a state has whose array the result takes as it is.
 const wideState = 1 << 15
 
-// mostAtOnce is how many arcs room is made for at once. Of more the array grows: who sets no limit
-// may ask for a state larger than any memory, and should come as far as that goes.
+// mostAtOnce is how many arcs get room at once. Beyond that the array grows. Without limits a
+// caller may ask for a state larger than any memory, and should get as far as memory lasts.
 const mostAtOnce = 1 << 27
 
 // wideScratch is room for what there is of such a state when its arcs are counted, and for what is
 // before it.
 const wideScratch = 2 * (wideState + checkEvery)
 
-// pause is for states with very many arcs: it checks the limits, numbers the arcs that are there,
-// unless that is another's, and, once the state's own from begin on are many, makes room for all of
-// them: n that come next, and those that r then makes from arc i on. They are counted first, for a
-// state that goes beyond a limit to end before it is made.
+// pause is for states with very many arcs. It checks the limits, and numbers the arcs made so far
+// unless another worker does. Once the state's own arcs, from begin on, are many, it makes room for
+// the rest: the next n, and those that r makes from arc i on. They are counted first, so that a
+// state beyond a limit ends before it is made.
 func (c *Composer[W]) pause(dst []fst.Arc[W], begin, n, i, k int, r *restOf[W]) ([]fst.Arc[W], error) {
 	if err := c.check(int64(c.numbered + len(c.keys))); err != nil {
 		return dst, err
@@ -56,10 +56,9 @@ type restOf[W semiring.Weight[W]] struct {
 	eps0, eps1        int  // where se has ε
 }
 
-// arcs is how many arcs those of in from i on make, where label i-1 was found, or looked for, at k;
-// no more than 2⁵⁵ are counted. It counts what expand then makes, so that a state with very many
-// has them in one array of just their size. It takes no longer than to look the labels of in up in
-// se, however many there are.
+// arcs counts what the arcs of in from i on make, where label i-1 was found, or looked for, at k.
+// It counts up to 2⁵⁵. expand then makes exactly these, so a state with very many arcs gets one
+// array of the right size. It takes no longer than looking up the labels of in.
 func (r *restOf[W]) arcs(i, k int) (n int64) {
 	const most = 1 << 55
 	var last fst.Label // of the arc before, where it had one

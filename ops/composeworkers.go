@@ -21,8 +21,8 @@ type composeChunk[W semiring.Weight[W]] struct {
 	done     chan struct{} // holds one when the rest may be read
 }
 
-// What runs ahead: chunks are large enough for a hand-over to cost little, and few
-// enough for their arcs to stay in a cache until they are numbered.
+// Sizes of running ahead. Chunks are large enough to make a hand-over cheap. They are few enough
+// for their arcs to stay in a cache until they are numbered.
 const (
 	composeChunkStates = 256
 	composeAhead       = 8    // chunks for each worker
@@ -81,11 +81,11 @@ func (c *Composer[W]) fill(k *composeChunk[W]) {
 	k.whole = true
 }
 
-// runAhead does the rest of run, from state q on, with w workers: all make arcs of states that have
-// their numbers, and the one that called numbers what they make in the order of the states, which
-// is all that the result depends on. It expands chunks itself as long as the next in order is not
-// there. What is missing in a chunk, since a state failed or there are too many arcs to be held for
-// later, it makes in order, so that an error is the one that a single worker meets.
+// runAhead continues run from state q on with w workers. All workers make arcs of states that have
+// their numbers. The caller numbers what they make in the order of the states, and the result
+// depends on this order only. While the next chunk in order is missing, the caller expands chunks
+// itself. Where a chunk is incomplete, because a state failed or has too many arcs to hold, it
+// makes the rest in order. So an error is the one that a single worker meets.
 //
 // Numbering is half of the whole, so that a third worker finds little to do.
 func (c *Composer[W]) runAhead(out *run.StateBuffer[W], q, w int) (err error) {

@@ -13,16 +13,15 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// A compressed machine is a table of its pairs of labels, as of Encode, then a string of
-// bits with its states and arcs, then its weights where it has any. States are numbered as a
-// breadth-first search finds them. Of each state first come the arcs that find a new
-// state, which need only their labels, then the others, sorted by next state and label;
-// both are written as the codes of J. Ziv and A. Lempel, "Compression of individual sequences
-// via variable-rate coding", IEEE Trans. Information Theory 24(5):530-536, 1978, each with a
-// dictionary for the whole machine. Of the other arcs, the numbers of dictionary entries and
-// the last arcs of the codes are sorted each for themselves, and written as differences.
-// Numbers are in the delta code of P. Elias, "Universal codeword sets and representations of
-// the integers", IEEE Trans. Information Theory 21(2):194-203, 1975.
+// A compressed machine is a table of its pairs of labels, as of Encode, then a string of bits with
+// its states and arcs, then its weights, if any. States are numbered breadth first. The arcs of a
+// state that find a new state come first, and need only their labels. The others follow, sorted by
+// next state and label. Both are written as codes of J. Ziv and A. Lempel, "Compression of
+// individual sequences via variable-rate coding", IEEE Trans. Information Theory 24(5):530-536,
+// 1978. Each has one dictionary for the whole machine. Of the other arcs, the numbers of dictionary
+// entries and the last arcs of the codes are sorted separately, and written as differences. Numbers
+// are in the delta code of P. Elias, "Universal codeword sets and representations of the integers",
+// IEEE Trans. Information Theory 21(2):194-203, 1975.
 const compressMagic = 1858869554
 
 // ErrCompressed reports a compressed machine that cannot be taken apart.
@@ -158,8 +157,8 @@ func deltaNumbers(data []byte) ([]int32, error) {
 	return out, nil
 }
 
-// breadthFirst returns f with its states in the order in which a breadth-first search from the
-// start, and then from each state not yet found, finds them.
+// breadthFirst returns f with its states in breadth-first order, from the start and then from each
+// state not yet found.
 func breadthFirst[W semiring.Weight[W]](f *fst.Vector[W]) *fst.Vector[W] {
 	n := f.NumStates()
 	number := slices.Repeat([]fst.StateID{fst.NoState}, n)
@@ -547,10 +546,9 @@ func (d *decompressor[W]) arc(dst *[]fst.Arc[W], l fst.Label, next fst.StateID, 
 	return nil
 }
 
-// others returns the codes of the arcs of state q that find no new state: entries and arcs were
-// sorted each for themselves, and belong together in the way in which all arcs of the state
-// are in order. An arc goes to the next entry, in the order of their last arcs, if it comes
-// after that one's; else it begins anew.
+// others returns the codes of the arcs of state q that find no new state. Entries and last arcs
+// were sorted separately. They are paired so that all arcs of the state are in order: an arc goes
+// to the next entry, by last arcs, if it comes after that entry's; otherwise it begins anew.
 func (d *decompressor[W]) others(q int, known *lzDecoder) ([]lzCode, error) {
 	n := d.many(1)
 	open := int(d.next())

@@ -60,17 +60,22 @@ type DeterminizeOptions struct {
 //
 // The weights must be zero-sum-free (a⊕b = 0̄ only when both are) and left divisible. Every acyclic
 // machine and every unweighted acceptor can be determinized. Over the tropical semiring every
-// machine with the twins property (see Twins), and an unambiguous one only then. From time to time
-// a growing construction searches its input for a breach of that property. The cost is bounded by
-// the work done so far. A breach is a proof on a machine without two paths from the start to one
-// state with the same labels, as every trim unambiguous machine is. The error is then a TwinsError.
-// So is a difference of outputs that are all kept. Over Tropical and Tropical64 ambiguous machines
-// are searched for two cycles with the same labels that are the cheapest with these labels and cost
-// differently. That is a proof too. Any other breach is none. The construction goes on to a million
-// states or 256 MiB of output strings, or to the limit on states or bytes or the context's deadline
-// when set. Then it returns the TwinsError as a suspicion. Machines with weights that do not cancel
-// (see Twins) are not searched: only a limit ends what does not end by itself. What stops at a
-// limit is a DeterminizeError around the LimitError.
+// machine with the twins property can (see Twins), and an unambiguous one only then.
+//
+// From time to time a growing construction searches its input for a breach of that property, at a
+// cost bounded by the work done so far. A breach ends it at once, with a TwinsError, where it
+// proves that the construction does not end:
+//
+//   - on a machine without two paths from the start to one state with the same labels, as every
+//     trim unambiguous machine is;
+//   - where all outputs are kept, and they differ;
+//   - over Tropical and Tropical64, for two cycles with the same labels that are the cheapest with
+//     these labels and cost differently.
+//
+// Any other breach is a suspicion. The construction goes on to a million states, 256 MiB of output
+// strings, or the limits and the deadline if set, and then returns it. Machines with weights that
+// do not cancel (see Twins) are not searched: only a limit ends what does not end by itself. What
+// stops at a limit is a DeterminizeError around the LimitError.
 //
 // States are numbered in the order in which they are first reached, arcs ordered by label, and sums
 // made in the order that OpenFst has. A transducer is determinized as an acceptor whose weights
@@ -143,9 +148,9 @@ func newDeterminizer[W semiring.Divisible[W]](f fst.Fst[W], opts *DeterminizeOpt
 		return newTransducerDeterminizer(f, &o)
 	}
 	if !known {
-		// As a transducer an acceptor has the same subsets, divisors and arcs: the
-		// paths that one string takes to a state have one output, the string
-		// itself, of which nothing is left when the label of an arc is put out.
+		// As a transducer an acceptor has the same subsets, divisors and arcs. The paths of a
+		// string to a state have one output, the string itself. Putting out an arc's label leaves
+		// nothing of it.
 		var w W
 		_, common := any(w).(semiring.CommonDivisor[W])
 		_, path := any(w).(semiring.Path[W])

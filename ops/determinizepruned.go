@@ -30,11 +30,12 @@ type DividedPath[W any] interface {
 // acceptor only that part is built. So a bound on states or a threshold brings even machines to an
 // end that cannot be determinized. A transducer is determinized whole, and then pruned.
 //
-// A threshold does not bring to an end what has two cycles with the same labels, one that costs
-// nothing and one that does, behind a string that is good enough. Then states of equal cost differ
-// by more and more. Such cycles are searched for, and are a TwinsError, as with Determinize: by a
-// proof at once, as a suspicion at a million states. Without such cycles, it ends, over Tropical
-// and Tropical64; over other weights any breach of the twins property is a suspicion.
+// A threshold does not end every construction. Suppose that a string within the threshold leads to
+// two cycles with the same labels, and only one of them costs nothing. Then states of equal cost
+// differ more and more. Such cycles are searched for, and are a TwinsError, as with Determinize: at
+// once by a proof, and as a suspicion at a million states. Over Tropical and Tropical64 the
+// construction ends if there are no such cycles. Over other weights any breach of the twins
+// property is a suspicion.
 //
 // Cost: a shortest distance of f, the subsets that are kept and one step beyond,
 // and the logarithm of their number for each arc.
@@ -202,12 +203,12 @@ func (p *lazyPruner[W]) run() (*fst.Vector[W], error) {
 // within limit before its cycle, and the cycle costs nothing. beta are the distances to the final
 // states.
 //
-// A pruned construction without end has an infinite string whose subsets all have a path within
-// limit and, from somewhere on, of one cost, since the sums of costs that are no less than 0 and
-// below a bound are finitely many; and since elements whose residuals are bounded are finitely many
-// too, some residuals have no bound. Along the string, the pairs of a state on the cheapest path
-// and of one on a path to such an element come again with the same cost on the left and another on
-// the right: a cycle of this kind. So where there is none, the construction ends.
+// A pruned construction without end has an infinite string all of whose subsets have a path within
+// limit. From somewhere on these paths have one cost, since finitely many sums of non-negative
+// costs lie below a bound. Elements with bounded residuals are finitely many too, so some residuals
+// are unbounded. Take the pairs of a state on the cheapest path and a state on a path to such an
+// element. Along the string a pair comes again with the same cost on the left and another on the
+// right, which is a cycle of this kind. So without such a cycle the construction ends.
 func findCheapTwins[W DividedPath[W]](op string, f fst.Expanded[W], beta []W, limit W, delta float64, lim Limits, budget int64) (*TwinsError, error) {
 	w := &run.Stopwatch{Op: op, Ctx: lim.Ctx}
 	f, held, err := summed(f, w)

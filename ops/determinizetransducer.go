@@ -16,10 +16,9 @@ import (
 )
 
 // A transducer is determinized as an acceptor over its input, whose weights are pairs of an output
-// string and a weight: OpenFst's gallic weights. What they are is in semiring's Gallic types. Here
-// strings lie in two slabs instead of a Go value each, since a lexicon makes millions of them,
-// nearly all of length 0 or 1. Tests hold this against the subset construction over the Gallic
-// types.
+// string and a weight: OpenFst's gallic weights (semiring's Gallic types). Strings lie in two slabs
+// and not in a Go value each, since a lexicon makes millions of them, nearly all of length 0 or 1.
+// Tests compare this with the subset construction over the Gallic types.
 
 // outputTerm is one output string with its weight, as it leaves at a final state.
 type outputTerm[W any] struct {
@@ -55,9 +54,8 @@ func newTransducerDeterminizer[W semiring.Divisible[W]](f fst.Fst[W], o *Determi
 	return nil, fmt.Errorf("ops: Determinize: unknown type %d", o.Type)
 }
 
-// outputDeterminizer is the Expander of a determinized transducer. A state is a
-// subset, or what is left of an output string after a final state, or the final
-// state to which the last labels of such strings lead.
+// outputDeterminizer is the Expander of a determinized transducer. A state is a subset, the rest of
+// an output string behind a final state, or the final state to which such rests lead.
 type outputDeterminizer[W semiring.Divisible[W], R any, A outputAlgebra[W, R]] struct {
 	m          subsetMachine[W, R, A]
 	o          *DeterminizeOptions
@@ -247,8 +245,8 @@ func (d *outputDeterminizer[W, R, A]) finish(terms []outputTerm[W], dst []fst.Ar
 var _ fst.Retainer = (*outputDeterminizer[semiring.Tropical, outResidual[semiring.Tropical],
 	*outputResiduals[semiring.Tropical]])(nil)
 
-// Retain forgets all states but live. Of output strings, those of residuals and those that are left
-// behind final states, there are at most twice as many left as these states need.
+// Retain forgets all states but live. It keeps at most twice as many output strings as the
+// residuals and rests of these states need.
 func (d *outputDeterminizer[W, R, A]) Retain(live []fst.StateID) {
 	old := d.states
 	d.states, d.ofSubset, d.ofRest, d.ofNothing, d.superfinal = nil, nil, nil, fst.NoState, fst.NoState
@@ -276,9 +274,8 @@ func (d *outputDeterminizer[W, R, A]) Retain(live []fst.StateID) {
 	d.count(0)
 }
 
-// retainRests returns the rests of the given states, NoState of those that are none, and forgets
-// others when there are twice as many as the last time that it went through them. Each new one then
-// pays for two.
+// retainRests returns the rests of the given states, and NoState for other states. It forgets the
+// others when there are twice as many as last time. Each new rest then pays for two.
 func (d *outputDeterminizer[W, R, A]) retainRests(states []outputState, live []fst.StateID) []fst.StateID {
 	rests := make([]fst.StateID, len(live))
 	for i, q := range live {
@@ -311,9 +308,9 @@ func (d *outputDeterminizer[W, R, A]) retainRests(states []outputState, live []f
 	return rests
 }
 
-// outString is a string of output labels: none for n = 0, the label at for
-// n = 1, n labels from at in the slab of kept strings for n > 1, -n in that of
-// passing ones for n < -1, and the infinite string, 0̄, for n = -1.
+// outString is a string of output labels. n = 0 is the empty string, n = 1 the label at, and n = -1
+// the infinite string, 0̄. Other strings begin at at: n labels in the slab of kept strings for n >
+// 1, -n in that of passing ones for n < -1.
 type outString struct{ at, n int32 }
 
 var noString = outString{n: -1}
@@ -324,9 +321,8 @@ type outResidual[W any] struct {
 	w W
 }
 
-// outputResiduals is the algebra of functional transducers, where sums of
-// different strings do not exist, and with least set that of disambiguation,
-// where the string of less weight wins.
+// outputResiduals is the algebra of functional transducers, where sums of different strings do not
+// exist. With least set it is that of disambiguation, where the string of less weight wins.
 type outputResiduals[W semiring.Divisible[W]] struct {
 	least      bool
 	kept, pass []fst.Label

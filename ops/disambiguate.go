@@ -49,18 +49,20 @@ var ErrSplit = errors.New("rounding splits states in a way that cannot be mended
 // in it alone.
 //
 // First comes a subset construction like that of Determinize, in which a subset has a head, one of
-// its states. Only the head's arcs are followed, each into a subset of its own, of the states that
-// share a future with the new head. That is, some string takes both to final states. Then, of the
-// arcs with the same label into one state, or into such with one head of which different outputs
-// are left over, from states that one string reaches, all but those of the lowest head are
-// superfluous and go, as do final weights. A transducer is disambiguated as an acceptor whose
-// weights carry output strings, and must be functional, else the error is a FunctionalError.
+// its states. Only the head's arcs are followed. Each leads into a subset of its own, with the
+// states that share a future with the new head, that is, some string takes both to final states.
+//
+// Then superfluous arcs and final weights are removed. Arcs compete if they have one label, come
+// from states that one string reaches, and lead into one state. So do arcs into states with one
+// head whose outputs still to come differ. Of competing arcs only that of the lowest head stays. A
+// transducer is disambiguated as an acceptor whose weights carry output strings; it must be
+// functional, or the error is a FunctionalError.
 //
 // The weights must be zero-sum-free and left divisible. The construction ends for all acyclic
-// machines, unweighted acceptors and unambiguous machines, and over the tropical semiring where
-// states that are reached by one string and share a future are twins. From time to time a growing
-// construction looks for a breach of that, as Determinize does, and returns it as a TwinsError when
-// it has come to a million states. What stops at a limit is a DeterminizeError around the
+// machines, unweighted acceptors and unambiguous machines. Over the tropical semiring it also ends
+// where states that one string reaches and that share a future are twins. From time to time a
+// growing construction looks for a breach of that, as Determinize does, and returns it as a
+// TwinsError at a million states. What stops at a limit is a DeterminizeError around the
 // LimitError.
 //
 // Acceptors come out with the states and the order of arcs that OpenFst has. Of a transducer's last
@@ -126,8 +128,8 @@ func disambiguate[W semiring.Divisible[W]](f fst.Expanded[W], opts *Disambiguate
 	return d.out, nil
 }
 
-// trimmedCopy returns f without arcs of weight 0̄ and what lies on no path from the
-// start to a final state, and the states of f that those of the copy are.
+// trimmedCopy returns f without arcs of weight 0̄ and without what lies on no path from the start
+// to a final state. It also returns the states of f that those of the copy are.
 func trimmedCopy[W semiring.Weight[W]](f fst.Expanded[W]) (*fst.Vector[W], []fst.StateID) {
 	in := copyOf(f)
 	for q := range fst.StateID(in.NumStates()) {
@@ -224,8 +226,8 @@ type arcID struct {
 	place int32
 }
 
-// rivals are two arcs under one label that some string leads to, into one state: arc
-// is superfluous unless the other one, of a lower head, is.
+// rivals are two arcs under one label that some string leads to, into one state. arc is superfluous
+// unless other, which has the lower head, is.
 type rivals struct{ arc, other arcID }
 
 // construct makes out.
@@ -406,8 +408,8 @@ func (d *disambiguator[W]) built(queue []uint64) run.Progress {
 	return p
 }
 
-// pairs adds to the queue the pairs that one label leads to from p and q, and to
-// the rivals what of p and q is.
+// pairs adds to the queue the pairs that one label leads to from p and q. It adds to the rivals
+// those among the arcs of p and q.
 func (d *disambiguator[W]) pairs(queue []uint64, p, q fst.StateID) ([]uint64, error) {
 	// The state with more arcs goes first: so OpenFst comes to its pairs in this
 	// order, by which split states are merged.
@@ -476,8 +478,8 @@ func (d *disambiguator[W]) add(a, b arcID) {
 	d.rival = append(d.rival, rivals{a, b})
 }
 
-// superfluous returns the arcs that go: each arc of which a rival stays. Lower heads
-// come first, and so what is said of an arc's rivals is said for good.
+// superfluous returns the arcs to be removed: each arc with a rival that stays. Lower heads come
+// first, so that an arc's rivals are decided before it.
 func (d *disambiguator[W]) superfluous() map[arcID]bool {
 	slices.SortFunc(d.rival, func(x, y rivals) int { return cmp.Compare(d.heads[x.arc.state], d.heads[y.arc.state]) })
 	gone := make(map[arcID]bool)

@@ -78,17 +78,22 @@
 // state. fst.Lazy caches it, and Materialize runs it to the end. Compose has an eager loop of its
 // own over the same expansion, and a test that both agree.
 //
-// What several operations share is in internal packages: run (limits, workers, work space, heaps,
-// tables, sorting), graph (components, orders, what is reached and what is dead), square (searches
-// on pairs of states), sums (sums over paths, and queues), subsets (the states of determinization),
-// partition (which states are equivalent) and draw (random numbers).
+// Internal packages hold what several operations share:
 //
-// To add an operation, three places: one file here with its tests and an example, a method beside
-// its line of the interface in one file of cmd/fst/internal/suite, where weight types are erased,
-// and a tool in cmd/fst that offers itself. Help, completion, the manual page, links and the tests
-// of every tool follow from the tool. A test asks for the name in the table above. The C interface
-// has one table of its own, in cmd/internal/calls, and the Python package a function for each
-// entry.
+//   - run: limits, workers, work space, heaps, tables, sorting
+//   - graph: components, orders, reached and dead states
+//   - square: searches on pairs of states
+//   - sums: sums over paths, and queues
+//   - subsets: the states of determinization
+//   - partition: which states are equivalent
+//   - draw: random numbers
+//
+// To add an operation, add it in three places. It gets one file here with its tests and an example.
+// In cmd/fst/internal/suite, where weight types are erased, it gets a method and its line of the
+// interface. In cmd/fst it gets a tool that offers itself. Help, completion, the manual page, links
+// and the tests of every tool follow from the tool. A test asks for the name in the table above.
+// The C interface has one table of its own, in cmd/internal/calls, and the Python package a
+// function for each entry.
 //
 // Three packages serve the engine from outside. go-cmp compares structures in tests and prints
 // their difference. gonum is the dense linear algebra of package learn; sums over paths here are

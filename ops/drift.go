@@ -10,18 +10,20 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// When a subset construction does not end, over costs of which the least counts.
+// When a subset construction does not end, for costs where the least counts.
 //
 // Let a string y take a subset S to a subset of the same states, and let M be the square matrix of
 // the least costs of y from each state of S to each. After yⁿ the residuals are those of v·Mⁿ,
-// where v are those of S. A state q that lies on a cycle of M has a rate: the least mean cost of
-// the cycles of M from which q is reached. The n-th cost of q is at least n times its rate, up to a
-// constant, since what is on no cycle is no longer than S has states. On a cycle whose mean is the
-// rate of its states, the cost of some state stays within a constant of that for all n. So if two
-// such cycles have different means, the residuals after yⁿ are farther and farther apart, and the
-// subsets are infinitely many. This holds for ambiguous machines too, of which a breach of the
-// twins property alone proves nothing. For transducers the costs are those of the inputs, whatever
-// the outputs.
+// where v are those of S.
+//
+// A state q that lies on a cycle of M has a rate: the least mean cost of the cycles of M from which
+// q is reached. The n-th cost of q is at least n times its rate, up to a constant, since what is on
+// no cycle is no longer than S has states. On a cycle whose mean is the rate of its states, the
+// cost of some state stays within a constant of that for all n. So if two such cycles have
+// different means, the residuals after yⁿ diverge, and there are infinitely many subsets.
+//
+// This also holds for ambiguous machines, where a breach of the twins property proves nothing by
+// itself. For transducers the costs are those of the inputs, whatever the outputs.
 //
 // Strings y are sought on the way to the subset in which residuals are farthest apart so far.
 
@@ -150,8 +152,8 @@ func (m *subsetMachine[W, R, A]) driftFrom(way []fst.StateID, cost func(W) float
 	return nil
 }
 
-// driftEvidence makes the error for two cycles, of elements of the first subset of way that the
-// string along it leads to one another, if their costs differ by more than rounding.
+// driftEvidence makes the error for two cycles if their costs differ by more than rounding. The
+// cycles are of elements of the first subset of way, which its string leads to one another.
 func (m *subsetMachine[W, R, A]) driftEvidence(way []fst.StateID, left, right []int, cost func(W) float64) *TwinsError {
 	length := len(left) / gcd(len(left), len(right)) * len(right)
 	if length*(len(way)-1) > longestDrift {
@@ -184,16 +186,16 @@ func (m *subsetMachine[W, R, A]) driftEvidence(way []fst.StateID, left, right []
 	return e
 }
 
-// driftsApart reports whether costs of two cycles of so many labels differ by more than the
-// rounding of weights, and of residuals to multiples of delta, can make up for.
+// driftsApart reports whether the costs of two cycles of the given number of labels differ by more
+// than rounding. That is the rounding of weights, and of residuals to multiples of delta.
 func driftsApart(left, right float64, labels int, delta float64) bool {
 	const rounding = 1e-4 // as unlikeRounding has it
 	d := math.Abs(left - right)
 	return d > rounding && d > delta*float64(labels)
 }
 
-// cheapest returns the arcs of a path of least cost from an element of the first subset of way to
-// one of the last, along its labels.
+// cheapest returns the arcs of a path of least cost along the labels of way, from an element of its
+// first subset to one of its last.
 func (m *subsetMachine[W, R, A]) cheapest(way []fst.StateID, from, to int, cost func(W) float64) (numbers []int32, arcs []*fst.Arc[W]) {
 	type step struct {
 		cost float64
@@ -244,8 +246,8 @@ func gcd(a, b int) int {
 }
 
 // driftingCycles returns two cycles of the matrix whose means are the rates of their states and
-// differ: the first is one of the least mean that begins with an element that keep accepts. ok is
-// false when there are none.
+// differ. The first is one of the least mean that begins with an element that keep accepts. ok is
+// false if there are none.
 func driftingCycles(costs [][]float64, keep func(int) bool) (left, right []int, ok bool) {
 	n := len(costs)
 	reach := make([][]bool, n)

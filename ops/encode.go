@@ -293,9 +293,9 @@ func RmFinalEpsilon[W semiring.Weight[W]](f *fst.Vector[W]) {
 	f.SetProperties(fst.Accessible|fst.CoAccessible, fst.Accessible|fst.NotAccessible|fst.CoAccessible|fst.NotCoAccessible)
 }
 
-// Files of encode tables have the layout of OpenFst's encode mappers: a magic
-// number, the arc type, a byte of flags, the number of triples, and the triples in
-// order; then the symbol tables that the flags tell of.
+// Files of encode tables have the layout of OpenFst's encode mappers: a magic number, the arc type,
+// a byte of flags, the number of triples, and the triples in order. The symbol tables that the
+// flags announce follow.
 const (
 	encodeMagic    = 2128178506
 	encodeHasInput = 4

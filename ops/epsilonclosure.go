@@ -381,9 +381,8 @@ func (c *epsilonCloser[W]) exactly(q fst.StateID) error {
 	return c.solve(q)
 }
 
-// relax computes sums with cycles over weights with the path property, first in
-// first out: no state is improved more often than there are states, unless a
-// cycle improves for ever.
+// relax computes sums with cycles over weights with the path property, first in first out. No state
+// improves more often than there are states, unless a cycle improves for ever.
 func (c *epsilonCloser[W]) relax(q fst.StateID) error {
 	for _, p := range c.closure {
 		c.d[p] = c.zero

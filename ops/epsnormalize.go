@@ -168,30 +168,31 @@ func (e *UnboundedOutputError) Unwrap() error { return e.Err }
 
 // When EpsNormalize ends. Let f have its outputs on the other side than the one that is normalized.
 //
-// (1) ε-removal ends if and only if no state that it closes reaches, by arcs with input ε and
-// weights other than 0̄, a cycle of such arcs with an output. With one, the sums have the strings
-// u·vⁿ·w for all n, each of another length: they never settle. (Weights that become 0̄ by
-// underflow, or cancel one another, as negative numbers do, could end it all the same: that is not
-// waited for.) Without, the strings of the ways to a state are finitely many, and what is left is
-// whether their weights sum, of which ErrNotClosed tells.
+// (1) ε-removal fails to end just if a state that it closes reaches a cycle of arcs with input ε,
+// of weights other than 0̄, and with an output. Then the sums have the strings u·vⁿ·w for all n,
+// each of another length, and never settle. (Weights that become 0̄ by underflow, or cancel, as
+// negative numbers do, could end it all the same; it does not wait for that.) Without such a cycle
+// the strings on the ways to a state are finitely many. Whether their weights sum is for
+// ErrNotClosed to tell.
 //
-// (2) Of the machine g without ε, whose arcs carry sets of strings, the factorization makes states
-// (q, s), with the string s still to be spelled out. An arc with the string t leads from (q, s) to
-// a state that owes st without its first label, if it has one, whatever the weights: so to one that
-// owes max(0, |s|+|t|-1) labels. Call |t|-1 the gain of t, and that of a cycle the sum of its
-// gains.
-//   - If a cycle has a gain above 0, then n times round it, from whatever is owed where it begins, at least n labels
-//     are owed. All of g is reached, so states are without end.
-//   - If none has, what is owed behind a path is the greatest gain of a part that ends
-//     it, or 0: no more than that of a path without cycles, for taking out a cycle takes out no gain. So the
-//     strings owed are of bounded length, over the labels of f, and finitely many.
+// (2) Let g be the machine without ε, whose arcs carry sets of strings. The factorization makes
+// states (q, s), with the string s still to be spelled out. An arc with the string t leads from (q,
+// s) to a state that owes st without its first label, if it has one, whatever the weights. So that
+// state owes max(0, |s|+|t|-1) labels. Call |t|-1 the gain of t, and the sum of gains along a cycle
+// the gain of the cycle.
 //
-// So the factorization ends if and only if no cycle of g has a gain above 0, where only the longest
-// string of each arc matters; of the empty set nothing comes. This is seen before it begins.
+//   - If a cycle has a gain above 0, then n turns owe at least n labels, whatever is owed where it
+//     begins. All of g is reached, so there are infinitely many states.
+//   - If no cycle has, a path owes the greatest gain of a part that ends it, or 0. That is at most
+//     the gain of a path without cycles, since removing a cycle loses no gain. So the strings owed
+//     are of bounded length, over the labels of f, and finitely many.
 //
-// (3) A cycle of g with gain comes from closed walks of f with more outputs than inputs, over arcs
-// that are not 0̄ and on paths from the start to a final state. Some simple cycle there has a gain
-// too. It is what the error shows.
+// So the factorization ends just if no cycle of g has a gain above 0. Only the longest string of
+// each arc matters, and nothing comes of the empty set. This is decided before it begins.
+//
+// (3) A cycle of g with gain comes from closed walks of f with more outputs than inputs. They use
+// arcs that are not 0̄, on paths from the start to a final state. Some simple cycle there has a
+// gain too, and the error shows it.
 
 // endlessRemoval decides (1), for f as normalized on the input, which is inverted for the Output.
 func endlessRemoval[W semiring.Weight[W]](f fst.Expanded[W], side Side, lim Limits) error {
@@ -272,8 +273,8 @@ func endlessFactoring[W semiring.Weight[W], D semiring.Component[D]](g *fst.Vect
 		func(e *fst.Arc[W]) bool { return !semiring.IsZero(e.Weight) }, ErrUnboundedDelay, lim)
 }
 
-// newUnboundedOutput finds a cycle of f, over arcs that keep accepts and states not among dead,
-// with more outputs than inputs, and makes the error of it.
+// newUnboundedOutput finds a cycle of f with more outputs than inputs, over arcs that keep accepts
+// and states not among dead. It makes the error of it.
 func newUnboundedOutput[W semiring.Weight[W]](f fst.Expanded[W], side Side, dead []bool,
 	keep func(*fst.Arc[W]) bool, reason error, lim Limits) error {
 	isDead := func(q fst.StateID) bool { return dead != nil && dead[q] }
@@ -346,10 +347,10 @@ func wayTo[W semiring.Weight[W]](f fst.Expanded[W], q fst.StateID, dead func(fst
 // gainingCycle returns a cycle with a sum of gains above 0, nil if there is none. gain is that of
 // an arc, and whether it counts at all.
 //
-// Longest ways are relaxed inside of strongly connected components by the rounds of Bellman and
-// Ford; on a cycle of the arcs by which states got their last values, the gain is above 0, and if
-// there is a cycle with such a gain, one of these comes (R. Tarjan, "Shortest paths", AT&T Bell
-// Laboratories, 1981). The search for it is made each time as many arcs have been relaxed as there
+// Longest ways are relaxed inside strongly connected components by the rounds of Bellman and Ford.
+// Consider the arcs by which states got their last values. A cycle of them has a gain above 0, and
+// if any cycle has such a gain, one of these appears (R. Tarjan, "Shortest paths", AT&T Bell
+// Laboratories, 1981). The search for one runs each time as many arcs have been relaxed as there
 // are states.
 //
 // O(states·arcs) time at worst, O(arcs) where no component has an arc that gains.

@@ -35,14 +35,13 @@ func (d *Distinction) String() string {
 // compares them exactly. What a and b are not is a StateError or an error around
 // ErrNotDeterministic; symbol tables that disagree are one around ErrSymbols.
 //
-// Pushed weights are the same for the same function only where quotients are unique. A weight other
-// than 0̄ that does not cancel (see semiring.Cancellative) is an error around ErrCapability. Over
-// MinMax that is every weight but 1̄. So are weights without the method Cancels, of which that is
-// not known.
+// Pushed weights are unique for a function only if quotients are. A weight other than 0̄ that does
+// not cancel (see semiring.Cancellative) is an error around ErrCapability. Over MinMax that is
+// every weight but 1̄. The same error is returned for weights without the method Cancels.
 //
-// Sets of states that must be equivalent, if the start states are, are joined
-// until none is left to join or one has final and other states. Cost: almost
-// linear, O((|Q|+|E|)·α(|Q|)), and a Push of each machine with weights.
+// It joins sets of states that must be equivalent if the start states are. It ends when none is
+// left to join, or when a set has final and other states. Cost: almost linear, O((|Q|+|E|)·α(|Q|)),
+// and a Push of each machine with weights.
 //
 // After A. Aho, J. Hopcroft and J. Ullman, "The Design and Analysis of Computer
 // Algorithms", 1974, section 4.8; for weights M. Mohri, "Edit-distance of weighted
@@ -493,8 +492,8 @@ func RandEquivalent[W semiring.Approx[W]](a, b fst.Expanded[W], rng *rand.Rand,
 	return nil, nil
 }
 
-// shortestChain returns a path of the fewest arcs from the start of f to a final state as a
-// machine, all weights 1̄: an empty machine where none is found.
+// shortestChain returns a path of the fewest arcs from the start of f to a final state as a machine
+// with all weights 1̄. It returns an empty machine if there is none.
 func shortestChain[W semiring.Weight[W]](f *fst.Vector[W]) *fst.Vector[W] {
 	arcs, ok := pathToFinal[W](f, f.Start())
 	if !ok {

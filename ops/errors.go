@@ -46,9 +46,9 @@ func init() { run.Errors.Renamed = renamed }
 // renamed gives an error of a part the name of the whole.
 func renamed(err error, op string) error { return asWhole(err, op, func(*LimitError) {}) }
 
-// asWhole is the error of a part under the name of the whole, with what change makes of a
-// LimitError. Whatever is changed is copied before: an operand that is computed on demand keeps the
-// error that comes from it, and gives it to others too.
+// asWhole is the error of a part under the name of the whole, with change applied to a LimitError.
+// It copies the error first: an operand that is computed on demand keeps its error, and gives it to
+// others too.
 func asWhole(err error, op string, change func(*LimitError)) error {
 	switch e := err.(type) {
 	case *StateError:
@@ -79,9 +79,8 @@ func limitAsWhole(e *LimitError, op string, change func(*LimitError)) *LimitErro
 // ErrSymbols reports that two symbol tables which must agree do not.
 var ErrSymbols = errors.New("symbol tables do not agree")
 
-// compatibleSymbols returns an error that wraps ErrSymbols unless x and y agree:
-// a missing table agrees with any, two tables if they map the same labels to the
-// same symbols.
+// compatibleSymbols returns an error that wraps ErrSymbols unless x and y agree. A missing table
+// agrees with any. Two tables agree if they map the same labels to the same symbols.
 func compatibleSymbols(op, nameX, nameY string, x, y *fst.SymbolTable) error {
 	if fst.Compatible(x, y) {
 		return nil
@@ -110,8 +109,8 @@ var ErrNotMember = errors.New("a weight or a sum of weights is outside its semir
 // Inner loops do not ask whether weights are members: what is none, and not annihilated by a 0̄,
 // remains in sums. The sums are looked at in the end, and only then is it searched for.
 
-// membersOnly returns the error of distances that are no members: the arc or final weight that is
-// none and took part in them, or else the first state whose distance went out of range.
+// membersOnly returns the error of distances that are no members. It names the arc or final weight
+// that is none and took part in them, or else the first state whose distance went out of range.
 func membersOnly[W semiring.Weight[W], D semiring.Weight[D]](op string, f fst.Expanded[W], d []D,
 	reverse bool) error {
 	bad := sums.OutsideOf[D]()(d)
@@ -125,8 +124,9 @@ func membersOnly[W semiring.Weight[W], D semiring.Weight[D]](op string, f fst.Ex
 	return &StateError{Op: op, State: fst.StateID(bad), Err: ErrNotMember}
 }
 
-// notMember returns the error of the first arc whose weight is no member, of those that leave a
-// state which is live or, in reverse, lead to one; and in reverse of final weights. nil is none.
+// notMember returns the error of the first arc whose weight is no member, and in reverse also of
+// final weights. It looks at arcs that leave a live state or, in reverse, lead to one. It returns
+// nil if there are none.
 func notMember[W semiring.Weight[W]](op string, f fst.Expanded[W], reverse bool,
 	live func(fst.StateID) bool) error {
 	for q := range fst.StateID(f.NumStates()) {

@@ -127,8 +127,8 @@ type factorer[W semiring.Weight[W]] struct {
 	held     int64
 }
 
-// owed is a state of the result: a state of f, or NoState behind a final
-// weight, and the weight that is still to be paid there.
+// owed is a state of the result: a state of f, or NoState behind a final weight, with the weight
+// still to be paid there.
 type owed[W any] struct {
 	state  fst.StateID
 	weight W
@@ -287,8 +287,8 @@ func (x *factorer[W]) Retain(live []fst.StateID) {
 	}
 }
 
-// Between transducers over W and acceptors over pairs of an output string and a
-// weight of W, on which labels can be pushed and minimized as weights are.
+// Conversions between transducers over W and acceptors over pairs of an output string and a weight
+// of W. On these, labels can be pushed and minimized as weights are.
 
 // toGallic returns f as an acceptor over its input, each output label and weight
 // made one by pair; label ε is the empty string. The error is that of the stopwatch.

@@ -66,8 +66,8 @@ type moves struct {
 	// A move of both on a symbol is always allowed, and leads to filter state 0.
 }
 
-// moves returns what is allowed at filter state fs, where x and y describe the
-// states of A (its output side) and B (its input side).
+// moves returns the moves allowed at filter state fs. x and y describe the states of A (its output
+// side) and B (its input side).
 func (f Filter) moves(fs int8, x, y sideInfo) moves {
 	switch f {
 	case AltSequenceFilter:

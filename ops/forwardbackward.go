@@ -77,9 +77,9 @@ func undivided[D semiring.Weight[D]](_, w D) D { return w }
 
 // Posteriors is ForwardBackward with every weight of an arc or final weight divided, on the left,
 // by the total. Over Probability that is the expected number of passages of a path drawn at random
-// by its weight, and over Log and Log64 its negative logarithm. Over the tropical semirings it is
-// how much worse than the best path the best path through the arc is. Without cycles the expected
-// number is the probability.
+// by its weight. Over Log and Log64 it is the negative logarithm of that. Over the tropical
+// semirings it is how much worse than the best path the best path through the arc is. Without
+// cycles the expected number is the probability.
 //
 // ⊗ should be commutative; otherwise dividing on the left is what it says and no
 // more. A machine without successful paths gives ErrNoPath.

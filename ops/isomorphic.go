@@ -75,9 +75,9 @@ type sortedArcs[W any] struct {
 	arcs []fst.Arc[W]
 }
 
-// ahead is how many states are looked at before they are compared. States come in the order in
-// which they are reached, so that their rows are seldom in the cache, and a loop that does nothing
-// else has many of them on their way at once.
+// ahead is how many states are read before they are compared. States come in the order in which
+// they are reached, so their rows are seldom in the cache. A loop that only reads overlaps many
+// cache misses.
 const ahead = 16
 
 // touch brings the first arcs of states of a, and of their images in b, into the cache.
@@ -181,11 +181,10 @@ func (m *isomorphism[W]) compare(x, y fst.Arc[W]) int {
 	return cmp.Compare(x.NextState, y.NextState)
 }
 
-// weightOrder returns an order of weights that are not near: by number where the
-// weight stands for one, else by the canonical bytes of the rounded weight. Over the log
-// semirings rounded weights below 0 follow the others, the nearest to 0 first: which difference
-// is met first, or an arc that could have been paired otherwise, is then as in OpenFst, which has
-// the order of the bits there.
+// weightOrder returns an order of weights that are not near: by number where the weight stands for
+// one, else by the canonical bytes of the rounded weight. Over the log semirings rounded weights
+// below 0 follow the others, the nearest to 0 first. OpenFst has this order of the bits. It decides
+// which difference is met first, and which arcs are paired.
 func weightOrder[W semiring.Weight[W]](delta float64) func(v, w W) int {
 	var order func(v, w W) int
 	switch order := any(&order).(type) {

@@ -153,8 +153,8 @@ func wholeOf(err error, op string, lim Limits, held int64) error {
 	})
 }
 
-// machineBytes is what f takes, with what its weights hold outside of themselves where lim
-// bounds bytes: otherwise it is not worth the walk over all arcs.
+// machineBytes is the size of f. Where lim bounds bytes it includes what weights hold outside of
+// themselves; otherwise that is not worth a walk over all arcs.
 func machineBytes[W semiring.Weight[W]](f fst.Expanded[W], lim Limits) int64 {
 	n := run.SizeOf[W](f.NumStates(), int64(fst.NumArcs(f))).Bytes
 	if heap := run.HeapOf[W](); heap != nil && lim.Bytes > 0 {

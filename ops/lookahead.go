@@ -14,10 +14,10 @@ import (
 
 // LabelLookAhead returns f with what composition needs to look ahead. For each state these are the
 // labels on the given side that it reaches by arcs with ε there, and whether it so reaches a final
-// state. The labels of that side are numbered anew, from 1 in the order of a depth-first search, so
-// that the sets are few intervals. Arcs are sorted by them, and the side's symbol table goes. A
-// machine that is composed with the result must be relabeled by the pairs. They also lead labels
-// that f lacks, and that are among the new numbers, to one that nothing has.
+// state. The labels of that side are renumbered from 1 in the order of a depth-first search, so
+// that the sets are few intervals. Arcs are sorted by them, and the side's symbol table is removed.
+// A machine that is composed with the result must be relabeled by the pairs. The pairs also map
+// labels that f lacks, if they are among the new numbers, to a label that nothing has.
 //
 // Write stores the result as ilabel_lookahead or olabel_lookahead. The numbers are those
 // of OpenFst.
@@ -99,10 +99,10 @@ func labelOf[W any](e *fst.Arc[W], side Side) *fst.Label {
 	return &e.OLabel
 }
 
-// reachGraph returns f without labels, in which an arc with a label leads to a final state that
-// stands for the label, and a final state has an arc to one that stands for NoLabel. A new
-// start has arcs to all states without arcs into them. The states of labels come after those
-// of f, in the order of labels.
+// reachGraph returns f without labels. An arc with a label leads to a final state that stands for
+// the label, and a final state has an arc to one that stands for NoLabel. A new start has arcs to
+// all states that no arc leads to. The states of labels come after those of f, in the order of
+// labels.
 func reachGraph[W semiring.Weight[W]](f fst.Expanded[W], side Side,
 	w *run.Stopwatch) (g *fst.Vector[semiring.Boolean], labels []fst.Label, err error) {
 	n := f.NumStates()
@@ -152,9 +152,9 @@ func reachGraph[W semiring.Weight[W]](f fst.Expanded[W], side Side,
 	return g, labels, nil
 }
 
-// reachIntervals numbers the final states of g, which have no arcs, from 1 as a depth-first
-// search finds them, and returns for the components of g their number, if final, and the
-// numbers they reach; of gives the component of a state.
+// reachIntervals numbers the final states of g, which have no arcs, from 1 in depth-first order. It
+// returns for each component of g its number, if final, and the numbers that it reaches. of maps a
+// state to its component.
 func reachIntervals(g *fst.Vector[semiring.Boolean], m *run.Meter, w *run.Stopwatch) (sets [][]fst.Interval,
 	index []fst.Label, of func(fst.StateID) fst.StateID, err error) {
 	of = func(q fst.StateID) fst.StateID { return q }
@@ -266,9 +266,9 @@ func unite(s []fst.Interval) []fst.Interval {
 	return out
 }
 
-// reachPairs returns the pairs by which other machines are to be relabeled, in the order of
-// the old labels: all of to but what stands for a final state, and, to a number that
-// nothing has, the labels among the new numbers that to does not map.
+// reachPairs returns the pairs by which other machines are to be relabeled, in the order of the old
+// labels. They are all of to except what stands for a final state. Labels among the new numbers
+// that to does not map go to a number that nothing has.
 func reachPairs(to map[fst.Label]fst.Label) []fst.LabelPair {
 	var pairs []fst.LabelPair
 	n := fst.Label(len(to))
@@ -450,9 +450,8 @@ func (l *lookAhead[W]) at(r fst.StateID) *otherState[W] {
 	return s
 }
 
-// heldAhead is how many bytes of what looking ahead learns of the other machine are kept though the
-// states that it was learnt for may be forgotten: it may be of use again, and is had again in time
-// linear in the arcs.
+// heldAhead is how many bytes of look-ahead results are kept after the states that needed them are
+// forgotten. They may be useful again, and can be recomputed in time linear in the arcs.
 const heldAhead = 1 << 20
 
 // forget drops what is known of the other machine, if it is much.
@@ -486,9 +485,8 @@ func (l *lookAhead[W]) meets(s1, s2 fst.StateID) bool {
 	return found
 }
 
-// common calls visit for the labels that are in the set, in order, as long as it returns true:
-// for each interval the labels are searched, or for each label the intervals,
-// whichever are fewer.
+// common calls visit for the labels in the set, in order, as long as it returns true. It searches
+// the labels for each interval, or the intervals for each label, whichever are fewer.
 func (l *lookAhead[W]) common(set []fst.Interval, labels []numbered[W], visit func(*numbered[W]) bool) {
 	if len(set) <= len(labels) {
 		k := 0
@@ -523,8 +521,8 @@ func inIntervals(set []fst.Interval, l fst.Label) bool {
 	return i < len(set) && set[i].Begin <= l
 }
 
-// potential is what has been pushed before a pair of states: the sum of the weights that the other
-// machine has for what can be met there; 1̄ at the start, and where it can move on its own.
+// potential is what has been pushed before a pair of states: the sum of the other machine's weights
+// for what can be met there. It is 1̄ at the start, and where the machine can move on its own.
 func (l *lookAhead[W]) potential(s1, s2 fst.StateID, start bool) W {
 	if l == nil || l.divide == nil || start {
 		return semiring.One[W]()

@@ -11,10 +11,10 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// pushComposer is the Expander of a composition that looks ahead and pushes labels, and weights,
-// to where they are seen. Its states have, beside a pair and the state of the ε-filter,
-// the weight that has been taken in advance and the label that has: while there is one, the
-// machine that looks follows its own arcs until it comes to the label, and the other one waits.
+// pushComposer is the Expander of a composition that looks ahead and pushes labels and weights to
+// where they are seen. A state has a pair, the state of the ε-filter, and the weight and the label
+// taken in advance. While there is such a label, the machine that looks ahead follows its own arcs
+// until it comes to the label. The other one waits.
 //
 // The construction is the one of OpenFst's PushLabelsComposeFilter over PushWeightsComposeFilter
 // over LookAheadComposeFilter, after C. Allauzen, M. Riley and J. Schalkwyk, "A generalized
@@ -76,7 +76,7 @@ type reachability[W semiring.Weight[W]] interface {
 	forget()
 }
 
-// lookAheadFile is the look-ahead that a file of one of the machines asks for, as OpenFst decides:
+// lookAheadFile is the look-ahead that a file of one of the machines asks for. As in OpenFst, it is
 // the first machine's by its output labels, else the second's by its input labels.
 func lookAheadFile[W semiring.Weight[W]](a, b fst.Fst[W]) (first, ok bool) {
 	asks := func(f fst.Fst[W], input bool) bool {
@@ -173,9 +173,10 @@ func fileReach[W semiring.Weight[W]](c *pushComposer[W]) reachability[W] {
 		other: &c.other, sum: sumAhead[W]()}
 }
 
-// sumAhead returns how weights that are met are summed: any divisor would do. For weights that are
-// negative logarithms it is their sum as probabilities, also over the tropical semiring, as OpenFst
-// has it: a better guess of what is to come, since its rest is then the same whichever way.
+// sumAhead returns the sum of weights that are met ahead; any divisor would do. Weights that are
+// negative logarithms are summed as probabilities, also over the tropical semiring, as in OpenFst.
+// That is a better guess of what is to come, since the rest is then the same whichever way is
+// taken.
 func sumAhead[W semiring.Weight[W]]() func(x, y W) W {
 	var w W
 	switch any(w).(type) {
@@ -211,7 +212,7 @@ func (r *labelReach[W]) forget() {
 }
 
 // reachState is what is known of a state of the other machine: its arcs in the order of their
-// labels as the machine that looks numbers them.
+// labels, as the machine that looks ahead numbers them.
 type reachState struct {
 	known  bool
 	labels []fst.Label

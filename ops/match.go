@@ -11,9 +11,8 @@ import (
 // ErrNotSorted reports that a composition can match on neither side.
 var ErrNotSorted = errors.New("neither is the first machine known to be sorted by output label nor the second by input label: sort the arcs of one (ArcSort; fst arcsort --sort_type=olabel or ilabel)")
 
-// matchSide says on which machine a composition searches for labels. The arcs
-// of the other one are gone through in order, which decides the order of the
-// resulting arcs and so the numbers of the states.
+// matchSide says on which machine a composition searches for labels. The arcs of the other one are
+// taken in order. This decides the order of the resulting arcs, and so the numbers of the states.
 type matchSide uint8
 
 const (
@@ -39,10 +38,10 @@ func (l labels) sorted() fst.Properties {
 
 func (l labels) notSorted() fst.Properties { return l.sorted() << 1 }
 
-// chooseSide decides as OpenFst does: on both sides if both machines are known to be sorted, else
-// on the first that is known to be, else on the first that turns out to be when looked at. What is
-// found out is told to the machines. A machine computed on demand cannot be looked at whole. It is
-// taken for sorted when nothing else is left, and each of its states is checked when it is met.
+// chooseSide decides as OpenFst does: both sides if both machines are known to be sorted, else the
+// first that is known to be, else the first that turns out to be. It records in the machines what
+// it finds out. A machine computed on demand cannot be checked whole. It counts as sorted when
+// nothing else is left, and each of its states is checked when it is met.
 func chooseSide[W semiring.Weight[W]](a, b fst.Fst[W]) (matchSide, error) {
 	sortedA, triedA := knownSorted(a, outputLabels)
 	sortedB, triedB := knownSorted(b, inputLabels)
@@ -114,9 +113,9 @@ func (s *side[W]) again() side[W] {
 
 // of returns the info of state q, whose arcs are given.
 //
-// A few arcs are looked at anew each time: a byte for each of a lexicon's 780,000
-// states, to be made zero and read from memory, took a third of composing it with a
-// grammar of a thousand arcs.
+// A few arcs are checked again each time. For a lexicon of 780,000 states, a byte for each state
+// had to be zeroed and read from memory. That took a third of composing it with a grammar of a
+// thousand arcs.
 func (s *side[W]) of(q fst.StateID, arcs []fst.Arc[W]) sideInfo {
 	if len(arcs) > fewArcs {
 		if x := s.kept(q); x != 0 {
@@ -206,10 +205,10 @@ func label[W any](e *fst.Arc[W], l labels) fst.Label {
 	return e.OLabel
 }
 
-// seek returns the least i ≥ from such that the label of arcs[i] is not below
-// want, len(arcs) if there is none. It gallops: the cost is logarithmic in the
-// distance, so that a run of growing labels costs as little as a merge where
-// the lists are alike and as little as binary search where they are not.
+// seek returns the least i ≥ from such that the label of arcs[i] is not below want, or len(arcs) if
+// there is none. It gallops: the cost is logarithmic in the distance. A run of growing labels costs
+// as little as a merge where the lists are alike, and as little as binary search where they are
+// not.
 func seek[W any](arcs []fst.Arc[W], l labels, from int, want fst.Label) int {
 	if from >= len(arcs) || label(&arcs[from], l) >= want {
 		return from
@@ -222,10 +221,10 @@ func seek[W any](arcs []fst.Arc[W], l labels, from int, want fst.Label) int {
 	return lo + bisect(arcs[lo:min(lo+step, len(arcs))], l, want)
 }
 
-// interpolate returns where, and among how many arcs, bisection for want has to
-// look: it guesses as if labels were spread evenly, which those of a state with an
-// arc for most words are, and gallops from there. One cache miss in place of ten;
-// the cost is logarithmic in how far the guess is wrong.
+// interpolate returns the range in which bisection for want has to search. It guesses as if labels
+// were spread evenly, and gallops from there. The labels of a state with an arc for most words are
+// spread evenly, so that one cache miss replaces ten. The cost is logarithmic in the error of the
+// guess.
 func interpolate[W any](arcs []fst.Arc[W], l labels, want fst.Label) (base, n int) {
 	n = len(arcs)
 	low, high := int64(label(&arcs[0], l)), int64(label(&arcs[n-1], l))

@@ -44,7 +44,7 @@ type MatcherKind uint8
 const (
 	// MatchPhi is failure. When no arc of a state has the wanted label, which is not ε, matching
 	// follows the phi arc with its weight and looks for the label at the next state. A state that
-	// is not final takes the final weight from there likewise. There may be one such arc a state.
+	// is not final takes its final weight from there likewise. A state has at most one such arc.
 	MatchPhi MatcherKind = iota + 1
 	// MatchRho is the rest: the arcs with rho match where no other arc of the state does.
 	MatchRho
@@ -341,8 +341,8 @@ func (s *matcherSide[W]) final(q fst.StateID) (W, error) {
 	return semiring.Zero[W](), err
 }
 
-// failures follows phi arcs, and notices when they go in a circle: the walk is compared
-// with a state that it was at, taken anew after 1, 2, 4, ... steps (R. Brent, 1980).
+// failures follows phi arcs, and notices when they go in a circle. It compares the walk with one of
+// its earlier states, renewed after 1, 2, 4, ... steps (R. Brent, 1980).
 type failures[W semiring.Weight[W]] struct {
 	s *matcherSide[W]
 	q fst.StateID

@@ -133,10 +133,10 @@ func knownProperties(f any) fst.Properties {
 	return 0
 }
 
-// The delayed forms can forget states (fst.Lazy.Retain): the table of pairs, of subsets or of what
-// else states are made of is then made anew of those that are left. O(states that are left). Those
-// of RmEpsilonLazy are its operand's, and have no table. Arcs that were made before count for no
-// limit any more: what a limit holds for is what there is.
+// The delayed forms can forget states (fst.Lazy.Retain). The table of pairs, subsets or whatever
+// states are made of is then rebuilt from the states that are left. O(states that are left). The
+// states of RmEpsilonLazy are its operand's, and have no table. Arcs that were made before no
+// longer count for a limit: a limit holds for what there is.
 
 // retainedLeast is how many open calls, rests or labels are not worth going through.
 const retainedLeast = 64

@@ -14,9 +14,9 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// nBestInput is a machine turned round, seen by the search for its n best
-// paths: it may be computed on demand, and distance(q), from q to the end of
-// the reversed machine, need only be known for states that have been met.
+// nBestInput is a reversed machine as the search for its n best paths sees it. It may be computed
+// on demand. distance(q), from q to the end of the reversed machine, need only be known for states
+// that have been met.
 type nBestInput[W any] struct {
 	op       string       // whose errors they are
 	bytes    func() int64 // held by what is searched
@@ -168,7 +168,7 @@ func (h *pathHeap[W]) extend(p partial[W]) {
 	h.heap.Push(h.add(p))
 }
 
-// A block of partial paths: 8192, of which the first begins with few.
+// Sizes of blocks of partial paths. A block has 8192; the first one begins with few.
 const (
 	pathBits = 13
 	pathMask = 1<<pathBits - 1
@@ -228,14 +228,14 @@ func (h *pathHeap[W]) build(out *fst.Vector[W], complete []int32) {
 	setPathProperties(out, false)
 }
 
-// pathHeap orders partial paths by their keys. Complete paths come after
-// partial ones of about the same key, so that rounding in the distances cannot
-// put a complete path before a better one that is still partial.
+// pathHeap orders partial paths by their keys. Complete paths come after partial ones of about the
+// same key. So rounding in the distances cannot put a complete path before a better one that is
+// still partial.
 //
 // Ties are popped in OpenFst's order: see heap.
 type pathHeap[W semiring.Weight[W]] struct {
-	// Partial paths are in blocks that stay where they are: of one array that grows, the old
-	// and the new are there at once, and the ones before them wait for the collector.
+	// Partial paths are in blocks that stay where they are. If one array grew, the old and the new
+	// one would exist at once, and earlier ones would wait for the collector.
 	blocks [][]partial[W]
 	n      int // partial paths
 	heap   *run.Heap[int32]

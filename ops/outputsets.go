@@ -73,8 +73,8 @@ func termBytes[W any](r outputSet[W]) int64 {
 	return n
 }
 
-// spent counts sets that are gone through, and reports whether a limit ends it: sets double with
-// each state, so that one sum may take longer than all before.
+// spent counts the sets visited, and reports whether a limit ends the sum. Sets double with each
+// state, so that one sum may take longer than all before.
 func (a *outputSets[W]) spent(sets ...outputSet[W]) bool {
 	for _, r := range sets {
 		a.made += termBytes(r)

@@ -198,8 +198,8 @@ func (p *pruning[W]) visit() (gone []bool, err error) {
 	return gone, nil
 }
 
-// cutList notes what goes of the states that are visited, a bit for the final weight of one and one
-// for each of its arcs, so that the machine need not be touched before all is known.
+// cutList notes what is removed of the states visited: a bit for the final weight of a state and
+// one for each of its arcs. So the machine is not changed before all is known.
 type cutList struct {
 	states []fst.StateID // of which something goes
 	bits   []uint64
@@ -227,7 +227,7 @@ func (c *cutList) add(i int) {
 	c.bits[i>>6] |= 1 << (i & 63)
 }
 
-// eachCut calls do for each state of f of which something goes; bit i of its notes tells what.
+// eachCut calls do for each state of f that loses something; bit i of its notes says what.
 func eachCut[W semiring.Weight[W]](c *cutList, f fst.Expanded[W], do func(q fst.StateID, cut func(i int) bool)) {
 	at := 0
 	cut := func(i int) bool { i += at; return c.bits[i>>6]>>(i&63)&1 != 0 }

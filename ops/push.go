@@ -194,13 +194,12 @@ func rightPairs[W semiring.Component[W], D semiring.Component[D]]() pairs[W, D, 
 
 // pairDistances returns the distances of the pairs of strings and weights of f.
 //
-// Sums of pairs over cycles are reached within Delta, and of a sum that diverges nothing tells then
-// but how many turns it took. Those of the weights alone, which are their second parts, are solved,
-// or found to diverge: of two states with 40 arcs the weight of a string, its total removed, was
-// off by 0.005, and of a cycle that sums to 1 a total of -6.9 was made.
+// Sums of pairs over cycles are reached within Delta. Only the number of turns tells then whether a
+// sum diverges. Sums of the weights alone, the second parts, are solved exactly or found to
+// diverge. Before, on two states with 40 arcs, the weight of a string with its total removed was
+// off by 0.005, and a cycle that sums to 1 had a total of -6.9.
 //
-// With KeepWeights, where the number of paths has no end, which nobody asked for, they are those of
-// the labels alone.
+// With KeepWeights, if there are infinitely many paths, they are the distances of the labels alone.
 func pairDistances[W semiring.Component[W], D semiring.Component[D], G semiring.Approx[G]](f fst.Expanded[W], o *PushOptions, p pairs[W, D, G]) (d []G, alone bool, err error) {
 	if _, path := any(semiring.Zero[W]()).(semiring.Path[W]); path || o.Truncate || fst.PropertiesOf(f, fst.Cyclic|fst.Acyclic)&fst.Cyclic == 0 {
 		g, err := toGallic(f, p.of, &run.Stopwatch{Op: "Push", Ctx: o.Ctx, Most: o.Bytes})
@@ -342,8 +341,8 @@ func pushDistances[W semiring.Approx[W], D semiring.Approx[D]](f fst.Expanded[W]
 	if err != nil {
 		return nil, &partError{"Push", err}
 	}
-	// Where distances are strings, an arc is multiplied with one before it is divided by
-	// another, and what is left may keep all of the product in memory.
+	// Where distances are strings, an arc is multiplied by one before it is divided by another.
+	// What is left may keep all of the product in memory.
 	if heap := run.HeapOf[D](); heap != nil && o.Bytes > 0 {
 		m := o.Limits.workspace().meter("Push")
 		size := run.SizeOf[W](f.NumStates(), int64(fst.NumArcs(f)))
@@ -393,11 +392,11 @@ func costOf[G any]() func(a, b *G) float64 {
 	return f
 }
 
-// nearTie reports whether at some state two ways of reaching it (in reverse, of going on from it)
-// differ in cost by something, but no more than delta, the better of them being the distance d. A
-// relaxation that came by the other first would have passed over the better one, as OpenFst does;
-// exact sums do not. Without such ties both give the same distances. It costs one look at each arc,
-// and is rare among weights that are not made to be so close.
+// nearTie reports whether some state has two ways of reaching it whose costs differ, but by no more
+// than delta, where the better one is the distance d. In reverse these are ways of going on from
+// the state. A relaxation that comes by the other way first would miss the better one, as OpenFst
+// does; exact sums do not. Without such ties both give the same distances. The check reads each arc
+// once. Near ties are rare among weights that are not made to be so close.
 func nearTie[W semiring.Weight[W], G semiring.Weight[G]](f fst.Expanded[W], sums []G, reverse bool,
 	delta float64) bool {
 	cost := costOf[W]()

@@ -70,20 +70,20 @@ type RandGenOptions struct {
 // the start of the chains final, once. The chains come in the order of the tree, depth first. rng
 // alone decides, so equal generators give equal results, though not those of OpenFst for its seeds.
 //
-// A path may also come to where all that follows leads round cycles which are never left: by their
-// arcs, or because what leaves them has a chance of less than 2⁻⁴⁰, such as a final weight of 1000.
-// MaxLength drops such a path, too. Without it a path that is drawn so far is a StateError around
-// ErrNoEnd, with the first state on it from which that is so. Machines with such states are drawn
-// from as long as no path comes to one: in what is drawn nothing is different.
+// A path may also reach a state from which all arcs lead round cycles for ever. Either no arc
+// leaves the cycles, or what leaves them has a chance of less than 2⁻⁴⁰, such as a final weight of
+// 1000. MaxLength drops such a path, too. Without it the path is a StateError around ErrNoEnd, with
+// the first state on it from which there is no end. Machines with such states are drawn from as
+// long as no path comes to one, and draws are the same.
 //
 // The selections by weight and Weighted need one of Tropical, Tropical64, Log,
 // Log64 and Probability: else the error is around ErrNoProbability.
 //
 // Cost: draws are made for all paths at a state together. That takes O(draws) a state, or
-// O(arcs·log draws) where there are hundreds for each arc. To select by weight takes O(arcs) more.
-// Limits count the path that is being drawn, too, although it may be dropped in the end. The search
-// for an end, from a path of 1024 arcs and then of each power of two, looks at no more arcs than
-// states have been drawn so far.
+// O(arcs·log draws) where there are hundreds for each arc. Selecting by weight takes O(arcs) more.
+// Limits also count the path that is being drawn, although it may be dropped in the end. The search
+// for an end starts from a path of 1024 arcs and is repeated at each power of two. It reads no more
+// arcs than states have been drawn so far.
 func RandGen[W semiring.Weight[W]](f fst.Fst[W], rng *rand.Rand, opts *RandGenOptions) (*fst.Vector[W], error) {
 	g := &randGen[W]{f: f, rng: rng, zero: semiring.Zero[W]()}
 	if opts != nil {
@@ -292,10 +292,9 @@ func (g *randGen[W]) drew(n int) {
 	}
 }
 
-// chances returns running sums of the chances of arcs and stopping, scaled so
-// that the greatest is 1; nil when all are 0. What has no chance is never
-// found by a search for the first sum above a number below the last: its sum is
-// that of what comes before it.
+// chances returns running sums of the chances of arcs and stopping, scaled so that the greatest is
+// 1; nil when all are 0. An arc without a chance has the sum of what comes before it. So a search
+// for the first sum above a number below the last never finds it.
 func (g *randGen[W]) chances(q fst.StateID, arcs []fst.Arc[W], final W, ways int) []float64 {
 	if s, ok := g.sums[q]; ok {
 		return s
@@ -422,9 +421,9 @@ func (g *randGen[W]) ends(q fst.StateID, budget int) (bool, error) {
 	return false, nil
 }
 
-// mayEnd looks whether a path that has come to q may have an end, when it is time for it: length or
-// count is a power of two. way returns the states before q on it, the last first. The error has the
-// first from which there is none.
+// mayEnd checks whether a path that has come to q may have an end, when it is time for it: length
+// or count is a power of two. way returns the earlier states of the path, the last first. The error
+// has the first state from which there is no end.
 func (g *randGen[W]) mayEnd(q fst.StateID, length, count int, way func() []fst.StateID) error {
 	const early = 1024
 	due := func(n int) bool { return n >= early && n&(n-1) == 0 }

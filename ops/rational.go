@@ -145,9 +145,8 @@ func Concat[W semiring.Weight[W]](a *fst.Vector[W], b fst.Expanded[W], lim Limit
 	return nil
 }
 
-// concatProperties returns what is known of a concatenation of machines that
-// have start states; joined if the first has a final state, so that arcs lead
-// over.
+// concatProperties returns what is known of a concatenation of machines that have start states.
+// joined means that the first has a final state, so that arcs lead over.
 func concatProperties(p1, p2 fst.Properties, joined bool) fst.Properties {
 	const (
 		ofBoth = fst.Acceptor | fst.Unweighted | fst.Acyclic
@@ -212,8 +211,8 @@ func Closure[W semiring.Weight[W]](f *fst.Vector[W], kind ClosureKind, lim Limit
 	return nil
 }
 
-// closureProperties returns what is known of the closure of a machine with
-// properties p, which had a start state or not and any final state or not.
+// closureProperties returns what is known of the closure of a machine with properties p. started
+// and any tell whether the machine had a start state and any final state.
 func closureProperties(p fst.Properties, started, any bool, kind ClosureKind) fst.Properties {
 	out := p & (fst.Acceptor | fst.NotAcceptor | fst.NonIDeterministic | fst.NonODeterministic |
 		fst.Epsilons | fst.IEpsilons | fst.OEpsilons | fst.NotILabelSorted | fst.NotOLabelSorted |

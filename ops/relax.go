@@ -52,10 +52,11 @@ func ParseQueue(s string) (Queue, error) {
 // property. better tells whether any arc is better than 1̄, so that a cycle may be improved for
 // ever.
 //
-// QueueAuto chooses as OpenFst does, from what is known of f without looking (known): in state
-// order when sorted, in topological order when acyclic, last in first out when nothing is weighted
-// and ⊕ idempotent. Otherwise by components, each shortest first, or first in first out where an
-// arc is better than 1̄ or the weights have no path property.
+// QueueAuto chooses as OpenFst does, from the properties of f that are known without looking. It
+// takes state order when sorted, topological order when acyclic, and last in first out when nothing
+// is weighted and ⊕ is idempotent. Otherwise it goes by components. Within one it takes the
+// shortest first, or first in first out where an arc is better than 1̄ or the weights have no path
+// property.
 func newQueue[W semiring.Weight[W]](op string, kind Queue, f fst.Expanded[W], known fst.Properties,
 	keep func(*fst.Arc[W]) bool,
 	alg *sums.AlgebraOf[W], nearest func(states int, moving bool) sums.Queue, w *run.Stopwatch) (q sums.Queue,
@@ -298,8 +299,8 @@ func relaxGeneric[W semiring.Approx[W]](r *relaxation[W], alg *sums.AlgebraOf[W]
 	return nil
 }
 
-// relaxFloats is relaxGeneric for the tropical semirings, with OpenFst's
-// comparison in the arithmetic of T: a and b are close when a ≤ b+δ and b ≤ a+δ.
+// relaxFloats is relaxGeneric for the tropical semirings, with OpenFst's comparison in the
+// arithmetic of T. Weights a and b are close when a ≤ b+δ and b ≤ a+δ.
 func relaxFloats[T interface {
 	sums.Float
 	semiring.Weight[T]
@@ -366,8 +367,8 @@ func relaxFloats[T interface {
 	return nil
 }
 
-// relaxLogs is relaxGeneric for the log semirings, with OpenFst's arithmetic: weights and what they
-// are compared by are of T, and sums are carried in float64.
+// relaxLogs is relaxGeneric for the log semirings, with OpenFst's arithmetic. Weights and
+// comparisons are in T, and sums are carried in float64.
 func relaxLogs[T interface {
 	sums.Float
 	semiring.Weight[T]
@@ -474,9 +475,9 @@ func (r *relaxation[W]) look(s fst.StateID) error {
 	return nil
 }
 
-// ends reports whether relaxation comes to its end, be it after exponentially many visits, as with
-// the last-in-first-out queue on a chain of diamonds: without a cycle, and where ⊕ chooses, since a
-// cycle that is better than 1̄ is found.
+// ends reports whether relaxation ends, be it after exponentially many visits, as with the
+// last-in-first-out queue on a chain of diamonds. It ends without a cycle. It ends where ⊕ chooses,
+// since a cycle that is better than 1̄ is found.
 func (r *relaxation[W]) ends() bool {
 	return sums.NewAlgebra[W]().Path || fst.PropertiesOf(r.f, fst.Acyclic).Has(fst.Acyclic)
 }

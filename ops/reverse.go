@@ -112,8 +112,8 @@ func Reverse[W semiring.Reversible[W, R], R semiring.Weight[R]](f fst.Expanded[W
 	return out, nil
 }
 
-// onlyFinal returns the one final state of f if it has exactly one, and that has
-// weight 1̄ or lies on no cycle, so that its weight may stand on the arcs into it.
+// onlyFinal returns the one final state of f if there is exactly one, and its weight may stand on
+// the arcs into it. That is so if the weight is 1̄ or the state lies on no cycle.
 func onlyFinal[W semiring.Weight[W]](f fst.Expanded[W]) fst.StateID {
 	only := fst.NoState
 	for q := range f.NumStates() {
@@ -145,11 +145,12 @@ func onlyFinal[W semiring.Weight[W]](f fst.Expanded[W]) fst.StateID {
 	return only
 }
 
-// reverseProperties returns what is known of the reverse of a machine with properties p: super if a
-// new start was made, which has arcs if there are final states. Without a new start, a final weight
-// times the weight of an arc can be 1̄, so that Weighted is not kept. What lies on cycles is, since
-// then the final weight is 1̄ or its state on none. That nothing leads to a new start is left out,
-// since OpenFst does not know of it and it decides the shape of a Union.
+// reverseProperties returns what is known of the reverse of a machine with properties p. super
+// means that a new start was made, which has arcs if there are final states. Without a new start, a
+// final weight times the weight of an arc can be 1̄, so Weighted is not kept. What is known of
+// cycles is kept, since the final weight is then 1̄ or its state lies on none. OpenFst does not
+// record that nothing leads to a new start. Neither does this, since it decides the shape of a
+// Union.
 func reverseProperties(p fst.Properties, super, finals, started bool) fst.Properties {
 	out := p & (fst.Acceptor | fst.NotAcceptor | fst.Epsilons | fst.IEpsilons | fst.OEpsilons |
 		fst.Unweighted | fst.Cyclic | fst.Acyclic | fst.WeightedCycles | fst.UnweightedCycles)
@@ -230,9 +231,9 @@ func reversed[W semiring.Weight[W]](f fst.Expanded[W], w *run.Stopwatch) (*backw
 	return b, nil
 }
 
-// knownReversed is what OpenFst would know of the reversed machine, as far as it
-// matters for the choice of a queue: it sees whether all arcs go up as it adds
-// them, and the other facts lead to the same distances.
+// knownReversed is what OpenFst would know of the reversed machine, as far as it matters for the
+// choice of a queue. OpenFst sees whether all arcs go up as it adds them. The other properties lead
+// to the same distances.
 func knownReversed[W semiring.Weight[W]](b *backward[W]) fst.Properties {
 	if sums.IsTopSorted(fst.Expanded[W](b)) {
 		return fst.TopSorted | fst.Acyclic

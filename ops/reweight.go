@@ -8,9 +8,9 @@ import (
 
 // ReweightToInitial moves weights towards the start of f, in place, by potentials V. An arc from p
 // to q of weight w gets V(p)\(w⊗V(q)), and a final weight ρ of p gets V(p)\ρ. V(start) comes in
-// front of every path. It goes onto the arcs and the final weight of the start state when that lies
-// on no cycle, else onto an ε-arc from a new start state, the last. So the weights of successful
-// paths do not change, whatever the potentials are, up to rounding.
+// front of every path. It is put on the arcs and the final weight of the start state if that lies
+// on no cycle. Otherwise it is put on an ε-arc from a new start state, the last. So the weights of
+// successful paths do not change, whatever the potentials are, up to rounding.
 //
 // Potentials that are missing at the end count as 0̄. A state of potential 0̄ keeps its final
 // weight, and so do the arcs into it and out of it. As with OpenFst, path weights are then kept
@@ -44,9 +44,9 @@ func ReweightLog(f *fst.Vector[semiring.Log], potentials []semiring.Log64, toFin
 	return reweightBy(f, potentials, 0, toFinal, semiring.Log64.DivideLeft)
 }
 
-// reweightBy is ReweightToInitial or ReweightToFinal by potentials D, which sums over weights W are
-// carried in, and then divides all accepting paths by total, at the other end than the weights go
-// to, unless it is 0̄. divide(a, c) takes a off c on the side that it asks for.
+// reweightBy is ReweightToInitial or ReweightToFinal by potentials D, in which sums over weights W
+// are carried. It then divides all accepting paths by total, unless that is 0̄, at the end opposite
+// to where the weights go. divide(a, c) removes c from a on the side that it asks for.
 func reweightBy[W semiring.Weight[W], D semiring.Weight[D]](f *fst.Vector[W], d []D, total D, toFinal bool, divide func(a, c D) D) error {
 	r := reweighting[W, D]{v: d, wide: sums.Widening[W, D](), narrow: sums.Narrowing[W, D](), toFinal: toFinal}
 	remove := func(w D) D { return w }
@@ -76,8 +76,8 @@ func reweightAddsStart[W semiring.Weight[W], D semiring.Weight[D]](f *fst.Vector
 	return s != fst.NoState && hasFront(v, s) && !fst.PropertiesOf(f, fst.InitialAcyclic).Has(fst.InitialAcyclic)
 }
 
-// reweighting has the parts that differ as functions: the new weight of an arc, of
-// a final state, and of what comes in front of a weight at the start.
+// reweighting has the parts that differ as functions: the new weight of an arc, of a final state,
+// and in front of a weight at the start.
 type reweighting[W, D any] struct {
 	v       []D
 	arc     func(vp, w, vq D) D

@@ -95,8 +95,8 @@ func RmEpsilon[W semiring.Approx[W]](f *fst.Vector[W], opts *RmEpsilonOptions) e
 }
 
 // removeWide removes the ε-arcs of a copy of f whose weights are D. Arcs get the sums of ε-paths
-// state by state, and those of one state are made of those of the next: rounded each time they
-// would go wrong as the distances of a long chain do.
+// state by state, and those of one state are computed from those of the next. Rounding each time
+// would accumulate errors, as in the distances of a long chain.
 func removeWide[W semiring.Weight[W], D semiring.Approx[D]](f *fst.Vector[W], o *RmEpsilonOptions, keep epsilonKeep) error {
 	m := o.Limits.workspace().meter("RmEpsilon")
 	if err := m.CheckNow(run.SizeOf[D](f.NumStates(), int64(f.NumArcs()))); err != nil {
@@ -288,13 +288,13 @@ const (
 //
 // What Connect would leave is known beforehand. After removal, p has an arc to t exactly if an arc
 // with a label leads to t from a state that p reaches by ε. So t is reached from the start exactly
-// if an arc with a label leads to it from a state that was; and t reaches a final state if it did,
-// unless all the weights that it gets as a final state sum to 0̄, of which the closer tells. Arcs
-// to states that reached no final state are never made. That is work on the arcs before removal,
-// which may be many times fewer.
+// if an arc with a label leads to it from a state that was reached. And t reaches a final state if
+// it did before, unless all the weights that it gets as a final state sum to 0̄. The closer reports
+// that. Arcs to states that reached no final state are never made. That is work on the arcs before
+// removal, which may be many times fewer.
 //
-// The states that nothing but an arc from an unreached state leads to, besides ε-arcs, are closed
-// all the same: the order of arcs depends on it, and is OpenFst's.
+// Some states have arcs into them only from unreached states, besides ε-arcs. They are closed all
+// the same: the order of arcs depends on it, and is OpenFst's.
 func planRemoval[W semiring.Weight[W]](f *fst.Vector[W], keep epsilonKeep, workers int) removalPlan {
 	n := f.NumStates()
 	p := removalPlan{status: make([]uint32, n)}
@@ -407,13 +407,11 @@ const (
 // closeSideBySide is removeEpsilons by several workers. What a state gets is what it gets from one
 // worker, to the bit.
 //
-// A state needs the states that it has ε-arcs to, closed, unless they are of its component. In the
-// order in which states are closed these come before it, so workers take blocks of that order, and
-// one that meets a state for which it would have to wait puts it aside, for after the block. Most
-// of these are at the end of another's block. No two wait for each other: of all states not closed,
-// the first in order needs none of the others. (Before, states were sorted into levels, of which
-// one was closed after the other; on a random machine of a million arcs the sorting took a seventh
-// of what closing did, the results were copied by one worker, and two workers took as long as one.)
+// A state needs the closures of the states that it has ε-arcs to, unless they are of its component.
+// In the order of closing these come before it. Workers take blocks of that order. A worker that
+// meets a state for which it would have to wait puts it aside until after the block. Most of these
+// are at the end of another worker's block. No two workers wait for each other: the first state in
+// order that is not closed needs no other such state.
 //
 // Results go to a RowSet, where they stay. Nothing is copied again, f is as it was until all is
 // done, and so it is after an error.
@@ -552,8 +550,8 @@ func (s *closing[W]) component(i int) int {
 // stretch is a part of a component, of places lo ≤ i < hi, that is still to be closed.
 type stretch struct{ lo, hi int }
 
-// mark is the status of the states of the component, while they are to be closed. They read one
-// another, as they are by then, and nobody else may.
+// mark is the status of the states of the component while they are being closed. They read one
+// another, and no other state may read them.
 func (r stretch) mark() uint32 { return epsilonMark + uint32(r.lo) }
 
 // work is what worker k does.

@@ -52,9 +52,9 @@ type ShortestDistanceOptions struct {
 	// Touched, if not nil, receives one more than the highest state that a
 	// relaxation came to: what OpenFst's vector of distances would be long.
 	Touched *int
-	// Limits has Ctx, which stops a long computation, and Bytes for what distances that are
-	// strings hold; and for ShortestDistanceLazy all that it holds besides the machine, and
-	// States for the states that it meets. Arcs mean nothing, as no machine is made.
+	// Limits has Ctx, which stops a long computation, and Bytes for distances that are strings. For
+	// ShortestDistanceLazy, Bytes holds for everything besides the machine, and States for the
+	// states that it meets. Arcs mean nothing, as no machine is made.
 	Limits
 }
 
@@ -87,13 +87,14 @@ func (o *ShortestDistanceOptions) maxVisits(states int) int64 {
 //
 // The weights must be k-closed for f. Every acyclic f qualifies. So does, over the tropical
 // semirings, every f in which no cycle has a negative weight. Over Log and Probability every f does
-// whose cycles sum to less than one; the sum is reached in the limit. Otherwise the error is
-// ErrNotClosed, in a CycleError. Over weights with the path property it has a cycle that improves
-// for ever, found in time O(states·arcs) with the queue that QueueAuto takes for such components,
-// first in first out. Over others it has the shortest cycle through a state of a component whose
-// sums diverge. Where MaxVisits is given and reached first, it is a StateError. Distances that are
-// no members of the semiring are ErrNotMember in a StateError, with an ArcError inside if a weight
-// of the machine is none.
+// whose cycles sum to less than one; the sum is reached in the limit.
+//
+// Otherwise the error is ErrNotClosed, in a CycleError. Over weights with the path property it has
+// a cycle that improves for ever. That is found in time O(states·arcs), since QueueAuto takes first
+// in first out for such components. Over others it has the shortest cycle through a state of a
+// component whose sums diverge. If MaxVisits is given and reached first, it is a StateError.
+// Distances that are no members of the semiring are ErrNotMember in a StateError, with an ArcError
+// inside if a weight of the machine is none.
 //
 // Which algorithm runs:
 //   - weights with the path property, and any others with Truncate:
@@ -229,9 +230,9 @@ func mayOrder[W semiring.Weight[W]](op string, q Queue, f fst.Expanded[W], alg *
 	return err
 }
 
-// distancesToFinal is shortestDistance in reverse for who needs the distances of states that the
-// start leads to alone: a cycle elsewhere on which sums do not settle is no error, nor is a weight
-// there outside the semiring, and then all states elsewhere have 0̄.
+// distancesToFinal is shortestDistance in reverse for callers that need only states that the start
+// leads to. A cycle elsewhere whose sums do not settle is no error, and neither is a weight there
+// outside the semiring. All states elsewhere then have 0̄.
 func distancesToFinal[W semiring.Approx[W], D semiring.Approx[D]](f fst.Expanded[W], o *ShortestDistanceOptions) ([]D, error) {
 	o.Reverse = true
 	divergent := o.Divergent
@@ -281,9 +282,9 @@ func (o *ShortestDistanceOptions) touched(n int) {
 	}
 }
 
-// touchedBySums returns what Touched is where no relaxation ran: one more than the
-// highest state that an arc leads to from a state with a distance (in reverse, that
-// is final or has an arc to such a state).
+// touchedBySums returns Touched where no relaxation ran. It is one more than the highest state that
+// an arc leads to from a state with a distance. In reverse, it is one more than the highest state
+// that is final or has an arc to a state with a distance.
 func touchedBySums[W semiring.Weight[W], D semiring.Weight[D]](f fst.Expanded[W], d []D, o *ShortestDistanceOptions) int {
 	top := fst.NoState
 	zero := semiring.Zero[D]()
@@ -310,8 +311,8 @@ func touchedBySums[W semiring.Weight[W], D semiring.Weight[D]](f fst.Expanded[W]
 	return int(top) + 1
 }
 
-// unreverse gives the states of an error over the reversed f the numbers of f, and its arc the
-// place of that of f (see outside).
+// unreverse translates an error over the reversed f. Its states get the numbers of f, and its arc
+// the place of that of f (see outside).
 func unreverse[W semiring.Weight[W]](f fst.Expanded[W], err error) error {
 	var s *StateError
 	var c *CycleError

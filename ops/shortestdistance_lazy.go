@@ -17,11 +17,11 @@ import (
 // one. The machine's own cache is all that there is of its arcs, where ShortestDistance wants them
 // whole.
 //
-// Options and errors are those of ShortestDistance, but that the machine cannot be read in Reverse
-// and the Queue is QueueFIFO, which QueueAuto takes here. Sums that are reached only in the limit
-// are within Delta. What diverges is told from them as there: round a cycle that sums to 1 the k-th
-// turn adds 1/k. So a state is visited again unless what has come to it since the last time is less
-// than half of that, however large Delta is.
+// Options and errors are those of ShortestDistance, except that the machine cannot be read in
+// Reverse and the Queue is QueueFIFO, which QueueAuto takes here. Sums that are reached only in the
+// limit are within Delta. Divergence is told from them as there: round a cycle that sums to 1 the
+// k-th turn adds 1/k. So a state is visited again unless what it received since the last time is
+// less than half of that, however large Delta is.
 //
 // Cost: O(states · arcs) at worst, and O(states + arcs) where states are met in topological order.
 // This is Gen-Single-Source with a queue of M. Mohri, "Semiring frameworks and algorithms for
@@ -181,9 +181,8 @@ func (r *lazyRelaxation[W]) run() error {
 			if r.alg.Path {
 				sum = sum.Plus(w)
 			} else {
-				// What has come since the last visit is summed by itself: beside a
-				// large sum each arc may be lost to rounding, where all of them are
-				// not.
+				// What has come since the last visit is summed separately. Beside a large sum each
+				// arc may be lost to rounding, where all of them together are not.
 				sum = r.sent[n].Plus(add)
 			}
 			settled := r.settles(n, sum)
@@ -214,9 +213,9 @@ func (r *lazyRelaxation[W]) run() error {
 	return nil
 }
 
-// settles reports whether a sum at n is so near to what has been passed on from there that nothing
-// is yet: by all that has come since, for of several arcs round a cycle each adds less than a turn
-// does.
+// settles reports whether a sum at n is near enough to what was passed on from there, so that
+// nothing more need be passed on yet. It counts all that has come since: with several arcs round a
+// cycle, each adds less than a turn does.
 func (r *lazyRelaxation[W]) settles(n fst.StateID, sum W) bool {
 	if r.alg.Path {
 		return r.d[n].Near(sum, r.delta)

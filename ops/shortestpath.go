@@ -61,9 +61,9 @@ func (o *ShortestPathOptions[W]) distances() *ShortestDistanceOptions {
 // Cycles must not be better than 1̄: else the error is ErrNotClosed, in a
 // CycleError with the cycle. For N > 1, ⊗ must distribute on both sides.
 //
-// Cost: that of ShortestDistance for one path; for N paths that of
-// ShortestDistance, of turning f round, and O(N·arcs·log) at worst for the
-// search, mostly O(N·length of paths·arcs a state·log).
+// Cost of one path: that of ShortestDistance. Cost of N paths: that of ShortestDistance, of
+// reversing f, and O(N·arcs·log) at worst for the search, mostly O(N·length of paths·arcs a
+// state·log).
 //
 // One path is found by relaxation with back pointers (Mohri 2002, see ShortestDistance). N paths
 // are found by A* over the reversed machine. Partial paths from the end are extended in the order
@@ -114,8 +114,8 @@ func ShortestPath[W PathWeight[W]](f fst.Expanded[W], opts *ShortestPathOptions[
 		distance: func(q fst.StateID) W { return d[q] }})
 }
 
-// reversedDistances returns the distances from the start of f, for the states of
-// the reversed f: state q at q+1, and at 0 the best of all final states.
+// reversedDistances returns the distances from the start of f for the states of the reversed f.
+// State q is at q+1, and the best of all final states at 0.
 func reversedDistances[W PathWeight[W]](f fst.Expanded[W], o *ShortestPathOptions[W]) ([]W, error) {
 	d, err := ShortestDistance(f, o.distances())
 	if err != nil {
@@ -312,9 +312,9 @@ func searchFloats[T interface {
 //
 // Cost: O((states + arcs) log arcs) of the part that was looked at.
 //
-// E. W. Dijkstra, "A note on two problems in connexion with graphs", Numerische
-// Mathematik 1:269-271, 1959, with states entered anew instead of moved up: what
-// comes out of the heap a second time is passed over.
+// E. W. Dijkstra, "A note on two problems in connexion with graphs", Numerische Mathematik
+// 1:269-271, 1959. States are entered anew, not moved up: what comes out of the heap a second time
+// is skipped.
 func ShortestPathLazy[W PathWeight[W]](f fst.Fst[W], lim Limits) (*fst.Vector[W], error) {
 	scratch := run.Scratch[searchScratch[W]]()
 	work := scratch.Get().(*searchScratch[W])

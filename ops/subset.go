@@ -37,7 +37,7 @@ type residuals[W, R any] interface {
 	failed() error // not nil: what steps and sums gave since then is nothing, for a limit
 }
 
-// adder is met by residuals of which many are added up better together than one after another.
+// adder is implemented by residuals that are summed better together than one by one.
 type adder[R any] interface{ plusAll(rs []R) R }
 
 // subsetArc is an arc of the deterministic machine, its weight in the algebra.
@@ -74,9 +74,9 @@ type subsetMachine[W semiring.Weight[W], R any, A residuals[W, R]] struct {
 	// Called for each new subset; nil is nothing.
 	added func([]subsets.Element[R])
 
-	// Of a disambiguation, else nil: whether two states share a future. Subsets
-	// then have a head each, a state on whose arcs alone they are left, and an
-	// arc goes to the elements that share a future with the head it leads to.
+	// Only for disambiguation, else nil: whether two states share a future. Each subset then has a
+	// head, and only the head's arcs leave it. An arc goes to the elements that share a future with
+	// the head it leads to.
 	related func(s, head fst.StateID) bool
 	heads   []fst.StateID // of the subsets
 	head    fst.StateID   // of the subset in next
@@ -93,10 +93,10 @@ type subsetMachine[W semiring.Weight[W], R any, A residuals[W, R]] struct {
 	out   []subsetArc[R]
 }
 
-// warmer fetches what the next elements need, of a machine too large for the caches. Subsets are
-// expanded in the order in which they lie, so that what comes next is known. Fetches that do not
-// wait for one another take the time of one or two. That saves 23 % of the time on a lexicon of
-// 780,000 states (determinize_L_full of fst bench), and 11 % on one composed with a language model
+// warmer fetches what the next elements need from a machine too large for the caches. Subsets are
+// expanded in the order in which they lie, so the next ones are known. Fetches that do not wait for
+// one another take the time of one or two. That saves 23 % of the time on a lexicon of 780,000
+// states (determinize_L_full of fst bench), and 11 % on one composed with a language model
 // (determinize_LG).
 type warmer[W semiring.Weight[W]] struct {
 	f    *fst.Vector[W] // nil for other kinds, and for small machines
@@ -303,8 +303,8 @@ func (m *subsetMachine[W, R, A]) alike(a, b R) bool {
 // expand returns the final weight and the arcs of subset q, by increasing
 // label. The arcs are valid until the next call.
 //
-// The order of the sums is OpenFst's: elements by state, those of one state in the reverse of the
-// order in which their arcs were met. So the rounding is too.
+// The order of the sums is OpenFst's: elements by state, and those of one state in the reverse of
+// the order in which their arcs were met. So rounding is the same too.
 func (m *subsetMachine[W, R, A]) expand(q fst.StateID) (R, []subsetArc[R], error) {
 	final := m.alg.zero()
 	m.alg.begin()
@@ -448,9 +448,9 @@ func (m *subsetMachine[W, R, A]) arc(q fst.StateID, label fst.Label, group []sub
 	return nil
 }
 
-// arcsFor appends, for each state that the head of subset q has an arc to under the
-// label, an arc to the candidates that share a future with it. The arcs of the
-// machine are sorted by label, then next state.
+// arcsFor handles each state that the head of subset q has an arc to under the label. It appends an
+// arc to the candidates that share a future with that state. The arcs of the machine are sorted by
+// label, then next state.
 func (m *subsetMachine[W, R, A]) arcsFor(q fst.StateID, label fst.Label, group []subsets.Candidate) error {
 	arcs := m.f.Arcs(m.heads[q])
 	first, _ := slices.BinarySearchFunc(arcs, label, func(e fst.Arc[W], l fst.Label) int { return cmp.Compare(e.ILabel, l) })

@@ -18,9 +18,9 @@ import (
 // as many input labels as output labels. Otherwise the error is a DelayError with a cycle that
 // shows it, before the work begins.
 //
-// States are a state of f with the labels that one side is ahead by, numbered as they are first
-// reached, as in OpenFst. Cost: O(states + arcs) of the result, times the largest delay at worst;
-// strings share their labels, so that memory is O(states + arcs) whatever the delay.
+// A state is a state of f with the labels that one side is ahead by. States are numbered as they
+// are first reached, as in OpenFst. Cost: O(states + arcs) of the result, times the largest delay
+// at worst. Strings share their labels, so that memory is O(states + arcs) whatever the delay.
 //
 // After M. Mohri, "Edit-distance of weighted automata: general definitions and
 // algorithms", Int. J. Foundations of Computer Science 14(6):957-982, 2003.
@@ -171,19 +171,18 @@ func (e *DelayError) Error() string {
 
 func (e *DelayError) Unwrap() error { return ErrUnboundedDelay }
 
-// BoundedDelay tests whether Synchronize ends. That is, whether there is a bound on how many labels
-// one side of f can be ahead of the other, along all paths from the start. It returns nil when that
-// is so, and otherwise a way to a cycle with more labels on one side, on accepting paths if there
-// is one. Way and cycle have the fewest arcs together, or few where to be certain of that would
-// take long.
+// BoundedDelay tests whether Synchronize ends: whether there is a bound on how many labels one side
+// of f can be ahead of the other, along all paths from the start. If so, it returns nil. Otherwise
+// it returns a way to a cycle with more labels on one side, on accepting paths if possible. Way and
+// cycle together have the fewest arcs, or few where it would take long to be certain.
 //
 // The delay is bounded exactly when each cycle has as many labels on either side. What a path
 // without cycles adds is bounded. Round any other cycle the delay grows for ever. All cycles of a
 // strongly connected component are balanced exactly when its states have delays that each arc
 // changes by the difference of its labels.
 //
-// Cost: O(states + arcs) when the answer is yes; else a search from each state of these components,
-// as far as the shortest evidence so far, and some ten million steps in all.
+// Cost: O(states + arcs) when the answer is yes. Otherwise it also searches from each state of
+// these components, as far as the shortest evidence so far, with some ten million steps in all.
 func BoundedDelay[W semiring.Weight[W]](f fst.Expanded[W], lim Limits) (*DelayError, error) {
 	return boundedDelay("BoundedDelay", f, lim)
 }
@@ -387,10 +386,10 @@ func (s *delaySearch[W]) ways() (from []ArcRef, order []fst.StateID, err error) 
 	return from, order, nil
 }
 
-// cycleAt returns a shortest cycle through r with a delay, nil if there is none of at most so many
-// arcs; 0 is no bound. The search is breadth-first, with the first two delays a state: others are
-// not needed, for a way back to r makes up for one delay at most, and with one of the first two the
-// cycle has a delay, too, and is no longer.
+// cycleAt returns a shortest cycle through r with a delay, or nil if none has at most the given
+// number of arcs; 0 is no bound. The search is breadth first, with the first two delays of each
+// state. Other delays are not needed. A way back to r cancels one delay at most, so with one of the
+// first two the cycle has a delay, too, and is no longer.
 func (s *delaySearch[W]) cycleAt(r fst.StateID, most int32) ([]ArcRef, error) {
 	for _, p := range s.reached {
 		s.kept[p.q] = [2]int32{}

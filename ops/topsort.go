@@ -67,9 +67,9 @@ func alongCycle[W semiring.Weight[W]](f fst.Fst[W], cycle []ArcRef) string {
 	return fmt.Sprintf("labels %s, weight %s; %s, which is %s", strings.Join(labels, " "), weightText(w), advice, weightText(w.One()))
 }
 
-// cycleThrough returns the arcs of a shortest cycle of f through q, of the first ones in the order
-// of arcs, on states that inside accepts. It is nil if there is none. Arcs of weight 0̄ lead
-// nowhere. O(states + arcs) of what is inside.
+// cycleThrough returns the arcs of a shortest cycle of f through q, on states that inside accepts.
+// Of several it is the first in the order of arcs; it is nil if there is none. Arcs of weight 0̄
+// lead nowhere. O(states + arcs) of what is inside.
 func cycleThrough[W semiring.Weight[W]](f fst.Fst[W], q fst.StateID, inside func(fst.StateID) bool) []ArcRef {
 	by := map[fst.StateID]ArcRef{} // the arc by which each state was reached
 	queue := []fst.StateID{q}

@@ -104,9 +104,9 @@ func Twins[W semiring.Divisible[W]](f fst.Expanded[W], opts *TwinsOptions) (*Twi
 	}, square.ShortestEffort)
 }
 
-// summed returns f, or where it has arcs from one state to another with the same labels, a copy in
-// which the first of them has the ⊕-sum of all, which no subset construction can tell from f, and
-// the bytes that this holds. The error is that of w.
+// summed merges arcs of f between the same two states with the same labels. The first of them gets
+// the ⊕-sum of all, in a copy; without such arcs it returns f. No subset construction can tell the
+// two apart. It also returns the bytes that the copy holds. The error is that of w.
 func summed[W semiring.Weight[W]](f fst.Expanded[W],
 	w *run.Stopwatch) (g fst.Expanded[W], held int64, err error) {
 	const few, small = 8, 64
@@ -179,8 +179,8 @@ func cancels[W semiring.Weight[W]](w W) bool {
 	return ok && c.Cancels()
 }
 
-// cancelling returns an error around ErrCapability, with the place, if f has a weight other than
-// 0̄ that does not cancel, or that of a stopwatch. O(states + arcs).
+// cancelling returns an error around ErrCapability, with the place, if f has a weight other than 0̄
+// that does not cancel. It can also return the error of the stopwatch. O(states + arcs).
 func cancelling[W semiring.Weight[W]](op string, f fst.Expanded[W], w *run.Stopwatch) error {
 	if _, ok := any(semiring.Zero[W]()).(semiring.Cancellative[W]); !ok {
 		return capabilityError[W](op, "cancellation, a⊗c = b⊗c only for a = b, which semiring.Cancellative tells of by its method Cancels() bool")
@@ -327,11 +327,11 @@ type twinsGuard[W semiring.Weight[W]] struct {
 	vanishing bool // a residual has shrunk to 0̄
 }
 
-// suspicious is the number of states at which a construction stops that may not
-// end, though that is not proved, unless the caller set a limit.
+// suspicious is the number of states at which a construction stops that may not end, though that is
+// not proved. A limit set by the caller replaces it.
 //
-// There are machines without the twins property that can be determinized, with a power of two of
-// states: 2¹⁸ states were refused where there are 524,289. Those that cannot would go on until the
+// Some machines without the twins property can be determinized, with a power of two of states: a
+// bound of 2¹⁸ states refused one that needs 524,289. Those that cannot would go on until the
 // memory is full.
 func (g *twinsGuard[W]) suspicious() int { return 1<<20 + 64*g.f.NumStates() }
 
@@ -464,9 +464,9 @@ func (g *twinsGuard[W]) decide(ctx context.Context, op string, budget int64) {
 	}
 }
 
-// vanished is called when a residual, or a part of it, is 0̄, as it may be since a float64 cannot
-// be smaller, by when there are so many states. Where it is proved that the construction does not
-// end, it would end here, but only for want of smaller numbers.
+// vanished is called when a residual, or a part of it, is 0̄ because a float64 cannot be smaller.
+// states is the number of states so far. If it is proved that the construction does not end, only
+// the lack of smaller numbers would end it here.
 func (g *twinsGuard[W]) vanished(op string, states int) error {
 	if g == nil || g.vanishing {
 		return nil

@@ -287,8 +287,8 @@ func weightText[W any](w W) string {
 	return fmt.Sprint(w)
 }
 
-// pathOf follows arcs, one index a step, from the state q, as far as they go: a
-// machine computed on demand that fails meanwhile has none from there on.
+// pathOf follows arcs, one index a step, from the state q, as far as they go. If a machine computed
+// on demand fails meanwhile, the path ends there.
 func pathOf[W semiring.Weight[W]](f fst.Fst[W], q fst.StateID, arcs []int32) Path {
 	p := Path{States: []fst.StateID{q}, isyms: fst.InputSymbols(f), osyms: fst.OutputSymbols(f)}
 	w := semiring.One[W]()

@@ -61,10 +61,11 @@ Of a lattice all paths must have one length; errors of its arcs are upper bounds
   fst loss --path=sampled --only=log_z,grad_w --sweeps=400 < cases.jsonl
 
 Every path has a budget of 2 GB, or of --limit_bytes and --budget_columns. A loss machine beyond it
-is an error, which names for edit losses the band to try, and for others a remedy. The general path
-counts the machines that all its steps hold at a time, and names the step that stopped. It accepts
-bands, also on lattices and with expansions. It does not reduce its machines as the direct path
-does, so that a narrower band may be needed. --limit_states bounds columns as --budget_columns
+is an error, which names for edit losses the band to try, and for others a remedy. Without these
+flags so is a machine that is likely to be beyond it, which --limit_bytes=2G may build. The general
+path counts the machines that all its steps hold at a time, and names the step that stopped. It
+accepts bands, also on lattices and with expansions. It does not reduce its machines as the direct
+path does, so that a narrower band may be needed. --limit_states bounds columns as --budget_columns
 does, --limit_arcs each machine of the general path (direct ones are not lists of arcs). With
 --timeout, cases that were not evaluated in time have an error.
 

@@ -12,20 +12,20 @@ import (
 // ErrUnbounded reports a PDT whose stack grows without bound.
 var ErrUnbounded = errors.New("the stack of parentheses is not bounded")
 
-// Bounded returns nil if the stack of the PDT f is bounded, that is if its expansion
-// is finite; else a StateError around ErrUnbounded at a state from which the stack
-// grows for ever. The limits hold for the bytes of the search, and its time.
+// Bounded returns nil if the stack of the PDT f is bounded, that is if its expansion is finite.
+// Otherwise it returns a StateError around ErrUnbounded at a state from which the stack grows for
+// ever. The limits bound the bytes and the time of the search.
 //
-// The stack is unbounded just if some state d that is reached, entered by an opening
-// parenthesis, can be entered again from above: by a balanced path from d and an opening
-// parenthesis into a state from which the same leads back to d. All of that lies in
-// one strongly connected component of f. Where none has an opening parenthesis within,
-// as in an acyclic machine, the answer takes O(states + arcs). Else it takes two
-// searches in turn, each of which may be the first to know: one for such d, each
-// component for itself, and one for the states that can be entered.
+// Call d a state that an opening parenthesis leads to. The stack is unbounded just if some reached
+// d can be entered again on top of itself. Then a balanced path leads from d to an opening
+// parenthesis, and from the state behind it the same leads back to d. All of that lies in one
+// strongly connected component of f. If no component has an opening parenthesis inside, as in an
+// acyclic machine, the answer takes O(states + arcs). Otherwise two searches run in turn, since
+// either may finish first. One looks for such a d, component by component. The other looks at the
+// states that can be entered.
 //
-// O(entries² · (states + arcs)) at worst, entries being the states that opening
-// parentheses lead to; of those that lie in components, if no d is found.
+// Cost: O(entries² · (states + arcs)) at worst, where entries are the states that opening
+// parentheses lead to. Only entries inside components count if no d is found.
 //
 // The searches sum up balanced paths as R. Alur et al., "Analysis of recursive state
 // machines", TOPLAS 27(4), 2005.

@@ -39,17 +39,16 @@ type ComposeOptions struct {
 	ops.Limits
 }
 
-// Compose returns the composition of two machines of which one is a PDT, whose
-// parentheses the other lets pass: the result has its paths with those of the other,
-// and by ParenFilter its parentheses, too. This is the construction of Bar-Hillel,
-// Perles and Shamir (1961): a context-free language intersected with a regular one.
+// Compose returns the composition of two machines, one of them a PDT, where the other machine lets
+// parentheses pass. The result has the paths of the PDT composed with those of the other, and by
+// ParenFilter its parentheses, too. This is the construction of Bar-Hillel, Perles and Shamir
+// (1961), which intersects a context-free language with a regular one.
 //
-// The first machine must be sorted by output label or the second by input label, else
-// the error wraps ops.ErrNotSorted; symbol tables between them must agree; and
-// parentheses must be positive labels. With a filter that expands, the result is
-// infinite where the stack of the composition is not bounded; then only the limits
-// stop it. States are numbered as they are first reached, breadth first; ε-moves of
-// the finite machine go first.
+// The first machine must be sorted by output label or the second by input label; otherwise the
+// error wraps ops.ErrNotSorted. Symbol tables between them must agree, and parentheses must be
+// positive labels. With a filter that expands, the result is infinite where the stack of the
+// composition is unbounded; then only the limits stop it. States are numbered breadth first, as
+// they are reached. The ε-moves of the finite machine go first.
 //
 // O(pairs of states reached · arcs), times the stacks where the filter expands.
 //
@@ -166,8 +165,8 @@ type composer[W semiring.Weight[W]] struct {
 	err      error
 }
 
-// chooseSide decides which machine is searched, as OpenFst does: both if both are
-// known to be sorted, else the first known to be, else the first that turns out to be.
+// chooseSide decides which machine is searched, as OpenFst does. It is both if both are known to be
+// sorted. Otherwise it is the first that is known to be, and then the first that turns out to be.
 func (c *composer[W]) chooseSide() error {
 	sorted := [2]fst.Properties{fst.OLabelSorted, fst.ILabelSorted}
 	var is [2]bool
@@ -275,8 +274,8 @@ func (c *composer[W]) loop(i int) fst.Arc[W] {
 	return a
 }
 
-// match pairs the arc a of the one machine with those of machine i that go with it,
-// by the label l between them; NoLabel where the one machine waits.
+// match pairs arc a of one machine with the arcs of machine i that match the label l between them.
+// NoLabel stands for the machine that waits.
 func (c *composer[W]) match(i int, arcs []fst.Arc[W], l fst.Label, a *fst.Arc[W]) {
 	if i == c.list && l == fst.NoLabel {
 		c.parentheses(i, arcs, a, &c.opens, true)
@@ -336,9 +335,8 @@ func (c *composer[W]) isClose(l fst.Label) bool {
 	return id != noParen && !opens && (c.o.Filter == ParenFilter || id == c.top)
 }
 
-// pair adds the arc made of a, of the one machine, and b, of machine i which is
-// searched, if the filter allows it: ε-moves of the finite machine come before those
-// of the PDT, parentheses among them.
+// pair adds the arc made of a and of b, an arc of the searched machine i, if the filter allows it.
+// The ε-moves of the finite machine come before those of the PDT, which include parentheses.
 func (c *composer[W]) pair(i int, a, b *fst.Arc[W]) {
 	if c.err != nil {
 		return

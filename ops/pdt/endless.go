@@ -11,20 +11,21 @@ import (
 // endless tells, where the stack is not bounded, whether paths within a limit go up for ever,
 // before they do.
 //
-// A place is a state within parentheses, or outside all, and the state from which those are to be
-// closed: an ordinary arc leads to another place with the same end; a call, which is an opening
-// parenthesis and one that closes it, leads over what is between, or into it. There are only so
-// many places. So where stacks within the limit grow without end, some path of them comes to a
-// place again, higher than before, and what was put around it between the two is free: it does not
-// add to the weight of a path. Else each time would add as much as the least of such circles, and
-// there is an end to that within the limit. The other way round, what is free can be put around
-// once more as often as one likes.
+// A place is a state together with the state from which the enclosing parentheses are to be closed,
+// if there are any. An ordinary arc leads to another place with the same end. A call, which is an
+// opening parenthesis and the one that closes it, leads over what is between, or into it. The
+// number of places is finite. So where stacks within the limit grow without end, some path comes to
+// a place again, higher than before. What was put around the place in between is free: it adds
+// nothing to the weight of a path. Otherwise each turn would add at least the weight of the least
+// such circle, and the limit would end the growth. Conversely, what is free can be repeated any
+// number of times.
 //
-// Which steps a free circle may consist of can be told of each alone. Where no arc is better than
-// 1̄, all in it has the weight 1̄, or, if ⊗ is idempotent, one that is no worse than the limit.
-// Where some are better, a step is free by comparison: the best path from the one place to its end
-// is as long as that step and the best one from the next. (With weights whose sums are rounded that
-// may not be equal where it should, and then the limits of the options stop the expansion.)
+// Each step tells by itself whether it may be part of a free circle. Where no arc is better than
+// 1̄, every step of such a circle has the weight 1̄. If ⊗ is idempotent, its weight is one that is
+// no worse than the limit. Where some arcs are better, a step is free by comparison: the best path
+// from its place to the end is as long as the step and the best path from the next place. With
+// weights whose sums are rounded these may differ where they should be equal; then the limits of
+// the options stop the expansion.
 type endless[W ops.PathWeight[W]] struct {
 	p       *pruner[W]
 	compare bool // some arcs are better than 1̄
@@ -60,8 +61,8 @@ type step struct {
 	up      bool
 }
 
-// look ends with an error around ErrUnbounded where free steps lead from a place within the limit
-// to one that is on a free circle of which some go up. Each place is looked at once.
+// look ends with an error around ErrUnbounded if free steps lead from a place within the limit to a
+// free circle that goes up. It looks at each place once.
 func (x *endless[W]) look(q, end fst.StateID) error {
 	root := station{q, end}
 	if x.clean[root] {

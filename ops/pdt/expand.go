@@ -21,12 +21,11 @@ type ExpandOptions struct {
 // of f whose parentheses balance, without the parentheses. A state is a state of f
 // with a stack; they are numbered as they are first reached, breadth first.
 //
-// The stack of f must be bounded; if not, the error is a StateError around
-// ErrUnbounded. That is asked for when the result is larger than f: from then on the
-// test of Bounded takes a step for every four arcs, until it knows. So it takes little
-// longer than the expansion, where that ends; where it does not, no more arcs are made
-// than four for each step of the test. O(states + arcs) of the result, which is
-// exponential in the depth of the stack at worst.
+// The stack of f must be bounded; otherwise the error is a StateError around ErrUnbounded. The test
+// of Bounded starts when the result is larger than f. It takes a step for every four arcs, until it
+// knows. So the test adds little to an expansion that ends, and one that does not end makes at most
+// four arcs for each step of the test. Cost: O(states + arcs) of the result, which is exponential
+// in the depth of the stack at worst.
 //
 // Allauzen and Riley 2012, section 5.2.
 func Expand[W semiring.Weight[W]](f fst.Expanded[W], pairs []fst.LabelPair, opts *ExpandOptions) (*fst.Vector[W], error) {

@@ -14,18 +14,19 @@ type components struct {
 // linearize merges the rules of components that are linear, so that calls within
 // them need no parentheses.
 //
-// A component is left-linear if each call within it is an arc from the start of a
-// rule, to which no arc leads back; it is right-linear if each leads to a final state
-// without arcs. Left-linear rules begin at one common state, and a call is an ε-arc
-// with the weight of the call, from where the rule called ends to where the call
-// returns. Right-linear rules end in one common state, and a call is an ε-arc to
-// where the rule called begins.
+// A component is left-linear if each call within it is an arc from the start of a rule, and no arc
+// leads back to that start. It is right-linear if each call leads to a final state without arcs.
+// Left-linear rules begin at one common state. A call is then an ε-arc with the call's weight, from
+// the end of the called rule to the state where the call returns. Right-linear rules end in one
+// common state. A call is then an ε-arc to the start of the called rule.
 //
-// OpenFst asks less of a linear component, by which the strings of some grammars
-// change: arcs into starts, and out of the final states, it takes for those of all
-// rules; it counts, to the right, calls of rules outside; it loses the empty string
-// of a left-linear rule other than the first; and a rule that calls itself it looks
-// up under another's number, where rules are not in the order of their calls.
+// OpenFst has weaker conditions, which change the strings of some grammars:
+//
+//   - It counts arcs into starts, and out of final states, of all rules together.
+//   - For right-linear components it also counts calls from outside.
+//   - It loses the empty string of a left-linear rule other than the first.
+//   - It looks up a rule that calls itself under another rule's number, if rules are not in the
+//     order of their calls.
 func (r *replacer[W]) linearize() error {
 	r.linear = r.findLinear()
 	r.out.SetProperties(0, fst.AllProperties)

@@ -2,9 +2,9 @@ package pdt
 
 import "github.com/tropica-fst/tropica/fst"
 
-// places finds a number for each of some keys, which are below a bound: by open
-// addressing while they are few, and by an array where that takes no more room. Each
-// search has its own: one table for all of them misses the cache at each step.
+// places numbers keys below a bound. It uses open addressing while they are few, and an array once
+// that takes no more room. Each search has its own: one table for all of them misses the cache at
+// each step.
 type places struct {
 	slots []place
 	all   []int32 // of each key; nil while slots are used

@@ -12,22 +12,23 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// ExpandPruned returns the part of the expansion of the PDT f that paths lie on which
-// are no worse than threshold ⊗ the weight of the best path: a state or arc that no
-// such path goes through is not there. A threshold of 0̄ prunes nothing; one
-// that is no member, as NaN, is an error around ops.ErrNotMember.
+// ExpandPruned returns the part of the expansion of the PDT f whose paths are no worse than
+// threshold ⊗ the weight of the best path. States and arcs on no such path are left out. A
+// threshold of 0̄ prunes nothing; one that is no member, such as NaN, is an error around
+// ops.ErrNotMember.
 //
-// No cycle may improve a path: the error is that of ShortestPath. The stack need not be bounded, if
-// what is within the threshold is: where it grows at no cost to a path, the error is a StateError
-// around ErrUnbounded at a state to which a parenthesis leads again on top of itself. That is known
-// before it does; but where there are arcs better than 1̄ and weights that cancel out only up to
-// rounding, it may not be, and then the limits are what ends it. A threshold of 0̄ asks for a
-// bounded stack, as Expand.
+// No cycle may improve a path; the error is that of ShortestPath. The stack may be unbounded if the
+// part within the threshold is finite. Where the stack grows at no cost to a path, the error is a
+// StateError around ErrUnbounded. It names a state to which a parenthesis leads again on top of
+// itself. This is known before the stack grows, with one exception: if arcs are better than 1̄ and
+// weights cancel only up to rounding, the limits may be what ends it. A threshold of 0̄ needs a
+// bounded stack, as Expand does.
 //
-// Configurations are visited by the height of their stack and, at one stack, best first; how far it
-// is from each to the end is known from the shortest paths of the reverse. Costs those, for each
-// configuration a look at each state that closes its stack, for each opening parenthesis of it one
-// at what the closing ones lead to, and O(log states) for each arc of the result.
+// Configurations are visited by the height of their stack and, on one stack, best first. The
+// distance from each to the end comes from shortest paths of the reverse. Cost: those shortest
+// paths, and O(log states) for each arc of the result. Besides, each configuration is compared with
+// each state that closes its stack, and each opening parenthesis with what its closing ones lead
+// to.
 //
 // Allauzen and Riley 2012, section 5.2; Allauzen et al. 2014, section 4.4.
 func ExpandPruned[W interface {
@@ -95,8 +96,8 @@ func ExpandPruned[W interface {
 	return out, nil
 }
 
-// searchNear finds the distances of the reverse where its stack is not bounded: all those that
-// paths have which are no worse than the best one ⊗ threshold, and maybe more.
+// searchNear finds the distances of the reverse where its stack is unbounded. It finds at least
+// those of all paths that are no worse than the best one ⊗ threshold.
 func searchNear[W ops.PathWeight[W]](reversed fst.Expanded[W], pairs []fst.LabelPair, threshold W, op string, lim ops.Limits) (*search[W], error) {
 	r := newRecursion(reversed, newParens(pairs), op, lim)
 	r.keep = true
@@ -178,9 +179,9 @@ type pruner[W ops.PathWeight[W]] struct {
 	limit  W
 	slack  bool // the best paths alone are asked for
 
-	// Where the stack is not bounded. Then distances that no path within the limit has may be
-	// missing, so that what closes beyond a state need not be among what closes a source from
-	// which it is reached; it counts for all sources of the stack.
+	// Where the stack is unbounded, distances that no path within the limit has may be missing.
+	// What closes beyond a state need then not be among what closes a source that reaches it. It
+	// counts for all sources of the stack.
 	endless *endless[W]             // looks for paths within the limit that go up for ever; else nil
 	sources map[int32][]fst.StateID // of stacks that wait
 
@@ -190,8 +191,8 @@ type pruner[W ops.PathWeight[W]] struct {
 	held   int64 // bytes of the search, and of bodies
 	steps  int   // exits and ends that were looked at, since the limits were
 
-	// Of the stack whose configurations are being visited: how far it is from each
-	// state that closes the parenthesis on top to the end, and the configuration of each state.
+	// The stack whose configurations are being visited: the distance to the end from each state
+	// that closes the top parenthesis, and the configuration of each state.
 	current int32
 	toEnd   onStack[W]
 	ids     onStack[fst.StateID]
@@ -246,8 +247,8 @@ func newPruner[W ops.PathWeight[W]](f fst.Expanded[W], pairs []fst.LabelPair, ba
 	return p
 }
 
-// before orders configurations: a shorter stack first, of equal heights by the pairs
-// from the top down, and on one stack by the best path through them.
+// before orders configurations: shorter stacks first, stacks of equal height by their pairs from
+// the top down, and one stack by the best path through each configuration.
 func (p *pruner[W]) before(a, b fst.StateID) bool {
 	s, t := p.e.table.Key(a).stack, p.e.table.Key(b).stack
 	if s == t {
@@ -345,9 +346,9 @@ func (p *pruner[W]) run(threshold W) error {
 	return nil
 }
 
-// over reports that w is beyond the limit. Where that is the weight of the best path itself, it is
-// not by rounding: the weights of that path come to others from its ends than from within, and
-// nothing would be left.
+// over reports that w is beyond the limit. If the limit is the weight of the best path itself,
+// rounding must not put it beyond. The weights of that path reach other configurations from its
+// ends and not from within, and nothing would be left.
 func (p *pruner[W]) over(w W) bool {
 	return p.limit.Less(w) && !(p.slack && w.Near(p.limit, 1.0/1024))
 }
@@ -416,8 +417,8 @@ func (p *pruner[W]) enqueue(s fst.StateID) {
 	}
 }
 
-// follow relaxes an arc of s, or what counts as one, to the configuration next, of the state q with
-// the same stack, and reports whether the best path through it is within the limit.
+// follow relaxes an arc of s, or what counts as one, to the configuration next, which is state q on
+// the same stack. It reports whether the best path through it is within the limit.
 func (p *pruner[W]) follow(s fst.StateID, q, next fst.StateID, weight W) bool {
 	p.node(max(s, next))
 	from, n := &p.nodes[s], &p.nodes[next]
@@ -459,9 +460,9 @@ func (p *pruner[W]) beyond(q, source fst.StateID) W {
 	return w
 }
 
-// open follows an opening parenthesis by way of what it leads to: each balanced path
-// to a closing one counts as an arc on the stack below, and if one of them is within
-// the limit, so is the parenthesis.
+// open follows an opening parenthesis through what it leads to. Each balanced path to a closing
+// parenthesis counts as an arc on the stack below. If one of them is within the limit, so is the
+// opening parenthesis.
 func (p *pruner[W]) open(s fst.StateID, a fst.Arc[W], below, above int32) error {
 	for int(above) >= len(p.height) {
 		p.height = append(p.height, -1)

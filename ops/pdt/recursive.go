@@ -10,29 +10,27 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// Shortest paths where the stack is not bounded: then a search may have to enter itself, so that
-// there is no order of the searches in which each is complete before it is used. All go on at once
-// instead, and what one finds better is passed on to all that use it: the least derivation of a
-// grammar.
+// Shortest paths where the stack is unbounded. A search may have to enter itself, so no order
+// completes each search before it is used. Therefore all searches run at once. What one finds
+// better is passed on to all that use it, as for the least derivation of a grammar.
 //
-// Where no arc is better than 1̄, in the order of D. Knuth, "A generalization of Dijkstra's
-// algorithm", Information Processing Letters 6(1), 1977, which follows each pair of a source and a
-// state once. The order is not that of the distances from the source, by which every search would
-// go on as far as that from the start, but that of the best path from the start to where the pair
-// is used, up to its state (M.-J. Nederhof, "Weighted deductive parsing and Knuth's algorithm",
-// Computational Linguistics 29(1), 2003; for what holds of it see ordered), and on from there at
-// least as far as to a final state where no parentheses are heeded (D. Klein and C. Manning, "A*
-// parsing", HLT-NAACL 2003). So it ends when the first complete path is reached, and only pairs are
-// met by way of which a path may be as good.
+// Where no arc is better than 1̄, each pair of a source and a state is followed once. That is the
+// order of D. Knuth, "A generalization of Dijkstra's algorithm", Information Processing Letters
+// 6(1), 1977. Distances from the source alone would take every search as far as that from the
+// start. The order is instead by the best path from the start through the pair (M.-J. Nederhof,
+// "Weighted deductive parsing and Knuth's algorithm", Computational Linguistics 29(1), 2003). To it
+// is added the least weight from there to a final state without regard to parentheses (D. Klein and
+// C. Manning, "A* parsing", HLT-NAACL 2003). So the search ends when the first complete path is
+// reached. It meets only pairs through which a path may be as good.
 //
-// Where an arc is better than 1̄, by rounds, as Bellman and Ford find paths. Where no cycle
-// improves a path, the best derivation of a pair has none of them twice on a way down, so that its
-// height, and with it the number of rounds, is at most that of the pairs.
+// Where an arc is better than 1̄, it proceeds by rounds, as Bellman and Ford find paths. If no
+// cycle improves a path, the best derivation of a pair repeats no pair on a way down. Its height,
+// and so the number of rounds, is at most the number of pairs.
 
-// derived is a search state, a state of the PDT with the source of its search, and how its best
-// balanced path ends: with an arc of the search state parent; or with a call, which is that arc, an
-// opening parenthesis, then the path to the search state exit of the search that it enters, and an
-// arc of that.
+// derived is a search state: a state of the PDT, the source of its search, and how its best
+// balanced path ends. It ends with an arc of the search state parent, or with a call. A call is
+// that arc, an opening parenthesis, the path to the search state exit of the search that it enters,
+// and an arc from there.
 type derived[W any] struct {
 	distance W
 	q        fst.StateID
@@ -83,9 +81,9 @@ type recursiveEntry[W any] struct {
 	to      places // of each state, where in exits
 }
 
-// recursion makes searches all at once. The order is by a weight for each search state: prefix,
-// that of the best path from the start by which its source is entered, ⊗ its distance ⊗ ahead, the
-// least weight from its state to the end.
+// recursion runs searches all at once, in the order of a weight for each search state. The weight
+// is prefix ⊗ distance ⊗ ahead. prefix is the best path from the start by which its source is
+// entered, and ahead the least weight from its state to the end.
 type recursion[W semiring.Path[W]] struct {
 	f      fst.Expanded[W]
 	parens *parens
@@ -157,9 +155,9 @@ func recursivePath[W semiring.Path[W]](f fst.Expanded[W], p *parens, op string, 
 }
 
 // leastToEnd returns for each state a weight that no path from there to the end is better than,
-// from outside all parentheses and from within some: of all that is on the stack it heeds whether
-// there is something, which must be so before a closing parenthesis and not at the end. No arc of f
-// is better than 1̄. O((states + arcs) · log states).
+// from outside all parentheses and from within some. Of the stack it heeds only whether it is
+// empty: it must not be before a closing parenthesis, and must be at the end. No arc of f is better
+// than 1̄. O((states + arcs) · log states).
 func leastToEnd[W semiring.Path[W]](f fst.Expanded[W], p *parens) (outside, within []W) {
 	n := f.NumStates()
 	type back struct {
@@ -217,12 +215,11 @@ func leastToEnd[W semiring.Path[W]](f fst.Expanded[W], p *parens) (outside, with
 
 // run makes the searches.
 //
-// What holds of the order, where ⊗ is exact: a search state is followed when its distance is that
-// of its best path. For it is used only behind what enters its source, so that what it comes from
-// (a search state of the same source, or one and an exit of the search that it enters) comes no
-// later: the best path from the start to either is a beginning of one to it, and ahead falls along
-// a path by no more than what that adds. Where rounding breaks this, what is improved is followed
-// again.
+// If ⊗ is exact, a search state is followed when its distance is that of its best path. It is used
+// only behind what enters its source. So what it is made of comes no later, be it a search state of
+// the same source or one and an exit of the search that it enters. Their best path from the start
+// is a beginning of its own, and ahead falls along a path by no more than what the path adds. Where
+// rounding breaks this, improved search states are followed again.
 func (r *recursion[W]) run() error {
 	start := r.f.Start()
 	if start == fst.NoState {
@@ -264,8 +261,8 @@ func (r *recursion[W]) rounds() error {
 	return nil
 }
 
-// toEnd is the least weight from q to the end, as far as it is known, in the search of that number,
-// of which 0 is that from the start.
+// toEnd is the least weight from q to the end, as far as it is known. Search 0 is that from the
+// start.
 func (r *recursion[W]) toEnd(source int32, q fst.StateID) W { return r.ahead[min(source, 1)][q] }
 
 // worse reports that nothing beyond a weight in the order counts.
@@ -283,8 +280,7 @@ func (r *recursion[W]) id(source int32, q fst.StateID) int32 {
 	return *at - 1
 }
 
-// anyKey bounds keys of places of which there are few, so that they are never looked up in an
-// array.
+// anyKey bounds the keys of places that hold few, so that they never use an array.
 const anyKey = 1 << 30
 
 // begin starts the search from a state, if there is none, or has it come earlier in the order.
@@ -523,8 +519,8 @@ func (r *recursion[W]) path(keep bool) (*fst.Vector[W], error) {
 	return out, nil
 }
 
-// weightHeap is a heap of numbers with weights, of which it pops one of the least. Those whose
-// weight falls are pushed again.
+// weightHeap is a heap of numbers with weights, which pops one with the least weight. A number
+// whose weight falls is pushed again.
 type weightHeap[W semiring.Path[W]] []weighted[W]
 
 type weighted[W any] struct {

@@ -18,9 +18,9 @@ const (
 	// LeftParser goes top down: each call is a parenthesis. Rules that call
 	// themselves first (left recursion) make the stack unbounded.
 	LeftParser Parser = iota
-	// LeftSRParser is LeftParser where rules that call one another in a circle do so
-	// only as the first or only as the last thing (strongly regular grammars) do it by
-	// ε instead, so that the stack stays bounded; and trims the result.
+	// LeftSRParser is LeftParser, except for rules that call one another in a circle only as the
+	// first or only as the last thing (strongly regular grammars). Those calls become ε-arcs, so
+	// that the stack stays bounded. It also trims the result.
 	LeftSRParser
 )
 
@@ -51,18 +51,18 @@ type ReplaceOptions struct {
 	ops.Limits
 }
 
-// Replace returns a PDT whose balanced paths are those of the rule of the label root,
-// in which each arc whose output label is that of a rule is a call of that rule: an
-// arc with an opening parenthesis, and the call's weight, to the start of the rule's
-// machine, and from each final state one with the matching closing parenthesis, and
-// the final weight, to where the call leads. Rules may call one another in circles,
-// as those of a context-free grammar do. Each is there once, whoever calls it; a pair
-// of parentheses belongs to the state that it returns to, for each rule called.
+// Replace returns a PDT whose balanced paths are those of the rule of the label root. An arc whose
+// output label is that of a rule calls that rule. The call becomes an arc with an opening
+// parenthesis and the call's weight to the start of the rule's machine. From each final state, an
+// arc with the matching closing parenthesis and the final weight leads to where the call returns.
+// Rules may call one another in circles, as those of a context-free grammar do. Each rule is there
+// once, whoever calls it. A pair of parentheses belongs to a called rule and the state to which the
+// call returns.
 //
-// Of two rules for one label the last counts. Rules for labels that are not positive are an error,
-// and so is, around ErrParenLabels, a parenthesis that has the label of some other arc's input, or
-// the symbol of another label. Symbol tables must agree; those of the first rule get the symbols of
-// the parentheses. O(states + arcs) of the rules, and an arc for each final state of each call.
+// Of two rules for one label the last counts. It is an error if a rule's label is not positive. It
+// is an error around ErrParenLabels if a parenthesis has the input label of some other arc, or the
+// symbol of another label. Symbol tables must agree; those of the first rule get the symbols of the
+// parentheses. O(states + arcs) of the rules, and an arc for each final state of each call.
 //
 // Allauzen and Riley 2012, section 4.3; the strongly regular case is that of M. Mohri
 // and F. Pereira, "Dynamic compilation of weighted context-free grammars", ACL 1998.

@@ -27,21 +27,21 @@ type ShortestPathOptions struct {
 //
 // No cycle may improve a path: the error is a StateError around ops.ErrNotClosed.
 //
-// Where a search enters itself, so that the stack is not bounded, all searches go on at once; the
-// best path may then be exponentially longer than f. If no arc is better than 1̄ they go on in
-// order, and only as far as what they find may be part of a best path: most often little of
-// O(k·V·E·log + entries · exits), where entries are pairs of a search and what it enters, and exits
-// those of what closes that, which is the cube of the states at worst. Else they go on in rounds,
+// If the stack is unbounded, a search enters itself. Then all searches run at once, and the best
+// path may be exponentially longer than f. If no arc is better than 1̄, they go on in order, and
+// only as far as they may find part of a best path. That is mostly a small part of O(k·V·E·log +
+// entries · exits), the cube of the number of states at worst. Entries are pairs of a search and a
+// search that it enters, and exits are the arcs that close those. Otherwise they go on in rounds,
 // each at that cost.
 //
-// Each state that an opening parenthesis leads to is the source of a search of its
-// own, over pairs of it and a state; what it finds up to the matching closing
-// parentheses is used wherever a parenthesis leads there. With a FIFO queue, O(k·V·E)
-// time for k such states, and O(k·(V+E)) where each search relaxes a state once.
+// Each state that an opening parenthesis leads to is the source of a search of its own, over pairs
+// of it and a state. What the search finds up to the matching closing parentheses is used wherever
+// a parenthesis leads to that source. With a FIFO queue, O(k·V·E) time for k such states, and
+// O(k·(V+E)) where each search relaxes a state once.
 //
-// Equal paths are decided as in OpenFst 1.7.9, except where that mistakes the
-// distance at which one search enters another for that of a third one which entered
-// it just before, and so passes over better paths.
+// Ties are decided as in OpenFst 1.7.9, with one exception. OpenFst can mistake the distance at
+// which one search enters another for that of a third search which entered it just before. It then
+// misses better paths.
 //
 // Allauzen and Riley 2012, section 5.4; Allauzen et al. 2014, section 4.3.
 func ShortestPath[W semiring.Path[W]](f fst.Expanded[W], pairs []fst.LabelPair, opts *ShortestPathOptions) (*fst.Vector[W], error) {
@@ -69,8 +69,8 @@ func ShortestPath[W semiring.Path[W]](f fst.Expanded[W], pairs []fst.LabelPair, 
 // none is no search state.
 const none int32 = -1
 
-// searchState is what is known of a state in the search from a source: the weight of
-// the best balanced path between them, and how it ends.
+// searchState is what is known of a state in the search from a source: the weight of the best
+// balanced path between them, and how that path ends.
 type searchState[W any] struct {
 	distance W
 	q        fst.StateID
@@ -84,8 +84,8 @@ const (
 	relaxed
 )
 
-// callData is the best way of one search to enter another: the weight up to and with
-// the parenthesis, and the search state that it leaves.
+// callData is the best way for one search to enter another: the weight up to and including the
+// parenthesis, and the search state that it leaves.
 type callData[W any] struct {
 	distance W
 	parent   int32
@@ -98,8 +98,9 @@ type entryKey struct {
 	to    fst.StateID
 }
 
-// exit is an arc with the parenthesis that closes an entry: where it leads to, the
-// search state that it leaves, and the weight from the entry's state up to and with it.
+// exit is an arc with the parenthesis that closes an entry. It has the state that the arc leads to,
+// the search state that it leaves, and the weight from the entry's state up to and including the
+// arc.
 type exit[W any] struct {
 	weight W
 	to     fst.StateID
@@ -229,10 +230,10 @@ func (s *search[W]) begin(from fst.StateID) *searching {
 	return r
 }
 
-// finish lists the arcs by which the search can be left, but for an arc before which another
-// leads to the same state with a weight that is no worse: it would never improve a path.
-// Where only paths are sought, what finds the search's states is given back; where distances are,
-// the states that close it are kept.
+// finish lists the arcs by which the search can be left. It omits an arc if an earlier one leads to
+// the same state with a weight that is no worse, since that arc never improves a path. Where only
+// paths are sought, the index of the search's states is given back. Where distances are, the states
+// that close the search are kept.
 func (s *search[W]) finish(r *searching) {
 	for _, e := range r.closed {
 		from := s.closing[e]
@@ -422,8 +423,8 @@ func (s *search[W]) held() int64 {
 		s.entries.Bytes() + int64(cap(s.calls))*int64(unsafe.Sizeof(callData[W]{}))
 }
 
-// check looks at the limits, and every now and then for a cycle of parents, which is
-// there sooner or later just if one improves a path.
+// check looks at the limits, and from time to time for a cycle of parents. Such a cycle appears
+// sooner or later just if a cycle improves a path.
 func (s *search[W]) check(r *searching) error {
 	if err := s.look(); err != nil {
 		return err

@@ -18,8 +18,8 @@ const (
 	blocked    int32 = -1
 )
 
-// labelIndex finds what belongs to a label, from 0: by an array where the labels lie
-// close together, else by a map, which took a quarter of Replace.
+// labelIndex maps labels to numbers from 0. It is an array where the labels lie close together, and
+// otherwise a map, which took a quarter of Replace.
 type labelIndex struct {
 	min  fst.Label
 	span uint32  // from min to the highest

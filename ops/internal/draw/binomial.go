@@ -6,10 +6,9 @@ import (
 	"math/rand/v2"
 )
 
-// Binomial draws how many of n trials succeed that each do with the chance p: exactly so
-// distributed, but for the rounding of p. O(log n): the middle one of n uniform numbers, put in
-// order, has a beta distribution, and tells how many of the others are still to be drawn, on which
-// side of p.
+// Binomial draws how many of n trials succeed, each with the chance p, with the exact distribution
+// but for the rounding of p. It takes O(log n). The middle one of n sorted uniform numbers has a
+// beta distribution. It tells how many of the others are still to be drawn, and on which side of p.
 //
 // D. A. Relles, "A simple algorithm for generating Binomial random variables when N is large", JASA
 // 67(339), 1972.

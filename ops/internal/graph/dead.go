@@ -29,9 +29,9 @@ func DeadStates[W semiring.Weight[W]](f *fst.Vector[W], workers int) []bool {
 // FindDead marks the states that reach no final state, with fromStart also those that are not
 // reached from the start; nil if there are none.
 //
-// States are numbered as they are reached, so that most arcs lead to higher numbers, and one sweep
-// from the highest state down finds most live states without a reversed copy of the arcs. What it
-// does not decide waits at each of its next states, and comes to life with the first of them that
+// States are numbered as they are reached, so most arcs lead to higher numbers. One sweep from the
+// highest state down therefore finds most live states without a reversed copy of the arcs. An
+// undecided state waits at each of its next states, and becomes live with the first of them that
 // does. The whole is linear whatever the numbering, and for any number of workers.
 func FindDead[W semiring.Weight[W]](f *fst.Vector[W], fromStart bool, workers int) StateSet {
 	if f.NumStates() < run.AloneStates {
@@ -139,7 +139,7 @@ func (l *liveSearch[I, W]) sweepTwo() {
 		for s.sweepBlock(&lower, 0, block) {
 		}
 	})
-	// Only now nobody begins to wait any more.
+	// From here on no state begins to wait.
 	for i, word := range l.pending {
 		lo := i * 64
 		for k, at := range l.first[lo:min(lo+64, len(l.first))] {
@@ -180,8 +180,8 @@ type sweeper[I uint32 | uint64, W semiring.Weight[W]] struct {
 	last   I           // the number of the last that it entered
 }
 
-// sweepShared is sweep of the states of some words of pending, which are nobody else's. It
-// tells how many were pending, and how many of them live.
+// sweepShared is sweep over the states of some words of pending, which no other worker has. It
+// returns how many were pending, and how many of them live.
 func (s *sweeper[I, W]) sweepShared(lo, hi int) (looked, lived int) {
 	pending := s.pending
 	for i := hi - 1; i >= lo; i-- {
@@ -253,7 +253,7 @@ func (s *sweeper[I, W]) wait(q fst.StateID, arcs []fst.Arc[W]) {
 	s.last, s.room = k, room
 }
 
-// newRoom returns a room that nobody has, and the number of its first. Number 0 is nobody's.
+// newRoom returns an unused room, and the number of its first place. Number 0 is never used.
 func (s *sweeper[I, W]) newRoom() (I, []waiter[I]) {
 	i := s.used.Add(1) - 1
 	size := 1 << waitingRoomBits
@@ -281,7 +281,7 @@ func (l *liveSearch[I, W]) wake(workers int) {
 	run.Together(workers, pool.Stop, func(int) { l.wakeFrom(pool) })
 }
 
-// wakeFrom does what is in the pool, until nobody has anything left.
+// wakeFrom does what is in the pool, until no worker has anything left.
 func (l *liveSearch[I, W]) wakeFrom(pool *run.WorkPool[[]fst.StateID]) {
 	// As in reachFrom, several states are taken at once for misses of the cache to overlap.
 	const batch = 16

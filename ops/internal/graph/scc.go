@@ -20,17 +20,17 @@ const (
 	WantCoaccess             // mark the states that reach a final one
 )
 
-// Frame is a state on the path of a depth-first search: 12 bytes, so that a
-// chain of millions of states costs tens of megabytes and no call stack.
+// Frame is a state on the path of a depth-first search. It has 12 bytes, so that a chain of
+// millions of states costs tens of megabytes and no call stack.
 type Frame struct {
 	Q    fst.StateID
 	Arc  int32 // the arc under examination
 	root bool  // no arc has been seen that reaches further up the path
 }
 
-// componentScratch is what a search needs while it runs, kept for the next. What grew from nothing
-// each time was half of what a shortest distance over 10,000 arcs threw away, which is a first
-// touch of a page every 4 kB.
+// componentScratch is the work space of a search, kept for the next one. Allocated anew each time,
+// it was half of the garbage of a shortest distance over 10,000 arcs, with a first touch of a page
+// every 4 kB.
 type componentScratch struct {
 	path []Frame
 	held []fst.StateID // finished states whose component is still open
@@ -38,9 +38,9 @@ type componentScratch struct {
 
 var componentWork = sync.Pool{New: func() any { return new(componentScratch) }}
 
-// grown is append for a stack of at most most items. Once it is large it has room for all of them,
-// of which what is never used is never touched, where one that grows by and by leaves four times
-// its size to the collector.
+// grown is append for a stack of at most most items. Once the stack is large it gets room for all
+// of them; unused room is never touched. Growing step by step would leave four times its size to
+// the collector.
 func grown[T any](s []T, v T, most int) []T {
 	if len(s) == cap(s) && len(s) >= 4096 && len(s) < most {
 		s = append(make([]T, 0, most), s...)
@@ -51,17 +51,16 @@ func grown[T any](s []T, v T, most int) []T {
 // keptPath is up to how many states are kept room for.
 const keptPath = 1 << 16
 
-// FindComponents runs one depth-first search, from the start state first and
-// then from each state not yet seen in the order of ids, along the arcs that
-// keep accepts (nil: all). Components are numbered topologically: later
-// finished, lower numbered, which is OpenFst's numbering. With wantCoaccess the
+// FindComponents runs one depth-first search along the arcs that keep accepts (nil: all). It begins
+// at the start state, and then at each state not yet seen, in the order of ids. Components are
+// numbered topologically, as in OpenFst: later finished, lower numbered. With wantCoaccess the
 // second result tells which of the states seen reach a final state.
 //
-// The search is Tarjan's with one word a state (D. Pearce, "A space-efficient
-// algorithm for finding strongly connected components", Information Processing
-// Letters 116, 2016): while a state is open, of[q] is the lowest index that it
-// is known to reach; then it is its component, counted down from the number of
-// states, and so above every index that is still in use.
+// The search is Tarjan's with one word a state (D. Pearce, "A space-efficient algorithm for finding
+// strongly connected components", Information Processing Letters 116, 2016). While a state is open,
+// of[q] is the lowest index that it is known to reach. Afterwards it is the state's component.
+// Components are counted down from the number of states, and so stay above every index still in
+// use.
 //
 // Cost: O(states + arcs) time, 4 bytes a state and at most 16 more a state on
 // the path.

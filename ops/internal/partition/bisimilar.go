@@ -62,8 +62,8 @@ func (p *refinable[I]) mark(e I) {
 	p.loc[e], p.loc[other] = at, i
 }
 
-// split makes, of each set with marked and unmarked elements, the smaller part a set of its own,
-// calls made with the two, and unmarks all.
+// split makes a set of its own of the smaller part of each set with marked and unmarked elements.
+// It calls made with the two sets, and unmarks all.
 func (p *refinable[I]) split(made func(old, new I)) {
 	for _, k := range p.touched {
 		lo, mid, hi := p.first[k], p.first[k]+p.marked[k], p.end[k]
@@ -90,15 +90,15 @@ func (p *refinable[I]) split(made func(old, new I)) {
 // the same classes, and no further. list[first[q]:first[q+1]] are the arcs into state q, class is
 // the class of each of n states. It returns the same of the refined ones.
 //
-// Arcs are in slices, of one label into one class, and slices in bunches, of one label into several
-// classes. The states of a class agree on each bunch in whether they have an arc of it. A bunch of
-// several slices gives up one that is no larger than the rest. Then classes are split by who has an
-// arc of that slice, and of these by who has none of the rest, which counts of arcs, one for each
-// state and bunch, tell. Both parts of a bunch are thus split by, and only the smaller is looked
-// at.
+// A slice has the arcs of one label into one class, and a bunch has slices of one label into
+// several classes. The states of a class agree on each bunch: all or none of them have an arc of
+// it. A bunch of several slices gives up one that is no larger than the rest. Then classes are
+// split by who has an arc of that slice, and these by who has none of the rest. Counts of arcs, one
+// for each state and bunch, tell that. So both parts of a bunch split classes, and only the smaller
+// is read.
 //
-// Cost: O(arcs · log states). Space: five numbers an arc, of 32 bits up to 2³¹ arcs, and where all
-// classes split seven more, in arrays that grow and so may be half empty.
+// Cost: O(arcs · log states). Space: five numbers an arc, of 32 bits up to 2³¹ arcs. Where all
+// classes split it takes seven more, in arrays that grow and so may be half empty.
 //
 // After R. Paige and R. Tarjan, "Three partition refinement algorithms", SIAM J. Computing 16(6),
 // 1987, for several labels as in A. Valmari, "Bisimilarity minimization in O(m log n) time", Petri

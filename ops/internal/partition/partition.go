@@ -20,8 +20,8 @@ import (
 // list of their class. Four flat arrays of elements and four of classes, nothing allocated while it
 // is refined.
 //
-// Which state stands for a class in the minimal machine is the head of its list,
-// and so the order of the lists decides the numbers of states: it is OpenFst's.
+// The head of a class's list is the state that stands for it in the minimal machine. So the order
+// of the lists decides the numbers of states. It is OpenFst's.
 type partition struct {
 	class      []int32 // of each state
 	next, prev []int32 // in the list of marked or unmarked states; -1 ends
@@ -93,9 +93,8 @@ func (p *partition) mark(q int32) {
 	p.markedSize[c]++
 }
 
-// split makes, of each class with marked and unmarked states, the smaller part
-// (the marked one when they are as large) a class of its own, calls made with
-// it, and unmarks all.
+// split makes a class of its own of the smaller part of each class with marked and unmarked states;
+// of equal parts it is the marked one. It calls made with the new class, and unmarks all.
 func (p *partition) split(made func(c int32)) {
 	for _, c := range p.touched {
 		marked, unmarked := p.markedSize[c], p.size[c]-p.markedSize[c]
@@ -122,9 +121,8 @@ func (p *partition) split(made func(c int32)) {
 	p.round++
 }
 
-// Acyclic returns, for each state of the trim, deterministic, acyclic
-// machine f, whose arcs are sorted, the state that stands for all that accept the
-// same from there. Weights are not looked at.
+// Acyclic returns, for each state of f, the state that stands for all that accept the same from
+// there. f must be trim, deterministic and acyclic, with sorted arcs. Weights are not read.
 //
 // States are compared height by height, where the height is the length of the longest way on. Two
 // are equivalent when they agree in finality and in their arcs up to equivalence of the next
@@ -289,12 +287,11 @@ func incoming[W semiring.Weight[W]](f fst.Expanded[W]) (list []inArc, first []in
 // states whose arcs have the same labels in another order start out apart.
 //
 // Classes begin as the states that agree in finality and in the set of their labels. Each class in
-// turn splits all others by whether its states are reached with a label, the labels in order. Of
-// the two parts the smaller need be used again. That holds for deterministic machines, complete or
+// turn splits all others by whether their states reach it with a label, the labels in order. Of the
+// two parts only the smaller must be used again. That holds for deterministic machines, complete or
 // not. For others it does not: a state that reaches the smaller part may or may not reach the other
-// as well, and OpenFst, which stops there, can merge states that are not equivalent. Here bisimilar
-// splits these; for each class stands the one of its states that comes first in the list of the
-// class before.
+// as well. OpenFst stops there, and can merge states that are not equivalent. Here bisimilar splits
+// these. The state for a class is then the first of its states in the list of the class before.
 //
 // Cost: O(arcs · log states) splits, in arrays; a binary heap merges the lists of
 // arcs into a class by label. It pops equal labels in the order of GNU's library,
@@ -340,7 +337,7 @@ func Cyclic[W semiring.Weight[W]](f fst.Expanded[W], arcOrder, deterministic boo
 }
 
 // bisimulates reports whether the states of each class of p have arcs with the same labels to the
-// same classes, as is mostly so after one pass.
+// same classes. That is mostly so after one pass.
 func bisimulates[W semiring.Weight[W]](f fst.Expanded[W], p *partition, w *run.Stopwatch) (bool, error) {
 	keys := func(dst []uint64, q int32) []uint64 {
 		for _, e := range f.Arcs(fst.StateID(q)) {

@@ -72,9 +72,9 @@ const (
 		"or FinalOLabel and those after it: take a smaller one"
 )
 
-// Meter checks Limits while an operation builds. Looking at the context costs
-// an atomic load or a lock, so it is done once in every 256 calls, or when much has been
-// built since: of subsets and sets of strings one alone may take longer than any timeout.
+// Meter checks Limits while an operation builds. Reading the context costs an atomic load or a
+// lock. So it does that once in 256 calls, or when much has been built since: a single subset or
+// set of strings may take longer than any timeout.
 type Meter struct {
 	Op    string
 	Lim   Limits

@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// Scratch is where work space of type T waits between operations. Whoever runs an operation on
-// each machine of a corpus would otherwise throw away as much as the results hold, and
-// the collector lets that lie up to a share of the heap.
+// Scratch keeps work space of type T between operations. Without it, running an operation on each
+// machine of a corpus would throw away as much as the results hold. The collector lets that lie up
+// to a share of the heap.
 //
 // Work space goes back when an operation is done with it, and never by a deferred call. That also
 // runs while a panic of the weights or of a machine passes, and would hand what is half done to the

@@ -7,9 +7,9 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// Weights that hold strings are as large as these, which the sizes of machines do not show. A chain
-// of n arcs that each put out a label has distances of n²/2 labels, and a chain of n pairs of
-// ε-arcs a set of 2ⁿ strings. What computes with such weights counts them here.
+// The size of weights that hold strings, which the sizes of machines do not show. A chain of n arcs
+// that each put out a label has distances of n²/2 labels. A chain of n pairs of ε-arcs has a set of
+// 2ⁿ strings. Computations with such weights count them here.
 
 // HeapOf returns how many bytes a weight holds outside of itself; nil where none of W does.
 func HeapOf[W any]() func(*W) int64 {

@@ -78,12 +78,11 @@ func sortKeys[W any](keys []SortKey, arcs []fst.Arc[W], lo, hi int, key func(*fs
 	return strict
 }
 
-// Introsort sorts keys by D. Musser, "Introspective sorting and selection
-// algorithms", Software: Practice and Experience 27(8):983-993, 1997, with the
-// choices of GNU's C++ library, on which the order of equal keys depends: pieces
-// of up to 16 are left to one insertion sort at the end, the pivot is the median
-// of the second, the middle and the last, and after 2 log₂ n unlucky splits a
-// piece is heap-sorted.
+// Introsort sorts keys by D. Musser, "Introspective sorting and selection algorithms", Software:
+// Practice and Experience 27(8):983-993, 1997. It makes the choices of GNU's C++ library, which
+// decide the order of equal keys. Pieces of up to 16 are left to one insertion sort at the end. The
+// pivot is the median of the second, the middle and the last. After 2 log₂ n unlucky splits a piece
+// is heap-sorted.
 func Introsort(keys []SortKey) {
 	if len(keys) < 2 {
 		return
@@ -201,9 +200,9 @@ const SharedPiece = 1 << 13
 // Who finds a state with many arcs gives pieces of it to those that have no states left, to the
 // same result. A lexicon has most of its arcs to sort at one state.
 //
-// Nobody waits for the others between the steps of a state. Each goroutine is woken once, where
-// waking took .05 to .1 ms at each of five steps. Keys are made by who finds the state, and the
-// arcs of a piece are put in place by who has sorted it.
+// No worker waits for the others between the steps of a state. Each goroutine is woken once; waking
+// it at each of five steps took .05 to .1 ms each. The worker that finds a state makes its keys,
+// and the worker that has sorted a piece puts its arcs in place.
 func SortStates[W semiring.Weight[W]](f *fst.Vector[W], key func(*fst.Arc[W]) SortKey, block, workers int) {
 	pool := NewWorkPool[sortPiece[W]](workers)
 	var next atomic.Int64
@@ -274,7 +273,7 @@ func (s *sharedSort[W]) sort(arcs []fst.Arc[W], key func(*fst.Arc[W]) SortKey, p
 	copy(arcs, s.sorted)
 }
 
-// keptSort is for how many arcs the work space is kept, so that sorting the next machine does not
+// keptSort is the number of arcs whose work space is kept. Sorting the next machine then does not
 // begin with a thousand first touches of a page.
 const keptSort = 1 << 18
 
@@ -288,16 +287,16 @@ func (s *sharedSort[W]) giveBack() {
 	Scratch[sharedSort[W]]().Put(s)
 }
 
-// sortPiece is the keys lo ≤ i < hi of a state, which Introsort has split from the others, and how
-// many unlucky splits are put up with yet.
+// sortPiece is the keys lo ≤ i < hi of a state, which Introsort has split from the others, and the
+// number of unlucky splits still allowed.
 type sortPiece[W any] struct {
 	of            *sharedSort[W]
 	lo, hi, depth int
 }
 
 // sort leaves the keys as Introsort does. They are split at the same places, and no key leaves its
-// piece in the insertion sort at the end, so that this can be done piece by piece. What is split
-// off goes to the pool.
+// piece in the insertion sort at the end. So pieces can be sorted separately. What is split off
+// goes to the pool.
 func (p sortPiece[W]) sort(pool *WorkPool[sortPiece[W]]) {
 	for p.hi-p.lo > SharedPiece && p.depth > 0 {
 		p.depth--

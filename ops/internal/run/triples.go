@@ -52,8 +52,8 @@ func (t *Triples) Find(key, hash uint64) fst.StateID {
 	}
 }
 
-// Prepare hashes keys and reads the slots in which find will start: reads that
-// do not wait for one another, so that the caches are filled in parallel.
+// Prepare hashes keys and reads the slots in which find will start. These reads do not wait for one
+// another, so the caches fill in parallel.
 func (t *Triples) Prepare(keys []uint64) (hashes []uint64) {
 	if 4*(len(t.Keys)+len(keys)) >= 3*len(t.slots) {
 		t.grow(len(keys))

@@ -8,10 +8,10 @@ import (
 	"github.com/tropica-fst/tropica/fst/engine"
 )
 
-// Words numbers strings that grow at their end and shrink at their front, equal strings alike,
-// 0 for the empty one. Strings that were made of each other share their labels: one is the last so
-// many labels on the way to a node of a tree, so that it takes a few words of memory however long
-// it is.
+// Words numbers strings that grow at their end and shrink at their front. Equal strings have the
+// same number, and 0 is the empty one. Strings that were made of each other share their labels.
+// Each is the last labels on the way to a node of a tree, and so takes a few words of memory
+// whatever its length.
 //
 // A string is found by a polynomial hash, which both ends change in constant time, and then
 // compared. Nodes that were made one after the other lie side by side, and are passed, or compared,
@@ -142,8 +142,8 @@ func (t *Words) Only(words []int32) (Words, map[int32]int32) {
 
 func labelHash(l fst.Label) uint64 { return fst.Mix(uint64(uint32(l))) }
 
-// find returns the number of the string with the hash and length of w that is the same, -1 if there
-// is none, and where the search for it ended.
+// find returns the number of the string with the hash and length of w that is the same, or -1 if
+// there is none. It also returns where the search ended.
 func (t *Words) find(w word, same func(word) bool) (int32, engine.Probe) {
 	p := t.index.Probe(uint32(fst.Mix(w.hash)))
 	for k := p.Next(); k >= 0; k = p.Next() {

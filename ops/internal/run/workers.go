@@ -13,11 +13,11 @@ const AloneStates = 2048
 // Together runs work(0) … work(n-1) side by side, work(0) in the goroutine of the caller, and
 // returns when all have ended.
 //
-// A panic in one of them goes on in the caller's, but only when the others have ended too, so that
-// nobody reads operands or borrows work space behind the back of who recovers it; its own as it is,
-// another's as a WorkerPanic. stop is called before, by the one that panics: it must bring the
-// others to an end that might wait for it, or have much left to do. So is runtime.Goexit, by which
-// a test ends.
+// A panic in one of them goes on in the caller's goroutine, but only when the others have ended. So
+// no worker reads operands or borrows work space after the caller has recovered. The caller's own
+// panic goes on as it is, another's as a WorkerPanic. The worker that panics first calls stop,
+// which must end others that might wait for it, or have much left to do. The same holds for
+// runtime.Goexit, by which a test ends.
 func Together(n int, stop func(), work func(worker int)) {
 	if n <= 1 {
 		work(0)
@@ -65,9 +65,8 @@ func Together(n int, stop func(), work func(worker int)) {
 	ended = true
 }
 
-// InBlocks calls do for [0, n) in blocks, from w goroutines that take the next block each
-// time they are done with one; do is told which of them it runs in. The blocks are
-// the same for any w.
+// InBlocks calls do for [0, n) in blocks, from w goroutines. Each takes the next block when it is
+// done with one; do gets the number of its goroutine. The blocks are the same for any w.
 func InBlocks(n, block, w int, do func(worker, lo, hi int)) {
 	var next atomic.Int64
 	Together(max(1, min(w, (n+block-1)/block)), func() { next.Store(int64(n)) }, func(worker int) {

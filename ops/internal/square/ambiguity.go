@@ -31,16 +31,16 @@ func TwoPaths[W semiring.Weight[W]](s *Square[W]) ([]Step, error) {
 }
 
 // ambiguity is the search of Unambiguous, breadth first, from the pair of the start state with
-// itself. Its evidence parts at a pair, the root: two arcs of one state lead to it, a pair of
-// different states, or are parallel arcs of its one state. From the root the two paths go on to a
-// pair of final states, or to one state again, and from there as near to a final state as that is.
-// So evidence is known as soon as the search comes to its end, or to where the paths meet, and each
-// pair counts with the steps to it and those that each of its states needs to a final one: beyond
+// itself. Its evidence parts at a pair, the root. Either two arcs of one state lead to the root, a
+// pair of different states, or the root is one state with parallel arcs. From the root the two
+// paths go on to a pair of final states. Or they come to one state again, and go from there to the
+// nearest final state. So evidence is known when the search comes to its end, or to where the paths
+// meet. Each pair counts the steps to it and those from each of its states to a final one. Beyond
 // the fewest known there is nothing to look for.
 //
-// Of the evidence of fewest arcs that with the least root is returned. What passes through a root
-// that comes after it need not be found, nor the other of two roots of the same states, which comes
-// later.
+// It returns the evidence of fewest arcs, and of that the one with the least root. What passes
+// through a later root need not be found, and neither need the later of two roots of the same
+// states.
 type ambiguity[W semiring.Weight[W]] struct {
 	*Square[W]
 	root   []int32 // of each pair of different states, the least on shortest ways to it
@@ -207,8 +207,9 @@ func (x *ambiguity[W]) arcTo(p int32, l, r fst.StateID) (e Arc) {
 	return e
 }
 
-// toFinal returns the first of the shortest ways from the states l and r to final ones, of so many
-// steps, in the order of pairs and of their arcs. From one state the two go the same way.
+// toFinal returns the first of the shortest ways from the states l and r to final ones, in at most
+// the given number of steps. First means in the order of pairs and of their arcs. From one state
+// the two go the same way.
 func (x *ambiguity[W]) toFinal(l, r fst.StateID, most int32) []Step {
 	type place struct {
 		pair, from int32

@@ -9,9 +9,9 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// fan is what leaves a state, as the square needs it: of the arcs that are kept with one input
-// label and one next state the first stands for all, so that two states with a thousand such arcs
-// each have one arc of the square for them and not a million.
+// fan is what leaves a state, as the square needs it. Of kept arcs with one input label and one
+// next state, the first stands for all. So two states with a thousand such arcs each have one arc
+// of the square for them, not a million.
 type fan struct {
 	first []int32 // of each such group, by input label, then number
 	// others has the groups in which outputs differ: of each output the first arc, the one that
@@ -143,8 +143,8 @@ func (s *Square[W]) labelOrder(q fst.StateID) []int32 {
 	return o
 }
 
-// eachLabel calls do for each label that both l and r read, with the parts of their fans that read
-// it, until it returns an error.
+// eachLabel calls do for each label that both l and r read, until it returns an error. do gets the
+// parts of their fans that read the label.
 func (s *Square[W]) eachLabel(l, r fst.StateID, do func(label fst.Label, lo, ro []int32) error) error {
 	left, right := s.F.Arcs(l), s.F.Arcs(r)
 	lo, ro := s.fan(l).first, s.fan(r).first
@@ -174,8 +174,8 @@ func (s *Square[W]) eachLabel(l, r fst.StateID, do func(label fst.Label, lo, ro 
 }
 
 // alternatives returns the arcs of the square that e, which leaves pair p, stands for, where
-// outputs differ: the left ones in order, of each of them the right ones, and most at most; more
-// tells whether there are others. The result is valid until the next call.
+// outputs differ. The left ones come in order, and for each the right ones. It returns at most
+// most; more tells whether there are others. The result is valid until the next call.
 func (s *Square[W]) alternatives(p int32, e Arc, most int) (list []Arc, more bool) {
 	s.some = append(s.some[:0], e)
 	if !s.manifold {
@@ -198,8 +198,8 @@ func (s *Square[W]) alternatives(p int32, e Arc, most int) (list []Arc, more boo
 	return s.some, false
 }
 
-// stepsToFinal returns for each state the number of arcs on the way to the nearest final one, by
-// arcs that are not 0̄; -1 where there is none.
+// stepsToFinal returns for each state the number of arcs to the nearest final one, by arcs that are
+// not 0̄; -1 where there is none.
 func stepsToFinal[W semiring.Weight[W]](f fst.Expanded[W], w *run.Stopwatch) ([]int32, error) {
 	n := f.NumStates()
 	first := make([]int64, n+2)

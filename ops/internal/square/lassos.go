@@ -8,28 +8,27 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// lassos looks for the shortest evidence that the twins property fails: a way from
-// pair 0 of the square to a pair v, the access, and a closed walk at v that changes
-// the delay with which the access comes there, the loop. Short is what has the
-// fewest steps of access and loop together, which are the labels that each of the
-// two paths reads, ε among them; of those, what has the fewest of access; of those,
-// what comes first in the order of pairs and of their arcs.
+// lassos looks for the shortest evidence that the twins property fails: an access and a loop. The
+// access is a way from pair 0 of the square to a pair v. The loop is a closed walk at v that
+// changes the delay with which the access arrives there. The shortest evidence has the fewest steps
+// of access and loop together. That is the number of labels that each of the two paths reads, ε
+// among them. Ties go to the fewest steps of access, then to the order of pairs and of their arcs.
 //
-// A loop at v is found breadth first, with two delays a pair. Others are not
-// needed: of two walks from v to u with different delays, a way on from u back to v
-// makes up for one at most, so that with one of the first two the loop changes the
-// delay, too, and is no longer. This takes time O(pairs + arcs) of the component of
-// v.
+// A loop at v is found breadth first, with two delays a pair. Others are not needed. Of two walks
+// from v to u with different delays, a way on from u back to v cancels one at most. So with one of
+// the first two the loop changes the delay, too, and is no longer. This takes time O(pairs + arcs)
+// of the component of v.
 //
 // Pairs v come in the order of their accesses, as long as an access with a loop of one step may be
-// shorter than the best so far, which also bounds the loop. Where delays are weights, the access
-// says nothing about which loops change them, and a loop may begin at any of its pairs. So a loop
-// through a pair that has been looked at is no better than what was found there, and such pairs are
-// left out, with all that lies on no cycle, or on none that changes a delay, without them. Delays
-// of outputs depend on the access, so that each different one is looked at for itself. All in all
-// the time is at worst O(pairs·(pairs + arcs)) for weights, on the components in which there is
-// something to find and no deeper than the best evidence; for outputs as often as there are delays
-// to come with.
+// shorter than the best so far. That best also bounds the loop. Where delays are weights, the
+// access says nothing about which loops change them, and a loop may begin at any of its pairs. So a
+// loop through an earlier pair is no better than what was found there. Such pairs are left out,
+// with all that lies on no cycle without them, or on none that changes a delay. Delays of outputs
+// depend on the access, so that each different one is searched.
+//
+// For weights the time is at worst O(pairs·(pairs + arcs)), on the components in which there is
+// something to find, and no deeper than the best evidence. For outputs it is that for each delay of
+// arrival.
 //
 // The two bounds of the search, effort and the length of delays, are told by
 // whether the result is proved to be the shortest.
@@ -82,9 +81,9 @@ type onLoop[D any] struct {
 // tried as accesses.
 const accessArcs = 1 << 16
 
-// ShortestEffort is how many steps a search for the shortest evidence tries when no limit is given,
-// of 20 to 40 ns each. An answer that may not be the shortest after ten seconds is worth more than
-// the shortest after days, for some millions of pairs on cycles.
+// ShortestEffort is how many steps a search for the shortest evidence takes when no limit is given.
+// A step takes 20 to 40 ns. For some millions of pairs on cycles, an answer after ten seconds that
+// may not be the shortest is worth more than the shortest after days.
 const ShortestEffort = 1 << 28
 
 // shorten replaces found, evidence of findTwins on the square s with components comp, by the
@@ -176,9 +175,8 @@ func (x *lassos[W, D, A]) byPairs(components int) error {
 	return nil
 }
 
-// changing reports for each component whether it has closed walks that change a delay,
-// which then do so at any of its pairs, and counts the arcs within to and from each pair. For
-// weights only.
+// changing reports for each component whether it has closed walks that change a delay; they then do
+// so at any of its pairs. It counts the arcs within to and from each pair. For weights only.
 func (x *lassos[W, D, A]) changing(components int) []bool {
 	s := x.s
 	changes := make([]bool, components)
@@ -297,8 +295,8 @@ func (x *lassos[W, D, A]) byDelays(components int) error {
 	return nil
 }
 
-// loopAt looks for a loop at pair v, to which steps lead with delay d, that makes the best
-// evidence; then at is what it begins with.
+// loopAt looks for a loop at pair v that makes the best evidence. The given steps lead to v with
+// delay d. at is then the start of the loop.
 func (x *lassos[W, D, A]) loopAt(v, steps int32, d D, at int32) error {
 	s := x.s
 	x.rounds++

@@ -120,8 +120,8 @@ type freshLead struct {
 	left, right int32
 }
 
-// longLeads is how many bytes leads may take before it is worth while to find out which pairs lead
-// to final states, and drop the others.
+// longLeads is how many bytes leads may take before it pays to find out which pairs lead to final
+// states, and to drop the others.
 const longLeads = 1 << 22
 
 // trim finds out which pairs lead to final states, when that has become worth while.
@@ -171,8 +171,8 @@ func (x *leadSearch[W]) add(l, r fst.StateID, from int32, by freshLead) {
 	x.evidence = x.evidence || by.lead != (lead{}) && x.rest[l] == 0 && x.rest[r] == 0
 }
 
-// expand takes up the places that one step leads to from a place, in the order of
-// the left arcs and then of the right ones, ε on the left and on the right before all other labels.
+// expand adds the places that one step leads to from a place, in the order of the left arcs and
+// then of the right ones. On either side ε comes before all other labels.
 func (x *leadSearch[W]) expand(place int32) error {
 	l, r := x.States(x.reached[place].pair)
 	left, right := x.F.Arcs(l), x.F.Arcs(r)
@@ -206,8 +206,8 @@ func (x *leadSearch[W]) expand(place int32) error {
 	})
 }
 
-// step takes up the places that arcs with one label lead to, of the groups of the two fans that lo
-// and ro stand for; -1 is to stay.
+// step adds the places that arcs with one label lead to. The arcs are those of the groups of the
+// two fans that lo and ro stand for; -1 is to stay.
 func (x *leadSearch[W]) step(place int32, lo, ro []int32, again bool) error {
 	at := x.leads.Key(fst.StateID(x.reached[place].lead))
 	l, r := x.States(x.reached[place].pair)
@@ -265,9 +265,8 @@ func (x *leadSearch[W]) first(d lead, l, r fst.StateID, i, k int32) freshLead {
 	return freshLead{d.after(x.output(l, i), x.output(r, k)), i, k}
 }
 
-// ahead calls do for the first lead that d becomes by arcs of the groups that i and k stand for,
-// the left ones in order and of each of them the right ones, and for the first other one if there
-// is one.
+// ahead calls do for the first lead that d becomes by arcs of the groups i and k, and for the first
+// other one, if any. The left arcs come in order, and for each the right ones.
 func (x *leadSearch[W]) ahead(d lead, l, r fst.StateID, i, k int32, do func(freshLead)) {
 	first := x.first(d, l, r, i, k)
 	do(first)
@@ -276,8 +275,8 @@ func (x *leadSearch[W]) ahead(d lead, l, r fst.StateID, i, k int32, do func(fres
 		return
 	}
 	b := func(k int32) fst.Label { return x.output(r, k) }
-	// The right ones that put out anything but ε and the label that they have to are all apart
-	// from a left one that is ahead, and otherwise any two of them have different leads.
+	// Against a left arc that is ahead, a right arc is apart if it puts out a label other than ε
+	// and the one required. Any two other right arcs have different leads.
 	rights := w.group(k)
 	for _, i := range v.group(i) {
 		needed := lead{left: AppendLabel(d.left, x.output(l, i))}.first()

@@ -12,9 +12,9 @@ import (
 // ErrUndecided is ops.ErrUndecided.
 var ErrUndecided = errors.New("the search stopped at its limit before it knew")
 
-// Square is the squared machine: its states are the pairs of states that some
-// label string reaches both of, its arcs the pairs of arcs with one input
-// label. It is what the twins property, ambiguity and functionality are seen on.
+// Square is the squared machine. Its states are the pairs of states that some label string reaches
+// both of. Its arcs are the pairs of arcs with one input label. The twins property, ambiguity and
+// functionality are decided on it.
 type Square[W semiring.Weight[W]] struct {
 	F       fst.Expanded[W]
 	Live    []bool    // states to keep; nil is all
@@ -43,9 +43,9 @@ type Square[W semiring.Weight[W]] struct {
 	manifold bool
 }
 
-// Arc is an arc of the square: arc number left of the left state and right
-// of the right one; -1 is staying where one is, while the other reads ε. One of the list stands for
-// all with the same next states and label (see fan and alternatives).
+// Arc is an arc of the square: arc number left of the left state and right of the right one. -1
+// means that a state stays while the other reads ε. One arc of the list stands for all with the
+// same next states and label (see fan and alternatives).
 type Arc struct{ To, Left, Right int32 }
 
 // Step is an arc of the square with the pair that it leaves.
@@ -54,8 +54,8 @@ type Step struct {
 	Arc  Arc
 }
 
-// New prepares the square of f, on the states that lie on a path from the
-// start to a final state when trim is set, with ε as an ordinary label.
+// New prepares the square of f, with ε as an ordinary label. If trim is set, it is on the states
+// that lie on a path from the start to a final state.
 func New[W semiring.Weight[W]](f fst.Expanded[W], trim bool, budget int64,
 	w *run.Stopwatch) (*Square[W], error) {
 	s := &Square[W]{F: f, budget: budget, Single: true, epsFree: true}
@@ -136,8 +136,8 @@ func (s *Square[W]) look() error {
 	return s.Check()
 }
 
-// What a pair takes in the list of pairs, the table and the ends of its arcs, and an arc, with the
-// room to grow of each and what the search backwards from final pairs takes besides.
+// Sizes of a pair in the list of pairs, the table and the ends of its arcs, and of an arc. They
+// include room to grow, and what the search backwards from final pairs takes.
 const (
 	pairBytes    = 64
 	pairArcBytes = 24
@@ -169,8 +169,8 @@ func (s *Square[W]) id(l, r fst.StateID) int32 {
 	return int32(id)
 }
 
-// checkPairArcs is how many pairs of arcs expand looks at between two checks: one pair
-// of states with k arcs each has k², far more than the limits may allow.
+// checkPairArcs is how many pairs of arcs expand reads between two checks. One pair of states with
+// k arcs each has k², far more than the limits may allow.
 const checkPairArcs = 4096
 
 // expand appends the arcs of pair p; its errors are those of check.
@@ -250,9 +250,9 @@ func (s *Square[W]) keep(e *fst.Arc[W]) bool {
 	return (s.Live == nil || s.Live[e.NextState]) && !semiring.IsZero(e.Weight)
 }
 
-// Components numbers the strongly connected components of the square, without the pairs
-// that are gone (nil: none), so that arcs go to the same or a higher one: Tarjan's
-// algorithm on a stack of its own.
+// Components numbers the strongly connected components of the square, without the pairs that are
+// gone (nil: none). Arcs go to the same or a higher number. It is Tarjan's algorithm on a stack of
+// its own.
 func (s *Square[W]) Components(gone []bool) (comp []int32, n int) {
 	size := len(s.Pairs)
 	comp = make([]int32, size)

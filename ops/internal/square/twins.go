@@ -8,9 +8,9 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// differing is how many of the arcs of a component that alternatives returns are looked at. Any two
-// of them that come first have different outputs on one side and the same on the other, so that
-// there are two delays, and others are not needed.
+// differing is how many of the arcs of a component that alternatives returns are read. Any two of
+// the first have different outputs on one side and the same on the other. That makes two delays,
+// and others are not needed.
 const differing = 2
 
 // Delays is an algebra for how far the right one of two paths with the same
@@ -93,8 +93,8 @@ func (OutputDelays[W]) key(p int32, d OutputDelay[W]) (string, bool) {
 		byte(n >> 16), byte(n >> 24)}) + d.Left + d.Right, true
 }
 
-// twinsEntry is a way into a component of the square: by step, out of the
-// component entered by entry parent, to pair with the delay at.
+// twinsEntry is a way into a component of the square. It leads by step, out of the component
+// entered by entry parent, to pair with the delay at.
 type twinsEntry[D any] struct {
 	pair   int32
 	at     D
@@ -108,8 +108,8 @@ type Breach struct {
 	Shortest      bool // proved to have the fewest steps
 }
 
-// Twins looks for a cycle of the square round which the delay changes, and then for the shortest
-// breach, for which it tries as many steps as effort says at most.
+// Twins looks for a cycle of the square round which the delay changes. Then it looks for the
+// shortest breach, in at most effort steps.
 func Twins[W semiring.Divisible[W], D any, A Delays[W, D]](s *Square[W], alg A, near func(a, b D) bool,
 	effort int64) (*Breach, error) {
 	// A pair's delay, components, entries and place in the queue, as in twinsSearch. What its
@@ -244,8 +244,8 @@ func (t *twinsSearch[W, D, A]) enter(d D, by Step, parent int32) {
 	t.entries = append(t.entries, twinsEntry[D]{by.Arc.To, d, by, parent})
 }
 
-// breach makes the evidence: of the two cycles through the pair of an entry, one by the last step
-// and one by the path that the search took to the same pair, at least one changes the delay. It
+// breach makes the evidence. Two cycles go through the pair of an entry: one by the last step, and
+// one by the path that the search took to the same pair. At least one of them changes the delay. It
 // returns nil when only rounding made the two ways differ.
 func (t *twinsSearch[W, D, A]) breach(id int32, last Step) *Breach {
 	cycle := ChangingCycle(t.s, t.alg, t.near, t.comp, t.entries[id].pair, t.entries[id].at, last)
@@ -287,8 +287,9 @@ func (s *Square[W]) leadToCycles(comp []int32, n int) []bool {
 	return leads
 }
 
-// ChangingCycle returns the cycle through root, which is entered with the delay at, that changes
-// it: that with the last step, or that with the path that the search took to the same pair.
+// ChangingCycle returns the cycle through root that changes the delay at with which root is
+// entered. It is the one with the last step, or the one with the path that the search took to the
+// same pair.
 func ChangingCycle[W semiring.Divisible[W], D any, A Delays[W, D]](s *Square[W], alg A,
 	near func(a, b D) bool, comp []int32, root int32, at D, last Step) []Step {
 	back := s.pathWithin(comp, last.Arc.To, root)

@@ -1,5 +1,5 @@
 // Package subsets has the states of determinization, which are sets of states with residuals, and
-// the order in which what leads to one state is summed.
+// the order in which the contributions to one state are summed.
 //
 // A Table numbers subsets, and the operation that makes them compares them. Order puts the arcs out
 // of a subset by label and next state.

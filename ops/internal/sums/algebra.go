@@ -15,8 +15,8 @@ type AlgebraOf[W semiring.Weight[W]] struct {
 	Less  func(a, b W) bool // natural order: a⊕b = a ≠ b
 }
 
-// NearOf returns the closeness of weights that OpenFst has: over numbers
-// a ≤ b+δ and b ≤ a+δ in their own arithmetic, which decides ties the same way.
+// NearOf returns the closeness of weights that OpenFst has. Over numbers it is a ≤ b+δ and b ≤ a+δ
+// in their own arithmetic, which decides ties the same way.
 func NearOf[W semiring.Approx[W]](delta float64) func(a, b W) bool {
 	near := func(a, b W) bool { return a.Near(b, delta) }
 	switch near := any(&near).(type) {

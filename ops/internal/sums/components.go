@@ -12,12 +12,12 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// Sums over the paths of machines with cycles, component by component: outside
-// of components the machine is acyclic, and inside x = b ⊕ x·A is solved.
+// Sums over the paths of machines with cycles, component by component. Outside of components the
+// machine is acyclic, and inside x = b ⊕ x·A is solved.
 
-// eliminationStates is the greatest component that is solved by elimination: at
-// 64 states that is some 90,000 steps, where sparse components of more states
-// mostly settle sooner by sweeps.
+// eliminationStates is the size of the largest component that is solved by elimination. At 64
+// states that is some 90,000 steps. Sparse components of more states mostly settle sooner by
+// sweeps.
 const eliminationStates = 64
 
 // InnerArc is an arc inside a component, states numbered within it.
@@ -140,10 +140,10 @@ func ByComponents[W semiring.Weight[W], D semiring.Approx[D]](f fst.Expanded[W],
 	return s.d, nil
 }
 
-// withoutZeros is a machine whose arcs of weight 0̄ lead to a state more, which leads nowhere. They
-// keep their places among the arcs of their states. 0̄ is no way: what an arc of it leads to is not
-// reached, and a cycle with one is none, so that such arcs must not join states into components,
-// where a sum would count as one that diverges because of a cycle which nothing reaches.
+// withoutZeros is a machine whose arcs of weight 0̄ lead to one more state, which leads nowhere.
+// They keep their places among the arcs of their states. An arc of weight 0̄ reaches nothing, and a
+// cycle with one is no cycle. So such arcs must not join states into components. The sum of such a
+// component could count as divergent because of a cycle that nothing reaches.
 type withoutZeros[W semiring.Weight[W]] struct {
 	fst.Expanded[W]
 	rows map[fst.StateID][]fst.Arc[W] // of states that have such arcs
@@ -481,9 +481,9 @@ func (s *system[D]) factorsOut() bool {
 // iterate solves by relaxation first in, first out.
 //
 // Over pairs of a string and a weight, what is passed on has the string of the sum so far, not that
-// of what is new. The strings of ever more turns round a cycle would get ever longer, and time
-// quadratic in the visits, where the sum needs their common part alone. So no string is longer than
-// the first that came to a state.
+// of what is new. Otherwise the strings of more and more turns round a cycle would grow, and the
+// time would be quadratic in the visits, though the sum needs only their common part. So no string
+// is longer than the first that came to a state.
 func (s *system[D]) iterate(b []D) (int, error) {
 	n := len(b)
 	first := make([]int32, n+2)
@@ -560,10 +560,9 @@ func (s *system[D]) iterate(b []D) (int, error) {
 	return Solved, nil
 }
 
-// solveReal solves over Log64 and Probability in real arithmetic, scaled
-// so that the greatest of b is 1: by elimination, or by sweeps when the
-// component is large. Over the log semirings numbers that could leave the range
-// of float64 get a scale for each state.
+// solveReal solves over Log64 and Probability in real arithmetic, scaled so that the greatest of b
+// is 1. It takes elimination, or sweeps when the component is large. Over the log semirings numbers
+// that could leave the range of float64 get a scale for each state.
 func (s *system[D]) solveReal(b []D) int {
 	switch s := any(s).(type) {
 	case *system[semiring.Log64]:
@@ -629,8 +628,8 @@ func RealList(arcs []InnerArc[float64]) RealArcs {
 }
 
 // solveLog solves with the least of b as the scale of all states. Where that leaves the range of
-// float64, with an exponent for each number in large components, and with the cost of the best path
-// to each state as its scale in small ones, in which there are not so many paths.
+// float64, large components have an exponent for each number. Small ones, which have fewer paths,
+// scale each state by the cost of the best path to it.
 func solveLog(s *system[semiring.Log64], b []semiring.Log64) int {
 	const far = 300 // e^±300 times what a sum of products makes of it stays in range, or is found out below
 	least := float64(slices.Min(b))
@@ -676,10 +675,10 @@ func solveLog(s *system[semiring.Log64], b []semiring.Log64) int {
 	return solveScaled(s, b, x)
 }
 
-// solveScaled takes d(q), the cost of the best path to q, out of the unknowns:
-// y(q) = x(q)·e^d(q) solves the system in which an arc from p to q weighs
-// e^-(w+d(p)-d(q)), which is at most 1, and each y is at least 1. The best paths
-// exist when the sums do: a cycle of negative cost sums to more than one.
+// solveScaled divides the unknowns by e^-d(q), where d(q) is the cost of the best path to q. Then
+// y(q) = x(q)·e^d(q) solves the system in which an arc from p to q weighs e^-(w+d(p)-d(q)). Each of
+// these is at most 1, and each y is at least 1. The best paths exist when the sums do: a cycle of
+// negative cost sums to more than one.
 func solveScaled(s *system[semiring.Log64], b []semiring.Log64, x []float64) int {
 	arcs := s.real(func(w semiring.Log64) float64 { return float64(w) }).list()
 	d := make([]float64, len(b))
@@ -727,8 +726,8 @@ func solveScaled(s *system[semiring.Log64], b []semiring.Log64, x []float64) int
 	return bad
 }
 
-// SolveLinear solves x = b + x·A for non-negative A, with b given in x, and
-// returns solved or a state at which the sum diverges, or for large components is less than least.
+// SolveLinear solves x = b + x·A for non-negative A, with b given in x. It returns solved, or a
+// state at which the sum diverges or, for large components, is less than least.
 func SolveLinear(arcs RealArcs, x []float64, least float64, o *Options) int {
 	n := len(x)
 	if n > eliminationStates {

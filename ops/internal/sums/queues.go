@@ -95,8 +95,8 @@ func (o *orderQueue) Pop() fst.StateID {
 func (o *orderQueue) Update(fst.StateID) {}
 func (o *orderQueue) Empty() bool        { return o.front > o.back }
 
-// costHeap is stateHeap over distances that are numbers, the least first, with
-// the comparison in the loop: a third of a small search went to calling it.
+// costHeap is stateHeap over distances that are numbers, the least first. The comparison is in the
+// loop: calling it took a third of a small search.
 type costHeap[T Float] struct {
 	heap []fst.StateID
 	pos  []int32 // place of each state in heap, when moving
@@ -268,9 +268,9 @@ func (s *SCCQueue) Empty() bool {
 	return s.trivial[s.front] == fst.NoState
 }
 
-// CostComponents is an sccQueue whose components are all trivial or the nearest first, over
-// distances that are numbers: the usual one of a cyclic machine, without the calls through two
-// interfaces that each push and pop are.
+// CostComponents is an sccQueue over distances that are numbers, whose components are all trivial
+// or nearest first. It is the usual queue of a cyclic machine. It saves the calls through two
+// interfaces at each push and pop.
 type CostComponents[T Float] struct {
 	of          []int32
 	heaps       []*costHeap[T] // nil for trivial components

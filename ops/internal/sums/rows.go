@@ -136,8 +136,8 @@ func sumReal[T Float](d []T, arcs []fst.Arc[T], final T) T {
 	return final
 }
 
-// sumLog is -log(e^-final + Σ e^-(w+d)). The least term first, then one exp a term and one log a
-// row, where adding the terms two by two would take an exp and a log1p each.
+// sumLog is -log(e^-final + Σ e^-(w+d)). It finds the least term first, then takes one exp a term
+// and one log a row. Adding the terms two by two would take an exp and a log1p each.
 func sumLog[T Float](d []semiring.Log64, arcs []fst.Arc[T], final T) semiring.Log64 {
 	least := float64(final)
 	for i := range arcs {
@@ -159,8 +159,8 @@ func sumLog[T Float](d []semiring.Log64, arcs []fst.Arc[T], final T) semiring.Lo
 	return semiring.Log64(least - math.Log(sum))
 }
 
-// slowSumLog deals with rows whose least term is infinite or NaN: with an ∞ as a factor that
-// is a 0̄, which min does not see.
+// slowSumLog handles rows whose least term is infinite or NaN. With an ∞ as a factor that is a 0̄,
+// which min does not see.
 func slowSumLog[T Float](d []semiring.Log64, arcs []fst.Arc[T], final, least float64) semiring.Log64 {
 	sum := semiring.Log64(final)
 	if least > 0 || len(arcs) == 0 {

@@ -13,15 +13,15 @@ type wideArc struct {
 	w     Wide
 }
 
-// EliminateSparse solves x = b + x·A for the numbers that weight makes of the arcs' weights, with b
-// given in x, by the elimination of one state after the other: those first between whose neighbours
-// the fewest arcs come in its place (H. Markowitz, "The elimination form of the inverse and its
-// application to linear programming", Management Science 3(3), 1957). No difference is taken but
-// 1-a for the loop at a state, as in solveLinear.
+// EliminateSparse solves x = b + x·A by eliminating one state after the other. The coefficients are
+// the numbers that weight makes of the arcs' weights, and b is given in x. The next state is the
+// one whose removal adds the fewest arcs between its neighbours (H. Markowitz, "The elimination
+// form of the inverse and its application to linear programming", Management Science 3(3), 1957).
+// The only difference that it takes is 1-a, for the loop at a state, as in solveLinear.
 //
-// It returns notTried, and leaves x as it is, where there would be eight times as many arcs, or
-// where a loop is so near to 1 that rounding decides on which side; else solved, or a state at
-// which the sum diverges.
+// It returns notTried, and leaves x as it is, if there would be eight times as many arcs, or if a
+// loop is so near to 1 that rounding decides on which side. Otherwise it returns solved, or a state
+// at which the sum diverges.
 func EliminateSparse(arcs RealArcs, weight func(float64) Wide, x []Wide, o *Options) int {
 	const near = 1e-11
 	n := len(x)

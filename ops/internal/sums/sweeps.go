@@ -9,17 +9,16 @@ import (
 
 // Sums over the cycles of components that are too large for elimination.
 
-// orderAfter is how many sweeps go over the states in the order of their numbers, and how many the
-// other way round, before something else is tried. Sparse random components have mostly settled by
-// then.
+// orderAfter is how many sweeps are made in the order of state numbers, and then in reverse, before
+// anything else is tried. Sparse random components have mostly settled by then.
 const orderAfter = 64
 
-// SweepLinear solves x = b + x·A for non-negative A, with b given in x, by sweeps over the states,
+// SweepLinear solves x = b + x·A for non-negative A, with b given in x. It sweeps over the states,
 // loops summed exactly, until a sweep changes nothing that float64 shows. Sums of non-negative
-// numbers only grow from sweep to sweep, so there is an end: at a fixed point, at an overflow,
-// which leaves +∞ at the state returned, or at the bound on visits, where an answer within Delta is
-// taken if it is certain that there is one. A sum that is less than least, but not 0, is no answer
-// either. It would be among the numbers that have fewer digits, and settle no more.
+// numbers only grow from sweep to sweep, so it ends in one of three ways. It reaches a fixed point.
+// It overflows, which leaves +∞ at the state returned. Or it reaches the bound on visits, where an
+// answer within Delta is taken if a sum certainly exists. A sum between 0 and least is no answer
+// either, since denormal numbers have fewer digits and do not settle.
 func SweepLinear(arcs RealArcs, x []float64, least float64, o *Options) int {
 	b := slices.Clone(x)
 	return solveLarge(arcs, len(x), o, func(in *arcsInto, number func(q int) int) (sweep, func()) {
@@ -50,9 +49,9 @@ func SweepLinear(arcs RealArcs, x []float64, least float64, o *Options) int {
 }
 
 // SweepCosts solves x = b + x·A over numbers e^-w, which may be of any size. Arcs and b have the w,
-// and b is where the solution goes. Sums over the paths of a component of thousands of states leave
-// float64 at one end while they are 1 at the other, and so do their ratios to the best paths, of
-// which there are ever more.
+// and the solution replaces b. In a component of thousands of states, sums over paths leave the
+// range of float64 at one end while they are 1 at the other. So do their ratios to the best paths,
+// since there are more and more paths.
 func SweepCosts(arcs RealArcs, b []semiring.Log64, o *Options) int {
 	at := slices.Clone(b)
 	return solveLarge(arcs, len(b), o, func(in *arcsInto, number func(q int) int) (sweep, func()) {
@@ -81,16 +80,16 @@ func SweepCosts(arcs RealArcs, b []semiring.Log64, o *Options) int {
 	})
 }
 
-// sweep goes over all states once. It returns the greatest change of a number, as part of the new
-// one, and the state of that change; or a state where there is no sum, -1 for none.
+// sweep goes over all states once. It returns the greatest relative change of a number, and the
+// state of that change; or a state where there is no sum, -1 for none.
 type sweep func() (change float64, worst, bad int)
 
-// solveLarge sweeps over the states in the order of their numbers, and where that does not settle
-// the other way round: against the arcs a sweep carries a sum over one of them, along them round a
-// cycle. Then it tries elimination, which is exact, and in no more time than some sweeps where few
-// arcs are added (a band, a ring, a grid that is long); and where many would be, sweeps in an order
+// solveLarge sweeps over the states in the order of their numbers, and then in reverse if that does
+// not settle. Against the arcs a sweep carries a sum over one arc; along them it carries it round a
+// cycle. Then it tries elimination, which is exact. Where it adds few arcs (a band, a ring, a long
+// grid) it takes no longer than some sweeps. Where it would add many, sweeps follow in an order
 // that the arcs decide. system begins with x = 0, for states that number renumbers, if it is not
-// nil; what it returns last puts x where it belongs.
+// nil. The function that it returns last stores x in its place.
 func solveLarge(arcs RealArcs, n int, o *Options,
 	system func(in *arcsInto, number func(q int) int) (sweep, func()), eliminate func() int) int {
 	most := max(1, o.Visits(n)/int64(n))
@@ -124,8 +123,8 @@ func solveLarge(arcs RealArcs, n int, o *Options,
 	return settledWithin(bad, left, o)
 }
 
-// settledWithin is what comes of sweeps that have not come to their end: an answer if it is near
-// enough, else the state that has changed most.
+// settledWithin is the result of sweeps that did not finish: an answer if it is near enough, else
+// the state that has changed most.
 func settledWithin(worst int, left float64, o *Options) int {
 	if left > 0 && left <= o.Delta {
 		return Solved
@@ -133,14 +132,14 @@ func settledWithin(worst int, left float64, o *Options) int {
 	return worst
 }
 
-// sweepUntilSettled sweeps at most so many times, from x = 0 on. It returns solved, or why there is
-// no answer, with left = 0; or else the state that has changed most, and by how much of itself,
-// infinitely if there may be no sum.
+// sweepUntilSettled makes at most most sweeps, from x = 0 on. It returns solved, or why there is no
+// answer, with left = 0. Otherwise it returns the state that has changed most and its relative
+// change, which is infinite if there may be no sum.
 //
-// Where the sum diverges, what sweeps add never fades: weighed by the states' parts in a left
-// eigenvector each sweep adds as much as the one before, so that what the k-th adds is 1/k of all
-// so far, or more, at some state. Only less than that is proof of a sum, however large Delta: round
-// a cycle that sums to just 1 the change is 1/k.
+// Where the sum diverges, what sweeps add never fades. Weighted by the states' parts in a left
+// eigenvector, each sweep adds as much as the one before. So at some state the k-th adds 1/k of all
+// so far, or more. Only less than that proves a sum, however large Delta is: round a cycle that
+// sums to just 1 the change is 1/k.
 func sweepUntilSettled(once sweep, most int64, o *Options) (bad int, left float64) {
 	const settled = 1e-15
 	for sweeps := int64(1); ; sweeps++ {
@@ -239,10 +238,10 @@ func (in *arcsInto) sweepPlain(b, x []float64, least float64) sweep {
 	}
 }
 
-// A sweep that adds at every state as much as the first did proves that the sum diverges: what
-// sweeps add is a vector d, dG, dG², … for one matrix G of no negative numbers, and dGᵏ ≥ d makes
-// dGᵏⁿ ≥ d for all n. It is looked for after every growthAfter sweeps, and has to be seen beside
-// rounding. Without it one learns of divergence when numbers overflow, or never.
+// A sweep that adds at every state as much as the first did proves that the sum diverges. Sweeps
+// add the vectors d, dG, dG², … for one non-negative matrix G, and dGᵏ ≥ d makes dGᵏⁿ ≥ d for all
+// n. This is tested after every growthAfter sweeps, with room for rounding. Without it divergence
+// shows only when numbers overflow, or never.
 const (
 	growthAfter = 8
 	growth      = 1e-12
@@ -395,9 +394,9 @@ func (in *arcsInto) sweepWide(b, x []Wide) sweep {
 	}
 }
 
-// alongArcs numbers states so that each but the first has an arc from a lower one, where it can: in
-// the reverse of the order in which a depth-first search leaves them, so that only arcs back to
-// where it has come from go down.
+// alongArcs numbers states so that each but the first has an arc from a lower one, where that is
+// possible. It is the reverse of the order in which a depth-first search leaves them. So only arcs
+// back along the search's path go down.
 func alongArcs(arcs RealArcs, n int) []int32 {
 	first := make([]int32, n+2)
 	for i := range arcs.n {
