@@ -196,6 +196,8 @@ Example:
 		solver := fs.Enum("solver", "lbfgs", []string{"lbfgs", "proximal"},
 			"Optimiser: lbfgs, or accelerated proximal steps along the gradient")
 		memory := fs.Int("memory", 32, 6, "Pairs that L-BFGS keeps")
+		ngrams := fs.Int("ngrams", 32, -1, "Order of an n-gram model of letters and labels beside the linear one, which "+
+			"predict adds to it; 0 is none, -1 is 8 for more than 20000 entries and else none")
 		keep := fs.Bool("keep_words", false, "Keep the words in the model file, for `g2p predict --known`")
 		seed := fs.Uint("seed", 1, "Accepted like in other commands: nothing here is random")
 		relaxation := resilientFlags(fs)
@@ -269,6 +271,15 @@ Example:
 					if err != nil {
 						return nil, err
 					}
+					order := int(*ngrams)
+					if order < 0 && len(pairs) > manyEntries {
+						order = 8
+					}
+					if order > 0 {
+						if m.Ngrams, err = problem.Joint(c.ctx, order); err != nil {
+							return nil, fmt.Errorf("flag --ngrams: %w", err)
+						}
+					}
 					if *keep {
 						m.Lookup = g2p.NewLookup(pairs)
 					}
@@ -295,6 +306,9 @@ Example:
 	},
 }
 
+// manyEntries is above how many entries of a lexicon an n-gram model is kept beside the linear one.
+const manyEntries = 20000
+
 // digestOf tells lists of pairs apart.
 func digestOf(pairs []g2p.Pair) string {
 	h := sha256.New()
@@ -312,8 +326,10 @@ func (c *call) g2pModel(name string) (*g2p.Model, error) {
 
 // decodeFlags defines the flags that say which output is given out.
 func decodeFlags(fs *flags.Set) func(c *call, nbest bool) (*g2p.DecodeOptions, error) {
-	decoding := fs.Enum("decode", "viterbi", []string{"viterbi", "merged", "min-risk"},
-		"The phones of the best labels, of the most probable phone string, or of least expected edit distance")
+	decoding := fs.Enum("decode", "auto", []string{"auto", "viterbi", "merged", "min-risk", "ngrams"},
+		"The phones of the best labels, of the most probable phone string, of least expected edit distance, or of "+
+			"the best labels with the model's n-grams; auto is ngrams for models that have them, else viterbi")
+	weight := fs.Float("ngram_weight", 3, "Weight of the n-grams")
 	best := fs.Int("best", 32, 50, "Label strings that merged and min-risk look at")
 	candidates := fs.Int("candidates", 32, 20, "Phone strings that min-risk chooses from")
 	return func(c *call, nbest bool) (*g2p.DecodeOptions, error) {
@@ -322,7 +338,7 @@ func decodeFlags(fs *flags.Set) func(c *call, nbest bool) (*g2p.DecodeOptions, e
 				return nil, err
 			}
 		}
-		if *decoding == "viterbi" && !nbest {
+		if *decoding != "merged" && *decoding != "min-risk" && !nbest {
 			if err := c.idle("it needs --decode merged or min-risk", "best"); err != nil {
 				return nil, err
 			}
@@ -330,8 +346,15 @@ func decodeFlags(fs *flags.Set) func(c *call, nbest bool) (*g2p.DecodeOptions, e
 		if *best < 1 || *candidates < 1 {
 			return nil, errors.New("flags --best and --candidates must be at least 1")
 		}
-		return &g2p.DecodeOptions{Decoding: g2p.Decoding(*decoding), Best: int(*best),
-			Candidates: int(*candidates)}, nil
+		if !(*weight > 0) {
+			return nil, errors.New("flag --ngram_weight must be positive")
+		}
+		kind := g2p.Decoding(*decoding)
+		if kind == "auto" {
+			kind = ""
+		}
+		return &g2p.DecodeOptions{Decoding: kind, Best: int(*best), Candidates: int(*candidates),
+			NgramWeight: *weight}, nil
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 type Decoding string
 
 const (
-	// Viterbi expands the best label string. The default.
+	// Viterbi expands the best label string. The default of models without n-grams.
 	Viterbi Decoding = "viterbi"
 	// Merged takes, of the phone strings of the best label strings, the most probable one: all
 	// label strings that spell it count.
@@ -24,12 +24,19 @@ const (
 	MinRisk Decoding = "min-risk"
 )
 
+// Ngrams expands the best label string by the scores of the linear model and, times NgramWeight, those
+// of the n-gram model; the search is a beam. The default of models with n-grams. All other decodings
+// are of the linear model alone.
+const Ngrams Decoding = "ngrams"
+
 // DecodeOptions adjusts Predict and NBest; the zero value is right.
 type DecodeOptions struct {
-	Decoding   Decoding // "" is Viterbi
+	Decoding   Decoding // "" is Ngrams for models that have them, else Viterbi
 	Best       int      // label strings that Merged and MinRisk examine; 0 is 50
 	Candidates int      // phone strings that MinRisk chooses from; 0 is 20
-	Strings    int      // phone strings that NBest looks for, in at most 64 times Best label strings; 0 is what Best have
+	// NgramWeight is for Ngrams; 0 is 3, which did best on words of the CMU dictionary.
+	NgramWeight float64
+	Strings     int // phone strings that NBest looks for, in at most 64 times Best label strings; 0 is what Best have
 }
 
 const maxDoublings = 64
@@ -39,8 +46,8 @@ func (o *DecodeOptions) withDefaults() (DecodeOptions, error) {
 	if o != nil {
 		d = *o
 	}
-	if d.Decoding == "" {
-		d.Decoding = Viterbi
+	if d.NgramWeight == 0 {
+		d.NgramWeight = 3
 	}
 	if d.Best <= 0 {
 		d.Best = 50
@@ -48,8 +55,9 @@ func (o *DecodeOptions) withDefaults() (DecodeOptions, error) {
 	if d.Candidates <= 0 {
 		d.Candidates = 20
 	}
-	if d.Decoding != Viterbi && d.Decoding != Merged && d.Decoding != MinRisk {
-		return d, fmt.Errorf("g2p: no decoding is called %q; there are %q, %q and %q", d.Decoding, Viterbi, Merged, MinRisk)
+	if !slices.Contains([]Decoding{"", Viterbi, Merged, MinRisk, Ngrams}, d.Decoding) {
+		return d, fmt.Errorf("g2p: no decoding is called %q; there are %q, %q, %q and %q", d.Decoding, Viterbi, Merged,
+			MinRisk, Ngrams)
 	}
 	return d, nil
 }
@@ -111,7 +119,10 @@ func (m *Model) NBest(word string, opts *DecodeOptions) ([]Hypothesis, error) {
 // decode returns phones as indices.
 func (m *Model) decode(c *compiled, s *scores, o *DecodeOptions) []int {
 	m.score(c, s)
-	if o.Decoding == Viterbi {
+	if m.Ngrams != nil && (o.Decoding == "" || o.Decoding == Ngrams) {
+		return m.spell(s, m.joint(s, c.x, o.NgramWeight))
+	}
+	if o.Decoding == "" || o.Decoding == Viterbi || o.Decoding == Ngrams {
 		u, _ := s.viterbi()
 		return m.spell(s, u)
 	}

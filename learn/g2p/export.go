@@ -98,6 +98,9 @@ func (m *Model) Export(opts *ExportOptions) (*Export, error) {
 	if o.MaxArcs <= 0 {
 		o.MaxArcs = 10_000_000
 	}
+	if m.Ngrams != nil {
+		return nil, errors.New("g2p: export: the model has n-grams, and only linear models can be exported: train it without")
+	}
 	x := &exporter{m: m, ctx: o.Ctx, maxArcs: o.MaxArcs}
 	out := &Export{}
 	if err := x.symbols(out); err != nil {

@@ -14,6 +14,7 @@ type Model struct {
 	Weights   []float64
 	Objective Objective // what it was trained for
 	Lookup    *Lookup   // words kept with the model; nil is none
+	Ngrams    *Joint    // n-gram model for the decoding Joint; nil is none
 
 	hard *resilient.Difficulty // of a resilient model
 }

@@ -29,8 +29,8 @@ type fileMeta struct {
 // Write writes the model. The file has these arrays: letters (code points; irregular ones, see
 // Align, are of private use), phones, and labels (label_start, label_phones). Then follow what
 // letters may emit (allowed_start, allowed, prob), the keys of label bigrams, letter pairs and
-// features, and weights in the order that Features describes. Last are the words of Lookup, if there
-// are any (lookup_words, lookup_phones).
+// features, and weights in the order that Features describes. Last are the n-gram model and
+// the words of Lookup, if there are any (ngram_…, lookup_words, lookup_phones).
 func (m *Model) Write(w io.Writer) error {
 	c, err := m.container()
 	if err != nil {
@@ -80,6 +80,7 @@ func (m *Model) container() (*model.Container, error) {
 	}
 	model.Put(c, "features", grams, f.grams.Len(), featureWords)
 	model.Put(c, "weights", m.Weights)
+	m.Ngrams.put(c)
 	if err := m.Lookup.put(c); err != nil {
 		return nil, err
 	}
@@ -171,7 +172,11 @@ func fromContainer(c *model.Container) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Model{Inventory: inv, Features: f, Weights: weights, Objective: objective, hard: hard, Lookup: lookup}, nil
+	ngrams, err := l.ngrams()
+	if err != nil {
+		return nil, err
+	}
+	return &Model{Inventory: inv, Features: f, Weights: weights, Objective: objective, hard: hard, Lookup: lookup, Ngrams: ngrams}, nil
 }
 
 type loader struct{ c *model.Container }
