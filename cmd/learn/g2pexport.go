@@ -85,7 +85,8 @@ Example:
 				return err
 			}
 			for k, v := range machines {
-				if err := c.Output(names[k], func(w io.Writer) error { return fst.Write[semiring.Tropical](w, v, nil) }); err != nil {
+				err := c.Output(names[k], func(w io.Writer) error { return fst.Write[semiring.Tropical](w, v, nil) })
+				if err != nil {
 					return err
 				}
 			}
@@ -118,7 +119,8 @@ func partNames(out string, parts int) ([]string, error) {
 		return []string{out}, nil
 	}
 	if out == "-" {
-		return nil, fmt.Errorf("flag --fst: standard output cannot hold %d machines; name a file, or give --parts one", parts)
+		return nil, fmt.Errorf("flag --fst: standard output cannot hold %d machines; name a file, or give "+
+			"--parts one", parts)
 	}
 	ext := filepath.Ext(out)
 	var names []string

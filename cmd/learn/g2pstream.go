@@ -179,7 +179,8 @@ func (p *pronouncer) answer(line *readLine, a *answer) {
 
 // pronounce returns the pronunciations of a word as text, those that are known first of all, or
 // the n best.
-func (p *pronouncer) pronounce(word string, known [][]string) (text []string, list []g2p.Hypothesis, err error) {
+func (p *pronouncer) pronounce(word string, known [][]string) (text []string, list []g2p.Hypothesis,
+	err error) {
 	switch {
 	case p.nbest > 0:
 		list, err = p.m.NBest(word, p.decode)

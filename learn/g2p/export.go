@@ -41,10 +41,13 @@ import (
 //
 // Labels that only back-off or irregular letters have are left out.
 type Export struct {
-	Parts   []*fst.Vector[semiring.Tropical] // sorted by input labels
-	Letters *fst.SymbolTable                 // input of the first; a blank is <space>, a letter that training did not have <unk>
-	Pairs   *fst.SymbolTable                 // between the parts: "x}a|b" for the letter x with the phones a and b, "x}_" without any
-	Phones  *fst.SymbolTable                 // output of the last
+	Parts []*fst.Vector[semiring.Tropical] // sorted by input labels
+	// Letters are the input of the first. A blank is <space>; <unk> is a letter that training did not
+	// have.
+	Letters *fst.SymbolTable
+	// Pairs are between the parts: "x}a|b" for the letter x with the phones a and b, "x}_" without any.
+	Pairs  *fst.SymbolTable
+	Phones *fst.SymbolTable // output of the last
 }
 
 // ExportOptions bounds an export; the zero value is right.
@@ -99,7 +102,8 @@ func (m *Model) Export(opts *ExportOptions) (*Export, error) {
 		o.MaxArcs = 10_000_000
 	}
 	if m.Ngrams != nil {
-		return nil, errors.New("g2p: export: the model has n-grams, and only linear models can be exported: train it without")
+		return nil, errors.New("g2p: export: the model has n-grams, and only linear models can be exported: " +
+			"train it with --ngrams 0")
 	}
 	x := &exporter{m: m, ctx: o.Ctx, maxArcs: o.MaxArcs}
 	out := &Export{}
@@ -135,7 +139,8 @@ func (e *Export) Compose(ctx context.Context, maxArcs int) (*fst.Vector[semiring
 	v := e.Parts[0]
 	for k, part := range e.Parts[1:] {
 		var err error
-		v, err = ops.Compose[semiring.Tropical](v, part, &ops.ComposeOptions{Limits: ops.Limits{Ctx: ctx, Arcs: int64(maxArcs)}})
+		o := &ops.ComposeOptions{Limits: ops.Limits{Ctx: ctx, Arcs: int64(maxArcs)}}
+		v, err = ops.Compose[semiring.Tropical](v, part, o)
 		if err != nil {
 			return nil, fmt.Errorf("g2p: export: parts 1 to %d of %d: %w", k+2, len(e.Parts), err)
 		}
@@ -147,7 +152,8 @@ func (e *Export) Compose(ctx context.Context, maxArcs int) (*fst.Vector[semiring
 // symbols numbers letters, pairs and phones.
 func (x *exporter) symbols(out *Export) error {
 	inv := x.m.Inventory
-	out.Letters, out.Pairs, out.Phones = fst.NewSymbolTable("letters"), fst.NewSymbolTable("pairs"), fst.NewSymbolTable("phones")
+	out.Letters, out.Pairs = fst.NewSymbolTable("letters"), fst.NewSymbolTable("pairs")
+	out.Phones = fst.NewSymbolTable("phones")
 	for _, t := range []*fst.SymbolTable{out.Letters, out.Pairs, out.Phones} {
 		t.Add("<eps>")
 	}
@@ -286,7 +292,8 @@ func (x *exporter) machine() *machine {
 // arc adds an arc with a score.
 func (v *machine) arc(from fst.StateID, in, out int, score float64, to fst.StateID) error {
 	if v.arcs++; v.arcs > v.x.maxArcs {
-		return fmt.Errorf("more than %d arcs; a model with a smaller --window, fewer labels or a larger --min_count has fewer",
+		return fmt.Errorf("more than %d arcs; a model with a smaller --window, fewer labels or a larger "+
+			"--min_count has fewer",
 			v.x.maxArcs)
 	}
 	if v.arcs&0xfff == 0 && v.x.ctx.Err() != nil {
@@ -472,7 +479,7 @@ func (x *exporter) distant(distance, phase int) (*fst.Vector[semiring.Tropical],
 					left = boundary // the mark before the word, at place -1
 				}
 				if left >= 0 {
-					x.add(w, featureKey{template: x.ends[-distance], letters: [2*maxWindow + 1]uint16{uint16(left), uint16(letter)}})
+					x.add(w, pairKeyOf(x.ends[-distance], left, letter))
 				}
 				more := 0.0
 				if last > 0 {
@@ -491,11 +498,16 @@ func (x *exporter) distant(distance, phase int) (*fst.Vector[semiring.Tropical],
 	return v.Vector, nil
 }
 
+// pairKeyOf is the key of a feature of two letters.
+func pairKeyOf(template uint16, a, b int32) featureKey {
+	return featureKey{template: template, letters: [2*maxWindow + 1]uint16{uint16(a), uint16(b)}}
+}
+
 // behindScore is the score of a pair by the letter at a distance behind it.
 func (x *exporter) behindScore(pair int, letter int32, distance int) float64 {
 	p := x.pairs[pair-1]
 	w := make([]float64, len(x.m.Inventory.Allowed[p.letter]))
-	x.add(w, featureKey{template: x.ends[distance], letters: [2*maxWindow + 1]uint16{uint16(p.letter), uint16(letter)}})
+	x.add(w, pairKeyOf(x.ends[distance], p.letter, letter))
 	return w[p.place]
 }
 

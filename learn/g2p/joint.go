@@ -244,7 +244,8 @@ func (m *Model) joint(s *scores, x []int32, weight float64) []int32 {
 					left = int(h.label)
 				}
 				p, state := m.Ngrams.step(h.state, symbol)
-				next = append(next, hypothesis{h.score + own[b] + pairs[left*size+b] + weight*p, state, int32(b), int32(i)})
+				linear := own[b] + pairs[left*size+b]
+				next = append(next, hypothesis{h.score + linear + weight*p, state, int32(b), int32(i)})
 			}
 		}
 		slices.SortFunc(next, func(a, b hypothesis) int {
@@ -253,7 +254,8 @@ func (m *Model) joint(s *scores, x []int32, weight float64) []int32 {
 		// Of hypotheses with the same future the best is enough.
 		var list []hypothesis
 		for _, h := range next {
-			if !slices.ContainsFunc(list, func(k hypothesis) bool { return k.state == h.state && k.label == h.label }) {
+			same := func(k hypothesis) bool { return k.state == h.state && k.label == h.label }
+			if !slices.ContainsFunc(list, same) {
 				if list = append(list, h); len(list) == jointBeam {
 					break
 				}
@@ -302,7 +304,8 @@ func (l *loader) ngrams() (*Joint, error) {
 		return nil, err
 	}
 	n := len(strings) + 1
-	j := &Joint{symbols: fst.NewTable[uint64](fst.Mix), child: fst.NewTable[uint64](fst.Mix), fail: make([]int32, n), depth: make([]uint8, n)}
+	j := &Joint{symbols: fst.NewTable[uint64](fst.Mix), child: fst.NewTable[uint64](fst.Mix),
+		fail: make([]int32, n), depth: make([]uint8, n)}
 	if j.logProb, err = model.Get[float32](l.c, "ngram_log_prob", n); err != nil {
 		return nil, err
 	}
@@ -330,7 +333,8 @@ func (l *loader) ngrams() (*Joint, error) {
 	for i, k := range strings {
 		before, symbol := k>>32, k&0xffffffff
 		if before > uint64(i) || symbol >= uint64(len(symbols)+firstJoint) || j.depth[before] == maxJointOrder {
-			return nil, l.bad("string %d of the n-gram model is string %d and symbol %d of %d", i, before, symbol, len(symbols)+firstJoint)
+			return nil, l.bad("string %d of the n-gram model is string %d and symbol %d of %d", i, before,
+				symbol, len(symbols)+firstJoint)
 		}
 		if _, isNew := j.child.ID(k); !isNew {
 			return nil, l.bad("string %d of the n-gram model is there twice", i)

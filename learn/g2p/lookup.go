@@ -41,8 +41,8 @@ func (l *Lookup) add(word string, phones []string) {
 // Words returns the number of words.
 func (l *Lookup) Words() int { return len(l.words) }
 
-// Find returns the pronunciations of a word, nil for an unknown one; a nil Lookup knows none. Where no known word has a
-// capital, it looks for the word in small letters as well.
+// Find returns the pronunciations of a word, nil for an unknown one; a nil Lookup knows none. Where
+// no known word has a capital, it looks for the word in small letters as well.
 func (l *Lookup) Find(word string) [][]string {
 	if l == nil {
 		return nil
@@ -91,7 +91,8 @@ func getLookup(c *model.Container) (*Lookup, error) {
 		return nil, err
 	}
 	if len(words) != len(phones) {
-		return nil, fmt.Errorf("g2p: %w: %d known words with %d pronunciations", model.ErrFormat, len(words), len(phones))
+		return nil, fmt.Errorf("g2p: %w: %d known words with %d pronunciations", model.ErrFormat,
+			len(words), len(phones))
 	}
 	l := &Lookup{phones: make(map[string][][]string, len(words))}
 	for i, w := range words {

@@ -27,7 +27,8 @@ func live(r run.Recorder, stage string, done, of int, objective float64) error {
 	if r == nil {
 		return nil
 	}
-	return r.Record(run.Row{Stage: stage, Iteration: done, Objective: objective, Detail: progress{of, objective}})
+	row := run.Row{Stage: stage, Iteration: done, Objective: objective, Detail: progress{of, objective}}
+	return r.Record(row)
 }
 
 // every is how many words lie between two rows of preparation.
