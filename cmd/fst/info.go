@@ -1,12 +1,17 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strconv"
 
+	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
+	"github.com/tropica-fst/tropica/cmd/internal/modelfile"
 	"github.com/tropica-fst/tropica/fst"
+	"github.com/tropica-fst/tropica/learn/model"
 	"github.com/tropica-fst/tropica/ops"
 )
 
@@ -16,6 +21,9 @@ var _ = offer(&tool{name: "info", args: "[in.fst]", max: 1,
 --arc_filter selects the arcs along which states count as reached and connected. The label
 multiplicity is the average number of arcs of a state that share the label of an arc: 1 for a
 deterministic machine. --info_type=fast prints the header of the file.
+
+A file that the command learn wrote, such as a model, is told of as well: what it is, the settings of
+its training, its arrays, and the commands that read it. Standard input has machines alone.
 
   fst info in.fst
 
@@ -27,6 +35,12 @@ Time O(states + arcs · log(arcs at a state)).`,
 		kind := fs.Enum("info_type", "auto", []string{"auto", "long", "short", "fast"}, "How much to print")
 		test := fs.Bool("test_properties", true, "Find out properties that the machine does not know")
 		return func(c *call) error {
+			if m, err := c.learnerFile(c.arg(0)); m != nil || err != nil {
+				if err != nil {
+					return err
+				}
+				return c.Output("", func(w io.Writer) error { return modelfile.Describe(w, m) })
+			}
 			c.models = *kind == "auto" || *kind == "short" // a model is shown as it is
 			t, err := c.machine(0)
 			if err != nil {
@@ -56,6 +70,30 @@ Time O(states + arcs · log(arcs at a state)).`,
 			})
 		}
 	}})
+
+// learnerFile reads the file of that name if it is one that learn wrote, else nothing. A pipe can be
+// read only once: it is left alone.
+func (c *call) learnerFile(name string) (*model.Container, error) {
+	if c.pipe != nil || cli.IsStandard(name) {
+		return nil, nil
+	}
+	if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
+		return nil, nil // what reads machines says what is wrong
+	}
+	r, shown, err := c.Streams.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	m, err := modelfile.Read(r)
+	if errors.Is(err, modelfile.ErrOther) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", shown, err)
+	}
+	return m, nil
+}
 
 // infoLine prints a label in 50 columns and a value.
 func infoLine(w io.Writer, label string, value any) { fmt.Fprintf(w, "%-50s%v\n", label, value) }

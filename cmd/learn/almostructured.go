@@ -177,7 +177,7 @@ Example:
 			}
 			err := t.run(c, "almo g2p", places("the data", c.args...),
 				func(workers int, control run.Control) (*fitted, error) {
-					problem, pairs, notes, err := p.problem(c, workers, func() g2p.Kind { return g2p.Mixture })
+					problem, pairs, notes, err := p.problem(c, workers, control.Live, func() g2p.Kind { return g2p.Mixture })
 					if err != nil {
 						return nil, err
 					}

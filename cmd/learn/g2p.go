@@ -3,7 +3,6 @@ package main
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,7 +13,6 @@ import (
 	"github.com/tropica-fst/tropica/cmd/internal/cli"
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/cmd/internal/options"
-	"github.com/tropica-fst/tropica/learn/dataset"
 	"github.com/tropica-fst/tropica/learn/g2p"
 	"github.com/tropica-fst/tropica/learn/learner"
 	"github.com/tropica-fst/tropica/learn/optim"
@@ -46,11 +44,26 @@ type preparation struct {
 	g2p.Preparation
 	constraint *string
 	adjust     func(pairs int, o *g2p.Options) error // says how so many pairs are prepared otherwise; may be nil
+	stress     func([]g2p.Pair) []g2p.Pair
 }
 
 func (p *preparation) define(fs *flags.Set) {
 	options.Define(fs, &p.Preparation)
 	p.constraint = fs.String("constraint", "", constraintHelp)
+	p.stress = stressFlag(fs)
+}
+
+// stressFlag defines --stress; the function returns pairs as it says.
+func stressFlag(fs *flags.Set) func([]g2p.Pair) []g2p.Pair {
+	stress := fs.Enum("stress", "on", []string{"on", "off"}, "With off, digits behind phones are left out, "+
+		"which mark "+
+		"stress in the CMU dictionary, and pronunciations that become equal are one")
+	return func(pairs []g2p.Pair) []g2p.Pair {
+		if *stress == "off" {
+			return g2p.WithoutStress(pairs)
+		}
+		return pairs
+	}
 }
 
 // options fills in defaults, and returns how so many pairs are prepared.
@@ -83,12 +96,13 @@ const mostMarked = 20000
 
 // problem reads the words that a command is to train on, and prepares them. The notes say
 // how they were read, and what was left out. kind is asked for once the words are read.
-func (p *preparation) problem(c *call, workers int, kind func() g2p.Kind) (problem *g2p.Problem, pairs []g2p.Pair,
+func (p *preparation) problem(c *call, workers int, live run.Recorder, kind func() g2p.Kind) (problem *g2p.Problem, pairs []g2p.Pair,
 	notes []string, err error) {
 	pairs, notes, err = c.lexicons(c.args)
 	if err != nil {
 		return nil, nil, nil, err
 	}
+	pairs = p.stress(pairs)
 	opts, err := p.options(len(pairs), workers)
 	if err != nil {
 		return nil, nil, nil, err
@@ -100,6 +114,7 @@ func (p *preparation) problem(c *call, workers int, kind func() g2p.Kind) (probl
 	if p.Marks == "" && plain && len(pairs) <= mostMarked {
 		opts.Views.Marks = []string{g2p.AutoMarks}
 	}
+	opts.Live = live
 	if rare, n := g2p.RareCase(pairs); n > 0 {
 		where := ""
 		if rare.Source != "" {
@@ -198,6 +213,10 @@ phones without such marks cost nothing. --history and --phone_history score n-gr
 labels or phones that training saw, with back-off to shorter ones. --constraint restricts
 outputs. These need time for every label string of a word that they tell apart.
 
+For a dictionary of 100000 words take --objective hamming --min_count 2: it needs no loss machines,
+which take gigabytes, and a few minutes. Above 20000 entries an n-gram model of letters and labels is
+kept beside the linear one (--ngrams), whose scores predict adds.
+
 Example:
 
   learn g2p train testdata/g2p/ice_train.tsv --model ice.model
@@ -220,6 +239,10 @@ Example:
 			"Optimiser: lbfgs, or accelerated proximal steps along the gradient")
 		memory := fs.Int("memory", 32, 6, "Pairs that L-BFGS keeps")
 		seed := fs.Uint("seed", 1, "Seed of the networks' starts, the order of words, and dropout; nothing else is random")
+		ngrams := fs.Int("ngrams", 32, -1, "Order of an n-gram model of letters and labels beside the "+
+			"linear one, which "+
+			"predict adds to it; 0 is none, -1 is 8 for more than 20000 entries and else none")
+		keep := fs.Bool("keep_words", false, "Keep the words in the model file, for `g2p predict --known`")
 		relaxation := resilientFlags(fs)
 		objectiveOf := func(c *call, networks bool) (o g2p.Objective, err error) {
 			name := *objective
@@ -294,7 +317,7 @@ Example:
 						}
 						return err
 					}
-					problem, pairs, notes, err := p.problem(c, workers, func() g2p.Kind { return o.Kind })
+					problem, pairs, notes, err := p.problem(c, workers, control.Live, func() g2p.Kind { return o.Kind })
 					if err != nil {
 						return nil, err
 					}
@@ -332,6 +355,18 @@ Example:
 					if err != nil {
 						return nil, err
 					}
+					order := int(*ngrams)
+					if order < 0 && len(pairs) > manyEntries {
+						order = 8
+					}
+					if order > 0 {
+						if m.Ngrams, err = problem.Joint(c.ctx, order); err != nil {
+							return nil, fmt.Errorf("flag --ngrams: %w", err)
+						}
+					}
+					if *keep {
+						m.Lookup = g2p.NewLookup(pairs)
+					}
 					n := problem.Stats
 					if kind == g2p.NGramMargin {
 						n.Restricted = n.RestrictedNGram
@@ -355,6 +390,9 @@ Example:
 	},
 }
 
+// manyEntries is above how many entries of a lexicon an n-gram model is kept beside the linear one.
+const manyEntries = 20000
+
 // digestOf tells lists of pairs apart.
 func digestOf(pairs []g2p.Pair) string {
 	h := sha256.New()
@@ -372,9 +410,11 @@ func (c *call) g2pModel(name string) (*g2p.Model, error) {
 
 // decodeFlags defines the flags that say which output is given out.
 func decodeFlags(fs *flags.Set) func(c *call, nbest bool) (*g2p.DecodeOptions, error) {
-	decoding := fs.Enum("decode", "viterbi", []string{"viterbi", "merged", "min-risk", "pooled"},
+	decoding := fs.Enum("decode", "auto", []string{"auto", "viterbi", "merged", "min-risk", "pooled", "ngrams"},
 		"The phones of the best labels, of the most probable phone string, or of least expected edit distance: "+
-			"under the mean of the networks' scores, or pooled over the best strings of each network")
+			"under the mean of the networks' scores, or pooled over the best strings of each network. Or the best "+
+			"labels with the model's n-grams, which auto takes for models that have them; else it is viterbi")
+	weight := fs.Float("ngram_weight", 3, "Weight of the n-grams")
 	best := fs.Int("best", 32, 50, "Label strings that merged and min-risk look at")
 	candidates := fs.Int("candidates", 32, 20, "Phone strings that min-risk chooses from")
 	return func(c *call, nbest bool) (*g2p.DecodeOptions, error) {
@@ -383,7 +423,8 @@ func decodeFlags(fs *flags.Set) func(c *call, nbest bool) (*g2p.DecodeOptions, e
 				return nil, err
 			}
 		}
-		if *decoding == "viterbi" && !nbest {
+		listed := slices.Contains([]string{"merged", "min-risk", "pooled"}, *decoding)
+		if !listed && !nbest {
 			if err := c.idle("it needs --decode merged, min-risk or pooled", "best"); err != nil {
 				return nil, err
 			}
@@ -391,8 +432,15 @@ func decodeFlags(fs *flags.Set) func(c *call, nbest bool) (*g2p.DecodeOptions, e
 		if *best < 1 || *candidates < 1 {
 			return nil, errors.New("flags --best and --candidates must be at least 1")
 		}
-		return &g2p.DecodeOptions{Decoding: g2p.Decoding(*decoding), Best: int(*best),
-			Candidates: int(*candidates)}, nil
+		if !(*weight > 0) {
+			return nil, errors.New("flag --ngram_weight must be positive")
+		}
+		kind := g2p.Decoding(*decoding)
+		if kind == "auto" {
+			kind = ""
+		}
+		return &g2p.DecodeOptions{Decoding: kind, Best: int(*best), Candidates: int(*candidates),
+			NgramWeight: *weight}, nil
 	}
 }
 
@@ -402,7 +450,12 @@ var g2pPredict = &command{
 	about: `
 Reads a word a line; columns after a tab are not used. Writes a word, a tab and
 its phones a line, and a blank line for a blank line. With --nbest it writes JSON
-lines: the word and its pronunciations with log probabilities.
+lines: the word and its pronunciations with log probabilities. That of a phone string
+is exact: the sum over all ways in which the letters spell it.
+
+Words that are in the lexicon --lookup, or were kept in the model by train --keep_words
+for --known, have their first pronunciation from there, all of them with --variants, and
+with --nbest in "known".
 
 A model whose training words had no capitals reads capitals as small letters, and the
 other way round. Other letters that training did not have emit nothing. A warning names
@@ -413,6 +466,9 @@ at most one accent a word. A word without an output that it accepts may use labe
 training did not see at its letters. If even these give none, it has the best output of
 all, with a warning.
 
+A line that is not text, for bytes that are not UTF-8 or a NUL, has a blank line in the
+output. All such lines are named at the end, and the exit status is then not 0.
+
 Example:
 
   echo hestur | learn g2p predict --model ice.model`,
@@ -420,6 +476,11 @@ Example:
 		model := fs.String("model", "", "File of the model; needed")
 		nbest := fs.Int("nbest", 32, 0, "Write at most this many pronunciations of each word, as JSON lines")
 		constraint := fs.String("constraint", "", constraintHelp)
+		lookup := fs.String("lookup", "", "Lexicon whose words are looked up, in the form of training data")
+		known := fs.Bool("known", false, "Look words up among those that the model was trained on with "+
+			"--keep_words")
+		variants := fs.Bool("variants", false, "Write a line for each pronunciation of a word that is looked up")
+		workersOf := workersFlag(fs)
 		decode := decodeFlags(fs)
 		return func(c *call) error {
 			d, err := decode(c, *nbest > 0)
@@ -429,71 +490,65 @@ Example:
 			if *nbest < 0 {
 				return errors.New("flag --nbest must not be negative")
 			}
-			if err := apart([]place{{"the input", c.arg(0)}, {"the model", *model}, {"the constraint", *constraint}},
+			if *lookup != "" && *known {
+				return errors.New("flags --lookup and --known: words are looked up in one place; give one of them")
+			}
+			if *lookup == "" && !*known {
+				if err := c.idle("it needs --lookup or --known", "variants"); err != nil {
+					return err
+				}
+			}
+			if *nbest > 0 {
+				if err := c.idle("--nbest lists all pronunciations", "variants"); err != nil {
+					return err
+				}
+				d.Best, d.Strings = max(d.Best, int(*nbest)), int(*nbest)
+			}
+			if err := apart([]place{{"the input", c.arg(0)}, {"the model", *model}, {"the lexicon", *lookup},
+				{"the constraint", *constraint}},
 				[]place{{"the output", c.arg(1)}}); err != nil {
 				return err
 			}
-			m, err := c.g2pModel(*model)
-			if err != nil {
+			p := &pronouncer{decode: d, nbest: int(*nbest), variants: *variants}
+			if p.workers, err = workersOf(); err != nil {
 				return err
 			}
-			if m, err = c.constrained(m, *constraint); err != nil {
+			if p.m, err = c.g2pModel(*model); err != nil {
+				return err
+			}
+			if p.m, err = c.constrained(p.m, *constraint); err != nil {
 				return err
 			}
 			var fallen fallbacks
 			defer fallen.report(c)
 			d.Report = func(word string, how g2p.Fallback) { fallen.note(c, word, how) }
+			switch {
+			case *lookup != "":
+				pairs, err := c.pairs([]string{*lookup})
+				if err != nil {
+					return fmt.Errorf("flag --lookup: %w", err)
+				}
+				p.lookup = g2p.NewLookup(pairs)
+			case *known && p.m.Lookup == nil:
+				return fmt.Errorf("flag --known: %s keeps no words; train it with --keep_words, or give --lookup and a "+
+					"lexicon", *model)
+			case *known:
+				p.lookup = p.m.Lookup
+			}
 			r, shown, err := c.OpenText(c.arg(0))
 			if err != nil {
 				return err
 			}
 			defer r.Close()
+			p.shown = shown
 			unseen := unseenLetters{seen: map[rune]bool{}}
 			defer unseen.report(c)
-			return c.Output(c.arg(1), func(w io.Writer) error {
-				e := json.NewEncoder(w)
-				e.SetEscapeHTML(false)
-				for row, err := range dataset.Lines(r, shown) {
-					if err != nil {
-						return err
-					}
-					word, _, _ := strings.Cut(row.Text, "\t")
-					if strings.TrimSpace(word) == "" {
-						if *nbest > 0 {
-							fmt.Fprintln(w, `{"word":"","nbest":[]}`)
-						} else {
-							fmt.Fprintln(w)
-						}
-						continue
-					}
-					if err := c.ctx.Err(); err != nil {
-						return &stopped{"the output is not complete"}
-					}
-					unseen.note(c, m, fmt.Sprintf("%s:%d", shown, row.Line), word)
-					if *nbest > 0 {
-						d.Best = max(d.Best, int(*nbest))
-						list, err := m.NBest(word, d)
-						if err != nil {
-							return fmt.Errorf("%s:%d: %w", shown, row.Line, err)
-						}
-						if err := e.Encode(struct {
-							Word string           `json:"word"`
-							List []g2p.Hypothesis `json:"nbest"`
-						}{word, list[:min(len(list), int(*nbest))]}); err != nil {
-							return err
-						}
-						continue
-					}
-					phones, err := m.Predict(word, d)
-					if err != nil {
-						return fmt.Errorf("%s:%d: %w", shown, row.Line, err)
-					}
-					if _, err := fmt.Fprintf(w, "%s\t%s\n", word, strings.Join(phones, " ")); err != nil {
-						return err
-					}
-				}
-				return nil
-			})
+			wrong := wrongLines{what: "words"}
+			err = c.Output(c.arg(1), func(w io.Writer) error { return p.run(c, r, w, &unseen, &wrong) })
+			if err != nil {
+				return err
+			}
+			return wrong.err()
 		}
 	},
 }
@@ -507,11 +562,8 @@ type unseenLetters struct {
 // maxUnseen bounds the letters that are warned of one by one.
 const maxUnseen = 20
 
-func (u *unseenLetters) note(c *call, m *g2p.Model, where, word string) {
-	letters := m.Inventory.Unseen(word)
-	if len(letters) == 0 {
-		return
-	}
+// note warns of the letters of a word that training did not have.
+func (u *unseenLetters) note(c *call, m *g2p.Model, where, word string, letters []rune) {
 	u.words++
 	for _, r := range letters {
 		if u.seen[r] || len(u.seen) == maxUnseen {
@@ -557,6 +609,7 @@ Example:
 		constraint := fs.String("constraint", "", constraintHelp)
 		table, writeTable := tableFlag(fs)
 		decode := decodeFlags(fs)
+		stress := stressFlag(fs)
 		workersOf := workersFlag(fs)
 		return func(c *call) error {
 			workers, err := workersOf()
@@ -580,6 +633,7 @@ Example:
 			if err != nil {
 				return err
 			}
+			pairs = stress(pairs)
 			name := "standard input"
 			if len(c.args) > 0 && !cli.IsStandard(c.args[0]) {
 				name = strings.Join(c.args, " ")

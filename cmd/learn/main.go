@@ -48,7 +48,7 @@ var commands []*command
 func init() {
 	commands = slices.Concat([]*command{
 		sequenceTrain, sequencePredict, sequenceEval, sequenceCompare, sequenceExplain, active,
-		g2pTrain, g2pPredict, g2pEval, g2pCV, g2pExplain,
+		g2pTrain, g2pPredict, g2pEval, g2pCV, g2pExplain, g2pSplit, g2pExport,
 	}, tableCommands(), federatedCommands(), trackingCommands(), structuredCommands(), transduceCommands(),
 		boostCommands(),
 		multiCommands(), almoCommands(), []*command{
@@ -58,7 +58,7 @@ func init() {
 			experimentObjectives, experimentSKPCA, experimentRobust, experimentCompletion, experimentRanking,
 			experimentStrings, experimentTransduce, experimentSparse, experimentCheap, experimentTracking, experimentFederated,
 			experimentOneRound, experimentResilient, experimentG2PNetworks,
-			completion, man,
+			infoCommand, completion, man,
 		})
 }
 

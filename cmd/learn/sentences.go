@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/learn/dataset"
@@ -299,8 +300,9 @@ func (s *sentences) fit(u *unlabelled) error {
 const partSize = 1 << 16
 
 // eachPart reads an input for prediction, and calls do for its sentences, some at a time. A part is
-// full, or has all that has arrived when nothing more can be read yet.
-func (s *sentences) eachPart(c *call, name string, do func(*unlabelled) error) error {
+// full, or has all that has arrived when nothing more can be read yet. Sentences with lines that are
+// not text go to wrong, and leave empty lines.
+func (s *sentences) eachPart(c *call, name string, wrong *wrongLines, do func(*unlabelled) error) error {
 	r, shown, err := c.OpenText(name)
 	if err != nil {
 		return err
@@ -349,6 +351,7 @@ func (s *sentences) eachPart(c *call, name string, do func(*unlabelled) error) e
 				break
 			}
 		}
+		u.text = append(u.text[:prefix:prefix], clean(u.text[prefix:], shown, line, format, wrong)...)
 		if format == attributes {
 			if u.ready, u.lines, err = sequence.ReadAttributes(bytes.NewReader(u.text), shown, false); err != nil {
 				return shifted(err, line-prefix)
@@ -376,10 +379,47 @@ func (s *sentences) eachPart(c *call, name string, do func(*unlabelled) error) e
 		}
 		line += lines
 	}
-	if sentences == 0 {
+	if sentences == 0 && wrong.n == 0 {
 		return noSentences(shown)
 	}
 	return nil
+}
+
+// clean empties the lines of sentences that have a line which is not text, for its bytes, and adds
+// what is wrong to wrong. before is how many lines lie before the text.
+func clean(text []byte, shown string, before int, format string, wrong *wrongLines) []byte {
+	if utf8.Valid(text) && bytes.IndexByte(text, 0) < 0 {
+		return text
+	}
+	var out, sentence, empty []byte // empty is the sentence without its words
+	bad := false
+	end := func() {
+		if bad {
+			sentence = empty
+		}
+		out = append(out, sentence...)
+		sentence, empty, bad = nil, nil, false
+	}
+	n := before
+	for line := range bytes.Lines(text) {
+		n++
+		body := bytes.TrimRight(line, "\r\n")
+		sentence, empty = append(sentence, line...), append(empty, line[len(body):]...)
+		if format != conllu {
+			body = bytes.Trim(body, " \t")
+		}
+		switch {
+		case len(body) == 0:
+			end()
+		case !utf8.Valid(line) || bytes.IndexByte(line, 0) >= 0:
+			bad = true
+			for _, err := range dataset.AllLines(bytes.NewReader(line), shown) {
+				wrong.add(shifted(err, n-1))
+			}
+		}
+	}
+	end()
+	return out
 }
 
 // shifted moves an error of a part to its line in the whole.

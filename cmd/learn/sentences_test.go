@@ -41,7 +41,7 @@ func TestEachPartIsTheWhole(t *testing.T) {
 			var list []dataset.Sentence
 			var whole bytes.Buffer
 			parts := 0
-			err := s.eachPart(c, "", func(u *unlabelled) error {
+			err := s.eachPart(c, "", &wrongLines{}, func(u *unlabelled) error {
 				parts++
 				list = append(list, u.list...)
 				whole.Write(u.text)
@@ -64,7 +64,7 @@ func TestEachPartIsTheWhole(t *testing.T) {
 			bad := text + "\n\none\n"
 			lines := strings.Count(bad, "\n")
 			c.In = strings.NewReader(bad)
-			if err := s.eachPart(c, "", func(*unlabelled) error { return nil }); err == nil ||
+			if err := s.eachPart(c, "", &wrongLines{}, func(*unlabelled) error { return nil }); err == nil ||
 				!strings.Contains(err.Error(), fmt.Sprintf("standard input:%d: ", lines)) {
 				t.Errorf("%s: a bad last line: %v, should be of line %d", format, err, lines)
 			}
@@ -223,6 +223,41 @@ func TestPredictOlderModel(t *testing.T) {
 		if execute(context.Background(), []string{"sequence", "predict", "--model", name},
 			cli.Streams{In: strings.NewReader(in), Out: &out, Err: &errs}) != 0 || out.String() != want {
 			t.Errorf("%q became %q: %s", in, out.String(), errs.String())
+		}
+	}
+}
+
+// A wrong byte costs its sentence alone, in every form, and lines keep their numbers.
+func TestWrongBytes(t *testing.T) {
+	row := func(format, word string) string {
+		if format == conllu {
+			return "1\t" + word + "\t_\tX\t_\t_\t_\t_\t_\t_\n"
+		}
+		return word + "\tX\n"
+	}
+	for _, format := range []string{columns, tabs, conllu} {
+		text := row(format, "one") + "\n" + row(format, "t\xffo") + row(format, "three") + "\n" + row(format, "fo\x00r") +
+			"\n\n" + row(format, "five")
+		want := row(format, "one") + "\n\n\n\n\n\n\n" + row(format, "five")
+		c := &call{ctx: context.Background(), Streams: cli.Streams{In: strings.NewReader(text)}}
+		s := &sentences{format: &format, label: new(string)}
+		wrong := wrongLines{what: "lines"}
+		var whole strings.Builder
+		var lines []int
+		err := s.eachPart(c, "", &wrong, func(u *unlabelled) error {
+			whole.Write(u.text)
+			for k := range u.list {
+				lines = append(lines, u.list[k].Line)
+			}
+			return nil
+		})
+		if err != nil || whole.String() != want || fmt.Sprint(lines) != "[1 9]" {
+			t.Errorf("%s: sentences at lines %v of %q, should be of %q (%v)", format, lines, whole.String(), want, err)
+		}
+		err = wrong.err()
+		if err == nil || !strings.Contains(err.Error(), "standard input:3:") || !strings.Contains(err.Error(), "standard input:6:") ||
+			wrong.n != 2 {
+			t.Errorf("%s: what is wrong is %v", format, err)
 		}
 	}
 }

@@ -449,6 +449,8 @@ MISC; crfsuite: behind the label), and --marginals_all those of all labels. Inpu
 read and answered sentence by sentence, so it may be a pipe of any length.
 Lines must have the columns that the model was trained on. That of the label may be
 missing, and is not read.
+A sentence with bytes that are not UTF-8, or a NUL, leaves empty lines in the output. All such
+lines are named at the end, and the exit status is then not 0.
 
 Example:
 
@@ -494,8 +496,9 @@ Example:
 			for k, y := range p.labels {
 				p.number[y] = k
 			}
-			return c.Output(c.arg(1), func(w io.Writer) error {
-				return s.eachPart(c, c.arg(0), func(u *unlabelled) error {
+			wrong := wrongLines{what: "lines"}
+			err = c.Output(c.arg(1), func(w io.Writer) error {
+				return s.eachPart(c, c.arg(0), &wrong, func(u *unlabelled) error {
 					if err := p.predict(c, w, u); err != nil {
 						return err
 					}
@@ -505,6 +508,10 @@ Example:
 					return nil
 				})
 			})
+			if err != nil {
+				return err
+			}
+			return wrong.err()
 		}
 	},
 }

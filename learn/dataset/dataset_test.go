@@ -334,3 +334,38 @@ func FuzzReadTSV(f *testing.F) {
 		}
 	})
 }
+
+// A line that is not text costs that line alone: those before and behind it come as they are.
+func TestAllLines(t *testing.T) {
+	const in = "\ufeffone\r\ntwo\xff\nth\x00ree\n\nfo\rur\nfive"
+	type row struct {
+		Line dataset.Line
+		Err  string
+	}
+	var got []row
+	for line, err := range dataset.AllLines(strings.NewReader(in), "x") {
+		r := row{Line: line}
+		if err != nil {
+			r.Err = err.Error()
+		}
+		got = append(got, r)
+	}
+	want := []row{{dataset.Line{1, "one"}, ""},
+		{dataset.Line{2, ""}, "x:2:4: byte 0xff is not UTF-8; convert the input first, as with iconv -f latin1 -t utf-8"},
+		{dataset.Line{3, ""}, "x:3:3: a NUL byte, which no text has"}, {dataset.Line{4, ""}, ""},
+		{dataset.Line{5, ""}, "x:5:3: a carriage return inside the line; lines end in LF or CRLF"}, {dataset.Line{6, "five"}, ""}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("lines (-want +got):\n%s", diff)
+	}
+	long := strings.Repeat("a", dataset.DefaultMaxLine+1<<17)
+	var lines []string
+	wrong := 0
+	for line, err := range dataset.AllLines(strings.NewReader("b\n"+long+"\nc\n"+long), "x") {
+		if lines = append(lines, line.Text); err != nil {
+			wrong++
+		}
+	}
+	if diff := cmp.Diff([]string{"b", "", "c", ""}, lines); diff != "" || wrong != 2 {
+		t.Errorf("%d lines are too long (-want +got):\n%s", wrong, diff)
+	}
+}

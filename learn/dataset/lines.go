@@ -3,6 +3,7 @@ package dataset
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -35,6 +36,7 @@ type lines struct {
 	max  int
 	line int    // number of the line read last
 	buf  []byte // the line read last, for lines longer than the reader's buffer
+	cut  bool   // the line read last was too long, and its rest was not read
 }
 
 func newLines(r io.Reader, name string, maxLine int) *lines {
@@ -47,6 +49,7 @@ func newLines(r io.Reader, name string, maxLine int) *lines {
 // next returns the next line without its end; io.EOF after the last. The slice
 // is valid until the next call.
 func (l *lines) next() ([]byte, error) {
+	l.cut = false
 	b, err := l.r.ReadSlice('\n')
 	if err == bufio.ErrBufferFull {
 		l.buf = append(l.buf[:0], b...)
@@ -63,6 +66,7 @@ func (l *lines) next() ([]byte, error) {
 	if err != nil && err != io.EOF && err != bufio.ErrBufferFull {
 		return nil, fmt.Errorf("%s:%d: %w", l.name, l.line, err)
 	}
+	l.cut = err == bufio.ErrBufferFull
 	b = bytes.TrimSuffix(b, []byte("\n"))
 	b = bytes.TrimSuffix(b, []byte("\r"))
 	if len(b) > l.max {
@@ -117,6 +121,52 @@ func Lines(r io.Reader, name string) iter.Seq2[Line, error] {
 			if !yield(Line{l.line, string(b)}, err) || err != nil {
 				return
 			}
+		}
+	}
+}
+
+// AllLines is Lines that goes on behind lines which are not text: those with bytes that are not
+// UTF-8, a NUL, a carriage return, or too many bytes. Such a line has a *SyntaxError. After other
+// errors there is no more.
+func AllLines(r io.Reader, name string) iter.Seq2[Line, error] {
+	return func(yield func(Line, error) bool) {
+		l := newLines(r, name, 0)
+		for {
+			b, err := l.next()
+			if err == io.EOF {
+				return
+			}
+			var wrong *SyntaxError
+			if err == nil {
+				if i := bytes.IndexByte(b, 0); i >= 0 {
+					err = l.failAt(b, i, "a NUL byte, which no text has")
+				}
+			}
+			if err != nil && !errors.As(err, &wrong) {
+				yield(Line{Line: l.line}, err)
+				return
+			}
+			if err != nil {
+				b = nil
+			}
+			if !yield(Line{l.line, string(b)}, err) {
+				return
+			}
+			if l.cut {
+				if err := l.skip(); err != nil && err != io.EOF {
+					yield(Line{Line: l.line}, fmt.Errorf("%s:%d: %w", l.name, l.line, err))
+					return
+				}
+			}
+		}
+	}
+}
+
+// skip reads up to the end of a line that was too long.
+func (l *lines) skip() error {
+	for {
+		if _, err := l.r.ReadSlice('\n'); err != bufio.ErrBufferFull {
+			return err
 		}
 	}
 }

@@ -26,6 +26,9 @@ type AlignOptions struct {
 	// ops.ExpectedCounts: the same counts, 15 times as fast.
 	Direct  bool
 	Workers int // 0 is GOMAXPROCS; results do not depend on it
+	// Live, if not nil, receives a row after each iteration, whose objective is the negative
+	// log-likelihood.
+	Live run.Recorder
 }
 
 func (o *AlignOptions) withDefaults(words int) AlignOptions {
@@ -134,6 +137,9 @@ func Align(ctx context.Context, pairs []Pair, opts *AlignOptions) (*Alignment, e
 			return nil, err
 		}
 		al.LogLik = append(al.LogLik, ll)
+		if err := live(o.Live, "alignment", it, o.Iterations, -ll); err != nil {
+			return nil, err
+		}
 		em.normalize(counts, it >= o.PruneFrom, o.MinCount, o.MinProb)
 	}
 	em.viterbi(al)

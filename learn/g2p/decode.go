@@ -13,10 +13,10 @@ import (
 type Decoding string
 
 const (
-	// Viterbi expands the best label string. The default.
+	// Viterbi expands the best label string. The default of models without n-grams.
 	Viterbi Decoding = "viterbi"
-	// Merged takes the phone string whose label strings, among the best ones, have the
-	// greatest probability together.
+	// Merged takes, of the phone strings of the best label strings, the most probable one: all
+	// label strings that spell it count.
 	Merged Decoding = "merged"
 	// MinRisk takes, of the most probable phone strings, the one with the least
 	// expected edit distance. It lowers the phone error rate of a cross-entropy
@@ -27,24 +27,34 @@ const (
 	Pooled Decoding = "pooled"
 )
 
+// Ngrams expands the best label string by the scores of the linear model and, times NgramWeight, those
+// of the n-gram model; the search is a beam. The default of models with n-grams. All other decodings
+// are of the linear model alone.
+const Ngrams Decoding = "ngrams"
+
 // DecodeOptions adjusts Predict and NBest; the zero value is right.
 type DecodeOptions struct {
-	Decoding   Decoding // "" is Viterbi
+	Decoding   Decoding // "" is Ngrams for models that have them, else Viterbi
 	Best       int      // label strings that Merged and MinRisk examine; 0 is 50
 	Candidates int      // phone strings that MinRisk chooses from; 0 is 20
+	// NgramWeight is for Ngrams; 0 is 3. On words of the CMU dictionary 2 to 4 do alike.
+	NgramWeight float64
+	Strings     int // phone strings that NBest looks for, in at most 64 times Best label strings; 0 is what Best have
 
 	// Report is told of words without an output that the constraint accepts; nil is no one. Predict
 	// and NBest call it before they return.
 	Report func(word string, how Fallback)
 }
 
+const maxDoublings = 64
+
 func (o *DecodeOptions) withDefaults() (DecodeOptions, error) {
 	var d DecodeOptions
 	if o != nil {
 		d = *o
 	}
-	if d.Decoding == "" {
-		d.Decoding = Viterbi
+	if d.NgramWeight == 0 {
+		d.NgramWeight = 3
 	}
 	if d.Best <= 0 {
 		d.Best = 50
@@ -52,9 +62,9 @@ func (o *DecodeOptions) withDefaults() (DecodeOptions, error) {
 	if d.Candidates <= 0 {
 		d.Candidates = 20
 	}
-	if !slices.Contains([]Decoding{Viterbi, Merged, MinRisk, Pooled}, d.Decoding) {
-		return d, fmt.Errorf("g2p: no decoding is called %q; there are %q, %q, %q and %q", d.Decoding, Viterbi, Merged,
-			MinRisk, Pooled)
+	if !slices.Contains([]Decoding{"", Viterbi, Merged, MinRisk, Pooled, Ngrams}, d.Decoding) {
+		return d, fmt.Errorf("g2p: no decoding is called %q; there are %q, %q, %q, %q and %q", d.Decoding, Viterbi,
+			Merged, MinRisk, Pooled, Ngrams)
 	}
 	return d, nil
 }
@@ -62,7 +72,7 @@ func (o *DecodeOptions) withDefaults() (DecodeOptions, error) {
 // Hypothesis is a pronunciation.
 type Hypothesis struct {
 	Phones  []string `json:"phones"`
-	LogProb float64  `json:"log_prob"` // of the label strings among the best that spell it, together
+	LogProb float64  `json:"log_prob"` // of all label strings that spell it, together
 }
 
 // Predict returns the pronunciation of a word. Letters that training did not
@@ -92,7 +102,8 @@ func (o *DecodeOptions) report(word string, s *search) {
 }
 
 // NBest returns the pronunciations of the opts.Best label strings with the
-// highest scores, most probable first.
+// highest scores, most probable first. Where these are fewer than opts.Strings, it takes more label
+// strings. Probabilities are exact: over all phone strings they sum to one.
 func (m *Model) NBest(word string, opts *DecodeOptions) ([]Hypothesis, error) {
 	o, err := opts.withDefaults()
 	if err != nil {
@@ -109,7 +120,16 @@ func (m *Model) NBest(word string, opts *DecodeOptions) ([]Hypothesis, error) {
 	o.report(word, s)
 	logZ := s.total()
 	var out []Hypothesis
-	for _, h := range m.merged(s, o.Best) {
+	best := m.merged(s, o.Best)
+	for n := o.Best; len(best) < o.Strings && n < maxDoublings*o.Best; {
+		n *= 2
+		more := m.merged(s, n)
+		if len(more) == len(best) && s.fewer(n) {
+			break
+		}
+		best = more
+	}
+	for _, h := range best {
 		out = append(out, Hypothesis{Phones: m.Inventory.names(h.phones), LogProb: h.score - logZ})
 	}
 	return out, nil
@@ -122,7 +142,10 @@ func (m *Model) decode(c *compiled, s *search, o *DecodeOptions) []int {
 		best = m.pooled(c, s, o.Best)
 	} else {
 		m.prepare(c, s)
-		if o.Decoding == Viterbi {
+		switch {
+		case m.Ngrams != nil && (o.Decoding == "" || o.Decoding == Ngrams):
+			return m.spell(&s.scores, m.joint(&s.scores, c.x, o.NgramWeight))
+		case slices.Contains([]Decoding{"", Viterbi, Ngrams}, o.Decoding):
 			return m.spell(&s.scores, s.best())
 		}
 		best = m.merged(s, o.Best)
@@ -152,8 +175,8 @@ type spelt struct {
 	score  float64
 }
 
-// merged returns the phone strings of the n best label strings, by falling
-// weight.
+// merged returns the phone strings of the n best label strings, by falling weight. The weight is that
+// of all label strings that spell them; with views it is that of those among the n best.
 func (m *Model) merged(s *search, n int) []spelt {
 	var out []spelt
 	at := map[string]int{}
@@ -161,12 +184,16 @@ func (m *Model) merged(s *search, n int) []spelt {
 		phones := m.spell(&s.scores, h.labels)
 		key := string(appendPhones(nil, phones))
 		i, ok := at[key]
-		if !ok {
+		switch {
+		case !ok && s.trellis == nil:
+			at[key] = len(out)
+			out = append(out, spelt{phones, m.logWeight(&s.scores, phones)})
+		case !ok:
 			at[key] = len(out)
 			out = append(out, spelt{phones, h.score})
-			continue
+		case s.trellis != nil:
+			out[i].score = logAdd(out[i].score, h.score)
 		}
-		out[i].score = logAdd(out[i].score, h.score)
 	}
 	slices.SortStableFunc(out, func(a, b spelt) int { return cmp.Compare(b.score, a.score) })
 	return out
@@ -176,6 +203,17 @@ func (m *Model) merged(s *search, n int) []spelt {
 func logAdd(a, b float64) float64 {
 	hi, lo := max(a, b), min(a, b)
 	return hi + math.Log1p(math.Exp(lo-hi))
+}
+
+// fewer reports whether there are at most n label strings.
+func (s *scores) fewer(n int) bool {
+	all := 1
+	for _, size := range s.sizes {
+		if all *= size; all > n {
+			return false
+		}
+	}
+	return true
 }
 
 // path is a label string with its score.

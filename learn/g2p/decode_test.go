@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/tropica-fst/tropica/learn/model"
 )
 
@@ -125,8 +127,15 @@ func decodeByEnumeration(t *testing.T, m *Model, letters, least int) {
 			}
 			phones := m.spell(&s, p.labels)
 			key := strings.Join(m.Inventory.names(phones), " ")
-			weight[key] += math.Exp(p.score)
 			spelt[key] = phones
+		}
+		every := map[string]bool{}
+		for _, p := range all {
+			key := join(m.Inventory.names(m.spell(&s, p.labels)))
+			every[key] = true
+			if _, ok := spelt[key]; ok {
+				weight[key] += math.Exp(p.score)
+			}
 		}
 		merged, err := m.NBest(q.Word, &DecodeOptions{Best: n})
 		if err != nil || len(merged) != len(weight) {
@@ -138,6 +147,22 @@ func decodeByEnumeration(t *testing.T, m *Model, letters, least int) {
 			}
 			if w := math.Log(weight[strings.Join(h.Phones, " ")] / z); !(math.Abs(h.LogProb-w) < 1e-9) {
 				t.Fatalf("%q: log probability %v, want %v", q.Word, h.LogProb, w)
+			}
+		}
+		// All phone strings have probability one together, some of them no more.
+		for _, o := range []DecodeOptions{{Best: n}, {Best: n, Strings: n}, {Best: len(all)}, {Best: 1, Strings: len(every)}} {
+			list, err := m.NBest(q.Word, &o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum := 0.0
+			for _, h := range list {
+				sum += math.Exp(h.LogProb)
+			}
+			whole := len(list) == len(every)
+			if sum > 1+1e-9 || whole != (sum > 1-1e-9) || o.Best == len(all) && !whole ||
+				len(list) < min(o.Strings, len(every), maxDoublings) && o.Best*maxDoublings >= len(all) {
+				t.Fatalf("%q, %+v: %d of %d phone strings have probability %v", q.Word, o, len(list), len(every), sum)
 			}
 		}
 		top, err := m.Predict(q.Word, &DecodeOptions{Decoding: Merged})
@@ -165,6 +190,8 @@ func decodeByEnumeration(t *testing.T, m *Model, letters, least int) {
 	}
 }
 
+func join(phones []string) string { return strings.Join(phones, " ") }
+
 // Letters and neighbours that training did not have, words of no letters and of
 // very many.
 func TestPredictAnything(t *testing.T) {
@@ -190,6 +217,8 @@ func TestPredictAnything(t *testing.T) {
 
 func TestSaveAndLoad(t *testing.T) {
 	m := randomModel(t, "ice", 150, 0.5)
+	m.Lookup = NewLookup([]Pair{{Word: "b", Phones: []string{"x", "y"}}, {Word: "a", Phones: []string{"x"}},
+		{Word: "b", Phones: []string{"z"}}, {Word: "b", Phones: []string{"x", "y"}}})
 	var file bytes.Buffer
 	if err := m.Write(&file); err != nil {
 		t.Fatal(err)
@@ -206,6 +235,9 @@ func TestSaveAndLoad(t *testing.T) {
 	if err := n.Write(&again); err != nil || !bytes.Equal(again.Bytes(), bytesOf) {
 		t.Errorf("saved again, the model has other bytes (%v)", err)
 	}
+	if diff := cmp.Diff([][]string{{"x", "y"}, {"z"}}, n.Lookup.Find("B")); diff != "" || n.Lookup.Words() != 2 || n.Lookup.Find("c") != nil {
+		t.Errorf("known words, of %d (-want +got):\n%s", n.Lookup.Words(), diff)
+	}
 	for _, q := range words(t, "ice", "test", 100) {
 		a, err1 := m.NBest(q.Word, nil)
 		b, err2 := n.NBest(q.Word, nil)
@@ -221,6 +253,7 @@ func TestSaveAndLoad(t *testing.T) {
 // what is wrong, or the model it gives can be used.
 func TestLoadHostile(t *testing.T) {
 	m := randomModel(t, "ice", 40, 0.5)
+	m.Lookup = NewLookup(words(t, "ice", "train", 5))
 	rng := rand.New(rand.NewPCG(9, 9))
 	refused := 0
 	for i := range 400 {
@@ -239,6 +272,17 @@ func TestLoadHostile(t *testing.T) {
 			mutate[uint32](t, c, rng, name)
 		case "label_start", "label_phones", "allowed_start", "allowed", "backoff_start", "backoff":
 			mutate[int32](t, c, rng, name)
+		case "lookup_words", "lookup_phones":
+			list, err := c.Strings(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if list[rng.IntN(len(list))] = " "; rng.IntN(2) == 0 {
+				list = list[1:]
+			}
+			if err := c.PutStrings(name, list); err != nil {
+				t.Fatal(err)
+			}
 		case "prob", "weights", "backoff_prob":
 			mutate[float64](t, c, rng, name)
 		case "bigrams", "pairs", "features":

@@ -512,7 +512,7 @@ func (em *emission) inventory(al *Alignment, widen int) error {
 		}
 	}
 	// Letters are code points in ascending order: these are of private use.
-	next := rune(0x100000)
+	next := rune(irregularFrom)
 	if n := inv.regular; n > 0 {
 		next = max(next, inv.Letters[n-1]+1)
 	}

@@ -13,9 +13,10 @@ import (
 // evaluation is an Objective on the words of a Problem, as a function of the
 // weights: what a solver minimizes. It implements optim.Objective.
 //
-// One call passes over the words (potentials, whitening, sweeps), and each word stores the gradient
-// with respect to its scores separately. A second pass over the blocks of weights collects from
-// there in the order of the words.
+// One call passes over the words (potentials, whitening, sweeps). Each word stores the gradient with
+// respect to its unary scores separately. A second pass over the blocks of weights collects from
+// there in the order of the words. Letter pairs have few weights, and most of the scores: words add
+// the gradient of these to the sum of their range, and sums of ranges are added in their order.
 type evaluation struct {
 	p       *Problem
 	o       Objective
@@ -24,8 +25,8 @@ type evaluation struct {
 	score   losses.PairScores // of letter pairs, times β, by weight from pairAt[0]
 	value   []float64         // of each word
 	unary   []float64         // gradient with respect to unary scores, all words
-	pairs   []float64         // the same for pair scores
-	pairSum []float64         // gradient with respect to the scores of letter pairs
+	ranges  int               // of words, see rangesOf
+	pairSum []float64         // gradient with respect to the scores of letter pairs, by range
 	norm    []float64         // |w|² by chunk
 	scorers []scorer          // by worker
 	failed  []error
@@ -44,23 +45,29 @@ func (p *Problem) evaluation(o Objective, workers int) *evaluation {
 	e := &evaluation{
 		p: p, o: o, workers: workers,
 		score: losses.PairScores{Scores: make([]float64, len(f.pairBig))}, value: make([]float64, len(p.words)),
-		unary: make([]float64, p.unary), pairs: make([]float64, p.pairs),
-		pairSum: make([]float64, len(f.pairBig)),
+		unary: make([]float64, p.unary), ranges: rangesOf(len(p.words)),
 		scorers: make([]scorer, workers), failed: make([]error, len(p.words)),
 	}
 	if p.views != nil {
 		e.entries, e.pays = make([]float64, p.views.size()), make([]float64, p.events.len())
-		// The number of chunks is a part of the order of summation.
-		for range min(max(eventRoom/(1+p.events.len()), 8), 32, max(1, len(p.words)/16)) {
+		e.ranges = min(max(eventRoom/(1+p.events.len()), 8), 32, max(1, len(p.words)/16))
+		for range e.ranges {
 			e.chunks = append(e.chunks, make([]float64, p.events.len()))
 		}
 	}
+	e.pairSum = make([]float64, e.ranges*len(f.pairBig))
 	return e
 }
 
 // eventRoom is the number of values that the gradients of events may take, where there are few
 // events.
 const eventRoom = 1 << 24
+
+// rangesOf returns the number of stretches into which words are divided. It depends on nothing
+// else: the sums of the stretches are part of the order of summation.
+func rangesOf(words int) int { return min(maxRanges, (words+63)/64) }
+
+const maxRanges = 64
 
 // Dim returns the number of weights.
 func (e *evaluation) Dim() int { return e.p.dim() }
@@ -73,29 +80,35 @@ func (e *evaluation) Eval(w, grad []float64) (float64, error) {
 		e.score.Scores[i] = e.o.beta() * (w[big] + w[first+i])
 	}
 	e.score.Set()
-	block := 16
 	if e.p.views != nil {
 		e.p.views.cumulate(w[e.p.groups.dim:], e.entries, e.o.beta())
 		e.p.events.scores(e.entries, e.pays, e.o.beta())
-		block = (len(e.p.words) + len(e.chunks) - 1) / len(e.chunks)
 	}
-	run.Blocks(e.workers, len(e.p.words), block, func(worker, lo, hi int) {
+	n := len(f.pairBig)
+	run.Jobs(e.workers, e.ranges, func(worker, r int) {
 		k := &e.scorers[worker]
 		k.pays = e.pays
+		sum := e.pairSum[r*n : (r+1)*n]
+		clear(sum)
 		var chunk []float64
 		if grad != nil && e.p.views != nil {
-			chunk = e.chunks[lo/block]
+			chunk = e.chunks[r]
 			clear(chunk)
 		}
-		for i := lo; i < hi; i++ {
+		for i := r * len(e.p.words) / e.ranges; i < (r+1)*len(e.p.words)/e.ranges; i++ {
 			k.events, k.moves = k.events[:0], k.moves[:0]
-			e.value[i], e.failed[i] = e.word(k, &e.p.words[i], w, grad != nil)
-			weight := e.weighWord(i, grad != nil)
+			var out []float64
+			if grad != nil {
+				out = k.room(&e.p.words[i])
+			}
+			e.value[i], e.failed[i] = e.word(k, &e.p.words[i], w, out)
+			weight := e.weighWord(i, out)
 			if chunk != nil {
 				for j, x := range k.events {
 					chunk[x] += weight * k.moves[j]
 				}
 			}
+			e.spread(&e.p.words[i], out, sum)
 		}
 	})
 	sum := 0.0
@@ -110,7 +123,7 @@ func (e *evaluation) Eval(w, grad []float64) (float64, error) {
 
 // weighWord lets word i count by its loss a letter, and multiplies its gradient by the weight that
 // comes of it. It returns the weight, for the gradient of views.
-func (e *evaluation) weighWord(i int, gradient bool) (weight float64) {
+func (e *evaluation) weighWord(i int, gradient []float64) float64 {
 	w := &e.p.words[i]
 	n := float64(len(w.x))
 	if e.losses != nil {
@@ -121,16 +134,48 @@ func (e *evaluation) weighWord(i int, gradient bool) (weight float64) {
 	}
 	value, weight := e.weigh(i, e.value[i]/n)
 	e.value[i] = n * value
-	if !gradient {
-		return weight
-	}
-	last := len(w.x)
-	for _, part := range [][]float64{e.pairs[w.pairsAt:][:w.shape.pairs[last]], e.unary[w.unaryAt:][:w.shape.unary[last]]} {
-		for k := range part {
-			part[k] *= weight
-		}
+	for k := range gradient {
+		gradient[k] *= weight
 	}
 	return weight
+}
+
+// room returns room for the gradient of a word with respect to its pair scores, until the next
+// call.
+func (k *scorer) room(w *word) []float64 {
+	k.gradient = sized(k.gradient, w.shape.pairs[len(w.x)])
+	return k.gradient
+}
+
+// spread adds the gradient of a word with respect to its pair scores to those of letter pairs, and
+// stores that of its unary scores.
+func (e *evaluation) spread(w *word, out, sum []float64) {
+	if out == nil {
+		return
+	}
+	f := e.p.Features
+	for t := range w.sizes {
+		row := out[w.shape.pairs[t]:w.shape.pairs[t+1]]
+		to := sum[int(f.pairAt[w.pair[t]])-f.bigrams.Len():]
+		to = to[:len(row)]
+		for i, x := range row {
+			to[i] += x
+		}
+	}
+	w.shape.marginalize(out, e.unary[w.unaryAt:])
+}
+
+// marginalize stores in unary the gradient of pairs, summed over their left labels.
+func (s *shape) marginalize(pairs, unary []float64) {
+	for t, size := range s.sizes {
+		u := unary[s.unary[t]:s.unary[t+1]]
+		clear(u)
+		for row := pairs[s.pairs[t]:s.pairs[t+1]]; len(row) >= size && size > 0; row = row[size:] {
+			for b := range u {
+				u[b] += row[b]
+			}
+		}
+	}
 }
 
 // Len implements resilient.Examples.
@@ -156,9 +201,10 @@ func (e *evaluation) EvalWeighed(x []float64, weigh resilient.Weigh, losses, gra
 // scorer is one worker's memory.
 type scorer struct {
 	losses.Evaluator
-	scores  losses.Factored
-	result  losses.Result
-	another []float64 // gradient of a second evaluation
+	scores   losses.Factored
+	result   losses.Result
+	gradient []float64 // of a word, with respect to its pair scores
+	another  []float64 // of a second evaluation
 
 	// With views: what events pay, and the gradient of those that a word meets.
 	pays   []float64
@@ -271,21 +317,15 @@ func (e *evaluation) scoreWord(k *scorer, w *word, weights []float64) (gold floa
 	return gold, k.SetFactored(s)
 }
 
-// word returns a word's value and stores its gradient with respect to its scores. Scores that are
-// not finite, or whose sums exceed float64s, give +Inf, and a line search then steps back.
-func (e *evaluation) word(k *scorer, w *word, weights []float64, wantGrad bool) (float64, error) {
-	var out []float64
-	if wantGrad {
-		out = e.pairs[w.pairsAt : w.pairsAt+w.shape.pairs[len(w.x)]]
-	}
+// word returns a word's value and stores its gradient with respect to pair scores in out, unless
+// that is nil. Scores that are not finite, or whose sums exceed float64s, give +Inf, and a line
+// search then steps back.
+func (e *evaluation) word(k *scorer, w *word, weights, out []float64) (float64, error) {
 	value, err := e.objective(k, w, weights, out)
 	if errors.Is(err, losses.ErrRange) || math.IsNaN(value) || math.IsInf(value, 0) {
 		clear(out)
 		k.events, k.moves = k.events[:0], k.moves[:0]
 		value, err = math.Inf(1), nil
-	}
-	if wantGrad && err == nil {
-		w.shape.marginalize(out, e.unary[w.unaryAt:])
 	}
 	return value, err
 }
@@ -359,19 +399,6 @@ func (k *scorer) subtractGold(w *word, f float64, out []float64) {
 	}
 	for _, x := range w.goldPays {
 		k.events, k.moves = append(k.events, x), append(k.moves, -f)
-	}
-}
-
-// marginalize stores in unary the gradient of pairs, summed over their left labels.
-func (s *shape) marginalize(pairs, unary []float64) {
-	for t, size := range s.sizes {
-		u := unary[s.unary[t]:s.unary[t+1]]
-		clear(u)
-		for row := pairs[s.pairs[t]:s.pairs[t+1]]; len(row) >= size && size > 0; row = row[size:] {
-			for b := range u {
-				u[b] += row[b]
-			}
-		}
 	}
 }
 
@@ -463,25 +490,19 @@ func (e *evaluation) gatherPairs(w, grad []float64, first int) float64 {
 	if grad == nil {
 		return norm
 	}
-	clear(e.pairSum)
-	for id, at := range f.pairAt {
-		end := first + len(f.pairBig)
-		if id+1 < len(f.pairAt) {
-			end = int(f.pairAt[id+1])
-		}
-		sum := e.pairSum[int(at)-first : end-first]
-		for _, from := range e.p.pairOcc.at[e.p.pairOcc.start[id]:e.p.pairOcc.start[id+1]] {
-			for i, x := range e.pairs[from : int(from)+len(sum)] {
-				sum[i] += x
-			}
+	n := len(f.pairBig)
+	sum := e.pairSum[:n]
+	for r := 1; r < e.ranges; r++ {
+		for i, x := range e.pairSum[r*n : (r+1)*n] {
+			sum[i] += x
 		}
 	}
 	for i := range first {
 		grad[i] = l2 * w[i]
 	}
 	for i, big := range f.pairBig {
-		grad[big] += e.pairSum[i]
-		grad[first+i] = e.pairSum[i] + l2*w[first+i]
+		grad[big] += sum[i]
+		grad[first+i] = sum[i] + l2*w[first+i]
 	}
 	return norm
 }

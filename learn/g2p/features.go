@@ -75,6 +75,7 @@ type Features struct {
 	opts      FeatureOptions
 	inv       *Inventory
 	templates []template
+	inner     [][2]int8 // of a template, those of its letters but the first and but the last, or -1; they come before it
 
 	bigrams *fst.Table[uint64] // pairs of labels; noLabel stands for the start
 	pairs   *fst.Table[uint64] // pairs of letters; boundary stands for the start
@@ -104,7 +105,20 @@ func newFeatures(inv *Inventory, o FeatureOptions) *Features {
 			}
 		}
 	}
+	at := map[[2]int]int8{}
+	for i, p := range f.templates {
+		in := [2]int8{-1, -1}
+		if p.from < 0 {
+			in[0] = at[[2]int{p.from + 1, p.to}]
+		}
+		if p.to > 0 {
+			in[1] = at[[2]int{p.from, p.to - 1}]
+		}
+		f.inner = append(f.inner, in)
+		at[[2]int{p.from, p.to}] = int8(i)
+	}
 	for d := 2; d <= o.Window; d++ {
+		f.inner = append(f.inner, [2]int8{-1, -1}, [2]int8{-1, -1})
 		f.templates = append(f.templates,
 			template{from: -d, ends: true, value: o.Damping},
 			template{to: d, ends: true, value: o.Damping})
@@ -254,15 +268,21 @@ type compiled struct {
 	pair  []int32 // id in Features.pairs, or -1
 }
 
-// compile looks up the blocks of a word.
+// compile looks up the blocks of a word. An n-gram is no more frequent than those within it: where
+// one of these is not there, it is not looked up.
 func (f *Features) compile(x []int32) compiled {
 	c := compiled{x: x, start: make([]int32, 1, len(x)+1), pair: make([]int32, len(x))}
 	c.gram = make([]int32, 0, len(x)*len(f.templates))
 	c.tmpl = make([]uint8, 0, len(x)*len(f.templates))
+	var have [(maxWindow+1)*(maxWindow+1) + 2*maxWindow]bool
 	for t := range x {
-		for i := range f.templates {
+		for i, in := range f.inner {
+			if have[i] = false; in[0] >= 0 && !have[in[0]] || in[1] >= 0 && !have[in[1]] {
+				continue
+			}
 			if k, ok := f.key(i, x, t); ok {
 				if id := f.grams.Find(k); id != fst.NoState {
+					have[i] = true
 					c.gram = append(c.gram, int32(id))
 					c.tmpl = append(c.tmpl, uint8(i))
 				}

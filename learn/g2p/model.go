@@ -13,6 +13,8 @@ type Model struct {
 	Features  *Features
 	Weights   []float64 // of Features; of a model of several networks, their mean
 	Objective Objective // what it was trained for
+	Lookup    *Lookup   // words kept with the model; nil is none
+	Ngrams    *Joint    // n-gram model for the decoding Joint; nil is none
 
 	hard    *resilient.Difficulty // of a resilient model
 	members []*member             // networks, whose scores are added; none for a linear model

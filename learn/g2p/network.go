@@ -223,7 +223,7 @@ func (t *networkTask) spread(k *networkWorker, w *word, extra, dScores []float32
 		if !t.linear {
 			continue
 		}
-		add(at, pairs, 1, t.o.L2/t.p.pairOcc.number(id))
+		add(at, pairs, 1, t.o.L2/float64(t.p.pairCount[id]))
 		for _, id := range w.gram[w.start[l]:w.start[l+1]] {
 			add(int(g.at[id]), u, g.value[id], t.o.L2/t.p.groupOcc.number(id))
 		}

@@ -27,6 +27,9 @@ type Options struct {
 	// lattices of their own.
 	NGram   losses.NGram
 	Workers int // 0 is GOMAXPROCS; results do not depend on it
+	// Live, if not nil, receives rows while words are prepared: iterations of the alignment, then
+	// words whose features are numbered, and whose loss machines are built.
+	Live run.Recorder
 }
 
 func (o *Options) withDefaults() Options {
@@ -60,12 +63,12 @@ type Problem struct {
 	given []Pair // all pairs, lost ones too
 	words []word
 
-	// Where the words' scores are in the gradient with respect to scores, and
+	// The words' unary scores, which the gradient with respect to them has one after another, and
 	// which of them every block of weights collects.
-	unary, pairs int
-	groups       groups
-	groupOcc     occurrences
-	pairOcc      occurrences
+	unary     int
+	groups    groups
+	groupOcc  occurrences
+	pairCount []int32 // how often each letter pair occurs
 
 	views  *views // nil is none
 	events events // what the words' label strings pay for them
@@ -112,7 +115,7 @@ type word struct {
 	gold  []int32 // aligned labels, as places in the lists of their letters
 	ref   []int
 
-	unaryAt, pairsAt int // of its first score among all words'
+	unaryAt int // of its first unary score among all words'
 
 	full  [][]int32 // by letter and label: place in the restricted list, or -1; nil where nothing was taken away
 	loss  *losses.Machine
@@ -159,6 +162,9 @@ func Prepare(ctx context.Context, pairs []Pair, opts *Options) (*Problem, error)
 	if ao.Workers == 0 {
 		ao.Workers = o.Workers
 	}
+	if ao.Live == nil {
+		ao.Live = o.Live
+	}
 	al, err := Align(ctx, pairs, &ao)
 	if err != nil {
 		return nil, err
@@ -197,11 +203,11 @@ func Prepare(ctx context.Context, pairs []Pair, opts *Options) (*Problem, error)
 			sizes[t] = len(al.Inventory.Allowed[x[t]])
 		}
 		w.shape = newShape(sizes)
-		w.unaryAt, w.pairsAt = p.unary, p.pairs
+		w.unaryAt = p.unary
 		p.unary += w.shape.unary[len(x)]
-		p.pairs += w.shape.pairs[len(x)]
-		if p.pairs > math.MaxInt32 {
-			return nil, fmt.Errorf("g2p: the words' lattices have more than %d pairs of labels; drop rare ones (AlignOptions)", math.MaxInt32)
+		if p.unary > math.MaxInt32 {
+			return nil, fmt.Errorf("g2p: the words' lattices have more than %d labels; drop rare ones (AlignOptions)",
+				math.MaxInt32)
 		}
 		letters = append(letters, x)
 		p.words = append(p.words, w)
@@ -225,6 +231,11 @@ func Prepare(ctx context.Context, pairs []Pair, opts *Options) (*Problem, error)
 		if err := stopped(ctx, i); err != nil {
 			return nil, err
 		}
+		if i%every == 0 {
+			if err := live(o.Live, "features of word", i, len(p.words), 0); err != nil {
+				return nil, err
+			}
+		}
 		p.words[i].compiled = p.Features.compile(letters[i])
 		total += len(letters[i])
 	}
@@ -246,7 +257,7 @@ func Prepare(ctx context.Context, pairs []Pair, opts *Options) (*Problem, error)
 // dim returns the number of trained weights: those of views are behind the others.
 func (p *Problem) dim() int { return p.groups.dim + p.views.size() }
 
-// index merges features into groups, and fills groupOcc and pairOcc.
+// index merges features into groups, and fills groupOcc and pairCount.
 func (p *Problem) index(ctx context.Context) error {
 	all := count(p.Features.grams.Len(), p.byGram)
 	var err error
@@ -263,17 +274,15 @@ func (p *Problem) index(ctx context.Context) error {
 	return nil
 }
 
-// occur fills groupOcc and pairOcc.
+// occur fills groupOcc and pairCount.
 func (p *Problem) occur() {
 	p.groupOcc = count(len(p.groups.at), p.byGram)
-	p.pairOcc = count(p.Features.pairs.Len(), func(yield func(block, at int32)) {
-		for i := range p.words {
-			w := &p.words[i]
-			for t, id := range w.pair {
-				yield(id, int32(w.pairsAt+w.shape.pairs[t]))
-			}
+	p.pairCount = make([]int32, p.Features.pairs.Len())
+	for i := range p.words {
+		for _, id := range p.words[i].pair {
+			p.pairCount[id]++
 		}
-	})
+	}
 }
 
 // byGram yields the features of all letters, or their groups, and where the letters' scores begin.
@@ -418,7 +427,15 @@ func (p *Problem) buildGraphs(ctx context.Context, build func(*graphBuilder, *wo
 	stats := make([]losses.ExpandStats, len(p.words))
 	builders := make([]graphBuilder, p.opts.Workers)
 	errs := make([]error, len(p.words))
+	var reporting sync.Mutex
+	var reported error
+	done := 0
 	run.Blocks(p.opts.Workers, len(p.words), 8, func(worker, lo, hi int) {
+		reporting.Lock()
+		if done += hi - lo; done/every > (done-hi+lo)/every {
+			reported = errors.Join(reported, live(p.opts.Live, "loss machines of word", done, len(p.words), 0))
+		}
+		reporting.Unlock()
 		for i := lo; i < hi && ctx.Err() == nil; i++ {
 			errs[i] = build(&builders[worker], &p.words[i])
 			stats[i] = builders[worker].expand.Stats
@@ -426,6 +443,9 @@ func (p *Problem) buildGraphs(ctx context.Context, build func(*graphBuilder, *wo
 	})
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("g2p: stopped while loss machines were built: %w", err)
+	}
+	if reported != nil {
+		return nil, reported
 	}
 	for i := range p.words {
 		if errs[i] != nil {

@@ -50,7 +50,9 @@ func memberArrays(k int) (params, weights string) {
 // letters may emit (allowed_start, allowed, prob) and back off to (backoff_start, backoff,
 // backoff_prob), the keys of label bigrams, letter pairs and
 // features, and weights in the order that Features describes. Histories and the constraint, where
-// there are any, have arrays of their own (see views.put), and their weights come last.
+// there are any, have arrays of their own (see views.put), and their weights
+// come last. Behind them are the n-gram model and the words of Lookup, if there are any (ngram_…,
+// lookup_words, lookup_phones).
 func (m *Model) Write(w io.Writer) error {
 	c, err := m.container()
 	if err != nil {
@@ -131,6 +133,10 @@ func (m *Model) container() (*model.Container, error) {
 		params, weights := memberArrays(k)
 		model.Put(c, params, b.params)
 		model.Put(c, weights, b.weights)
+	}
+	m.Ngrams.put(c)
+	if err := m.Lookup.put(c); err != nil {
+		return nil, err
 	}
 	return c, m.hard.Put(c)
 }
@@ -224,7 +230,16 @@ func fromContainer(c *model.Container) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{Inventory: inv, Features: f, Weights: weights, Objective: objective, hard: hard, views: views}
+	lookup, err := getLookup(c)
+	if err != nil {
+		return nil, err
+	}
+	ngrams, err := l.ngrams()
+	if err != nil {
+		return nil, err
+	}
+	m := &Model{Inventory: inv, Features: f, Weights: weights, Objective: objective, hard: hard, views: views,
+		Lookup: lookup, Ngrams: ngrams}
 	if len(members) > 0 {
 		m.setMembers(members)
 	}

@@ -36,12 +36,11 @@ func (p *Problem) Shard(from, to int) *Shard {
 
 // place lays out the scores of the words, and finds which of them every block collects.
 func (p *Problem) place() {
-	p.unary, p.pairs = 0, 0
+	p.unary = 0
 	for i := range p.words {
 		w := &p.words[i]
-		w.unaryAt, w.pairsAt = p.unary, p.pairs
+		w.unaryAt = p.unary
 		p.unary += w.shape.unary[len(w.x)]
-		p.pairs += w.shape.pairs[len(w.x)]
 	}
 	p.occur()
 }

@@ -196,7 +196,9 @@ func (b *Bar) Within(name string) run.Recorder {
 		}
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		b.message = fmt.Sprintf("%s, %d evaluations", message, r.Evaluations)
+		if b.message = message; r.Evaluations > 0 {
+			b.message += fmt.Sprintf(", %d evaluations", r.Evaluations)
+		}
 		return nil
 	})
 }

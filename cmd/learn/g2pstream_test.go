@@ -1,0 +1,61 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/tropica-fst/tropica/cmd/internal/cli"
+)
+
+// A wrong byte costs its word alone, which leaves an empty line; the order is that of the input for
+// any number of workers, over several batches.
+func TestPredictStream(t *testing.T) {
+	dir := t.TempDir()
+	data, model := filepath.Join(dir, "data"), filepath.Join(dir, "model")
+	if err := os.WriteFile(data, []byte("tan\tT A N\nant\tA N T\nnat\tN A T\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	learn := func(in string, words ...string) (status int, out, errs string) {
+		var o, e bytes.Buffer
+		status = execute(context.Background(), words, cli.Streams{In: strings.NewReader(in), Out: &o, Err: &e})
+		return status, o.String(), e.String()
+	}
+	if status, _, errs := learn("", "g2p", "train", data, "--model", model, "--objective", "hamming"); status != 0 {
+		t.Fatal(errs)
+	}
+	if status, out, errs := learn("tan\n\nt\xffn\nn\x00t\nant", "g2p", "predict", "--model", model); status != 1 ||
+		out != "tan\tT A N\n\n\n\nant\tA N T\n" || !strings.Contains(errs, "2 words were passed over; all others were answered:\n") ||
+		!strings.Contains(errs, "standard input:3:2: byte 0xff is not UTF-8") || !strings.Contains(errs, "standard input:4:2: a NUL byte") {
+		t.Errorf("status %d, output %q, errors %q", status, out, errs)
+	}
+	if status, out, _ := learn("t\xffn\nant\n", "g2p", "predict", "--model", model, "--nbest", "1"); status != 1 ||
+		!strings.HasPrefix(out, `{"word":"","nbest":[],"error":"standard input:1:2: byte 0xff`) || !strings.Contains(out, `{"word":"ant","nbest":[{"phones":["A","N","T"],`) {
+		t.Errorf("status %d, output %q", status, out)
+	}
+	var in strings.Builder
+	for k := range 3 * batchLines {
+		word := ""
+		for i := range 3 + k%4 {
+			word += "tan"[(k+i*k/7)%3:][:1]
+		}
+		fmt.Fprintf(&in, "%s\n", word)
+	}
+	status, out, errs := learn(in.String(), "g2p", "predict", "--model", model, "--workers", "1")
+	if status != 0 {
+		t.Fatal(errs)
+	}
+	lines := strings.Split(out, "\n")
+	for k, word := range strings.Split(in.String(), "\n") {
+		if got, _, _ := strings.Cut(lines[k], "\t"); got != word {
+			t.Fatalf("line %d is of %q, should be of %q", k+1, got, word)
+		}
+	}
+	if _, five, _ := learn(in.String(), "g2p", "predict", "--model", model, "--workers", "5"); five != out {
+		t.Error("five workers give another output than one")
+	}
+}
