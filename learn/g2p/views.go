@@ -109,6 +109,9 @@ func newViews(inv *Inventory, o *ViewOptions, words [][]int32) (*views, error) {
 		if v.marks, err = newMarks(inv.Phones, o.Marks); err != nil {
 			return nil, err
 		}
+		if v.marks.kinds == 0 { // AutoMarks found none
+			v.marks = nil
+		}
 	}
 	if v.constraint != nil {
 		if v.constraint, err = v.constraint.over(inv.Phones); err != nil {

@@ -25,7 +25,6 @@ type NetworksOptions struct {
 	Seeds      int // runs of every network; 3
 	NoLinear   bool
 	Networks   g2p.NetworkOptions
-	Widen      int // labels that networks take from similar letters; 5
 	Workers    int
 
 	// Known results of the same settings are not made again. Save, if not nil, receives each new
@@ -76,9 +75,6 @@ func (o *NetworksOptions) withDefaults() NetworksOptions {
 	}
 	if p.Seeds == 0 {
 		p.Seeds = 3
-	}
-	if p.Widen == 0 {
-		p.Widen = g2p.NetworkWiden
 	}
 	return p
 }
@@ -157,7 +153,7 @@ func (x *pronouncing) fit(ctx context.Context, data fs.FS, o *NetworksOptions, t
 	prepare := &g2p.Options{Workers: o.Workers, Align: g2p.AlignOptions{Direct: true}}
 	if t.network {
 		p = &x.problems[1]
-		prepare.Align.Widen, prepare.Features.Bare = o.Widen, !o.Networks.Features
+		o.Networks.Recipe(len(x.train), prepare)
 	}
 	var err error
 	if *p == nil {
@@ -417,5 +413,5 @@ func (r *NetworksReport) WriteCSV(w io.Writer) error {
 // NetworksIdentity spells the settings on which results depend, for files that keep them.
 func (o *NetworksOptions) NetworksIdentity() string {
 	p := o.withDefaults()
-	return fmt.Sprintf("test=%s widen=%d networks=%s", p.Test, p.Widen, strings.ReplaceAll(fmt.Sprintf("%+v", p.Networks), " ", ","))
+	return fmt.Sprintf("test=%s networks=%s", p.Test, strings.ReplaceAll(fmt.Sprintf("%+v", p.Networks), " ", ","))
 }
