@@ -12,6 +12,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"github.com/tropica-fst/tropica/learn/g2p"
 	"github.com/tropica-fst/tropica/learn/metrics"
 	"github.com/tropica-fst/tropica/learn/run"
@@ -213,22 +214,29 @@ func (x *pronouncing) open(data fs.FS, language, test string) error {
 	}
 	*x = pronouncing{}
 	d := folder{data}
-	for _, part := range []struct {
-		name string
-		to   *[]g2p.Pair
-	}{{"train", &x.train}, {test, &x.test}} {
-		f, found, err := d.open(language + "_" + part.name + ".tsv")
-		if err != nil {
-			return err
-		}
-		*part.to, err = g2p.ReadPairs(f, found)
-		f.Close()
-		if err != nil {
-			return err
-		}
+	var err error
+	if x.train, err = d.pairs(language + "_train.tsv"); err != nil {
+		return err
+	}
+	if x.test, err = d.pairs(language + "_" + test + ".tsv"); err != nil {
+		return err
 	}
 	x.language = language
 	return nil
+}
+
+// pairs reads words with phones.
+func (d folder) pairs(name string) ([]g2p.Pair, error) {
+	f, found, err := d.open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	r, err := table.Uncompressed(f, found)
+	if err != nil {
+		return nil, err
+	}
+	return g2p.ReadPairs(r, found)
 }
 
 // NetworksReport is a table of methods and objectives. A method that was run several times counts
