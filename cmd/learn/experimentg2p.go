@@ -32,7 +32,6 @@ Example:
 		objectives := fs.String("objectives", "cross-entropy,hamming,latent,risk", "Objectives, separated by commas")
 		test := fs.Bool("test", false, "Judge on the test words; the recipe was chosen on others, of ice, gre, ady and dut")
 		seeds := fs.Int("seeds", 32, 3, "Runs of the networks")
-		widen := fs.Int("widen", 32, 5, "Labels that letters take from similar letters, with networks")
 		linear := fs.Bool("linear", true, "Train linear models too")
 		var n letterNetworkFlags
 		n.define(fs)
@@ -49,8 +48,8 @@ Example:
 			if err := isFolder(*data, true); err != nil {
 				return err
 			}
-			if *seeds < 1 || *widen < 0 {
-				return errors.New("flag --seeds must be at least 1, --widen not negative")
+			if *seeds < 1 {
+				return errors.New("flag --seeds must be at least 1")
 			}
 			if networks, err := n.check(c, 0, nil); err != nil {
 				return err
@@ -58,7 +57,7 @@ Example:
 				return errors.New("flag --network: networks are what the experiment compares")
 			}
 			o := &experiment.NetworksOptions{Languages: list(*languages), Seeds: int(*seeds), NoLinear: !*linear,
-				Widen: int(*widen), Networks: n.NetworkOptions}
+				Networks: n.NetworkOptions}
 			if *test {
 				o.Test = "test"
 			}

@@ -190,8 +190,8 @@ the text after a # is a remark. Lines that begin with # or ;;; are comments, and
 is another pronunciation of word. A word may have several, a line each: all are trained on.
 
 Letters and phones are aligned first. A model is an ensemble of networks over the letters whose scores
-are added to those of label bigrams, or with --network none a linear model of letter n-grams. The
-objectives:
+are added to those of label bigrams, or with --network none a linear model of letter n-grams. Networks
+have --widen 5, and up to 10000 words --marks auto, unless these flags say otherwise. The objectives:
 
   cross-entropy (ce)  the conditional random field over the aligned labels
   hamming             softmax-margin with gamma times the labels that differ: the
@@ -310,7 +310,7 @@ Example:
 					p.adjust = func(pairs int, prepare *g2p.Options) (err error) {
 						n.Seed = *seed
 						if networks, err = n.check(c, pairs, h); err == nil && networks {
-							n.prepare(c, prepare)
+							n.prepare(c, pairs, prepare)
 						}
 						if err == nil {
 							o, err = objectiveOf(c, networks)

@@ -56,11 +56,15 @@ func (n *letterNetworkFlags) check(c *call, words int, h resilient.Relaxation) (
 	return true, err
 }
 
-// prepare sets what networks have otherwise in the preparation of words.
-func (n *letterNetworkFlags) prepare(c *call, o *g2p.Options) {
-	o.Features.Bare = !n.Features
-	if !c.flags.Given("widen") {
-		o.Align.Widen = g2p.NetworkWiden
+// prepare sets what networks have otherwise in the preparation of so many pairs.
+func (n *letterNetworkFlags) prepare(c *call, pairs int, o *g2p.Options) {
+	widen, marks := o.Align.Widen, o.Views.Marks
+	n.Recipe(pairs, o)
+	if c.flags.Given("widen") {
+		o.Align.Widen = widen
+	}
+	if c.flags.Given("marks") {
+		o.Views.Marks = marks
 	}
 }
 
@@ -103,6 +107,6 @@ func (n *letterNetworkFlags) cross(c *call, o *g2p.CompareOptions, gammas []floa
 		o.Networks = append(o.Networks, &n.NetworkOptions)
 	}
 	o.Grid = nil
-	n.prepare(c, &o.Options)
+	n.prepare(c, 0, &o.Options)
 	return nil
 }

@@ -76,7 +76,7 @@
 // models differs: here a Hamming margin of γ = 1 is as good as the edit distance, and linear features of
 // letters add nothing. Several networks are better than one: their mean scores are a model's.
 //
-// The recipe is that of NetworkOptions' zero value. It was chosen on the dev sets of Icelandic,
+// The recipe is that of NetworkOptions' zero value, with the Options of its Recipe. It was chosen on the dev sets of Icelandic,
 // Greek, Adyghe and Dutch of SIGMORPHON 2021 (L. F. E. Ashby et al., "Results of the second SIGMORPHON
 // shared task on multilingual grapheme-to-phoneme conversion", 2021).
 //

@@ -27,9 +27,20 @@ const (
 	BothNetworks  Networks = "both" // members of the two kinds in turn
 )
 
-// NetworkWiden is the AlignOptions.Widen of the recipe: networks can tell more labels apart than
-// linear models.
-const NetworkWiden = 5
+// markedPairs is up to where accents are counted by default. The lattices of 8000 pairs take 0.7 GB.
+const markedPairs = 10000
+
+// Recipe sets what the preparation of so many pairs has otherwise for networks: no features of
+// letters unless asked for, five labels more for every letter, since networks can tell more of them
+// apart than linear models, and up to 10000 pairs the counts of accents and stress, where phones have
+// any.
+func (o *NetworkOptions) Recipe(pairs int, p *Options) {
+	p.Features.Bare = !o.Features
+	p.Align.Widen = 5
+	if pairs <= markedPairs {
+		p.Views.Marks = []string{AutoMarks}
+	}
+}
 
 // MostWords is up to how many words networks are the default. A pass of networks over more takes
 // minutes.

@@ -152,6 +152,48 @@ func testNetworkTask(t *testing.T, rng *rand.Rand, p *Problem) {
 	}
 }
 
+// The recipe counts accents where phones have some, and costs nothing elsewhere.
+func TestRecipe(t *testing.T) {
+	pairs := words(t, "gre", "train", 60)
+	var o Options
+	new(NetworkOptions).Recipe(len(pairs), &o)
+	if p := prepared(t, pairs, &o); p.views != nil || p.Features.grams.Len() > 0 {
+		t.Error("views, or features of letters, without marked phones")
+	}
+	for i := range pairs {
+		phones := slices.Clone(pairs[i].Phones)
+		if k := slices.Index(phones, "a"); k >= 0 {
+			phones[k] = "a\u0301"
+		}
+		pairs[i].Phones = phones
+	}
+	p := prepared(t, pairs, &o)
+	if p.views == nil || p.views.marks == nil || p.views.marks.kinds != 1 {
+		t.Fatal("the accents of a are not counted")
+	}
+	m, _, err := p.FitNetworks(Objective{Kind: HammingMargin, Gamma: 1}, small(NetworkOptions{Members: 2}), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file bytes.Buffer
+	if err := m.Write(&file); err != nil {
+		t.Fatal(err)
+	}
+	n, err := Read(&file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range words(t, "gre", "test", 20) {
+		for _, d := range []Decoding{Viterbi, Pooled} {
+			a, err1 := m.Predict(q.Word, &DecodeOptions{Decoding: d})
+			b, err2 := n.Predict(q.Word, &DecodeOptions{Decoding: d})
+			if err1 != nil || err2 != nil || !slices.Equal(a, b) {
+				t.Errorf("%q is read %v, and %v after loading (%v, %v)", q.Word, a, b, err1, err2)
+			}
+		}
+	}
+}
+
 // A network of the user's own learns what linear features of single letters would, and has no file.
 func TestOwnNetwork(t *testing.T) {
 	pairs := words(t, "ice", "train", 60)

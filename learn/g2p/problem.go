@@ -177,6 +177,9 @@ func Prepare(ctx context.Context, pairs []Pair, opts *Options) (*Problem, error)
 		if p.views, err = newViews(al.Inventory, &vo, al.Labels); err != nil {
 			return nil, err
 		}
+		if *p.views == (views{}) {
+			p.views = nil
+		}
 	}
 	var letters [][]int32
 	for i, u := range al.Labels {

@@ -12,6 +12,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/tropica-fst/tropica/learn/dataset/table"
 	"github.com/tropica-fst/tropica/learn/g2p"
 	"github.com/tropica-fst/tropica/learn/metrics"
 	"github.com/tropica-fst/tropica/learn/run"
@@ -25,7 +26,6 @@ type NetworksOptions struct {
 	Seeds      int // runs of every network; 3
 	NoLinear   bool
 	Networks   g2p.NetworkOptions
-	Widen      int // labels that networks take from similar letters; 5
 	Workers    int
 
 	// Known results of the same settings are not made again. Save, if not nil, receives each new
@@ -76,9 +76,6 @@ func (o *NetworksOptions) withDefaults() NetworksOptions {
 	}
 	if p.Seeds == 0 {
 		p.Seeds = 3
-	}
-	if p.Widen == 0 {
-		p.Widen = g2p.NetworkWiden
 	}
 	return p
 }
@@ -157,7 +154,7 @@ func (x *pronouncing) fit(ctx context.Context, data fs.FS, o *NetworksOptions, t
 	prepare := &g2p.Options{Workers: o.Workers, Align: g2p.AlignOptions{Direct: true}}
 	if t.network {
 		p = &x.problems[1]
-		prepare.Align.Widen, prepare.Features.Bare = o.Widen, !o.Networks.Features
+		o.Networks.Recipe(len(x.train), prepare)
 	}
 	var err error
 	if *p == nil {
@@ -217,22 +214,29 @@ func (x *pronouncing) open(data fs.FS, language, test string) error {
 	}
 	*x = pronouncing{}
 	d := folder{data}
-	for _, part := range []struct {
-		name string
-		to   *[]g2p.Pair
-	}{{"train", &x.train}, {test, &x.test}} {
-		f, found, err := d.open(language + "_" + part.name + ".tsv")
-		if err != nil {
-			return err
-		}
-		*part.to, err = g2p.ReadPairs(f, found)
-		f.Close()
-		if err != nil {
-			return err
-		}
+	var err error
+	if x.train, err = d.pairs(language + "_train.tsv"); err != nil {
+		return err
+	}
+	if x.test, err = d.pairs(language + "_" + test + ".tsv"); err != nil {
+		return err
 	}
 	x.language = language
 	return nil
+}
+
+// pairs reads words with phones.
+func (d folder) pairs(name string) ([]g2p.Pair, error) {
+	f, found, err := d.open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	r, err := table.Uncompressed(f, found)
+	if err != nil {
+		return nil, err
+	}
+	return g2p.ReadPairs(r, found)
 }
 
 // NetworksReport is a table of methods and objectives. A method that was run several times counts
@@ -417,5 +421,5 @@ func (r *NetworksReport) WriteCSV(w io.Writer) error {
 // NetworksIdentity spells the settings on which results depend, for files that keep them.
 func (o *NetworksOptions) NetworksIdentity() string {
 	p := o.withDefaults()
-	return fmt.Sprintf("test=%s widen=%d networks=%s", p.Test, p.Widen, strings.ReplaceAll(fmt.Sprintf("%+v", p.Networks), " ", ","))
+	return fmt.Sprintf("test=%s networks=%s", p.Test, strings.ReplaceAll(fmt.Sprintf("%+v", p.Networks), " ", ","))
 }
