@@ -11,7 +11,7 @@ import (
 	"github.com/tropica-fst/tropica/cmd/internal/flags"
 	"github.com/tropica-fst/tropica/cmd/internal/modelfile"
 	"github.com/tropica-fst/tropica/fst"
-	"github.com/tropica-fst/tropica/learn/model"
+	container "github.com/tropica-fst/tropica/learn/model"
 	"github.com/tropica-fst/tropica/ops"
 )
 
@@ -73,7 +73,7 @@ Time O(states + arcs · log(arcs at a state)).`,
 
 // learnerFile reads the file of that name if it is one that learn wrote, else nothing. A pipe can be
 // read only once: it is left alone.
-func (c *call) learnerFile(name string) (*model.Container, error) {
+func (c *call) learnerFile(name string) (*container.Container, error) {
 	if c.pipe != nil || cli.IsStandard(name) {
 		return nil, nil
 	}

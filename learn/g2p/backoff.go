@@ -147,8 +147,8 @@ func (inv *Inventory) backoff(letters, labels [][]int32) {
 	}
 }
 
-// widen makes the first n labels that every letter backs off to labels of its own, which models then
-// learn about: what training saw at one letter of a class, others of the class may stand for.
+// widen makes the first n labels that every letter backs off to labels of its own, which models
+// then learn about: what training saw at one letter of a class, others of the class may stand for.
 func (inv *Inventory) widen(n int) {
 	for x := 1; x <= inv.regular; x++ {
 		b := &inv.Backoff[x]
@@ -176,8 +176,8 @@ func (inv *Inventory) allows(x int, l int32) bool {
 	return ok
 }
 
-// backoffOf returns the back-off of a letter id, nil where there is none: irregular letters, and models
-// of older files.
+// backoffOf returns the back-off of a letter id, nil where there is none: irregular letters, and
+// models of older files.
 func (inv *Inventory) backoffOf(x int32) *Backoff {
 	if int(x) >= len(inv.Backoff) || len(inv.Backoff[x].Labels) == 0 {
 		return nil

@@ -27,9 +27,9 @@ const (
 	Pooled Decoding = "pooled"
 )
 
-// Ngrams expands the best label string by the scores of the linear model and, times NgramWeight, those
-// of the n-gram model; the search is a beam. The default of models with n-grams. All other decodings
-// are of the linear model alone.
+// Ngrams expands the best label string by the scores of the linear model and, times NgramWeight,
+// those of the n-gram model; the search is a beam. The default of models with n-grams. All other
+// decodings are of the linear model alone.
 const Ngrams Decoding = "ngrams"
 
 // DecodeOptions adjusts Predict and NBest; the zero value is right.
@@ -75,9 +75,9 @@ type Hypothesis struct {
 	LogProb float64  `json:"log_prob"` // of all label strings that spell it, together
 }
 
-// Predict returns the pronunciation of a word. Letters that training did not
-// have emit nothing; Inventory.Unseen names them. The error is that of a word which is not UTF-8, or of an
-// unknown decoding. O(letters · labels²) for Viterbi, times Best for the others.
+// Predict returns the pronunciation of a word. Letters that training did not have emit nothing;
+// Inventory.Unseen names them. The error is that of a word which is not UTF-8, or of an unknown
+// decoding. O(letters · labels²) for Viterbi, times Best for the others.
 func (m *Model) Predict(word string, opts *DecodeOptions) ([]string, error) {
 	o, err := opts.withDefaults()
 	if err != nil {
@@ -175,8 +175,8 @@ type spelt struct {
 	score  float64
 }
 
-// merged returns the phone strings of the n best label strings, by falling weight. The weight is that
-// of all label strings that spell them; with views it is that of those among the n best.
+// merged returns the phone strings of the n best label strings, by falling weight. The weight is
+// that of all label strings that spell them; with views it is that of those among the n best.
 func (m *Model) merged(s *search, n int) []spelt {
 	var out []spelt
 	at := map[string]int{}

@@ -62,8 +62,8 @@
 // that training did not have emits nothing and has no features; Inventory.Unseen lists such
 // letters.
 //
-// Every letter may emit any label, at the price of Inventory.Backoff for those that training did not
-// see there. Probabilities of hypotheses include such outputs.
+// Every letter may emit any label, at the price of Inventory.Backoff for those that training did
+// not see there. Probabilities of hypotheses include such outputs.
 //
 // Most of the gain over cross-entropy comes from the margin; error rates are in
 // testdata/bench/NOTES.md. A word with several pronunciations is right when the output is any of
@@ -73,12 +73,14 @@
 //
 // FitNetworks adds what a network says of each label to the scores of label bigrams. All parameters
 // are trained together, by Adam, along the exact gradient of the objective. What is best for linear
-// models differs: here a Hamming margin of γ = 1 is as good as the edit distance, and linear features of
-// letters add nothing. Several networks are better than one: their mean scores are a model's.
+// models differs: here a Hamming margin of γ = 1 is as good as the edit distance, and linear
+// features of letters add nothing. Several networks are better than one: their mean scores are a
+// model's.
 //
-// The recipe is that of NetworkOptions' zero value, with the Options of its Recipe. It was chosen on the dev sets of Icelandic,
-// Greek, Adyghe and Dutch of SIGMORPHON 2021 (L. F. E. Ashby et al., "Results of the second SIGMORPHON
-// shared task on multilingual grapheme-to-phoneme conversion", 2021).
+// The recipe is that of NetworkOptions' zero value, with the Options of its Recipe. It was chosen
+// on the dev sets of Icelandic, Greek, Adyghe and Dutch of SIGMORPHON 2021 (L. F. E. Ashby et al.,
+// "Results of the second SIGMORPHON shared task on multilingual grapheme-to-phoneme conversion",
+// 2021).
 //
 // # Conventions
 //

@@ -463,8 +463,8 @@ func (b *bestPath) find(em *emission, i int, logp []float64) []int32 {
 	return b.ids
 }
 
-// inventory keeps the labels that the alignments use, and widens the lists of letters. A scarce label becomes that of an
-// irregular letter of its own.
+// inventory keeps the labels that the alignments use, and widens the lists of letters. A scarce
+// label becomes that of an irregular letter of its own.
 func (em *emission) inventory(al *Alignment, widen int) error {
 	inv := em.inv
 	used := make([]bool, len(em.labels))

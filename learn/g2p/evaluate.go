@@ -13,10 +13,11 @@ import (
 // evaluation is an Objective on the words of a Problem, as a function of the
 // weights: what a solver minimizes. It implements optim.Objective.
 //
-// One call passes over the words (potentials, whitening, sweeps). Each word stores the gradient with
-// respect to its unary scores separately. A second pass over the blocks of weights collects from
-// there in the order of the words. Letter pairs have few weights, and most of the scores: words add
-// the gradient of these to the sum of their range, and sums of ranges are added in their order.
+// One call passes over the words (potentials, whitening, sweeps). Each word stores the gradient
+// with respect to its unary scores separately. A second pass over the blocks of weights collects
+// from there in the order of the words. Letter pairs have few weights, and most of the scores:
+// words add the gradient of these to the sum of their range, and sums of ranges are added in their
+// order.
 type evaluation struct {
 	p       *Problem
 	o       Objective
@@ -31,7 +32,7 @@ type evaluation struct {
 	scorers []scorer          // by worker
 	failed  []error
 
-	// Of views: what entries and events pay, and the gradient of events by chunk of words.
+	// Of views: what entries and events pay, and the gradient of events by range.
 	entries, pays []float64
 	chunks        [][]float64
 
@@ -256,8 +257,8 @@ func (k *scorer) evalViews(w *word, m *losses.Machine, gamma float64, want losse
 // eval evaluates a machine on the scores of a word; the marginals are stored in out unless it is
 // nil.
 //
-// factor and riskFactor say how much the gradients of the log of the sum, and of the risk, count for
-// the objective.
+// factor and riskFactor say how much the gradients of the log of the sum, and of the risk, count
+// for the objective.
 func (k *scorer) eval(w *word, m *losses.Machine, gamma float64, want losses.Want, out []float64, factor, riskFactor float64) error {
 	if w.trellis != nil {
 		return k.evalViews(w, m, gamma, want, out, factor, riskFactor)
@@ -463,9 +464,7 @@ func (e *evaluation) gatherViews(w, grad []float64) float64 {
 		return norm
 	}
 	all := e.chunks[0]
-	used := (len(e.p.words) + len(e.chunks) - 1) / len(e.chunks)
-	used = (len(e.p.words) + used - 1) / used
-	for _, c := range e.chunks[1:used] {
+	for _, c := range e.chunks[1:] {
 		for i, x := range c {
 			all[i] += x
 		}

@@ -17,14 +17,16 @@ import (
 //
 //	word ∘ Parts[0] ∘ Parts[1] ∘ …
 //
-// spells the phones that Model.Predict gives for the word, and its weight is the negative score of
-// the labels. This holds for every string of letters in Letters. Scores are added in float32: of
-// two outputs whose scores differ by less than a millionth of their size, either may be the best.
+// spells the phones that Model.Predict gives for the word, unless labels that letters back off to
+// are in them: those are left out, as are labels of irregular letters alone. Its weight is the
+// negative score of the labels. This holds for every string of letters in Letters. Scores are added
+// in float32: of two outputs whose scores differ by less than a millionth of their size, either may
+// be the best.
 //
-// The score of a word is a sum over its letters, of features with letters to the left, features with
-// letters to the right, pairs of two letters, and bigrams of labels. One machine of all would have
-// to know six letters and a label at a time. Each part adds one kind of feature, and knows what that
-// kind needs:
+// The score of a word is a sum over its letters, of features with letters to the left, features
+// with letters to the right, pairs of two letters, and bigrams of labels. One machine of all would
+// have to know six letters and a label at a time. Each part adds one kind of feature, and knows
+// what that kind needs:
 //
 //   - Parts[0] reads letters and writes pairs of a letter and its label. Its states are what training
 //     saw around the place between two letters: letters to the right, guessed and then verified, and
@@ -36,16 +38,15 @@ import (
 //     d. The part of phase k sees the letters k, k+d, k+2d, … alone, so that it remembers only one.
 //   - The last part adds label bigrams and letter pairs, and writes phones.
 //
-// A model with a window of 1 has three parts, and they compose to one machine of moderate size. So do
-// those of small alphabets.
-//
-// Labels that only back-off or irregular letters have are left out.
+// A model with a window of 1 has three parts, and they compose to one machine of moderate size. So
+// do those of small alphabets.
 type Export struct {
 	Parts []*fst.Vector[semiring.Tropical] // sorted by input labels
-	// Letters are the input of the first. A blank is <space>; <unk> is a letter that training did not
-	// have.
+	// Letters are the input of the first. A blank is <space>; <unk> is a letter that training did
+	// not have.
 	Letters *fst.SymbolTable
-	// Pairs are between the parts: "x}a|b" for the letter x with the phones a and b, "x}_" without any.
+	// Pairs are between the parts: "x}a|b" for the letter x with the phones a and b, "x}_" without
+	// any.
 	Pairs  *fst.SymbolTable
 	Phones *fst.SymbolTable // output of the last
 }
@@ -88,8 +89,8 @@ type pairOf struct {
 // Export returns the model as transducers. Errors: a model with more than linear features of order
 // 2, parts beyond MaxArcs, the context's.
 //
-// The cost is that of the result: the first part has about as many states as training has strings of
-// window+1 letters, and the second as those of window letters.
+// The cost is that of the result: the first part has about as many states as training has strings
+// of window+1 letters, and the second as those of window letters.
 func (m *Model) Export(opts *ExportOptions) (*Export, error) {
 	var o ExportOptions
 	if opts != nil {
@@ -101,7 +102,15 @@ func (m *Model) Export(opts *ExportOptions) (*Export, error) {
 	if o.MaxArcs <= 0 {
 		o.MaxArcs = 10_000_000
 	}
-	if m.Ngrams != nil {
+	switch {
+	case len(m.members) > 0:
+		return nil, errors.New("g2p: export: the model has networks, and only linear models can be exported: " +
+			"train it with --network none")
+	case m.views != nil:
+		return nil, errors.New("g2p: export: the model has histories, marks or a constraint, and only labels and " +
+			"their bigrams can be exported: train it without --history, --phone_history and --constraint, and with " +
+			"--marks none")
+	case m.Ngrams != nil:
 		return nil, errors.New("g2p: export: the model has n-grams, and only linear models can be exported: " +
 			"train it with --ngrams 0")
 	}
@@ -354,10 +363,10 @@ func (x *exporter) left() (*fst.Vector[semiring.Tropical], error) {
 // right is the part that reads letters, and adds the features that reach behind their letter.
 //
 // A state between two letters is (before, behind). behind is the longest string, of at most the
-// window, that training saw and that the rest of the word begins with. The state guesses it, and its
-// arcs lead to states whose behind confirms the guess: the longest seen string that the letter and
-// the next behind begin with must be the behind of the state. before is the longest suffix of the
-// letters so far that training saw before the first two letters of behind. No feature of more
+// window, that training saw and that the rest of the word begins with. The state guesses it, and
+// its arcs lead to states whose behind confirms the guess: the longest seen string that the letter
+// and the next behind begin with must be the behind of the state. before is the longest suffix of
+// the letters so far that training saw before the first two letters of behind. No feature of more
 // letters can reach across.
 func (x *exporter) right() (*fst.Vector[semiring.Tropical], error) {
 	v := x.machine()
@@ -419,8 +428,8 @@ func (x *exporter) right() (*fst.Vector[semiring.Tropical], error) {
 	return v.Vector, nil
 }
 
-// follow returns, for every string that can be behind a place in a word, of at most size bytes, those
-// that can be behind the place after the next letter; for "" all of them.
+// follow returns, for every string that can be behind a place in a word, of at most size bytes,
+// those that can be behind the place after the next letter; for "" all of them.
 func (x *exporter) follow(size int) map[string][]string {
 	var all []string
 	for s := range x.seen {

@@ -15,16 +15,17 @@ const (
 	firstSymbol
 )
 
-// histories is the deterministic automaton of the n-grams of some strings, with back-off. A state is
-// a string of at most order-1 symbols that was seen; reading a symbol leads to the longest suffix
-// that was seen. The set is closed under prefixes and suffixes, so that this suffix is known from
-// the state alone. A step pays the weights of all n-grams that end with it.
+// histories is the deterministic automaton of the n-grams of some strings, with back-off. A state
+// is a string of at most order-1 symbols that was seen; reading a symbol leads to the longest
+// suffix that was seen. The set is closed under prefixes and suffixes, so that this suffix is known
+// from the state alone. A step pays the weights of all n-grams that end with it.
 //
 // It is the automaton of joint n-gram models (M. Bisani and H. Ney, "Joint-sequence models for
-// grapheme-to-phoneme conversion", Speech Communication 50:434–451, 2008), and the label patterns of
-// conditional random fields of variable order (N. Ye, W. S. Lee, H. L. Chieu and D. Wu, "Conditional
-// random fields with features of high order for sequence labeling", NIPS 2009; N. V. Cuong, N. Ye,
-// W. S. Lee and H. L. Chieu, "Conditional random field with high-order dependencies", JMLR 15, 2014).
+// grapheme-to-phoneme conversion", Speech Communication 50:434–451, 2008), and the label patterns
+// of conditional random fields of variable order (N. Ye, W. S. Lee, H. L. Chieu and D. Wu,
+// "Conditional random fields with features of high order for sequence labeling", NIPS 2009; N. V.
+// Cuong, N. Ye, W. S. Lee and H. L. Chieu, "Conditional random field with high-order dependencies",
+// JMLR 15, 2014).
 type histories struct {
 	order   int
 	least   int     // length of the shortest n-gram that has a weight

@@ -175,7 +175,8 @@ func alignable(p *Pair, maxPhones int) bool {
 }
 
 // collect lists the phones of the pairs that can be aligned, and the letters of those with at most
-// regular phones a letter. A letter of other pairs alone has no label to learn: it counts as unseen.
+// regular phones a letter. A letter of other pairs alone has no label to learn: it counts as
+// unseen.
 func collect(pairs []Pair, regular int) (letters []rune, phones []string, err error) {
 	seenLetters, seenPhones := map[rune]bool{}, map[string]bool{}
 	for i := range pairs {

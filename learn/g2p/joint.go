@@ -16,10 +16,10 @@ import (
 // model, which sees the letters around a place and one label to the left, it adds what labels and
 // letters follow one another. Decoding Joint adds the two scores.
 //
-// References: M. Bisani and H. Ney, "Joint-sequence models for grapheme-to-phoneme conversion", Speech
-// Communication 50:434–451, 2008; R. Kneser and H. Ney, "Improved backing-off for m-gram language
-// modeling", ICASSP 1995; S. F. Chen and J. Goodman, "An empirical study of smoothing techniques for
-// language modeling", Computer Speech and Language 13:359–394, 1999.
+// References: M. Bisani and H. Ney, "Joint-sequence models for grapheme-to-phoneme conversion",
+// Speech Communication 50:434–451, 2008; R. Kneser and H. Ney, "Improved backing-off for m-gram
+// language modeling", ICASSP 1995; S. F. Chen and J. Goodman, "An empirical study of smoothing
+// techniques for language modeling", Computer Speech and Language 13:359–394, 1999.
 type Joint struct {
 	order   int
 	symbols *fst.Table[uint64] // letter<<32 | label
@@ -237,7 +237,7 @@ func (m *Model) joint(s *scores, x []int32, weight float64) []int32 {
 		before := kept[t]
 		pairs, own := s.binary[s.shape.pairs[t]:], s.unary[s.shape.unary[t]:]
 		for b := range size {
-			symbol := m.Ngrams.symbol(x[t], s.lists[t][b])
+			symbol := m.Ngrams.symbol(x[t], s.label(t, int32(b)))
 			for i, h := range before {
 				left := 0
 				if t > 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/tropica-fst/tropica/fst"
 )
 
-// Probabilities after any history sum to one with that of symbols never seen; the search with a wide
-// beam finds the best labels of enumeration; a model comes back from a file.
+// Probabilities after any history sum to one with that of symbols never seen; the search with a
+// wide beam finds the best labels of enumeration; a model comes back from a file.
 func TestJoint(t *testing.T) {
 	pairs := words(t, "ady", "train", 300)
 	p := prepared(t, pairs, nil)

@@ -71,8 +71,8 @@ const (
 	NoMarks   = "none"
 )
 
-// markGroups are the marks that AutoMarks knows: those of tone and accent, and each degree of stress
-// for itself. Others, such as length, do not concern a word as a whole.
+// markGroups are the marks that AutoMarks knows: those of tone and accent, and each degree of
+// stress for itself. Others, such as length, do not concern a word as a whole.
 var markGroups = []string{
 	"\u0300\u0301\u0302\u0304\u030b\u030c\u030f\u0311\u1dc4\u1dc5\u1dc6\u1dc7\u1dc8\u1dc9",
 	"ˈ1", "ˌ2", "3", "˥˦˧˨˩",

@@ -27,13 +27,14 @@ const (
 	BothNetworks  Networks = "both" // members of the two kinds in turn
 )
 
-// markedPairs is up to where accents are counted by default. The lattices of 8000 pairs take 0.7 GB.
+// markedPairs is up to where accents are counted by default. The lattices of 8000 pairs take 0.7
+// GB.
 const markedPairs = 10000
 
 // Recipe sets what the preparation of so many pairs has otherwise for networks: no features of
 // letters unless asked for, five labels more for every letter, since networks can tell more of them
-// apart than linear models, and up to 10000 pairs the counts of accents and stress, where phones have
-// any.
+// apart than linear models, and up to 10000 pairs the counts of accents and stress, where phones
+// have any.
 func (o *NetworkOptions) Recipe(pairs int, p *Options) {
 	p.Features.Bare = !o.Features
 	p.Align.Widen = 5
@@ -267,8 +268,8 @@ type networkScores struct {
 	scores [][]float32 // by member
 }
 
-// ahead computes what the networks say of words, for score: one pass over many words takes less time
-// than many over one.
+// ahead computes what the networks say of words, for score: one pass over many words takes less
+// time than many over one.
 func (m *Model) ahead(words []compiled, s *scores) {
 	if len(m.members) == 0 {
 		return

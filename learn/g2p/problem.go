@@ -96,7 +96,8 @@ type ProblemStats struct {
 	Columns         int     `json:"columns"`         // of the minimal loss machines, all words together
 	Built           int     `json:"built"`           // before minimization
 
-	// Rejected names the words whose pronunciation the constraint does not accept; they are left out.
+	// Rejected names the words whose pronunciation the constraint does not accept; they are left
+	// out.
 	Rejected []string `json:"rejected,omitempty"`
 
 	// Lost names the pairs that are left out: words without letters, and those with more than 64
@@ -177,7 +178,7 @@ func Prepare(ctx context.Context, pairs []Pair, opts *Options) (*Problem, error)
 		if p.views, err = newViews(al.Inventory, &vo, al.Labels); err != nil {
 			return nil, err
 		}
-		if *p.views == (views{}) {
+		if p.views != nil && *p.views == (views{}) {
 			p.views = nil
 		}
 	}

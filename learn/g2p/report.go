@@ -196,8 +196,8 @@ func (r *Report) WriteTable(w io.Writer) error {
 	return err
 }
 
-// ListLost names pairs that were left out, or that are out of reach, for a sentence of a report, the
-// first ten of them: " (a.tsv:3 "x", a.tsv:7 "www")". It is empty when there are none.
+// ListLost names pairs that were left out, or that are out of reach, for a sentence of a report,
+// the first ten of them: " (a.tsv:3 "x", a.tsv:7 "www")". It is empty when there are none.
 func ListLost(names []string) string {
 	const most = 10
 	if len(names) == 0 {

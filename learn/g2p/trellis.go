@@ -48,9 +48,9 @@ type trellisBuilder struct {
 	unwanted []int32
 }
 
-// build makes the trellis of letters with the given labels. A label of -1 is a back-off label, after
-// which histories are forgotten. m, if not nil, restricts and values the label strings. At most limit
-// arcs are made.
+// build makes the trellis of letters with the given labels. A label of -1 is a back-off label,
+// after which histories are forgotten. m, if not nil, restricts and values the label strings. At
+// most limit arcs are made.
 func (b *trellisBuilder) build(lists [][]int32, m *losses.Machine, limit int) (*trellis, error) {
 	l := &trellis{sizes: make([]int, len(lists)), first: []int32{0, 1}, place: []int32{0}, arcs: []int{0}, machine: m}
 	if b.nodes == nil {

@@ -4,19 +4,19 @@ import (
 	"fmt"
 )
 
-// ViewOptions adds views of the whole output to a model, which its chain of neighbouring labels does
-// not have; the zero value has none.
+// ViewOptions adds views of the whole output to a model, which its chain of neighbouring labels
+// does not have; the zero value has none.
 type ViewOptions struct {
 	History  int // n-grams of labels up to this length; 0 is none, else 3 to 8
 	Phones   int // n-grams of phones up to this length, empty labels left out; 0 is none, else 2 to 8
 	MinCount int // n-grams seen less often in training are left out; 0 is 2
-	// Damping, to the power of its length less one, is the value of an n-gram of labels or phones, as
-	// that of FeatureOptions; 0 is .6.
+	// Damping, to the power of its length less one, is the value of an n-gram of labels or phones,
+	// as that of FeatureOptions; 0 is .6.
 	Damping float64
-	// Marks are what to count in a word, each up to two: phones, or what marks phones, such as accents;
-	// several joined by + are one. AutoMarks, as the only one, finds accents and stress. Nil is
-	// AutoMarks up to 2000 pairs, and no marks above, where lattices become large under objectives
-	// with loss machines; NoMarks is none.
+	// Marks are what to count in a word, each up to two: phones, or what marks phones, such as
+	// accents; several joined by + are one. AutoMarks, as the only one, finds accents and stress.
+	// Nil is AutoMarks up to 2000 pairs, and no marks above, where lattices become large under
+	// objectives with loss machines; NoMarks is none.
 	Marks []string
 	// Constraint restricts outputs to those that it accepts, in training too; nil is none.
 	Constraint *Constraint
@@ -85,7 +85,8 @@ type position struct {
 	machine      int32
 }
 
-// newViews counts histories over the aligned labels of words. It is nil when there is nothing to view.
+// newViews counts histories over the aligned labels of words. It is nil when there is nothing to
+// view.
 func newViews(inv *Inventory, o *ViewOptions, words [][]int32) (*views, error) {
 	v := &views{constraint: o.Constraint}
 	var err error
@@ -282,7 +283,8 @@ func (v *views) gather(entries, grad []float64) {
 	}
 }
 
-// events are the steps of all words, each once: the entries that it pays, and the constraint's cost.
+// events are the steps of all words, each once: the entries that it pays, and the constraint's
+// cost.
 type events struct {
 	start   []int32
 	entries []int32

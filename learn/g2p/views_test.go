@@ -38,8 +38,8 @@ func atMost(t testing.TB, n int, cost float64, names ...string) *Constraint {
 	return c
 }
 
-// With weights of zero, views change nothing: values and gradients are those of the chain, for every
-// objective.
+// With weights of zero, views change nothing: values and gradients are those of the chain, for
+// every objective.
 func TestViewsOfNoWeight(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 11))
 	pairs := words(t, "ady", "train", 60)
@@ -93,9 +93,9 @@ func TestViewGradients(t *testing.T) {
 	}
 }
 
-// The score of a label string is that of the chain, and the weights of all n-grams that were seen and
-// end at each of its labels and phones. Objectives are sums over all label strings, with their edit
-// distances where they have a loss.
+// The score of a label string is that of the chain, and the weights of all n-grams that were seen
+// and end at each of its labels and phones. Objectives are sums over all label strings, with their
+// edit distances where they have a loss.
 func TestViewsByEnumeration(t *testing.T) {
 	rng := rand.New(rand.NewPCG(13, 13))
 	pairs := short(words(t, "ady", "train", 300), 5)[:60]
@@ -302,8 +302,8 @@ func TestViewDecoding(t *testing.T) {
 			var all []path
 			weight := map[string]float64{}
 			z := 0.0
-			// Labels seen there, and back-off labels beside them where there is no constraint, or where
-			// it accepts no others.
+			// Labels seen there, and back-off labels beside them where there is no constraint, or
+			// where it accepts no others.
 			for _, backoff := range []bool{o.Constraint == nil, true} {
 				var walk func(t int, pos position, left int, v float64, places []int32, phones []int)
 				walk = func(t int, pos position, left int, v float64, places []int32, phones []int) {
@@ -401,8 +401,8 @@ func TestConstraintIsComposition(t *testing.T) {
 	}
 	rejected, accepted := 0, 0
 	for range 30 {
-		// States only lead forward, ε-arcs and ambiguity included, and loops are free of cost: such a
-		// machine can be made deterministic.
+		// States only lead forward, ε-arcs and ambiguity included, and loops are free of cost: such
+		// a machine can be made deterministic.
 		m := fst.NewVector[semiring.Tropical64](4)
 		m.AddStates(4)
 		m.SetStart(0)

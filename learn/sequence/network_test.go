@@ -350,7 +350,7 @@ func TestNetworkErrors(t *testing.T) {
 		change(o)
 		data := train
 		if want == "need columns" {
-			data = []Example{{Input: Input{Attributes: [][]Attribute{{{"a", 1}}}}, Labels: []string{"x"}}}
+			data = []Example{{Input: Input{Attributes: [][]Attribute{{{Name: "a", Value: 1}}}}, Labels: []string{"x"}}}
 		}
 		if _, _, err := Train(data, o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
@@ -370,7 +370,7 @@ func TestNetworkErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := &Input{Attributes: [][]Attribute{{{"a", 1}}}, Source: "here:7"}
+	in := &Input{Attributes: [][]Attribute{{{Name: "a", Value: 1}}}, Source: "here:7"}
 	if _, err := m.Tagger().Viterbi(in); err == nil || !strings.Contains(fmt.Sprint(err), "here:7") {
 		t.Error(err)
 	}
