@@ -332,9 +332,15 @@ Example:
 						what += " constraint=" + id
 					}
 					if networks {
+						if *ngrams > 0 {
+							return nil, errors.New("flag --ngrams: they stand beside linear models: leave it out, or give --network none")
+						}
 						t.planned = run.Stop{Iterations: n.Passes(problem.Words()), Relative: -1}
-						f, err := n.fit(problem, o, what, workers, control)
+						m, f, err := n.fit(problem, o, what, workers, control)
 						if err == nil {
+							if *keep {
+								m.Lookup = g2p.NewLookup(pairs)
+							}
 							f.notes = notes
 							f.details = map[string]any{"objective": o, "problem": problem.Stats, "networks": n.NetworkOptions}
 						}

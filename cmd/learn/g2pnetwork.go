@@ -74,13 +74,14 @@ func (n *letterNetworkFlags) identity() string {
 }
 
 // fit trains the networks.
-func (n *letterNetworkFlags) fit(problem *g2p.Problem, o g2p.Objective, what string, workers int, control run.Control) (*fitted, error) {
+func (n *letterNetworkFlags) fit(problem *g2p.Problem, o g2p.Objective, what string, workers int,
+	control run.Control) (*g2p.Model, *fitted, error) {
 	control.Workers, control.Problem = workers, what+" "+n.identity()
 	m, r, err := problem.FitNetworks(o, &n.NetworkOptions, &control)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return &fitted{result: r, write: m.Write}, nil
+	return m, &fitted{result: r, write: m.Write}, nil
 }
 
 // cross sets up networks for all objectives of a cross-validation. The default is none there:

@@ -31,7 +31,7 @@ func TestShells(t *testing.T) {
 		inBash := "\n    '" + c.name + "') words='"
 		section := ""
 		if i := slices.IndexFunc(
-			sections, func(s string) bool { return strings.HasPrefix(s, `"`+c.name) }); i >= 0 {
+			sections, func(s string) bool { return strings.HasPrefix(s, `"`+strings.ReplaceAll(c.name, "-", `\-`)) }); i >= 0 {
 			section = sections[i]
 		}
 		if !strings.Contains(section, strings.ReplaceAll(strings.TrimSuffix(c.summary, "."), "-", `\-`)) {

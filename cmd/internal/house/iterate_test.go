@@ -14,7 +14,8 @@ import (
 // learners are the packages of learn that train by themselves. All other packages there are
 // layers, data, or kernels, and rooms that end in test.
 var learners = []string{"almo", "boost", "boost/multi", "federated", "g2p", "linear", "margin",
-	"minimax", "resilient", "resilient/network", "sequence", "skpca", "sparse", "structured", "tracking"}
+	"minimax", "resilient", "resilient/network", "sequence", "skpca", "sparse", "structured", "tracking",
+	"transduce"}
 
 // layers are the packages of learn that no learner is, tests' own left out.
 var layers = []string{"", "boost/tree", "dataset", "dataset/dense", "dataset/table", "evaluate",

@@ -28,6 +28,7 @@ var kinds = map[string]struct {
 	"tracking":              {"a model of tracking", []string{"tracking"}},
 	"almo":                  {"a model of several objectives", []string{"almo"}},
 	"structured":            {"a model of structured outputs", []string{"structured"}},
+	"transduce":             {"a string transducer", []string{"transduce"}},
 	"skpca":                 {"a model of supervised kernel components", []string{"skpca"}},
 	"boost":                 {"a boosted model", []string{"gb", "rgb", "adaboost"}},
 	"multiboost":            {"a model of multi-class boosting", []string{"multiboost"}},
