@@ -44,8 +44,6 @@ type trellisBuilder struct {
 	now      []nodeKey
 	next     []nodeKey
 	entries  []int32
-	classes  []uint32
-	unwanted []int32
 }
 
 // build makes the trellis of letters with the given labels. A label of -1 is a back-off label,
@@ -157,7 +155,6 @@ type trellisSums struct {
 	alpha, beta  []float64 // by node; alpha sums to one over each layer
 	scale        []float64
 	lossA, lossB []float64 // the same with the loss so far, and to come
-	sum          []float64
 }
 
 // run computes the log of the sum over all label strings of exp(score + gamma·loss), and calls arc
