@@ -317,7 +317,7 @@ func testHostileNetworks(t *testing.T, m *Model) {
 		"no letters":  func(b *memberMeta) { b.Shape.Tables = nil },
 		"labels":      func(b *memberMeta) { b.Shape.Outputs-- },
 		"no units":    func(b *memberMeta) { b.Shape.Hidden = 0 },
-		"large units": func(b *memberMeta) { b.Shape.Hidden = 1 << 40 },
+		"large units": func(b *memberMeta) { b.Shape.Hidden = 1 << 30 },
 		"other units": func(b *memberMeta) { b.Shape.Hidden++ },
 	} {
 		c := file()

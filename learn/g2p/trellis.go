@@ -40,10 +40,10 @@ type trellisBuilder struct {
 	// event numbers what is paid; the entries are valid during the call.
 	event func(entries []int32, cost float64) int32
 
-	nodes    map[nodeKey]int32
-	now      []nodeKey
-	next     []nodeKey
-	entries  []int32
+	nodes   map[nodeKey]int32
+	now     []nodeKey
+	next    []nodeKey
+	entries []int32
 }
 
 // build makes the trellis of letters with the given labels. A label of -1 is a back-off label,
