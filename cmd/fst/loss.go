@@ -171,7 +171,11 @@ type lossOptions struct {
 
 // budget is what the limits leave to a loss machine and its evaluation.
 func (o *lossOptions) budget() losses.Budget {
-	return losses.Budget{Ctx: o.limits.Ctx, Columns: o.columns, Bytes: o.limits.Bytes}
+	b := losses.Budget{Ctx: o.limits.Ctx, Columns: o.columns, Bytes: o.limits.Bytes}
+	if o.columns == 0 {
+		b.Bytes = o.working // without flags none are stated, and what is likely too large is refused
+	}
+	return b
 }
 
 var lossFields = []string{"log_z", "F", "q", "grad_w", "exp_loss", "log_z0", "risk", "risk_grad",

@@ -128,10 +128,14 @@ func (a *alphabet) text(p *Pair) *text {
 	for _, r := range t.y {
 		t.out = append(t.out, numberOf(a.runes, r))
 	}
-	for _, g := range p.Tags {
+	tags := p.Tags
+	if len(a.tags) == 0 {
+		tags = nil // training had none: they say nothing
+	}
+	for _, g := range tags {
 		t.tags = append(t.tags, numberOf(a.tags, g))
 	}
-	t.list = numberOf(a.lists, strings.Join(p.Tags, ";"))
+	t.list = numberOf(a.lists, strings.Join(tags, ";"))
 	return t
 }
 

@@ -507,6 +507,32 @@ func TestLearnsARule(t *testing.T) {
 	}
 }
 
+// A model of pairs without tags reads none: an input with tags has the output that it has without.
+func TestTagsOfNoMeaning(t *testing.T) {
+	without := func(pairs []Pair) []Pair {
+		for i := range pairs {
+			pairs[i].Tags = nil
+		}
+		return pairs
+	}
+	m, _, err := Train(&Data{Pairs: without(plurals(60, 1)), Labelled: true}, &Options{Insertions: 3}, &run.Control{
+		Stop: run.Stop{Iterations: 20}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []*Predictions
+	for _, pairs := range [][]Pair{without(plurals(60, 2)), plurals(60, 2)} {
+		q, err := m.Predict(t.Context(), &Data{Pairs: pairs, Decode: DecodeOptions{NBest: 2}}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, q)
+	}
+	if d := cmp.Diff(got[0].Each, got[1].Each); d != "" {
+		t.Error(d)
+	}
+}
+
 // A model that is written and read predicts the same bits, in every decoding and with a lexicon;
 // and so do models trained with other numbers of workers.
 func TestSaved(t *testing.T) {
