@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -301,6 +302,9 @@ Example:
 					if !(*l2 >= 0) || *memory < 1 {
 						return nil, errors.New("flag --l2 must not be negative, --memory at least 1")
 					}
+					if *ngrams < -1 {
+						return nil, errors.New("flag --ngrams must not be below -1")
+					}
 					h, folds, err := relaxation()
 					if err != nil {
 						return nil, err
@@ -438,8 +442,8 @@ func decodeFlags(fs *flags.Set) func(c *call, nbest bool) (*g2p.DecodeOptions, e
 		if *best < 1 || *candidates < 1 {
 			return nil, errors.New("flags --best and --candidates must be at least 1")
 		}
-		if !(*weight > 0) {
-			return nil, errors.New("flag --ngram_weight must be positive")
+		if !(*weight > 0) || math.IsInf(*weight, 1) {
+			return nil, errors.New("flag --ngram_weight must be positive and finite")
 		}
 		kind := g2p.Decoding(*decoding)
 		if kind == "auto" {

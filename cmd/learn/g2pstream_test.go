@@ -59,3 +59,32 @@ func TestPredictStream(t *testing.T) {
 		t.Error("five workers give another output than one")
 	}
 }
+
+// A NUL in training words is no letter, as in words to be answered, and numbers that mean nothing are
+// refused with the name of their flag.
+func TestPronunciationRefusals(t *testing.T) {
+	dir := t.TempDir()
+	data, wrong, model := filepath.Join(dir, "data"), filepath.Join(dir, "wrong"), filepath.Join(dir, "model")
+	for name, text := range map[string]string{data: "tan\tT A N\nant\tA N T\nnat\tN A T\n", wrong: "tan\tT A N\nt\x00n\tT\n"} {
+		if err := os.WriteFile(name, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	train := []string{"g2p", "train", data, "--model", model, "--network", "none"}
+	for _, test := range []struct {
+		words []string
+		err   string
+	}{
+		{[]string{"g2p", "train", wrong, "--model", filepath.Join(dir, "none"), "--network", "none"}, "wrong:2:2: a NUL byte"},
+		{append(train[:len(train):len(train)], "--ngrams", "-2"), "flag --ngrams"},
+		{append(train[:len(train):len(train)], "--ngrams", "2"), ""},
+		{[]string{"g2p", "predict", "--model", model, "--lookup", wrong}, "wrong:2:2: a NUL byte"},
+		{[]string{"g2p", "predict", "--model", model, "--ngram_weight", "Inf"}, "flag --ngram_weight"},
+	} {
+		var o, e bytes.Buffer
+		status := execute(context.Background(), test.words, cli.Streams{In: strings.NewReader("tan\n"), Out: &o, Err: &e})
+		if (status != 0) != (test.err != "") || !strings.Contains(e.String(), test.err) {
+			t.Errorf("%q: status %d, errors %q, should tell of %q", test.words, status, e.String(), test.err)
+		}
+	}
+}

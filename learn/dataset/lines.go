@@ -90,6 +90,9 @@ func (l *lines) next() ([]byte, error) {
 		return nil, l.failAt(b, at, "byte %#02x is not UTF-8; convert the input first, as with iconv -f latin1 "+
 			"-t utf-8", b[at])
 	}
+	if i := bytes.IndexByte(b, 0); i >= 0 {
+		return nil, l.failAt(b, i, "a NUL byte, which no text has")
+	}
 	return b, nil
 }
 
@@ -137,11 +140,6 @@ func AllLines(r io.Reader, name string) iter.Seq2[Line, error] {
 				return
 			}
 			var wrong *SyntaxError
-			if err == nil {
-				if i := bytes.IndexByte(b, 0); i >= 0 {
-					err = l.failAt(b, i, "a NUL byte, which no text has")
-				}
-			}
 			if err != nil && !errors.As(err, &wrong) {
 				yield(Line{Line: l.line}, err)
 				return
