@@ -324,6 +324,7 @@ func sized[T any](s []T, n int) []T {
 
 // errAlign names the pairs that cannot be aligned.
 func errAlign(p *Pair, i, k int) error {
-	return fmt.Errorf("transduce: %s: %.60q cannot become %.60q with %d insertions between characters; raise insertions",
+	return fmt.Errorf("transduce: %s: %.60q cannot become %.60q with %d insertions between characters; raise "+
+		"insertions",
 		p.where(i), p.Input, p.Output, k)
 }

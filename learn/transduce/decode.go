@@ -49,7 +49,8 @@ func (o DecodeOptions) withDefaults() (DecodeOptions, error) {
 		return o, fmt.Errorf("transduce: there is no decoding %q; there are %v", o.Decoding, Decodings())
 	case o.Candidates < 1 || o.NBest < 0 || !(o.Beam >= 0):
 		return o,
-			fmt.Errorf("transduce: decoding: %d candidates, %d outputs to list, beam %v; they must not be negative", o.Candidates, o.NBest, o.Beam)
+			fmt.Errorf("transduce: decoding: %d candidates, %d outputs to list, beam %v; they must not be negative",
+				o.Candidates, o.NBest, o.Beam)
 	}
 	return o, nil
 }

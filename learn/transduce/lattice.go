@@ -138,7 +138,8 @@ func (b *builder) upper() {
 
 // build returns the lattice of all paths within the beam of the best one by the channel. With a
 // lexicon that is the best path of its strings, and the lattice has no other. Paths of the true
-// output are those within the beam of the best of them.
+// output are those within the beam of the best of them. The given alignment, which another channel
+// chose, is always kept.
 //
 // Where the lattice has more than the most arcs, the beam shrinks by steps of a quarter, and with a
 // lexicon the search for its strings by steps of a seventh.
@@ -299,7 +300,8 @@ func (b *builder) try(id int32, s state, o op, score float64, i, k int, limit, r
 			next.right = -1
 		}
 	}
-	if !within && (next.right < 0 || score+*b.truth.at(i, k, int(next.right)) < rightLimit) {
+	next.gold = s.gold && b.golden(at, int(s.k), o)
+	if !within && !next.gold && (next.right < 0 || score+*b.truth.at(i, k, int(next.right)) < rightLimit) {
 		return
 	}
 	e := arc{from: id, out: r}
@@ -323,11 +325,8 @@ func (b *builder) try(id int32, s state, o op, score float64, i, k int, limit, r
 			e.loss = float32(more)
 		}
 	}
-	if b.gold != nil {
-		next.gold = s.gold && b.golden(at, int(s.k), o)
-		if b.loss == lossHamming {
-			e.loss = b.hamming(at, int(s.k), o)
-		}
+	if b.gold != nil && b.loss == lossHamming {
+		e.loss = b.hamming(at, int(s.k), o)
 	}
 	e.right, e.gold = next.right >= 0, next.gold
 	e.place = b.piece(piece{i: s.i, k: int16(min(s.k, far)), op: o})
@@ -372,10 +371,11 @@ func (b *builder) hamming(i, k int, o op) float32 {
 // end makes the arc to the end.
 func (b *builder) end(id int32, s state, score, limit, rightLimit float64) {
 	right := b.gold != nil && int(s.right) == len(b.t.y)
-	if score < limit && !(right && score >= rightLimit) {
+	gold := right && s.gold && b.golden(int(s.i), int(s.k), opEnd)
+	if score < limit && !gold && !(right && score >= rightLimit) {
 		return
 	}
-	e := arc{from: id, to: -1, right: right, gold: right && s.gold && b.golden(int(s.i), int(s.k), opEnd)}
+	e := arc{from: id, to: -1, right: right, gold: gold}
 	if b.lexicon != nil {
 		final := math.Inf(1)
 		if s.node != fst.NoState {

@@ -102,7 +102,8 @@ func Prepare(d *Data, opts *Options, c *run.Control) (*Problem, error) {
 		if texts[i] = p.a.text(pair); len(texts[i].x) == 0 || len(texts[i].x) > maxLength ||
 			len(texts[i].y) > maxLength {
 			return nil,
-				fmt.Errorf("transduce: %s: %.60q has %d characters and its output %d; an input has 1 to %d, an output at most as many",
+				fmt.Errorf("transduce: %s: %.60q has %d characters and its output %d; an input has 1 to %d, an output "+
+					"at most as many",
 					pair.where(i), pair.Input, len(texts[i].x), len(texts[i].y), maxLength)
 		}
 	}
@@ -172,7 +173,8 @@ func Prepare(d *Data, opts *Options, c *run.Control) (*Problem, error) {
 		}
 	}
 	if n > 0 {
-		c.Warning(fmt.Sprintf("%d of %d lattices had more than %d arcs and got a narrower beam; see max_arcs and beam", n, len(kept), p.o.MaxArcs))
+		c.Warning(fmt.Sprintf("%d of %d lattices had more than %d arcs and got a narrower beam; see max_arcs "+
+			"and beam", n, len(kept), p.o.MaxArcs))
 	}
 	return p, nil
 }
@@ -227,12 +229,14 @@ const maxLength = 1000
 func (p *Problem) warn(c *run.Control, d *Data, inserts int) {
 	if n := len(p.Lost); n > 0 {
 		i := p.Lost[0]
-		c.Warning(fmt.Sprintf("%d of %d pairs need more than %d insertions between two characters and are left out, such as %s, %.40q to %.40q",
+		c.Warning(fmt.Sprintf("%d of %d pairs need more than %d insertions between two characters and are left "+
+			"out, such as %s, %.40q to %.40q",
 			n, len(d.Pairs), inserts, d.Pairs[i].where(i), d.Pairs[i].Input, d.Pairs[i].Output))
 	}
 	if n := len(p.Outside); n > 0 {
 		i := p.Outside[0]
-		c.Warning(fmt.Sprintf("%d of %d outputs are not in the lexicon and will never be predicted, such as %s, %.40q",
+		c.Warning(fmt.Sprintf("%d of %d outputs are not in the lexicon and will never be predicted, such as %s, "+
+			"%.40q",
 			n, len(d.Pairs), d.Pairs[i].where(i), d.Pairs[i].Output))
 	}
 }

@@ -507,6 +507,25 @@ func TestLearnsARule(t *testing.T) {
 	}
 }
 
+// Pairs whose given alignment is outside of the beam are trained on by it all the same: reduplication
+// and infixes, with few pairs and a narrow beam.
+func TestAlignmentOutsideTheBeam(t *testing.T) {
+	var pairs []Pair
+	for i, x := range []string{"bukas", "halik", "takbo", "sulat", "kain", "inom", "lakad", "bili", "gawa", "tulog"} {
+		y := x[:2] + x
+		if i%2 == 0 {
+			y = x[:1] + "um" + x[1:2] + x
+		}
+		pairs = append(pairs, Pair{Input: x, Output: y})
+	}
+	for _, beam := range []float64{0.5, 2, 7} {
+		o := &Options{Alignment: "best", Beam: beam, Insertions: 5}
+		if _, _, err := Train(&Data{Pairs: pairs, Labelled: true}, o, &run.Control{Stop: run.Stop{Iterations: 5}}); err != nil {
+			t.Errorf("beam %v: %v", beam, err)
+		}
+	}
+}
+
 // A model of pairs without tags reads none: an input with tags has the output that it has without.
 func TestTagsOfNoMeaning(t *testing.T) {
 	without := func(pairs []Pair) []Pair {
@@ -515,8 +534,9 @@ func TestTagsOfNoMeaning(t *testing.T) {
 		}
 		return pairs
 	}
-	m, _, err := Train(&Data{Pairs: without(plurals(60, 1)), Labelled: true}, &Options{Insertions: 3}, &run.Control{
-		Stop: run.Stop{Iterations: 20}})
+	m, _, err := Train(&Data{Pairs: without(plurals(60, 1)), Labelled: true}, &Options{Insertions: 3},
+		&run.Control{
+			Stop: run.Stop{Iterations: 20}})
 	if err != nil {
 		t.Fatal(err)
 	}
