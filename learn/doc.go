@@ -31,8 +31,8 @@
 //
 // # Conventions
 //
-// Where a package differs, its comment says so: g2p, minimax and sequence train by calls of their own.
-// boost has a Train for each booster, which takes boost.Data, as multi.Train does.
+// Where a package differs, its comment says so: g2p, minimax and sequence train by calls of their
+// own. boost has a Train for each booster, which takes boost.Data, as multi.Train does.
 //
 //   - Train(examples, *Options, *run.Control) (*Model, *optim.Result, error). Options are the
 //     learner's settings, Control is common to all runs; nil is the default of each. A context is a

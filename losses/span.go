@@ -11,7 +11,8 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// SpanCosts are what errors of spans cost. The zero value counts spans that are missing or spurious.
+// SpanCosts are what errors of spans cost. The zero value counts spans that are missing or
+// spurious.
 type SpanCosts struct {
 	// Missing is the cost of a span of the reference that the prediction lacks. Spurious is that of
 	// a span of the prediction that the reference lacks. Both 0 stand for 1 each.
@@ -42,7 +43,7 @@ func (c SpanCosts) or() SpanCosts {
 // which are those of the conlleval script. With costs of 1 the loss is |Y| + |R| - 2 |Y∩R| for the
 // sets of spans of y and of the reference, and their F1 is 1 - Span/(|Y| + |R|).
 //
-// The loss is exact, and has few columns: whether a span is open at a position, of which type, and
+// The loss is exact, and has few columns: whether a span is open at a position, its type, and
 // whether it may still be one of the reference. That is two more than there are types, and a sweep
 // costs hardly more than one without a loss.
 type Span struct {
@@ -264,9 +265,9 @@ func (c *spanStates) number(s spanState) uint32 {
 	return uint32(c.both + s.typ)
 }
 
-// step returns the state behind position t of l after a label there, and what the label costs
-// beyond the reference's spans, all of which count as missing. before and at are the reference's
-// spans at t-1 and t.
+// step returns the state behind position t of l after a label there, and the cost of the label. The
+// cost is beyond that of the reference's spans, which all count as missing at first. before and at
+// are the reference's spans at t-1 and t.
 func (s *Span) step(from spanState, label spanLabel, t, l int, before, at stretch) (spanState, float64) {
 	cost := 0.0
 	to := spanState{typ: label.typ}

@@ -79,7 +79,8 @@ func TestSpanCounts(t *testing.T) {
 				for _, u := range strings {
 					want := wrongSpans(named(u), named(ref), c.full)
 					if x, y, z := s.Value(u, ref), m.Loss(u), a.Loss(u); !near(x, want) || !near(y, want) || !near(z, want) {
-						t.Fatalf("%+v: %v for %v: Value %v, machine %v, transducer %v, want %v", c.given, named(u), named(ref), x, y, z, want)
+						t.Fatalf("%+v: %v for %v: Value %v, machine %v, transducer %v, want %v", c.given, named(u), named(ref),
+							x, y, z, want)
 					}
 				}
 			}

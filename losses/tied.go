@@ -30,8 +30,8 @@ func (p *TiedPairs) Set() error {
 	return nil
 }
 
-// Tied are potentials of order 2 as linear-chain models have them: θ_t(a, b) is the score of label b
-// at t plus that of the pair (a, b), which is the same at all positions.
+// Tied are potentials of order 2 as linear-chain models have them: θ_t(a, b) is the score of label
+// b at t plus that of the pair (a, b), which is the same at all positions.
 type Tied struct {
 	Unary  []float64 // position after position, rows of Stride
 	Stride int

@@ -12,7 +12,8 @@ import (
 // tiedCase is random potentials, with room for results.
 func tiedCase(rng *rand.Rand, d, n int, sd float64) (*Tied, *TiedResult) {
 	stride := (d + 7) &^ 7
-	p := &Tied{Unary: make([]float64, n*stride), Stride: stride, Pairs: &TiedPairs{Labels: d, Scores: make([]float64, d*d)}}
+	p := &Tied{Unary: make([]float64, n*stride), Stride: stride, Pairs: &TiedPairs{Labels: d,
+		Scores: make([]float64, d*d)}}
 	for i := range p.Unary {
 		p.Unary[i] = sd * rng.NormFloat64()
 	}
@@ -26,8 +27,8 @@ func tiedCase(rng *rand.Rand, d, n int, sd float64) (*Tied, *TiedResult) {
 	return p, r
 }
 
-// The sweep over columns gives what evaluation on whole potentials gives, for machines of all kinds,
-// numbers of labels and vectors, and says so where it cannot.
+// The sweep over columns gives what evaluation on whole potentials gives, for machines of all
+// kinds, numbers of labels and vectors, and says so where it cannot.
 func TestTied(t *testing.T) {
 	if !features.Lanes {
 		t.Skip("sweeps over columns need AVX-512")
@@ -103,7 +104,8 @@ func TestTied(t *testing.T) {
 		if e.sweepColumns(m, p, gamma, ask, r) {
 			fast++
 		} else if sd <= 4 && math.Abs(gamma) <= 5 && !(m.careful != nil && ask != 0) {
-			t.Fatalf("case %d: %T, %d labels, %d positions, γ %v, scores %v: no sweep over columns", i, loss, d, n, gamma, sd)
+			t.Fatalf("case %d: %T, %d labels, %d positions, γ %v, scores %v: no sweep over columns", i, loss, d, n,
+				gamma, sd)
 		} else {
 			continue
 		}
@@ -115,10 +117,12 @@ func TestTied(t *testing.T) {
 			t.Fatal(err)
 		}
 		if ask == 0 && !near(r.LogZ, want.LogZ) || ask != 0 && !near(r.Risk, want.Risk) {
-			t.Errorf("case %d: %T, %d labels: log Z %v, want %v; risk %v, want %v", i, loss, d, r.LogZ, want.LogZ, r.Risk, want.Risk)
+			t.Errorf("case %d: %T, %d labels: log Z %v, want %v; risk %v, want %v", i, loss, d, r.LogZ, want.LogZ,
+				r.Risk, want.Risk)
 		}
 		for b := range n {
-			if err := compareRows("labels", [][]float64{r.Unary[b*p.Stride:][:d]}, [][]float64{want.Unary[b*p.Stride:][:d]}); err != nil {
+			if err := compareRows("labels", [][]float64{r.Unary[b*p.Stride:][:d]},
+				[][]float64{want.Unary[b*p.Stride:][:d]}); err != nil {
 				t.Fatalf("case %d: %T, %d labels, %d positions: position %d: %v", i, loss, d, n, b, err)
 			}
 		}

@@ -71,8 +71,8 @@ Time O(states + arcs · log(arcs at a state)).`,
 		}
 	}})
 
-// learnerFile reads the file of that name if it is one that learn wrote, else nothing. A pipe can be
-// read only once: it is left alone.
+// learnerFile reads the file of that name if it is one that learn wrote, else nothing. A pipe can
+// be read only once: it is left alone.
 func (c *call) learnerFile(name string) (*container.Container, error) {
 	if c.pipe != nil || cli.IsStandard(name) {
 		return nil, nil

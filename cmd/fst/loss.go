@@ -39,7 +39,7 @@ A case also has a loss:
   {"kind":"local","match":2,"sub":-1,"ins":-1,"del":-1}         negated best local alignment; band as for edit
   {"kind":"ngram","n":2,"c":1}                                  -log(common n-grams + c)
   {"kind":"hamming","scale":1}                                  wrong symbols; strings of another length are left out
-  {"kind":"span","labels":["O","B-NP","I-NP"]}                  wrong spans: missing, spurious and type are costs (1, 1, 2)
+  {"kind":"span","labels":["O","B-NP","I-NP"]}                  wrong spans; missing, spurious, type cost 1, 1, 2
   {"kind":"transducer","file":"u.fst","family":"tropical"}      any transducer; or "rational"
 
 The result has log_z, F, q (the marginals), grad_w, exp_loss, log_z0, risk, risk_grad, max_aug,

@@ -54,7 +54,8 @@ func TestComparisonWithoutSpread(t *testing.T) {
 		t.Fatal(err)
 	}
 	out.Reset()
-	if err := writeComparison(&out, r, "10 rows"); err != nil || !strings.Contains(out.String(), "-3.00  0.205  0.102") {
+	if err := writeComparison(&out, r, "10 rows"); err != nil || !strings.Contains(out.String(),
+		"-3.00  0.205  0.102") {
 		t.Error(out.String(), err)
 	}
 }
@@ -91,7 +92,8 @@ func TestComparisonCountsRowsByWeight(t *testing.T) {
 			}
 		}
 		var out, errs bytes.Buffer
-		if execute(context.Background(), []string{"gb", "cv", data, "--target", "class", "--weight", "w", "--trials",
+		if execute(context.Background(), []string{"gb", "cv", data, "--target", "class", "--weight", "w",
+			"--trials",
 			divisions, "--grid", "rounds=2,20", "--rate", "0.5", "--min_rows", "1", "--min_weight", "0", "--l2", "0",
 			"--json"}, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs}) != 0 {
 			t.Fatal(errs.String())

@@ -29,8 +29,10 @@ Example:
 	setup: func(fs *flags.Set) func(*call) error {
 		data := fs.String("data", "testdata/g2p", "Folder with the words")
 		languages := fs.String("languages", "ice,gre,ady", "Languages, separated by commas")
-		objectives := fs.String("objectives", "cross-entropy,hamming,latent,risk", "Objectives, separated by commas")
-		test := fs.Bool("test", false, "Judge on the test words; the recipe was chosen on others, of ice, gre, ady and dut")
+		objectives := fs.String("objectives", "cross-entropy,hamming,latent,risk",
+			"Objectives, separated by commas")
+		test := fs.Bool("test", false, "Judge on the test words; the recipe was chosen on others, of ice, gre, "+
+			"ady and dut")
 		seeds := fs.Int("seeds", 32, 3, "Runs of the networks")
 		linear := fs.Bool("linear", true, "Train linear models too")
 		var n letterNetworkFlags
@@ -42,7 +44,8 @@ Example:
 		table, writeTable := tableFlag(fs)
 		workersOf := workersFlag(fs)
 		return func(c *call) error {
-			if err := apart(nil, append(places("the checkpoint", *checkpoint), places("the table", *table)...)); err != nil {
+			if err := apart(nil, append(places("the checkpoint", *checkpoint),
+				places("the table", *table)...)); err != nil {
 				return err
 			}
 			if err := isFolder(*data, true); err != nil {

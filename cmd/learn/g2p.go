@@ -85,10 +85,12 @@ func (p *preparation) options(pairs, workers int) (*g2p.Options, error) {
 
 // identity spells the settings for checkpoints.
 func (p *preparation) identity() string {
-	return fmt.Sprintf("max_phones=%d align_iterations=%d align_min_count=%v align_min_prob=%v widen=%d window=%d "+
+	return fmt.Sprintf("max_phones=%d align_iterations=%d align_min_count=%v align_min_prob=%v widen=%d "+
+		"window=%d "+
 		"damping=%v min_count=%d max_edges=%d history=%d phone_history=%d history_min_count=%d history_damping=%v "+
 		"marks=%q", p.MaxPhones, p.AlignIterations, learner.Amount(p.AlignMinCount),
-		p.AlignMinProb, p.Widen, p.Window, p.Damping, p.MinCount, max(p.MaxEdges, 0), p.History, p.PhoneHistory, p.HistoryMinCount, p.HistoryDamping, p.Marks)
+		p.AlignMinProb, p.Widen, p.Window, p.Damping, p.MinCount, max(p.MaxEdges, 0), p.History, p.PhoneHistory,
+		p.HistoryMinCount, p.HistoryDamping, p.Marks)
 }
 
 // mostMarked is how many pairs have their marks counted by default, under objectives that have no
@@ -97,7 +99,8 @@ const mostMarked = 20000
 
 // problem reads the words that a command is to train on, and prepares them. The notes say
 // how they were read, and what was left out. kind is asked for once the words are read.
-func (p *preparation) problem(c *call, workers int, live run.Recorder, kind func() g2p.Kind) (problem *g2p.Problem, pairs []g2p.Pair,
+func (p *preparation) problem(c *call, workers int, live run.Recorder,
+	kind func() g2p.Kind) (problem *g2p.Problem, pairs []g2p.Pair,
 	notes []string, err error) {
 	pairs, notes, err = c.lexicons(c.args)
 	if err != nil {
@@ -133,7 +136,8 @@ func (p *preparation) problem(c *call, workers int, live run.Recorder, kind func
 			"a letter%s", n.Unaligned, n.Pairs, g2p.ListLost(n.Lost)))
 	}
 	if list := problem.Stats.Rejected; len(list) > 0 {
-		notes = append(notes, fmt.Sprintf("%d of %d pairs were left out, whose phones --constraint does not accept%s",
+		notes = append(notes, fmt.Sprintf("%d of %d pairs were left out, whose phones --constraint does not "+
+			"accept%s",
 			len(list), problem.Stats.Pairs, g2p.ListLost(list)))
 	}
 	if n := problem.Stats; n.Irregular > 0 {
@@ -239,7 +243,8 @@ Example:
 		solver := fs.Enum("solver", "lbfgs", []string{"lbfgs", "proximal"},
 			"Optimiser: lbfgs, or accelerated proximal steps along the gradient")
 		memory := fs.Int("memory", 32, 6, "Pairs that L-BFGS keeps")
-		seed := fs.Uint("seed", 1, "Seed of the networks' starts, the order of words, and dropout; nothing else is random")
+		seed := fs.Uint("seed", 1, "Seed of the networks' starts, the order of words, and dropout; nothing else "+
+			"is random")
 		ngrams := fs.Int("ngrams", 32, -1, "Order of an n-gram model of letters and labels beside the "+
 			"linear one, which "+
 			"predict adds to it; 0 is none, -1 is 8 for more than 20000 entries and else none")
@@ -337,7 +342,8 @@ Example:
 					}
 					if networks {
 						if *ngrams > 0 {
-							return nil, errors.New("flag --ngrams: they stand beside linear models: leave it out, or give --network none")
+							return nil, errors.New("flag --ngrams: they stand beside linear models: leave it out, or give " +
+								"--network none")
 						}
 						t.planned = run.Stop{Iterations: n.Passes(problem.Words()), Relative: -1}
 						m, f, err := n.fit(problem, o, what, workers, control)

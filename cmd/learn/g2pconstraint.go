@@ -10,7 +10,8 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-const constraintHelp = "File of an acceptor of phones that outputs must be accepted by, with its symbol table; weights " +
+const constraintHelp = "File of an acceptor of phones that outputs must be accepted by, with its symbol " +
+	"table; weights " +
 	"are costs, and the symbol " + g2p.OtherPhones + " is every phone that the machine does not name"
 
 // constraint reads the machine of a flag; "" is none.
@@ -43,11 +44,13 @@ func (c *call) constraint(name string) (*g2p.Constraint, error) {
 		}
 		wide = ops.MapInto(f, func(w semiring.Tropical64) semiring.Tropical64 { return w })
 	default:
-		return nil, fmt.Errorf("flag --constraint: %s: arc type %s: a constraint is over standard or tropical64", shown, h.ArcType)
+		return nil, fmt.Errorf("flag --constraint: %s: arc type %s: a constraint is over standard or tropical64",
+			shown, h.ArcType)
 	}
 	symbols := wide.InputSymbols()
 	if symbols == nil {
-		return nil, fmt.Errorf("flag --constraint: %s has no symbol table, which names its phones: fst compile keeps one with "+
+		return nil, fmt.Errorf("flag --constraint: %s has no symbol table, which names its phones: fst compile "+
+			"keeps one with "+
 			"--keep_isymbols", shown)
 	}
 	constraint, err := g2p.NewConstraint(wide, symbols)

@@ -48,9 +48,15 @@ func TestG2PConstraint(t *testing.T) {
 		m.SetInputSymbols(symbols)
 		return m
 	}
-	save("one.fst", func(b *bytes.Buffer) error { return fst.Write(b, machine(fst.SymbolsOf("<eps>", "<other>", "a")), nil) })
+	save("one.fst", func(b *bytes.Buffer) error {
+		return fst.Write(b,
+			machine(fst.SymbolsOf("<eps>", "<other>", "a")), nil)
+	})
 	save("bare.fst", func(b *bytes.Buffer) error { return fst.Write(b, machine(nil), nil) })
-	save("none.fst", func(b *bytes.Buffer) error { return fst.Write(b, machine(fst.SymbolsOf("<eps>", "x", "y")), nil) })
+	save("none.fst", func(b *bytes.Buffer) error {
+		return fst.Write(b,
+			machine(fst.SymbolsOf("<eps>", "x", "y")), nil)
+	})
 	save("log.fst", func(b *bytes.Buffer) error {
 		m := fst.NewVector[semiring.Log64](1)
 		m.AddState()
@@ -60,14 +66,17 @@ func TestG2PConstraint(t *testing.T) {
 	})
 	run := func(in string, words ...string) (out, errs string, code int) {
 		var o, e bytes.Buffer
-		code = execute(context.Background(), append([]string{"g2p"}, words...), cli.Streams{In: strings.NewReader(in), Out: &o, Err: &e})
+		code = execute(context.Background(), append([]string{"g2p"}, words...),
+			cli.Streams{In: strings.NewReader(in), Out: &o, Err: &e})
 		return o.String(), e.String(), code
 	}
-	if _, e, code := run("", "train", path("train"), "--network", "none", "--model", path("free"), "--objective", "hamming", "--history", "3",
+	if _, e, code := run("", "train", path("train"), "--network", "none", "--model", path("free"),
+		"--objective", "hamming", "--history", "3",
 		"--phone_history", "3", "--marks", "a"); code != 0 {
 		t.Fatal(e)
 	}
-	o, e, code := run("", "train", path("train"), "--network", "none", "--model", path("held"), "--objective", "hamming", "--constraint", path("one.fst"))
+	o, e, code := run("", "train", path("train"), "--network", "none", "--model", path("held"), "--objective",
+		"hamming", "--constraint", path("one.fst"))
 	if code != 0 || !strings.Contains(o, "whose phones --constraint does not accept") {
 		t.Fatalf("%s%s", o, e)
 	}
@@ -99,7 +108,8 @@ func TestG2PConstraint(t *testing.T) {
 	for _, c := range []struct{ file, want string }{
 		{"bare.fst", "has no symbol table"}, {"log.fst", "arc type log64"}, {"train", "train"},
 	} {
-		if _, e, code = run(words, "predict", "--model", path("free"), "--constraint", path(c.file)); code == 0 || !strings.Contains(e, c.want) {
+		if _, e, code = run(words, "predict", "--model", path("free"), "--constraint", path(c.file)); code == 0 ||
+			!strings.Contains(e, c.want) {
 			t.Errorf("%s: %q", c.file, e)
 		}
 	}

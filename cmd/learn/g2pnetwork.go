@@ -18,7 +18,8 @@ type letterNetworkFlags struct{ g2p.NetworkOptions }
 func (n *letterNetworkFlags) define(fs *flags.Set) { options.Define(fs, &n.NetworkOptions) }
 
 // networkOnly are the flags of networks that linear models do not have; --seed is accepted by all.
-var networkOnly = []string{"members", "epochs", "hidden", "dropout", "rate", "batch", "features", "first_epochs"}
+var networkOnly = []string{"members", "epochs", "hidden", "dropout", "rate", "batch", "features",
+	"first_epochs"}
 
 // linearOnly are the flags of L-BFGS and of resilient training.
 var linearOnly = []string{"solver", "memory", "iterations", "stop"}
@@ -39,14 +40,16 @@ func (n *letterNetworkFlags) check(c *call, words int, h resilient.Relaxation) (
 	if kind == g2p.NoNetwork {
 		why := "the model has no network"
 		if !c.flags.Given("network") {
-			why = fmt.Sprintf("more than %d words are trained without networks unless --network says otherwise", g2p.MostWords)
+			why = fmt.Sprintf("more than %d words are trained without networks unless --network says otherwise",
+				g2p.MostWords)
 		}
 		return false, c.idle(why, networkOnly...)
 	}
 	if h != nil {
 		return false, errors.New("flag --resilient needs --network none: networks are trained on all words alike")
 	}
-	if err := c.idle("networks are trained by Adam for --epochs; --network none has it", linearOnly...); err != nil {
+	if err := c.idle("networks are trained by Adam for --epochs; --network none has it",
+		linearOnly...); err != nil {
 		return false, err
 	}
 	if !n.Features {

@@ -53,7 +53,8 @@ func chartOf(p *learner.Picture) *plot.Chart {
 	return chart
 }
 
-// errorsChart draws the first measure of a cross-validation, with a standard deviation to each side.
+// errorsChart draws the first measure of a cross-validation, with a standard deviation to each
+// side.
 func errorsChart(r *evaluate.Report) *plot.Chart {
 	c := &plot.Chart{Title: "Errors in cross-validation", Subtitle: "mean over trials, and the standard " +
 		"deviation to each side", XLabel: r.Measures[0], Horizontal: true}

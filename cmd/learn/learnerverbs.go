@@ -35,7 +35,8 @@ type kind[D, P any] interface {
 	workers() (int, error)
 	// read reads examples to learn from.
 	read(c *call, name string) (D, error)
-	// like reads examples of a form, a model's or that of others; those to be judged must be labelled.
+	// like reads examples of a form, a model's or that of others; those to be judged must be
+	// labelled.
 	like(c *call, name string, form D, labelled bool) (D, error)
 	// write writes the predictions of examples; form is the model's, which names classes.
 	write(w io.Writer, form, x D, p P) error
@@ -456,7 +457,8 @@ Example:
 			var parts foldFlags
 			parts.define(fs, 5)
 			file := fs.String("trials", "", "File with trials and inner folds, in place of --folds")
-			choose := fs.String("choose", "", "Figure that settings are chosen by, and that is tested; when not given, error or RMSE is tested")
+			choose := fs.String("choose", "", "Figure that settings are chosen by, and that is tested; when not "+
+				"given, error or RMSE is tested")
 			table := fs.String("table", "", "File for the figures of every trial, as CSV")
 			picture := fs.String("plot", "", "File for a picture of the errors, as SVG")
 			var log fitLog[evaluate.Fitted]
@@ -464,7 +466,8 @@ Example:
 			asJSON := fs.Bool("json", false, "Report as JSON")
 			return func(c *call) error {
 				if err := apart([]place{{"the data", c.arg(0)}, {"the trials", *file}},
-					append(places("the table", *table), place{"the picture", *picture}, place{"the checkpoint", *log.name})); err != nil {
+					append(places("the table", *table), place{"the picture", *picture},
+						place{"the checkpoint", *log.name})); err != nil {
 					return err
 				}
 				if _, _, _, err := parts.numbers(false); err != nil {
@@ -637,7 +640,8 @@ func writeComparison(w io.Writer, r *evaluate.Report, size string) error {
 		return err
 	}
 	fmt.Fprintf(w, "%s, %d trials; means with standard deviations. Tests are of %s against the first "+
-		"learner, two-tailed unless it says one-tailed; - is undefined. The last column is not nested: its setting was chosen on the test parts.\n", size,
+		"learner, two-tailed unless it says one-tailed; - is undefined. The last column is not nested: its "+
+		"setting was chosen on the test parts.\n", size,
 		r.Trials, r.Measures[0])
 	for _, s := range r.Standings {
 		fmt.Fprintf(w, "%s chose %s\n", s.Name, tally(s.Chosen))

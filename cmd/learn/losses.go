@@ -50,7 +50,8 @@ func (l *lossFlags) constants(fs *flags.Set) {
 		"or log weights -log of the sum")
 	l.missing = fs.Float("span_missing", 1, "Cost of a span of the truth that the prediction lacks, in span")
 	l.spurious = fs.Float("span_spurious", 1, "Cost of a span of the prediction that the truth lacks, in span")
-	l.kind = fs.Float("span_type", 2, "Cost of a span with the right ends and another type, in span; by default "+
+	l.kind = fs.Float("span_type", 2, "Cost of a span with the right ends and another type, in span; by "+
+		"default "+
 		"that of one missing and one spurious")
 	l.columns = fs.Int("columns", 64, 0, "Most columns of the loss machine of a sequence (states, for a "+
 		"transducer's); 0 is as many as 2 GB hold (32 MB for local). Beyond, the error names a band that fits")

@@ -56,7 +56,8 @@ func init() {
 			experimentHomologs, experimentSampled, experimentTable31, experimentTable41, experimentTable51,
 			experimentTable52,
 			experimentObjectives, experimentSKPCA, experimentRobust, experimentCompletion, experimentRanking,
-			experimentStrings, experimentTransduce, experimentSparse, experimentCheap, experimentTracking, experimentFederated,
+			experimentStrings, experimentTransduce, experimentSparse, experimentCheap, experimentTracking,
+			experimentFederated,
 			experimentOneRound, experimentResilient, experimentG2PNetworks,
 			infoCommand, completion, man,
 		})

@@ -134,7 +134,8 @@ func newMultiReport(file string, o *multi.Options, x *table.Table, d *boost.Data
 		return nil, err
 	}
 	out := &learner.Report{Data: r, Lines: []string{fmt.Sprintf(
-		"multiboost: %d rows of %d sources, %d columns; %d rounds, %d terms, %.1f s", d.Rows(), len(r.Sources), r.Columns,
+		"multiboost: %d rows of %d sources, %d columns; %d rounds, %d terms, %.1f s", d.Rows(), len(r.Sources),
+		r.Columns,
 		r.Rounds, r.Terms, r.Seconds), fmt.Sprintf("training: %s", r.Training.text(r.Sources))}}
 	if o.Valid != nil {
 		if r.Valid, err = measureMulti(m, o.Valid, &o.Target, workers, 0); err != nil {

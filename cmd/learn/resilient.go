@@ -80,7 +80,8 @@ func explainSequence(m *sequence.Model) []learner.Section {
 		{"weights that are not zero", nonzero},
 	})
 	if s, parameters, ok := m.Network(); ok {
-		facts.Rows = append(facts.Rows, []any{"network", fmt.Sprintf("%s, %d layers of %d", s.Kind, s.Layers, s.Hidden)},
+		facts.Rows = append(facts.Rows, []any{"network", fmt.Sprintf("%s, %d layers of %d", s.Kind, s.Layers,
+			s.Hidden)},
 			[]any{"parameters of the network", parameters})
 	}
 	list := slices.Collect(m.Weights)

@@ -49,7 +49,8 @@ func (s *sentences) define(fs *flags.Set, label string) {
 	}
 	s.format = fs.Enum("format", autoFormat, forms,
 		"Form of the data; auto is conllu for names with .conllu"+auto+", else that of the model's training "+
-			"data, else columns. columns are separated by blanks or tabs, tabs by single tabs"+more+"; gzip is recognised")
+			"data, else columns. columns are separated by blanks or tabs, tabs by single tabs"+more+"; gzip is "+
+			"recognised")
 	s.label = fs.String("label", label, "Column with the labels, from 0, or from the end when negative; for "+
 		"conllu also upos, xpos or deprel. Of a model, that of training")
 }
@@ -300,8 +301,8 @@ func (s *sentences) fit(u *unlabelled) error {
 const partSize = 1 << 16
 
 // eachPart reads an input for prediction, and calls do for its sentences, some at a time. A part is
-// full, or has all that has arrived when nothing more can be read yet. Sentences with lines that are
-// not text go to wrong, and leave empty lines.
+// full, or has all that has arrived when nothing more can be read yet. Sentences with lines that
+// are not text go to wrong, and leave empty lines.
 func (s *sentences) eachPart(c *call, name string, wrong *wrongLines, do func(*unlabelled) error) error {
 	r, shown, err := c.OpenText(name)
 	if err != nil {

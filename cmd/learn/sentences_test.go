@@ -236,7 +236,8 @@ func TestWrongBytes(t *testing.T) {
 		return word + "\tX\n"
 	}
 	for _, format := range []string{columns, tabs, conllu} {
-		text := row(format, "one") + "\n" + row(format, "t\xffo") + row(format, "three") + "\n" + row(format, "fo\x00r") +
+		text := row(format, "one") + "\n" + row(format, "t\xffo") + row(format, "three") + "\n" +
+			row(format, "fo\x00r") +
 			"\n\n" + row(format, "five")
 		want := row(format, "one") + "\n\n\n\n\n\n\n" + row(format, "five")
 		c := &call{ctx: context.Background(), Streams: cli.Streams{In: strings.NewReader(text)}}
@@ -255,7 +256,8 @@ func TestWrongBytes(t *testing.T) {
 			t.Errorf("%s: sentences at lines %v of %q, should be of %q (%v)", format, lines, whole.String(), want, err)
 		}
 		err = wrong.err()
-		if err == nil || !strings.Contains(err.Error(), "standard input:3:") || !strings.Contains(err.Error(), "standard input:6:") ||
+		if err == nil || !strings.Contains(err.Error(), "standard input:3:") ||
+			!strings.Contains(err.Error(), "standard input:6:") ||
 			wrong.n != 2 {
 			t.Errorf("%s: what is wrong is %v", format, err)
 		}

@@ -48,7 +48,8 @@ func (s *scored) define(fs *flags.Set) {
 	s.rate = fs.Float("rate", 0, "Learning rate of sgd, adagrad (0 is 0.1) and adam (0 is 0.001)")
 	s.decay = fs.Float("decay", 0, "Decay of the rate of sgd; 0 is one over the minibatches of a pass")
 	s.seed = fs.Uint("seed", 1,
-		"Seed of all that is random: the order of minibatches, for sgd, adagrad and adam, and of a network its start")
+		"Seed of all that is random: the order of minibatches, for sgd, adagrad and adam, and of a network its "+
+			"start")
 	s.machines = fs.Bytes("machine_bytes", 1<<30, "Memory for loss machines that are kept between passes")
 }
 

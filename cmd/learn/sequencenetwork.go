@@ -18,7 +18,8 @@ type networkFlags struct {
 }
 
 func (n *networkFlags) define(fs *flags.Set) {
-	n.kind = fs.Enum("network", "none", []string{"none", string(encoder.Convolution), string(encoder.Recurrence)},
+	n.kind = fs.Enum("network", "none", []string{"none", string(encoder.Convolution),
+		string(encoder.Recurrence)},
 		"Network of words and their characters whose scores are added to those of the features: convolutions, "+
 			"or long short-term memory in both directions")
 	n.epochs = fs.Int("epochs", 32, 15, "Passes over the sentences, of a network")

@@ -30,8 +30,8 @@ func TestShells(t *testing.T) {
 		words := strings.Fields(c.name)
 		inBash := "\n    '" + c.name + "') words='"
 		section := ""
-		if i := slices.IndexFunc(
-			sections, func(s string) bool { return strings.HasPrefix(s, `"`+strings.ReplaceAll(c.name, "-", `\-`)) }); i >= 0 {
+		title := `"` + strings.ReplaceAll(c.name, "-", `\-`)
+		if i := slices.IndexFunc(sections, func(s string) bool { return strings.HasPrefix(s, title) }); i >= 0 {
 			section = sections[i]
 		}
 		if !strings.Contains(section, strings.ReplaceAll(strings.TrimSuffix(c.summary, "."), "-", `\-`)) {

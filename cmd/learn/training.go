@@ -118,7 +118,8 @@ func (t *training) run(c *call, name string, inputs []place,
 	}
 	if t.patience != nil {
 		control.Stop.Patience = int(*t.patience)
-	} else if control.Stop = (run.Stop{Iterations: int(*t.iterations), Relative: *t.relative}); *t.relative == 0 {
+	} else if control.Stop = (run.Stop{Iterations: int(*t.iterations),
+		Relative: *t.relative}); *t.relative == 0 {
 		control.Stop.Relative = -1 // asked for: never
 	}
 	if control.Resume, err = earlier(&t.runFlags, run.ReadCheckpoint); err != nil {
@@ -170,7 +171,8 @@ func (t *training) check(c *call) (workers int, err error) {
 	case t.patience != nil && *t.patience < 0:
 		return 0, errors.New("flag --patience must not be negative")
 	case t.patience != nil && *t.patience > 0 && *t.valid == "":
-		return 0, errors.New("flag --patience: it counts rounds without a lower validation loss; --valid names the table")
+		return 0, errors.New("flag --patience: it counts rounds without a lower validation loss; --valid names " +
+			"the table")
 	case t.patience == nil && *t.iterations < 1:
 		return 0, errors.New("flag --iterations must be at least 1")
 	case t.patience == nil && math.IsInf(*t.relative, 0):

@@ -27,7 +27,8 @@ func TestCancelledInTheMiddle(t *testing.T) {
 			loss  boost.Loss
 			train func(_, _ *boost.Data, _ *run.Control) (*boost.Ensemble, *optim.Result, error)
 		}{
-			"gb": {text, boost.Logistic{}, func(d, v *boost.Data, c *run.Control) (*boost.Ensemble, *optim.Result, error) {
+			"gb": {text, boost.Logistic{}, func(d, v *boost.Data, c *run.Control) (*boost.Ensemble, *optim.Result,
+				error) {
 				return boost.TrainGradient(d, &boost.GradientOptions{Rounds: 6, Loss: boost.Logistic{}, Valid: v}, c)
 			}},
 			"gb of three classes": {three, boost.SoftMax{Classes: 3},
@@ -35,11 +36,13 @@ func TestCancelledInTheMiddle(t *testing.T) {
 					return boost.TrainGradient(d, &boost.GradientOptions{
 						Rounds: 6, Loss: boost.SoftMax{Classes: 3}, Valid: v}, c)
 				}},
-			"gb, exact": {text, boost.Logistic{}, func(d, v *boost.Data, c *run.Control) (*boost.Ensemble, *optim.Result, error) {
+			"gb, exact": {text, boost.Logistic{}, func(d, v *boost.Data, c *run.Control) (*boost.Ensemble,
+				*optim.Result, error) {
 				return boost.TrainGradient(d, &boost.GradientOptions{Rounds: 3, Exact: true,
 					Loss: boost.Logistic{}, Valid: v}, c)
 			}},
-			"rgb": {text, boost.Logistic{}, func(d, v *boost.Data, c *run.Control) (*boost.Ensemble, *optim.Result, error) {
+			"rgb": {text, boost.Logistic{}, func(d, v *boost.Data, c *run.Control) (*boost.Ensemble, *optim.Result,
+				error) {
 				return boost.TrainRGB(d, &boost.RGBOptions{Rounds: 4, Loss: boost.Logistic{}, Seed: 1, Valid: v}, c)
 			}},
 			"adaboost with penalties": {text, boost.Logistic{},
@@ -47,7 +50,8 @@ func TestCancelledInTheMiddle(t *testing.T) {
 					return boost.TrainAdaBoost(d, &boost.AdaBoostOptions{Rounds: 4, Variant: boost.Deep,
 						Families: boost.Grid([]int{1, 3}, []float64{1}), Lambda: .01, Valid: v}, c)
 				}},
-			"adaboost": {text, boost.Logistic{}, func(d, v *boost.Data, c *run.Control) (*boost.Ensemble, *optim.Result, error) {
+			"adaboost": {text, boost.Logistic{}, func(d, v *boost.Data, c *run.Control) (*boost.Ensemble,
+				*optim.Result, error) {
 				return boost.TrainAdaBoost(d, &boost.AdaBoostOptions{
 					Rounds: 9, Learner: boost.SignTrees{Splits: 4, Bins: 255}, Valid: v}, c)
 			}},

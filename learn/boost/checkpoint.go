@@ -59,7 +59,8 @@ func (r *training) resume() error {
 	}
 	if len(k.Arrays[partScores]) != len(r.scores) || len(k.Arrays[partValid]) != len(r.valid) ||
 		len(k.Arrays[partHistory])%progressNumbers != 0 {
-		return fmt.Errorf("boost: %s: checkpoint: %w: %d scores, %d of validation rows, %d numbers of history", r.Name,
+		return fmt.Errorf("boost: %s: checkpoint: %w: %d scores, %d of validation rows, %d numbers of history",
+			r.Name,
 			model.ErrFormat, len(k.Arrays[partScores]), len(k.Arrays[partValid]), len(k.Arrays[partHistory]))
 	}
 	terms := func(name string) ([]Term, error) {
@@ -96,9 +97,9 @@ func fingerprint(d *Data) uint64 {
 	return d.X.Fingerprint(d.Y, d.W)
 }
 
-// SettingsWords lists settings, a JSON object, as words name=value for run.Control.Problem. Those of
-// objects within it have dots in their names; long values are cut and have a fingerprint. It leaves
-// out the number of rounds, since a run may be made longer.
+// SettingsWords lists settings, a JSON object, as words name=value for run.Control.Problem. Those
+// of objects within it have dots in their names; long values are cut and have a fingerprint. It
+// leaves out the number of rounds, since a run may be made longer.
 func SettingsWords(settings string) string {
 	type object struct {
 		prefix string

@@ -172,7 +172,8 @@ func TestRoundsAreChosen(t *testing.T) {
 			if name == "rgb" {
 				must[*Ensemble](t)(trainRGB(a, &RGBOptions{Rounds: longest, LearningRate: 0.3, Seed: 5}, c))
 			} else {
-				must[*Ensemble](t)(trainGradient(a, &GradientOptions{Rounds: longest, MinRows: 2, LearningRate: 0.3, Seed: 5}, c))
+				must[*Ensemble](t)(trainGradient(a, &GradientOptions{Rounds: longest, MinRows: 2, LearningRate: 0.3,
+					Seed: 5}, c))
 			}
 		}
 		at := 0
@@ -189,12 +190,14 @@ func TestRoundsAreChosen(t *testing.T) {
 		if name == "rgb" {
 			same = must[*Ensemble](t)(trainRGB(d, &RGBOptions{Rounds: at + 1, LearningRate: 0.3, Seed: 5}))
 		} else {
-			same = must[*Ensemble](t)(trainGradient(d, &GradientOptions{Rounds: at + 1, MinRows: 2, LearningRate: 0.3, Seed: 5}))
+			same = must[*Ensemble](t)(trainGradient(d, &GradientOptions{Rounds: at + 1, MinRows: 2, LearningRate: 0.3,
+				Seed: 5}))
 		}
 		if !bytes.Equal(saved(t, e), saved(t, same)) {
 			t.Errorf("%s: not the model of %d rounds", name, at+1)
 		}
-		if again := must[*Ensemble](t)(train(d, control{Patience: patience, Workers: 3})); !bytes.Equal(saved(t, e), saved(t, again)) {
+		if again := must[*Ensemble](t)(train(d, control{Patience: patience, Workers: 3})); !bytes.Equal(saved(t,
+			e), saved(t, again)) {
 			t.Errorf("%s: three workers give another model", name)
 		}
 	}
@@ -256,10 +259,12 @@ func TestOpenRoundsResume(t *testing.T) {
 						}
 						return
 					}
-					if got := saved(t, must[*Ensemble](t)(train(d, control{Patience: 4, Resume: last}))); !bytes.Equal(got, want) {
+					if got := saved(t, must[*Ensemble](t)(train(d, control{Patience: 4, Resume: last}))); !bytes.Equal(got,
+						want) {
 						t.Errorf("after %d of %d rounds: another model", stop, all)
 					}
-					if _, err := train(d.Subset(upTo(rows-1)), control{Patience: 4, Resume: last}); !errors.Is(err, run.ErrOther) {
+					if _, err := train(d.Subset(upTo(rows-1)), control{Patience: 4, Resume: last}); !errors.Is(err,
+						run.ErrOther) {
 						t.Errorf("other rows: %v", err)
 					}
 				})

@@ -49,7 +49,8 @@ func (b *Booster) Train(t *table.Table, options any, c *run.Control) (learner.Mo
 }
 
 // TrainWatched implements learner.Watched.
-func (b *Booster) TrainWatched(t, valid *table.Table, options any, c *run.Control) (learner.Model[*table.Table,
+func (b *Booster) TrainWatched(t, valid *table.Table, options any,
+	c *run.Control) (learner.Model[*table.Table,
 	*learner.Scores], *optim.Result, error) {
 	if options == nil {
 		options = b.options()
@@ -78,7 +79,8 @@ func (b *Booster) Read(r io.Reader) (learner.Model[*table.Table, *learner.Scores
 
 // under makes a booster's training of one with settings of type S.
 func under[S any](train func(t *table.Table, s *S, valid *table.Table, c *run.Control) (*Ensemble,
-	*optim.Result, error)) func(t, valid *table.Table, options any, c *run.Control) (*Ensemble, *optim.Result, error) {
+	*optim.Result, error)) func(t, valid *table.Table, options any, c *run.Control) (*Ensemble, *optim.Result,
+	error) {
 	return func(t, valid *table.Table, options any, c *run.Control) (*Ensemble, *optim.Result, error) {
 		s, ok := options.(*S)
 		if !ok {

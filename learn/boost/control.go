@@ -41,7 +41,8 @@ func (p *Progress) Header() []string {
 // Line implements run.Lined.
 func (p *Progress) Line() []string {
 	return []string{strconv.Itoa(p.Round), run.Cell(p.Loss), run.Cell(p.Objective), run.Cell(p.Valid),
-		run.Cell(p.Derivative), run.Cell(p.Curvature), run.Cell(p.Step), strconv.Itoa(p.Family), strconv.Itoa(p.Splits),
+		run.Cell(p.Derivative), run.Cell(p.Curvature), run.Cell(p.Step), strconv.Itoa(p.Family),
+		strconv.Itoa(p.Splits),
 		strconv.FormatFloat(p.Seconds, 'f', 6, 64)}
 }
 
@@ -53,7 +54,8 @@ func (p *Progress) String() string {
 	return fmt.Sprintf("loss %.5g", p.Loss)
 }
 
-// training is one booster's run, whose Best is that of the validation loss. It is an optim.Additive.
+// training is one booster's run, whose Best is that of the validation loss. It is an
+// optim.Additive.
 type training struct {
 	*run.Run
 	// one takes a round; it returns nil where there is nothing to learn.
@@ -143,7 +145,7 @@ func (r *training) rounds() (*Ensemble, *optim.Result, error) {
 			f.F = p.Objective
 		}
 	}
-	if f.F != f.F && err == nil { // nobody watched, or there is no round
+	if f.F != f.F && err == nil { // no caller watched, or there is no round
 		f.F = score.Mean(e.Loss, r.d.Y, r.d.W, r.scores, r.Workers)
 	}
 	return e, f, err

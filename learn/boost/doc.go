@@ -91,8 +91,8 @@
 //
 // Where Rounds is 0, RGB and gradient boosting use the number of rounds with the least loss on
 // held-out rows. The rows are divided in five. One part after the other is held out of a run of its
-// own until 2,000 rows have been. The model is then trained on all rows. With validation rows the run
-// stops by those instead.
+// own until 2,000 rows have been. The model is then trained on all rows. With validation rows the
+// run stops by those instead.
 //
 // References: Y. Freund, R. Schapire, "A decision-theoretic generalization of on-line
 // learning and an application to boosting", JCSS 55:119–139, 1997; J. Friedman, T. Hastie,

@@ -145,7 +145,8 @@ func ExampleLearner() {
 		Complexity: func(_, m int) float64 { return math.Sqrt(2 * math.Log(2*float64(m)) / float64(m)) },
 	}
 	families := append(boost.Grid([]int{2, 4}, []float64{1}), kernels)
-	model, _, err := boost.TrainRGB(train, &boost.RGBOptions{Families: families, Rounds: 100, LearningRate: 0.3}, nil)
+	model, _, err := boost.TrainRGB(train, &boost.RGBOptions{Families: families, Rounds: 100,
+		LearningRate: 0.3}, nil)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -149,7 +149,8 @@ func TestGradientResumesToTheSameBits(t *testing.T) {
 			other.LearningRate = 0.77
 			if _, err := trainGradient(d, &other, resume); !errors.Is(err, run.ErrOther) {
 				t.Errorf("resumed with another learning rate: %v", err)
-			} else if text := fmt.Sprintf("its rate is %v, here it is 0.77", o.settled().LearningRate); !strings.Contains(
+			} else if text := fmt.Sprintf("its rate is %v, here it is 0.77",
+				o.settled().LearningRate); !strings.Contains(
 				err.Error(), text) || len(err.Error()) > 200 {
 				t.Errorf("%v; want %q", err, text)
 			}

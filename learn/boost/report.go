@@ -36,7 +36,8 @@ type Report struct {
 }
 
 // Report implements learner.Reporter.
-func (e *Ensemble) Report(ctx context.Context, file string, t, valid *table.Table, workers int) (*learner.Report,
+func (e *Ensemble) Report(ctx context.Context, file string, t, valid *table.Table,
+	workers int) (*learner.Report,
 	error) {
 	d, v, err := data(t, valid, e.Loss)
 	if err != nil {
@@ -47,8 +48,9 @@ func (e *Ensemble) Report(ctx context.Context, file string, t, valid *table.Tabl
 	if err != nil {
 		return nil, err
 	}
-	r := &Report{Model: file, Algorithm: e.Algorithm, Loss: e.Loss.Name(), Rows: d.Rows(), Columns: len(t.Columns),
-		Rounds: e.Rounds(), Terms: len(e.Terms), Training: score.Mean(e.Loss, d.Y, d.W, f, 1)}
+	r := &Report{Model: file, Algorithm: e.Algorithm, Loss: e.Loss.Name(), Rows: d.Rows(),
+		Columns: len(t.Columns),
+		Rounds:  e.Rounds(), Terms: len(e.Terms), Training: score.Mean(e.Loss, d.Y, d.W, f, 1)}
 	text := ""
 	if r.Error = e.ErrorOf(d, f); e.Classifies() {
 		text = fmt.Sprintf("error %.4g %%", r.Error)
@@ -92,13 +94,14 @@ func (e *Ensemble) Report(ctx context.Context, file string, t, valid *table.Tabl
 		}
 		loss := score.Mean(e.Loss, v.Y, v.W, g, 1)
 		r.Valid = loss
-		lines = append(lines, fmt.Sprintf("validation: loss %.5g after the best %d of %d rounds", loss, r.Rounds, rounds))
+		lines = append(lines, fmt.Sprintf("validation: loss %.5g after the best %d of %d rounds", loss, r.Rounds,
+			rounds))
 	}
 	return &learner.Report{Data: r, Lines: lines, Picture: picture}, nil
 }
 
-// ErrorOf returns the error of scores of the rows of d: per cent of wrong classes, or the root of the
-// mean squared error.
+// ErrorOf returns the error of scores of the rows of d: per cent of wrong classes, or the root of
+// the mean squared error.
 func (e *Ensemble) ErrorOf(d *Data, f []float64) float64 {
 	if e.Classifies() {
 		return 100 * score.ErrorRate(e.Loss, d.Y, d.W, f)

@@ -247,7 +247,9 @@ func TestRGBBeta(t *testing.T) {
 		o.Beta, o.Rounds, o.Candidates, o.Seed = beta, 30, 5, 9
 		o.Step = StepSafe
 		e := must[*Ensemble](t)(trainRGB(d, o))
-		probe := &rgbRun{training: &training{Run: run.Begin("rgb", nil, 1)}, o: o, omega: NormalisedOmega(o.Families, ByMaximum, VCBound, 3, 80), draw: newSampler(o.Sampling.Probabilities(o.Families))}
+		probe := &rgbRun{training: &training{Run: run.Begin("rgb", nil, 1)}, o: o,
+			omega: NormalisedOmega(o.Families, ByMaximum, VCBound, 3, 80),
+			draw:  newSampler(o.Sampling.Probabilities(o.Families))}
 		cheap, different := 0, 0
 		for _, term := range e.Terms {
 			probe.TakeUp(&run.Checkpoint{Iteration: term.Round})

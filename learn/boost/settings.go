@@ -191,7 +191,8 @@ func (s *GradientSettings) Idle(given func(string) bool) error {
 	return cmp.Or(s.LossSettings.Idle(given), idleBins(given))
 }
 
-func trainGradientSettings(t *table.Table, s *GradientSettings, valid *table.Table, c *run.Control) (*Ensemble,
+func trainGradientSettings(t *table.Table, s *GradientSettings, valid *table.Table,
+	c *run.Control) (*Ensemble,
 	*optim.Result, error) {
 	o := s.GradientOptions
 	var relaxed resilient.Options
@@ -241,16 +242,19 @@ func (s *AdaBoostSettings) Idle(given func(string) bool) error {
 		{"alpha_max", v != LogitNewton, "plain, l1, deep and logit-cd"},
 	} {
 		if given(f.name) && !f.read {
-			return fmt.Errorf("%s has no effect: only --variant=%s looks at it, and the variant is %s", f.name, f.by, v)
+			return fmt.Errorf("%s has no effect: only --variant=%s looks at it, and the variant is %s", f.name, f.by,
+				v)
 		}
 	}
 	return nil
 }
 
-func trainAdaBoostSettings(t *table.Table, s *AdaBoostSettings, valid *table.Table, c *run.Control) (*Ensemble,
+func trainAdaBoostSettings(t *table.Table, s *AdaBoostSettings, valid *table.Table,
+	c *run.Control) (*Ensemble,
 	*optim.Result, error) {
 	if len(t.Classes) != 2 {
-		return nil, nil, fmt.Errorf("%s: AdaBoost separates two classes; the target %q has %s (gb and rgb take any)",
+		return nil, nil, fmt.Errorf("%s: AdaBoost separates two classes; the target %q has %s (gb and rgb take "+
+			"any)",
 			t.Name, t.TargetName, t.DescribeTarget())
 	}
 	o := s.AdaBoostOptions

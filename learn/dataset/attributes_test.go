@@ -30,7 +30,8 @@ func TestReadAttributes(t *testing.T) {
 		"A\ta\n@weight:2\tx\nB\tb\n": "f:2:1: the declaration",
 		"A\ta\nB\tb\xff\n":           "f:2:",
 	} {
-		if _, err := ReadAttributes(strings.NewReader(in), "f"); err == nil || !strings.HasPrefix(err.Error(), want) {
+		if _, err := ReadAttributes(strings.NewReader(in), "f"); err == nil ||
+			!strings.HasPrefix(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", in, err, want)
 		}
 	}

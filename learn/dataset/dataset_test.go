@@ -351,9 +351,11 @@ func TestAllLines(t *testing.T) {
 		got = append(got, r)
 	}
 	want := []row{{dataset.Line{1, "one"}, ""},
-		{dataset.Line{2, ""}, "x:2:4: byte 0xff is not UTF-8; convert the input first, as with iconv -f latin1 -t utf-8"},
+		{dataset.Line{2, ""}, "x:2:4: byte 0xff is not UTF-8; convert the input first, as with iconv -f latin1 " +
+			"-t utf-8"},
 		{dataset.Line{3, ""}, "x:3:3: a NUL byte, which no text has"}, {dataset.Line{4, ""}, ""},
-		{dataset.Line{5, ""}, "x:5:3: a carriage return inside the line; lines end in LF or CRLF"}, {dataset.Line{6, "five"}, ""}}
+		{dataset.Line{5, ""}, "x:5:3: a carriage return inside the line; lines end in LF or CRLF"},
+		{dataset.Line{6, "five"}, ""}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("lines (-want +got):\n%s", diff)
 	}

@@ -230,7 +230,8 @@ func TestNothingAlignableIsLost(t *testing.T) {
 	if len(a.Lost) > 0 {
 		t.Errorf("lost %v", a.Lost)
 	}
-	if inv := a.Inventory; slices.Contains(inv.Letters, 'w') || !slices.Contains(inv.Phones, "ʌ") || inv.Unseen("w") == nil {
+	if inv := a.Inventory; slices.Contains(inv.Letters, 'w') || !slices.Contains(inv.Phones, "ʌ") ||
+		inv.Unseen("w") == nil {
 		t.Errorf("letters %q and phones %q: w has irregular labels only, and ʌ is a phone", inv.Letters, inv.Phones)
 	}
 	m, err := Train(context.Background(), welsh, DefaultObjective(LatentMargin), nil, nil)

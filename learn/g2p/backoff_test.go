@@ -37,7 +37,8 @@ func TestBackoff(t *testing.T) {
 			}
 		}
 		if !(math.Abs(sum-b.Mass) < 1e-12) || sum > 0.75 || len(phones) != len(inv.Phones) {
-			t.Errorf("%q backs off with %v in all, said to be %v, to %d of %d phones", inv.Letters[x-1], sum, b.Mass, len(phones), len(inv.Phones))
+			t.Errorf("%q backs off with %v in all, said to be %v, to %d of %d phones", inv.Letters[x-1], sum, b.Mass,
+				len(phones), len(inv.Phones))
 		}
 	}
 	beta := inv.letter('β')
@@ -56,7 +57,8 @@ func TestBackoff(t *testing.T) {
 	if at < 0 || !(math.Abs(b.Prob[at]-1/count) < 1e-12) {
 		t.Errorf("β is no name with probability 1/%v: %v", count, b)
 	}
-	if r := inv.phones([]string{"v", "i", "t", "a", "e"}); !inv.spells([]int32{beta, beta}, r, true) || inv.spells([]int32{beta, beta}, r, false) {
+	if r := inv.phones([]string{"v", "i", "t", "a", "e"}); !inv.spells([]int32{beta, beta}, r, true) ||
+		inv.spells([]int32{beta, beta}, r, false) {
 		t.Error("ββ should spell v i t a e by back-off, and only so")
 	}
 }

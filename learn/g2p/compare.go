@@ -245,7 +245,8 @@ func (x *experiment) run(ctx context.Context, u *unit, workers int) error {
 		}
 		x.event(u, Event{Stage: Evaluating, Objective: o})
 		edits, phones := held.edits(m, &x.o.Decode, workers)
-		u.models = append(u.models, outcome{objective: m.Objective, networks: m.NetworkNames(), edits: edits, phones: phones,
+		u.models = append(u.models, outcome{objective: m.Objective, networks: m.NetworkNames(), edits: edits,
+			phones:    phones,
 			converged: res.Converged() || res.Reason == run.AllPasses, evals: res.Evaluations})
 	}
 	u.stats = p.Stats

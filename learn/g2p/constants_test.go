@@ -69,7 +69,8 @@ func TestUnseenLetters(t *testing.T) {
 	}
 	// An unseen letter says nothing, but by back-off; and z is no phone.
 	if h.unseen != 3 || h.seen != 2 || h.reachable != 3 || len(h.outside) != 2 {
-		t.Errorf("%d words with unseen letters, there are 3; %d and %d references within reach, there are 2 and 3; outside are %q", h.unseen, h.seen, h.reachable, h.outside)
+		t.Errorf("%d words with unseen letters, there are 3; %d and %d references within reach, there are 2 and "+
+			"3; outside are %q", h.unseen, h.seen, h.reachable, h.outside)
 	}
 }
 

@@ -58,7 +58,8 @@ func NewConstraint(f fst.Expanded[semiring.Tropical64], symbols *fst.SymbolTable
 		out.SetFinal(q, w)
 		for i, e := range f.Arcs(q) {
 			if e.ILabel != e.OLabel {
-				return nil, fmt.Errorf("g2p: the constraint is not an acceptor: arc %d of state %d reads %d and writes %d", i, q, e.ILabel, e.OLabel)
+				return nil, fmt.Errorf("g2p: the constraint is not an acceptor: arc %d of state %d reads %d and "+
+					"writes %d", i, q, e.ILabel, e.OLabel)
 			}
 			if math.IsNaN(float64(e.Weight)) || math.IsInf(float64(e.Weight), -1) {
 				return nil, fmt.Errorf("g2p: the constraint has the weight %v at arc %d of state %d", e.Weight, i, q)
@@ -67,7 +68,8 @@ func NewConstraint(f fst.Expanded[semiring.Tropical64], symbols *fst.SymbolTable
 			if e.ILabel != fst.Epsilon {
 				name, ok := symbols.Symbol(e.ILabel)
 				if !ok {
-					return nil, fmt.Errorf("g2p: the constraint: label %d of state %d is not in its symbol table", e.ILabel, q)
+					return nil, fmt.Errorf("g2p: the constraint: label %d of state %d is not in its symbol table", e.ILabel,
+						q)
 				}
 				if number[name] == 0 {
 					c.names = append(c.names, name)

@@ -39,7 +39,9 @@ type DecodeOptions struct {
 	Candidates int      // phone strings that MinRisk chooses from; 0 is 20
 	// NgramWeight is for Ngrams; 0 is 3. On words of the CMU dictionary 2 to 4 do alike.
 	NgramWeight float64
-	Strings     int // phone strings that NBest looks for, in at most 64 times Best label strings; 0 is what Best have
+	// Strings is how many phone strings NBest looks for, in at most 64 times Best label strings; 0 is
+	// those of Best.
+	Strings int
 
 	// Report is told of words without an output that the constraint accepts; nil is no one. Predict
 	// and NBest call it before they return.
@@ -235,7 +237,8 @@ func (s *scores) nBest(n int) []path {
 		return []path{{}}
 	}
 	byScore := func(a, b way) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.left, b.left), cmp.Compare(a.rank, b.rank), cmp.Compare(a.label, b.label))
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.left, b.left), cmp.Compare(a.rank, b.rank),
+			cmp.Compare(a.label, b.label))
 	}
 	ways := make([][][]way, letters)
 	before := [][]way{{{}}}

@@ -150,7 +150,8 @@ func decodeByEnumeration(t *testing.T, m *Model, letters, least int) {
 			}
 		}
 		// All phone strings have probability one together, some of them no more.
-		for _, o := range []DecodeOptions{{Best: n}, {Best: n, Strings: n}, {Best: len(all)}, {Best: 1, Strings: len(every)}} {
+		for _, o := range []DecodeOptions{{Best: n}, {Best: n, Strings: n}, {Best: len(all)},
+			{Best: 1, Strings: len(every)}} {
 			list, err := m.NBest(q.Word, &o)
 			if err != nil {
 				t.Fatal(err)
@@ -235,7 +236,8 @@ func TestSaveAndLoad(t *testing.T) {
 	if err := n.Write(&again); err != nil || !bytes.Equal(again.Bytes(), bytesOf) {
 		t.Errorf("saved again, the model has other bytes (%v)", err)
 	}
-	if diff := cmp.Diff([][]string{{"x", "y"}, {"z"}}, n.Lookup.Find("B")); diff != "" || n.Lookup.Words() != 2 || n.Lookup.Find("c") != nil {
+	if diff := cmp.Diff([][]string{{"x", "y"}, {"z"}}, n.Lookup.Find("B")); diff != "" ||
+		n.Lookup.Words() != 2 || n.Lookup.Find("c") != nil {
 		t.Errorf("known words, of %d (-want +got):\n%s", n.Lookup.Words(), diff)
 	}
 	for _, q := range words(t, "ice", "test", 100) {

@@ -216,7 +216,8 @@ type scorer struct {
 
 // evalViews is eval for a word with views. It adds factor times the gradient of the log of the sum,
 // and riskFactor times that of the risk, to the gradient of events.
-func (k *scorer) evalViews(w *word, m *losses.Machine, gamma float64, want losses.Want, out []float64, factor, riskFactor float64) error {
+func (k *scorer) evalViews(w *word, m *losses.Machine, gamma float64, want losses.Want, out []float64,
+	factor, riskFactor float64) error {
 	l := w.trellis
 	if m != nil {
 		l = w.products[m]
@@ -237,16 +238,17 @@ func (k *scorer) evalViews(w *word, m *losses.Machine, gamma float64, want losse
 		} else {
 			riskFactor = 0
 		}
-		k.result.LogZ, k.result.Risk, err = k.sums.run(l, chain, k.pays, gamma, risk, func(t, place, at int, p, r float64) {
-			pair := int(l.place[l.first[t]+int32((at-l.arcs[t])/l.sizes[t])])*l.sizes[t] + place
-			out[w.shape.pairs[t]+pair] += p
-			if riskFactor != 0 {
-				risks[t][pair] += r
-			}
-			k.events, k.moves = append(k.events, l.pays[at]), append(k.moves, factor*p+riskFactor*r)
-		}, func(at int, p, r float64) {
-			k.events, k.moves = append(k.events, l.pays[at]), append(k.moves, factor*p+riskFactor*r)
-		})
+		k.result.LogZ, k.result.Risk, err = k.sums.run(l, chain, k.pays, gamma, risk,
+			func(t, place, at int, p, r float64) {
+				pair := int(l.place[l.first[t]+int32((at-l.arcs[t])/l.sizes[t])])*l.sizes[t] + place
+				out[w.shape.pairs[t]+pair] += p
+				if riskFactor != 0 {
+					risks[t][pair] += r
+				}
+				k.events, k.moves = append(k.events, l.pays[at]), append(k.moves, factor*p+riskFactor*r)
+			}, func(at int, p, r float64) {
+				k.events, k.moves = append(k.events, l.pays[at]), append(k.moves, factor*p+riskFactor*r)
+			})
 	}
 	if risk && m != nil {
 		k.result.Risk += m.Base()
@@ -259,7 +261,8 @@ func (k *scorer) evalViews(w *word, m *losses.Machine, gamma float64, want losse
 //
 // factor and riskFactor say how much the gradients of the log of the sum, and of the risk, count
 // for the objective.
-func (k *scorer) eval(w *word, m *losses.Machine, gamma float64, want losses.Want, out []float64, factor, riskFactor float64) error {
+func (k *scorer) eval(w *word, m *losses.Machine, gamma float64, want losses.Want, out []float64, factor,
+	riskFactor float64) error {
 	if w.trellis != nil {
 		return k.evalViews(w, m, gamma, want, out, factor, riskFactor)
 	}

@@ -75,7 +75,8 @@ func (m *Model) score1(t *testing.T, word string) float64 {
 func TestExport(t *testing.T) {
 	for _, language := range []string{"ady", "gre"} {
 		for _, window := range map[string][]int{"ady": {1, 3}, "gre": {2, 4}}[language] {
-			p := prepared(t, words(t, language, "train", 60), &Options{Features: FeatureOptions{Window: window, MinCount: 1 + window%2}})
+			p := prepared(t, words(t, language, "train", 60),
+				&Options{Features: FeatureOptions{Window: window, MinCount: 1 + window%2}})
 			m := &Model{Inventory: p.Inventory, Features: p.Features, Objective: DefaultObjective(CrossEntropy),
 				Weights: random(rand.New(rand.NewPCG(uint64(window), 1)), p.Features.Dim(), 1)}
 			e, err := m.Export(nil)
@@ -105,8 +106,10 @@ func TestExport(t *testing.T) {
 				}
 				got, weight := e.best(t, letters)
 				want := m.own(t, word)
-				if score := m.score1(t, word); !slices.Equal(got, want) || !(math.Abs(weight+score) < 1e-5*(1+math.Abs(score))) {
-					t.Fatalf("%s, window %d: %q is %v of weight %v, predicted %v of score %v", language, window, word, got, weight, want, score)
+				if score := m.score1(t, word); !slices.Equal(got, want) ||
+					!(math.Abs(weight+score) < 1e-5*(1+math.Abs(score))) {
+					t.Fatalf("%s, window %d: %q is %v of weight %v, predicted %v of score %v", language, window, word, got,
+						weight, want, score)
 				}
 			}
 			if window > 1 {
@@ -154,8 +157,9 @@ func (m *Model) own(t *testing.T, word string) []string {
 func TestExportedWithoutBackoff(t *testing.T) {
 	other, all := 0, 0
 	for _, language := range []string{"ice", "gre", "ady"} {
-		m, err := Train(t.Context(), words(t, language, "train", 800), Objective{Kind: CrossEntropy, L2: .3}, nil, &FitOptions{
-			Stop: run.Stop{Iterations: 40}})
+		m, err := Train(t.Context(), words(t, language, "train", 800), Objective{Kind: CrossEntropy, L2: .3}, nil,
+			&FitOptions{
+				Stop: run.Stop{Iterations: 40}})
 		if err != nil {
 			t.Fatal(err)
 		}

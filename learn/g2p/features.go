@@ -75,7 +75,9 @@ type Features struct {
 	opts      FeatureOptions
 	inv       *Inventory
 	templates []template
-	inner     [][2]int8 // of a template, those of its letters but the first and but the last, or -1; they come before it
+	// inner has, for each template, those without its first and without its last letter, or -1. They
+	// come before it.
+	inner [][2]int8
 
 	bigrams *fst.Table[uint64] // pairs of labels; noLabel stands for the start
 	pairs   *fst.Table[uint64] // pairs of letters; boundary stands for the start

@@ -88,7 +88,8 @@ func (p *Problem) Fit(ctx context.Context, o Objective, opts *FitOptions) (*Mode
 	start := fo.Init
 	switch {
 	case start != nil && len(start) != p.Features.dim+p.views.size():
-		return nil, nil, fmt.Errorf("g2p: %d weights to start from, the model has %d", len(start), p.Features.dim+p.views.size())
+		return nil, nil, fmt.Errorf("g2p: %d weights to start from, the model has %d", len(start),
+			p.Features.dim+p.views.size())
 	case start == nil && o.Kind == RiskMix:
 		return p.fitRisk(ctx, o, fo)
 	case start == nil:

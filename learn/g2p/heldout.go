@@ -186,7 +186,8 @@ func Evaluate(name string, models []*Model, pairs []Pair, decode *DecodeOptions,
 			u.reach(held)
 		}
 		edits, phones := held.edits(m, &o.Decode, workers)
-		u.models = append(u.models, outcome{objective: m.Objective, networks: m.NetworkNames(), edits: edits, phones: phones, converged: true})
+		u.models = append(u.models, outcome{objective: m.Objective, networks: m.NetworkNames(), edits: edits,
+			phones: phones, converged: true})
 	}
 	return newReport(&o, []*unit{u}, time.Since(begin)), nil
 }

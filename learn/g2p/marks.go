@@ -106,7 +106,8 @@ func markKinds(phones, names []string) ([][]int, error) {
 
 func autoMarks(phones []string) [][]int {
 	isMark := func(r rune) bool { // 0 is the digit of no stress
-		return r == '0' || slices.ContainsFunc(markGroups, func(g string) bool { return strings.ContainsRune(g, r) })
+		return r == '0' || slices.ContainsFunc(markGroups,
+			func(g string) bool { return strings.ContainsRune(g, r) })
 	}
 	bare := map[string]int{} // phones by what is left without marks
 	strip := func(p string) string {

@@ -111,7 +111,8 @@ type networkWorker struct {
 }
 
 func (p *Problem) networkTask(o Objective, linear bool, workers int) *networkTask {
-	t := &networkTask{p: p, o: o, linear: linear, inputs: make([][]int32, len(p.words)), workers: make([]networkWorker, workers)}
+	t := &networkTask{p: p, o: o, linear: linear, inputs: make([][]int32, len(p.words)),
+		workers: make([]networkWorker, workers)}
 	for i := range p.words {
 		t.inputs[i] = p.Inventory.regularLetters(p.words[i].x)
 	}
@@ -143,7 +144,8 @@ func (t *networkTask) Positions(i int) int { return len(t.p.words[i].x) }
 func (t *networkTask) Extra() int { return t.p.dim() }
 
 // Loss implements encoder.Task.
-func (t *networkTask) Loss(worker, i int, scores, extra, dScores []float32, dExtra *encoder.SparseGradient) (float64, error) {
+func (t *networkTask) Loss(worker, i int, scores, extra, dScores []float32,
+	dExtra *encoder.SparseGradient) (float64, error) {
 	k, w := &t.workers[worker], &t.p.words[i]
 	if t.p.views != nil {
 		k.pay(t.p, i, extra[t.p.groups.dim:], t.o.beta())
@@ -208,7 +210,8 @@ func (t *networkTask) score(k *networkWorker, w *word, scores, extra []float32) 
 // spread adds the gradient of a word to that of the network's scores and of the weights, and
 // returns the word's share of the penalty. Every weight of a letter pair or a feature pays for
 // each of its n occurrences the n-th part of its penalty; over all words this is L2/2 |w|².
-func (t *networkTask) spread(k *networkWorker, w *word, extra, dScores []float32, dExtra *encoder.SparseGradient) (penalty float64) {
+func (t *networkTask) spread(k *networkWorker, w *word, extra, dScores []float32,
+	dExtra *encoder.SparseGradient) (penalty float64) {
 	f, g := t.p.Features, &t.p.groups
 	outputs, first := len(t.p.Inventory.Labels), f.bigrams.Len()
 	bigrams := dExtra.Row(0, first)
@@ -364,7 +367,8 @@ func (m *Model) setMembers(members []*member) {
 	m.members = members
 	m.Weights = make([]float64, m.Features.dim+m.views.size())
 	for _, b := range members {
-		b.linear = &Model{Inventory: m.Inventory, Features: m.Features, Weights: b.weights, Objective: m.Objective, views: m.views}
+		b.linear = &Model{Inventory: m.Inventory, Features: m.Features, Weights: b.weights, Objective: m.Objective,
+			views: m.views}
 		b.linear.ready()
 		for i, w := range b.weights {
 			m.Weights[i] += b.share * w
@@ -390,7 +394,7 @@ func (m *Model) NetworkDim() (n int) {
 	return n
 }
 
-// NetworkNames says how many networks of which kind a model has, as "2 conv, 1 lstm"; "" is none.
+// NetworkNames counts the networks of a model by kind, as in "2 conv, 1 lstm"; "" is none.
 func (m *Model) NetworkNames() string {
 	var names []string
 	number := map[Networks]int{}

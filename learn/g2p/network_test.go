@@ -58,7 +58,8 @@ func (p *tablePass) Backward(_, dScores, grad []float32) {
 }
 
 // taskLoss returns the sum of a task's losses with all scores given, and their gradients.
-func taskLoss(t *testing.T, task *networkTask, scores [][]float32, extra []float32) (sum float64, dScores [][]float32, dExtra []float32) {
+func taskLoss(t *testing.T, task *networkTask, scores [][]float32, extra []float32) (sum float64,
+	dScores [][]float32, dExtra []float32) {
 	t.Helper()
 	dExtra = make([]float32, len(extra))
 	for i := range task.Len() {
@@ -199,7 +200,8 @@ func TestOwnNetwork(t *testing.T) {
 	pairs := words(t, "ice", "train", 60)
 	p := prepared(t, pairs, &Options{Features: FeatureOptions{Bare: true}})
 	net := tableNetwork{1 + len(p.Inventory.Letters), p.Labels()}
-	m, r, err := p.FitNetworks(Objective{Kind: CrossEntropy}, &NetworkOptions{Own: []LetterNetwork{net}, Epochs: 60, Rate: 0.05, Batch: 10}, nil)
+	m, r, err := p.FitNetworks(Objective{Kind: CrossEntropy}, &NetworkOptions{Own: []LetterNetwork{net},
+		Epochs: 60, Rate: 0.05, Batch: 10}, nil)
 	if err != nil || r.Iterations != 60 || r.Reason != run.AllPasses {
 		t.Fatalf("%+v, %v", r, err)
 	}
@@ -217,7 +219,8 @@ func TestOwnNetwork(t *testing.T) {
 	if err := m.Write(&bytes.Buffer{}); err == nil || !strings.Contains(err.Error(), "own") {
 		t.Errorf("a network without a format was written (%v)", err)
 	}
-	if _, _, err := p.FitNetworks(Objective{Kind: CrossEntropy}, &NetworkOptions{Own: []LetterNetwork{tableNetwork{3, 2}}}, nil); err == nil {
+	if _, _, err := p.FitNetworks(Objective{Kind: CrossEntropy},
+		&NetworkOptions{Own: []LetterNetwork{tableNetwork{3, 2}}}, nil); err == nil {
 		t.Error("a network of two labels was accepted")
 	}
 }
@@ -227,7 +230,8 @@ func TestOwnNetwork(t *testing.T) {
 func TestEnsemble(t *testing.T) {
 	pairs := words(t, "gre", "train", 80)
 	p := prepared(t, pairs, nil)
-	m, _, err := p.FitNetworks(Objective{Kind: LatentMargin, Gamma: 1, L2: 0.3}, small(NetworkOptions{Networks: BothNetworks, Members: 3, Features: true}), nil)
+	m, _, err := p.FitNetworks(Objective{Kind: LatentMargin, Gamma: 1, L2: 0.3},
+		small(NetworkOptions{Networks: BothNetworks, Members: 3, Features: true}), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -417,7 +421,8 @@ func TestNetworksResume(t *testing.T) {
 		if err != nil || r.Iterations != 12 || last != 12 || !bytes.Equal(bytesOf(want), bytesOf(m)) {
 			t.Errorf("resumed after %d passes, %d were made, and the model is another one (%v)", at, last, err)
 		}
-		if _, _, err := p.FitNetworks(o, no, &run.Control{Resume: k, Problem: "g2p test=2"}); !errors.Is(err, run.ErrOther) {
+		if _, _, err := p.FitNetworks(o, no, &run.Control{Resume: k, Problem: "g2p test=2"}); !errors.Is(err,
+			run.ErrOther) {
 			t.Errorf("a checkpoint of another problem was resumed (%v)", err)
 		}
 	}

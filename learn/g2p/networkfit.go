@@ -179,7 +179,8 @@ func (p *Problem) ensemble(o Objective, no *NetworkOptions, c *run.Control) (*en
 		if no.Own != nil {
 			b.kind, b.net = ownNetwork, no.Own[k]
 			if b.net.Outputs() != p.Labels() {
-				return nil, fmt.Errorf("g2p: network %d has %d outputs, the words have %d labels", k, b.net.Outputs(), p.Labels())
+				return nil, fmt.Errorf("g2p: network %d has %d outputs, the words have %d labels", k, b.net.Outputs(),
+					p.Labels())
 			}
 		} else {
 			b.shape = no.shape(b.kind, len(p.words), 1+len(p.Inventory.Letters), p.Labels())

@@ -218,7 +218,8 @@ func Prepare(ctx context.Context, pairs []Pair, opts *Options) (*Problem, error)
 	}
 	p.Stats.Unaligned = len(p.Stats.Lost)
 	if n := len(p.Stats.Rejected); len(p.words) == 0 && n > 0 {
-		return nil, fmt.Errorf("g2p: the constraint accepts none of %d pronunciations%s", n, ListLost(p.Stats.Rejected))
+		return nil, fmt.Errorf("g2p: the constraint accepts none of %d pronunciations%s", n,
+			ListLost(p.Stats.Rejected))
 	}
 	if len(p.words) == 0 {
 		names := ""

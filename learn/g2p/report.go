@@ -187,7 +187,8 @@ func (r *Report) WriteTable(w io.Writer) error {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(w, "reference within reach of the labels: %d of %d held-out words%s; %d by labels seen at these letters; %d have a letter unseen in training\n",
+	_, err := fmt.Fprintf(w, "reference within reach of the labels: %d of %d held-out words%s; %d by labels "+
+		"seen at these letters; %d have a letter unseen in training\n",
 		p.Reachable, p.Words, ListLost(p.Outside), p.Seen, p.Unseen)
 	if err == nil && p.Trained > 0 {
 		_, err = fmt.Fprintf(w, "training pairs left out: %d of %d%s; words with a restricted lattice: %d\n",

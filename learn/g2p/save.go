@@ -67,7 +67,8 @@ func (m *Model) container() (*model.Container, error) {
 	if m.views != nil || len(m.members) > 0 {
 		version = fileVersion
 	}
-	meta := fileMeta{Window: f.opts.Window, Damping: f.opts.Damping, MinCount: f.opts.MinCount, Bare: f.opts.Bare, Trained: m.Objective}
+	meta := fileMeta{Window: f.opts.Window, Damping: f.opts.Damping, MinCount: f.opts.MinCount,
+		Bare: f.opts.Bare, Trained: m.Objective}
 	for k, b := range m.members {
 		if b.kind == ownNetwork {
 			return nil, fmt.Errorf("g2p: network %d is the caller's own: there is no file format for it", k)
@@ -270,8 +271,10 @@ func (l *loader) members(meta *fileMeta, inv *Inventory) ([]*member, error) {
 		if n.Kind != Convolutional && n.Kind != Recurrent {
 			return nil, l.bad("network %d is of kind %q", k, n.Kind)
 		}
-		if len(n.Shape.Tables) != 1 || n.Shape.Tables[0].Size != 1+len(inv.Letters) || n.Shape.Outputs != len(inv.Labels) {
-			return nil, l.bad("network %d is not one of %d letters and %d labels", k, len(inv.Letters), len(inv.Labels))
+		if len(n.Shape.Tables) != 1 || n.Shape.Tables[0].Size != 1+len(inv.Letters) ||
+			n.Shape.Outputs != len(inv.Labels) {
+			return nil, l.bad("network %d is not one of %d letters and %d labels", k, len(inv.Letters),
+				len(inv.Labels))
 		}
 		if !(n.Share > 0 && n.Share <= 1) {
 			return nil, l.bad("network %d has the share %v", k, n.Share)
@@ -289,7 +292,8 @@ func (l *loader) members(meta *fileMeta, inv *Inventory) ([]*member, error) {
 			return nil, err
 		}
 		if k > 0 && len(b.weights) != len(out[0].weights) {
-			return nil, l.bad("network %d has %d weights beside it, the first %d", k, len(b.weights), len(out[0].weights))
+			return nil, l.bad("network %d has %d weights beside it, the first %d", k, len(b.weights),
+				len(out[0].weights))
 		}
 		out = append(out, b)
 	}
@@ -409,13 +413,15 @@ func (l *loader) backoff(inv *Inventory) error {
 		return err
 	}
 	if len(start)-1 != len(inv.Letters)+1 {
-		return l.bad("%d lists of back-off labels for %d letters and the unknown one", len(start)-1, len(inv.Letters))
+		return l.bad("%d lists of back-off labels for %d letters and the unknown one", len(start)-1,
+			len(inv.Letters))
 	}
 	for x := range len(start) - 1 {
 		b := Backoff{Labels: flat[start[x]:start[x+1]], Prob: prob[start[x]:start[x+1]]}
 		for k, p := range b.Prob {
 			if !(p > 0 && p <= 1) || k > 0 && p > b.Prob[k-1] || inv.allows(x, b.Labels[k]) {
-				return l.bad("back-off label %d of letter %d has the probability %v: it is at most 1, falls along the list, "+
+				return l.bad("back-off label %d of letter %d has the probability %v: it is at most 1, falls along the "+
+					"list, "+
 					"and the letter has no such label of its own", k, x, p)
 			}
 		}

@@ -155,10 +155,13 @@ func (l *loader) constraint() (*Constraint, error) {
 	}
 	for i, w := range weights {
 		from, label, to := arcs[3*i], arcs[3*i+1], arcs[3*i+2]
-		if !state(from) || !state(to) || label < 1 || int(label) > len(names) || math.IsNaN(w) || math.IsInf(w, -1) {
-			return nil, l.bad("arc %d of the constraint goes from state %d to %d with label %d and weight %v", i, from, to, label, w)
+		if !state(from) || !state(to) || label < 1 || int(label) > len(names) || math.IsNaN(w) ||
+			math.IsInf(w, -1) {
+			return nil, l.bad("arc %d of the constraint goes from state %d to %d with label %d and weight %v", i,
+				from, to, label, w)
 		}
-		m.AddArc(fst.StateID(from), fst.Arc[semiring.Tropical64]{ILabel: fst.Label(label), OLabel: fst.Label(label), Weight: semiring.Tropical64(w), NextState: fst.StateID(to)})
+		m.AddArc(fst.StateID(from), fst.Arc[semiring.Tropical64]{ILabel: fst.Label(label),
+			OLabel: fst.Label(label), Weight: semiring.Tropical64(w), NextState: fst.StateID(to)})
 	}
 	c, err := NewConstraint(m, symbols)
 	if err != nil {

@@ -237,7 +237,8 @@ func (l *trellis) nBest(c *chainScores, pay []float64, n int, backsOff func(t, b
 		from, rank, label int32
 	}
 	byScore := func(a, b way) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.from, b.from), cmp.Compare(a.rank, b.rank), cmp.Compare(a.label, b.label))
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.from, b.from), cmp.Compare(a.rank, b.rank),
+			cmp.Compare(a.label, b.label))
 	}
 	ways := make([][]way, len(l.place))
 	ways[0] = []way{{}}
@@ -263,7 +264,8 @@ func (l *trellis) nBest(c *chainScores, pay []float64, n int, backsOff func(t, b
 					}
 					// Both are sorted: way i with label j is behind at least (i+1)(j+1)-1 others.
 					for j := range min(n/(rank+1), len(back.Prob)) {
-						ways[to] = append(ways[to], way{w.score + s + math.Log(back.Prob[j]/back.Prob[0]), q, int32(rank), int32(k + j)})
+						ways[to] = append(ways[to], way{w.score + s + math.Log(back.Prob[j]/back.Prob[0]), q, int32(rank),
+							int32(k + j)})
 					}
 				}
 				if len(ways[to]) > 8*n {

@@ -53,7 +53,8 @@ func (p *Preparation) Options(pairs int) (*Options, error) {
 }
 
 func (p *Preparation) options(pairs int) *Options {
-	views := ViewOptions{History: p.History, Phones: p.PhoneHistory, MinCount: p.HistoryMinCount, Damping: p.HistoryDamping}
+	views := ViewOptions{History: p.History, Phones: p.PhoneHistory, MinCount: p.HistoryMinCount,
+		Damping: p.HistoryDamping}
 	if p.Marks != "" {
 		views.Marks = strings.Split(p.Marks, ",")
 	}

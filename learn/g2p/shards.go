@@ -25,8 +25,9 @@ func (p *Problem) Shard(from, to int) *Shard {
 	for i := range p.words {
 		w := &p.words[i]
 		if w.index >= from && w.index < to {
-			s.words = append(s.words, word{compiled: w.compiled, shape: w.shape, index: w.index - from, gold: w.gold, ref: w.ref,
-				at: len(s.words), trellis: w.trellis, goldPays: w.goldPays})
+			s.words = append(s.words, word{compiled: w.compiled, shape: w.shape, index: w.index - from, gold: w.gold,
+				ref: w.ref,
+				at:  len(s.words), trellis: w.trellis, goldPays: w.goldPays})
 		}
 	}
 	s.views, s.events, s.number = p.views, p.events, p.number
@@ -157,7 +158,8 @@ func UnmarshalShard(common, shard []byte, opts *Options) (*Shard, error) {
 		for t, x := range w.X {
 			sizes[t] = len(inv.Allowed[x])
 		}
-		p.words = append(p.words, word{at: len(p.words), compiled: compiled{x: w.X, start: w.Start, gram: w.Gram, pair: w.Pair}, shape: newShape(sizes), index: w.Index, gold: w.Gold, ref: w.Ref})
+		p.words = append(p.words, word{at: len(p.words), compiled: compiled{x: w.X, start: w.Start, gram: w.Gram,
+			pair: w.Pair}, shape: newShape(sizes), index: w.Index, gold: w.Gold, ref: w.Ref})
 	}
 	p.place()
 	if len(c.Views) > 0 {

@@ -30,9 +30,12 @@ func TestPlace(t *testing.T) {
 }
 
 func TestWithoutStress(t *testing.T) {
-	in := []Pair{{Word: "the", Phones: []string{"DH", "AH0"}}, {Word: "a", Phones: []string{"AH0"}, Source: "x:2"},
-		{Word: "the", Phones: []string{"DH", "AH1"}}, {Word: "the", Phones: []string{"DH", "IY0"}}, {Word: "3", Phones: []string{"3"}}}
-	want := []Pair{{Word: "the", Phones: []string{"DH", "AH"}}, {Word: "a", Phones: []string{"AH"}, Source: "x:2"},
+	in := []Pair{{Word: "the", Phones: []string{"DH", "AH0"}}, {Word: "a", Phones: []string{"AH0"},
+		Source: "x:2"},
+		{Word: "the", Phones: []string{"DH", "AH1"}}, {Word: "the", Phones: []string{"DH", "IY0"}},
+		{Word: "3", Phones: []string{"3"}}}
+	want := []Pair{{Word: "the", Phones: []string{"DH", "AH"}}, {Word: "a", Phones: []string{"AH"},
+		Source: "x:2"},
 		{Word: "the", Phones: []string{"DH", "IY"}}, {Word: "3", Phones: []string{"3"}}}
 	if diff := cmp.Diff(want, WithoutStress(in)); diff != "" || in[0].Phones[1] != "AH0" {
 		t.Errorf("without stress (-want +got):\n%s\nof %v", diff, in)

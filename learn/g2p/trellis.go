@@ -50,7 +50,8 @@ type trellisBuilder struct {
 // after which histories are forgotten. m, if not nil, restricts and values the label strings. At
 // most limit arcs are made.
 func (b *trellisBuilder) build(lists [][]int32, m *losses.Machine, limit int) (*trellis, error) {
-	l := &trellis{sizes: make([]int, len(lists)), first: []int32{0, 1}, place: []int32{0}, arcs: []int{0}, machine: m}
+	l := &trellis{sizes: make([]int, len(lists)), first: []int32{0, 1}, place: []int32{0}, arcs: []int{0},
+		machine: m}
 	if b.nodes == nil {
 		b.nodes = map[nodeKey]int32{}
 	}
@@ -79,7 +80,8 @@ func (b *trellisBuilder) build(lists [][]int32, m *losses.Machine, limit int) (*
 						paid = b.event(b.entries, 0)
 					} else {
 						var cost float64
-						key.position, b.entries, cost, ok = b.views.step(from.position, label, b.inv.Labels[label], b.entries[:0])
+						key.position, b.entries, cost, ok = b.views.step(from.position, label, b.inv.Labels[label],
+							b.entries[:0])
 						if ok {
 							paid = b.event(b.entries, cost)
 						}
@@ -162,7 +164,9 @@ type trellisSums struct {
 // when there is no label string.
 //
 // With risk it also returns the expected loss, and passes on the gradient of that.
-func (s *trellisSums) run(l *trellis, c *chainScores, pay []float64, gamma float64, risk bool, arc func(t, place, at int, p, r float64), end func(at int, p, r float64)) (logZ, expected float64, err error) {
+func (s *trellisSums) run(l *trellis, c *chainScores, pay []float64, gamma float64, risk bool,
+	arc func(t, place, at int, p, r float64), end func(at int, p, r float64)) (logZ, expected float64,
+	err error) {
 	n, nodes := len(l.sizes), len(l.place)
 	s.weight, s.ends = sized(s.weight, len(l.to)), sized(s.ends, len(l.pays)-len(l.to))
 	s.alpha, s.beta, s.scale = sized(s.alpha, nodes), sized(s.beta, nodes), sized(s.scale, n+2)
@@ -351,5 +355,6 @@ func (s *trellisSums) expect(l *trellis, lossOf func(int) float64, sum float64) 
 
 // tooLarge is the error of words whose lattices exceed a budget.
 func tooLarge(limit int) error {
-	return fmt.Errorf("g2p: %w: more than %d arcs in all words; lower History or Phones, raise MinCount, or train with cross-entropy or the Hamming margin, which need no loss machines", errArcs, limit)
+	return fmt.Errorf("g2p: %w: more than %d arcs in all words; lower History or Phones, raise MinCount, or "+
+		"train with cross-entropy or the Hamming margin, which need no loss machines", errArcs, limit)
 }

@@ -49,7 +49,8 @@ func (p *Problem) lists(w *word) [][]int32 {
 
 // build makes a trellis of every word and machine that of asks for, and returns the events of each
 // worker. set receives the trellis and the worker.
-func (p *Problem) build(ctx context.Context, tables []*eventTable, of func(w *word) []*losses.Machine, set func(w *word, m *losses.Machine, l *trellis, worker int)) error {
+func (p *Problem) build(ctx context.Context, tables []*eventTable, of func(w *word) []*losses.Machine,
+	set func(w *word, m *losses.Machine, l *trellis, worker int)) error {
 	builders := make([]trellisBuilder, len(tables))
 	for i := range builders {
 		builders[i] = trellisBuilder{views: p.views, inv: p.Inventory, event: tables[i].event}
@@ -77,7 +78,8 @@ func (p *Problem) build(ctx context.Context, tables []*eventTable, of func(w *wo
 	for i, err := range errs {
 		p.arcs += arcs[i]
 		if errors.Is(err, errArcs) || p.arcs > limit {
-			return fmt.Errorf("%w (%s is the word that was one too many)", tooLarge(limit), p.given[p.words[i].index].name(p.words[i].index))
+			return fmt.Errorf("%w (%s is the word that was one too many)", tooLarge(limit),
+				p.given[p.words[i].index].name(p.words[i].index))
 		}
 		if err != nil {
 			return fmt.Errorf("g2p: %s: %w", p.where(i), err)
@@ -95,10 +97,11 @@ func (p *Problem) buildTrellises(ctx context.Context) error {
 		tables[i] = &eventTable{}
 	}
 	by := make([]int, len(p.words)) // worker
-	err := p.build(ctx, tables, func(*word) []*losses.Machine { return []*losses.Machine{nil} }, func(w *word, _ *losses.Machine, l *trellis, worker int) {
-		w.trellis = l
-		by[w.at] = worker
-	})
+	err := p.build(ctx, tables, func(*word) []*losses.Machine { return []*losses.Machine{nil} },
+		func(w *word, _ *losses.Machine, l *trellis, worker int) {
+			w.trellis = l
+			by[w.at] = worker
+		})
 	if err != nil {
 		return err
 	}

@@ -53,13 +53,16 @@ func (o *ViewOptions) withDefaults(pairs int) (ViewOptions, error) {
 		d.MaxArcs = 1 << 28
 	}
 	if d.History != 0 && (d.History < 3 || d.History > maxHistory) {
-		return d, fmt.Errorf("g2p: histories of %d labels: 3 to %d are possible, or 0 for none; 2 are in every model", d.History, maxHistory)
+		return d, fmt.Errorf("g2p: histories of %d labels: 3 to %d are possible, or 0 for none; 2 are in every "+
+			"model", d.History, maxHistory)
 	}
 	if d.Phones != 0 && (d.Phones < 2 || d.Phones > maxHistory) {
-		return d, fmt.Errorf("g2p: histories of %d phones: 2 to %d are possible, or 0 for none", d.Phones, maxHistory)
+		return d, fmt.Errorf("g2p: histories of %d phones: 2 to %d are possible, or 0 for none", d.Phones,
+			maxHistory)
 	}
 	if d.MinCount < 0 || !(d.Damping > 0 && d.Damping <= 1) || d.MaxArcs < 0 {
-		return d, fmt.Errorf("g2p: views: least count %d, damping %v (above 0, at most 1), %d arcs", d.MinCount, d.Damping, d.MaxArcs)
+		return d, fmt.Errorf("g2p: views: least count %d, damping %v (above 0, at most 1), %d arcs", d.MinCount,
+			d.Damping, d.MaxArcs)
 	}
 	return d, nil
 }
@@ -177,7 +180,8 @@ func (v *views) start() (p position) {
 
 // step reads a label that expands to the phones u. It appends to entries what is to be paid, and
 // returns the constraint's cost; ok is whether that accepts.
-func (v *views) step(p position, label int32, u []int, entries []int32) (_ position, _ []int32, cost float64, ok bool) {
+func (v *views) step(p position, label int32, u []int, entries []int32) (_ position, _ []int32, cost float64,
+	ok bool) {
 	phones, marks, _ := v.offsets()
 	if v.labels != nil {
 		var node int32

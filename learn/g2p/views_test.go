@@ -27,7 +27,8 @@ func atMost(t testing.TB, n int, cost float64, names ...string) *Constraint {
 		m.AddArc(q, fst.Arc[semiring.Tropical64]{ILabel: other, OLabel: other, NextState: q})
 		for _, name := range names {
 			if l := symbols.Add(name); int(q) < n {
-				m.AddArc(q, fst.Arc[semiring.Tropical64]{ILabel: l, OLabel: l, Weight: semiring.Tropical64(cost), NextState: q + 1})
+				m.AddArc(q, fst.Arc[semiring.Tropical64]{ILabel: l, OLabel: l, Weight: semiring.Tropical64(cost),
+					NextState: q + 1})
 			}
 		}
 	}
@@ -44,7 +45,8 @@ func TestViewsOfNoWeight(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 11))
 	pairs := words(t, "ady", "train", 60)
 	plain := prepared(t, pairs, &Options{MaxEdges: 2000})
-	p := prepared(t, pairs, &Options{MaxEdges: 2000, Views: ViewOptions{History: 4, Phones: 3, Marks: []string{"a", "ʼ"}, MinCount: 1}})
+	p := prepared(t, pairs, &Options{MaxEdges: 2000, Views: ViewOptions{History: 4, Phones: 3,
+		Marks: []string{"a", "ʼ"}, MinCount: 1}})
 	if p.views.size() < 100 || p.events.len() < 100 {
 		t.Fatalf("%d weights of views, %d events", p.views.size(), p.events.len())
 	}
@@ -75,8 +77,9 @@ func TestViewsOfNoWeight(t *testing.T) {
 // Gradients are slopes, with all views at once and for every objective.
 func TestViewGradients(t *testing.T) {
 	rng := rand.New(rand.NewPCG(12, 12))
-	p := prepared(t, words(t, "gre", "train", 40), &Options{Views: ViewOptions{History: 5, Phones: 3, Marks: []string{"a", "s"}, MinCount: 1, Damping: 0.7,
-		Constraint: atMost(t, 2, 0.3, "a", "o")}})
+	p := prepared(t, words(t, "gre", "train", 40),
+		&Options{Views: ViewOptions{History: 5, Phones: 3, Marks: []string{"a", "s"}, MinCount: 1, Damping: 0.7,
+			Constraint: atMost(t, 2, 0.3, "a", "o")}})
 	if len(p.Stats.Rejected) == 0 || p.Words()+len(p.Stats.Rejected) != 40 {
 		t.Fatalf("%d words and %q rejected", p.Words(), p.Stats.Rejected)
 	}
@@ -101,11 +104,13 @@ func TestViewsByEnumeration(t *testing.T) {
 	pairs := short(words(t, "ady", "train", 300), 5)[:60]
 	const order, phoneOrder, least = 4, 3, 2
 	c := atMost(t, 1, 0.5, "a")
-	p := prepared(t, pairs, &Options{Views: ViewOptions{History: order, Phones: phoneOrder, MinCount: least, Damping: 0.5, Marks: []string{"ə"}, Constraint: c}})
+	p := prepared(t, pairs, &Options{Views: ViewOptions{History: order, Phones: phoneOrder, MinCount: least,
+		Damping: 0.5, Marks: []string{"ə"}, Constraint: c}})
 	inv := p.Inventory
 	w := random(rng, p.dim(), 0.5)
 	var evaluations []*evaluation
-	for _, o := range []Objective{{Kind: HammingMargin, Gamma: 2}, {Kind: SoftmaxMargin, Gamma: 0.5}, {Kind: LatentMargin, Gamma: -0.5}, {Kind: RiskMix, Mix: 0.3}} {
+	for _, o := range []Objective{{Kind: HammingMargin, Gamma: 2}, {Kind: SoftmaxMargin, Gamma: 0.5},
+		{Kind: LatentMargin, Gamma: -0.5}, {Kind: RiskMix, Mix: 0.3}} {
 		if err := p.need(context.Background(), o.Kind); err != nil {
 			t.Fatal(err)
 		}
@@ -242,7 +247,8 @@ func TestViewsByEnumeration(t *testing.T) {
 				break
 			}
 		}
-		for k, want := range []float64{math.Log(hamming) - gold, math.Log(margin) - gold, math.Log(latent) - math.Log(right),
+		for k, want := range []float64{math.Log(hamming) - gold, math.Log(margin) - gold,
+			math.Log(latent) - math.Log(right),
 			0.7*(math.Log(total)-gold) + 0.3*risk/total} {
 			if got := evaluations[k].value[i]; !(math.Abs(got-want) < 1e-9*max(1, math.Abs(want))) {
 				t.Fatalf("%v, %q: value %v, by enumeration %v", evaluations[k].o, pairs[word.index].Word, got, want)
@@ -266,7 +272,8 @@ func rune32(s []int32) (out []rune) {
 func TestViewDecoding(t *testing.T) {
 	rng := rand.New(rand.NewPCG(14, 14))
 	for k, o := range []ViewOptions{
-		{History: 4, MinCount: 1}, {Phones: 3, Marks: []string{"a+ə", "ʷ"}}, {History: 3, Phones: 2, Constraint: atMost(t, 1, 0.2, "a", "ə", "aː", "w", "j", "s", "x", "m", "ħ")},
+		{History: 4, MinCount: 1}, {Phones: 3, Marks: []string{"a+ə", "ʷ"}},
+		{History: 3, Phones: 2, Constraint: atMost(t, 1, 0.2, "a", "ə", "aː", "w", "j", "s", "x", "m", "ħ")},
 	} {
 		p, err := Prepare(context.Background(), words(t, "ady", "train", 250), &Options{Views: o})
 		if err != nil {
@@ -275,7 +282,8 @@ func TestViewDecoding(t *testing.T) {
 		m := p.Model(DefaultObjective(HammingMargin), random(rng, p.dim(), 0.5))
 		for x := range m.Inventory.Backoff { // so likely that they matter
 			if b := &m.Inventory.Backoff[x]; len(b.Labels) > 2 {
-				*b = Backoff{Labels: b.Labels[:2], Prob: []float64{0.2 / (1 + 0.011*float64(x)), 0.1 / (1 + 0.017*float64(x))}}
+				*b = Backoff{Labels: b.Labels[:2], Prob: []float64{0.2 / (1 + 0.011*float64(x)),
+					0.1 / (1 + 0.017*float64(x))}}
 				b.sum()
 			}
 		}
@@ -332,7 +340,8 @@ func TestViewDecoding(t *testing.T) {
 					for b, l := range list {
 						w := v
 						if unseen[t] = b >= len(own); unseen[t] {
-							w += logSumExp(s.unary[s.shape.unary[t]:s.shape.unary[t+1]]) + math.Log(inv.Backoff[x[t]].Prob[b-len(own)])
+							w += logSumExp(s.unary[s.shape.unary[t]:s.shape.unary[t+1]]) +
+								math.Log(inv.Backoff[x[t]].Prob[b-len(own)])
 						} else if w += s.unary[s.shape.unary[t]+b]; t == 0 || !unseen[t-1] {
 							w += s.binary[s.shape.pairs[t]+left*len(own)+b]
 						}
@@ -414,7 +423,8 @@ func TestConstraintIsComposition(t *testing.T) {
 			} else if rng.IntN(4) == 0 {
 				l = fst.Epsilon
 			}
-			m.AddArc(fst.StateID(q), fst.Arc[semiring.Tropical64]{ILabel: l, OLabel: l, Weight: semiring.Tropical64(w), NextState: fst.StateID(to)})
+			m.AddArc(fst.StateID(q), fst.Arc[semiring.Tropical64]{ILabel: l, OLabel: l,
+				Weight: semiring.Tropical64(w), NextState: fst.StateID(to)})
 		}
 		m.SetFinal(3, 1)
 		m.SetFinal(fst.StateID(rng.IntN(4)), 0)
@@ -450,7 +460,8 @@ func TestConstraintIsComposition(t *testing.T) {
 			chain.SetStart(0)
 			for i, p := range s {
 				l := fst.Label(p + 1)
-				chain.AddArc(fst.StateID(i), fst.Arc[semiring.Tropical64]{ILabel: l, OLabel: l, NextState: fst.StateID(i + 1)})
+				chain.AddArc(fst.StateID(i), fst.Arc[semiring.Tropical64]{ILabel: l, OLabel: l,
+					NextState: fst.StateID(i + 1)})
 			}
 			chain.SetFinal(fst.StateID(len(s)), 0)
 			both, err := ops.Compose[semiring.Tropical64](chain, m, nil)
@@ -484,14 +495,17 @@ func TestConstraintIsComposition(t *testing.T) {
 
 // Auto finds marks that tell phones apart, and not what else phones are made of.
 func TestMarks(t *testing.T) {
-	phones := []string{"AA0", "AA1", "AA2", "B", "K", "a", "á", "a᷇", "t͡s", "ts", "o̞", "oː", "o", "ˈe", "e", "1"}
+	phones := []string{"AA0", "AA1", "AA2", "B", "K", "a", "á", "a᷇", "t͡s", "ts", "o̞", "oː", "o", "ˈe", "e",
+		"1"}
 	kinds, err := markKinds(phones, []string{AutoMarks})
-	if err != nil || len(kinds) != 3 || !slices.Equal(kinds[0], []int{7}) && !slices.Equal(kinds[0], []int{6, 7}) ||
+	if err != nil || len(kinds) != 3 || !slices.Equal(kinds[0], []int{7}) &&
+		!slices.Equal(kinds[0], []int{6, 7}) ||
 		!slices.Equal(kinds[1], []int{1, 13}) || !slices.Equal(kinds[2], []int{2}) {
 		t.Errorf("kinds %v (%v)", kinds, err)
 	}
 	kinds, err = markKinds(phones, []string{"ː", "B", "\u031e+͡"})
-	if err != nil || len(kinds) != 3 || !slices.Equal(kinds[0], []int{11}) || !slices.Equal(kinds[1], []int{3}) || !slices.Equal(kinds[2], []int{8, 10}) {
+	if err != nil || len(kinds) != 3 || !slices.Equal(kinds[0], []int{11}) ||
+		!slices.Equal(kinds[1], []int{3}) || !slices.Equal(kinds[2], []int{8, 10}) {
 		t.Errorf("kinds %v (%v)", kinds, err)
 	}
 	if _, err := markKinds(phones, []string{"x"}); err == nil {

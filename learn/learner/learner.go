@@ -39,14 +39,15 @@ type Presetter interface {
 	Preset(name string)
 }
 
-// Idler is met by options some of which others leave without effect.
+// Idler is implemented by options that lose their effect when others are set.
 type Idler interface {
 	// Idle returns an error that begins with the name of such an option, if it was given.
 	Idle(given func(option string) bool) error
 }
 
 // Watched is met by learners that take a number of rounds, which is one of their options, and can
-// watch other examples meanwhile. run.Stop.Patience then counts rounds without a lower loss on them.
+// watch other examples meanwhile. run.Stop.Patience then counts rounds without a lower loss on
+// them.
 type Watched[D, P any] interface {
 	Learner[D, P]
 	// Watches says what is watched: "the loss".

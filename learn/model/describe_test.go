@@ -18,8 +18,10 @@ func TestDescribe(t *testing.T) {
 	if err := c.Describe(&b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"window                                            3\n", "ééé… (302 characters)\n",
-		"array weights                                     float64 [2, 3]\n", "array phones                                      utf8 [2]\n"} {
+	for _, want := range []string{"window                                            3\n",
+		"ééé… (302 characters)\n",
+		"array weights                                     float64 [2, 3]\n",
+		"array phones                                      utf8 [2]\n"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is missing in:\n%s", want, b.String())
 		}

@@ -161,9 +161,9 @@ func (o *Optimizer[T]) begin() {
 	}
 }
 
-// StepSpans is Step for a gradient that is zero outside of spans: other coordinates stay, with their
-// moments and without a penalty's pull. That is the lazy form of these methods. Its cost is that of
-// the spans, which must not overlap, nor have Penalised apply to a part of one.
+// StepSpans is Step for a gradient that is zero outside of spans: other coordinates stay, with
+// their moments and without a penalty's pull. That is the lazy form of these methods. Its cost is
+// that of the spans, which must not overlap, nor have Penalised apply to a part of one.
 func (o *Optimizer[T]) StepSpans(w, g []T, spans []Span) error {
 	if len(w) != o.dim || len(g) != o.dim {
 		return fmt.Errorf("nn: step on %d parameters with a gradient of %d, the optimizer has %d",

@@ -87,7 +87,8 @@ func TestOptimizerAgainstStochastic(t *testing.T) {
 
 func TestOptimizer(t *testing.T) {
 	for _, bad := range []nn.OptimizerOptions{
-		{Method: "seven"}, {Rate: -1}, {Rate: math.NaN()}, {Momentum: 1}, {Method: optim.Adam, Momentum: 0.5}, {L2: -1},
+		{Method: "seven"}, {Rate: -1}, {Rate: math.NaN()}, {Momentum: 1}, {Method: optim.Adam, Momentum: 0.5},
+		{L2: -1},
 		{L2: math.Inf(1)},
 		{Penalised: []nn.Span{{0, 200}}}, {Penalised: []nn.Span{{5, 7}, {6, 8}}}, {Penalised: []nn.Span{{5, 4}}},
 	} {

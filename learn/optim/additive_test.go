@@ -10,8 +10,8 @@ import (
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
-// matching fits y by sums of unit vectors: the oracle takes the largest residual, the step a half of
-// it. Held-out loss is the distance from other numbers.
+// matching fits y by sums of unit vectors: the oracle takes the largest residual, the step a half
+// of it. Held-out loss is the distance from other numbers.
 type matching struct {
 	y, held, x []float64
 	best       []float64
@@ -73,17 +73,20 @@ func TestDescend(t *testing.T) {
 		t.Errorf("%+v, %v: %v", r, err, m.x)
 	}
 	// Nothing to do is no objective but the start's.
-	if r, err := optim.Descend(begin(nil), &matching{y: y, x: y}, 7); err != nil || r.F != 7 || r.Iterations != 0 {
+	if r, err := optim.Descend(begin(nil), &matching{y: y, x: y}, 7); err != nil || r.F != 7 ||
+		r.Iterations != 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
 	// Held-out examples at zero like the start best: patience ends the run, and Keep had its say.
 	m = &matching{y: y, held: []float64{1, -1, 0}, x: make([]float64, 3)}
 	r, err = optim.Descend(begin(&run.Control{Stop: run.Stop{Patience: 3}}), m, 0)
-	if err != nil || r.Reason != run.OutOfPatience || distance(m.best, m.held) > distance(m.x, m.held) || m.best == nil {
+	if err != nil || r.Reason != run.OutOfPatience || distance(m.best, m.held) > distance(m.x, m.held) ||
+		m.best == nil {
 		t.Errorf("%+v, %v: best %v, last %v", r, err, m.best, m.x)
 	}
 	// An error of the oracle ends the run, with what there is.
-	if r, err = optim.Descend(begin(nil), &matching{y: y, x: make([]float64, 3), fail: 4}, 0); !errors.Is(err, errOracle) ||
+	if r, err = optim.Descend(begin(nil), &matching{y: y, x: make([]float64, 3), fail: 4}, 0); !errors.Is(err,
+		errOracle) ||
 		r.Iterations != 3 {
 		t.Errorf("%+v, %v", r, err)
 	}
@@ -91,7 +94,8 @@ func TestDescend(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var kept *run.Checkpoint
 	m = &matching{y: y, x: make([]float64, 3)}
-	_, err = optim.Descend(begin(&run.Control{Ctx: ctx, Checkpoint: func(k *run.Checkpoint) error { kept = k; return nil },
+	_, err = optim.Descend(begin(&run.Control{Ctx: ctx,
+		Checkpoint: func(k *run.Checkpoint) error { kept = k; return nil },
 		Recorder: run.RecorderFunc(func(row run.Row) error {
 			if row.Iteration == 5 {
 				cancel()

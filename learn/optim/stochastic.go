@@ -260,7 +260,8 @@ func (s *stochastic) minimize() (*Result, error) {
 		if h := s.run.Trend.History; len(h) > 0 {
 			f = h[len(h)-1]
 		}
-		return &Result{X: x, F: f, Iterations: s.pass, Evaluations: s.run.Evaluations, Reason: reason, Note: note}, err
+		return &Result{X: x, F: f, Iterations: s.pass, Evaluations: s.run.Evaluations, Reason: reason, Note: note},
+			err
 	}
 	for {
 		order := rand.New(rand.NewPCG(s.Seed, uint64(s.pass))).Perm(s.n)

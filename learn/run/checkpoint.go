@@ -88,7 +88,8 @@ func ReadCheckpoint(r io.Reader) (*Checkpoint, error) {
 		return nil, err
 	}
 	if strings.HasSuffix(f.Kind, "-"+checkpointKind) {
-		return nil, fmt.Errorf("run: %w: it is of the kind %q, and an earlier program wrote it; begin the run again",
+		return nil, fmt.Errorf("run: %w: it is of the kind %q, and an earlier program wrote it; begin the run "+
+			"again",
 			ErrOther, f.Kind)
 	}
 	if err := f.Expect(checkpointKind, checkpointVersion); err != nil {

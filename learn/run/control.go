@@ -30,8 +30,8 @@ type Detail interface {
 	String() string
 }
 
-// Lined is met by details whose lines in a history have columns of their own, in place of the common
-// ones. The first is the number of the step.
+// Lined is met by details whose lines in a history have columns of their own, in place of the
+// common ones. The first is the number of the step.
 type Lined interface {
 	Header() []string
 	Line() []string

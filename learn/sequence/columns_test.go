@@ -37,7 +37,8 @@ func TestMergedColumns(t *testing.T) {
 	for _, observed := range []bool{false, true} {
 		for _, valued := range []bool{false, true} {
 			examples := twins(rng, 30, 3, valued)
-			m, c, f, o := build(t, examples, TrainOptions{Observed: observed, L2: 0.7, Templates: templates(t, "U:%x[0,0]")}, 2)
+			m, c, f, o := build(t, examples, TrainOptions{Observed: observed, L2: 0.7,
+				Templates: templates(t, "U:%x[0,0]")}, 2)
 			k := mergeColumns(m.layout, c)
 			if k == nil || k.layout.single >= m.layout.single {
 				t.Fatal("nothing was merged")
@@ -84,13 +85,15 @@ func TestTrainingWithMergedColumns(t *testing.T) {
 	examples := twins(rng, 40, 3, false)
 	for _, l1 := range []float64{0, 0.2} {
 		for _, workers := range []int{1, 3} {
-			o := TrainOptions{L2: 0.4, L1: l1, Observed: true, Workers: workers, Control: run.Control{Stop: run.Stop{Relative: 1e-13}}}
+			o := TrainOptions{L2: 0.4, L1: l1, Observed: true, Workers: workers,
+				Control: run.Control{Stop: run.Stop{Relative: 1e-13}}}
 			m, r, err := Train(examples, &o)
 			if err != nil {
 				t.Fatal(err)
 			}
 			_, _, f, _ := build(t, examples, o, 1)
-			want, err := optim.OWLQN{L1: l1}.Minimize(f, make([]float64, f.Dim()), &run.Control{Stop: run.Stop{Relative: 1e-14}})
+			want, err := optim.OWLQN{L1: l1}.Minimize(f, make([]float64, f.Dim()),
+				&run.Control{Stop: run.Stop{Relative: 1e-14}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -130,7 +133,8 @@ func TestDevelopmentSet(t *testing.T) {
 	if r.Reason != run.OutOfPatience || best == 0 || len(rows)-1 != rows[best].Iteration+4 {
 		t.Fatalf("%s after %d rows, the best is %d", r.Reason, len(rows), best)
 	}
-	same, _, err := Train(train, &TrainOptions{L2: 1e-3, Control: run.Control{Stop: run.Stop{Iterations: rows[best].Iteration, Relative: -1}}})
+	same, _, err := Train(train, &TrainOptions{L2: 1e-3,
+		Control: run.Control{Stop: run.Stop{Iterations: rows[best].Iteration, Relative: -1}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,8 +159,8 @@ func TestDevelopmentSet(t *testing.T) {
 			t.Fatalf("weight %d is %v, that of %d iterations %v", i, m.w[i], rows[best].Iteration, w)
 		}
 	}
-	// The run goes on from its last checkpoint, has no iteration left but those that patience allows,
-	// and returns the same.
+	// The run goes on from its last checkpoint, has no iteration left but those that patience
+	// allows, and returns the same.
 	o.Control.Resume, o.Control.Recorder, o.Control.Checkpoint = last, nil, nil
 	o.Control.Stop = run.Stop{Patience: 4, Iterations: last.Iteration}
 	again, _, err := Train(train, &o)
@@ -171,7 +175,8 @@ func TestDevelopmentSet(t *testing.T) {
 	if _, _, err := Train(train, &TrainOptions{Dev: []Example{{}}}); err == nil {
 		t.Error("an empty development set is accepted")
 	}
-	for _, bad := range []TrainOptions{{Dev: dev, Solver: Proximal}, {Control: run.Control{Stop: run.Stop{Patience: 1}}}} {
+	for _, bad := range []TrainOptions{{Dev: dev, Solver: Proximal},
+		{Control: run.Control{Stop: run.Stop{Patience: 1}}}} {
 		if _, _, err := Train(train, &bad); err == nil {
 			t.Errorf("%+v is accepted", bad)
 		}

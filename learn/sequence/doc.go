@@ -30,7 +30,8 @@
 //     names. Label k of Model.Labels is symbol k to the loss. All objectives but Risk are convex.
 //
 // TrainOptions.Network adds the scores of a network of words and their characters (package encoder)
-// to those of the features. Both are trained together, by the same gradients with respect to scores.
+// to those of the features. Both are trained together, by the same gradients with respect to
+// scores.
 //
 // # What may be relied on
 //
@@ -48,9 +49,9 @@
 //
 // L-BFGS keeps its pairs in float32 where there are many weights (optim.OWLQN, Single); all else is
 // float64. Scaling weights by their estimated curvature (precondition.go) saves a third to a half
-// of the iterations. Weights for observed pairs only (TrainOptions.Observed) are a tenth as many, and
-// have rows or lists by how frequent they are (narrow.go). Attributes that are always together are
-// trained as one (columns.go).
+// of the iterations. Weights for observed pairs only (TrainOptions.Observed) are a tenth as many,
+// and have rows or lists by how frequent they are (narrow.go). Attributes that are always together
+// are trained as one (columns.go).
 //
 // Start reading at train.go, then objective.go and chain.go. What was tried, with times, is in
 // testdata/bench/NOTES.md.

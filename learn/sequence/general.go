@@ -138,7 +138,8 @@ func (g *general) sequence(s *scorer, x []float64, i int, node []float64, labels
 }
 
 // tied is sequence for losses of machines on scores of labels and pairs alone. node is changed.
-func (g *general) tied(s *scorer, x []float64, i int, node []float64, labels []int32, residual []float64, lane *laneSums) (float64, error) {
+func (g *general) tied(s *scorer, x []float64, i int, node []float64, labels []int32, residual []float64,
+	lane *laneSums) (float64, error) {
 	l, loss := g.layout, s.loss
 	d, stride := l.labels, loss.stride
 	machine, err := loss.machine(i, g.reference, d)
@@ -167,7 +168,8 @@ func (g *general) tied(s *scorer, x []float64, i int, node []float64, labels []i
 	if loss.kind == Risk {
 		want, gamma = losses.WantRisk|losses.WantRiskGradient, 0
 	}
-	if err := g.evaluator.EvalTied(machine, &losses.Tied{Unary: node, Stride: stride, Pairs: s.pairs}, gamma, want, &r); err != nil {
+	if err := g.evaluator.EvalTied(machine, &losses.Tied{Unary: node, Stride: stride, Pairs: s.pairs}, gamma,
+		want, &r); err != nil {
 		return 0, err
 	}
 	loss.keep(i, machine)

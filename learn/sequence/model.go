@@ -108,8 +108,10 @@ func (m *Model) Weights(yield func(Weight) bool) {
 }
 
 const (
-	modelKind    = "sequence"
-	modelVersion = 3 // with a network; 2 is without, and 1 had templates with <s> and </s> for marks, and shapes of ASCII
+	modelKind = "sequence"
+	// modelVersion is of files with a network. Version 2 is without one. Version 1 had templates with
+	// <s> and </s> for marks, and shapes of ASCII.
+	modelVersion = 3
 )
 
 type modelMeta struct {
@@ -122,8 +124,9 @@ type modelMeta struct {
 
 // Write writes the model as a model file of kind "sequence"; see learn/model for the layout. It has
 // arrays labels, attributes and pair attributes (utf8), and weights (float64, in the order of this
-// package's layout). A network has arrays that begin with its name. When only observed pairs of attribute and label have weights, there are also
-// row (int64, where each attribute's weights begin) and seen (int32, their labels).
+// package's layout). A network has arrays that begin with its name. When only observed pairs of
+// attribute and label have weights, there are also row (int64, where each attribute's weights
+// begin) and seen (int32, their labels).
 func (m *Model) Write(w io.Writer) error {
 	version := 2
 	if m.net != nil {

@@ -1,8 +1,8 @@
 package sequence
 
-// Where only observed pairs have weights, most positions' attributes are frequent ones with
-// weights for many labels, and most attributes are rare ones with weights for one or two. The former
-// are summed as rows with a weight for every label, zero where there is none; of the latter, each
+// Where only observed pairs have weights, most positions' attributes are frequent ones with weights
+// for many labels, and most attributes are rare ones with weights for one or two. The former are
+// summed as rows with a weight for every label, zero where there is none; of the latter, each
 // position lists the weights themselves.
 
 // narrow holds the attributes of a corpus so.

@@ -191,7 +191,8 @@ func (n *Network) check(t *TrainOptions) error {
 		return fmt.Errorf("sequence: a network is trained by Adam, not by %v", t.Solver)
 	case n.Epochs < 0 || n.Batch < 0 || n.Hidden < 0 || n.Layers < 0 || !(n.Rate >= 0) || !(n.Dropout < 1):
 		return fmt.Errorf("sequence: a network of %d layers of %d, %d epochs, batches of %d, rate %v and "+
-			"dropout %v: none may be negative, and dropout is below 1", n.Layers, n.Hidden, n.Epochs, n.Batch, n.Rate, n.Dropout)
+			"dropout %v: none may be negative, and dropout is below 1", n.Layers, n.Hidden, n.Epochs, n.Batch, n.Rate,
+			n.Dropout)
 	case t.L1 > 0:
 		return errors.New("sequence: a network is trained without l1")
 	}
@@ -266,7 +267,8 @@ func (p *Problem) trainNetwork() (*Model, *optim.Result, error) {
 	set(params)
 	r.X = m.w
 	m.training = fmt.Sprintf("sequence order=%d labels=%d dim=%d %v gamma=%v beta=%v sequences=%d network=%s "+
-		"parameters=%d by Adam, %d epochs, %s", o.Order, len(m.labels), m.layout.dim, o.Kind, o.Gamma, o.Beta, p.corpus.sequences(),
+		"parameters=%d by Adam, %d epochs, %s", o.Order, len(m.labels), m.layout.dim, o.Kind, o.Gamma, o.Beta,
+		p.corpus.sequences(),
 		own.shape.Kind, dim, r.Iterations, r.Reason)
 	return m, r, err
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/tropica-fst/tropica/losses"
 )
 
-// parity makes sentences of words ending in a or b, labelled by whether the number of words in -a so
-// far is even: of each word, features of the word and its neighbours say nothing.
+// parity makes sentences of words ending in a or b, labelled by whether the number of words in -a
+// so far is even: of each word, features of the word and its neighbours say nothing.
 func parity(n int, seed uint64) []Example {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	var out []Example
@@ -213,7 +213,8 @@ func TestNetworkModelIsKept(t *testing.T) {
 	}
 	other := *o
 	other.Network = &Network{Epochs: 4, Hidden: 17, Layers: 1}
-	if _, _, err := Train(train, &other); !errors.Is(err, run.ErrOther) || !strings.Contains(err.Error(), "hidden") {
+	if _, _, err := Train(train, &other); !errors.Is(err, run.ErrOther) ||
+		!strings.Contains(err.Error(), "hidden") {
 		t.Error(err)
 	}
 

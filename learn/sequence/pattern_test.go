@@ -77,7 +77,8 @@ func FuzzPattern(f *testing.F) {
 	}
 	classes := map[byte]string{'a': `\pL\pM`, 'd': `\p{Nd}`, 'w': `\pL\pM\p{Nd}`, 'l': `\p{Ll}`, 'u': `\p{Lu}`, 'p': `\pP\pS`, 's': `\s\v\x{85}\x{A0}\pZ`}
 	f.Fuzz(func(t *testing.T, pattern, field string) {
-		if len(pattern) > 30 || len(field) > 100 || strings.ContainsFunc(pattern+field, func(r rune) bool { return r > 127 || r < 32 }) {
+		if len(pattern) > 30 || len(field) > 100 || strings.ContainsFunc(pattern+field,
+			func(r rune) bool { return r > 127 || r < 32 }) {
 			return
 		}
 		p, err := parsePattern(pattern)

@@ -41,11 +41,12 @@ func (o *objective) guess(l2, kappa float64) []float64 {
 		func(a int) int { return o.pairByID.ptr[a+1] - o.pairByID.ptr[a] })
 }
 
-// guess returns, for each weight, the root of the inverse of a guess at the
-// curvature along it: l2, plus kappa for each position that has the attribute.
-// Attributes are seen from a few times to once a position, and L-BFGS, which
-// starts from one scale for all, needs twice the iterations without this. share is that of objective.
-func (l *layout) guess(l2, kappa float64, positions int, share []float64, single, pair func(a int) int) []float64 {
+// guess returns, for each weight, the root of the inverse of a guess at the curvature along it: l2,
+// plus kappa for each position that has the attribute. Attributes are seen from a few times to once
+// a position, and L-BFGS, which starts from one scale for all, needs twice the iterations without
+// this. share is that of objective.
+func (l *layout) guess(l2, kappa float64, positions int, share []float64, single,
+	pair func(a int) int) []float64 {
 	scale := make([]float64, l.dim)
 	part := 1.0
 	set := func(from, to int, count float64) {

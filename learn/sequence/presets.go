@@ -75,7 +75,8 @@ func IsPreset(name string) bool { return name == AutoTemplates || presets[name] 
 func Preset(name string, format Format) ([]*Template, error) {
 	if format.Form == CRFsuite {
 		if name != AutoTemplates {
-			return nil, errors.New("the data has its attributes ready-made (crfsuite), and no columns for templates to read")
+			return nil, errors.New("the data has its attributes ready-made (crfsuite), and no columns for " +
+				"templates to read")
 		}
 		return nil, nil
 	}

@@ -28,7 +28,8 @@ func ReadAttributes(r io.Reader, name string, partial bool) (examples []Example,
 		return nil, nil, err
 	}
 	for _, s := range list {
-		e := Example{Input: Input{Attributes: s.Attributes, Source: fmt.Sprintf("%s:%d", name, s.Line)}, Labels: s.Labels}
+		e := Example{Input: Input{Attributes: s.Attributes, Source: fmt.Sprintf("%s:%d", name, s.Line)},
+			Labels: s.Labels}
 		for t, y := range e.Labels {
 			if partial && slices.Contains(UnknownLabels, y) {
 				e.Labels[t] = ""

@@ -387,13 +387,15 @@ func TestTrainRefuses(t *testing.T) {
 		"column":        {one, TrainOptions{Templates: templates(t, "U:%x[0,2]")}, "example 1: token 1: template \"U:%x[0,2]\" reads column 3"},
 		"number":        {one, TrainOptions{Templates: templates(t, "U:%v[0,1]")}, "no number"},
 		"B and order 1": {two, TrainOptions{Order: 1, Templates: templates(t, "B0:%x[0,0]")}, "need order 2"},
-		"NaN":           {[]Example{{Input{Attributes: [][]Attribute{{{Name: "a", Value: math.NaN()}}}}, []string{"y"}}}, TrainOptions{}, "NaN"},
-		"UTF-8":         {[]Example{{Input{Attributes: [][]Attribute{{{Name: "\xff", Value: 1}}}}, []string{"y"}}}, TrainOptions{}, "UTF-8"},
-		"from the end":  {one, TrainOptions{Templates: templates(t, "U:%x[0,-3]")}, "reads column 3 from the end, the line has 2"},
-		"source":        {[]Example{{Input{Columns: one[0].Columns, Source: "f:7"}, []string{"y"}}}, TrainOptions{Templates: templates(t, "U:%v[0,1]")}, "sequence: f:7: token 1: template \"U:%v[0,1]\": column 2 holds"},
-		"format":        {one, TrainOptions{Format: Format{"columns", 2, 2}}, "a format of 2 columns with labels in column 3"},
-		"L2":            {one, TrainOptions{L2: math.Inf(1)}, "infinite"},
-		"lengths":       {[]Example{{Input{Columns: [][]string{{"a"}}, Attributes: make([][]Attribute, 2)}, []string{"y", "y"}}}, TrainOptions{}, "1 positions with columns"},
+		"NaN": {[]Example{{Input{Attributes: [][]Attribute{{{Name: "a", Value: math.NaN()}}}},
+			[]string{"y"}}}, TrainOptions{}, "NaN"},
+		"UTF-8": {[]Example{{Input{Attributes: [][]Attribute{{{Name: "\xff", Value: 1}}}}, []string{"y"}}},
+			TrainOptions{}, "UTF-8"},
+		"from the end": {one, TrainOptions{Templates: templates(t, "U:%x[0,-3]")}, "reads column 3 from the end, the line has 2"},
+		"source":       {[]Example{{Input{Columns: one[0].Columns, Source: "f:7"}, []string{"y"}}}, TrainOptions{Templates: templates(t, "U:%v[0,1]")}, "sequence: f:7: token 1: template \"U:%v[0,1]\": column 2 holds"},
+		"format":       {one, TrainOptions{Format: Format{"columns", 2, 2}}, "a format of 2 columns with labels in column 3"},
+		"L2":           {one, TrainOptions{L2: math.Inf(1)}, "infinite"},
+		"lengths":      {[]Example{{Input{Columns: [][]string{{"a"}}, Attributes: make([][]Attribute, 2)}, []string{"y", "y"}}}, TrainOptions{}, "1 positions with columns"},
 	} {
 		_, _, err := Train(x.examples, &x.opts)
 		if err == nil || !strings.Contains(err.Error(), x.word) {

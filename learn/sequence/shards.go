@@ -272,7 +272,8 @@ func (p *Plan) Shard(examples []Example) (optim.Objective, error) {
 // scale is objective.guess of all shards.
 func (p *Plan) scale() []float64 {
 	l := p.model.layout
-	return l.guess(p.opts.L2, curvature, p.positions, nil, func(a int) int { return p.single[a] }, func(a int) int { return p.pair[a] })
+	return l.guess(p.opts.L2, curvature, p.positions, nil, func(a int) int { return p.single[a] },
+		func(a int) int { return p.pair[a] })
 }
 
 // Train minimises sum, the sum over all shards, with the penalties of the options, and returns the

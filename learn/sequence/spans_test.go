@@ -80,11 +80,13 @@ func TestSpansCountAsEvaluations(t *testing.T) {
 }
 
 func TestSpansNeedLabelsOfSpans(t *testing.T) {
-	_, _, err := Train(randomExamples(rand.New(rand.NewPCG(1, 1)), 3, 3, false), &TrainOptions{Kind: SoftmaxMargin, Loss: Spans{}})
+	_, _, err := Train(randomExamples(rand.New(rand.NewPCG(1, 1)), 3, 3, false),
+		&TrainOptions{Kind: SoftmaxMargin, Loss: Spans{}})
 	if err == nil || !strings.Contains(err.Error(), "none of O, B-x, I-x, E-x and S-x") {
 		t.Errorf("error %v", err)
 	}
-	if _, err := (Spans{}).Machine([]int{0}, 2, 1); err == nil || !strings.Contains(err.Error(), "losses.NewSpan") {
+	if _, err := (Spans{}).Machine([]int{0}, 2, 1); err == nil || !strings.Contains(err.Error(),
+		"losses.NewSpan") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -183,7 +183,10 @@ func ParseTemplate(line string) (*Template, error) {
 	if literal.Len() > 0 {
 		t.parts = append(t.parts, part{literal: literal.String()})
 	}
-	if t.marks == sentenceMarks && !slices.ContainsFunc(t.parts, func(p part) bool { return p.kind != 0 && p.kind != 'x' }) {
+	if t.marks == sentenceMarks && !slices.ContainsFunc(t.parts, func(p part) bool {
+		return p.kind != 0 &&
+			p.kind != 'x'
+	}) {
 		t.marks = crfMarks
 	}
 	return t, nil

@@ -61,7 +61,8 @@ func TestTemplates(t *testing.T) {
 
 func TestShape(t *testing.T) {
 	for in, want := range map[string]string{
-		"": "", "abc": "x", "McDonald": "XxXx", "A-1.5b": "X-9.9x", "--": "--", "ééé": "x", "Éa": "Xx", "e\u0301a": "x", "٣٤": "9", "日本": "x", "a€": "xo", "aBaBaBaBaB": "xXxXxXxX", "12ab!": "9xo",
+		"": "", "abc": "x", "McDonald": "XxXx", "A-1.5b": "X-9.9x", "--": "--", "ééé": "x", "Éa": "Xx",
+		"e\u0301a": "x", "٣٤": "9", "日本": "x", "a€": "xo", "aBaBaBaBaB": "xXxXxXxX", "12ab!": "9xo",
 	} {
 		if got := string(appendShape(nil, in, false)); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
@@ -90,7 +91,8 @@ func TestMinimumCount(t *testing.T) {
 
 var macro = regexp.MustCompile(`%%|%([xlhv]|[ps][^\[]+)\[([^,\]]*),([^\]]*)\]`)
 
-// expand is what a template that is accepted becomes, by another way than append, where it reads columns that there are.
+// expand is what a template that is accepted becomes, by another way than append, where it reads
+// columns that there are.
 func expand(line string, columns [][]string, at int) string {
 	crf := !strings.ContainsAny(strings.Join(macro.FindAllString(line, -1), ""), "lpshv")
 	return macro.ReplaceAllStringFunc(line, func(s string) string {

@@ -171,9 +171,11 @@ func (o *TrainOptions) withDefaults() (TrainOptions, error) {
 	case p.Relax != nil && p.Relax.Shared() && p.Solver >= SGD:
 		return p, fmt.Errorf("sequence: the relaxation %s looks at all sequences at once, the solver %v at some: use %v", p.Relax.Name(), p.Solver, QuasiNewton)
 	case len(p.Dev) > 0 && p.Solver != QuasiNewton && (p.Solver < SGD || p.Solver > Adam):
-		return p, fmt.Errorf("sequence: a development set is for the solvers %v, %v, %v and %v, not for %v", QuasiNewton, SGD, AdaGrad, Adam, p.Solver)
+		return p, fmt.Errorf("sequence: a development set is for the solvers %v, %v, %v and %v, not for %v",
+			QuasiNewton, SGD, AdaGrad, Adam, p.Solver)
 	case len(p.Dev) > 0 && p.Relax != nil:
-		return p, errors.New("sequence: a development set and a relaxation are not for one training: leave out Dev, or Relax")
+		return p, errors.New("sequence: a development set and a relaxation are not for one training: leave out " +
+			"Dev, or Relax")
 	case p.Control.Stop.Patience > 0 && len(p.Dev) == 0:
 		return p, errors.New("sequence: patience needs a development set")
 	case p.Kind == CrossEntropy && p.Loss != nil:
@@ -330,7 +332,8 @@ func (p *Problem) Train() (*Model, *optim.Result, error) {
 			if err == nil && o.Kind == MaxMargin && loss.onChain && !loss.partial && o.L1 == 0 && o.L2 > 0 {
 				var value, least float64
 				if value, least, err = p.certificate(&o, r.X); err == nil {
-					addNote(r, fmt.Sprintf("without smoothing the objective is %.6g, and for no weights below %.6g; more iterations and a larger beta bring them together", value, least))
+					addNote(r, fmt.Sprintf("without smoothing the objective is %.6g, and for no weights below %.6g; more "+
+						"iterations and a larger beta bring them together", value, least))
 				}
 			}
 		}

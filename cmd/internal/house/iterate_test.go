@@ -19,7 +19,8 @@ var learners = []string{"almo", "boost", "boost/multi", "federated", "g2p", "lin
 
 // layers are the packages of learn that no learner is, tests' own left out.
 var layers = []string{"", "boost/tree", "dataset", "dataset/dense", "dataset/table", "evaluate",
-	"federated/mask", "gemm", "kernel", "learner", "metrics", "model", "nn", "nn/encoder", "optim", "optim/partition",
+	"federated/mask", "gemm", "kernel", "learner", "metrics", "model", "nn", "nn/encoder", "optim",
+	"optim/partition",
 	"optim/saddle", "optim/score", "optim/separable", "run", "space", "space/lattice"}
 
 // ownRounds are the functions that may count by the rules of a run: boosting interleaves the runs

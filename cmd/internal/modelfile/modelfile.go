@@ -73,7 +73,8 @@ func Describe(w io.Writer, c *model.Container) error {
 		return err
 	}
 	if len(k.groups) > 0 {
-		_, err := fmt.Fprintf(w, "%-50slearn %s; learn help %s lists their verbs\n", "commands", strings.Join(k.groups, ", learn "),
+		_, err := fmt.Fprintf(w, "%-50slearn %s; learn help %s lists their verbs\n", "commands",
+			strings.Join(k.groups, ", learn "),
 			k.groups[0])
 		return err
 	}

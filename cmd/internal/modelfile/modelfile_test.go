@@ -50,7 +50,8 @@ func TestReadAndDescribe(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.Reset()
-	if err := Describe(&b, m); err != nil || !strings.Contains(b.String(), "a model of pronunciations (g2p, version 1)\n") ||
+	if err := Describe(&b, m); err != nil || !strings.Contains(b.String(),
+		"a model of pronunciations (g2p, version 1)\n") ||
 		!strings.Contains(b.String(), "learn g2p; learn help g2p lists") {
 		t.Errorf("%v:\n%s", err, b.String())
 	}

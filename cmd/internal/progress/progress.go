@@ -79,7 +79,8 @@ func start(w io.Writer, width func() int, message string) *Bar {
 // eraseRight makes a terminal clear the line from the cursor on.
 const eraseRight = "\x1b[K"
 
-// line is what the bar shows after some time. It leaves the last column free: a full line would move the cursor on.
+// line is what the bar shows after some time. It leaves the last column free: a full line would
+// move the cursor on.
 func (b *Bar) line(since time.Duration) string {
 	b.mu.Lock()
 	message, value, total := b.message, b.value, b.total

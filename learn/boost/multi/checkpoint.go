@@ -37,7 +37,8 @@ func (r *training) State() (*run.Checkpoint, error) {
 	for i := range s.f {
 		copy(q[i*s.p:(i+1)*s.p], s.q[i*s.slots:])
 	}
-	k := &run.Checkpoint{Scalars: map[string]float64{partNorm: s.norm}, Files: map[string][]byte{partModel: b.Bytes()},
+	k := &run.Checkpoint{Scalars: map[string]float64{partNorm: s.norm},
+		Files:  map[string][]byte{partModel: b.Bytes()},
 		Arrays: map[string][]float64{partQ: q, partG: slices.Clone(s.g)}}
 	if r.valid != nil {
 		k.Arrays[partValid], k.Arrays[partHistory] = slices.Clone(r.valid.g), slices.Clone(r.validHistory)
@@ -72,7 +73,8 @@ func (r *training) taken() (*Model, error) {
 	}
 	if len(m.Slots) != len(r.e.Slots) || len(k.Arrays[partG]) != len(r.s.g) ||
 		len(k.Arrays[partQ]) != len(r.s.f)*r.s.p {
-		return nil, fmt.Errorf("multi: checkpoint: %w: %d slots, %d numbers, %d of Q", model.ErrFormat, len(m.Slots),
+		return nil, fmt.Errorf("multi: checkpoint: %w: %d slots, %d numbers, %d of Q", model.ErrFormat,
+			len(m.Slots),
 			len(k.Arrays[partG]), len(k.Arrays[partQ]))
 	}
 	return m, nil

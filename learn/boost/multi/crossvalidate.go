@@ -27,7 +27,8 @@ type CVOptions struct {
 	Ctx       context.Context
 	Workers   int  // 0 is GOMAXPROCS. Results do not depend on it
 	ByUniform bool // settings are chosen by the uniform error of inner folds, not by the agnostic one
-	// Known, Save and Done are those of evaluate.Plan, for fits of an earlier run on the same table.
+	// Known, Save and Done are those of evaluate.Plan, for fits of an earlier run on the same
+	// table.
 	Known []evaluate.Fitted
 	Save  func(*evaluate.Fitted) error
 	Done  func(all int, name string, trial int)

@@ -224,7 +224,11 @@ func TestFamilyChargesCommonDirection(t *testing.T) {
 		rescued := false
 		o := &Options{Objective: Max, Directions: Own, Slots: DomainsOnly, Round: Greedy, Q: Uniform{2}, Rounds: 2,
 			Penalty: []float64{penalty, 3 * penalty}, Families: []Family{{h, charge}}}
-		watch := func(p *Progress) error { rescued = rescued || p.Rescued == "a common direction of descent"; return nil }
+		watch := func(p *Progress) error {
+			rescued = rescued ||
+				p.Rescued == "a common direction of descent"
+			return nil
+		}
 		m := watched(t, d, o, watch)
 		if !rescued {
 			t.Error("no step was along a common direction: the case shows nothing")
@@ -281,7 +285,8 @@ func TestFamiliesResume(t *testing.T) {
 	}
 	other := o()
 	other.Families[0].Charge = 9
-	if _, _, err := Train(d, other, &run.Control{Resume: c}); err == nil || !strings.Contains(err.Error(), "families") {
+	if _, _, err := Train(d, other, &run.Control{Resume: c}); err == nil ||
+		!strings.Contains(err.Error(), "families") {
 		t.Errorf("other charges: %v", err)
 	}
 	if _, err := Bounds(whole, d, nil); err != nil {

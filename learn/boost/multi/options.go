@@ -112,8 +112,8 @@ type Options struct {
 	QOptions   QOptions     `json:"q"`
 	Unlabelled *table.Table `json:"-"` // rows of known domain without labels, for Q alone
 
-	// Valid, if not nil, are rows with sources on which the largest loss of a domain is watched. The
-	// model is the rounds up to its least; run.Stop.Patience counts rounds without a lower one.
+	// Valid, if not nil, are rows with sources on which the largest loss of a domain is watched.
+	// The model is the rounds up to its least; run.Stop.Patience counts rounds without a lower one.
 	Valid *boost.Data `json:"-"`
 }
 

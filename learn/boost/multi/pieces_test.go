@@ -104,8 +104,9 @@ func TestClosedStepOfPooledObjective(t *testing.T) {
 	d := &boost.Data{X: numeric([]int32{0, 0, 0, 0, 1, 1, 1, 1}, []float32{0, 0, 1, 1, 0, 0, 1, 1}),
 		Y: []float64{-1, -1, 1, -1, -1, -1, 1, -1}}
 	for _, objective := range []Objective{SoftMax, Sum, Skewed} {
-		m, _, err := Train(d, &Options{Rounds: 1, Round: Greedy, DomainFactor: 0.3, Step: Closed, Objective: objective,
-			Beta: map[Objective]float64{Skewed: 1}[objective], Q: Uniform{2}}, nil)
+		m, _, err := Train(d, &Options{Rounds: 1, Round: Greedy, DomainFactor: 0.3, Step: Closed,
+			Objective: objective,
+			Beta:      map[Objective]float64{Skewed: 1}[objective], Q: Uniform{2}}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -210,8 +210,8 @@ func (r *training) prepare() error {
 	return nil
 }
 
-// fitQ finds Q on the training rows, and the classifier for others. It takes those of the model that
-// a run goes on from, nil for none.
+// fitQ finds Q on the training rows, and the classifier for others. It takes those of the model
+// that a run goes on from, nil for none.
 func (r *training) fitQ(was *Model) error {
 	o, s, x := &r.o, r.s, r.d.X
 	p := s.p

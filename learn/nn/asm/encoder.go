@@ -309,7 +309,8 @@ func cell() {
 
 func cellBack() {
 	at, n := frame("cellBack32", "is cellBack of vector.go, with the table of constants.",
-		"func(d, gates, before, th, dh, dc *float32, n int, table *float32)", "d", "gates", "before", "th", "dh", "dc")
+		"func(d, gates, before, th, dh, dc *float32, n int, table *float32)", "d", "gates", "before", "th", "dh",
+		"dc")
 	k := constants{Load(Param("table"), GP64()).(reg.GPVirtual)}
 	n3, left := GP64(), GP64()
 	LEAQ(Mem{Base: n, Index: n, Scale: 2}, n3)

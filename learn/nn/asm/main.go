@@ -1,6 +1,6 @@
 // Command asm writes the assembly of packages nn and encoder: loops over vectors that the compiler
-// does not vectorise, for AVX2. It is a module of its own, so that only those who change a loop need
-// avo:
+// does not vectorise, for AVX2. It is a module of its own, so that only those who change a loop
+// need avo:
 //
 //	go generate ./learn/nn ./learn/nn/encoder
 //

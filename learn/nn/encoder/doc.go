@@ -20,10 +20,10 @@
 // # Ragged batches
 //
 // The sequences of a batch lie end to end in one matrix, a row for each position, and Batch says
-// where each one starts. There is no padding and there are no masks: a mixture of lengths costs what
-// its positions cost. A convolution lays out the windows of its rows, with zeros beyond the ends of
-// a sequence, and is one product. A recurrent layer makes the product of all inputs at once, and
-// then steps over the sequences that still run, the longest first.
+// where each one starts. There is no padding and there are no masks: a mixture of lengths costs
+// what its positions cost. A convolution lays out the windows of its rows, with zeros beyond the
+// ends of a sequence, and is one product. A recurrent layer makes the product of all inputs at
+// once, and then steps over the sequences that still run, the longest first.
 //
 // # What may be relied on
 //
@@ -34,8 +34,8 @@
 //     windows at a time, however long a sequence is.
 //   - Numbers outside a vocabulary are those of the unknown, 0.
 //
-// Rounding differs between processors, as it does in package gemm. Layers are generic: tests compare
-// their derivatives with differences in float64.
+// Rounding differs between processors, as it does in package gemm. Layers are generic: tests
+// compare their derivatives with differences in float64.
 //
 // # References
 //

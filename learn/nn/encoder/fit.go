@@ -86,8 +86,9 @@ func Fit[X any](net Network[X], t Task[X], o *Options, c *run.Control) ([]float3
 }
 
 // FitAll is Fit with several stages, one after the other, for an ensemble of members: member k has
-// the seeds of the options plus k. Stages share the extra parameters, and so must have as many. Each
-// stage has a schedule of its own. Where Control.Stop.Patience ends a member, the next one begins.
+// the seeds of the options plus k. Stages share the extra parameters, and so must have as many.
+// Each stage has a schedule of its own. Where Control.Stop.Patience ends a member, the next one
+// begins.
 func FitAll[X any](net Network[X], members int, c *run.Control,
 	stages ...Stage[X]) ([][]float32, *optim.Result, error) {
 	f, err := newFit(net, members, c, stages)
@@ -122,9 +123,11 @@ func (o *Options) withDefaults() (Options, error) {
 	case !(p.Rate >= 0) || !(p.ExtraRate >= 0) || math.IsInf(p.Rate+p.ExtraRate, 0):
 		return p, fmt.Errorf("rates %v and %v must be finite and not negative", p.Rate, p.ExtraRate)
 	case p.Epochs < 0 || p.Batch < 0 || p.Block < 0:
-		return p, fmt.Errorf("%d epochs, batches of %d, blocks of %d: none may be negative", p.Epochs, p.Batch, p.Block)
+		return p, fmt.Errorf("%d epochs, batches of %d, blocks of %d: none may be negative", p.Epochs, p.Batch,
+			p.Block)
 	case !(p.Constant < 1) || math.IsNaN(p.Clip):
-		return p, fmt.Errorf("constant share %v and clip %v: the share must be below 1, and both numbers", p.Constant,
+		return p, fmt.Errorf("constant share %v and clip %v: the share must be below 1, and both numbers",
+			p.Constant,
 			p.Clip)
 	}
 	set(&p.Rate, 0.002)
@@ -265,7 +268,8 @@ func (f *fit[X]) beginStage() error {
 	o := f.o()
 	schedule := o.schedule(f.batches() * o.Epochs)
 	var err error
-	f.optimizer, err = nn.NewOptimizer[float32](f.net.Dim(), &nn.OptimizerOptions{Method: optim.Adam, Rate: o.Rate,
+	f.optimizer, err = nn.NewOptimizer[float32](f.net.Dim(), &nn.OptimizerOptions{Method: optim.Adam,
+		Rate:     o.Rate,
 		Schedule: schedule, Workers: f.run.Workers})
 	if err == nil && f.extra > 0 {
 		f.lazy, err = nn.NewOptimizer[float32](f.extra, &nn.OptimizerOptions{Method: optim.Adam, Rate: o.ExtraRate,
@@ -349,7 +353,8 @@ func (f *fit[X]) name() string {
 
 // seeds of the order of an epoch, and of dropout in a block.
 func (f *fit[X]) random(kind, number int) *rand.Rand {
-	return rand.New(rand.NewPCG(f.o().Seed+uint64(f.member), uint64(kind)<<62|uint64(f.stage)<<52|uint64(number)))
+	return rand.New(rand.NewPCG(f.o().Seed+uint64(f.member),
+		uint64(kind)<<62|uint64(f.stage)<<52|uint64(number)))
 }
 
 // runEpoch takes the steps of an epoch that are left.
@@ -365,7 +370,10 @@ func (f *fit[X]) runEpoch() (*run.Row, run.Reason, error) {
 	for i := range f.order {
 		f.order[i] = i
 	}
-	f.random(1, f.epoch).Shuffle(len(f.order), func(i, j int) { f.order[i], f.order[j] = f.order[j], f.order[i] })
+	f.random(1, f.epoch).Shuffle(len(f.order), func(i, j int) {
+		f.order[i], f.order[j] = f.order[j],
+			f.order[i]
+	})
 	f.saved = time.Now()
 	rate := 0.0
 	for f.batch < f.batches() {
@@ -422,14 +430,15 @@ func (h heldOut) String() string {
 	return fmt.Sprintf("objective %.6g, held out %.4g", h.objective, h.loss)
 }
 
-// show reports progress within an epoch, of which seen sequences are done.
+// show reports progress within an epoch; seen sequences are done.
 func (f *fit[X]) show(seen int, rate float64) error {
 	if f.run.Live == nil || f.batch > 1 && time.Since(f.shown) < time.Second/4 {
 		return nil
 	}
 	f.shown = time.Now()
-	return f.run.Live.Record(run.Row{Stage: f.name(), Iteration: f.run.Steps() + 1, Objective: f.total / float64(seen),
-		Step: rate, Evaluations: f.run.Evaluations, Seconds: f.run.Seconds()})
+	return f.run.Live.Record(run.Row{Stage: f.name(), Iteration: f.run.Steps() + 1,
+		Objective: f.total / float64(seen),
+		Step:      rate, Evaluations: f.run.Evaluations, Seconds: f.run.Seconds()})
 }
 
 // piece is the number of parameters that one goroutine adds up at a time.
@@ -474,7 +483,10 @@ func (f *fit[X]) step(sequences []int) (float64, error) {
 	if norm := math.Sqrt(square) * factor; o.Clip > 0 && norm > o.Clip {
 		factor *= o.Clip / norm
 	}
-	run.Blocks(f.run.Workers, len(dense), piece, func(_, from, to int) { scale(dense[from:to], float32(factor)) })
+	run.Blocks(f.run.Workers, len(dense), piece, func(_, from,
+		to int) {
+		scale(dense[from:to], float32(factor))
+	})
 	if f.sparse == 0 {
 		err = f.optimizer.Step(f.params[:f.net.Dim()], f.grad)
 	} else {
@@ -512,7 +524,8 @@ func (f *fit[X]) evaluate(worker, k int, sequences []int, drop *rand.Rand) error
 	p, dim, width := f.passes[worker], f.net.Dim(), f.net.Outputs()
 	scores := p.Forward(f.params[:dim:dim], b.inputs, drop)
 	if len(scores) != positions*width {
-		return fmt.Errorf("the network returned %d scores for %d positions, each of %d", len(scores), positions, width)
+		return fmt.Errorf("the network returned %d scores for %d positions, each of %d", len(scores), positions,
+			width)
 	}
 	b.dScores = grown(b.dScores, len(scores))
 	clear(b.dScores)
@@ -551,7 +564,8 @@ type position struct {
 
 func (f *fit[X]) state() (*run.Checkpoint, error) {
 	c := model.New(stateKind, stateVersion)
-	if err := c.SetMeta(position{f.member, f.stage, f.epoch, f.batch, f.total, f.optimizer.Steps()}); err != nil {
+	if err := c.SetMeta(position{f.member, f.stage, f.epoch, f.batch, f.total,
+		f.optimizer.Steps()}); err != nil {
 		return nil, err
 	}
 	for i, v := range f.done {
@@ -632,7 +646,7 @@ func (f *fit[X]) resume() error {
 	return errors.Join(err, f.lazy.Restore(s))
 }
 
-// SparseGradient gathers derivatives by the extra parameters, of which a batch may touch few.
+// SparseGradient gathers derivatives by the extra parameters. A batch may touch few of them.
 type SparseGradient struct {
 	sum     []float32
 	touched []bool  // by chunk

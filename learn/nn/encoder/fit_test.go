@@ -35,7 +35,8 @@ func (l *labelling) Positions(i int) int  { return len(l.letters[i]) }
 func (l *labelling) Extra() int           { return l.extra }
 func (l *labelling) BeginEpoch(epoch int) { l.begun = append(l.begun, epoch) }
 
-func (l *labelling) Loss(_, i int, scores, extra, dScores []float32, dExtra *SparseGradient) (float64, error) {
+func (l *labelling) Loss(_, i int, scores, extra, dScores []float32, dExtra *SparseGradient) (float64,
+	error) {
 	if l.fail != nil {
 		if err := l.fail(i); err != nil {
 			return 0, err
@@ -64,8 +65,8 @@ func (l *labelling) Loss(_, i int, scores, extra, dScores []float32, dExtra *Spa
 	return value, nil
 }
 
-// sorted makes sequences whose label at t is 1 where the letter there is larger than the last one of
-// the sequence, 2 where it is equal, and else 0: a label needs the whole sequence.
+// sorted makes sequences whose label at t is 1 where the letter there is larger than the last one
+// of the sequence, 2 where it is equal, and else 0: a label needs the whole sequence.
 func sorted(n, letters, longest int, seed uint64) *labelling {
 	rng := rand.New(rand.NewPCG(seed, 7))
 	l := &labelling{classes: 3}
@@ -203,7 +204,11 @@ func TestResume(t *testing.T) {
 	o := &Options{Epochs: 2, Batch: 8, Seed: 1}
 	dev := 0
 	second := *o
-	second.Dev = func(context.Context, []float32) (float64, error) { dev++; return math.Abs(float64(dev%4 - 2)), nil }
+	second.Dev = func(context.Context, []float32) (float64, error) {
+		dev++
+		return math.Abs(float64(dev%4 - 2)),
+			nil
+	}
 	train := func(l *labelling, c *run.Control) ([][]float32, error) {
 		all, _, err := FitAll(net, 2, c, Stage[[]int32]{Task: l, Options: o}, Stage[[]int32]{"then", l, &second})
 		return all, err
@@ -251,7 +256,8 @@ func TestResume(t *testing.T) {
 	if _, err := train(sorted(40, 6, 6, 1).withExtra(), &c); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := train(sorted(40, 6, 6, 1).withExtra(), &run.Control{Resume: last}); err != nil || !cmp.Equal(want, got) {
+	if got, err := train(sorted(40, 6, 6, 1).withExtra(), &run.Control{Resume: last}); err != nil ||
+		!cmp.Equal(want, got) {
 		t.Errorf("after five epochs, the run went elsewhere: %v", err)
 	}
 	other := *last
@@ -355,7 +361,8 @@ func TestFitErrors(t *testing.T) {
 	}
 	l.fail = nil
 	for name, o := range map[string]Options{
-		"rates -1": {Rate: -1}, "-3 epochs": {Epochs: -3}, "share": {Constant: 1}, "Start has 3": {Start: make([]float32, 3)},
+		"rates -1": {Rate: -1}, "-3 epochs": {Epochs: -3}, "share": {Constant: 1},
+		"Start has 3":  {Start: make([]float32, 3)},
 		"smaller rate": {Rate: 1e30, Clip: -1},
 	} {
 		if _, _, err := Fit(net, l, &o, nil); err == nil || !strings.Contains(err.Error(), name) {

@@ -300,8 +300,8 @@ func windows(b *Batch, f func(first, from, to int)) {
 	}
 }
 
-// span calls f with the rows around t that are in its sequence: rows lo ≤ u < hi, of which lo is at
-// offset j of the window.
+// eachWindow calls f for each position t, from ≤ t < to, with the rows around it that are in its
+// sequence: rows lo ≤ u < hi. Row lo is at offset j of the window.
 func (l *Conv1D[T]) eachWindow(b *Batch, seq, from, to int, f func(t, j, lo, hi int)) {
 	half := l.reach / 2
 	for t := from; t < to; t++ {
@@ -333,7 +333,8 @@ func (l *Conv1D[T]) Forward(params, x []T, b *Batch) []T {
 	fillRows(l.y, params[w*l.out:])
 	windows(b, func(first, from, to int) {
 		columns := l.layOut(b, first, from, to)
-		multiply(blas.NoTrans, blas.NoTrans, to-from, l.out, w, columns, params[:w*l.out], 1, l.y[from*l.out:to*l.out])
+		multiply(blas.NoTrans, blas.NoTrans, to-from, l.out, w, columns, params[:w*l.out], 1,
+			l.y[from*l.out:to*l.out])
 	})
 	return l.y
 }

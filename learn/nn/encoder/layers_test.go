@@ -33,10 +33,17 @@ func layersOf[T Float]() map[string]func() Layer[T] {
 		"conv1":     func() Layer[T] { return NewConv1D[T](5, 9, 1) },
 		"lstm":      func() Layer[T] { return NewBiLSTM[T](5, 3) },
 		"residual": func() Layer[T] {
-			return NewResidual(NewStack[T](NewLayerNorm[T](5), NewReLU[T](5), NewDropout[T](5, .3), NewConv1D[T](5, 5, 3)))
+			return NewResidual(NewStack[T](NewLayerNorm[T](5), NewReLU[T](5), NewDropout[T](5, .3),
+				NewConv1D[T](5, 5, 3)))
 		},
-		"recurrent":     func() Layer[T] { return body[T](&Shape{Kind: Recurrence, Hidden: 3, Layers: 2, Dropout: .2}, 5) },
-		"convolutional": func() Layer[T] { return body[T](&Shape{Kind: Convolution, Hidden: 8, Layers: 2, Reach: 3}, 5) },
+		"recurrent": func() Layer[T] {
+			return body[T](&Shape{Kind: Recurrence, Hidden: 3, Layers: 2,
+				Dropout: .2}, 5)
+		},
+		"convolutional": func() Layer[T] {
+			return body[T](&Shape{Kind: Convolution, Hidden: 8, Layers: 2,
+				Reach: 3}, 5)
+		},
 	}
 }
 

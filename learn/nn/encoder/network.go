@@ -31,8 +31,9 @@ type Pass[X any] interface {
 	Backward(params, dScores, grad []float32)
 }
 
-// Sparse is a Network whose first Sparse() parameters are many, and of which a batch touches few:
-// tables of words. Its passes are Touching. Steps on these parameters are lazy, as on the extra ones.
+// Sparse is a Network with many parameters at the front, Sparse() of them. A batch touches few:
+// tables of words. Its passes are Touching. Steps on these parameters are lazy, as on the extra
+// ones.
 type Sparse interface{ Sparse() int }
 
 // Touching is a Pass, or a Source, that visits the parameters below Sparse that the last Forward

@@ -32,7 +32,7 @@ func (t *Tokens) Len() int {
 
 // Table is a vocabulary and the width of its vectors.
 type Table struct {
-	Size  int `json:"size"` // numbers 0 … Size-1, of which 0 is unknown
+	Size  int `json:"size"` // numbers 0 … Size-1; 0 is unknown
 	Width int `json:"width"`
 }
 

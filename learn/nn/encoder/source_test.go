@@ -20,7 +20,8 @@ func sentences() []Tokens {
 }
 
 func wordShape(kind Kind, marks bool) Shape {
-	return Shape{Kind: kind, Outputs: 3, Tables: []Table{{4, 3}, {3, 2}}, Chars: CharShape{Table{5, 3}, 4, 3}, Marks: marks,
+	return Shape{Kind: kind, Outputs: 3, Tables: []Table{{4, 3}, {3, 2}}, Chars: CharShape{Table{5, 3}, 4, 3},
+		Marks:  marks,
 		Hidden: 4, Layers: 1, Reach: 3}
 }
 
@@ -96,8 +97,8 @@ func TestSentencesOneByOne(t *testing.T) {
 	}
 }
 
-// vocabulary is a task of words of a large table: sentences of one word each, to be told from others
-// by their number's parity.
+// vocabulary is a task of words of a large table: sentences of one word each, to be told from
+// others by their number's parity.
 type vocabulary struct{ words []int32 }
 
 func (v *vocabulary) Len() int           { return len(v.words) }
@@ -128,7 +129,8 @@ func TestLargeTablesAreSparse(t *testing.T) {
 		t.Fatal(err)
 	}
 	for w := range int32(20001) {
-		seen := slices.Contains(v.words, w/4*4) || slices.Contains(v.words, w/4*4+1) || slices.Contains(v.words, w/4*4+2) ||
+		seen := slices.Contains(v.words, w/4*4) || slices.Contains(v.words, w/4*4+1) ||
+			slices.Contains(v.words, w/4*4+2) ||
 			slices.Contains(v.words, w/4*4+3) // a chunk has the vectors of four words
 		if at := int(w) * 4; !seen && !cmp.Equal(start[at:at+4], params[at:at+4]) {
 			t.Fatalf("the vector of word %d moved", w)
@@ -147,10 +149,14 @@ func TestLargeTablesAreSparse(t *testing.T) {
 
 func TestShapeErrors(t *testing.T) {
 	for i, change := range []func(s *Shape){
-		func(s *Shape) { s.Kind = "" }, func(s *Shape) { s.Outputs = 0 }, func(s *Shape) { s.Tables = nil; s.Chars = CharShape{} },
-		func(s *Shape) { s.Tables[0].Size = -1 }, func(s *Shape) { s.Chars.Reach = 2 }, func(s *Shape) { s.Reach = 4 },
-		func(s *Shape) { s.Dropout = 1 }, func(s *Shape) { s.Unknown = math.NaN() }, func(s *Shape) { s.Layers = 1000 },
-		func(s *Shape) { s.Tables[0] = Table{maxSize, 1 << 16} }, func(s *Shape) { s.Chars = CharShape{Filters: 1, Reach: 1} },
+		func(s *Shape) { s.Kind = "" }, func(s *Shape) { s.Outputs = 0 },
+		func(s *Shape) { s.Tables = nil; s.Chars = CharShape{} },
+		func(s *Shape) { s.Tables[0].Size = -1 }, func(s *Shape) { s.Chars.Reach = 2 },
+		func(s *Shape) { s.Reach = 4 },
+		func(s *Shape) { s.Dropout = 1 }, func(s *Shape) { s.Unknown = math.NaN() },
+		func(s *Shape) { s.Layers = 1000 },
+		func(s *Shape) { s.Tables[0] = Table{maxSize, 1 << 16} },
+		func(s *Shape) { s.Chars = CharShape{Filters: 1, Reach: 1} },
 	} {
 		s := wordShape(Convolution, true)
 		change(&s)

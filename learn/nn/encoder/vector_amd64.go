@@ -106,7 +106,8 @@ func normaliseBackFast[T Float](dx, d, normal, scale, dScale, dShift []T, invers
 	if !all[T](len(dx)) {
 		return false
 	}
-	normaliseBack32(single(dx), single(d), single(normal), single(scale), single(dScale), single(dShift), len(dx),
+	normaliseBack32(single(dx), single(d), single(normal), single(scale), single(dScale), single(dShift),
+		len(dx),
 		1/float32(len(dx)), float32(inverse))
 	return true
 }

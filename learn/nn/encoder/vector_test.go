@@ -105,7 +105,8 @@ func TestVectorsPassNaN(t *testing.T) {
 func TestHyperbolic(t *testing.T) {
 	const n = 8
 	worst := 0.0
-	zero, c, th, h, gates := make([]float32, n), make([]float32, n), make([]float32, n), make([]float32, n), make([]float32, 4*n)
+	zero, c, th, h, gates := make([]float32, n), make([]float32, n), make([]float32, n), make([]float32, n),
+		make([]float32, 4*n)
 	for bits := math.Float32bits(0x1p-30); bits < math.Float32bits(20); bits += 1001 {
 		x := math.Float32frombits(bits)
 		for _, s := range []float32{x, -x} {

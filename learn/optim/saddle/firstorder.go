@@ -628,7 +628,8 @@ func (s *saddleRun) checkpoint() (*run.Checkpoint, error) {
 			"squareW": s.squareW, "squareL": s.squareL, "gamma": s.gamma, "gammaW": s.gammaW, "gammaL": s.gammaL,
 			"passValue": s.passValue, "passCount": s.passCount, "share": s.share,
 			"radiusW": s.Radii.W, "radiusL": s.Radii.Lambda, "normW": s.Radii.NormW, "normL": s.Radii.NormLambda,
-			"seed": float64(s.Seed), "batch": float64(s.Batch), "steps": float64(s.Steps.number()), "total": float64(s.total),
+			"seed": float64(s.Seed), "batch": float64(s.Batch), "steps": float64(s.Steps.number()),
+			"total": float64(s.total),
 		},
 		Arrays: map[string][]float64{
 			"lambda": slices.Clone(s.lambda), "averageW": slices.Clone(s.sumW),
@@ -657,7 +658,8 @@ func (s *saddleRun) resume() error {
 				"belongs to another problem", solver, name, len(k.Arrays[name]), p)
 		}
 	}
-	check := map[string]float64{"seed": float64(s.Seed), "batch": float64(s.Batch), "steps": float64(s.Steps.number())}
+	check := map[string]float64{"seed": float64(s.Seed), "batch": float64(s.Batch),
+		"steps": float64(s.Steps.number())}
 	if s.Steps == TheoremSteps {
 		check["total"] = float64(s.total)
 	}

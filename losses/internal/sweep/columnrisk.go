@@ -22,9 +22,9 @@ type columnRisk struct {
 // covariances of the loss with labels and pairs, stored and added as Run does with marginals. The
 // machine must exclude nothing. A risk below j.Least is refused.
 //
-// A forward value is a probability, and has no column where the loss is not asked for. So the loss so
-// far is summed over columns, only the loss to come has all of them, and the risk costs little more
-// than a margin.
+// A forward value is a probability, and has no column where the loss is not asked for. So the loss
+// so far is summed over columns, only the loss to come has all of them, and the risk costs little
+// more than a margin.
 func (s *ColumnSweeper) RunRisk(m *layered.Machine, c *Columns, j *ColumnJob) (risk float64, ok bool) {
 	n, d, width := len(c.layers)-1, c.Labels, c.Width
 	if m.Partial || j.Pairs.labels != d || !j.Pairs.ok {

@@ -9,9 +9,9 @@ import (
 	"github.com/tropica-fst/tropica/losses/internal/layered"
 )
 
-// Columns is the layout of a machine for potentials that are sums of label scores and of pair scores
-// that all positions share. The exponentials of pair scores are then one matrix T, which stays in
-// the first level of cache, and a position costs products with it:
+// Columns is the layout of a machine for potentials that are sums of label scores and of pair
+// scores that all positions share. The exponentials of pair scores are then one matrix T, which
+// stays in the first level of cache, and a position costs products with it:
 //
 //	V = A T                                     forward values of columns, by the last label
 //	A'[to(c, b), b] += w(c, b) V[c, b] e'[b]     along the arcs
@@ -46,15 +46,15 @@ type columnLayer struct {
 	label  []uint32 // by entry: the row of T, in bytes
 	number []uint8  // by entry: its label
 
-	// The arcs of the widest class of labels, by target: a dense column of the next layer. They come
-	// from a place in v, which is stored << 8 | value, as those of single labels are.
+	// The arcs of the widest class of labels, by target: a dense column of the next layer. They
+	// come from a place in v, which is stored << 8 | value, as those of single labels are.
 	others []bool   // by label: whether it is in that class
 	wide   bool     // whether there is one
 	into   []uint32 // by target: its first arc; and one past the last
 	from   []uint32
 	// The arcs of the other labels: groups of targets that have as many arcs each. A group is that
-	// number, the number of targets, and for each its place among the values of the next layer << 8 |
-	// label, and its arcs.
+	// number, the number of targets, and for each its place among the values of the next layer << 8
+	// | label, and its arcs.
 	stream []uint32
 	groups int
 	holes  bool     // some row lacks an arc
@@ -373,10 +373,10 @@ type columnArgs struct {
 // ColumnSweeper is the forward-backward sweep over Columns.
 //
 // Forward values of a layer are divided by their sum, the next layer is made of the quotients, and
-// backward values have the same divisors, so that the products of both add up to 1 at every position
-// (L. Rabiner, "A tutorial on hidden Markov models", Proc. IEEE 77, 1989). This is also the
-// certificate of a sweep: where what matters has vanished on the way forward, it is there backward,
-// and the sum of an earlier position is not 1.
+// backward values have the same divisors, so that the products of both add up to 1 at every
+// position (L. Rabiner, "A tutorial on hidden Markov models", Proc. IEEE 77, 1989). This is also
+// the certificate of a sweep: where what matters has vanished on the way forward, it is there
+// backward, and the sum of an earlier position is not 1.
 type ColumnSweeper struct {
 	Ctx  context.Context // stops a sweep, whose results are then not certain; may be nil
 	args columnArgs
@@ -615,8 +615,8 @@ func (s *ColumnSweeper) wide(c *Columns, l, to *columnLayer, rows, values, e, w 
 	}
 }
 
-// carry sets the rows of layer t to the values of layer t+1 where their arcs lead, times the weights
-// of the arcs and the factors e of their labels.
+// carry sets the rows of layer t to the values of layer t+1 where their arcs lead, times the
+// weights of the arcs and the factors e of their labels.
 func (s *ColumnSweeper) carry(c *Columns, t int, rows, values, e, w []float64) {
 	l, to := &c.layers[t], &c.layers[t+1]
 	if l.holes {

@@ -10,9 +10,9 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// Of machines large enough for workers to share, with few final states, Useless marks what a search forwards
-// and a closure backwards leave out, for any number of workers: random ones, whose states mostly wait for
-// each other, and chains, of which there is never more than one state to wake.
+// Of machines large enough for workers to share, with few final states, Useless marks what a search
+// forwards and a closure backwards leave out, for any number of workers: random ones, whose states
+// mostly wait for each other, and chains, of which there is never more than one state to wake.
 func TestUselessWorkers(t *testing.T) {
 	type W = semiring.Tropical
 	rng := rand.New(rand.NewPCG(8, 2))

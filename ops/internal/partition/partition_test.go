@@ -38,7 +38,8 @@ func drawNondeterministic(rng *rand.Rand) *fst.Vector[semiring.Tropical] {
 	return f
 }
 
-// byRounds finds the classes by the definition: states are split by their arcs to the classes of the round before.
+// byRounds finds the classes by the definition: states are split by their arcs to the classes of
+// the round before.
 func byRounds(f fst.Expanded[semiring.Tropical]) []int {
 	class := make([]int, f.NumStates())
 	for n := 0; ; {
@@ -164,9 +165,10 @@ func TestMinimalStopsByContext(t *testing.T) {
 	}
 }
 
-// levels makes three states a level: one leads to that one of the level below, the others also to their like. To ask who leads to the one
-// of them, which is the smaller part of its level, says nothing of the next, so that the first pass comes one level further
-// each time. turned numbers the levels from the top.
+// levels makes three states a level: one leads to that one of the level below, the others also to
+// their like. To ask who leads to the one of them, which is the smaller part of its level, says
+// nothing of the next, so that the first pass comes one level further each time. turned numbers the
+// levels from the top.
 func levels(n int, turned bool) *fst.Vector[semiring.Tropical] {
 	f := fst.NewVector[semiring.Tropical](3*n + 4)
 	f.AddStates(3*n + 4)

@@ -9,8 +9,9 @@ import (
 	"github.com/tropica-fst/tropica/semiring"
 )
 
-// What is collected in parts is the machine made state by state: with states of more arcs than a part
-// holds, or of just as many, with more states than are buffered, and from a buffer used before.
+// What is collected in parts is the machine made state by state: with states of more arcs than a
+// part holds, or of just as many, with more states than are buffered, and from a buffer used
+// before.
 func TestStateBufferParts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 3))
 	var b StateBuffer[semiring.Tropical]

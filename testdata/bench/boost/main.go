@@ -86,7 +86,8 @@ func measure(args []string) error {
 		}
 		e, _, err = boost.TrainGradient(d, o, &run.Control{Workers: workers})
 	case "rgb":
-		e, _, err = boost.TrainRGB(d, &boost.RGBOptions{Rounds: 100, Candidates: 5, Families: boost.Grid([]int{4, 8, 16, 32, 63}, boost.ThesisLambdas),
+		e, _, err = boost.TrainRGB(d, &boost.RGBOptions{Rounds: 100, Candidates: 5,
+			Families:  boost.Grid([]int{4, 8, 16, 32, 63}, boost.ThesisLambdas),
 			RowSample: 1, ColumnSample: 1, Score: boost.Training}, &run.Control{Workers: workers})
 	case "rgb-default":
 		e, _, err = boost.TrainRGB(d, &boost.RGBOptions{Rounds: 100}, &run.Control{Workers: workers})

@@ -124,7 +124,8 @@ func TestRecordedMeans(t *testing.T) {
 
 // dial is a booster of one constant score: rows of the class are right.
 func dial(name string, score float64) Trainer {
-	return Trainer{Name: name, Train: func(d *boost.Data, c *run.Control) (*boost.Ensemble, *optim.Result, error) {
+	return Trainer{Name: name, Train: func(d *boost.Data, c *run.Control) (*boost.Ensemble, *optim.Result,
+		error) {
 		return &boost.Ensemble{Algorithm: "dial", Loss: boost.Logistic{}, Schema: boost.SchemaOf(d.X),
 			Start: []float64{score}, Rows: d.Rows()}, nil, nil
 	}}

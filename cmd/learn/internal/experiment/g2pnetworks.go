@@ -96,8 +96,8 @@ func (t *networksTraining) String() string {
 }
 
 // PronouncingNetworks trains linear models and networks of pronunciation on the official parts of
-// languages, LANGUAGE_train.tsv of the folder and LANGUAGE_dev.tsv or LANGUAGE_test.tsv, for several
-// objectives, and networks from several seeds. Linear models have the constants of
+// languages, LANGUAGE_train.tsv of the folder and LANGUAGE_dev.tsv or LANGUAGE_test.tsv, for
+// several objectives, and networks from several seeds. Linear models have the constants of
 // g2p.DefaultObjective; networks have γ = 1.
 func PronouncingNetworks(ctx context.Context, data fs.FS, opts *NetworksOptions) (*NetworksReport, error) {
 	o := opts.withDefaults()
@@ -146,7 +146,8 @@ type pronouncing struct {
 	problems    [2]*g2p.Problem // linear, and for networks
 }
 
-func (x *pronouncing) fit(ctx context.Context, data fs.FS, o *NetworksOptions, t *networksTraining) (*NetworksResult, error) {
+func (x *pronouncing) fit(ctx context.Context, data fs.FS, o *NetworksOptions,
+	t *networksTraining) (*NetworksResult, error) {
 	if err := x.open(data, t.language, o.Test); err != nil {
 		return nil, err
 	}
@@ -283,7 +284,10 @@ func (r *NetworksReport) sum() error {
 		}
 	}
 	methods := []string{LinearMethod, NetworkMethod, EnsembleMethod, PooledMethod}
-	slices.SortStableFunc(keys, func(a, b key) int { return slices.Index(methods, a.method) - slices.Index(methods, b.method) })
+	slices.SortStableFunc(keys, func(a, b key) int {
+		return slices.Index(methods,
+			a.method) - slices.Index(methods, b.method)
+	})
 	for _, k := range keys {
 		row := NetworksRow{Method: k.method, Objective: k.objective}
 		for _, language := range r.Languages {
@@ -394,25 +398,30 @@ func (r *NetworksReport) WriteTable(w io.Writer) error {
 		for _, v := range row.WER {
 			fmt.Fprintf(t, "\t%.1f", v)
 		}
-		fmt.Fprintf(t, "\t%.2f\t%.2f\t%s\t%s\t%s\t%.0f\n", row.Mean, row.PER, row.First.Text("%.2g"), row.Hamming.Text("%.2g"),
+		fmt.Fprintf(t, "\t%.2f\t%.2f\t%s\t%s\t%s\t%.0f\n", row.Mean, row.PER, row.First.Text("%.2g"),
+			row.Hamming.Text("%.2g"),
 			row.HammingEdits.Text("%.2g"), row.Seconds)
 	}
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(w, "p: paired t-tests over all words, of wrong words beside the first row, and of wrong words and edits\n"+
+	_, err := fmt.Fprintln(w, "p: paired t-tests over all words, of wrong words beside the first row, and of "+
+		"wrong words and edits\n"+
 		"beside the same method under the Hamming margin; seconds of one training by the clock")
 	return err
 }
 
 // WriteCSV writes the report for programs: a row for each method, objective and language.
 func (r *NetworksReport) WriteCSV(w io.Writer) error {
-	rows := [][]string{{"method", "objective", "language", "words", "wer", "mean_wer", "mean_per", "p_first", "p_hamming", "p_hamming_edits", "seconds"}}
+	rows := [][]string{{"method", "objective", "language", "words", "wer", "mean_wer", "mean_per", "p_first",
+		"p_hamming", "p_hamming_edits", "seconds"}}
 	g := func(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
 	for _, row := range r.Rows {
 		for i, language := range r.Languages {
-			rows = append(rows, []string{row.Method, string(row.Objective), language, strconv.Itoa(r.Words[i]), g(row.WER[i]),
-				g(row.Mean), g(row.PER), g(float64(row.First)), g(float64(row.Hamming)), g(float64(row.HammingEdits)), g(row.Seconds)})
+			rows = append(rows, []string{row.Method, string(row.Objective), language, strconv.Itoa(r.Words[i]),
+				g(row.WER[i]),
+				g(row.Mean), g(row.PER), g(float64(row.First)), g(float64(row.Hamming)), g(float64(row.HammingEdits)),
+				g(row.Seconds)})
 		}
 	}
 	return csv.NewWriter(w).WriteAll(rows)
@@ -421,5 +430,6 @@ func (r *NetworksReport) WriteCSV(w io.Writer) error {
 // NetworksIdentity spells the settings on which results depend, for files that keep them.
 func (o *NetworksOptions) NetworksIdentity() string {
 	p := o.withDefaults()
-	return fmt.Sprintf("test=%s networks=%s", p.Test, strings.ReplaceAll(fmt.Sprintf("%+v", p.Networks), " ", ","))
+	return fmt.Sprintf("test=%s networks=%s", p.Test, strings.ReplaceAll(fmt.Sprintf("%+v", p.Networks), " ",
+		","))
 }

@@ -10,14 +10,15 @@ import (
 	"github.com/tropica-fst/tropica/learn/run"
 )
 
-// Trainer is one setting of a booster. Several goroutines call Train, which gives the same model for
-// the same data.
+// Trainer is one setting of a booster. Several goroutines call Train, which gives the same model
+// for the same data.
 type Trainer struct {
 	Name  string
 	Train func(d *boost.Data, c *run.Control) (*boost.Ensemble, *optim.Result, error)
 }
 
-// Contestant is a booster with the settings to choose from; of equally good ones the first is taken.
+// Contestant is a booster with the settings to choose from; of equally good ones the first is
+// taken.
 type Contestant struct {
 	Name string
 	Grid []Trainer // at least one
@@ -178,7 +179,8 @@ func thesisGrid(size sizeClass, seed uint64, quick bool) []Trainer {
 }
 
 func rgbTrainer(name string, o boost.RGBOptions) Trainer {
-	return Trainer{Name: name, Train: func(d *boost.Data, c *run.Control) (*boost.Ensemble, *optim.Result, error) {
+	return Trainer{Name: name, Train: func(d *boost.Data, c *run.Control) (*boost.Ensemble, *optim.Result,
+		error) {
 		return boost.TrainRGB(d, &o, c)
 	}}
 }

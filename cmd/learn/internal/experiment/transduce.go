@@ -180,9 +180,9 @@ type TransduceOptions struct {
 	Train     int      // training pairs, and of inflection development pairs at most; 0 is all
 }
 
-// Transduce compares objectives of the string transducer on tasks that are judged by strings: the
-// correction of misspelt words among those of a lexicon, inflected forms of lemmas, and words of
-// which letters were recognised, lost and doubled.
+// Transduce compares objectives of the string transducer on tasks that are judged by strings. They
+// are the correction of misspelt words by a lexicon, inflected forms of lemmas, and words whose
+// letters were recognised, lost and doubled.
 func Transduce(ctx context.Context, data fs.FS, o *TransduceOptions) (*PredictionReport, error) {
 	switch o.Set {
 	case "spelling":

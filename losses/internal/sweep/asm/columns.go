@@ -5,8 +5,8 @@
 //
 //	go run asm/columns.go >columns_amd64.s
 //
-// Each function has two bodies, one for rows of three vectors, whose loops are unrolled, and one for
-// rows of any number. All read a columnArgs.
+// Each function has two bodies, one for rows of three vectors, whose loops are unrolled, and one
+// for rows of any number. All read a columnArgs.
 package main
 
 import "fmt"
@@ -75,8 +75,8 @@ func arc(at string) {
 	op("ANDL $255, R9")
 }
 
-// stream goes through the single arcs of a layer: groups of targets with as many arcs each. A target
-// is its place << 8 | label, followed by its arcs. Both are taken apart by arc.
+// stream goes through the single arcs of a layer: groups of targets with as many arcs each. A
+// target is its place << 8 | label, followed by its arcs. Both are taken apart by arc.
 func stream(begin, each, end func()) {
 	op("MOVQ 0(AX), SI    // rows")
 	op("MOVQ 16(AX), CX   // groups")
@@ -126,7 +126,8 @@ func main() {
 
 #include "textflag.h"
 `)
-	function("sumColumns", "sets each row to the sum of what wide arcs bring, times the factors, and adds up\n// all rows.", func(unrolled bool) {
+	function("sumColumns", "sets each row to the sum of what wide arcs bring, times the factors, and adds "+
+		"up\n// all rows.", func(unrolled bool) {
 		op("MOVQ 0(AX), SI    // rows")
 		op("MOVQ 24(AX), BX   // the first arc into each row")
 		op("MOVQ 40(AX), DX   // arcs: the place they come from << 8 | value")
@@ -189,7 +190,8 @@ func main() {
 			}
 		}
 	})
-	function("spreadColumns", "sets the rows that wide arcs come from to the rows they lead to, times weights and\n// factors.", func(unrolled bool) {
+	function("spreadColumns", "sets the rows that wide arcs come from to the rows they lead to, times "+
+		"weights and\n// factors.", func(unrolled bool) {
 		op("MOVQ 0(AX), SI    // rows they lead to")
 		op("MOVQ 24(AX), BX   // the first arc into each row")
 		op("MOVQ 40(AX), DX   // arcs: the place they come from << 8 | value")
@@ -229,23 +231,25 @@ func main() {
 		fmt.Printf("%s:\n", label("next"))
 		next("$4")
 	})
-	single("gatherSingles", "adds to targets what single arcs bring, times factors, and adds all of it up.", func() {
-		stream(func() {
-			op("VPXORQ X1, X1, X1")
-		}, func() {
-			op("VMOVSD (SI)(R10*8), X3")
-			op("VFMADD231SD (R12)(R8*8), X3, X1")
-		}, func() {
-			op("VMULSD (R13)(R9*8), X1, X1")
-			op("VADDSD X1, X2, X2")
-			op("VADDSD (R15), X1, X1")
-			op("VMOVSD X1, (R15)")
+	single("gatherSingles", "adds to targets what single arcs bring, times factors, and adds all of it up.",
+		func() {
+			stream(func() {
+				op("VPXORQ X1, X1, X1")
+			}, func() {
+				op("VMOVSD (SI)(R10*8), X3")
+				op("VFMADD231SD (R12)(R8*8), X3, X1")
+			}, func() {
+				op("VMULSD (R13)(R9*8), X1, X1")
+				op("VADDSD X1, X2, X2")
+				op("VADDSD (R15), X1, X1")
+				op("VMOVSD X1, (R15)")
+			})
+			op("MOVQ 88(AX), R15  // sum")
+			op("VADDSD (R15), X2, X2")
+			op("VMOVSD X2, (R15)")
 		})
-		op("MOVQ 88(AX), R15  // sum")
-		op("VADDSD (R15), X2, X2")
-		op("VMOVSD X2, (R15)")
-	})
-	single("scatterSingles", "sets the places that single arcs come from to targets, times weights and factors.", func() {
+	single("scatterSingles", "sets the places that single arcs come from to targets, times weights and "+
+		"factors.", func() {
 		stream(func() {
 			op("VMOVSD (R15), X1")
 			op("VMULSD (R13)(R9*8), X1, X1")
@@ -300,7 +304,8 @@ func main() {
 		op("DECQ CX")
 		op("JNE %s", label("row"))
 	})
-	function("meetEntries", "sets new entries to rows of the matrix times their row, and adds the old ones\n// times their row to rows of the flow.", func(unrolled bool) {
+	function("meetEntries", "sets new entries to rows of the matrix times their row, and adds the old "+
+		"ones\n// times their row to rows of the flow.", func(unrolled bool) {
 		op("MOVQ 0(AX), SI    // rows")
 		op("MOVQ 24(AX), BX   // the first entry of each row")
 		op("MOVQ 40(AX), DX   // rows of the matrix by entry, in bytes")
