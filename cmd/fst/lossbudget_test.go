@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -44,6 +46,25 @@ func TestLossGeneralBudget(t *testing.T) {
 	if s, _ := lossAnswer(t, long, "--path=general", "--only=log_z")["error"].(string); !strings.Contains(
 		s, fmt.Sprint(int64(losses.DefaultBytes))) || !strings.Contains(s, "try band") {
 		t.Errorf("6000 symbols: %v", s)
+	}
+}
+
+// Without flags a machine that is likely beyond the default is refused within its first columns, and
+// with bytes that are stated only what certainly is.
+func TestLossLikelyBudget(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	yi := make([]string, 34)
+	for i := range yi {
+		yi[i] = strconv.Itoa(rng.IntN(4))
+	}
+	line := fmt.Sprintf(`{"alphabet":4,"l":34,"q":1,"yi":[%s],"tied":true,"w":[0,0,0,0],"loss":{"kind":"edit"}}`,
+		strings.Join(yi, ","))
+	s, _ := lossAnswer(t, line, "--only=log_z")["error"].(string)
+	columns := 0
+	_, after, _ := strings.Cut(s, " with ")
+	if _, err := fmt.Sscanf(after, "%d columns", &columns); err != nil || columns > 1<<18 ||
+		!strings.Contains(s, "would likely take") || !strings.Contains(s, "try band") {
+		t.Errorf("%d columns: %s", columns, s)
 	}
 }
 

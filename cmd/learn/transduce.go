@@ -36,6 +36,7 @@ type pairsKind struct {
 	candidates, nbest                *int64
 	beam                             *float64
 	work                             func() (int, error)
+	warn                             func(format string, args ...any) // of the call that reads, for write
 }
 
 var _ kind[*transduce.Data, *transduce.Predictions] = &pairsKind{}
@@ -137,6 +138,7 @@ func (k *pairsKind) read(c *call, name string) (*transduce.Data, error) {
 }
 
 func (k *pairsKind) like(c *call, name string, form *transduce.Data, labelled bool) (*transduce.Data, error) {
+	k.warn = func(format string, args ...any) { c.Warn(c.prog, format, args...) }
 	return k.data(c, name, &transduce.ReadOptions{Unlabelled: !labelled, Tagged: form.Tagged})
 }
 
@@ -256,7 +258,13 @@ func acceptorOf[W semiring.Codec[W]](s *fst.Stream, h *fst.Header, shown string)
 
 func (k *pairsKind) write(w io.Writer, _, x *transduce.Data, p *transduce.Predictions) error {
 	b := bufio.NewWriterSize(w, 1<<16)
+	without, first := 0, 0
 	for i := range p.Each {
+		if !p.Each[i].Found {
+			if without++; without == 1 {
+				first = i
+			}
+		}
 		in, tags := x.Pairs[i].Input, ""
 		if list := x.Pairs[i].Tags; len(list) > 0 {
 			tags = "\t" + strings.Join(list, ";")
@@ -268,6 +276,10 @@ func (k *pairsKind) write(w io.Writer, _, x *transduce.Data, p *transduce.Predic
 		for _, h := range p.Each[i].NBest {
 			fmt.Fprintf(b, "%s\t%s%s\t%.6g\n", in, h.Output, tags, h.LogProb)
 		}
+	}
+	if without > 0 {
+		k.warn("%d of %d inputs have no output within the beam, such as %.60q: with a lexicon none of its strings; "+
+			"try a wider --beam", without, len(p.Each), x.Pairs[first].Input)
 	}
 	return b.Flush()
 }
