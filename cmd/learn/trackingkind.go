@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"slices"
 	"strings"
 
@@ -253,36 +252,5 @@ func (k *trackingKind) trials(x []*tracking.Movie, file string, folds, inner, re
 		return nil, fmt.Errorf("%d movies cannot be divided into %d folds with %d inner ones: --parts cuts each "+
 			"movie into several", groups, folds, inner)
 	}
-	members := func(numbers []int) []int {
-		var out []int
-		for i, g := range k.group {
-			if slices.Contains(numbers, g) {
-				out = append(out, i)
-			}
-		}
-		return out
-	}
-	var out []evaluate.Trial
-	rng := rand.New(rand.NewPCG(seed, 0))
-	for range repeats {
-		list, err := dataset.KFold(groups, folds, rng)
-		if err != nil {
-			return nil, err
-		}
-		for _, f := range list {
-			t := evaluate.Trial{Fold: dataset.Fold{Train: members(f.Train), Test: members(f.Test)}}
-			if inner > 0 {
-				in, err := dataset.KFold(len(f.Train), inner, rng)
-				if err != nil {
-					return nil, err
-				}
-				for _, g := range in {
-					t.Inner = append(t.Inner, dataset.Fold{Train: members(dataset.Pick(f.Train, g.Train)),
-						Test: members(dataset.Pick(f.Train, g.Test))})
-				}
-			}
-			out = append(out, t)
-		}
-	}
-	return out, nil
+	return evaluate.Grouped(k.group, folds, inner, repeats, seed)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"strconv"
 	"strings"
@@ -308,8 +307,7 @@ func (k *pairsKind) trials(x *transduce.Data, file string, folds, inner, repeats
 	if file != "" {
 		return nil, errors.New("flag --trials: pairs are divided by --folds")
 	}
-	var groups [][]int
-	number := map[string]int{}
+	group, number := make([]int, len(x.Pairs)), map[string]int{}
 	for i := range x.Pairs {
 		name := strconv.Itoa(i)
 		switch *k.apart {
@@ -318,43 +316,10 @@ func (k *pairsKind) trials(x *transduce.Data, file string, folds, inner, repeats
 		case "outputs":
 			name = x.Pairs[i].Output
 		}
-		at, ok := number[name]
-		if !ok {
-			at = len(groups)
-			number[name] = at
-			groups = append(groups, nil)
+		if _, ok := number[name]; !ok {
+			number[name] = len(number)
 		}
-		groups[at] = append(groups[at], i)
+		group[i] = number[name]
 	}
-	members := func(numbers []int) []int {
-		var out []int
-		for _, g := range numbers {
-			out = append(out, groups[g]...)
-		}
-		slices.Sort(out)
-		return out
-	}
-	var out []evaluate.Trial
-	rng := rand.New(rand.NewPCG(seed, 0))
-	for range repeats {
-		list, err := dataset.KFold(len(groups), folds, rng)
-		if err != nil {
-			return nil, err
-		}
-		for _, f := range list {
-			t := evaluate.Trial{Fold: dataset.Fold{Train: members(f.Train), Test: members(f.Test)}}
-			if inner > 0 {
-				in, err := dataset.KFold(len(f.Train), inner, rng)
-				if err != nil {
-					return nil, err
-				}
-				for _, g := range in {
-					t.Inner = append(t.Inner, dataset.Fold{Train: members(dataset.Pick(f.Train, g.Train)),
-						Test: members(dataset.Pick(f.Train, g.Test))})
-				}
-			}
-			out = append(out, t)
-		}
-	}
-	return out, nil
+	return evaluate.Grouped(group, folds, inner, repeats, seed)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"sync"
 
@@ -16,6 +17,52 @@ import (
 type Trial struct {
 	dataset.Fold
 	Inner []dataset.Fold // numbers of all examples, all in Fold.Train; nil without a choice
+}
+
+// Grouped returns trials that divide groups of examples: repeats times folds of them, with inner
+// folds of the groups left to train on unless inner is 0. group[i] is the group of example i, from
+// 0; examples of one group stay together. The error is that of dataset.KFold.
+func Grouped(group []int, folds, inner, repeats int, seed uint64) ([]Trial, error) {
+	groups := 0
+	for _, g := range group {
+		groups = max(groups, g+1)
+	}
+	members := func(numbers []int) []int {
+		chosen := make([]bool, groups)
+		for _, g := range numbers {
+			chosen[g] = true
+		}
+		var out []int
+		for i, g := range group {
+			if chosen[g] {
+				out = append(out, i)
+			}
+		}
+		return out
+	}
+	var out []Trial
+	rng := rand.New(rand.NewPCG(seed, 0))
+	for range repeats {
+		list, err := dataset.KFold(groups, folds, rng)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range list {
+			t := Trial{Fold: dataset.Fold{Train: members(f.Train), Test: members(f.Test)}}
+			if inner > 0 {
+				in, err := dataset.KFold(len(f.Train), inner, rng)
+				if err != nil {
+					return nil, err
+				}
+				for _, g := range in {
+					t.Inner = append(t.Inner, dataset.Fold{Train: members(dataset.Pick(f.Train, g.Train)),
+						Test: members(dataset.Pick(f.Train, g.Test))})
+				}
+			}
+			out = append(out, t)
+		}
+	}
+	return out, nil
 }
 
 // Folds makes a trial of each fold. inner, if not nil, divides its training part further.
