@@ -509,6 +509,10 @@ Example:
 			if *lookup != "" && *known {
 				return errors.New("flags --lookup and --known: words are looked up in one place; give one of them")
 			}
+			if *lookup != "" && cli.IsStandard(*lookup) && cli.IsStandard(c.arg(0)) {
+				return errors.New("flag --lookup: the words are read from standard input, so the lexicon cannot be; " +
+					"give one of them as a file")
+			}
 			if *lookup == "" && !*known {
 				if err := c.idle("it needs --lookup or --known", "variants"); err != nil {
 					return err
